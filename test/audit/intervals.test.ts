@@ -21,6 +21,7 @@ import {
   workerEnd,
 } from '../builders.ts';
 import { closeAll } from './made-rows.ts';
+import { forAll } from '../for-all.ts';
 
 const minute = 60_000;
 
@@ -446,44 +447,42 @@ test('whatever is counted, closed and killed in between, records add up to what 
     }),
     fc.record({ kind: fc.constantFrom('close' as const, 'kill' as const, 'keep' as const) }),
   );
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const disk = new Map<string, unknown>();
-      const sent: FlowRecord[] = [];
-      let counted = 0;
-      let kept = 0;
-      let unsent: FlowRecord[] = [];
-      const limits = { total: 4, perSubject: 3, joined: 1 };
-      let run = open({ limits });
-      const keep = (): void => {
-        const changes = JSON.parse(
-          JSON.stringify([...run.intervals.takeChanges(), ['set', 'closings', run.intervals.closings]]),
-        );
-        for (const change of changes as StateChange[]) applyChange(change, disk);
-        kept = counted;
-        sent.push(...unsent.splice(0));
-      };
-      for (const each of steps) {
-        if (each.kind === 'drop') {
-          const source = each.end < 3 ? workerEnd(each.end) : externalEnd({ identity: `${each.end}` });
-          run.drop(each.seconds, ends({ source, destination: podEnd() }), each.weight, {}, 80 + each.end);
-          counted += each.weight;
-        } else if (each.kind === 'close') unsent.push(...run.closeAt(400));
-        else if (each.kind === 'keep') keep();
-        else {
-          const flows = [...disk]
-            .filter(([key]) => key.startsWith('flow '))
-            .map(([, flow]) => flow) as AuditState['flows'];
-          const closings = (disk.get('closings') ?? 0) as number;
-          run = open({ limits, restored: structuredClone({ flows, closings }) });
-          unsent = [];
-          counted = kept;
-        }
+  forAll([fc.array(step, { maxLength: 60 })])((steps) => {
+    const disk = new Map<string, unknown>();
+    const sent: FlowRecord[] = [];
+    let counted = 0;
+    let kept = 0;
+    let unsent: FlowRecord[] = [];
+    const limits = { total: 4, perSubject: 3, joined: 1 };
+    let run = open({ limits });
+    const keep = (): void => {
+      const changes = JSON.parse(
+        JSON.stringify([...run.intervals.takeChanges(), ['set', 'closings', run.intervals.closings]]),
+      );
+      for (const change of changes as StateChange[]) applyChange(change, disk);
+      kept = counted;
+      sent.push(...unsent.splice(0));
+    };
+    for (const each of steps) {
+      if (each.kind === 'drop') {
+        const source = each.end < 3 ? workerEnd(each.end) : externalEnd({ identity: `${each.end}` });
+        run.drop(each.seconds, ends({ source, destination: podEnd() }), each.weight, {}, 80 + each.end);
+        counted += each.weight;
+      } else if (each.kind === 'close') unsent.push(...run.closeAt(400));
+      else if (each.kind === 'keep') keep();
+      else {
+        const flows = [...disk]
+          .filter(([key]) => key.startsWith('flow '))
+          .map(([, flow]) => flow) as AuditState['flows'];
+        const closings = (disk.get('closings') ?? 0) as number;
+        run = open({ limits, restored: structuredClone({ flows, closings }) });
+        unsent = [];
+        counted = kept;
       }
-      unsent.push(...run.closeAt(400));
-      keep();
-      expect(sent.reduce((sum, record) => sum + (record['network.packets'] ?? 0), 0)).toBe(counted);
-      expect(new Set(sent.map((record) => record['event.id'])).size).toBe(sent.length);
-    }),
-  );
+    }
+    unsent.push(...run.closeAt(400));
+    keep();
+    expect(sent.reduce((sum, record) => sum + (record['network.packets'] ?? 0), 0)).toBe(counted);
+    expect(new Set(sent.map((record) => record['event.id'])).size).toBe(sent.length);
+  });
 });

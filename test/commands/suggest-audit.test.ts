@@ -11,6 +11,7 @@ import { linesOf, row } from '../report/scene.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { parsed } from './parsed.ts';
 import { ownedBy, podObject } from './scene.ts';
+import { forAllAsync } from '../for-all.ts';
 
 const path = temporaryFolder();
 
@@ -133,23 +134,17 @@ test('files that are missing, or have no row at all, end it with 2', async () =>
 
 test('files of --audit: cut anywhere have each row that is whole, and one that is broken at most', async () => {
   const whole = Buffer.from(linesOf([row(1), row(2), row(3)]));
-  await fc.assert(
-    fc.asyncProperty(fc.nat(whole.length), async (length) => {
-      writeFileSync(path('cut.ndjson'), whole.subarray(0, length));
-      const ids: string[] = [];
-      const { rows, broken } = await readAuditRows(
-        [path('cut.ndjson')],
-        (each) => void ids.push(each['event.id'] ?? ''),
-      );
-      const lines = whole.subarray(0, length).toString().split('\n');
-      expect(rows).toBeGreaterThanOrEqual(lines.length - 1);
-      expect([rows + broken, ids]).toStrictEqual([
-        lines.filter((line) => line !== '').length,
-        ['id-1', 'id-2', 'id-3'].slice(0, rows),
-      ]);
-    }),
-    { numRuns: 100 },
-  );
+  await forAllAsync([fc.nat(whole.length)], { numRuns: 100 })(async (length) => {
+    writeFileSync(path('cut.ndjson'), whole.subarray(0, length));
+    const ids: string[] = [];
+    const { rows, broken } = await readAuditRows([path('cut.ndjson')], (each) => void ids.push(each['event.id'] ?? ''));
+    const lines = whole.subarray(0, length).toString().split('\n');
+    expect(rows).toBeGreaterThanOrEqual(lines.length - 1);
+    expect([rows + broken, ids]).toStrictEqual([
+      lines.filter((line) => line !== '').length,
+      ['id-1', 'id-2', 'id-3'].slice(0, rows),
+    ]);
+  });
 });
 
 test('a file with a line of many megabytes, or a name of thousands of characters, is read on after it', async () => {

@@ -7,6 +7,7 @@ import { printJson, printYaml, withoutDefaults } from '../../src/commands/option
 import type { Flags } from '../../src/config/layer.ts';
 import { verdicts } from '../../src/model/packet.ts';
 import { readFileOf } from './reading.ts';
+import { forAll } from '../for-all.ts';
 
 /** All that is read back, in no other way than from the file. */
 const readBack = (text: string) => loadConfig({ flags: { config: 'printed' }, env: {}, readText: () => text });
@@ -79,37 +80,28 @@ describe('read back as a file, it is the same', () => {
   );
 
   test('with default values', () => {
-    fc.assert(
-      fc.property(flags, (given) => {
-        const { config, given: effective } = read(given);
-        const again = readBack(printYaml(effective));
-        expect(again.config).toEqual(config);
-        // Every value came from the file.
-        expect(Object.values(again.given).every(({ origin }) => origin.kind === 'file')).toBe(true);
-      }),
-      { numRuns: 200 },
-    );
+    forAll([flags], { numRuns: 200 })((given) => {
+      const { config, given: effective } = read(given);
+      const again = readBack(printYaml(effective));
+      expect(again.config).toEqual(config);
+      // Every value came from the file.
+      expect(Object.values(again.given).every(({ origin }) => origin.kind === 'file')).toBe(true);
+    });
   });
 
   test('without default values', () => {
-    fc.assert(
-      fc.property(flags, (given) => {
-        const { config, given: effective } = read(given);
-        expect(readBack(printYaml(withoutDefaults(effective))).config).toEqual(config);
-      }),
-      { numRuns: 100 },
-    );
+    forAll([flags], { numRuns: 100 })((given) => {
+      const { config, given: effective } = read(given);
+      expect(readBack(printYaml(withoutDefaults(effective))).config).toEqual(config);
+    });
   });
 
   test('as JSON', () => {
-    fc.assert(
-      fc.property(flags, (given) => {
-        const { config, given: effective } = read(given);
-        const { config: printed } = JSON.parse(printJson(effective, [])) as { config: unknown };
-        expect(readBack(JSON.stringify(printed)).config).toEqual(config);
-      }),
-      { numRuns: 100 },
-    );
+    forAll([flags], { numRuns: 100 })((given) => {
+      const { config, given: effective } = read(given);
+      const { config: printed } = JSON.parse(printJson(effective, [])) as { config: unknown };
+      expect(readBack(JSON.stringify(printed)).config).toEqual(config);
+    });
   });
 });
 

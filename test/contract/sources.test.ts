@@ -4,6 +4,7 @@ import type { Position, Source } from '../../src/sources/source.ts';
 import { type Heard, listening } from '../sources/heard.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { type Ground, grounds } from './grounds.ts';
+import { forAll } from '../for-all.ts';
 
 const path = temporaryFolder();
 let runs = 0;
@@ -34,41 +35,38 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
       fc.record({ do: fc.constant('write' as const), lines: fc.integer({ min: 1, max: 5 }) }),
       fc.record({ do: fc.constantFrom('settle', 'keep', 'stop', 'kill'), lines: fc.constant(0) }),
     );
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
-        const ground = prepare(path(`run-${++runs}`));
-        let written = 0;
-        let seen: number[] = [];
-        const kept: { position: Position | undefined; seen: number[] } = { position: undefined, seen: [] };
-        let source = start();
-        ground.settle();
-        // An agent that has just begun does the same.
-        kept.position = copyOf(source.position);
-        for (const { do: what, lines } of [...steps, { do: 'settle', lines: 0 } as const]) {
-          for (let i = 0; i < lines; i++) ground.write(`IN=${written++}`);
-          if (what === 'settle') ground.settle();
-          if (what === 'keep' || what === 'stop')
-            Object.assign(kept, { position: copyOf(source.position), seen: [...seen] });
-          if (what === 'stop' || what === 'kill') {
-            source.stop();
-            source = start();
-          }
+    forAll([fc.array(step, { maxLength: 20 })], { numRuns: 100 })((steps) => {
+      const ground = prepare(path(`run-${++runs}`));
+      let written = 0;
+      let seen: number[] = [];
+      const kept: { position: Position | undefined; seen: number[] } = { position: undefined, seen: [] };
+      let source = start();
+      ground.settle();
+      // An agent that has just begun does the same.
+      kept.position = copyOf(source.position);
+      for (const { do: what, lines } of [...steps, { do: 'settle', lines: 0 } as const]) {
+        for (let i = 0; i < lines; i++) ground.write(`IN=${written++}`);
+        if (what === 'settle') ground.settle();
+        if (what === 'keep' || what === 'stop')
+          Object.assign(kept, { position: copyOf(source.position), seen: [...seen] });
+        if (what === 'stop' || what === 'kill') {
+          source.stop();
+          source = start();
         }
-        ground.settle();
-        source.stop();
-        expect(seen).toEqual(Array.from({ length: written }, (__, number) => number));
+      }
+      ground.settle();
+      source.stop();
+      expect(seen).toEqual(Array.from({ length: written }, (__, number) => number));
 
-        function start(): Source {
-          seen = [...kept.seen];
-          const mine = seen;
-          const { heard, listener } = listening(() => mine.push(numberIn(heard.lines.at(-1)?.text ?? '')));
-          const next = ground.open(kept.position, listener);
-          next.start();
-          return next;
-        }
-      }),
-      { numRuns: 100 },
-    );
+      function start(): Source {
+        seen = [...kept.seen];
+        const mine = seen;
+        const { heard, listener } = listening(() => mine.push(numberIn(heard.lines.at(-1)?.text ?? '')));
+        const next = ground.open(kept.position, listener);
+        next.start();
+        return next;
+      }
+    });
   });
 
   test('stopped, it hands over nothing more and waits for nothing, and its position stays', () => {

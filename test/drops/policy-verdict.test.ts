@@ -21,6 +21,7 @@ import {
 } from '../builders.ts';
 import { expectLines } from '../expected-file.ts';
 import { calico, evaluator, namedObjects, namespace, networkPolicy, pod } from '../policies/objects.ts';
+import { forAll } from '../for-all.ts';
 
 const at = clock('10:15:10');
 const policyOf = namedObjects(join(import.meta.dirname, 'policies.yaml'));
@@ -205,19 +206,17 @@ test('a Pod that has completed since had its address when the packet was dropped
 const names = fc.string({ unit: 'binary', minLength: 1, maxLength: 2000 });
 
 test('whatever policies and labels are called, a message has one line of at most 1,024 bytes and no markup', () => {
-  fc.assert(
-    fc.property(names, names, names, fc.boolean(), (name, key, value, isSent) => {
-      const from = [{ podSelector: { matchLabels: { [key]: value } } }];
-      const policy = networkPolicy({ podSelector: {}, ingress: [{ from }] }, name);
-      const labelled = [pod(), pod({ namespace: 'batch', name: 'worker-7', labels: { [key]: `${value}x` } })];
-      const given = isSent ? sent() : dropped();
-      const answer = policyVerdict(given, known([policy], undefined, labelled), at);
-      expect(answer?.outcome).toBe('denies');
-      const message = messageOf(series({ finding: given }), { answer });
-      expect(Buffer.byteLength(message)).toBeLessThanOrEqual(1024);
-      expect(message).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<]|:\/\//u);
-    }),
-  );
+  forAll([names, names, names, fc.boolean()])((name, key, value, isSent) => {
+    const from = [{ podSelector: { matchLabels: { [key]: value } } }];
+    const policy = networkPolicy({ podSelector: {}, ingress: [{ from }] }, name);
+    const labelled = [pod(), pod({ namespace: 'batch', name: 'worker-7', labels: { [key]: `${value}x` } })];
+    const given = isSent ? sent() : dropped();
+    const answer = policyVerdict(given, known([policy], undefined, labelled), at);
+    expect(answer?.outcome).toBe('denies');
+    const message = messageOf(series({ finding: given }), { answer });
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(1024);
+    expect(message).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<]|:\/\//u);
+  });
 });
 
 test('no policy of another Namespace is named, whatever it decides', () => {

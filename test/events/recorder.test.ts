@@ -5,6 +5,7 @@ import { createRecorder, type Recorder, type Write } from '../../src/events/reco
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { windowLength, windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, podRef } from '../builders.ts';
+import { forAll } from '../for-all.ts';
 
 const second = 1000;
 /** The start of a window of the tests' first Pod. */
@@ -134,30 +135,25 @@ describe('in the end', () => {
   }
 
   test('the Events count every packet, of logs in order and in any order', () => {
-    fc.assert(
-      fc.property(packets, (list) => {
-        for (const log of [list, list.toSorted((a, b) => a.time - b.time)]) {
-          const [events, taken] = countBoth(log);
-          expect(events).toBe(taken);
-        }
-      }),
-      { numRuns: 300 },
-    );
+    forAll([packets], { numRuns: 300 })((list) => {
+      for (const log of [list, list.toSorted((a, b) => a.time - b.time)]) {
+        const [events, taken] = countBoth(log);
+        expect(events).toBe(taken);
+      }
+    });
   });
 
   test('what is written never counts less than before', () => {
-    fc.assert(
-      fc.property(packets, (list) => {
-        const { recorder, writes, take } = record();
-        for (const { name, node, time, weight } of list) take(drop(name, { node }), time, weight);
-        recorder.finish();
-        const counts = new Map<string, number>();
-        for (const { event } of writes) {
-          expect(event.count).toBeGreaterThan(counts.get(event.metadata.name) ?? 0);
-          counts.set(event.metadata.name, event.count);
-        }
-      }),
-    );
+    forAll([packets])((list) => {
+      const { recorder, writes, take } = record();
+      for (const { name, node, time, weight } of list) take(drop(name, { node }), time, weight);
+      recorder.finish();
+      const counts = new Map<string, number>();
+      for (const { event } of writes) {
+        expect(event.count).toBeGreaterThan(counts.get(event.metadata.name) ?? 0);
+        counts.set(event.metadata.name, event.count);
+      }
+    });
   });
 });
 

@@ -12,6 +12,7 @@ import { textOf } from '../../src/state/segments.ts';
 import { finding, nine } from '../builders.ts';
 import { refusal } from './memory-store.ts';
 import { createVirtualTime } from '../simulate/virtual-time.ts';
+import { forAll } from '../for-all.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -98,12 +99,9 @@ function mostAbove(times: readonly number[]): number {
 }
 
 test('killed at any moments, over steps of the wall clock and restarts of the machine, no hour has more than 120 writes beside the 240 of each', () => {
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
-      expect(mostAbove(writesOf(steps))).toBeLessThanOrEqual(1e-6);
-    }),
-    { numRuns: 300 },
-  );
+  forAll([fc.array(step, { maxLength: 25 })], { numRuns: 300 })((steps) => {
+    expect(mostAbove(writesOf(steps))).toBeLessThanOrEqual(1e-6);
+  });
 });
 
 test('killed after each write, an agent writes as many as one that runs on', () => {

@@ -7,6 +7,7 @@ import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { cluster, icmp, line, nine, node, observation, packet, pod, service } from '../builders.ts';
 import { afresh } from './afresh.ts';
+import { forAll } from '../for-all.ts';
 
 // Few values of each kind, so that flows come back and differ in one thing only.
 const address = fc.constantFrom(
@@ -111,8 +112,8 @@ const sequence = fc
   );
 
 test('answers as resolving and explaining afresh would, whatever came before', () => {
-  fc.assert(
-    fc.property(pods, fc.constantFrom(undefined, undefined, 'node-b'), sequence, (list, fixedNode, seen) => {
+  forAll([pods, fc.constantFrom(undefined, undefined, 'node-b'), sequence], { numRuns: 1000 })(
+    (list, fixedNode, seen) => {
       // A Pod that lasts from -Infinity for a while has no end that is a time.
       const known = list.map((each) => (Number.isNaN(each.until) ? { ...each, until: Infinity } : each));
       const directory = createDirectory(
@@ -125,8 +126,7 @@ test('answers as resolving and explaining afresh would, whatever came before', (
       const { meaningOf } = createMeanings({ directory, node: fixedNode });
       for (const { from, seen: one } of seen)
         expect(meaningOf(from, one)).toEqual(afresh(directory, fixedNode, from, one));
-    }),
-    { numRuns: 1000 },
+    },
   );
 });
 

@@ -15,6 +15,7 @@ import { createStatistics, type Statistics } from '../../src/pipeline/statistics
 import { line, nine, node, observation, packet, pod, service } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
 import { afresh } from './afresh.ts';
+import { forAllAsync } from '../for-all.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -158,26 +159,23 @@ describe('remembered flows', () => {
   }
 
   test('are as if resolved again, whatever becomes known or changes in between', async () => {
-    await fc.assert(
-      fc.asyncProperty(program, async ([some, steps]) => {
-        const scene = live();
-        const { directory } = scene.lists;
-        const { meaningOf } = createMeanings({ directory, node: undefined });
-        for (const { edit, pause, lines } of steps) {
-          scene.clock.now += pause;
-          if (edit) await apply(edit, scene);
-          for (const { which, ago, exact } of lines) {
-            const { source, destination, inInterface } = some[which % some.length] ?? some[0]!;
-            const seen = observation({ inInterface, packet: packet({ source, destination }) });
-            const from = line({ time: scene.clock.now - ago, timeIsExact: exact, host: undefined });
-            expect(withoutVersions(meaningOf(from, seen))).toEqual(
-              withoutVersions(afresh(directory, undefined, from, seen)),
-            );
-          }
+    await forAllAsync([program], { numRuns: 250 })(async ([some, steps]) => {
+      const scene = live();
+      const { directory } = scene.lists;
+      const { meaningOf } = createMeanings({ directory, node: undefined });
+      for (const { edit, pause, lines } of steps) {
+        scene.clock.now += pause;
+        if (edit) await apply(edit, scene);
+        for (const { which, ago, exact } of lines) {
+          const { source, destination, inInterface } = some[which % some.length] ?? some[0]!;
+          const seen = observation({ inInterface, packet: packet({ source, destination }) });
+          const from = line({ time: scene.clock.now - ago, timeIsExact: exact, host: undefined });
+          expect(withoutVersions(meaningOf(from, seen))).toEqual(
+            withoutVersions(afresh(directory, undefined, from, seen)),
+          );
         }
-      }),
-      { numRuns: 250 },
-    );
+      }
+    });
   });
 
   test.each<[string, Partial<Pod>, [number, string][]]>([
@@ -500,42 +498,39 @@ describe('a packet whose ends are being found out', () => {
   );
 
   test('is counted exactly once, whatever happens in whatever order', async () => {
-    await fc.assert(
-      fc.asyncProperty(steps, fc.constantFrom(2, 4096), async (program, limit) => {
-        const { drop, open, lists, table, statistics, queue, sync } = scene({ synced: false, limit });
-        const sent = new Map<number, number>();
-        for (const step of program) {
-          if (step.kind === 'drop') {
-            drop(step, step.times);
-            sent.set(step.port, (sent.get(step.port) ?? 0) + step.times);
-          } else if (step.kind === 'wait') await pass(step.time);
-          else if (step.kind === 'sync') sync();
-          else if (step.kind === 'pod')
-            lists.setPod(pod({ name: 'web-1', addresses: [step.address], from: nine }), Date.now());
-          else {
-            const one = open[step.which % Math.max(1, open.length)];
-            const [what, address = ''] = one?.what.split(' ') ?? [];
-            const found = what === 'name' ? 'db.example.org' : [{ ...db, addresses: [address] }];
-            if (step.outcome === 'failed') await one?.fail();
-            else await one?.answer(step.outcome === 'found' ? found : what === 'name' ? undefined : []);
-          }
+    await forAllAsync([steps, fc.constantFrom(2, 4096)], { numRuns: 200 })(async (program, limit) => {
+      const { drop, open, lists, table, statistics, queue, sync } = scene({ synced: false, limit });
+      const sent = new Map<number, number>();
+      for (const step of program) {
+        if (step.kind === 'drop') {
+          drop(step, step.times);
+          sent.set(step.port, (sent.get(step.port) ?? 0) + step.times);
+        } else if (step.kind === 'wait') await pass(step.time);
+        else if (step.kind === 'sync') sync();
+        else if (step.kind === 'pod')
+          lists.setPod(pod({ name: 'web-1', addresses: [step.address], from: nine }), Date.now());
+        else {
+          const one = open[step.which % Math.max(1, open.length)];
+          const [what, address = ''] = one?.what.split(' ') ?? [];
+          const found = what === 'name' ? 'db.example.org' : [{ ...db, addresses: [address] }];
+          if (step.outcome === 'failed') await one?.fail();
+          else await one?.answer(step.outcome === 'found' ? found : what === 'name' ? undefined : []);
         }
-        sync();
-        await pass(10 * second);
-        expect([queue.size, vi.getTimerCount()]).toEqual([0, 0]);
-        for (const [port, count] of sent) {
-          const ofPort = table
-            .due(Infinity)
-            .filter(
-              ({ finding: { regarding, details } }) =>
-                regarding.name === 'web-0' && details.kind === 'flow' && details.port === port,
-            );
-          expect(ofPort.reduce((sum, each) => sum + each.count, 0)).toBe(count);
-        }
-        const all = [...sent.values()].reduce((sum, each) => sum + each, 0);
-        expect(statistics).toMatchObject({ verdicts: { dropped: all }, withPods: all, withoutPods: 0, noise: 0 });
-      }),
-      { numRuns: 200 },
-    );
+      }
+      sync();
+      await pass(10 * second);
+      expect([queue.size, vi.getTimerCount()]).toEqual([0, 0]);
+      for (const [port, count] of sent) {
+        const ofPort = table
+          .due(Infinity)
+          .filter(
+            ({ finding: { regarding, details } }) =>
+              regarding.name === 'web-0' && details.kind === 'flow' && details.port === port,
+          );
+        expect(ofPort.reduce((sum, each) => sum + each.count, 0)).toBe(count);
+      }
+      const all = [...sent.values()].reduce((sum, each) => sum + each, 0);
+      expect(statistics).toMatchObject({ verdicts: { dropped: all }, withPods: all, withoutPods: 0, noise: 0 });
+    });
   });
 });

@@ -11,6 +11,7 @@ import type { AgentState } from '../../src/state/state.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { cluster, line, nine, pod } from '../builders.ts';
 import { nodeIncidents } from '../incidents/node-incidents.ts';
+import { forAll } from '../for-all.ts';
 
 /** How often it is looked again, at least. */
 const interval = 250;
@@ -208,52 +209,49 @@ const step = fc.oneof<fc.WeightedArbitrary<Step>[]>(
 );
 
 test('nothing is lost or counted twice or waits for too long, whatever happens', () => {
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 6 }), (steps, limit) => {
-      const options = { limit, unknown: (host: number) => host !== 1 };
-      let one = rig({ ...options, synced: false });
-      const waits: number[][] = [one.waits];
-      const expected = new Map<string, number>();
-      let lines = 0;
-      for (const each of steps) {
-        switch (each.kind) {
-          case 'read': {
-            const flow = `203.0.113.${each.host} ${each.port}`;
-            one.read(each.host, each.port);
-            expected.set(flow, (expected.get(flow) ?? 0) + 1);
-            lines++;
-            break;
-          }
-          case 'pass':
-            pass(each.time);
-            break;
-          case 'answer':
-            one.answer(each.host);
-            break;
-          case 'sync':
-            one.sync();
-            break;
-          case 'review':
-            one.pipeline.review();
-            break;
-          case 'restart':
-            one.pipeline.stop();
-            one = rig({ ...options, synced: false, snapshot: one.snapshot() });
-            waits.push(one.waits);
-            break;
-          default:
-            each satisfies never;
+  forAll([fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 6 })], { numRuns: 300 })((steps, limit) => {
+    const options = { limit, unknown: (host: number) => host !== 1 };
+    let one = rig({ ...options, synced: false });
+    const waits: number[][] = [one.waits];
+    const expected = new Map<string, number>();
+    let lines = 0;
+    for (const each of steps) {
+      switch (each.kind) {
+        case 'read': {
+          const flow = `203.0.113.${each.host} ${each.port}`;
+          one.read(each.host, each.port);
+          expected.set(flow, (expected.get(flow) ?? 0) + 1);
+          lines++;
+          break;
         }
-        const waiting = one.queue.flows.reduce((sum, { weight }) => sum + weight, 0);
-        const counted = stateOf(one.table).series.reduce((sum, { count }) => sum + count, 0);
-        expect(waiting + counted).toBe(lines);
+        case 'pass':
+          pass(each.time);
+          break;
+        case 'answer':
+          one.answer(each.host);
+          break;
+        case 'sync':
+          one.sync();
+          break;
+        case 'review':
+          one.pipeline.review();
+          break;
+        case 'restart':
+          one.pipeline.stop();
+          one = rig({ ...options, synced: false, snapshot: one.snapshot() });
+          waits.push(one.waits);
+          break;
+        default:
+          each satisfies never;
       }
-      one.sync();
-      pass(longestWait + interval);
-      expect(one.counted().toSorted()).toEqual([...expected].map(([flow, count]) => `${flow} x${count}`).toSorted());
-      expect(Math.max(0, ...waits.flat())).toBeLessThanOrEqual(longestWait + interval);
-      expect(vi.getTimerCount()).toBe(0);
-    }),
-    { numRuns: 300 },
-  );
+      const waiting = one.queue.flows.reduce((sum, { weight }) => sum + weight, 0);
+      const counted = stateOf(one.table).series.reduce((sum, { count }) => sum + count, 0);
+      expect(waiting + counted).toBe(lines);
+    }
+    one.sync();
+    pass(longestWait + interval);
+    expect(one.counted().toSorted()).toEqual([...expected].map(([flow, count]) => `${flow} x${count}`).toSorted());
+    expect(Math.max(0, ...waits.flat())).toBeLessThanOrEqual(longestWait + interval);
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });

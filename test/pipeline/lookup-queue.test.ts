@@ -9,6 +9,7 @@ import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { resolveMartian, resolvePacket } from '../../src/resolving/resolver.ts';
 import { createLookupQueue, type LookupQueue, type QueuedFlow } from '../../src/pipeline/lookup-queue.ts';
 import { cluster, icmp, line, nine, node, observation, packet, pod, portless, service } from '../builders.ts';
+import { forAll } from '../for-all.ts';
 
 const second = 1000;
 
@@ -247,18 +248,15 @@ test('only packets that are counted alike are taken for one flow', () => {
     .map(([one, two, key]): [typeof one, typeof two] =>
       one.kind === 'packet' && two.kind === 'packet' && key !== 'all' ? [one, { ...one, [key]: two[key] }] : [one, two],
     );
-  fc.assert(
-    fc.property(pair, fc.boolean(), ([one, two], exact) => {
-      const [first, second_] = [line(), line({ timeIsExact: exact })];
-      const queue = createLookupQueue(10);
-      queue.admit(first, one, nine);
-      const alike = queue.has(second_, two);
-      expect(restored(queue).has(second_, two)).toBe(alike);
-      if (!alike) return;
-      joined++;
-      expect(meaningOf(second_, two)).toEqual(meaningOf(first, one));
-    }),
-    { numRuns: 2000 },
-  );
+  forAll([pair, fc.boolean()], { numRuns: 2000 })(([one, two], exact) => {
+    const [first, second_] = [line(), line({ timeIsExact: exact })];
+    const queue = createLookupQueue(10);
+    queue.admit(first, one, nine);
+    const alike = queue.has(second_, two);
+    expect(restored(queue).has(second_, two)).toBe(alike);
+    if (!alike) return;
+    joined++;
+    expect(meaningOf(second_, two)).toEqual(meaningOf(first, one));
+  });
   expect(joined).toBeGreaterThan(50);
 });

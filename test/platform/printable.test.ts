@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { printable, printableJson, withoutMarkup } from '../../src/platform/printable.ts';
+import { forAll } from '../for-all.ts';
 
 test.each([
   ['calico-drop: größer 拒否 🔥 👩‍👩', 'calico-drop: größer 拒否 🔥 👩\\u200d👩'],
@@ -18,13 +19,11 @@ test('JSON stays the same value, and nothing in it steers a terminal', () => {
     fc.string({ unit: 'binary' }),
     fc.constantFrom('\u009b', '\u202e', '\u{e0041}', '\ud83d', '\n'),
   );
-  fc.assert(
-    fc.property(fc.dictionary(text, text), fc.constantFrom(undefined, 2), (value, indent) => {
-      const json = printableJson(JSON.stringify(value, undefined, indent));
-      expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)));
-      expect(json.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
-    }),
-  );
+  forAll([fc.dictionary(text, text), fc.constantFrom(undefined, 2)])((value, indent) => {
+    const json = printableJson(JSON.stringify(value, undefined, indent));
+    expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)));
+    expect(json.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+  });
 });
 
 test.each([

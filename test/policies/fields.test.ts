@@ -4,6 +4,7 @@ import { policyProblems } from '../../src/policies/policies.ts';
 import { clusterPolicies, networkPolicies } from './arbitraries.ts';
 import { calicoPolicies } from './calico/arbitraries.ts';
 import { networkPolicy } from './objects.ts';
+import { forAll } from '../for-all.ts';
 
 const policies = fc.oneof(networkPolicies, clusterPolicies, calicoPolicies);
 
@@ -17,18 +18,15 @@ function objectsIn(value: unknown, path: string[] = []): { object: Record<string
 }
 
 test('all fields of policies are known, and one that is added is found wherever it stands', () => {
-  fc.assert(
-    fc.property(policies, fc.nat(), (given, pick) => {
-      const policy = JSON.parse(JSON.stringify(given)) as object;
-      expect(policyProblems(policy)).toEqual([]);
-      const places = objectsIn(policy);
-      const place = places[pick % places.length];
-      if (place === undefined) return;
-      place.object['moon'] = 'full';
-      expect(policyProblems(policy).map(({ path }) => path)).toEqual([[...place.path, 'moon']]);
-    }),
-    { numRuns: 2000 },
-  );
+  forAll([policies, fc.nat()], { numRuns: 2000 })((given, pick) => {
+    const policy = JSON.parse(JSON.stringify(given)) as object;
+    expect(policyProblems(policy)).toEqual([]);
+    const places = objectsIn(policy);
+    const place = places[pick % places.length];
+    if (place === undefined) return;
+    place.object['moon'] = 'full';
+    expect(policyProblems(policy).map(({ path }) => path)).toEqual([[...place.path, 'moon']]);
+  });
 });
 
 test.each<[string, object, string[] | undefined]>([

@@ -7,6 +7,7 @@ import { calicoObjects, calicoPolicies } from './calico/arbitraries.ts';
 import { randomCases } from './cilium/random.ts';
 import { evaluator, networkPolicy, pod, policySet } from './objects.ts';
 import { runs } from '../runs.ts';
+import { forAll } from '../for-all.ts';
 
 /** Values that JSON can hold where something else is expected; `toString` is a name as any other there. */
 const strange = fc.oneof(
@@ -36,8 +37,8 @@ test('no object, however broken, makes a verdict anything but one of the three',
   });
   const changes = fc.array(fc.tuple(fc.nat(), strange), { minLength: 1, maxLength: 4 });
   const seen = new Set<string>();
-  fc.assert(
-    fc.property(policies, calicoObjects, namespaceLists, flows, changes, (given, others, namespaces, flow, changed) => {
+  forAll([policies, calicoObjects, namespaceLists, flows, changes], { numRuns: runs(6000) })(
+    (given, others, namespaces, flow, changed) => {
       const objects = structuredClone([...given, ...others]);
       for (const [pick, value] of changed) {
         const places = objects.flatMap(placesIn);
@@ -53,8 +54,7 @@ test('no object, however broken, makes a verdict anything but one of the three',
       }
       const compiled = objects.flatMap(compilePolicy);
       suggest({ flow, policies: compiled, namespaces, pods: [], calico: policySet(objects).calico });
-    }),
-    { numRuns: runs(6000) },
+    },
   );
   expect([...seen].toSorted()).toEqual(['admits', 'denies', 'unknown']);
 });

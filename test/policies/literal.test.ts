@@ -6,6 +6,7 @@ import { hiddenFacts, hideFacts } from './hiding.ts';
 import { literalVerdict } from './literal.ts';
 import { evaluator } from './objects.ts';
 import { runs } from '../runs.ts';
+import { forAll } from '../for-all.ts';
 
 const directions = ['ingress', 'egress'] as const satisfies Direction[];
 const onlyNetworkPolicies = fc.array(networkPolicies, { maxLength: 4 });
@@ -16,41 +17,34 @@ test.each([
   ['policies of all kinds', allKinds],
 ])('%s mean what a literal reading of the API says', (_title, policies) => {
   const seen = new Set<string>();
-  fc.assert(
-    fc.property(policies, namespaceLists, flows, (given, namespaces, flow) => {
-      const { verdict } = evaluator(given, namespaces);
-      for (const direction of directions) {
-        const literal = literalVerdict({ policies: given, namespaces }, flow, direction);
-        seen.add(literal);
-        expect(verdict(flow, direction).outcome).toBe(literal === 'any' ? 'unknown' : literal);
-      }
-    }),
-    { numRuns: runs(15_000) },
-  );
+  forAll([policies, namespaceLists, flows], { numRuns: runs(15_000) })((given, namespaces, flow) => {
+    const { verdict } = evaluator(given, namespaces);
+    for (const direction of directions) {
+      const literal = literalVerdict({ policies: given, namespaces }, flow, direction);
+      seen.add(literal);
+      expect(verdict(flow, direction).outcome).toBe(literal === 'any' ? 'unknown' : literal);
+    }
+  });
   expect([...seen]).toEqual(expect.arrayContaining(['admits', 'denies']));
 });
 
 test('what is not known makes a verdict unknown, and never another one', () => {
   const outcomes = { known: 0, unknown: 0 };
-  fc.assert(
-    fc.property(allKinds, namespaceLists, flows, hiddenFacts, (given, namespaces, flow, hide) => {
-      const readable = namespaces.filter(({ name }) => !hide.namespaces.includes(name));
-      const seen: Flow = {
-        ...flow,
-        source: hideFacts(flow.source, hide.source),
-        destination: hideFacts(flow.destination, hide.destination),
-      };
-      const { verdict } = evaluator(given, readable);
-      for (const direction of directions) {
-        const { outcome, missing } = verdict(seen, direction);
-        outcomes[outcome === 'unknown' ? 'unknown' : 'known'] += 1;
-        expect(missing.length > 0).toBe(outcome === 'unknown');
-        if (outcome !== 'unknown')
-          expect(outcome).toBe(literalVerdict({ policies: given, namespaces }, flow, direction));
-      }
-    }),
-    { numRuns: runs(15_000) },
-  );
+  forAll([allKinds, namespaceLists, flows, hiddenFacts], { numRuns: runs(15_000) })((given, namespaces, flow, hide) => {
+    const readable = namespaces.filter(({ name }) => !hide.namespaces.includes(name));
+    const seen: Flow = {
+      ...flow,
+      source: hideFacts(flow.source, hide.source),
+      destination: hideFacts(flow.destination, hide.destination),
+    };
+    const { verdict } = evaluator(given, readable);
+    for (const direction of directions) {
+      const { outcome, missing } = verdict(seen, direction);
+      outcomes[outcome === 'unknown' ? 'unknown' : 'known'] += 1;
+      expect(missing.length > 0).toBe(outcome === 'unknown');
+      if (outcome !== 'unknown') expect(outcome).toBe(literalVerdict({ policies: given, namespaces }, flow, direction));
+    }
+  });
   // Other seeds give other shares; neither kind may be left out.
   expect(Math.min(outcomes.known, outcomes.unknown)).toBeGreaterThan((outcomes.known + outcomes.unknown) / 50);
 });

@@ -14,6 +14,7 @@ import { expectLines } from '../expected-file.ts';
 import { clusterPolicies, labelSets, namedPorts, namespaceLists, networkPolicies } from './arbitraries.ts';
 import { literalVerdict } from './literal.ts';
 import { baselineAdminNetworkPolicy, clusterNetworkPolicy, namespace, networkPolicy, pod } from './objects.ts';
+import { forAll } from '../for-all.ts';
 
 const isolated = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'isolated');
 const postgres = pod({
@@ -262,8 +263,8 @@ const policies = fc.array(
 
 test('verdicts before and after differ by added admissions only, the one that was asked for among them', () => {
   let [runs, suggested] = [0, 0];
-  fc.assert(
-    fc.property(policies, namespaceLists, details, owners, fc.nat(), (given, namespaces, found, owning, pick) => {
+  forAll([policies, namespaceLists, details, owners, fc.nat()], { numRuns: 2000 })(
+    (given, namespaces, found, owning, pick) => {
       const pods = machines.map((machine, index): Pod => pod({ ...machine, ...found[index] }));
       const flows = allFlows(pods);
       const asked = flows[pick % flows.length] as Flow;
@@ -281,8 +282,7 @@ test('verdicts before and after differ by added admissions only, the one that wa
           if (literalVerdict(before, each, direction) === 'admits')
             expect(literalVerdict(after, each, direction)).toBe('admits');
       }
-    }),
-    { numRuns: 2000 },
+    },
   );
   // The number of runs depends on the time there was.
   expect(suggested).toBeGreaterThan(runs / 10);

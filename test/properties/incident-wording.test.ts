@@ -7,6 +7,7 @@ import type { ObjectRef } from '../../src/model/endpoint.ts';
 import type { IncidentDetails, NamedService } from '../../src/model/incident.ts';
 import { cutBytes } from '../../src/platform/printable.ts';
 import { anyNode, anyDetails, detailsOf } from '../incidents/catalogue/details.ts';
+import { forAll } from '../for-all.ts';
 
 const runs = { numRuns: 400 };
 const limit = 1024;
@@ -89,34 +90,34 @@ function written(given: IncidentDetails, node: string, suppressed = false): stri
 }
 
 test('any Event message of an incident is one line of at most 1,024 bytes that ends in its code', () => {
-  fc.assert(
-    fc.property(details, anyNode, fc.boolean(), (given, node, suppressed) => {
-      const message = written(given, node, suppressed);
-      const { code, diagnosis } = given;
-      expect(Buffer.byteLength(message)).toBeLessThanOrEqual(limit);
-      expect(message.endsWith(code === diagnosis ? ` [${code}]` : ` [${diagnosis}, ${code}]`)).toBe(true);
-      expect(message.isWellFormed()).toBe(true);
-      expect(message).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
-      // The only address of a page in a text of our own is that of KN207.
-      expect(message.replace('https://ADDRESS:PORT/healthz', '')).not.toMatch(/<|:\/\//);
-      expect(message).not.toMatch(/\b(?:undefined|null|Infinity)|NaN|\[object|invalid/);
-      expect(message).not.toMatch(/^\s| {2}|\s$/);
-    }),
+  forAll(
+    [details, anyNode, fc.boolean()],
     runs,
-  );
+  )((given, node, suppressed) => {
+    const message = written(given, node, suppressed);
+    const { code, diagnosis } = given;
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(limit);
+    expect(message.endsWith(code === diagnosis ? ` [${code}]` : ` [${diagnosis}, ${code}]`)).toBe(true);
+    expect(message.isWellFormed()).toBe(true);
+    expect(message).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    // The only address of a page in a text of our own is that of KN207.
+    expect(message.replace('https://ADDRESS:PORT/healthz', '')).not.toMatch(/<|:\/\//);
+    expect(message).not.toMatch(/\b(?:undefined|null|Infinity)|NaN|\[object|invalid/);
+    expect(message).not.toMatch(/^\s| {2}|\s$/);
+  });
 });
 
 test('what is broken and what to run stay whole', () => {
-  fc.assert(
-    fc.property(details, anyNode, (given, node) => {
-      const open: IncidentDetails = { ...given, role: 'full', phase: 'open' };
-      const cause = causeOf(open.diagnosis);
-      const message = written(open, node);
-      expect(message.startsWith(cause.what(open, node))).toBe(true);
-      expect(message).toContain(cause.fix(open, node));
-    }),
+  forAll(
+    [details, anyNode],
     runs,
-  );
+  )((given, node) => {
+    const open: IncidentDetails = { ...given, role: 'full', phase: 'open' };
+    const cause = causeOf(open.diagnosis);
+    const message = written(open, node);
+    expect(message.startsWith(cause.what(open, node))).toBe(true);
+    expect(message).toContain(cause.fix(open, node));
+  });
 });
 
 test('nothing is left out that there is room for', () => {

@@ -6,6 +6,7 @@ import type { Millis } from '../../src/model/log-line.ts';
 import type { Failing, Sign } from '../../src/model/program-record.ts';
 import { failure, ledTracker, type LedTracker as Tracker, sync } from '../incidents/scripts.ts';
 import { referenceChanges } from './reference-incidents.ts';
+import { forAll } from '../for-all.ts';
 
 const runs = { numRuns: 500 };
 
@@ -94,157 +95,157 @@ function publishInto(published: string[]): Listener {
 const throughDisk = (tracker: Tracker) => JSON.parse(JSON.stringify(tracker.state())) as TrackerState;
 
 test('one cause alone is as a slow and obvious reference has it', () => {
-  fc.assert(
-    fc.property(fc.array(wait, { maxLength: 40 }), (waits) => {
-      let time = 0;
-      const times = waits.map((each) => (time += each));
-      const end = time + 4_000_000;
-      const changes: string[] = [];
-      let now = 0;
-      const tracker = trackerWith(
-        ({ kind, incident }) =>
-          changes.push(kind === 'closed' ? `${now} closed` : `${now} ${kind} ${incident.unpublished}`) > 0,
-      );
-      const tickUntil = (until: Millis) => {
-        while (tracker.nextTick <= until) tracker.tick((now = tracker.nextTick));
-      };
-      for (const at of times) {
-        tickUntil(at);
-        tracker.take(failure({ code: 'KN401', failing: 'kernel', family: '' }), (now = at), undefined);
-      }
-      tickUntil(end);
-      expect(changes).toEqual(referenceChanges(times, 30_000, end));
-    }),
+  forAll(
+    [fc.array(wait, { maxLength: 40 })],
     runs,
-  );
+  )((waits) => {
+    let time = 0;
+    const times = waits.map((each) => (time += each));
+    const end = time + 4_000_000;
+    const changes: string[] = [];
+    let now = 0;
+    const tracker = trackerWith(
+      ({ kind, incident }) =>
+        changes.push(kind === 'closed' ? `${now} closed` : `${now} ${kind} ${incident.unpublished}`) > 0,
+    );
+    const tickUntil = (until: Millis) => {
+      while (tracker.nextTick <= until) tracker.tick((now = tracker.nextTick));
+    };
+    for (const at of times) {
+      tickUntil(at);
+      tracker.take(failure({ code: 'KN401', failing: 'kernel', family: '' }), (now = at), undefined);
+    }
+    tickUntil(end);
+    expect(changes).toEqual(referenceChanges(times, 30_000, end));
+  });
 });
 
 describe('whatever comes, in whatever order', () => {
   const steps = fc.array(disordered, { maxLength: 60 });
 
   test('every failure of an incident is published once, at once or later', () => {
-    fc.assert(
-      fc.property(steps, fc.func(fc.boolean()), (all, isHeardAt) => {
-        const published = new Map<Incident, number>();
-        const bases = new Map<Incident, number>();
-        const tracker = run(all, ({ incident }) => {
-          if (!bases.has(incident)) bases.set(incident, incident.failures - incident.unpublished);
-          const isPublished = isHeardAt(incident.failures);
-          if (isPublished) published.set(incident, (published.get(incident) ?? 0) + incident.unpublished);
-          return isPublished;
-        });
-        for (const incident of tracker.incidents) {
-          if (incident.phase === 'suspected') expect(incident.unpublished).toBe(0);
-          else {
-            expect(bases.get(incident)).toBe(0);
-            expect((published.get(incident) ?? 0) + incident.unpublished).toBe(incident.failures);
-          }
-        }
-      }),
+    forAll(
+      [steps, fc.func(fc.boolean())],
       runs,
-    );
+    )((all, isHeardAt) => {
+      const published = new Map<Incident, number>();
+      const bases = new Map<Incident, number>();
+      const tracker = run(all, ({ incident }) => {
+        if (!bases.has(incident)) bases.set(incident, incident.failures - incident.unpublished);
+        const isPublished = isHeardAt(incident.failures);
+        if (isPublished) published.set(incident, (published.get(incident) ?? 0) + incident.unpublished);
+        return isPublished;
+      });
+      for (const incident of tracker.incidents) {
+        if (incident.phase === 'suspected') expect(incident.unpublished).toBe(0);
+        else {
+          expect(bases.get(incident)).toBe(0);
+          expect((published.get(incident) ?? 0) + incident.unpublished).toBe(incident.failures);
+        }
+      }
+    });
   });
 
   test('each cause of a program is there once, opens and closes in turn, and no time is odd', () => {
-    fc.assert(
-      fc.property(steps, (all) => {
-        const open = new Set<string>();
-        run(
-          all,
-          ({ kind, incident }) => {
-            const key = `${incident.code} ${incident.failing}`;
-            expect(open.has(key)).toBe(kind !== 'opened');
-            if (kind === 'closed') open.delete(key);
-            else open.add(key);
-            return false;
-          },
-          (tracker) => {
-            const { incidents } = tracker;
-            expect(new Set(incidents.map((each) => `${each.code} ${each.failing}`)).size).toBe(incidents.length);
-            expect(incidents.filter(({ phase }) => phase === 'open')).toHaveLength(open.size);
-            for (const { first, last, opened = first, ended, endedBy, phase, failures, restarts } of incidents) {
-              expect(first).toBeLessThanOrEqual(Math.min(last, opened));
-              expect(failures).toBeGreaterThan(0);
-              expect(restarts).toBeLessThanOrEqual(failures);
-              expect([ended === undefined, endedBy === undefined]).toEqual([phase !== 'over', phase !== 'over']);
-              if (ended !== undefined) expect(ended).toBeGreaterThanOrEqual(last);
-            }
-            return tracker;
-          },
-        );
-      }),
+    forAll(
+      [steps],
       runs,
-    );
+    )((all) => {
+      const open = new Set<string>();
+      run(
+        all,
+        ({ kind, incident }) => {
+          const key = `${incident.code} ${incident.failing}`;
+          expect(open.has(key)).toBe(kind !== 'opened');
+          if (kind === 'closed') open.delete(key);
+          else open.add(key);
+          return false;
+        },
+        (tracker) => {
+          const { incidents } = tracker;
+          expect(new Set(incidents.map((each) => `${each.code} ${each.failing}`)).size).toBe(incidents.length);
+          expect(incidents.filter(({ phase }) => phase === 'open')).toHaveLength(open.size);
+          for (const { first, last, opened = first, ended, endedBy, phase, failures, restarts } of incidents) {
+            expect(first).toBeLessThanOrEqual(Math.min(last, opened));
+            expect(failures).toBeGreaterThan(0);
+            expect(restarts).toBeLessThanOrEqual(failures);
+            expect([ended === undefined, endedBy === undefined]).toEqual([phase !== 'over', phase !== 'over']);
+            if (ended !== undefined) expect(ended).toBeGreaterThanOrEqual(last);
+          }
+          return tracker;
+        },
+      );
+    });
   });
 
   test('all failures are counted, and opened are those closed and those open', () => {
-    fc.assert(
-      fc.property(steps, (all) => {
-        const { counts, incidents } = run(all, () => true);
-        const failures = all.filter(({ happens }) => typeof happens === 'object' && happens.kind === 'failure');
-        expect(sum(counts.failures)).toBeGreaterThanOrEqual(failures.length);
-        expect(sum(counts.opened) - sum(counts.closed)).toBe(incidents.filter(({ phase }) => phase === 'open').length);
-      }),
+    forAll(
+      [steps],
       runs,
-    );
+    )((all) => {
+      const { counts, incidents } = run(all, () => true);
+      const failures = all.filter(({ happens }) => typeof happens === 'object' && happens.kind === 'failure');
+      expect(sum(counts.failures)).toBeGreaterThanOrEqual(failures.length);
+      expect(sum(counts.opened) - sum(counts.closed)).toBe(incidents.filter(({ phase }) => phase === 'open').length);
+    });
   });
 
   test('a restart of the agent at any point changes nothing that follows', () => {
-    fc.assert(
-      fc.property(steps, fc.nat({ max: 60 }), (all, at) => {
-        const [whole, parted]: [string[], string[]] = [[], []];
-        const one = run(all, publishInto(whole));
-        const other = run(all, publishInto(parted), (tracker, _, i) =>
-          i === at ? trackerWith(publishInto(parted), throughDisk(tracker)) : tracker,
-        );
-        expect(parted).toEqual(whole);
-        expect(throughDisk(other)).toEqual(throughDisk(one));
-      }),
+    forAll(
+      [steps, fc.nat({ max: 60 })],
       runs,
-    );
+    )((all, at) => {
+      const [whole, parted]: [string[], string[]] = [[], []];
+      const one = run(all, publishInto(whole));
+      const other = run(all, publishInto(parted), (tracker, _, i) =>
+        i === at ? trackerWith(publishInto(parted), throughDisk(tracker)) : tracker,
+      );
+      expect(parted).toEqual(whole);
+      expect(throughDisk(other)).toEqual(throughDisk(one));
+    });
   });
 
   test('after a crash everything is unpublished that was, and no failure is published twice', () => {
-    fc.assert(
-      fc.property(steps, fc.nat({ max: 60 }), (all, at) => {
-        const before = run(all.slice(0, at), () => false);
-        const after = trackerWith(() => false, throughDisk(before));
-        expect(after.incidents).toEqual(before.incidents);
-        for (const { phase, unpublished, failures } of after.incidents)
-          expect(unpublished).toBe(phase === 'suspected' ? 0 : failures);
-      }),
+    forAll(
+      [steps, fc.nat({ max: 60 })],
       runs,
-    );
+    )((all, at) => {
+      const before = run(all.slice(0, at), () => false);
+      const after = trackerWith(() => false, throughDisk(before));
+      expect(after.incidents).toEqual(before.incidents);
+      for (const { phase, unpublished, failures } of after.incidents)
+        expect(unpublished).toBe(phase === 'suspected' ? 0 : failures);
+    });
   });
 
   test('the revision is another whenever the state is', () => {
-    fc.assert(
-      fc.property(steps, fc.func(fc.boolean()), (all, isHeardAt) => {
-        const states = new Map<number, string>();
-        run(
-          all,
-          ({ incident }) => isHeardAt(incident.failures),
-          (tracker) => {
-            const state = JSON.stringify(tracker.state());
-            const { revision } = tracker;
-            expect(states.get(revision) ?? state).toBe(state);
-            states.set(revision, state);
-            return tracker;
-          },
-        );
-      }),
+    forAll(
+      [steps, fc.func(fc.boolean())],
       runs,
-    );
+    )((all, isHeardAt) => {
+      const states = new Map<number, string>();
+      run(
+        all,
+        ({ incident }) => isHeardAt(incident.failures),
+        (tracker) => {
+          const state = JSON.stringify(tracker.state());
+          const { revision } = tracker;
+          expect(states.get(revision) ?? state).toBe(state);
+          states.set(revision, state);
+          return tracker;
+        },
+      );
+    });
   });
 });
 
 test('how often it ticks only decides how soon an end is known', () => {
-  fc.assert(
-    fc.property(fc.array(inOrder, { maxLength: 60 }), fc.integer({ min: 10_000, max: 400_000 }), (all, interval) => {
-      expect(trace(all, interval)).toEqual(trace(all, Infinity));
-    }),
+  forAll(
+    [fc.array(inOrder, { maxLength: 60 }), fc.integer({ min: 10_000, max: 400_000 })],
     runs,
-  );
+  )((all, interval) => {
+    expect(trace(all, interval)).toEqual(trace(all, Infinity));
+  });
 });
 
 /** The changes of each cause when there is a tick every `interval` beside the steps that are signs. */

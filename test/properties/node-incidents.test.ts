@@ -10,6 +10,7 @@ import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '..
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { line, nodeRef } from '../builders.ts';
 import { affectedPod, nodeIncidents } from '../incidents/node-incidents.ts';
+import { forAllAsync } from '../for-all.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -290,49 +291,37 @@ function expectPairs(counted: readonly Counted[]): void {
 const cuts = fc.array(fc.nat(50), { maxLength: 8 }).map((all) => new Set(all));
 
 test('restarts of the agent change nothing of what is counted', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps, cuts, async (some, restarts) => {
-      // The portions differ between what is published at once and later, when the server is back; see below.
-      const all = some.filter((step) => step.happening.what !== 'server');
-      const whole = await play(all, {});
-      const parted = await play(all, { restarts });
-      expect(sorted(parted.counted)).toEqual(sorted(whole.counted));
-      expect(throughDisk(parted.incidents)).toEqual(throughDisk(whole.incidents));
-    }),
-    { numRuns: 30 },
-  );
+  await forAllAsync([steps, cuts], { numRuns: 30 })(async (some, restarts) => {
+    // The portions differ between what is published at once and later, when the server is back; see below.
+    const all = some.filter((step) => step.happening.what !== 'server');
+    const whole = await play(all, {});
+    const parted = await play(all, { restarts });
+    expect(sorted(parted.counted)).toEqual(sorted(whole.counted));
+    expect(throughDisk(parted.incidents)).toEqual(throughDisk(whole.incidents));
+  });
 });
 
 test('every failure of an incident is counted once, and each object with a beginning gets its end', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps, async (all) => {
-      const { counted, failures } = await play(all, {});
-      expect(countedFailures(counted)).toEqual(failures);
-      expectPairs(counted);
-    }),
-    { numRuns: 30 },
-  );
+  await forAllAsync([steps], { numRuns: 30 })(async (all) => {
+    const { counted, failures } = await play(all, {});
+    expect(countedFailures(counted)).toEqual(failures);
+    expectPairs(counted);
+  });
 });
 
 test('the same holds when facts come late, in another order, or not before the process ends', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps, cuts, async (all, restarts) => {
-      const { counted, failures } = await play(all, { restarts, late: true });
-      expect(countedFailures(counted)).toEqual(failures);
-      expectPairs(counted);
-    }),
-    { numRuns: 30 },
-  );
+  await forAllAsync([steps, cuts], { numRuns: 30 })(async (all, restarts) => {
+    const { counted, failures } = await play(all, { restarts, late: true });
+    expect(countedFailures(counted)).toEqual(failures);
+    expectPairs(counted);
+  });
 });
 
 test('nothing is left in the end, and what is kept is small', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps, async (all) => {
-      const { incidents } = await play(all, { late: true });
-      const { table, reported } = incidents.state();
-      expect([table.incidents, reported]).toEqual([[], {}]);
-      expect(JSON.stringify(incidents.state()).length).toBeLessThan(20_000);
-    }),
-    { numRuns: 20 },
-  );
+  await forAllAsync([steps], { numRuns: 20 })(async (all) => {
+    const { incidents } = await play(all, { late: true });
+    const { table, reported } = incidents.state();
+    expect([table.incidents, reported]).toEqual([[], {}]);
+    expect(JSON.stringify(incidents.state()).length).toBeLessThan(20_000);
+  });
 });

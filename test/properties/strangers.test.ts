@@ -20,6 +20,7 @@ import { replay } from '../../src/commands/replay/replay.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { canary, hostile, strangeLog, strangeObjects, templates } from './strangers.ts';
 import { parsed } from '../commands/parsed.ts';
+import { forAll, forAllAsync } from '../for-all.ts';
 
 /*
  * Whatever stands in an object of the cluster, a line of a log or an answer of DNS: none of it steers who reads what is made of it.
@@ -84,60 +85,48 @@ function expectHarmless(event: object & { message?: string }): void {
 
 describe('no stranger steers a reader of', () => {
   test('no stranger steers a reader of Events', async () => {
-    await fc.assert(
-      fc.asyncProperty(strangeObjects, strangeLog, async (objects, log) => {
-        const { out } = await run(objects, log, '-q', '-o', 'json');
-        for (const line of linesOf(out)) {
-          expect(line).not.toMatch(steering);
-          expectHarmless(JSON.parse(line) as object);
-        }
-      }),
-      { numRuns },
-    );
+    await forAllAsync([strangeObjects, strangeLog], { numRuns })(async (objects, log) => {
+      const { out } = await run(objects, log, '-q', '-o', 'json');
+      for (const line of linesOf(out)) {
+        expect(line).not.toMatch(steering);
+        expectHarmless(JSON.parse(line) as object);
+      }
+    });
   });
 
   test('no stranger steers a reader of tables', async () => {
-    await fc.assert(
-      fc.asyncProperty(strangeObjects, strangeLog, fc.boolean(), async (objects, log, writes) => {
-        const { out, err } = await run(objects, log, ...(writes ? ['--writes'] : []));
-        for (const line of linesOf(out + err)) {
-          expectPlain(line, 4096);
-          expectSafeCommands(line);
-        }
-      }),
-      { numRuns },
-    );
+    await forAllAsync([strangeObjects, strangeLog, fc.boolean()], { numRuns })(async (objects, log, writes) => {
+      const { out, err } = await run(objects, log, ...(writes ? ['--writes'] : []));
+      for (const line of linesOf(out + err)) {
+        expectPlain(line, 4096);
+        expectSafeCommands(line);
+      }
+    });
   });
 
   test('no stranger steers a reader of audit rows', async () => {
-    await fc.assert(
-      fc.asyncProperty(strangeObjects, strangeLog, async (objects, log) => {
-        const { out } = await run(objects, log, '-q', '-o', 'audit');
-        for (const line of linesOf(out)) {
-          expectPlain(line, 8192);
-          expect(JSON.parse(line)).toHaveProperty(['event.action']);
-        }
-      }),
-      { numRuns },
-    );
+    await forAllAsync([strangeObjects, strangeLog], { numRuns })(async (objects, log) => {
+      const { out } = await run(objects, log, '-q', '-o', 'audit');
+      for (const line of linesOf(out)) {
+        expectPlain(line, 8192);
+        expect(JSON.parse(line)).toHaveProperty(['event.action']);
+      }
+    });
   });
 
   test('no stranger steers a reader of what one line is explained by', () => {
-    fc.assert(
-      fc.property(strangeObjects, fc.constantFrom(...templates), hostile, (objects, template, text) => {
-        const printed: string[] = [];
-        const print = (each: string): void => void printed.push(each);
-        explainLine(`2026-11-21T09:00:00Z ${template(text, 0)}`, optionsOf(objects, 'x'), { out: print, err: print });
-        for (const line of linesOf(printed.join(''))) expectPlain(line, 4096);
-      }),
-      { numRuns },
-    );
+    forAll([strangeObjects, fc.constantFrom(...templates), hostile], { numRuns })((objects, template, text) => {
+      const printed: string[] = [];
+      const print = (each: string): void => void printed.push(each);
+      explainLine(`2026-11-21T09:00:00Z ${template(text, 0)}`, optionsOf(objects, 'x'), { out: print, err: print });
+      for (const line of linesOf(printed.join(''))) expectPlain(line, 4096);
+    });
   });
 
   test('Events and labels of packets from an address whose owner answers reverse DNS', async () => {
     const namings = fc.constantFrom('namespace', 'name', 'name_with_namespace', 'workload');
-    await fc.assert(
-      fc.asyncProperty(strangeObjects, hostile, hostile, namings, async (objects, hostName, prefix, naming) => {
+    await forAllAsync([strangeObjects, hostile, hostile, namings], { numRuns })(
+      async (objects, hostName, prefix, naming) => {
         const remote = {
           podsOf: () => undefined,
           nodeOf: () => undefined,
@@ -169,8 +158,7 @@ describe('no stranger steers a reader of', () => {
         }
         for (const series of table.due(Infinity)) expectHarmless(eventOf(series, messageOf(series), now));
         for (const line of linesOf(await metric.text())) expectPlain(line, 1024);
-      }),
-      { numRuns },
+      },
     );
   });
 
@@ -179,18 +167,15 @@ describe('no stranger steers a reader of', () => {
     const write = (line: string): void => void lines.push(line);
     const json = await createLogger({ level: 'debug', terminal: false, node: 'node-b', write });
     const terminal = await createLogger({ level: 'debug', terminal: true, node: 'node-b', write });
-    fc.assert(
-      fc.property(hostile, (text) => {
-        lines.length = 0;
-        for (const log of [json, terminal]) log.warn({ prefix: text, error: new Error(text) }, text);
-        const [first = '', second = ''] = lines.map((line) => line.replace(/\n$/, ''));
-        expect(first).not.toMatch(steering);
-        expect(JSON.parse(first)).toMatchObject({ prefix: text.isWellFormed() ? text : expect.any(String) });
-        // A person reads a text of several lines as such; and colours, where the tests run on a terminal.
-        expect(second.replace(/\u001b\[\d+m|[\n\t]/g, '')).not.toMatch(steering);
-      }),
-      { numRuns: 10 * numRuns },
-    );
+    forAll([hostile], { numRuns: 10 * numRuns })((text) => {
+      lines.length = 0;
+      for (const log of [json, terminal]) log.warn({ prefix: text, error: new Error(text) }, text);
+      const [first = '', second = ''] = lines.map((line) => line.replace(/\n$/, ''));
+      expect(first).not.toMatch(steering);
+      expect(JSON.parse(first)).toMatchObject({ prefix: text.isWellFormed() ? text : expect.any(String) });
+      // A person reads a text of several lines as such; and colours, where the tests run on a terminal.
+      expect(second.replace(/\u001b\[\d+m|[\n\t]/g, '')).not.toMatch(steering);
+    });
   });
 });
 
@@ -206,11 +191,10 @@ test('no stranger adds to what is to be run against an incident', () => {
       });
     }),
   );
-  fc.assert(
-    fc.property(named, fc.oneof(anyNode, hostile), fc.constantFrom(...causes), (details, node, cause) => {
+  forAll([named, fc.oneof(anyNode, hostile), fc.constantFrom(...causes)], { numRuns: 10 * numRuns })(
+    (details, node, cause) => {
       expect(cause.fix(details, node)).not.toContain('evil');
-    }),
-    { numRuns: 10 * numRuns },
+    },
   );
 });
 

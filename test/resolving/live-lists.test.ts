@@ -7,6 +7,7 @@ import { createLiveLists, defaultLiveLimits, type LiveLists } from '../../src/re
 import type { Node, Pod, Service } from '../../src/resolving/objects.ts';
 import { scopeOf } from '../../src/resolving/endpoints.ts';
 import { nine, node, pod, service } from '../builders.ts';
+import { forAll } from '../for-all.ts';
 
 const minute = 60_000;
 const age = defaultLiveLimits.age;
@@ -177,30 +178,27 @@ const steps = fc.array(
 );
 
 test('answers as a model that forgets nothing', () => {
-  fc.assert(
-    fc.property(steps, (program) => {
-      const lists = create();
-      const model = createModel();
-      let now = nine;
-      for (const { edit, pause, ago, exact } of program) {
-        apply(edit, lists, model, (now += pause));
-        expect(lists.sizes.pods).toBe(model.present);
-        for (const time of ago.map((each) => now - each)) {
-          for (const address of addresses)
-            expect(model.holders(address, at(time, exact))).toContain(
-              uidOf(lists.directory.byAddress(address, at(time, exact))),
-            );
-          for (const veth of veths) {
-            const found = lists.directory.podByInterface(veth, '10.65.1.4', at(time, exact));
-            expect(model.holders(veth, at(time, exact))).toContain(uidOf(found));
-            const own = found && exact ? model.had(uidOf(found), '10.65.1.4', time) : undefined;
-            if (own !== undefined) expect(found?.note === undefined).toBe(own);
-          }
+  forAll([steps], { numRuns: 300 })((program) => {
+    const lists = create();
+    const model = createModel();
+    let now = nine;
+    for (const { edit, pause, ago, exact } of program) {
+      apply(edit, lists, model, (now += pause));
+      expect(lists.sizes.pods).toBe(model.present);
+      for (const time of ago.map((each) => now - each)) {
+        for (const address of addresses)
+          expect(model.holders(address, at(time, exact))).toContain(
+            uidOf(lists.directory.byAddress(address, at(time, exact))),
+          );
+        for (const veth of veths) {
+          const found = lists.directory.podByInterface(veth, '10.65.1.4', at(time, exact));
+          expect(model.holders(veth, at(time, exact))).toContain(uidOf(found));
+          const own = found && exact ? model.had(uidOf(found), '10.65.1.4', time) : undefined;
+          if (own !== undefined) expect(found?.note === undefined).toBe(own);
         }
       }
-    }),
-    { numRuns: 300 },
-  );
+    }
+  });
 });
 
 /** Makes a cluster in which no Pod gets an address that another one has. */
@@ -215,55 +213,50 @@ const cluster = fc.array(
 );
 
 test('whoever really had an address then is found by it', () => {
-  fc.assert(
-    fc.property(cluster, (program) => {
-      const lists = create();
-      const alive: Pod[] = [];
-      const free = ['10.65.1.4', '10.65.1.5'];
-      const truth: { uid: string; address: string; got: number; lost: number; listed: number }[] = [];
-      let now = nine;
-      const end = ({ uid }: Pod, listed: number): void => {
-        const last = truth.findLast((each) => each.uid === uid && each.lost === Infinity);
-        if (last === undefined) return;
-        Object.assign(last, { lost: now, listed });
-        free.push(last.address);
-      };
-      for (const { act, which, pause, ago } of program) {
-        now += pause;
-        const one = alive[which % Math.max(1, alive.length)];
-        if (act === 'create' && alive.length < 6) {
-          // A number of its own, and a name that comes back.
-          const born = pod({ name: `web-${which % 3}`, uid: `${now}`, addresses: [], from: now - (now % 1000) });
-          if (alive.every(({ name }) => name !== born.name)) alive.push(born);
-          lists.setPod(alive.find(({ name }) => name === born.name) ?? born, now);
-        } else if (one === undefined) continue;
-        else if (act === 'address' && one.until === Infinity && one.addresses.length === 0 && free.length > 0) {
-          one.addresses = [free.shift() ?? ''];
-          truth.push({ uid: one.uid, address: one.addresses[0] ?? '', got: now, lost: Infinity, listed: Infinity });
-          lists.setPod({ ...one }, now);
-        } else if (act === 'complete' && one.until === Infinity) {
-          one.until = now - (now % 1000) + 1000;
-          end(one, one.until);
-          lists.setPod({ ...one }, now);
-        } else if (act === 'remove') {
-          alive.splice(alive.indexOf(one), 1);
-          end(one, now);
-          lists.removePod('shop', one.name, now);
-        } else if (act === 'sweep') lists.sweep(now);
-        for (const time of [now, now - ago]) {
-          for (const { uid, address, got, lost } of truth) {
-            if (time < got || time >= lost) continue;
-            // The second in which a completed Pod ended is its own.
-            const late = truth.filter((each) => each.address === address && each.lost <= time && time < each.listed);
-            expect([uid, ...late.map((each) => each.uid)]).toContain(
-              uidOf(lists.directory.byAddress(address, at(time))),
-            );
-          }
+  forAll([cluster], { numRuns: 300 })((program) => {
+    const lists = create();
+    const alive: Pod[] = [];
+    const free = ['10.65.1.4', '10.65.1.5'];
+    const truth: { uid: string; address: string; got: number; lost: number; listed: number }[] = [];
+    let now = nine;
+    const end = ({ uid }: Pod, listed: number): void => {
+      const last = truth.findLast((each) => each.uid === uid && each.lost === Infinity);
+      if (last === undefined) return;
+      Object.assign(last, { lost: now, listed });
+      free.push(last.address);
+    };
+    for (const { act, which, pause, ago } of program) {
+      now += pause;
+      const one = alive[which % Math.max(1, alive.length)];
+      if (act === 'create' && alive.length < 6) {
+        // A number of its own, and a name that comes back.
+        const born = pod({ name: `web-${which % 3}`, uid: `${now}`, addresses: [], from: now - (now % 1000) });
+        if (alive.every(({ name }) => name !== born.name)) alive.push(born);
+        lists.setPod(alive.find(({ name }) => name === born.name) ?? born, now);
+      } else if (one === undefined) continue;
+      else if (act === 'address' && one.until === Infinity && one.addresses.length === 0 && free.length > 0) {
+        one.addresses = [free.shift() ?? ''];
+        truth.push({ uid: one.uid, address: one.addresses[0] ?? '', got: now, lost: Infinity, listed: Infinity });
+        lists.setPod({ ...one }, now);
+      } else if (act === 'complete' && one.until === Infinity) {
+        one.until = now - (now % 1000) + 1000;
+        end(one, one.until);
+        lists.setPod({ ...one }, now);
+      } else if (act === 'remove') {
+        alive.splice(alive.indexOf(one), 1);
+        end(one, now);
+        lists.removePod('shop', one.name, now);
+      } else if (act === 'sweep') lists.sweep(now);
+      for (const time of [now, now - ago]) {
+        for (const { uid, address, got, lost } of truth) {
+          if (time < got || time >= lost) continue;
+          // The second in which a completed Pod ended is its own.
+          const late = truth.filter((each) => each.address === address && each.lost <= time && time < each.listed);
+          expect([uid, ...late.map((each) => each.uid)]).toContain(uidOf(lists.directory.byAddress(address, at(time))));
         }
       }
-    }),
-    { numRuns: 300 },
-  );
+    }
+  });
 });
 
 describe('a Pod', () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createLookup, type Lookup, type LookupOptions } from '../../src/resolving/lookups/lookup.ts';
 import { nine } from '../builders.ts';
+import { forAllAsync } from '../for-all.ts';
 
 const second = 1000;
 const ages = { hit: 300 * second, miss: 60 * second, failed: 10 * second };
@@ -130,58 +131,55 @@ const steps = fc.array(
 );
 
 test('any order of questions, answers and waiting is as a model that looks at all that it has heard', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps, async (program) => {
-      const { lookup, open, settled, clock } = scene({ budget: { rate: 0.5, burst: 3 } });
-      const heard = new Map<string, Heard>();
-      const waiting: string[] = [];
-      const done: string[] = [];
-      const counts = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
-      let tokens = 3;
-      const freshOf = (of: string): Heard | undefined => {
-        const known = heard.get(of);
-        return known !== undefined && known.until > clock.now ? known : undefined;
-      };
-      const stateOf = (of: string): ReturnType<typeof lookup.ask> => {
-        if (waiting.includes(of)) return 'pending';
-        const known = freshOf(of);
-        if (known?.failed === false) return (counts.cached++, 'known');
-        if (known !== undefined || tokens < 1) return (counts.refused++, 'refused');
-        tokens--;
-        waiting.push(of);
-        return 'pending';
-      };
-      for (const step of program) {
-        if (step.kind === 'wait') {
-          clock.now += step.seconds * second;
-          tokens = Math.min(3, tokens + step.seconds / 2);
-        } else if (step.kind === 'ask') {
-          const expected = stateOf(step.address);
-          expect(lookup.ask(step.address)).toBe(expected);
-        } else if (step.kind === 'learn') {
-          lookup.learn(step.address, 'web-2');
-          heard.set(step.address, { value: 'web-2', until: clock.now + ages.hit, failed: false });
-        } else {
-          const one = open[step.which % Math.max(1, open.length)];
-          if (one === undefined) continue;
-          waiting.splice(waiting.indexOf(one.address), 1);
-          done.push(one.address);
-          const failed = step.outcome === 'failed';
-          const end = failed ? 'failed' : step.outcome === undefined ? 'miss' : 'hit';
-          counts[end]++;
-          const value = failed ? heard.get(one.address)?.value : step.outcome;
-          // What came along with another answer meanwhile is not undone.
-          if (end === 'hit' || freshOf(one.address) === undefined)
-            heard.set(one.address, { value, until: clock.now + ages[end], failed });
-          await (failed ? one.fail() : one.answer(step.outcome));
-        }
-        const underWay = open.map((each) => each.address);
-        expect(new Set(underWay)).toEqual(new Set(waiting.slice(0, 2)));
-        expect(underWay).toHaveLength(Math.min(2, waiting.length));
-        for (const each of four) expect(lookup.get(each)).toBe(heard.get(each)?.value);
-        expect({ counts: lookup.counts, settled }).toEqual({ counts, settled: done });
+  await forAllAsync([steps], { numRuns: 300 })(async (program) => {
+    const { lookup, open, settled, clock } = scene({ budget: { rate: 0.5, burst: 3 } });
+    const heard = new Map<string, Heard>();
+    const waiting: string[] = [];
+    const done: string[] = [];
+    const counts = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
+    let tokens = 3;
+    const freshOf = (of: string): Heard | undefined => {
+      const known = heard.get(of);
+      return known !== undefined && known.until > clock.now ? known : undefined;
+    };
+    const stateOf = (of: string): ReturnType<typeof lookup.ask> => {
+      if (waiting.includes(of)) return 'pending';
+      const known = freshOf(of);
+      if (known?.failed === false) return (counts.cached++, 'known');
+      if (known !== undefined || tokens < 1) return (counts.refused++, 'refused');
+      tokens--;
+      waiting.push(of);
+      return 'pending';
+    };
+    for (const step of program) {
+      if (step.kind === 'wait') {
+        clock.now += step.seconds * second;
+        tokens = Math.min(3, tokens + step.seconds / 2);
+      } else if (step.kind === 'ask') {
+        const expected = stateOf(step.address);
+        expect(lookup.ask(step.address)).toBe(expected);
+      } else if (step.kind === 'learn') {
+        lookup.learn(step.address, 'web-2');
+        heard.set(step.address, { value: 'web-2', until: clock.now + ages.hit, failed: false });
+      } else {
+        const one = open[step.which % Math.max(1, open.length)];
+        if (one === undefined) continue;
+        waiting.splice(waiting.indexOf(one.address), 1);
+        done.push(one.address);
+        const failed = step.outcome === 'failed';
+        const end = failed ? 'failed' : step.outcome === undefined ? 'miss' : 'hit';
+        counts[end]++;
+        const value = failed ? heard.get(one.address)?.value : step.outcome;
+        // What came along with another answer meanwhile is not undone.
+        if (end === 'hit' || freshOf(one.address) === undefined)
+          heard.set(one.address, { value, until: clock.now + ages[end], failed });
+        await (failed ? one.fail() : one.answer(step.outcome));
       }
-    }),
-    { numRuns: 300 },
-  );
+      const underWay = open.map((each) => each.address);
+      expect(new Set(underWay)).toEqual(new Set(waiting.slice(0, 2)));
+      expect(underWay).toHaveLength(Math.min(2, waiting.length));
+      for (const each of four) expect(lookup.get(each)).toBe(heard.get(each)?.value);
+      expect({ counts: lookup.counts, settled }).toEqual({ counts, settled: done });
+    }
+  });
 });

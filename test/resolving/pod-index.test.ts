@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { createPodIndex, interfaceNames, isPodInterface, slack } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { nine, pod } from '../builders.ts';
+import { forAll } from '../for-all.ts';
 
 const addresses = ['10.65.1.4', '10.65.1.5', 'fd00:65::4'];
 const names = ['web-0', 'web-1'];
@@ -26,47 +27,44 @@ const pods = fc.record({
 const programs = fc.array(fc.tuple(pods, fc.integer({ min: 1, max: 12 })), { maxLength: 15 });
 
 test('holds what was added and not removed, and nothing else', () => {
-  fc.assert(
-    fc.property(programs, fc.constantFrom(undefined, 'node-a'), offsets, (program, ownNode, time) => {
-      const index = createPodIndex(ownNode);
-      const there = new Set<Pod>();
-      const leaving = new Map<number, Pod[]>();
-      for (let step = 0; step < program.length + 12; step++) {
-        const [given, lasts] = program[step] ?? [undefined, 0];
-        if (given) {
-          const one = pod({ ...given, uid: `${step}` });
-          index.add(one);
-          there.add(one);
-          leaving.set(step + lasts, [...(leaving.get(step + lasts) ?? []), one]);
-        }
-        for (const one of leaving.get(step) ?? []) {
-          index.remove(one);
-          there.delete(one);
-        }
-        const visible = [...there].filter(({ hostNetwork }) => !hostNetwork);
-        expect(index.size).toBe(there.size);
-        for (const address of addresses)
-          expect(new Set(index.byAddress(address))).toEqual(
-            new Set(visible.filter((each) => each.addresses.includes(address))),
-          );
-        for (const veth of veths)
-          expect(new Set(index.byInterface(veth))).toEqual(
-            new Set(
-              visible.filter(
-                (each) =>
-                  interfaceNames('shop', each.name).includes(veth) && (ownNode === undefined || each.node === ownNode),
-              ),
-            ),
-          );
-        const span = index.epoch(time);
-        expect(span.from <= time && time < span.until).toBe(true);
-        const changes = visible.flatMap(({ from, until }) => [from - slack, from, until]);
-        expect(changes.filter((change) => change > span.from && change < span.until)).toEqual([]);
+  forAll([programs, fc.constantFrom(undefined, 'node-a'), offsets], { numRuns: 150 })((program, ownNode, time) => {
+    const index = createPodIndex(ownNode);
+    const there = new Set<Pod>();
+    const leaving = new Map<number, Pod[]>();
+    for (let step = 0; step < program.length + 12; step++) {
+      const [given, lasts] = program[step] ?? [undefined, 0];
+      if (given) {
+        const one = pod({ ...given, uid: `${step}` });
+        index.add(one);
+        there.add(one);
+        leaving.set(step + lasts, [...(leaving.get(step + lasts) ?? []), one]);
       }
-      expect([...addresses.map(index.byAddress), ...veths.map(index.byInterface)].filter(Boolean)).toEqual([]);
-    }),
-    { numRuns: 150 },
-  );
+      for (const one of leaving.get(step) ?? []) {
+        index.remove(one);
+        there.delete(one);
+      }
+      const visible = [...there].filter(({ hostNetwork }) => !hostNetwork);
+      expect(index.size).toBe(there.size);
+      for (const address of addresses)
+        expect(new Set(index.byAddress(address))).toEqual(
+          new Set(visible.filter((each) => each.addresses.includes(address))),
+        );
+      for (const veth of veths)
+        expect(new Set(index.byInterface(veth))).toEqual(
+          new Set(
+            visible.filter(
+              (each) =>
+                interfaceNames('shop', each.name).includes(veth) && (ownNode === undefined || each.node === ownNode),
+            ),
+          ),
+        );
+      const span = index.epoch(time);
+      expect(span.from <= time && time < span.until).toBe(true);
+      const changes = visible.flatMap(({ from, until }) => [from - slack, from, until]);
+      expect(changes.filter((change) => change > span.from && change < span.until)).toEqual([]);
+    }
+    expect([...addresses.map(index.byAddress), ...veths.map(index.byInterface)].filter(Boolean)).toEqual([]);
+  });
 });
 
 test('epoch is open to the end for whatever comes after all changes', () => {

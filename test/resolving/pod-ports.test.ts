@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ServicePort } from '../../src/resolving/objects.ts';
 import { isPackedPorts, packedName, packPorts } from '../../src/resolving/pod-record.ts';
+import { forAll } from '../for-all.ts';
 
 const http: ServicePort = { name: 'http', port: 80, protocol: 'tcp' };
 const many = Array.from({ length: 17 }, (_, number) => ({ ...http, name: `p${number}`, port: 8000 + number }));
@@ -43,15 +44,11 @@ describe('isPackedPorts', () => {
   const port = fc.record({ name, port: fc.integer({ min: 1, max: 65_535 }), protocol });
 
   test('whatever is packed, which gives its names back', () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(port, { minLength: 1, maxLength: 16, selector: (each) => each.port }), (ports) => {
-        const packed = packPorts(ports) ?? '';
-        expect(isPackedPorts(packed)).toBe(true);
-        expect(ports.map((each) => packedName(packed, each.port, each.protocol))).toEqual(
-          ports.map((each) => each.name),
-        );
-      }),
-    );
+    forAll([fc.uniqueArray(port, { minLength: 1, maxLength: 16, selector: (each) => each.port })])((ports) => {
+      const packed = packPorts(ports) ?? '';
+      expect(isPackedPorts(packed)).toBe(true);
+      expect(ports.map((each) => packedName(packed, each.port, each.protocol))).toEqual(ports.map((each) => each.name));
+    });
   });
 
   test.each([

@@ -9,6 +9,7 @@ import { windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
 import { beginAll, publish } from './writing.ts';
 import { stateOf } from './state-of.ts';
+import { forAll } from '../for-all.ts';
 
 const targets = Array.from({ length: 11 }, (_, number) => podRef(`web-${number}`));
 const peers = [
@@ -70,12 +71,9 @@ function tableOf(
 }
 
 test('a finding that comes again counts as one that is equal to it', { timeout: 60_000 }, () => {
-  fc.assert(
-    fc.property(some, fc.array(step, { minLength: 20, maxLength: 250 }), (counted, steps) => {
-      expect(stateOf(tableOf(counted, steps, true))).toEqual(stateOf(tableOf(counted, steps, false)));
-    }),
-    { numRuns: 200 },
-  );
+  forAll([some, fc.array(step, { minLength: 20, maxLength: 250 })], { numRuns: 200 })((counted, steps) => {
+    expect(stateOf(tableOf(counted, steps, true))).toEqual(stateOf(tableOf(counted, steps, false)));
+  });
 });
 
 function onDisk(changes: Iterable<StateChange>, values = new Map<string, unknown>()): Map<string, unknown> {
@@ -84,14 +82,11 @@ function onDisk(changes: Iterable<StateChange>, values = new Map<string, unknown
 }
 
 test('the disk has what the table has of scans, many ports and overflows, and nothing that is over', () => {
-  fc.assert(
-    fc.property(some, fc.array(step, { minLength: 20, maxLength: 120 }), (counted, steps) => {
-      const values = new Map<string, unknown>();
-      const table = tableOf(counted, steps, true, (each) => onDisk(each.takeChanges(), values));
-      expect(onDisk(table.takeChanges(), values)).toEqual(onDisk(table.entries()));
-    }),
-    { numRuns: 200 },
-  );
+  forAll([some, fc.array(step, { minLength: 20, maxLength: 120 })], { numRuns: 200 })((counted, steps) => {
+    const values = new Map<string, unknown>();
+    const table = tableOf(counted, steps, true, (each) => onDisk(each.takeChanges(), values));
+    expect(onDisk(table.takeChanges(), values)).toEqual(onDisk(table.entries()));
+  });
 });
 
 test('the disk has how many ports of a peer were not remembered', () => {

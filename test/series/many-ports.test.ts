@@ -9,6 +9,7 @@ import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts
 import { beginAll, publish } from './writing.ts';
 import { stateOf } from './state-of.ts';
 import { runs } from '../runs.ts';
+import { forAll } from '../for-all.ts';
 
 const start = windowOf(nine, podRef().uid).end;
 const at = (seconds: number): number => start + seconds * 1000;
@@ -183,33 +184,30 @@ test('each packet is in one Event, and a peer has four of a Pod in an hour at mo
     }),
     { minLength: 20, maxLength: 120 },
   );
-  fc.assert(
-    fc.property(steps, (list) => {
-      let table = createSeriesTable({ limits: { perObject: 8, total: 1000 } });
-      let time = at(0);
-      let counted = 0;
-      /** The Events of the API server, by name. */
-      const events = new Map<string, { peer: string; hour: number; count: number }>();
-      for (const { peer, port, reply, weight, next } of list) {
-        time += 1000;
-        const address = `192.0.2.${peer}`;
-        table.count(refused(port, externalEnd({ address, identity: address }), { reply }), time, weight);
-        counted += weight;
-        if (next === 'an hour') time += windowLength / 2;
-        if (next === 'restart') table = createSeriesTable({ restored: stateOf(table) });
-        if (next === 'write' || next === 'fail') write(table, time + 2000, next === 'fail', events);
-      }
-      write(table, Infinity, false, events);
-      expect([...events.values()].reduce((sum, { count }) => sum + count, 0)).toBe(counted);
-      expect(table.counts.uncounted).toBe(0);
-      const pairs = Object.groupBy(
-        [...events.values()].filter(({ peer }) => peer !== ''),
-        ({ peer, hour }) => `${peer} ${hour}`,
-      );
-      for (const ofPair of Object.values(pairs)) expect(ofPair?.length).toBeLessThanOrEqual(4);
-    }),
-    { numRuns: runs(1000) },
-  );
+  forAll([steps], { numRuns: runs(1000) })((list) => {
+    let table = createSeriesTable({ limits: { perObject: 8, total: 1000 } });
+    let time = at(0);
+    let counted = 0;
+    /** The Events of the API server, by name. */
+    const events = new Map<string, { peer: string; hour: number; count: number }>();
+    for (const { peer, port, reply, weight, next } of list) {
+      time += 1000;
+      const address = `192.0.2.${peer}`;
+      table.count(refused(port, externalEnd({ address, identity: address }), { reply }), time, weight);
+      counted += weight;
+      if (next === 'an hour') time += windowLength / 2;
+      if (next === 'restart') table = createSeriesTable({ restored: stateOf(table) });
+      if (next === 'write' || next === 'fail') write(table, time + 2000, next === 'fail', events);
+    }
+    write(table, Infinity, false, events);
+    expect([...events.values()].reduce((sum, { count }) => sum + count, 0)).toBe(counted);
+    expect(table.counts.uncounted).toBe(0);
+    const pairs = Object.groupBy(
+      [...events.values()].filter(({ peer }) => peer !== ''),
+      ({ peer, hour }) => `${peer} ${hour}`,
+    );
+    for (const ofPair of Object.values(pairs)) expect(ofPair?.length).toBeLessThanOrEqual(4);
+  });
 });
 
 /** One Event is written; `isLost`: the API server has it, and its answer does not come. */

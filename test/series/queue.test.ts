@@ -7,6 +7,7 @@ import { windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, incident, nine, podRef } from '../builders.ts';
 import { stateOf } from './state-of.ts';
 import { publish } from './writing.ts';
+import { forAll } from '../for-all.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -196,25 +197,23 @@ const steps = fc.array(
 const dropOf = ({ namespace, pod, port, peer }: Step): Finding => drop(`team-${namespace}/web-${pod}`, port, peer);
 
 test('no object has its second Event while another waits for its first', () => {
-  fc.assert(
-    fc.property(steps, (list) => {
-      const table = createSeriesTable();
-      const had = new Set<string>();
-      for (const [index, step] of list.entries()) {
-        table.count(dropOf(step), at(index));
-        for (let written = 0; written < step.written; written++) {
-          const now = at(index + 0.5);
-          const waiting = table.due(now).filter(({ published }) => published.writes === 0);
-          const [identity] = write(table, now, 1);
-          if (identity === undefined) break;
-          const object = objectsOf([identity])[0] ?? '';
-          if (had.has(object))
-            expect(waiting.filter(({ finding: { regarding } }) => !had.has(regarding.uid))).toEqual([]);
-          had.add(object);
-        }
+  forAll([steps])((list) => {
+    const table = createSeriesTable();
+    const had = new Set<string>();
+    for (const [index, step] of list.entries()) {
+      table.count(dropOf(step), at(index));
+      for (let written = 0; written < step.written; written++) {
+        const now = at(index + 0.5);
+        const waiting = table.due(now).filter(({ published }) => published.writes === 0);
+        const [identity] = write(table, now, 1);
+        if (identity === undefined) break;
+        const object = objectsOf([identity])[0] ?? '';
+        if (had.has(object))
+          expect(waiting.filter(({ finding: { regarding } }) => !had.has(regarding.uid))).toEqual([]);
+        had.add(object);
       }
-    }),
-  );
+    }
+  });
 });
 
 test('a namespace that waits sees each other one written about twice at most', () => {
@@ -222,44 +221,40 @@ test('a namespace that waits sees each other one written about twice at most', (
     fc.record({ namespace: fc.integer({ min: 0, max: 3 }), written: fc.integer({ min: 0, max: 2 }) }),
     { maxLength: 80 },
   );
-  fc.assert(
-    fc.property(arrivals, (list) => {
-      const table = createSeriesTable();
-      /** By namespace that waits, the namespaces written about since. */
-      const waits = new Map<number, number[]>();
-      const waiting = new Map<number, number>();
-      for (const [index, { namespace, written }] of list.entries()) {
-        table.count(drop(`${namespace}/web-${index}`, 80, index), at(0));
-        table.next(at(2));
-        waiting.set(namespace, (waiting.get(namespace) ?? 0) + 1);
-        if (!waits.has(namespace)) waits.set(namespace, []);
-        for (const [identity] of Array.from({ length: written }, () => write(table, at(2), 1))) {
-          if (identity === undefined) continue;
-          const of = Number.parseInt(identity, 10);
-          waits.delete(of);
-          waiting.set(of, (waiting.get(of) ?? 0) - 1);
-          if ((waiting.get(of) ?? 0) > 0) waits.set(of, []);
-          for (const others of waits.values()) {
-            if (!waits.has(of) || waits.get(of) !== others) others.push(of);
-            expect(others.filter((other) => other === of).length).toBeLessThanOrEqual(2);
-          }
+  forAll([arrivals])((list) => {
+    const table = createSeriesTable();
+    /** By namespace that waits, the namespaces written about since. */
+    const waits = new Map<number, number[]>();
+    const waiting = new Map<number, number>();
+    for (const [index, { namespace, written }] of list.entries()) {
+      table.count(drop(`${namespace}/web-${index}`, 80, index), at(0));
+      table.next(at(2));
+      waiting.set(namespace, (waiting.get(namespace) ?? 0) + 1);
+      if (!waits.has(namespace)) waits.set(namespace, []);
+      for (const [identity] of Array.from({ length: written }, () => write(table, at(2), 1))) {
+        if (identity === undefined) continue;
+        const of = Number.parseInt(identity, 10);
+        waits.delete(of);
+        waiting.set(of, (waiting.get(of) ?? 0) - 1);
+        if ((waiting.get(of) ?? 0) > 0) waits.set(of, []);
+        for (const others of waits.values()) {
+          if (!waits.has(of) || waits.get(of) !== others) others.push(of);
+          expect(others.filter((other) => other === of).length).toBeLessThanOrEqual(2);
         }
       }
-    }),
-  );
+    }
+  });
 });
 
 test('all that is due is written in the end', () => {
-  fc.assert(
-    fc.property(steps, (list) => {
-      const table = createSeriesTable();
-      for (const [index, step] of list.entries()) {
-        table.count(dropOf(step), at(index));
-        write(table, at(index), step.written);
-      }
-      write(table, at(10_000));
-      expect(table.sizes.pending).toBe(0);
-      expect(table.nextDue()).toBe(Infinity);
-    }),
-  );
+  forAll([steps])((list) => {
+    const table = createSeriesTable();
+    for (const [index, step] of list.entries()) {
+      table.count(dropOf(step), at(index));
+      write(table, at(index), step.written);
+    }
+    write(table, at(10_000));
+    expect(table.sizes.pending).toBe(0);
+    expect(table.nextDue()).toBe(Infinity);
+  });
 });

@@ -5,6 +5,7 @@ import { byDue, byWeight, isUpdate, kindOf, lineOf } from '../../src/series/time
 import type { Party, ReadySeries } from '../../src/series/lines.ts';
 import { createReady } from '../../src/series/turns.ts';
 import { finding, flow, incident, incidentDetails, nine, podRef } from '../builders.ts';
+import { forAll } from '../for-all.ts';
 
 const hour = 3_600_000;
 const kinds: readonly WriteKind[] = ['first', 'more', 'rest'];
@@ -29,12 +30,10 @@ const step = fc.oneof(
 );
 
 test('whose turn it is, is who comes first by a look at each', () => {
-  fc.assert(
-    fc.property(fc.array(step, { minLength: 20, maxLength: 80, size: 'max' }), (steps) => {
-      const world = createWorld();
-      for (const each of steps) world.take(each);
-    }),
-  );
+  forAll([fc.array(step, { minLength: 20, maxLength: 80, size: 'max' })])((steps) => {
+    const world = createWorld();
+    for (const each of steps) world.take(each);
+  });
 });
 
 function createWorld() {

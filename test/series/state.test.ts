@@ -10,6 +10,7 @@ import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts'
 import { applyChange } from '../../src/state/read-segments.ts';
 import { windowLength, windowOf } from '../../src/series/times.ts';
 import { finding, flow, incident, nine, podRef, workerEnd } from '../builders.ts';
+import { forAll } from '../for-all.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -145,20 +146,17 @@ test('a restored table of nothing is as a new one', () => {
 
 /** Runs programs, and looks at a table before and after each step. */
 function check(look: (table: SeriesTable, onEarlier: Mock) => () => void): void {
-  fc.assert(
-    fc.property(program, fc.boolean(), (steps, wall) => {
-      let time = start;
-      const onEarlier = vi.fn<() => void>();
-      const table = createSeriesTable({ limits, now: wall ? () => time : undefined, onEarlier });
-      for (const one of steps) {
-        const lookAgain = look(table, onEarlier);
-        if (one.kind === 'pass') time += one.time;
-        act(table, one, time);
-        lookAgain();
-      }
-    }),
-    { numRuns: 300 },
-  );
+  forAll([program, fc.boolean()], { numRuns: 300 })((steps, wall) => {
+    let time = start;
+    const onEarlier = vi.fn<() => void>();
+    const table = createSeriesTable({ limits, now: wall ? () => time : undefined, onEarlier });
+    for (const one of steps) {
+      const lookAgain = look(table, onEarlier);
+      if (one.kind === 'pass') time += one.time;
+      act(table, one, time);
+      lookAgain();
+    }
+  });
 }
 
 test('`onEarlier` is called when something is due earlier', () => {

@@ -8,6 +8,7 @@ import { windowLength, windowOf } from '../../src/series/times.ts';
 import { beginAll, publish } from './writing.ts';
 import { externalEnd, finding, flow, incident, incidentDetails, nine, podEnd, podRef, workerEnd } from '../builders.ts';
 import { runs } from '../runs.ts';
+import { forAll } from '../for-all.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -396,26 +397,21 @@ test('no packet is lost or counted twice, whatever the order', () => {
     }),
     { maxLength: 80 },
   );
-  fc.assert(
-    fc.property(
-      packets,
-      fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.integer({ min: 1, max: 30 }) }),
-      (list, limits) => {
-        const table = createSeriesTable({ limits });
-        const all = new Set<Series>();
-        let counted = 0;
-        for (const { port, object, time, weight, written } of list) {
-          table.count(drop(port, { identity: `${object} ${port}`, regarding: podRef(object) }), time, weight);
-          counted += weight;
-          for (const series of table.due(Infinity)) all.add(series);
-          if (written) write(table, time + minute);
-        }
-        // Events that no longer count anything were withdrawn for an Event of many ports.
-        const events = [...all].filter(({ due, published }) => due !== null || published.writes > 0);
-        const sum = events.reduce((total, { count }) => total + count, 0);
-        expect(sum + table.counts.uncounted).toBe(counted);
-      },
-    ),
-    { numRuns: runs(2000) },
-  );
+  forAll([packets, fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.integer({ min: 1, max: 30 }) })], {
+    numRuns: runs(2000),
+  })((list, limits) => {
+    const table = createSeriesTable({ limits });
+    const all = new Set<Series>();
+    let counted = 0;
+    for (const { port, object, time, weight, written } of list) {
+      table.count(drop(port, { identity: `${object} ${port}`, regarding: podRef(object) }), time, weight);
+      counted += weight;
+      for (const series of table.due(Infinity)) all.add(series);
+      if (written) write(table, time + minute);
+    }
+    // Events that no longer count anything were withdrawn for an Event of many ports.
+    const events = [...all].filter(({ due, published }) => due !== null || published.writes > 0);
+    const sum = events.reduce((total, { count }) => total + count, 0);
+    expect(sum + table.counts.uncounted).toBe(counted);
+  });
 });

@@ -1,21 +1,20 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addTo, differences, lengthOf, type Run } from './distinct-values.ts';
+import { forAll } from '../for-all.ts';
 
 const end = 30;
 
 test('runs of lines agree with a count for each number', () => {
-  fc.assert(
-    fc.property(fc.array(fc.nat(end - 1), { maxLength: 60 }), (numbers) => {
-      const runs: Run[] = [];
-      for (const number of numbers) addTo(runs, number);
-      const { missing, doubled } = differences(runs, end);
-      const times = Array.from({ length: end }, (_, number) => numbers.filter((each) => each === number).length);
-      expect(numbersIn(missing)).toEqual(times.flatMap((count, number) => (count === 0 ? [number] : [])));
-      expect(numbersIn(doubled)).toEqual(times.flatMap((count, number) => Array(Math.max(0, count - 1)).fill(number)));
-      expect(lengthOf(runs)).toBe(numbers.length);
-    }),
-  );
+  forAll([fc.array(fc.nat(end - 1), { maxLength: 60 })])((numbers) => {
+    const runs: Run[] = [];
+    for (const number of numbers) addTo(runs, number);
+    const { missing, doubled } = differences(runs, end);
+    const times = Array.from({ length: end }, (_, number) => numbers.filter((each) => each === number).length);
+    expect(numbersIn(missing)).toEqual(times.flatMap((count, number) => (count === 0 ? [number] : [])));
+    expect(numbersIn(doubled)).toEqual(times.flatMap((count, number) => Array(Math.max(0, count - 1)).fill(number)));
+    expect(lengthOf(runs)).toBe(numbers.length);
+  });
 });
 
 test('lines in order are one run', () => {

@@ -8,6 +8,7 @@ import type { Heard } from './heard.ts';
 import { createFollower, type FollowerOptions } from './log-follower.ts';
 import { type Change, createWriter, type StoredFile, type Style, type WrittenLine } from './log-writer.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import { forAll } from '../for-all.ts';
 
 vi.mock(import('../../src/sources/tail/content.ts'), async (original) => {
   const { openPackedAtOnce } = await import('./tail/packed-at-once.ts');
@@ -108,16 +109,13 @@ test(
   'one file and any number of restarts: each line once, to the byte',
   () => {
     const program = programs(writing, writing, turns, save, restarts());
-    fc.assert(
-      fc.property(program, (each) => {
-        const { seen, all, whole, counts, heard } = perform(each);
-        expect(seen).toStrictEqual(whole);
-        expect(counts).toStrictEqual({ lines: all.length, tooLong: all.filter(isTooLong).length });
-        expect(heard.losses).toStrictEqual([]);
-        expect(heard.notices.map(({ key }) => key)).not.toContain('replaced');
-      }),
-      { numRuns },
-    );
+    forAll([program], { numRuns })((each) => {
+      const { seen, all, whole, counts, heard } = perform(each);
+      expect(seen).toStrictEqual(whole);
+      expect(counts).toStrictEqual({ lines: all.length, tooLong: all.filter(isTooLong).length });
+      expect(heard.losses).toStrictEqual([]);
+      expect(heard.notices.map(({ key }) => key)).not.toContain('replaced');
+    });
   },
   timeLimit,
 );
@@ -126,17 +124,14 @@ test(
   'rotated in every style while it is followed: nothing is lost',
   () => {
     const program = programs(writing, writing, late, turns, changes('rotate'));
-    fc.assert(
-      fc.property(program, (each) => {
-        const { seen, whole, inOrder, excused, heard } = perform(each);
-        expect([...seen].toSorted(byNumber)).toStrictEqual(
-          whole.filter((line) => !excused.has(line) || seen.includes(line)),
-        );
-        expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
-        if (excused.size === 0) expect(heard.losses.filter(({ count }) => count !== undefined)).toStrictEqual([]);
-      }),
-      { numRuns },
-    );
+    forAll([program], { numRuns })((each) => {
+      const { seen, whole, inOrder, excused, heard } = perform(each);
+      expect([...seen].toSorted(byNumber)).toStrictEqual(
+        whole.filter((line) => !excused.has(line) || seen.includes(line)),
+      );
+      expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
+      if (excused.size === 0) expect(heard.losses.filter(({ count }) => count !== undefined)).toStrictEqual([]);
+    });
   },
   timeLimit,
 );
@@ -146,10 +141,7 @@ test(
   () => {
     const change = changes('rotate', 'rotate', 'rotate', 'truncate', 'delete', 'replace', 'rewrite', 'switch');
     const program = programs(writing, writing, late, turns, save, change, change, restarts(writing, late, change));
-    fc.assert(
-      fc.property(program, (each) => expectEachOnce(perform(each))),
-      { numRuns },
-    );
+    forAll([program], { numRuns })((each) => expectEachOnce(perform(each)));
   },
   timeLimit,
 );
@@ -162,10 +154,7 @@ test(
       programs(writing, writing, turns, save, cut, restarts(writing, cut)),
       programs(writing, writing, turns, changes('rotate', 'cut', 'cut')),
     );
-    fc.assert(
-      fc.property(program, (each) => expectEachOnce(perform(each))),
-      { numRuns },
-    );
+    forAll([program], { numRuns })((each) => expectEachOnce(perform(each)));
   },
   timeLimit,
 );

@@ -6,6 +6,7 @@ import type { Position, Source } from '../../src/sources/source.ts';
 import { cursorOf, fakeJournalctl, type JournalRecord, outputFor } from './fake-journalctl.ts';
 import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
+import { forAll } from '../for-all.ts';
 
 const needle = 'IN=';
 
@@ -35,65 +36,62 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 );
 
 test('whatever the chunks, however often journalctl or the source dies: every record once, in order', () => {
-  fc.assert(
-    fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
-      const journal: JournalRecord[] = [];
-      const { heard, listener } = listening();
-      const time = fakeTime(0);
-      const { spawn, started } = fakeJournalctl();
-      /** Bytes that the journalctl started last has printed. */
-      let at = 0;
-      let running = 0;
-      let lines = 0;
-      const open = (saved: Position | undefined): Source => {
-        const source = createJournal({ saved, since: 0, listener, needles: [needle], timing: time, spawn });
-        source.start();
-        return source;
-      };
-      const print = (bytes: number): void => {
-        if (started.length > running) [running, at] = [started.length, 0];
-        const current = started.at(-1);
-        if (current === undefined) return;
-        const output = Buffer.from(outputFor(current.args, journal), 'latin1');
-        current.print(output.subarray(at, at + bytes));
-        at = Math.min(output.length, at + bytes);
-      };
-      const die = (): void => {
-        started.at(-1)?.end(null, 'SIGKILL');
-        time.advance(60_000);
-      };
+  forAll([fc.array(action, { maxLength: 60 })], { numRuns: 300 })((actions) => {
+    const journal: JournalRecord[] = [];
+    const { heard, listener } = listening();
+    const time = fakeTime(0);
+    const { spawn, started } = fakeJournalctl();
+    /** Bytes that the journalctl started last has printed. */
+    let at = 0;
+    let running = 0;
+    let lines = 0;
+    const open = (saved: Position | undefined): Source => {
+      const source = createJournal({ saved, since: 0, listener, needles: [needle], timing: time, spawn });
+      source.start();
+      return source;
+    };
+    const print = (bytes: number): void => {
+      if (started.length > running) [running, at] = [started.length, 0];
+      const current = started.at(-1);
+      if (current === undefined) return;
+      const output = Buffer.from(outputFor(current.args, journal), 'latin1');
+      current.print(output.subarray(at, at + bytes));
+      at = Math.min(output.length, at + bytes);
+    };
+    const die = (): void => {
+      started.at(-1)?.end(null, 'SIGKILL');
+      time.advance(60_000);
+    };
 
-      let source = open(undefined);
-      for (const each of actions) {
-        if (each.do === 'write')
-          for (const text of each.messages) journal.push({ number: journal.length + 1, message: text });
-        else if (each.do === 'print') print(each.bytes);
-        else if (each.do === 'die') die();
-        else {
-          const { position } = source;
-          lines += source.counts.lines;
-          source.stop();
-          source = open(position);
-        }
+    let source = open(undefined);
+    for (const each of actions) {
+      if (each.do === 'write')
+        for (const text of each.messages) journal.push({ number: journal.length + 1, message: text });
+      else if (each.do === 'print') print(each.bytes);
+      else if (each.do === 'die') die();
+      else {
+        const { position } = source;
+        lines += source.counts.lines;
+        source.stop();
+        source = open(position);
       }
-      print(Infinity);
-      lines += source.counts.lines;
+    }
+    print(Infinity);
+    lines += source.counts.lines;
 
-      const expected = journal.filter((record) => Buffer.from(record.message as string).includes(needle));
-      // Some of these messages look like an envelope, which is taken off.
-      expect(heard.lines.map(({ time: stamp }) => stamp / 1000 - 1_795_000_000)).toEqual(
-        expected.map(({ number }) => number),
-      );
-      for (const [index, { text }] of heard.lines.entries())
-        expect(asText((expected[index] as JournalRecord).message)).toContain(text);
-      expect(lines).toBe(journal.length);
-      expect(heard.losses).toEqual([]);
-      expect(source.position).toEqual(journal.length === 0 ? undefined : { cursor: cursorOf(journal.length) });
-      source.stop();
-      expect(time.pending).toBe(0);
-    }),
-    { numRuns: 300 },
-  );
+    const expected = journal.filter((record) => Buffer.from(record.message as string).includes(needle));
+    // Some of these messages look like an envelope, which is taken off.
+    expect(heard.lines.map(({ time: stamp }) => stamp / 1000 - 1_795_000_000)).toEqual(
+      expected.map(({ number }) => number),
+    );
+    for (const [index, { text }] of heard.lines.entries())
+      expect(asText((expected[index] as JournalRecord).message)).toContain(text);
+    expect(lines).toBe(journal.length);
+    expect(heard.losses).toEqual([]);
+    expect(source.position).toEqual(journal.length === 0 ? undefined : { cursor: cursorOf(journal.length) });
+    source.stop();
+    expect(time.pending).toBe(0);
+  });
 });
 
 function asText(text: JournalRecord['message']): string {

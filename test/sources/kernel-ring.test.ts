@@ -8,6 +8,7 @@ import { type FakeRing, fakeRing } from './fake-ring.ts';
 import { type FakeTime, fakeTime } from './fake-time.ts';
 import { kept } from './following.ts';
 import { type Heard, listening } from './heard.ts';
+import { forAll } from '../for-all.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
 /** The uptime of the machine then. */
@@ -336,59 +337,56 @@ describe('lost records are counted exactly', () => {
       fc.record({ do: fc.constant('restart' as const), count: fc.integer({ min: 0, max: 100 }) }),
       fc.record({ do: fc.constant('fail' as const), count: fc.integer({ min: 0, max: 30_000 }) }),
     );
-    fc.assert(
-      fc.property(fc.array(action, { maxLength: 30 }), (actions) => {
-        const all = machine(1000);
-        const { time, ring } = all;
-        const seen: number[] = [];
-        let lost = 0;
-        let stopAt = Infinity;
-        const begin = (saved: Position | undefined): Source => {
-          const { heard, listener } = listening();
-          const { source: begun } = read(all, {
-            saved,
-            listener: {
-              ...listener,
-              take(line) {
-                seen.push(line.line);
-                if (--stopAt === 0) source.stop();
-              },
-              lost: ({ count }) => void (lost += count ?? NaN),
+    forAll([fc.array(action, { maxLength: 30 })], { numRuns: 300 })((actions) => {
+      const all = machine(1000);
+      const { time, ring } = all;
+      const seen: number[] = [];
+      let lost = 0;
+      let stopAt = Infinity;
+      const begin = (saved: Position | undefined): Source => {
+        const { heard, listener } = listening();
+        const { source: begun } = read(all, {
+          saved,
+          listener: {
+            ...listener,
+            take(line) {
+              seen.push(line.line);
+              if (--stopAt === 0) source.stop();
             },
-          });
-          expect(heard.losses).toStrictEqual([]);
-          return begun;
-        };
-        let source = begin({ bootId: 'this boot', seq: 999 });
-        let next = 1000;
-        for (const { do: what, count } of actions) {
-          if (what === 'log') for (let i = 0; i < count; i++) next = ring.log('IN=') + 1;
-          if (what === 'overwrite') ring.overwrite(count);
-          if (what === 'wait') time.advance(count);
-          if (what === 'turns') for (let i = 0; i < count; i++) time.step();
-          if (what === 'fail') {
-            ring.readError = 'EIO';
-            time.advance(count);
-            ring.readError = undefined;
-          }
-          if (what === 'restart') {
-            stopAt = count;
-            if (count > 0) time.advance(60);
-            source.stop();
-            expect(ring.descriptors).toBe(0);
-            stopAt = Infinity;
-            source = begin(kept(source));
-          }
+            lost: ({ count }) => void (lost += count ?? NaN),
+          },
+        });
+        expect(heard.losses).toStrictEqual([]);
+        return begun;
+      };
+      let source = begin({ bootId: 'this boot', seq: 999 });
+      let next = 1000;
+      for (const { do: what, count } of actions) {
+        if (what === 'log') for (let i = 0; i < count; i++) next = ring.log('IN=') + 1;
+        if (what === 'overwrite') ring.overwrite(count);
+        if (what === 'wait') time.advance(count);
+        if (what === 'turns') for (let i = 0; i < count; i++) time.step();
+        if (what === 'fail') {
+          ring.readError = 'EIO';
+          time.advance(count);
+          ring.readError = undefined;
         }
-        next = ring.log('IN=') + 1;
-        // It has been tried again after a failure by then.
-        time.advance(10_050);
-        expect(seen).toStrictEqual(seen.toSorted((a, b) => a - b));
-        expect(new Set(seen).size).toBe(seen.length);
-        expect(seen.length + lost).toBe(next - 1000);
-      }),
-      { numRuns: 300 },
-    );
+        if (what === 'restart') {
+          stopAt = count;
+          if (count > 0) time.advance(60);
+          source.stop();
+          expect(ring.descriptors).toBe(0);
+          stopAt = Infinity;
+          source = begin(kept(source));
+        }
+      }
+      next = ring.log('IN=') + 1;
+      // It has been tried again after a failure by then.
+      time.advance(10_050);
+      expect(seen).toStrictEqual(seen.toSorted((a, b) => a - b));
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen.length + lost).toBe(next - 1000);
+    });
   });
 });
 

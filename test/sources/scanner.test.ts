@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createScanner, maxLineLength, type ScannerOptions } from '../../src/sources/framing/scanner.ts';
+import { forAll } from '../for-all.ts';
 
 const needles = ['IN=', 'table overflow', 'table full'];
 
@@ -107,14 +108,8 @@ test('any text cut into any blocks gives the lines of that text: lines about as 
     fc.integer({ min: maxLineLength - 2, max: maxLineLength + 2 }),
   );
   const sizes = fc.array(size, { minLength: 1, maxLength: 4 });
-  fc.assert(
-    fc.property(longParts, sizes, (parts, each) => agrees(written(parts), each)),
-    { numRuns: 200 },
-  );
-  fc.assert(
-    fc.property(longParts, sizes, (parts, each) => agreesOnAll(written(parts), each)),
-    { numRuns: 200 },
-  );
+  forAll([longParts, sizes], { numRuns: 200 })((parts, each) => agrees(written(parts), each));
+  forAll([longParts, sizes], { numRuns: 200 })((parts, each) => agreesOnAll(written(parts), each));
 });
 
 describe('stopped anywhere, and gone on from where it says it is', () => {
@@ -128,11 +123,8 @@ describe('stopped anywhere, and gone on from where it says it is', () => {
 
   test('lines about as long as the longest come out whole', () => {
     const sizes = fc.array(fc.integer({ min: 1000, max: 200_000 }), { minLength: 1, maxLength: 4 });
-    fc.assert(
-      fc.property(longParts, sizes, stops, eachOrNone, (parts, each, places, wanted) =>
-        agreesInParts(written(parts), each, places, wanted),
-      ),
-      { numRuns: 200 },
+    forAll([longParts, sizes, stops, eachOrNone], { numRuns: 200 })((parts, each, places, wanted) =>
+      agreesInParts(written(parts), each, places, wanted),
     );
   });
 

@@ -4,6 +4,7 @@ import { act, deletions, fates, kills, objects, type Step, steps } from './progr
 import { windowLength } from '../../src/series/times.ts';
 import { createWorld, type Fate, type World } from './world.ts';
 import { runs } from '../runs.ts';
+import { forAllAsync } from '../for-all.ts';
 
 const limits = fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.constant(1000) });
 
@@ -13,16 +14,13 @@ async function check(
   requests: fc.Arbitrary<Fate[]>,
   look: (world: World, object: string) => void,
 ): Promise<void> {
-  await fc.assert(
-    fc.asyncProperty(programs, requests, limits, async (program, queue, limit) => {
-      const world = createWorld(queue, limit);
-      await act(world, program);
-      await world.settle();
-      expect(world.faults).toEqual([]);
-      for (const object of objects) look(world, object);
-    }),
-    { numRuns: runs(1500) },
-  );
+  await forAllAsync([programs, requests, limits], { numRuns: runs(1500) })(async (program, queue, limit) => {
+    const world = createWorld(queue, limit);
+    await act(world, program);
+    await world.settle();
+    expect(world.faults).toEqual([]);
+    for (const object of objects) look(world, object);
+  });
 }
 
 test('killed at any moment, each packet stands in one Event', async () => {

@@ -21,6 +21,7 @@ import { systemError } from '../sources/fake-ring.ts';
 import { descriptorsOf } from '../sources/following.ts';
 import { appendingBy, createOpenSegments } from './open-segments.ts';
 import { createStateLog, type StateLogOptions } from '../../src/state/state-log.ts';
+import { forAllAsync } from '../for-all.ts';
 
 type Value = { n: number; text: string };
 
@@ -185,65 +186,62 @@ const operation = fc.oneof(
 );
 
 test('what is read is what was at one moment, at the last successful write or later', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(operation, { maxLength: 60 }), async (operations) => {
-      rmSync(folder, { recursive: true, force: true });
-      let map = createMap();
-      let failing = false;
-      let acknowledged = new Map<string, Value>();
-      let { log, failures } = openFailing();
-      for (const each of operations) {
-        const key = 'key' in each ? `key ${each.key}` : '';
-        if (each.kind === 'set') map.set(key, { n: each.n, text: each.text });
-        else if (each.kind === 'merge') map.merge(key, each.n);
-        else if (each.kind === 'remove') map.remove(key);
-        else if (each.kind === 'crash') await crash(each.part);
-        else {
-          failing = each.kind === 'fail';
-          const before = failures.length;
-          await log.keep();
-          failing = false;
-          if (failures.length === before) acknowledged = copy(map.values);
-        }
+  await forAllAsync([fc.array(operation, { maxLength: 60 })], { numRuns: 60 })(async (operations) => {
+    rmSync(folder, { recursive: true, force: true });
+    let map = createMap();
+    let failing = false;
+    let acknowledged = new Map<string, Value>();
+    let { log, failures } = openFailing();
+    for (const each of operations) {
+      const key = 'key' in each ? `key ${each.key}` : '';
+      if (each.kind === 'set') map.set(key, { n: each.n, text: each.text });
+      else if (each.kind === 'merge') map.merge(key, each.n);
+      else if (each.kind === 'remove') map.remove(key);
+      else if (each.kind === 'crash') await crash(each.part);
+      else {
+        failing = each.kind === 'fail';
+        const before = failures.length;
+        await log.keep();
+        failing = false;
+        if (failures.length === before) acknowledged = copy(map.values);
       }
+    }
 
-      function openFailing() {
-        return open(map, {
-          async create(where, number, writer) {
-            const segment = await openSegment(where, number, writer);
-            return appendingBy(segment, async (batch) => {
-              if (failing) throw new Error('no space left on device');
-              return await segment.append(batch);
-            });
-          },
-        });
-      }
+    function openFailing() {
+      return open(map, {
+        async create(where, number, writer) {
+          const segment = await openSegment(where, number, writer);
+          return appendingBy(segment, async (batch) => {
+            if (failing) throw new Error('no space left on device');
+            return await segment.append(batch);
+          });
+        },
+      });
+    }
 
-      /** A write under way is cut off anywhere. */
-      async function crash(part: number): Promise<void> {
-        const cut = [...readSegments(folder).segments.keys()].at(-1);
-        if (cut !== undefined) {
-          const file = join(folder, `state-${String(cut).padStart(10, '0')}.log`);
-          const size = statSync(file).size;
-          const number = await createSegment(folder, cut + 1);
-          await number.append(encodeBatch([['set', 'lost', { n: 0, text: 'x'.repeat(100) }]]));
-          await number.close();
-          const next = join(folder, `state-${String(cut + 1).padStart(10, '0')}.log`);
-          const text = readFileSync(next, 'utf8').split('\n')[1] ?? '';
-          rmSync(next);
-          writeFileSync(file, text.slice(0, Math.floor(part * text.length)), { flag: 'a' });
-          expect(statSync(file).size).toBeGreaterThanOrEqual(size);
-        }
-        const kept = readSegments(folder);
-        expect(kept.damage).toBeUndefined();
-        expect([acknowledged, ...map.taken.slice(-2)]).toContainEqual(kept.values);
-        map = createMap(kept.values as Map<string, Value>);
-        acknowledged = copy(map.values);
-        ({ log, failures } = openFailing());
+    /** A write under way is cut off anywhere. */
+    async function crash(part: number): Promise<void> {
+      const cut = [...readSegments(folder).segments.keys()].at(-1);
+      if (cut !== undefined) {
+        const file = join(folder, `state-${String(cut).padStart(10, '0')}.log`);
+        const size = statSync(file).size;
+        const number = await createSegment(folder, cut + 1);
+        await number.append(encodeBatch([['set', 'lost', { n: 0, text: 'x'.repeat(100) }]]));
+        await number.close();
+        const next = join(folder, `state-${String(cut + 1).padStart(10, '0')}.log`);
+        const text = readFileSync(next, 'utf8').split('\n')[1] ?? '';
+        rmSync(next);
+        writeFileSync(file, text.slice(0, Math.floor(part * text.length)), { flag: 'a' });
+        expect(statSync(file).size).toBeGreaterThanOrEqual(size);
       }
-    }),
-    { numRuns: 60 },
-  );
+      const kept = readSegments(folder);
+      expect(kept.damage).toBeUndefined();
+      expect([acknowledged, ...map.taken.slice(-2)]).toContainEqual(kept.values);
+      map = createMap(kept.values as Map<string, Value>);
+      acknowledged = copy(map.values);
+      ({ log, failures } = openFailing());
+    }
+  });
 });
 
 test('a batch of several lines that is cut off anywhere is left out as a whole', async () => {

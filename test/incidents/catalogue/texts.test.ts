@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { causeOf, causes } from '../../../src/incidents/catalogue/catalogue.ts';
 import type { Cause } from '../../../src/incidents/catalogue/cause.ts';
 import type { IncidentDetails } from '../../../src/model/incident.ts';
 import { felixSettings } from '../../builders.ts';
 import { anyNode, anyDetails, factsOf, detailsOf } from './details.ts';
+import { forAll } from '../../for-all.ts';
 
 const bytes = (text: string) => Buffer.byteLength(text);
 
@@ -19,20 +19,17 @@ function textsOf(cause: Cause, details: IncidentDetails, node: string) {
 
 describe.each(causes.map((cause) => [cause.code, cause] as const))('%s', (code, cause) => {
   it('says whole sentences of bounded length whatever the details', () => {
-    fc.assert(
-      fc.property(anyDetails, anyNode, (details, node) => {
-        for (const text of Object.values(textsOf(cause, details, node))) {
-          if (text === undefined) continue;
-          expect(bytes(text)).toBeLessThanOrEqual(300);
-          expect(text).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u);
-          expect(text.isWellFormed()).toBe(true);
-          expect(text).not.toMatch(/\b(?:undefined|null|NaN|Infinity)\b|\[object/);
-          expect(text).toMatch(/\S/);
-          expect(text).not.toMatch(/^\s|\s$| {2}|—/);
-        }
-      }),
-      { numRuns: 80 },
-    );
+    forAll([anyDetails, anyNode], { numRuns: 80 })((details, node) => {
+      for (const text of Object.values(textsOf(cause, details, node))) {
+        if (text === undefined) continue;
+        expect(bytes(text)).toBeLessThanOrEqual(300);
+        expect(text).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u);
+        expect(text.isWellFormed()).toBe(true);
+        expect(text).not.toMatch(/\b(?:undefined|null|NaN|Infinity)\b|\[object/);
+        expect(text).toMatch(/\S/);
+        expect(text).not.toMatch(/^\s|\s$| {2}|—/);
+      }
+    });
   });
 
   it('leaves room for Services and Pods in an Event', () => {

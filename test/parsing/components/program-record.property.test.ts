@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
+import { forAll } from '../../for-all.ts';
 
 /** Quotes as Go's %q does, slowly and obviously. */
 function goQuote(text: string): string {
@@ -71,25 +72,19 @@ const asObject = (pairs: [string, string][]): Record<string, string> => Object.f
 const header = 'E1121 13:37:46.657104   31530 proxier.go:1406] ';
 
 test('klog text is read back', () => {
-  fc.assert(
-    fc.property(hard, settled, fields, (message, error, more) => {
-      const text = `${header}${goQuote(message)} err=${klogValue(error)}${more.map(([name, value]) => ` ${name}=${klogValue(value)}`).join('')}`;
-      const record = parseProgramRecord(text);
-      expect(record).toMatchObject({ message, error, caller: 'proxier.go', severity: 'error', program: 'kube-proxy' });
-      expect(record?.fields).toStrictEqual({ err: error, ...asObject(more) });
-    }),
-    { numRuns: 1000 },
-  );
+  forAll([hard, settled, fields], { numRuns: 1000 })((message, error, more) => {
+    const text = `${header}${goQuote(message)} err=${klogValue(error)}${more.map(([name, value]) => ` ${name}=${klogValue(value)}`).join('')}`;
+    const record = parseProgramRecord(text);
+    expect(record).toMatchObject({ message, error, caller: 'proxier.go', severity: 'error', program: 'kube-proxy' });
+    expect(record?.fields).toStrictEqual({ err: error, ...asObject(more) });
+  });
 });
 
 test('klog text without structure is read back', () => {
-  fc.assert(
-    fc.property(fc.stringMatching(/^[A-Z][a-z /-]{0,40}$/), settled, (message, error) => {
-      fc.pre(!/, err(or)?: /.test(`${message}: ${error}`) && !/\n(goroutine \d|Rules:)/.test(error));
-      expect(parseProgramRecord(`${header}${message}: ${error}`)).toMatchObject({ message, error });
-    }),
-    { numRuns: 1000 },
-  );
+  forAll([fc.stringMatching(/^[A-Z][a-z /-]{0,40}$/), settled], { numRuns: 1000 })((message, error) => {
+    fc.pre(!/, err(or)?: /.test(`${message}: ${error}`) && !/\n(goroutine \d|Rules:)/.test(error));
+    expect(parseProgramRecord(`${header}${message}: ${error}`)).toMatchObject({ message, error });
+  });
 });
 
 test('klog JSON is read back', () => {
@@ -102,25 +97,22 @@ test('klog JSON is read back', () => {
     fc.record({ Name: hard, List: fc.array(hard) }),
   );
   const pairs = fc.uniqueArray(fc.tuple(key, value), { selector: ([name]) => name, maxLength: 4 });
-  fc.assert(
-    fc.property(hard, hard, pairs, (msg, err, more) => {
-      const text = JSON.stringify({
-        ts: 1_795_268_266_657.25,
-        caller: 'iptables/proxier.go:30',
-        msg,
-        ...Object.fromEntries(more),
-        err,
-      });
-      const record = parseProgramRecord(text);
-      expect(record).toMatchObject({ message: msg, error: err.trimEnd(), caller: 'proxier.go', severity: 'error' });
-      const written = more.map(([name, each]): [string, string] => [
-        name,
-        typeof each === 'string' ? each : JSON.stringify(each),
-      ]);
-      expect(record?.fields).toStrictEqual({ ...asObject(written), err });
-    }),
-    { numRuns: 1000 },
-  );
+  forAll([hard, hard, pairs], { numRuns: 1000 })((msg, err, more) => {
+    const text = JSON.stringify({
+      ts: 1_795_268_266_657.25,
+      caller: 'iptables/proxier.go:30',
+      msg,
+      ...Object.fromEntries(more),
+      err,
+    });
+    const record = parseProgramRecord(text);
+    expect(record).toMatchObject({ message: msg, error: err.trimEnd(), caller: 'proxier.go', severity: 'error' });
+    const written = more.map(([name, each]): [string, string] => [
+      name,
+      typeof each === 'string' ? each : JSON.stringify(each),
+    ]);
+    expect(record?.fields).toStrictEqual({ ...asObject(written), err });
+  });
 });
 
 /** Calico writes errors as they are; what looks like a key in them cannot be distinguished from one. */
@@ -134,17 +126,14 @@ const message = fc
 test("Calico's logrus is read back", () => {
   const names = fc.constantFrom('chainName', 'ipVersion', 'table', '_x', 'a.b');
   const pairs = fc.uniqueArray(fc.tuple(names, hard), { selector: ([name]) => name, maxLength: 4 });
-  fc.assert(
-    fc.property(message, plain, hard, pairs, (words, error, errorOutput, more) => {
-      const values = more.map(([name, value]) => ` ${name}=${goQuote(value)}`).join('');
-      const text = `2026-11-21 10:00:00.123 [WARNING][56] felix/table.go 654: ${words} error=${error} errorOutput=${goQuote(errorOutput)}${values}`;
-      const record = parseProgramRecord(text);
-      expect(record).toMatchObject({ message: words, program: 'felix', severity: 'warning' });
-      expect(record?.fields).toStrictEqual({ error, errorOutput, ...asObject(more) });
-      expect(record?.error).toBe(errorOutput.trimEnd() === '' ? error : `${error}\n${errorOutput.trimEnd()}`);
-    }),
-    { numRuns: 1000 },
-  );
+  forAll([message, plain, hard, pairs], { numRuns: 1000 })((words, error, errorOutput, more) => {
+    const values = more.map(([name, value]) => ` ${name}=${goQuote(value)}`).join('');
+    const text = `2026-11-21 10:00:00.123 [WARNING][56] felix/table.go 654: ${words} error=${error} errorOutput=${goQuote(errorOutput)}${values}`;
+    const record = parseProgramRecord(text);
+    expect(record).toMatchObject({ message: words, program: 'felix', severity: 'warning' });
+    expect(record?.fields).toStrictEqual({ error, errorOutput, ...asObject(more) });
+    expect(record?.error).toBe(errorOutput.trimEnd() === '' ? error : `${error}\n${errorOutput.trimEnd()}`);
+  });
 });
 
 /** Writes a value as logrus' TextFormatter does (needsQuoting). */
@@ -153,18 +142,15 @@ function logrusValue(text: string): string {
 }
 
 test('logrus that is not on a terminal is read back', () => {
-  fc.assert(
-    fc.property(fc.constantFrom('debug', 'info', 'error'), hard, fields, (level, msg, more) => {
-      fc.pre(msg !== '');
-      const values = more.map(([name, value]) => ` ${name.replaceAll(/[^\w]/g, '_')}=${logrusValue(value)}`).join('');
-      const record = parseProgramRecord(`time="2026-11-21T13:37:46Z" level=${level} msg=${logrusValue(msg)}${values}`);
-      expect(record).toMatchObject({ message: msg, severity: level });
-      expect(record?.fields).toStrictEqual(
-        asObject(more.map(([name, value]) => [name.replaceAll(/[^\w]/g, '_'), value])),
-      );
-    }),
-    { numRuns: 500 },
-  );
+  forAll([fc.constantFrom('debug', 'info', 'error'), hard, fields], { numRuns: 500 })((level, msg, more) => {
+    fc.pre(msg !== '');
+    const values = more.map(([name, value]) => ` ${name.replaceAll(/[^\w]/g, '_')}=${logrusValue(value)}`).join('');
+    const record = parseProgramRecord(`time="2026-11-21T13:37:46Z" level=${level} msg=${logrusValue(msg)}${values}`);
+    expect(record).toMatchObject({ message: msg, severity: level });
+    expect(record?.fields).toStrictEqual(
+      asObject(more.map(([name, value]) => [name.replaceAll(/[^\w]/g, '_'), value])),
+    );
+  });
 });
 
 const openings = [
@@ -240,16 +226,13 @@ test('whatever is written: never throws, and holds to its bounds', () => {
     fc.constantFrom(...openings),
     fc.string({ unit: fc.oneof(fc.constantFrom(...pieces), fc.string()), maxLength: 60 }),
   );
-  fc.assert(
-    fc.property(text, ([head, rest]) => {
-      const record = parseProgramRecord(head + rest);
-      if (record === undefined) return;
-      expect(Object.keys(record.fields).length).toBeLessThanOrEqual(32);
-      expect(record.error).toBe(record.error.trimEnd());
-      expect(JSON.parse(JSON.stringify(record))).toStrictEqual(record);
-    }),
-    { numRuns: 3000 },
-  );
+  forAll([text], { numRuns: 3000 })(([head, rest]) => {
+    const record = parseProgramRecord(head + rest);
+    if (record === undefined) return;
+    expect(Object.keys(record.fields).length).toBeLessThanOrEqual(32);
+    expect(record.error).toBe(record.error.trimEnd());
+    expect(JSON.parse(JSON.stringify(record))).toStrictEqual(record);
+  });
 });
 
 test('64 KiB of anything repeated take little time of the processor', { timeout: 60_000 }, () => {

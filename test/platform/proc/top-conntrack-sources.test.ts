@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readTopSources } from '../../../src/platform/proc.ts';
 import { procTree } from './proc-tree.ts';
+import { forAllAsync } from '../../for-all.ts';
 
 /** Linux 6.18 prints them so. */
 const udp = (source: string, port: number): string =>
@@ -77,13 +78,12 @@ describe('the connection table is read up to a bound of', () => {
 });
 
 test('sums are those of a count by hand, whatever the order, across blocks', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 1200 }), async (sources) => {
+  await forAllAsync([fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 1200 })], { numRuns: 20 })(
+    async (sources) => {
       const found = await readTopSources(table(sources.map((part, port) => udp(`10.0.0.${part}`, port)).join('')), '1');
       const expected = Object.values(Object.groupBy(sources, String)).map((same = []) => same.length);
       expect(found?.top.map(({ connections }) => connections)).toEqual(expected.toSorted((a, b) => b - a).slice(0, 3));
       expect(found?.counted).toBe(sources.length);
-    }),
-    { numRuns: 20 },
+    },
   );
 });

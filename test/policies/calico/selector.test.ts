@@ -7,6 +7,7 @@ import {
   selects as selectsBy,
 } from '../../../src/policies/calico/selector.ts';
 import { judges, readJudge, whereJudgesAre } from '../judges.ts';
+import { forAll } from '../../for-all.ts';
 
 function selects(selector: Selector, labels: Readonly<Record<string, string>>): boolean | string {
   return selectsBy(selector, (key) => (Object.hasOwn(labels, key) ? labels[key] : undefined));
@@ -88,30 +89,23 @@ const selector = fc.letrec<{ node: Selector }>((tie) => ({
 })).node;
 
 test('the canonical text of a selector means the same and is canonical', () => {
-  fc.assert(
-    fc.property(selector, fc.dictionary(word, value), (parsed, labels) => {
-      const text = canonicalSelector(parsed);
-      const again = parseSelector(text);
-      expect(selects(again, labels)).toBe(selects(parsed, labels));
-      expect(canonicalSelector(again)).toBe(canonicalSelector(parseSelector(canonicalSelector(again))));
-    }),
-  );
+  forAll([selector, fc.dictionary(word, value)])((parsed, labels) => {
+    const text = canonicalSelector(parsed);
+    const again = parseSelector(text);
+    expect(selects(again, labels)).toBe(selects(parsed, labels));
+    expect(canonicalSelector(again)).toBe(canonicalSelector(parseSelector(canonicalSelector(again))));
+  });
 });
 
 test('no text makes the parser throw anything but a SelectorError', () => {
   const token = fc.constantFrom(' ', ...`( ) ! != == && || a "x" ' { } , in not has( all( \0`.split(' '));
-  fc.assert(
-    fc.property(
-      fc.array(token).map((parts) => parts.join('')),
-      (text) => {
-        try {
-          parseSelector(text);
-        } catch (error) {
-          expect(error).toBeInstanceOf(SelectorError);
-        }
-      },
-    ),
-  );
+  forAll([fc.array(token).map((parts) => parts.join(''))])((text) => {
+    try {
+      parseSelector(text);
+    } catch (error) {
+      expect(error).toBeInstanceOf(SelectorError);
+    }
+  });
 });
 
 /** The selector as Calico prints it. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { hostAndPort } from '../../../src/platform/address.ts';
 import { chainHash, hashedTexts, parseChainName } from '../../../src/resolving/service-chains/chain-name.ts';
 import type { ServiceProtocol } from '../../../src/resolving/objects.ts';
+import { forAll } from '../../for-all.ts';
 
 /** RFC 4648, section 6, as it is written there. */
 function base32(bytes: Buffer): string {
@@ -14,13 +15,11 @@ function base32(bytes: Buffer): string {
 }
 
 test('a hash is the SHA-256 in base32, cut', () => {
-  fc.assert(
-    fc.property(fc.string(), (text) => {
-      const digest = createHash('sha256').update(text).digest();
-      const hash = chainHash(text);
-      expect(hash).toBe(base32(digest).slice(0, 16));
-    }),
-  );
+  forAll([fc.string()])((text) => {
+    const digest = createHash('sha256').update(text).digest();
+    const hash = chainHash(text);
+    expect(hash).toBe(base32(digest).slice(0, 16));
+  });
 });
 
 test.each<[service: string, port: string, ServiceProtocol, hash: string]>([
@@ -153,13 +152,9 @@ describe('in nftables mode', () => {
 });
 
 test('any text is looked at without harm', () => {
-  fc.assert(
-    fc.property(
-      fc.string({ unit: 'binary', maxLength: 400 }),
-      fc.constantFrom('KUBE-SVC-', 'service-', ''),
-      (text, head) => {
-        parseChainName(head + text);
-      },
-    ),
+  forAll([fc.string({ unit: 'binary', maxLength: 400 }), fc.constantFrom('KUBE-SVC-', 'service-', '')])(
+    (text, head) => {
+      parseChainName(head + text);
+    },
   );
 });

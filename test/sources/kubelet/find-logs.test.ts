@@ -7,6 +7,7 @@ import {
   defaultRules,
   parseContainerRule,
 } from '../../../src/sources/kubelet/find-logs.ts';
+import { forAll } from '../../for-all.ts';
 
 /** Whether the log of the container is found where there is no other. */
 function isFound(rules: readonly ContainerRule[], ...[namespace, pod, container]: string[]): boolean {
@@ -47,14 +48,11 @@ test.each(['kube-system/kube-proxy', 'a/b/c/d', '', '/b/c', 'a/b,/c', 'a/b/ ', '
 test('a star stands for any text', () => {
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 });
   const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 6 });
-  fc.assert(
-    fc.property(pattern, name, (glob, text) => {
-      const rule = { namespaces: ['*'], pods: ['*'], containers: [glob] };
-      const expected = new RegExp(`^${RegExp.escape(glob).replaceAll(String.raw`\*`, '.*')}$`).test(text);
-      expect(isFound([rule], 'x', 'y', text)).toBe(expected);
-    }),
-    { numRuns: 2000 },
-  );
+  forAll([pattern, name], { numRuns: 2000 })((glob, text) => {
+    const rule = { namespaces: ['*'], pods: ['*'], containers: [glob] };
+    const expected = new RegExp(`^${RegExp.escape(glob).replaceAll(String.raw`\*`, '.*')}$`).test(text);
+    expect(isFound([rule], 'x', 'y', text)).toBe(expected);
+  });
 });
 
 test.each([

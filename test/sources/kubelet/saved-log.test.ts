@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createSavedLogReader, isProgramLog, kindOfLine } from '../../../src/sources/kubelet/saved-log.ts';
 import type { RecordLine } from '../../../src/sources/records/joiner.ts';
 import { join, joinedByTheBook, type PhysicalLine } from '../records/joining.ts';
+import { forAll } from '../../for-all.ts';
 
 const latest = Date.UTC(2026, 10, 22);
 const klog = (message: string, day = '1121'): string => `E${day} 10:00:00.250000       1 proxier.go:1564] ${message}`;
@@ -91,30 +92,24 @@ describe('as a container runtime writes it', () => {
       partial: fc.boolean(),
       text: anyText,
     });
-    fc.assert(
-      fc.property(fc.array(line, { maxLength: 40 }), (physical: PhysicalLine[]) => {
-        const live = join(physical);
-        live.read(Infinity);
-        live.finish();
-        const saved = texts(
-          physical.map(({ stream, partial, text: printed }) => cri(stream ?? '', printed, partial ? 'P' : 'F')),
-        );
-        expect(saved).toStrictEqual(live.records.map(({ text: printed }) => printed));
-      }),
-      { numRuns: 500 },
-    );
+    forAll([fc.array(line, { maxLength: 40 })], { numRuns: 500 })((physical: PhysicalLine[]) => {
+      const live = join(physical);
+      live.read(Infinity);
+      live.finish();
+      const saved = texts(
+        physical.map(({ stream, partial, text: printed }) => cri(stream ?? '', printed, partial ? 'P' : 'F')),
+      );
+      expect(saved).toStrictEqual(live.records.map(({ text: printed }) => printed));
+    });
   });
 
   test('raw text is joined by the book', () => {
-    fc.assert(
-      fc.property(fc.array(anyText, { maxLength: 40 }), (lines) => {
-        const physical = lines.map((each) => ({ stream: 'stdout' as const, partial: false, text: each }));
-        expect(read(lines).records.map(({ text: printed, number }) => ({ number, text: printed }))).toStrictEqual(
-          joinedByTheBook(physical),
-        );
-      }),
-      { numRuns: 500 },
-    );
+    forAll([fc.array(anyText, { maxLength: 40 })], { numRuns: 500 })((lines) => {
+      const physical = lines.map((each) => ({ stream: 'stdout' as const, partial: false, text: each }));
+      expect(read(lines).records.map(({ text: printed, number }) => ({ number, text: printed }))).toStrictEqual(
+        joinedByTheBook(physical),
+      );
+    });
   });
 });
 
@@ -207,16 +202,13 @@ test('whatever is read: never throws, each line once', () => {
       }),
     )
     .map((text) => text.replaceAll('\n', ''));
-  fc.assert(
-    fc.property(fc.array(line, { maxLength: 20 }), (lines) => {
-      isProgramLog(lines.join('\n'));
-      const { records } = read(lines);
-      expect(new Set(records.map(({ number }) => number)).size).toBe(records.length);
-      expect(lines.length === 0 ? 0 : records.length).toBeLessThanOrEqual(lines.length);
-      expect(records.length > 0).toBe(lines.length > 0);
-    }),
-    { numRuns: 300 },
-  );
+  forAll([fc.array(line, { maxLength: 20 })], { numRuns: 300 })((lines) => {
+    isProgramLog(lines.join('\n'));
+    const { records } = read(lines);
+    expect(new Set(records.map(({ number }) => number)).size).toBe(records.length);
+    expect(lines.length === 0 ? 0 : records.length).toBeLessThanOrEqual(lines.length);
+    expect(records.length > 0).toBe(lines.length > 0);
+  });
 });
 
 test.each<[ReturnType<typeof kindOfLine>, string[]]>([

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { join, joinedByTheBook, type Joining, type PhysicalLine } from './joining.ts';
+import { forAll } from '../../for-all.ts';
 
 const text = fc.constantFrom(
   'E1121 12:00:00.000000       1 proxier.go:1564] "Failed" err=<',
@@ -83,34 +84,28 @@ function perform(physical: readonly PhysicalLine[], actions: readonly Action[]):
 }
 
 test('any number of restarts: the same records, each once', () => {
-  fc.assert(
-    fc.property(physicalLines, fc.array(act, { maxLength: 30 }), (physical, actions) => {
-      const { records, position } = perform(physical, actions);
-      const inOrder = records.toSorted((a, b) => a.number - b.number);
-      expect(inOrder.map(({ number, text: joined }) => ({ number, text: joined }))).toStrictEqual(
-        joinedByTheBook(physical),
-      );
-      expect(position).toBeNull();
-    }),
-    { numRuns: 1000 },
-  );
+  forAll([physicalLines, fc.array(act, { maxLength: 30 })], { numRuns: 1000 })((physical, actions) => {
+    const { records, position } = perform(physical, actions);
+    const inOrder = records.toSorted((a, b) => a.number - b.number);
+    expect(inOrder.map(({ number, text: joined }) => ({ number, text: joined }))).toStrictEqual(
+      joinedByTheBook(physical),
+    );
+    expect(position).toBeNull();
+  });
 });
 
 test('whatever takes too long: each physical line once, in the order of its stream', () => {
-  fc.assert(
-    fc.property(physicalLines, fc.array(fc.oneof(act, wait), { maxLength: 30 }), (physical, actions) => {
-      const marked = physical.map((each, index) => ({ ...each, text: `${each.text}#${index}#` }));
-      const { records } = perform(marked, actions);
-      const numbers = records.map((each) => {
-        const indexes = Array.from(each.text.matchAll(/#(\d+)#/g), ([, number]) => Number(number));
-        return { stream: marked[indexes[0] as number]?.stream, numbers: indexes };
-      });
-      for (const stream of ['stdout', 'stderr', undefined]) {
-        const got = numbers.flatMap((each) => (each.stream === stream ? each.numbers : []));
-        expect(got).toStrictEqual(marked.flatMap((each, index) => (each.stream === stream ? [index] : [])));
-      }
-      expect(records.map(({ number }) => number - 1)).toStrictEqual(numbers.map((each) => each.numbers[0]));
-    }),
-    { numRuns: 1000 },
-  );
+  forAll([physicalLines, fc.array(fc.oneof(act, wait), { maxLength: 30 })], { numRuns: 1000 })((physical, actions) => {
+    const marked = physical.map((each, index) => ({ ...each, text: `${each.text}#${index}#` }));
+    const { records } = perform(marked, actions);
+    const numbers = records.map((each) => {
+      const indexes = Array.from(each.text.matchAll(/#(\d+)#/g), ([, number]) => Number(number));
+      return { stream: marked[indexes[0] as number]?.stream, numbers: indexes };
+    });
+    for (const stream of ['stdout', 'stderr', undefined]) {
+      const got = numbers.flatMap((each) => (each.stream === stream ? each.numbers : []));
+      expect(got).toStrictEqual(marked.flatMap((each, index) => (each.stream === stream ? [index] : [])));
+    }
+    expect(records.map(({ number }) => number - 1)).toStrictEqual(numbers.map((each) => each.numbers[0]));
+  });
 });
