@@ -195,7 +195,7 @@ export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): Obj
 }
 
 /** Finds a node by any of its names, full or short, in capitals or not. A short name that two nodes share finds none. */
-export function indexNodeNames(nodes: readonly Node[]): (name: string) => Node | undefined {
+function indexNodeNames(nodes: readonly Node[]): (name: string) => Node | undefined {
   const full = new Map<string, Node>();
   const short = new Map<string, Node | undefined>();
   for (const node of nodes) {

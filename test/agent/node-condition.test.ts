@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createNodeConditionWriter } from '../../src/agent/node-checks.ts';
 import type { Refusal } from '../../src/events/event-writer.ts';
 import type { Incident } from '../../src/incidents/incident.ts';
@@ -62,82 +62,80 @@ function scene({ condition, nodes = 1, refuse = () => undefined }: Scene = {}) {
   };
 }
 
-describe('the condition of a Node', () => {
-  test('is made where there is none, once, and then nothing is written while all is well', async () => {
-    const { asked, condition, pass } = scene();
-    await pass(120 * minute);
-    expect(condition()).toMatchObject({ status: 'False', reason: 'NetfilterRulesCurrent' });
-    expect(asked).toEqual(['read', 'write']);
-  });
+test('the condition of a Node is made where there is none, once, and then nothing is written while all is well', async () => {
+  const { asked, condition, pass } = scene();
+  await pass(120 * minute);
+  expect(condition()).toMatchObject({ status: 'False', reason: 'NetfilterRulesCurrent' });
+  expect(asked).toEqual(['read', 'write']);
+});
 
-  test('the condition that is there and right is read, and not written', async () => {
-    const first = scene();
-    await first.pass(minute);
-    const { asked, pass } = scene({ condition: first.condition() as NodeCondition });
-    await pass(120 * minute);
-    expect(asked).toEqual(['read']);
-  });
+test('the condition that is there and right is read, and not written', async () => {
+  const first = scene();
+  await first.pass(minute);
+  const { asked, pass } = scene({ condition: first.condition() as NodeCondition });
+  await pass(120 * minute);
+  expect(asked).toEqual(['read']);
+});
 
-  test('becomes True with the incident, with its beginning, and False with its end', async () => {
-    const { incidents, condition, pass } = scene();
-    await pass(2 * minute);
-    incidents.push({ ...broken, opened: nine + 2 * minute });
-    await pass(minute);
-    expect(condition()).toMatchObject({
-      status: 'True',
-      reason: 'ServiceChainMissing',
-      lastTransitionTime: '2026-11-21T09:02:00Z',
-      lastHeartbeatTime: '2026-11-21T09:02:05Z',
-    });
-    incidents.pop();
-    await pass(2 * minute);
-    expect(condition()).toMatchObject({ status: 'False', lastTransitionTime: expect.stringMatching(/T09:03:/) });
+test('the condition of a Node becomes True with the incident, with its beginning, and False with its end', async () => {
+  const { incidents, condition, pass } = scene();
+  await pass(2 * minute);
+  incidents.push({ ...broken, opened: nine + 2 * minute });
+  await pass(minute);
+  expect(condition()).toMatchObject({
+    status: 'True',
+    reason: 'ServiceChainMissing',
+    lastTransitionTime: '2026-11-21T09:02:00Z',
+    lastHeartbeatTime: '2026-11-21T09:02:05Z',
   });
+  incidents.pop();
+  await pass(2 * minute);
+  expect(condition()).toMatchObject({ status: 'False', lastTransitionTime: expect.stringMatching(/T09:03:/) });
+});
 
-  test('has a heartbeat every ten minutes while it is True, and keeps the time of its beginning', async () => {
-    const { incidents, asked, condition, pass } = scene();
-    incidents.push(broken);
-    await pass(61 * minute);
-    expect(asked.filter((verb) => verb === 'write')).toHaveLength(7);
-    expect(condition()).toMatchObject({
-      lastTransitionTime: '2026-11-21T09:00:00Z',
-      lastHeartbeatTime: expect.stringMatching(/T10:00:/),
-    });
+test('the condition of a Node has a heartbeat every ten minutes while it is True, and keeps the time of its beginning', async () => {
+  const { incidents, asked, condition, pass } = scene();
+  incidents.push(broken);
+  await pass(61 * minute);
+  expect(asked.filter((verb) => verb === 'write')).toHaveLength(7);
+  expect(condition()).toMatchObject({
+    lastTransitionTime: '2026-11-21T09:00:00Z',
+    lastHeartbeatTime: expect.stringMatching(/T10:00:/),
   });
+});
 
-  test('the condition that an earlier run set is cleared by an agent without state', async () => {
-    const { condition, pass } = scene({ condition: kept });
-    await pass(minute);
-    expect(condition()).toMatchObject({ status: 'False', lastTransitionTime: expect.stringMatching(/T09:00:/) });
-  });
+test('the condition that an earlier run set is cleared by an agent without state', async () => {
+  const { condition, pass } = scene({ condition: kept });
+  await pass(minute);
+  expect(condition()).toMatchObject({ status: 'False', lastTransitionTime: expect.stringMatching(/T09:00:/) });
+});
 
-  test('the condition that an earlier run set goes on where the state says that it lasts', async () => {
-    const { incidents, condition, pass } = scene({ condition: kept });
-    incidents.push(broken);
-    await pass(minute);
-    expect(condition()).toMatchObject({ status: 'True', lastTransitionTime: kept.lastTransitionTime });
-  });
+test('the condition that an earlier run set goes on where the state says that it lasts', async () => {
+  const { incidents, condition, pass } = scene({ condition: kept });
+  incidents.push(broken);
+  await pass(minute);
+  expect(condition()).toMatchObject({ status: 'True', lastTransitionTime: kept.lastTransitionTime });
+});
 
-  test('is written at most once a minute, however often incidents come and go', async () => {
-    const { incidents, asked, pass } = scene();
-    for (let each = 0; each < 60; each++) {
-      if (each % 2 === 0) incidents.push(broken);
-      else incidents.pop();
-      await pass(10 * second);
-    }
-    expect(asked.filter((verb) => verb === 'write').length).toBeLessThanOrEqual(10);
-  });
-
-  test('the condition of 5,000 nodes is written over more than a minute: this one, in the middle, 37 s later', async () => {
-    const { incidents, asked, pass } = scene({ nodes: 5000 });
-    await pass(5 * minute);
-    incidents.push(broken);
-    const before = asked.length;
-    await pass(35 * second);
-    expect(asked).toHaveLength(before);
+test('the condition of a Node is written at most once a minute, however often incidents come and go', async () => {
+  const { incidents, asked, pass } = scene();
+  for (let each = 0; each < 60; each++) {
+    if (each % 2 === 0) incidents.push(broken);
+    else incidents.pop();
     await pass(10 * second);
-    expect(asked).toHaveLength(before + 1);
-  });
+  }
+  expect(asked.filter((verb) => verb === 'write').length).toBeLessThanOrEqual(10);
+});
+
+test('the condition of 5,000 nodes is written over more than a minute: this one, in the middle, 37 s later', async () => {
+  const { incidents, asked, pass } = scene({ nodes: 5000 });
+  await pass(5 * minute);
+  incidents.push(broken);
+  const before = asked.length;
+  await pass(35 * second);
+  expect(asked).toHaveLength(before);
+  await pass(10 * second);
+  expect(asked).toHaveLength(before + 1);
 });
 
 test.each([9e15, -9e15, NaN, nine + 86_400_000])(

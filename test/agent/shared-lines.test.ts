@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSharedLines, type SharedLinesOptions } from '../../src/agent/shared-lines.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { Json, LineOrigin } from '../../src/sources/source.ts';
@@ -24,62 +24,60 @@ function shared(given: Partial<SharedLinesOptions> = {}) {
   return { once, show, clock, program: (source: string, text: string) => show(source, text, 'program') };
 }
 
-describe('records of programs', () => {
-  test('one that kube-proxy writes twice is one; one that it writes again is another', () => {
-    const { program, once } = shared();
-    const seen = [
-      program(file, record(1)),
-      program(containers, record(1)),
-      program(containers, record(2)),
-      program(file, record(2)),
-      program(file, record(2)),
-      program(file, record(3)),
-    ];
-    expect(seen).toEqual([true, false, true, false, true, true]);
-    expect(once.repeats).toBe(2);
-  });
+test('records of programs: one that kube-proxy writes twice is one; one that it writes again is another', () => {
+  const { program, once } = shared();
+  const seen = [
+    program(file, record(1)),
+    program(containers, record(1)),
+    program(containers, record(2)),
+    program(file, record(2)),
+    program(file, record(2)),
+    program(file, record(3)),
+  ];
+  expect(seen).toEqual([true, false, true, false, true, true]);
+  expect(once.repeats).toBe(2);
+});
 
-  test('one that three sources have is one', () => {
-    const { program } = shared({ programSources: ['journal', containers, file] });
-    expect(['journal', containers, file].map((source) => program(source, record(1)))).toEqual([true, false, false]);
-  });
+test('records of programs: one that three sources have is one', () => {
+  const { program } = shared({ programSources: ['journal', containers, file] });
+  expect(['journal', containers, file].map((source) => program(source, record(1)))).toEqual([true, false, false]);
+});
 
-  test('one without a stamp of its own may come again', () => {
-    const { program } = shared();
-    expect([program(file, 'bird: x'), program(containers, 'bird: x')]).toEqual([true, true]);
-  });
+test('records of programs: one without a stamp of its own may come again', () => {
+  const { program } = shared();
+  expect([program(file, 'bird: x'), program(containers, 'bird: x')]).toEqual([true, true]);
+});
 
-  test('every record is news if there is only one source', () => {
-    const { program } = shared({ programSources: [] });
-    expect([program(containers, record(1)), program(containers, record(1))]).toEqual([true, true]);
-  });
+test('every record is news if there is only one source', () => {
+  const { program } = shared({ programSources: [] });
+  expect([program(containers, record(1)), program(containers, record(1))]).toEqual([true, true]);
+});
 
-  test('white space and bytes that cannot be printed make no other record of it', () => {
-    const { program } = shared();
-    expect([program(file, `${record(1)}\t\u0001é`), program(containers, `${record(1)} `)]).toEqual([true, false]);
-  });
+test('white space and bytes that cannot be printed make no other record of it', () => {
+  const { program } = shared();
+  expect([program(file, `${record(1)}\t\u0001é`), program(containers, `${record(1)} `)]).toEqual([true, false]);
+});
 
-  test('the oldest of more than 1,024 records is forgotten', () => {
-    const { program } = shared();
-    for (let id = 0; id < 1025; id++) program(file, `${record(1)} ${id}`);
-    expect([program(containers, `${record(1)} 0`), program(containers, `${record(1)} 2`)]).toEqual([true, false]);
-  });
+test('the oldest of more than 1,024 records is forgotten', () => {
+  const { program } = shared();
+  for (let id = 0; id < 1025; id++) program(file, `${record(1)} ${id}`);
+  expect([program(containers, `${record(1)} 0`), program(containers, `${record(1)} 2`)]).toEqual([true, false]);
+});
 
-  test('the next run knows what was seen through one source only', () => {
-    const first = shared();
-    first.program(file, record(1));
-    const second = shared({ saved: JSON.parse(JSON.stringify(first.once.state())) as Json });
-    expect(second.program(containers, record(1))).toBe(false);
-  });
+test('the next run knows what was seen through one source only', () => {
+  const first = shared();
+  first.program(file, record(1));
+  const second = shared({ saved: JSON.parse(JSON.stringify(first.once.state())) as Json });
+  expect(second.program(containers, record(1))).toBe(false);
+});
 
-  test.each<[string, Json]>([
-    ['no object', 'x'],
-    ['no list', { programs: 'x' }],
-    ['entries that are none', { programs: [1, [], ['x', []], [1, 'x'], [1, [2]]] }],
-  ])('a restart with %s saved begins with nothing', (_, saved) => {
-    const { program } = shared({ saved });
-    expect([program(file, record(1)), program(containers, record(1))]).toEqual([true, false]);
-  });
+test.each<[string, Json]>([
+  ['no object', 'x'],
+  ['no list', { programs: 'x' }],
+  ['entries that are none', { programs: [1, [], ['x', []], [1, 'x'], [1, [2]]] }],
+])('a restart with %s saved begins with nothing', (_, saved) => {
+  const { program } = shared({ saved });
+  expect([program(file, record(1)), program(containers, record(1))]).toEqual([true, false]);
 });
 
 test('lines of the kernel come from one source, and those of the others are counted as repeats, whatever is shown first', () => {

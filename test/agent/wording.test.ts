@@ -69,7 +69,7 @@ const told: [title: string, act: (api: Problems['api']) => void, over?: (api: Pr
   ]),
 ];
 
-test('what the log of the agent says of the API server is as expected', async () => {
+test('the log of the agent has the expected words for the API server', async () => {
   const said = told.map(([title, act, over]) => {
     isListed = true;
     const { problems, entries, clock } = createProblemsScene(() => isListed);

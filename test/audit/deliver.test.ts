@@ -75,7 +75,7 @@ test('refused rows are counted and not sent again', async () => {
   expect(attempts.map(({ refused }) => refused)).toEqual([1, 0]);
 });
 
-test('what the queue lost is the first row of the next batch', async () => {
+test('the loss of the queue is the first row of the next batch', async () => {
   const { sent, delivery } = scene([], { most: 2 });
   await delivery.stop(1000);
   expect(sent).toEqual([['otlp lost 1', 'b', 'c']]);

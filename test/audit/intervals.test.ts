@@ -74,268 +74,259 @@ const web = () => ends({ source: workerEnd(1), destination: podEnd() });
 const fromWorker = (labels: string, evidence: 'pod-address' | 'interface') =>
   ends({ source: { ...workerEnd(1), labels, evidence }, destination: podEnd() });
 
-describe('a flow in one interval', () => {
-  test('is one record with all of its packets', () => {
-    const { drop, closeAt } = open();
-    drop(1, web());
-    drop(30, web(), 4);
-    drop(59, web());
-    expect(closeAt(64.999)).toEqual([]);
-    expect(closeAt(65)).toMatchObject([
-      {
-        '@timestamp': '2026-11-21T09:01:00.000Z',
-        'event.start': '2026-11-21T09:00:01.000Z',
-        'event.end': '2026-11-21T09:00:59.000Z',
-        'network.packets': 6,
-        'source.k8s.owner.name': 'worker',
-        'source.k8s.pod.name': 'worker-1',
-        'destination.port': 5432,
-      },
-    ]);
-  });
-
-  test('a flow of several Pods of one workload names none of them, and counts their addresses', () => {
-    const { drop, closeAt } = open();
-    for (const number of [1, 2, 3, 2]) drop(1, ends({ source: workerEnd(number), destination: podEnd() }));
-    const [record, ...more] = closeAt(66);
-    expect(more).toEqual([]);
-    expect(record).toMatchObject({ 'network.packets': 4, 'source.addresses': 3, 'source.k8s.owner.name': 'worker' });
-    expect(record).not.toHaveProperty(['source.k8s.pod.name']);
-    expect(record).not.toHaveProperty(['destination.addresses']);
-  });
-
-  test('each further address of a workload is kept on disk', () => {
-    const { intervals, drop } = open();
-    for (const number of [1, 2]) drop(1, ends({ source: workerEnd(number), destination: podEnd() }));
-    intervals.takeChanges();
-    drop(1, ends({ source: workerEnd(3), destination: podEnd() }));
-    const others = { source: [workerEnd(2).address, workerEnd(3).address] };
-    expect(intervals.takeChanges()).toMatchObject([['set', expect.any(String), { others }]]);
-  });
-
-  test('what turns out to differ between Pods of one address is gone from the disk, too', () => {
-    const { intervals, drop } = open();
-    drop(1, fromWorker('version=1', 'pod-address'));
-    intervals.takeChanges();
-    drop(1, fromWorker('version=2', 'interface'));
-    const [[, , kept] = [], ...more] = intervals.takeChanges();
-    expect(more).toEqual([]);
-    const { fields } = kept as OpenFlow;
-    expect(fields).toMatchObject({ 'source.k8s.pod.name': 'worker-1' });
-    for (const name of ['source.k8s.pod.labels', 'source.evidence']) expect(fields).not.toHaveProperty([name]);
-  });
-
-  test('a flow of Pods of one workload with several labels has those of none; with the same, theirs', () => {
-    const { drop, closeAt } = open();
-    for (const number of [1, 2])
-      drop(
-        1,
-        ends({
-          source: { ...workerEnd(number), labels: `version=${number}` },
-          destination: podEnd({ labels: 'app=web' }),
-        }),
-      );
-    const [record] = closeAt(66);
-    expect(record).toMatchObject({ 'network.packets': 2, 'destination.k8s.pod.labels': 'app=web' });
-    expect(record).not.toHaveProperty(['source.k8s.pod.labels']);
-  });
-
-  test('is looked up once for each interval of a meaning that repeats', () => {
-    const { intervals } = open();
-    const meaning = {};
-    let asked = 0;
-    const packetOf = () => (asked++, dropped());
-    for (const seconds of [1, 2, 59]) intervals.count(meaning, packetOf, 1, nine + seconds * 1000);
-    expect(asked).toBe(1);
-  });
-
-  test('lines that come after its record make another one with another id', () => {
-    const { drop, closeAt } = open();
-    const meaning = {};
-    drop(10, web(), 1, meaning);
-    const before = closeAt(66);
-    drop(11, web(), 2, meaning);
-    const after = closeAt(67);
-    expect([before, after].map(([record]) => record?.['network.packets'])).toEqual([1, 2]);
-    expect(before[0]?.['event.id']).not.toBe(after[0]?.['event.id']);
-    expect(before[0]?.['@timestamp']).toBe(after[0]?.['@timestamp']);
-  });
-
-  test('is closed in steps of as many flows as are asked for, and with the next look where packets came since', () => {
-    let now = nine;
-    const { intervals } = open({ now: () => now });
-    for (let index = 0; index < 5; index++)
-      intervals.count({}, () => ({ ...dropped(), ends: fromAddress(index) }), 1, nine + 1000);
-    now = nine + 65_000;
-    const steps = Array.from({ length: 5 }, () => {
-      const { records, isDone } = intervals.close(2);
-      return [isDone, records.length];
-    });
-    expect(steps).toEqual([
-      [true, 0],
-      [false, 2],
-      [false, 2],
-      [true, 1],
-      [true, 0],
-    ]);
-    expect(intervals.closings).toBe(3);
-  });
-
-  test('every change makes a number of the state that no state before it had', () => {
-    const { intervals, drop, closeAt } = open();
-    const revisions = [intervals.revision];
-    const note = (): void => void revisions.push(intervals.revision);
-    drop(1);
-    note();
-    intervals.lost({ kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' }, 'node-a', nine + 2000);
-    note();
-    closeAt(66);
-    note();
-    drop(67);
-    note();
-    expect(new Set(revisions).size).toBe(revisions.length);
-  });
-
-  test('a flow that goes on in the next interval is another record with another id', () => {
-    const { drop, closeAt } = open();
-    const meaning = {};
-    drop(59, web(), 1, meaning);
-    drop(61, web(), 1, meaning);
-    const records = [...closeAt(66), ...closeAt(126)];
-    expect(records.map((record) => record['network.packets'])).toEqual([1, 1]);
-    expect(new Set(records.map((record) => record['event.id'])).size).toBe(2);
-  });
-
-  test('a time far ahead of the clock does not keep it open', () => {
-    const { intervals, closeAt } = open();
-    intervals.count({}, dropped, 1, nine + 86_400_000 * 365);
-    expect(closeAt(3 * 60)).toHaveLength(1);
-  });
-});
-
-describe('lost log', () => {
-  const suppressed = { kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' } as const;
-
-  test('is a record of its own, and all counts of that interval are lower bounds', () => {
-    const { intervals, drop, closeAt } = open();
-    drop(1, web());
-    intervals.lost(suppressed, 'node-a', nine + 2000);
-    intervals.lost({ ...suppressed, count: undefined }, 'node-a', nine + 3000);
-    drop(30, web(), 1, {}, 80);
-    drop(61, web());
-    expect(closeAt(130)).toMatchObject([
-      { 'event.name': 'network.flow.drop', 'network.packets_at_least': true },
-      { 'event.name': 'network.flow.drop', 'network.packets_at_least': true },
-      { 'event.name': 'network.flow.drop', '@timestamp': '2026-11-21T09:02:00.000Z' },
-      { 'event.name': 'network.flow.gap', 'event.action': 'lost', 'event.reason': 'kmsg', 'log.records_lost': 7 },
-    ]);
-  });
-
-  test.each(['nothing', 'felix'] as const)('a loss that affects %s is no record', (affects) => {
-    const { intervals, closeAt } = open();
-    intervals.lost({ ...suppressed, affects }, 'node-a', nine + 2000);
-    expect([intervals.revision, closeAt(66)]).toEqual([0, []]);
-  });
-
-  test('a loss of warnings of the kernel makes the counts of martians lower bounds, and no others', () => {
-    const { intervals, drop, closeAt } = open();
-    const martian = { kind: 'martian', impossible: 'source', source: '10.65.2.9', destination: '10.65.1.4' } as const;
-    drop(1, web());
-    intervals.count({}, () => ({ ...dropped(), observation: { ...martian, device: 'eth0' } }), 1, nine + 1000);
-    intervals.lost({ ...suppressed, affects: 'kernel-warnings' }, 'node-a', nine + 2000);
-    const isAtLeast = closeAt(66).map((record) => record['network.packets_at_least']);
-    expect(isAtLeast).toEqual([undefined, true, undefined]);
-  });
-});
-
-describe('what policies say of a flow', () => {
-  const facts: PolicyFacts = {
-    verdict: 'denied',
-    direction: 'ingress',
-    decidedBy: ['NetworkPolicy shop/default-deny', 'NetworkPolicy shop/web'],
-    count: 2,
-    rule: undefined,
-    nearest: 'NetworkPolicy shop/web ingress[0]',
-  };
-  const noted: Partial<IntervalsOptions> = { policiesOn: () => facts };
-  test('is in its record, and is asked once, when its interval is closed, with its first packet', () => {
-    const asked: number[] = [];
-    const { drop, closeAt } = open({
-      policiesOn: (findings, first) => {
-        asked.push(first - nine);
-        return findings.length === 1 ? facts : undefined;
-      },
-    });
-    drop(1, web());
-    drop(30, web());
-    expect(asked).toEqual([]);
-    expect(closeAt(66)).toMatchObject([
-      {
-        'policy.verdict': 'denied',
-        'policy.verdict_evidence': 'evaluated',
-        'policy.direction': 'ingress',
-        'policy.decided_by': 'NetworkPolicy shop/default-deny,NetworkPolicy shop/web',
-        'policy.nearest': 'NetworkPolicy shop/web ingress[0]',
-      },
-    ]);
-    expect(asked).toEqual([1000]);
-  });
-
-  test('is left out where nothing is known of it, and of a flow that was kept by an earlier run, and its id is the same', () => {
-    const [without, with_] = [{ policiesOn: () => undefined }, noted].map((given) => {
-      const { drop, closeAt } = open(given);
-      drop(1, web());
-      return closeAt(66)[0] as FlowRecord;
-    });
-    expect(without).not.toHaveProperty(['policy.verdict']);
-    expect(with_?.['event.id']).toBe(without?.['event.id']);
-
-    const { intervals, drop } = open(noted);
-    drop(1, web());
-    const flows = [...intervals.entries()].map(([, , flow]) => flow as OpenFlow);
-    const [restored] = open({ ...noted, restored: { flows, closings: 0 } }).closeAt(66);
-    expect(restored).toMatchObject({ 'network.packets': 1, 'event.id': without?.['event.id'] });
-    expect(restored).not.toHaveProperty(['policy.verdict']);
-  });
-
-  test('is in no record that stands for several flows', () => {
-    const { drop, closeAt } = open({ ...noted, limits: { total: 100, perSubject: 3, joined: 100 } });
-    for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
-    const records = closeAt(66);
-    const joined = records.filter((record) => record['source.kind'] === 'other');
-    expect([records.length, joined.length]).toEqual([4, 1]);
-    expect(joined[0]).not.toHaveProperty(['policy.verdict']);
-  });
-
-  test('names no policy of the Namespace of a redacted end', () => {
-    const { drop, closeAt } = open({ ...noted, redact: withoutDestination });
-    drop(1, web());
-    const [record] = closeAt(66);
-    expect(record).toMatchObject({ 'policy.verdict': 'denied', 'policy.direction': 'ingress' });
-    expect(JSON.stringify(record)).not.toMatch(/shop|default-deny/);
-  });
-
-  test.each([
-    [8, 240, 3],
-    [2, 479, 2],
-    [2, 480, 1],
-    [1, 979, 1],
-    [1, 980, 0],
-  ])(
-    'of %i names with %i letters each, %i stand in 1,000 bytes, and their number is said',
-    (count, letters, fitting) => {
-      const decidedBy = Array.from(
-        { length: count },
-        (_, index) => `NetworkPolicy shop/${'x'.repeat(letters)}${index}`,
-      );
-      const { drop, closeAt } = open({ policiesOn: () => ({ ...facts, decidedBy, count }) });
-      drop(1, web());
-      const [record] = closeAt(66);
-      expect(record?.['policy.decided_by']).toBe(decidedBy.slice(0, fitting).join(',') || undefined);
-      expect(record?.['policy.decided_by_count']).toBe(fitting < count ? count : undefined);
+test('a flow in one interval is one record with all of its packets', () => {
+  const { drop, closeAt } = open();
+  drop(1, web());
+  drop(30, web(), 4);
+  drop(59, web());
+  expect(closeAt(64.999)).toEqual([]);
+  expect(closeAt(65)).toMatchObject([
+    {
+      '@timestamp': '2026-11-21T09:01:00.000Z',
+      'event.start': '2026-11-21T09:00:01.000Z',
+      'event.end': '2026-11-21T09:00:59.000Z',
+      'network.packets': 6,
+      'source.k8s.owner.name': 'worker',
+      'source.k8s.pod.name': 'worker-1',
+      'destination.port': 5432,
     },
-  );
+  ]);
 });
+
+test('a flow of several Pods of one workload names none of them, and counts their addresses', () => {
+  const { drop, closeAt } = open();
+  for (const number of [1, 2, 3, 2]) drop(1, ends({ source: workerEnd(number), destination: podEnd() }));
+  const [record, ...more] = closeAt(66);
+  expect(more).toEqual([]);
+  expect(record).toMatchObject({ 'network.packets': 4, 'source.addresses': 3, 'source.k8s.owner.name': 'worker' });
+  expect(record).not.toHaveProperty(['source.k8s.pod.name']);
+  expect(record).not.toHaveProperty(['destination.addresses']);
+});
+
+test('each further address of a workload is kept on disk', () => {
+  const { intervals, drop } = open();
+  for (const number of [1, 2]) drop(1, ends({ source: workerEnd(number), destination: podEnd() }));
+  intervals.takeChanges();
+  drop(1, ends({ source: workerEnd(3), destination: podEnd() }));
+  const others = { source: [workerEnd(2).address, workerEnd(3).address] };
+  expect(intervals.takeChanges()).toMatchObject([['set', expect.any(String), { others }]]);
+});
+
+test('facts that turn out to differ between Pods of one address are gone from the disk, too', () => {
+  const { intervals, drop } = open();
+  drop(1, fromWorker('version=1', 'pod-address'));
+  intervals.takeChanges();
+  drop(1, fromWorker('version=2', 'interface'));
+  const [[, , kept] = [], ...more] = intervals.takeChanges();
+  expect(more).toEqual([]);
+  const { fields } = kept as OpenFlow;
+  expect(fields).toMatchObject({ 'source.k8s.pod.name': 'worker-1' });
+  for (const name of ['source.k8s.pod.labels', 'source.evidence']) expect(fields).not.toHaveProperty([name]);
+});
+
+test('a flow of Pods of one workload with several labels has those of none; with the same, theirs', () => {
+  const { drop, closeAt } = open();
+  for (const number of [1, 2])
+    drop(
+      1,
+      ends({
+        source: { ...workerEnd(number), labels: `version=${number}` },
+        destination: podEnd({ labels: 'app=web' }),
+      }),
+    );
+  const [record] = closeAt(66);
+  expect(record).toMatchObject({ 'network.packets': 2, 'destination.k8s.pod.labels': 'app=web' });
+  expect(record).not.toHaveProperty(['source.k8s.pod.labels']);
+});
+
+test('a flow in one interval is looked up once for each interval of a meaning that repeats', () => {
+  const { intervals } = open();
+  const meaning = {};
+  let asked = 0;
+  const packetOf = () => (asked++, dropped());
+  for (const seconds of [1, 2, 59]) intervals.count(meaning, packetOf, 1, nine + seconds * 1000);
+  expect(asked).toBe(1);
+});
+
+test('lines that come after its record make another one with another id', () => {
+  const { drop, closeAt } = open();
+  const meaning = {};
+  drop(10, web(), 1, meaning);
+  const before = closeAt(66);
+  drop(11, web(), 2, meaning);
+  const after = closeAt(67);
+  expect([before, after].map(([record]) => record?.['network.packets'])).toEqual([1, 2]);
+  expect(before[0]?.['event.id']).not.toBe(after[0]?.['event.id']);
+  expect(before[0]?.['@timestamp']).toBe(after[0]?.['@timestamp']);
+});
+
+test('a flow in one interval is closed in steps of as many flows as are asked for, and with the next look where packets came since', () => {
+  let now = nine;
+  const { intervals } = open({ now: () => now });
+  for (let index = 0; index < 5; index++)
+    intervals.count({}, () => ({ ...dropped(), ends: fromAddress(index) }), 1, nine + 1000);
+  now = nine + 65_000;
+  const steps = Array.from({ length: 5 }, () => {
+    const { records, isDone } = intervals.close(2);
+    return [isDone, records.length];
+  });
+  expect(steps).toEqual([
+    [true, 0],
+    [false, 2],
+    [false, 2],
+    [true, 1],
+    [true, 0],
+  ]);
+  expect(intervals.closings).toBe(3);
+});
+
+test('every change makes a number of the state that no state before it had', () => {
+  const { intervals, drop, closeAt } = open();
+  const revisions = [intervals.revision];
+  const note = (): void => void revisions.push(intervals.revision);
+  drop(1);
+  note();
+  intervals.lost({ kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' }, 'node-a', nine + 2000);
+  note();
+  closeAt(66);
+  note();
+  drop(67);
+  note();
+  expect(new Set(revisions).size).toBe(revisions.length);
+});
+
+test('a flow that goes on in the next interval is another record with another id', () => {
+  const { drop, closeAt } = open();
+  const meaning = {};
+  drop(59, web(), 1, meaning);
+  drop(61, web(), 1, meaning);
+  const records = [...closeAt(66), ...closeAt(126)];
+  expect(records.map((record) => record['network.packets'])).toEqual([1, 1]);
+  expect(new Set(records.map((record) => record['event.id'])).size).toBe(2);
+});
+
+test('a time far ahead of the clock does not keep it open', () => {
+  const { intervals, closeAt } = open();
+  intervals.count({}, dropped, 1, nine + 86_400_000 * 365);
+  expect(closeAt(3 * 60)).toHaveLength(1);
+});
+
+const suppressed = { kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' } as const;
+
+test('a loss of the log is a record of its own, and all counts of that interval are lower bounds', () => {
+  const { intervals, drop, closeAt } = open();
+  drop(1, web());
+  intervals.lost(suppressed, 'node-a', nine + 2000);
+  intervals.lost({ ...suppressed, count: undefined }, 'node-a', nine + 3000);
+  drop(30, web(), 1, {}, 80);
+  drop(61, web());
+  expect(closeAt(130)).toMatchObject([
+    { 'event.name': 'network.flow.drop', 'network.packets_at_least': true },
+    { 'event.name': 'network.flow.drop', 'network.packets_at_least': true },
+    { 'event.name': 'network.flow.drop', '@timestamp': '2026-11-21T09:02:00.000Z' },
+    { 'event.name': 'network.flow.gap', 'event.action': 'lost', 'event.reason': 'kmsg', 'log.records_lost': 7 },
+  ]);
+});
+
+test.each(['nothing', 'felix'] as const)('a loss that affects %s is no record', (affects) => {
+  const { intervals, closeAt } = open();
+  intervals.lost({ ...suppressed, affects }, 'node-a', nine + 2000);
+  expect([intervals.revision, closeAt(66)]).toEqual([0, []]);
+});
+
+test('a loss of warnings of the kernel makes the counts of martians lower bounds, and no others', () => {
+  const { intervals, drop, closeAt } = open();
+  const martian = { kind: 'martian', impossible: 'source', source: '10.65.2.9', destination: '10.65.1.4' } as const;
+  drop(1, web());
+  intervals.count({}, () => ({ ...dropped(), observation: { ...martian, device: 'eth0' } }), 1, nine + 1000);
+  intervals.lost({ ...suppressed, affects: 'kernel-warnings' }, 'node-a', nine + 2000);
+  const isAtLeast = closeAt(66).map((record) => record['network.packets_at_least']);
+  expect(isAtLeast).toEqual([undefined, true, undefined]);
+});
+
+const facts: PolicyFacts = {
+  verdict: 'denied',
+  direction: 'ingress',
+  decidedBy: ['NetworkPolicy shop/default-deny', 'NetworkPolicy shop/web'],
+  count: 2,
+  rule: undefined,
+  nearest: 'NetworkPolicy shop/web ingress[0]',
+};
+const noted: Partial<IntervalsOptions> = { policiesOn: () => facts };
+test('the verdict of policies is in the record of a flow, and is asked once, when its interval is closed, with its first packet', () => {
+  const asked: number[] = [];
+  const { drop, closeAt } = open({
+    policiesOn: (findings, first) => {
+      asked.push(first - nine);
+      return findings.length === 1 ? facts : undefined;
+    },
+  });
+  drop(1, web());
+  drop(30, web());
+  expect(asked).toEqual([]);
+  expect(closeAt(66)).toMatchObject([
+    {
+      'policy.verdict': 'denied',
+      'policy.verdict_evidence': 'evaluated',
+      'policy.direction': 'ingress',
+      'policy.decided_by': 'NetworkPolicy shop/default-deny,NetworkPolicy shop/web',
+      'policy.nearest': 'NetworkPolicy shop/web ingress[0]',
+    },
+  ]);
+  expect(asked).toEqual([1000]);
+});
+
+test('the verdict of policies is left out where nothing is known of it, and of a flow that was kept by an earlier run, and its id is the same', () => {
+  const [without, with_] = [{ policiesOn: () => undefined }, noted].map((given) => {
+    const { drop, closeAt } = open(given);
+    drop(1, web());
+    return closeAt(66)[0] as FlowRecord;
+  });
+  expect(without).not.toHaveProperty(['policy.verdict']);
+  expect(with_?.['event.id']).toBe(without?.['event.id']);
+
+  const { intervals, drop } = open(noted);
+  drop(1, web());
+  const flows = [...intervals.entries()].map(([, , flow]) => flow as OpenFlow);
+  const [restored] = open({ ...noted, restored: { flows, closings: 0 } }).closeAt(66);
+  expect(restored).toMatchObject({ 'network.packets': 1, 'event.id': without?.['event.id'] });
+  expect(restored).not.toHaveProperty(['policy.verdict']);
+});
+
+test('the verdict of policies is in no record that stands for several flows', () => {
+  const { drop, closeAt } = open({ ...noted, limits: { total: 100, perSubject: 3, joined: 100 } });
+  for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
+  const records = closeAt(66);
+  const joined = records.filter((record) => record['source.kind'] === 'other');
+  expect([records.length, joined.length]).toEqual([4, 1]);
+  expect(joined[0]).not.toHaveProperty(['policy.verdict']);
+});
+
+test('the verdict of policies names no policy of the Namespace of a redacted end', () => {
+  const { drop, closeAt } = open({ ...noted, redact: withoutDestination });
+  drop(1, web());
+  const [record] = closeAt(66);
+  expect(record).toMatchObject({ 'policy.verdict': 'denied', 'policy.direction': 'ingress' });
+  expect(JSON.stringify(record)).not.toMatch(/shop|default-deny/);
+});
+
+test.each([
+  [8, 240, 3],
+  [2, 479, 2],
+  [2, 480, 1],
+  [1, 979, 1],
+  [1, 980, 0],
+])(
+  'a record of %i names with %i letters each has the first %i in 1,000 bytes, and their number',
+  (count, letters, fitting) => {
+    const decidedBy = Array.from({ length: count }, (_, index) => `NetworkPolicy shop/${'x'.repeat(letters)}${index}`);
+    const { drop, closeAt } = open({ policiesOn: () => ({ ...facts, decidedBy, count }) });
+    drop(1, web());
+    const [record] = closeAt(66);
+    expect(record?.['policy.decided_by']).toBe(decidedBy.slice(0, fitting).join(',') || undefined);
+    expect(record?.['policy.decided_by_count']).toBe(fitting < count ? count : undefined);
+  },
+);
 
 describe('past the limits packets are counted and not lost', () => {
   const limits = { total: 100, perSubject: 100, joined: 100 };
@@ -437,7 +428,7 @@ describe('past the limits packets are counted and not lost', () => {
   });
 });
 
-test('whatever is counted, closed and killed in between, records add up to what was kept, with ids of their own', () => {
+test('records add up to the packets that were kept, with ids of their own, however they are counted, closed and killed in between', () => {
   const step = fc.oneof(
     fc.record({
       kind: fc.constant('drop' as const),

@@ -105,7 +105,7 @@ test('a line of the future does not keep its flow for ever', () => {
   expect(answer().flows).toEqual([]);
 });
 
-test('what privacy takes out is in no flow', () => {
+test('facts that privacy takes out are in no flow', () => {
   const { drop, answer } = open({ redact: (fields) => ({ ...fields, 'source.address': undefined }) });
   drop(toWorker());
   expect(answer().flows[0]).not.toHaveProperty(['source.address']);

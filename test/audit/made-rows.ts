@@ -34,20 +34,7 @@ export function makeRows({
   return rows;
 }
 
-const namespaces = [
-  'shop',
-  'batch',
-  'payments',
-  'search',
-  'media',
-  'crm',
-  'billing',
-  'web',
-  'data',
-  'ml',
-  'infra',
-  'qa',
-];
+const namespaces = 'shop batch payments search media crm billing web data ml infra qa'.split(' ');
 const workloads = ['api', 'worker', 'frontend', 'cache', 'postgres', 'importer', 'mailer', 'gateway'];
 const ports = [53, 80, 443, 3306, 5432, 6379, 8080, 9092, 9090, 11_211];
 

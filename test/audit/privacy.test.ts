@@ -254,7 +254,7 @@ test('redacting what is redacted changes nothing', () => {
   });
 });
 
-test('what an earlier run kept is redacted by the settings of this one, with its ids and numbers', () => {
+test('records that an earlier run kept are redacted by the settings of this one, with their ids and numbers', () => {
   const { fields, ...of } = flow({}, { observation: observation({ packet: packet({ destinationPort: 80 }) }) });
   const row = rowOf({ 'event.id': 'id-1', 'network.packets': 3, ...fields });
   const open = { ...of, fields, start: nine, packets: 2, first: nine, last: nine, mixed: [] };

@@ -54,7 +54,7 @@ test('rows are counted in bytes of UTF-8, before a restart and after it', () => 
   expect(after.sizes).toEqual({ rows: 1, bytes: 3 });
 });
 
-test('what is lost while a batch is under way is reported with the next', () => {
+test('rows that are lost while a batch is under way are reported with the next', () => {
   const queue = queueOf({ sinks: ['otlp'], most: 2 });
   for (const row of ['a', 'b', 'c']) queue.add(row);
   queue.release(3);

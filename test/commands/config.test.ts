@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checkConfig, printConfig } from '../../src/commands/options/run-options.ts';
 import { UsageError } from '../../src/commands/options/command.ts';
 import { settings } from '../../src/config/settings.ts';
@@ -33,55 +33,50 @@ function problemsOf(args: string[], given: Record<string, string> = env): string
   return [];
 }
 
-describe('print', () => {
-  test('shows what option, variable or file set', () => {
-    const configFile = file('set.yaml', 'maxNodes: 5');
-    expect(runConfig(['print', '--config', configFile, '--log-level=debug'], env)).toBe(
-      `node: node-a  # NODE_NAME\nlogLevel: debug  # --log-level\nmaxNodes: 5  # ${configFile}:1:11\n`,
-    );
-  });
+test('print shows what option, variable or file set', () => {
+  const configFile = file('set.yaml', 'maxNodes: 5');
+  expect(runConfig(['print', '--config', configFile, '--log-level=debug'], env)).toBe(
+    `node: node-a  # NODE_NAME\nlogLevel: debug  # --log-level\nmaxNodes: 5  # ${configFile}:1:11\n`,
+  );
+});
 
-  test('--effective shows all settings', () => {
-    const printed = runConfig(['print', '--effective'], env);
-    expect(printed).toContain('node: node-a  # NODE_NAME\n');
-    expect(printed).toContain('maxNodes: 200  # default\n');
-    expect(printed.match(/^\w+:/gm)).toHaveLength(
-      Object.values(settings).filter((setting) => 'default' in setting || setting.flag === 'node').length,
-    );
-  });
+test('--effective shows all settings', () => {
+  const printed = runConfig(['print', '--effective'], env);
+  expect(printed).toContain('node: node-a  # NODE_NAME\n');
+  expect(printed).toContain('maxNodes: 200  # default\n');
+  expect(printed.match(/^\w+:/gm)).toHaveLength(
+    Object.values(settings).filter((setting) => 'default' in setting || setting.flag === 'node').length,
+  );
+});
 
-  test('warnings are comments', () => {
-    const printed = runConfig(['print'], { ...env, WATCH_LOGS_INTERVAL_SECONDS: '5', METRICS_SERVER_PORT: '1' });
-    expect(printed.split('\n')).toEqual([
-      expect.stringMatching(/^# METRICS_SERVER_PORT /),
-      expect.stringMatching(/^# WATCH_LOGS_INTERVAL_SECONDS /),
-      'node: node-a  # NODE_NAME',
-      'metricsAddress: :1  # METRICS_SERVER_PORT',
-      '',
-    ]);
-  });
+test('warnings are comments', () => {
+  const printed = runConfig(['print'], { ...env, WATCH_LOGS_INTERVAL_SECONDS: '5', METRICS_SERVER_PORT: '1' });
+  expect(printed.split('\n')).toEqual([
+    expect.stringMatching(/^# METRICS_SERVER_PORT /),
+    expect.stringMatching(/^# WATCH_LOGS_INTERVAL_SECONDS /),
+    'node: node-a  # NODE_NAME',
+    'metricsAddress: :1  # METRICS_SERVER_PORT',
+    '',
+  ]);
+});
 
-  test('warnings are there as JSON, too', () => {
-    const printed = runConfig(['print', '-o', 'json'], { ...env, METRICS_SERVER_PORT: '1' });
-    expect(JSON.parse(printed)).toMatchObject({ warnings: [expect.stringMatching(/^METRICS_SERVER_PORT /)] });
-  });
+test('warnings are there as JSON, too', () => {
+  const printed = runConfig(['print', '-o', 'json'], { ...env, METRICS_SERVER_PORT: '1' });
+  expect(JSON.parse(printed)).toMatchObject({ warnings: [expect.stringMatching(/^METRICS_SERVER_PORT /)] });
+});
 
-  test.each([['-o', 'json'], ['--output=json']])('%s', (...args) => {
-    expect(JSON.parse(runConfig(['print', ...args], { ...env, MAX_NODES: '1' }))).toEqual({
-      config: { node: 'node-a', maxNodes: 1 },
-      from: { node: 'NODE_NAME', maxNodes: 'MAX_NODES' },
-      warnings: [],
-    });
+test.each([['-o', 'json'], ['--output=json']])('print: %s', (...args) => {
+  expect(JSON.parse(runConfig(['print', ...args], { ...env, MAX_NODES: '1' }))).toEqual({
+    config: { node: 'node-a', maxNodes: 1 },
+    from: { node: 'NODE_NAME', maxNodes: 'MAX_NODES' },
+    warnings: [],
   });
+});
 
-  test('refuses what run refuses, all at once', () => {
-    expect(subjectsOf(problemsOf(['print', '--max-nodes', 'x'], {}))).toEqual([
-      'NODE_NAME or --node',
-      '--max-nodes "x"',
-    ]);
-    expect(subjectsOf(problemsOf(['print', '-o', 'toml']))).toEqual(['--output toml']);
-    expect(problemsOf(['print', '--effective=yes'])).toHaveLength(1);
-  });
+test('print refuses what run refuses, all at once', () => {
+  expect(subjectsOf(problemsOf(['print', '--max-nodes', 'x'], {}))).toEqual(['NODE_NAME or --node', '--max-nodes "x"']);
+  expect(subjectsOf(problemsOf(['print', '-o', 'toml']))).toEqual(['--output toml']);
+  expect(problemsOf(['print', '--effective=yes'])).toHaveLength(1);
 });
 
 test('a file that is right, though it does not name the node', () => {

@@ -36,7 +36,7 @@ test('the value of an option without a list is completed with files', () => {
   expect(execFileSync('bash', ['-c', ask], { cwd: path(), encoding: 'utf8' })).toBe('cluster.json\n');
 });
 
-test('what completes kubectl drops prints its words, and that no file belongs there', () => {
+test('the completion of kubectl drops prints its words, and that no file belongs there', () => {
   const words = execFileSync('sh', { input: completion('kubectl'), encoding: 'utf8' })
     .trim()
     .split('\n');
@@ -94,6 +94,6 @@ test.each([
   expect(await program(['help', ...command])).toMatchObject({ status: 0, err: '', out: expect.stringMatching(shown) });
 });
 
-test('what a reader asks for first: help of a command that there is not: exit status 2', async () => {
+test('help of an unknown command ends with exit status 2', async () => {
   expect(await program(['help', 'relpay'])).toMatchObject({ status: 2, out: '' });
 });

@@ -19,46 +19,44 @@ const save = (name: string, time: number): string => {
   utimesSync(file, time / 1000 + 60, time / 1000 + 60);
   return file;
 };
-describe('several logs', () => {
-  test('given newest first, as the shell sorts them, they give the Events of the whole', async () => {
-    const lines = policyDenyText.split(/(?<=\n)/);
-    const third = Math.ceil(lines.length / 3);
-    const newest = write('kern.log', lines.slice(2 * third).join(''));
-    const older = write('kern.log.1', lines.slice(third, 2 * third).join(''));
-    const oldest = write('kern.log.2.gz', gzipSync(lines.slice(0, third).join('')));
-    const whole = await replay([...json, policyDeny]);
-    expect(eventsIn(whole).length).toBeGreaterThan(2);
-    expect(await replay([...json, newest, older, oldest])).toStrictEqual(whole);
-    expect(await replay([...json, oldest, older, newest])).toStrictEqual(whole);
-    expect(await replay(['--pods', cluster, '-q', '--writes', newest, older, oldest])).toStrictEqual(
-      await replay(['--pods', cluster, '-q', '--writes', policyDeny]),
-    );
-  });
+test('several logs that are given newest first, as the shell sorts them, give the Events of the whole', async () => {
+  const lines = policyDenyText.split(/(?<=\n)/);
+  const third = Math.ceil(lines.length / 3);
+  const newest = write('kern.log', lines.slice(2 * third).join(''));
+  const older = write('kern.log.1', lines.slice(third, 2 * third).join(''));
+  const oldest = write('kern.log.2.gz', gzipSync(lines.slice(0, third).join('')));
+  const whole = await replay([...json, policyDeny]);
+  expect(eventsIn(whole).length).toBeGreaterThan(2);
+  expect(await replay([...json, newest, older, oldest])).toStrictEqual(whole);
+  expect(await replay([...json, oldest, older, newest])).toStrictEqual(whole);
+  expect(await replay(['--pods', cluster, '-q', '--writes', newest, older, oldest])).toStrictEqual(
+    await replay(['--pods', cluster, '-q', '--writes', policyDeny]),
+  );
+});
 
-  test('the order of logs holds over New Year', async () => {
-    const newer = write('january.log', line('Jan  1 00:00:10'));
-    const older = write('december.log', line('Dec 31 23:59:50'));
-    const args = ['--pods', cluster, '-q', '-o', 'audit', newer, older];
-    const { out } = await program(['replay', '--now', '2027-01-02T00:00:00Z', ...args]);
-    const times = recordsIn(out).map((row) => row['@timestamp']);
-    expect(times).toStrictEqual(['2026-12-31T23:59:50.000Z', '2027-01-01T00:00:10.000Z']);
-  });
+test('the order of logs holds over New Year', async () => {
+  const newer = write('january.log', line('Jan  1 00:00:10'));
+  const older = write('december.log', line('Dec 31 23:59:50'));
+  const args = ['--pods', cluster, '-q', '-o', 'audit', newer, older];
+  const { out } = await program(['replay', '--now', '2027-01-02T00:00:00Z', ...args]);
+  const times = recordsIn(out).map((row) => row['@timestamp']);
+  expect(times).toStrictEqual(['2026-12-31T23:59:50.000Z', '2027-01-01T00:00:10.000Z']);
+});
 
-  test('a log that is packed to less than a hundredth is read in its turn, too', async () => {
-    const newer = write('new.log.gz', gzipSync(line('Nov 21 11:00:00') + ' '.repeat(17 << 20)));
-    const older = write('old.log', line('Nov 21 10:00:00'));
-    const { out } = await replay(['--pods', cluster, '-q', '-o', 'audit', newer, older]);
-    expect(recordsIn(out).map((row) => row['log.file.path'])).toStrictEqual([older, newer]);
-  });
+test('a log that is packed to less than a hundredth is read in its turn, too', async () => {
+  const newer = write('new.log.gz', gzipSync(line('Nov 21 11:00:00') + ' '.repeat(17 << 20)));
+  const older = write('old.log', line('Nov 21 10:00:00'));
+  const { out } = await replay(['--pods', cluster, '-q', '-o', 'audit', newer, older]);
+  expect(recordsIn(out).map((row) => row['log.file.path'])).toStrictEqual([older, newer]);
+});
 
-  test('logs saved years ago: the time of the last write gives each its year, and with it the order', async () => {
-    // Around the day of today two years ago, where the year would be another one if it were taken from today.
-    const today = Date.now() - 730 * 86_400_000;
-    const newer = save('newer.log', today + 10 * 86_400_000);
-    const older = save('older.log', today - 10 * 86_400_000);
-    const { out } = await program(['replay', '--pods', cluster, '-q', '-o', 'audit', newer, older]);
-    expect(recordsIn(out).map((row) => row['log.file.path'])).toStrictEqual([older, newer]);
-  });
+test('logs saved years ago: the time of the last write gives each its year, and with it the order', async () => {
+  // Around the day of today two years ago, where the year would be another one if it were taken from today.
+  const today = Date.now() - 730 * 86_400_000;
+  const newer = save('newer.log', today + 10 * 86_400_000);
+  const older = save('older.log', today - 10 * 86_400_000);
+  const { out } = await program(['replay', '--pods', cluster, '-q', '-o', 'audit', newer, older]);
+  expect(recordsIn(out).map((row) => row['log.file.path'])).toStrictEqual([older, newer]);
 });
 
 const logOf = (name: string): string => write(name, policyDenyText);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { CoreEvent } from '../../src/events/event.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { replay as start, sample, subjectsIn } from './program.ts';
@@ -60,68 +60,64 @@ test('policies on standard input, beside Pods, are read with them', async () => 
   expect(out).toContain('shop/postgres ingress[0]');
 });
 
-describe('that policies admit a packet', () => {
-  test('is reported of one that a rule of theirs may have logged', async () => {
-    const stdin = stamped.replace('calico-drop:', 'DROP by policy shop/open');
-    const { out } = await replay([...json, '--policies', write('open.json', admitsAll), '-'], { stdin });
-    expect(out).toContain('shop/open ingress[0]');
-  });
-
-  test.each<[string, string, boolean]>([
-    ["is not reported of what a policy of Calico may have logged, where none of Calico's is saved", admitsAll, false],
-    [
-      'is reported of it where some are',
-      `${admitsAll}\n---\n${policyNamed('default.other', { selector: "app == 'other'", types: ['Ingress'] }, 'crd.projectcalico.org/v1')}`,
-      true,
-    ],
-  ])('%s', async (title, content, isShown) => {
-    const args = ['--pods', withoutPolicies, '-q', '--policies', write(`${title.length}.yaml`, content), '-'];
-    const { out: events } = await replay([...args, '-o', 'json'], { stdin: stamped });
-    expect(events.includes('shop/open ingress[0]')).toBe(isShown);
-    const { out: rows } = await replay([...args, '-o', 'audit'], { stdin: stamped });
-    expect(rows.includes('"policy.verdict":"admitted"')).toBe(isShown);
-  });
+test('an admission by policies is reported of a packet that a rule of theirs may have logged', async () => {
+  const stdin = stamped.replace('calico-drop:', 'DROP by policy shop/open');
+  const { out } = await replay([...json, '--policies', write('open.json', admitsAll), '-'], { stdin });
+  expect(out).toContain('shop/open ingress[0]');
 });
 
-describe('files of --policies', () => {
-  test('one line is explained with them, and with those of --pods', async () => {
-    const args = ['--pods', cluster, '--policies', write('own.json', policyNamed('own', { podSelector: {} }))];
-    const { out } = await replay([...args, '--node', 'node-b', '--explain', drop]);
-    expect(out).toContain('shop/postgres ingress[0]');
-    expect(out).toContain('shop/own');
-  });
+test.each<[string, string, boolean]>([
+  ["is not reported of what a policy of Calico may have logged, where none of Calico's is saved", admitsAll, false],
+  [
+    'is reported of it where some are',
+    `${admitsAll}\n---\n${policyNamed('default.other', { selector: "app == 'other'", types: ['Ingress'] }, 'crd.projectcalico.org/v1')}`,
+    true,
+  ],
+])('an admission by policies is reported: %s', async (title, content, isShown) => {
+  const args = ['--pods', withoutPolicies, '-q', '--policies', write(`${title.length}.yaml`, content), '-'];
+  const { out: events } = await replay([...args, '-o', 'json'], { stdin: stamped });
+  expect(events.includes('shop/open ingress[0]')).toBe(isShown);
+  const { out: rows } = await replay([...args, '-o', 'audit'], { stdin: stamped });
+  expect(rows.includes('"policy.verdict":"admitted"')).toBe(isShown);
+});
 
-  test('the policy of --policies counts where two have one name', async () => {
-    const content = policyNamed('postgres', {
-      podSelector: { matchLabels: { app: 'postgres' } },
-      ingress: [{ from: [{ podSelector: { matchLabels: { app: 'shell' } } }] }],
-    });
-    const { out } = await replay([...json, '--policies', write('postgres.json', content), '-'], { stdin: stamped });
-    expect(out).toContain('wants podSelector app=shell');
-  });
+test('files of --policies: one line is explained with them, and with those of --pods', async () => {
+  const args = ['--pods', cluster, '--policies', write('own.json', policyNamed('own', { podSelector: {} }))];
+  const { out } = await replay([...args, '--node', 'node-b', '--explain', drop]);
+  expect(out).toContain('shop/postgres ingress[0]');
+  expect(out).toContain('shop/own');
+});
 
-  test('standard input can be one of them', async () => {
-    const stdin =
-      '{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"own","namespace":"shop"},"spec":{"podSelector":{}}}';
-    const { out } = await start([...json, '--policies', '-', policyDeny], { stdin });
-    expect(out).toContain('shop/own');
+test('the policy of --policies counts where two have one name', async () => {
+  const content = policyNamed('postgres', {
+    podSelector: { matchLabels: { app: 'postgres' } },
+    ingress: [{ from: [{ podSelector: { matchLabels: { app: 'shell' } } }] }],
   });
+  const { out } = await replay([...json, '--policies', write('postgres.json', content), '-'], { stdin: stamped });
+  expect(out).toContain('wants podSelector app=shell');
+});
 
-  test.each<[string, string]>([
-    ['that has no policy', '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}'],
-    ['that is cut', '{"kind":"List","items":['],
-    ['of other objects', '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}'],
-    ['that is empty', ''],
-  ])('one %s ends it before a log is read', async (title, content) => {
-    const file = write(`${title.replaceAll(' ', '-')}.json`, content);
-    const args = ['--pods', withoutPolicies, '-q', '-o', 'json', '--policies', file, policyDeny];
-    const { status, out, err } = await replay(args);
-    expect([status, out]).toStrictEqual([2, '']);
-    expect(err).toContain(`--policies ${file}:`);
-  });
+test('standard input can be one of them', async () => {
+  const stdin =
+    '{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"own","namespace":"shop"},"spec":{"podSelector":{}}}';
+  const { out } = await start([...json, '--policies', '-', policyDeny], { stdin });
+  expect(out).toContain('shop/own');
+});
 
-  test('one that is missing', async () => {
-    const { status, err } = await replay([...json, '--policies', path('none.yaml'), policyDeny]);
-    expect([status, subjectsIn(err)[0]]).toStrictEqual([2, `--policies ${path('none.yaml')}`]);
-  });
+test.each<[string, string]>([
+  ['that has no policy', '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}'],
+  ['that is cut', '{"kind":"List","items":['],
+  ['of other objects', '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}'],
+  ['that is empty', ''],
+])('files of --policies: one %s ends it before a log is read', async (title, content) => {
+  const file = write(`${title.replaceAll(' ', '-')}.json`, content);
+  const args = ['--pods', withoutPolicies, '-q', '-o', 'json', '--policies', file, policyDeny];
+  const { status, out, err } = await replay(args);
+  expect([status, out]).toStrictEqual([2, '']);
+  expect(err).toContain(`--policies ${file}:`);
+});
+
+test('files of --policies: one that is missing', async () => {
+  const { status, err } = await replay([...json, '--policies', path('none.yaml'), policyDeny]);
+  expect([status, subjectsIn(err)[0]]).toStrictEqual([2, `--policies ${path('none.yaml')}`]);
 });

@@ -94,7 +94,7 @@ test('--policy that names none is refused', async () => {
   });
 });
 
-test('what is written meanwhile is removed', async () => {
+test('files that a failed report has written are removed', async () => {
   mkdirSync(path('tmp'));
   const { status } = await program(['report', '-o', 'json', '-'], {
     stdin: linesOf([row(1)]),

@@ -51,7 +51,7 @@ test('several files add up', () => {
   expect(names(read(json(pod('a')), json(pod('b'))))).toEqual(['a', 'b']);
 });
 
-test('what is right is kept, and each problem is named with its place', () => {
+test('right objects are kept, and each problem is named with its place', () => {
   const items = [pod('a'), { kind: 'Pod', metadata: {} }, { kind: 'Service', metadata: { name: 'api' } }];
   const snapshot = read(json({ kind: 'List', items }), `${json(pod('b'))}\n${json({ kind: 'Node' })}`);
   expect(names(snapshot)).toEqual(['a', 'b']);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { readWhyOptions } from '../../src/commands/options/why-options.ts';
 import { readAuditRows } from '../../src/commands/why/newly-admitted.ts';
@@ -57,60 +57,58 @@ async function counted(rows: readonly FlowRecord[], port?: string): Promise<stri
   return out.slice(0, out.indexOf('# admits')).split('\n').slice(0, -1);
 }
 
-describe('flows of the audit that a suggestion would newly admit', () => {
-  test('are counted with their packets, those with most packets first', async () => {
-    const rows = [
-      row(1, { ...from('worker'), 'network.packets': 3 }),
-      row(2, { ...from('worker'), 'network.packets': 4 }),
-      row(3, { ...from('twin'), 'network.packets': 20 }),
-    ];
-    expect(await counted(rows)).toStrictEqual([
-      '# of 3 rows of the audit, 2 flows with 27 packets would newly be admitted',
-      '#   DaemonSet batch/twin → StatefulSet shop/postgres TCP 5432: 20',
-      '#   DaemonSet batch/worker → StatefulSet shop/postgres TCP 5432: 7',
-    ]);
-  });
+test('flows of the audit that a suggestion would newly admit are counted with their packets, those with most packets first', async () => {
+  const rows = [
+    row(1, { ...from('worker'), 'network.packets': 3 }),
+    row(2, { ...from('worker'), 'network.packets': 4 }),
+    row(3, { ...from('twin'), 'network.packets': 20 }),
+  ];
+  expect(await counted(rows)).toStrictEqual([
+    '# of 3 rows of the audit, 2 flows with 27 packets would newly be admitted',
+    '#   DaemonSet batch/twin → StatefulSet shop/postgres TCP 5432: 20',
+    '#   DaemonSet batch/worker → StatefulSet shop/postgres TCP 5432: 7',
+  ]);
+});
 
-  test.each<[string, FlowRecord]>([
-    ['of a Pod that the policy does not admit', from('other')],
-    ['to another port', { ...from('twin'), 'destination.port': 80 }],
-    ['of another protocol', { ...from('twin'), 'network.transport': 'udp' }],
-    ['that was only logged', { ...from('twin'), 'event.name': 'network.flow.log' }],
-    ['that answers', { ...from('twin'), 'network.reply': true }],
-    ['to a Namespace that isolates nothing', { ...from('twin'), 'destination.k8s.namespace.name': 'batch' }],
-    ['of an address outside', { 'source.kind': 'external', 'source.address': '203.0.113.9' }],
-  ])('are not those %s', async (_, changes) => {
-    expect(await counted([row(1, changes)])).toStrictEqual([
-      '# of 1 row of the audit, 0 flows with 0 packets would newly be admitted',
-    ]);
-  });
+test.each<[string, FlowRecord]>([
+  ['of a Pod that the policy does not admit', from('other')],
+  ['to another port', { ...from('twin'), 'destination.port': 80 }],
+  ['of another protocol', { ...from('twin'), 'network.transport': 'udp' }],
+  ['that was only logged', { ...from('twin'), 'event.name': 'network.flow.log' }],
+  ['that answers', { ...from('twin'), 'network.reply': true }],
+  ['to a Namespace that isolates nothing', { ...from('twin'), 'destination.k8s.namespace.name': 'batch' }],
+  ['of an address outside', { 'source.kind': 'external', 'source.address': '203.0.113.9' }],
+])('flows of the audit that a suggestion would newly admit are not those %s', async (_, changes) => {
+  expect(await counted([row(1, changes)])).toStrictEqual([
+    '# of 1 row of the audit, 0 flows with 0 packets would newly be admitted',
+  ]);
+});
 
-  test('are counted of both protocols for DNS', async () => {
-    const rows = [
-      row(1, { ...from('worker'), 'destination.port': 53, 'network.transport': 'udp', 'network.packets': 3 }),
-      row(2, { ...from('worker'), 'destination.port': 53, 'network.transport': 'tcp', 'network.packets': 4 }),
-      row(3, { ...from('worker'), 'destination.port': 53, 'network.transport': 'sctp', 'network.packets': 5 }),
-    ];
-    expect((await counted(rows, '53/UDP'))[0]).toContain('2 flows with 7 packets');
-  });
+test('flows of the audit that a suggestion would newly admit are counted of both protocols for DNS', async () => {
+  const rows = [
+    row(1, { ...from('worker'), 'destination.port': 53, 'network.transport': 'udp', 'network.packets': 3 }),
+    row(2, { ...from('worker'), 'destination.port': 53, 'network.transport': 'tcp', 'network.packets': 4 }),
+    row(3, { ...from('worker'), 'destination.port': 53, 'network.transport': 'sctp', 'network.packets': 5 }),
+  ];
+  expect((await counted(rows, '53/UDP'))[0]).toContain('2 flows with 7 packets');
+});
 
-  test('are counted once where a row was sent twice', async () => {
-    const sent = row(1, { ...from('twin'), 'network.packets': 5 });
-    expect((await counted([sent, sent]))[0]).toContain('1 flow with 5 packets');
-  });
+test('flows of the audit that a suggestion would newly admit are counted once where a row was sent twice', async () => {
+  const sent = row(1, { ...from('twin'), 'network.packets': 5 });
+  expect((await counted([sent, sent]))[0]).toContain('1 flow with 5 packets');
+});
 
-  test.each<[string, FlowRecord]>([
-    ['whose Pods are gone', from('gone')],
-    ['whose end is redacted', { 'source.kind': 'redacted', 'source.address': undefined }],
-    ['of a network in place of an address', { 'source.kind': 'external', 'source.address': '203.0.113.0/24' }],
-  ])('may be those %s, which is shown', async (_, changes) => {
-    expect((await counted([row(1, changes)]))[1]).toMatch(/^# not known of 1 more/);
-  });
+test.each<[string, FlowRecord]>([
+  ['whose Pods are gone', from('gone')],
+  ['whose end is redacted', { 'source.kind': 'redacted', 'source.address': undefined }],
+  ['of a network in place of an address', { 'source.kind': 'external', 'source.address': '203.0.113.0/24' }],
+])('flows of the audit that a suggestion would newly admit may be those %s, which is shown', async (_, changes) => {
+  expect((await counted([row(1, changes)]))[1]).toMatch(/^# not known of 1 more/);
+});
 
-  test('names with line breaks stay in the comment of a suggestion', async () => {
-    const lines = await counted([row(1, { ...from('twin'), 'destination.k8s.owner.name': 'x\nkind: Secret' })]);
-    expect(lines.filter((line) => !line.startsWith('# '))).toStrictEqual([]);
-  });
+test('names with line breaks stay in the comment of a suggestion', async () => {
+  const lines = await counted([row(1, { ...from('twin'), 'destination.k8s.owner.name': 'x\nkind: Secret' })]);
+  expect(lines.filter((line) => !line.startsWith('# '))).toStrictEqual([]);
 });
 
 test('files of --audit are unpacked, taken by pattern, and broken rows are named by file and line', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { readWhyOptions } from '../../src/commands/options/why-options.ts';
 import { suggestPolicies } from '../../src/commands/why/suggest.ts';
 import { why } from '../../src/commands/why/why.ts';
@@ -11,6 +11,12 @@ import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { program } from './program.ts';
 import { ownedBy, podObject } from './scene.ts';
 import { parsed } from './parsed.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  why: [title: string, Parameters<typeof run>][];
+  suggest: [title: string, ...Parameters<typeof ranSuggest>][];
+};
 
 const path = temporaryFolder();
 
@@ -157,44 +163,7 @@ const linesOf = (text: string): string[] =>
 const [worker, postgres] = ['batch/worker-7', 'shop/postgres-0'];
 
 test('the exit status and the wording of verdicts and errors are as expected', async () => {
-  const calls: [title: string, Parameters<typeof run>][] = [
-    ['a peer fails', [worker, postgres, '5432/TCP', ['cluster.json']]],
-    ['a port fails', [worker, postgres, '80/TCP', ['cluster.json']]],
-    ['a rule admits', [worker, postgres, '5432/TCP', ['cluster.json', 'change.yaml']]],
-    ['no policy isolates the Pod', [postgres, worker, '80', ['cluster.json']]],
-    ['the change of a policy does not help', [worker, postgres, '5432/TCP', ['cluster.json', 'lab.yaml']]],
-    ['a fact is missing', [worker, postgres, '5432/TCP', ['no-namespaces.json', 'change.yaml']]],
-    ['from outside, to IPv6', ['2001:db8::1', postgres, 'icmp', ['cluster.json']]],
-    ['from IPv6, to a Pod without such an address', ['2001:db8::1', postgres, '5432', ['cluster.json', 'ipv4.json']]],
-    ['from a Node', ['192.168.7.12', postgres, '5432', ['cluster.json']]],
-    ['no such Pod', ['batch/worker-8', postgres, '5432', ['cluster.json']]],
-    ['a completed Pod', ['batch/done', postgres, '5432', ['cluster.json']]],
-    ['a Service', [worker, '10.96.0.9', '5432', ['cluster.json']]],
-    ['no such file', [worker, postgres, '5432', ['none.json']]],
-    ['a file that is cut off', [worker, postgres, '5432', ['cut.yaml']]],
-    ['aliases that stand for much', [worker, postgres, '5432', ['aliases.yaml']]],
-    ['fields and kinds with typos', [worker, postgres, '5432', ['typos.yaml']]],
-    ['JSON with fields of other shapes', [worker, postgres, '5432', ['shapes.json']]],
-    ['an exception of an ipBlock, and Pods in one', [worker, postgres, '5432', ['cluster.json', 'blocks.json']]],
-    ['a policy without a Namespace', [worker, postgres, '5432', ['cluster.json', 'no-namespace.yaml']]],
-    ['an empty file', [worker, postgres, '5432', ['empty.yaml']]],
-    ['a file in UTF-16', [worker, postgres, '5432', ['utf-16.yaml']]],
-    ['no Pods', [worker, postgres, '5432', ['change.yaml']]],
-    ['a workload in place of its Pod', ['batch/worker', 'shop/postgres', '5432', ['cluster.json']]],
-    ['a Pod whose name has a typo', [worker, 'shop/postgers-0', '5432', ['cluster.json']]],
-    ['a Namespace without Pods', ['lab/worker', postgres, '5432', ['cluster.json']]],
-    ['another protocol than that of a named port', [worker, postgres, 'ICMP', ['cluster.json', 'blocks.json']]],
-    ['a policy that is not evaluated', [worker, postgres, '5432', ['cluster.json', 'cilium.yaml']]],
-    ['a file with other kinds', [worker, postgres, '5432', ['services.json']]],
-    ['a rule of Calico denies', [worker, postgres, '5432', ['cluster.json', 'calico-deny.json']]],
-    ['a rule of Calico passes', [worker, postgres, '5432', ['cluster.json', 'calico-pass.json']]],
-    ['the end of a tier of Calico denies', [worker, postgres, '5432', ['cluster.json', 'calico-end.json']]],
-    ['a staged policy would admit', [worker, postgres, '5432', ['cluster.json', 'calico-staged.json']]],
-    ['a tier of Calico that was not saved', [worker, postgres, '5432', ['cluster.json', 'calico-no-tier.json']]],
-    ['a Node with a HostEndpoint of Calico', [worker, '192.168.7.12', '5432', ['cluster.json', 'calico-host.json']]],
-    ['JSON with a staged policy', [worker, postgres, '5432', ['cluster.json', 'calico-staged.json'], '-o', 'json']],
-    ['JSON', [worker, postgres, '5432', ['cluster.json'], '--output', 'json']],
-  ];
+  const calls: [title: string, Parameters<typeof run>][] = tables.why;
   const lines: string[] = [];
   for (const [title, args] of calls) {
     const { status, out, err } = await run(...args);
@@ -224,34 +193,32 @@ async function verdictWith(text: string): Promise<{ status: number; place: strin
   return { status, place: /strange:(\d+:\d+): /.exec(err)?.[1] };
 }
 
-describe('a policy with a field that there is not', () => {
-  const strange = (field: string, metadata = ''): string =>
-    change.replace('  ingress:', `  ${field}: true\n  ingress:`).replace('{name', `{${metadata}name`);
+const strange = (field: string, metadata = ''): string =>
+  change.replace('  ingress:', `  ${field}: true\n  ingress:`).replace('{name', `{${metadata}name`);
 
-  test.each<[string, string, string | undefined]>([
-    ['in YAML', strange('tier'), '6:3'],
-    ['in the second document', `${change}---\n${strange('tier')}`, '14:3'],
-    ['in a list', `kind: List\nitems:\n- ${strange('tier').trim().replaceAll('\n', '\n  ')}`, '8:5'],
-    ['in JSON', JSON.stringify(networkPolicy({ tier: 1 }), null, 1), '9:3'],
-    [
-      'behind an alias',
-      `kind: List\nitems:\n- x: &s {tier: 1}\n- {apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: x}, spec: *s}`,
-      '4:80',
-    ],
-    ['a typo in an object of a cluster', strange('ingres', 'uid: x, '), '6:3'],
-  ])('is an error: %s', async (_, text, place) => {
-    expect(await verdictWith(text)).toEqual({ status: 2, place });
-  });
+test.each<[string, string, string | undefined]>([
+  ['in YAML', strange('tier'), '6:3'],
+  ['in the second document', `${change}---\n${strange('tier')}`, '14:3'],
+  ['in a list', `kind: List\nitems:\n- ${strange('tier').trim().replaceAll('\n', '\n  ')}`, '8:5'],
+  ['in JSON', JSON.stringify(networkPolicy({ tier: 1 }), null, 1), '9:3'],
+  [
+    'behind an alias',
+    `kind: List\nitems:\n- x: &s {tier: 1}\n- {apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: x}, spec: *s}`,
+    '4:80',
+  ],
+  ['a typo in an object of a cluster', strange('ingres', 'uid: x, '), '6:3'],
+])('a policy with a field that there is not is an error: %s', async (_, text, place) => {
+  expect(await verdictWith(text)).toEqual({ status: 2, place });
+});
 
-  test('is a missing fact in an object of a cluster, whose API is newer', async () => {
-    expect(await verdictWith(strange('tier', 'uid: x, '))).toEqual({ status: 3, place: undefined });
-  });
+test('a policy with a field that there is not is a missing fact in an object of a cluster, whose API is newer', async () => {
+  expect(await verdictWith(strange('tier', 'uid: x, '))).toEqual({ status: 3, place: undefined });
+});
 
-  test('is found behind a merge key, as kubectl reads it', async () => {
-    expect((await verdictWith(change.replace('  ingress:', '  <<: {ingress: [{}]}\n  egress:'))).status).toBe(2);
-    const merged = change.replace(/  ingress:[^]*/, '  <<: {ingress: [{}]}\n');
-    expect((await verdictWith(merged)).status).toBe(0);
-  });
+test('a policy with a field that there is not is found behind a merge key, as kubectl reads it', async () => {
+  expect((await verdictWith(change.replace('  ingress:', '  <<: {ingress: [{}]}\n  egress:'))).status).toBe(2);
+  const merged = change.replace(/  ingress:[^]*/, '  <<: {ingress: [{}]}\n');
+  expect((await verdictWith(merged)).status).toBe(0);
 });
 
 test('the program reads saved objects from standard input, and ends with the verdict as its status', async () => {
@@ -261,31 +228,8 @@ test('the program reads saved objects from standard input, and ends with the ver
   expect(out).toContain('shop/allow-frontend');
 });
 
-test('what suggest prints is as expected', async () => {
-  const calls: [title: string, ...Parameters<typeof ranSuggest>][] = [
-    ['a Pod', worker, postgres, '5432', ['cluster.json']],
-    [
-      'a Pod of a StatefulSet, from one of a Deployment that is not known',
-      worker,
-      postgres,
-      '5432',
-      ['cluster.json', 'owners.json'],
-    ],
-    ['a Node with a HostEndpoint of Calico', worker, '192.168.7.12', '5432', ['cluster.json', 'calico-host.json']],
-    ['a Pod, where Admin denies', worker, postgres, '5432', ['cluster.json', 'admin.yaml']],
-    ['a Pod, where Baseline denies', postgres, worker, '5432', ['cluster.json', 'baseline.yaml']],
-    ['a Pod, where Calico denies', worker, postgres, '5432', ['cluster.json', 'calico-deny.json']],
-    ['a Pod, where a tier of Calico ends', worker, postgres, '5432', ['cluster.json', 'calico-end.json']],
-    ['a Pod, where Calico alone isolates it', worker, postgres, '5432', ['calico-only.json']],
-    ['an address, and ICMP', '192.0.2.7', postgres, 'ICMP', ['cluster.json']],
-    ['DNS, against an exception of an ipBlock', '192.0.2.7', postgres, '53/UDP', ['cluster.json', 'blocks.json']],
-    ['a Pod, against an exception', worker, postgres, '5432', ['cluster.json', 'exception.json']],
-    ['a Pod on the network of a Node', 'batch/proxy', postgres, '5432', ['cluster.json', 'host.json']],
-    ['a port whose name has a typo', worker, postgres, '5432', ['cluster.json', 'blocks.json']],
-    ['a port that is admitted', postgres, worker, '80', ['cluster.json']],
-    ['a fact is missing', worker, postgres, '5432', ['no-namespaces.json', 'change.yaml']],
-    ['no such Pod', 'batch/worker-8', postgres, '5432', ['cluster.json']],
-  ];
+test('suggest prints the expected policies', async () => {
+  const calls: [title: string, ...Parameters<typeof ranSuggest>][] = tables.suggest;
   const lines: string[] = [];
   for (const [title, ...args] of calls) {
     const { status, out, err } = await ranSuggest(...args);
@@ -294,7 +238,7 @@ test('what suggest prints is as expected', async () => {
   await expectLines(import.meta.dirname, 'suggest.expected.txt', lines);
 });
 
-test('what suggest prints admits the connection when it is added to the saved objects', async () => {
+test('the policy of suggest admits the connection when it is added to the saved objects', async () => {
   const { out } = await ranSuggest(worker, postgres, '5432', ['cluster.json']);
   writeFileSync(path('suggested.yaml'), out);
   expect((await run(worker, postgres, '5432', ['cluster.json', 'suggested.yaml'])).status).toBe(0);
@@ -310,7 +254,7 @@ test.each(['0X1F', '0B11', '0O17', '0X_F', '1_e5', '1_0', '0x1', '017', '1e3', '
   },
 );
 
-test('who closes the output early still gets the verdict as the status', async () => {
+test('the verdict is the status also where the reader closes the output early', async () => {
   const args = ['why', '--from', worker, '--to', postgres, '--port', '5432', '--policies', '-'];
   const many = Array.from({ length: 2000 }, (_, index) =>
     networkPolicy({ ingress: [{ ports: [{ port: index + 1 }] }] }, `p-${index}`),

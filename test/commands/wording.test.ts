@@ -26,7 +26,7 @@ const refused: Record<string, (command: Command) => unknown> = {
   others: () => {},
 };
 
-test.each(Object.entries(refused))('what command lines of %s are refused with is as expected', async (name, read) => {
+test.each(Object.entries(refused))('command lines of %s are refused in the expected words', async (name, read) => {
   const file = `refused/${name}.expected.txt`;
   const expected = readFileSync(join(import.meta.dirname, file), 'utf8').split('\n');
   const lines = expected.filter((line) => line.startsWith('$ ')).map((line) => line.slice('$ '.length));

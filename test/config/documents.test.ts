@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { fromJSONSchema } from 'zod';
 import { ConfigError } from '../../src/config/config.ts';
 import { settingNames } from '../../src/config/settings.ts';
@@ -31,62 +31,60 @@ test('docs/migrating.md names every variable of kube-iptables-tailer', () => {
     expect(page).toContain(`| \`${variable}\` |`);
 });
 
-describe('the schema for editors', () => {
-  const schema = configJsonSchema() as { properties: Record<string, { description?: string; default?: unknown }> };
-  const validator = fromJSONSchema(schema);
+const schema = configJsonSchema() as { properties: Record<string, { description?: string; default?: unknown }> };
+const validator = fromJSONSchema(schema);
 
-  test('describes every setting, with its default where there is one', () => {
-    expect(Object.keys(schema.properties)).toEqual(['$schema', ...settingNames]);
-    for (const property of Object.values(schema.properties)) expect(property.description).toMatch(/\S/);
-    const without = settingNames.filter((name) => schema.properties[name]?.default === undefined);
-    expect(without).toEqual([
-      'node',
-      'directory',
-      'healthAddress',
-      'dropsAddress',
-      'kubeconfig',
-      'cluster',
-      'auditOtlpHeaders',
-      'auditOtlpCa',
-    ]);
-  });
+test('the schema for editors describes every setting, with its default where there is one', () => {
+  expect(Object.keys(schema.properties)).toEqual(['$schema', ...settingNames]);
+  for (const property of Object.values(schema.properties)) expect(property.description).toMatch(/\S/);
+  const without = settingNames.filter((name) => schema.properties[name]?.default === undefined);
+  expect(without).toEqual([
+    'node',
+    'directory',
+    'healthAddress',
+    'dropsAddress',
+    'kubeconfig',
+    'cluster',
+    'auditOtlpHeaders',
+    'auditOtlpCa',
+  ]);
+});
 
-  test('takes its own defaults', () => {
-    const defaults = settingNames.flatMap((name) => {
-      const preset = schema.properties[name]?.default;
-      return preset === undefined ? [] : [[name, preset]];
-    });
-    expect(validator.safeParse(Object.fromEntries(defaults)).error).toBeUndefined();
+test('the schema for editors takes its own defaults', () => {
+  const defaults = settingNames.flatMap((name) => {
+    const preset = schema.properties[name]?.default;
+    return preset === undefined ? [] : [[name, preset]];
   });
+  expect(validator.safeParse(Object.fromEntries(defaults)).error).toBeUndefined();
+});
 
-  test.each<[unknown, boolean]>([
-    [{}, true],
-    [{ $schema: 'config.schema.json', maxNodes: 5 }, true],
-    [{ sources: ['kernel', 'file:/a'] }, true],
-    [{ prefixes: { a: 'dropped' } }, true],
-    [{ prefixes: ['a=dropped'] }, true],
-    [{ prefixes: { '': 'dropped' } }, true],
-    [{ prefixes: ['=dropped'] }, true],
-    [{ kubeconfig: 'a' }, true],
-    [{ statDir: '/a' }, false],
-    [{ maxNodes: '5' }, false],
-    [{ maxNodes: -1 }, false],
-    [{ maxNodes: 1_000_000_000 }, false],
-    [{ includeNoise: 'yes' }, false],
-    [{ logLevel: 'INFO' }, true],
-    [{ logLevel: 'trace' }, false],
-    [{ sources: [] }, false],
-    [{ sources: 'kernel' }, false],
-    [{ sources: ['journald'] }, false],
-    [{ prefixes: { a: 'DROP' } }, false],
-    [{ prefixes: ['a'] }, false],
-    [{ prefixes: [' =dropped'] }, false],
-    [{ stateDir: 'a' }, false],
-    [{ kubeconfig: null }, false],
-  ])('says of %j what the program says', (value, isRight) => {
-    expect(validator.safeParse(value).success).toBe(isRight);
-    const read = () => readFileOf(JSON.stringify(value));
-    if (isRight) expect(read).not.toThrow();
-    else expect(read).toThrow(ConfigError);
-  });
+test.each<[unknown, boolean]>([
+  [{}, true],
+  [{ $schema: 'config.schema.json', maxNodes: 5 }, true],
+  [{ sources: ['kernel', 'file:/a'] }, true],
+  [{ prefixes: { a: 'dropped' } }, true],
+  [{ prefixes: ['a=dropped'] }, true],
+  [{ prefixes: { '': 'dropped' } }, true],
+  [{ prefixes: ['=dropped'] }, true],
+  [{ kubeconfig: 'a' }, true],
+  [{ statDir: '/a' }, false],
+  [{ maxNodes: '5' }, false],
+  [{ maxNodes: -1 }, false],
+  [{ maxNodes: 1_000_000_000 }, false],
+  [{ includeNoise: 'yes' }, false],
+  [{ logLevel: 'INFO' }, true],
+  [{ logLevel: 'trace' }, false],
+  [{ sources: [] }, false],
+  [{ sources: 'kernel' }, false],
+  [{ sources: ['journald'] }, false],
+  [{ prefixes: { a: 'DROP' } }, false],
+  [{ prefixes: ['a'] }, false],
+  [{ prefixes: [' =dropped'] }, false],
+  [{ stateDir: 'a' }, false],
+  [{ kubeconfig: null }, false],
+])('the schema for editors says of %j what the program says', (value, isRight) => {
+  expect(validator.safeParse(value).success).toBe(isRight);
+  const read = () => readFileOf(JSON.stringify(value));
+  if (isRight) expect(read).not.toThrow();
+  else expect(read).toThrow(ConfigError);
 });

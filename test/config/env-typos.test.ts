@@ -2,6 +2,9 @@ import { expect, test } from 'vitest';
 import { envTypos } from '../../src/config/layer.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { subjectsOf } from '../subject.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { others: [string, Record<string, string>][] };
 
 test.each([
   ['MAX_NODE', 'MAX_NODES'],
@@ -16,18 +19,7 @@ test.each([
   expect(typo).toContain(`${meant}?`);
 });
 
-test.each([
-  ['what is right', { MAX_NODES: '5' }],
-  ['set to nothing', { MAX_NODE: '' }],
-  ['beside the right one', { MAX_NODE: '5', MAX_NODES: '5' }],
-  ['a word that anybody may use', { SOURCE: 'x', PREFIX: '/usr', CONFIG: 'x' }],
-  [
-    'what a Pod has',
-    { HOSTNAME: 'a', POD_NAME: 'a', POD_IP: '10.1.1.1', HOST_IP: '10.1.1.1', TZ: 'UTC', KUBECONFIG: '/a' },
-  ],
-  ['variables of a Service', { MAX_NODES_SERVICE_HOST: '10.0.0.1', LOG_LEVEL_PORT: 'tcp://10.0.0.1:80' }],
-  ['of kube-iptables-tailer', { IPTABLES_LOG_PATH: '/a', KUBE_API_SERVER: 'x', POD_IDENTIFIER: 'name' }],
-])('no warning of %s', (_, env) => {
+test.each(tables.others)('no warning of %s', (_, env) => {
   expect(envTypos(env)).toEqual([]);
 });
 

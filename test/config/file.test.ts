@@ -59,49 +59,47 @@ describe('a file', () => {
   });
 });
 
-describe('what is wrong in a config file is reported with its place', () => {
-  test('all mistakes are reported at once, with those of variables and options', () => {
-    const text = 'statDir: /a\nlogLevel: inof\nmaxNodes: many';
-    const problems = problemsOf(text, { env: { MAX_SERVICES: 'x', NODE_NAME: '' }, flags: { 'pod-cache': 'all' } });
-    expect(subjectsOf(problems)).toEqual([
-      '1:1: statDir',
-      'NODE_NAME or --node',
-      '--pod-cache "all"',
-      '2:11: logLevel "inof"',
-      '3:11: maxNodes "many"',
-      'MAX_SERVICES "x"',
-    ]);
-  });
+test('all mistakes are reported at once, with those of variables and options', () => {
+  const text = 'statDir: /a\nlogLevel: inof\nmaxNodes: many';
+  const problems = problemsOf(text, { env: { MAX_SERVICES: 'x', NODE_NAME: '' }, flags: { 'pod-cache': 'all' } });
+  expect(subjectsOf(problems)).toEqual([
+    '1:1: statDir',
+    'NODE_NAME or --node',
+    '--pod-cache "all"',
+    '2:11: logLevel "inof"',
+    '3:11: maxNodes "many"',
+    'MAX_SERVICES "x"',
+  ]);
+});
 
-  test('a number that is a name needs quotes', () => {
-    const env = { NODE_NAME: '' };
-    expect(subjectsOf(problemsOf('node: 123', { env }))).toEqual(['1:7: node 123']);
-    expect(readFileOf('node: "123"', { env }).config.node).toBe('123');
-  });
+test('a number that is a name needs quotes', () => {
+  const env = { NODE_NAME: '' };
+  expect(subjectsOf(problemsOf('node: 123', { env }))).toEqual(['1:7: node 123']);
+  expect(readFileOf('node: "123"', { env }).config.node).toBe('123');
+});
 
-  test('settings of a file that cannot be understood are not missed', () => {
-    expect(subjectsOf(problemsOf('{', { env: { NODE_NAME: '', MAX_NODES: 'x' } }))).toEqual([
-      expect.stringMatching(/^[12]:\d+/),
-      'MAX_NODES "x"',
-    ]);
-  });
+test('settings of a file that cannot be understood are not missed', () => {
+  expect(subjectsOf(problemsOf('{', { env: { NODE_NAME: '', MAX_NODES: 'x' } }))).toEqual([
+    expect.stringMatching(/^[12]:\d+/),
+    'MAX_NODES "x"',
+  ]);
+});
 
-  test('a wrong value that an option goes over is no problem, but a typo in a key is', () => {
-    const problems = problemsOf('maxNodes: x\nnod: a', { flags: { 'max-nodes': '1' } });
-    expect(subjectsOf(problems)).toEqual(['2:1: nod']);
-  });
+test('a wrong value that an option goes over is no problem, but a typo in a key is', () => {
+  const problems = problemsOf('maxNodes: x\nnod: a', { flags: { 'max-nodes': '1' } });
+  expect(subjectsOf(problems)).toEqual(['2:1: nod']);
+});
 
-  test('each problem stands on one line and in bounds, whatever stands there', () => {
-    const long = 'x'.repeat(10_000);
-    const problems = problemsOf(`stateDir: "\\e[31m${long}"\n"${long}\\n": 1\nsources: [${'x,'.repeat(1000)}]`);
-    expect(problems).toHaveLength(26);
-    expect(problems.at(-1)).toContain('978');
-    for (const problem of problems) {
-      expect(problem.length).toBeLessThan(300);
-      // oxlint-disable-next-line no-control-regex
-      expect(problem).not.toMatch(/[\x00-\x1f]/);
-    }
-  });
+test('each problem stands on one line and in bounds, whatever stands there', () => {
+  const long = 'x'.repeat(10_000);
+  const problems = problemsOf(`stateDir: "\\e[31m${long}"\n"${long}\\n": 1\nsources: [${'x,'.repeat(1000)}]`);
+  expect(problems).toHaveLength(26);
+  expect(problems.at(-1)).toContain('978');
+  for (const problem of problems) {
+    expect(problem.length).toBeLessThan(300);
+    // oxlint-disable-next-line no-control-regex
+    expect(problem).not.toMatch(/[\x00-\x1f]/);
+  }
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { successors, withoutSuccessor } from '../../src/config/layer.ts';
 import { ConfigError, loadConfig } from '../../src/config/config.ts';
 import { settings } from '../../src/config/settings.ts';
@@ -43,50 +43,48 @@ test('a warning for each inherited variable names the setting to use instead', (
   }
 });
 
-describe('a variable of kube-iptables-tailer has no effect', () => {
-  test.each<[string, Record<string, string>, Record<string, string>]>([
-    ['behind a variable', { PREFIXES: 'b=logged' }, {}],
-    ['behind an option', {}, { prefix: 'b=logged' }],
-  ])('%s', (_, env, flags) => {
-    const { config, warnings } = read({ IPTABLES_LOG_PREFIX: 'a', ...env }, flags);
-    expect(config.prefixes).toEqual([{ prefix: 'b', verdict: 'logged' }]);
-    expect(variablesOf(warnings)).toEqual(['IPTABLES_LOG_PREFIX']);
-  });
+test.each<[string, Record<string, string>, Record<string, string>]>([
+  ['behind a variable', { PREFIXES: 'b=logged' }, {}],
+  ['behind an option', {}, { prefix: 'b=logged' }],
+])('a variable of kube-iptables-tailer has no effect: %s', (_, env, flags) => {
+  const { config, warnings } = read({ IPTABLES_LOG_PREFIX: 'a', ...env }, flags);
+  expect(config.prefixes).toEqual([{ prefix: 'b', verdict: 'logged' }]);
+  expect(variablesOf(warnings)).toEqual(['IPTABLES_LOG_PREFIX']);
+});
 
-  test('behind the file', () => {
-    const { config, warnings } = loadConfig({
-      flags: { config: 'f' },
-      env: { NODE_NAME: 'node-a', METRICS_SERVER_PORT: '1' },
-      readText: () => 'metricsAddress: ":2"',
-    });
-    expect(config.metricsAddress).toBe(':2');
-    expect(variablesOf(warnings)).toEqual(['METRICS_SERVER_PORT']);
+test('a variable of kube-iptables-tailer has no effect behind the file', () => {
+  const { config, warnings } = loadConfig({
+    flags: { config: 'f' },
+    env: { NODE_NAME: 'node-a', METRICS_SERVER_PORT: '1' },
+    readText: () => 'metricsAddress: ":2"',
   });
+  expect(config.metricsAddress).toBe(':2');
+  expect(variablesOf(warnings)).toEqual(['METRICS_SERVER_PORT']);
+});
 
-  test('a log file beside a journal, as there', () => {
-    const { config, warnings } = read({ IPTABLES_LOG_PATH: '/a', JOURNAL_DIRECTORY: '/b' });
-    expect(config.sources).toEqual([{ kind: 'journal', directory: '/b' }, containers]);
-    expect(variablesOf(warnings)).toEqual(['JOURNAL_DIRECTORY', 'IPTABLES_LOG_PATH']);
-  });
+test('a log file beside a journal, as there', () => {
+  const { config, warnings } = read({ IPTABLES_LOG_PATH: '/a', JOURNAL_DIRECTORY: '/b' });
+  expect(config.sources).toEqual([{ kind: 'journal', directory: '/b' }, containers]);
+  expect(variablesOf(warnings)).toEqual(['JOURNAL_DIRECTORY', 'IPTABLES_LOG_PATH']);
+});
 
-  test('an invalid port is ignored with a warning, as there', () => {
-    expect(read({ METRICS_SERVER_PORT: 'http' }).config.metricsAddress).toBe(':9090');
-    expect(read({ METRICS_SERVER_PORT: 'http' }).warnings).toHaveLength(1);
-  });
+test('an invalid port is ignored with a warning, as there', () => {
+  expect(read({ METRICS_SERVER_PORT: 'http' }).config.metricsAddress).toBe(':9090');
+  expect(read({ METRICS_SERVER_PORT: 'http' }).warnings).toHaveLength(1);
+});
 
-  test('the URL that each container next to a Service metrics-server has, without a word', () => {
-    expect(read({ METRICS_SERVER_PORT: 'tcp://10.96.0.1:443' })).toMatchObject({
-      config: { metricsAddress: ':9090' },
-      warnings: [],
-    });
+test('the URL that each container next to a Service metrics-server has, without a word', () => {
+  expect(read({ METRICS_SERVER_PORT: 'tcp://10.96.0.1:443' })).toMatchObject({
+    config: { metricsAddress: ':9090' },
+    warnings: [],
   });
+});
 
-  test('an empty variable', () => {
-    const all = [...Object.keys(successors), ...withoutSuccessor];
-    const { config, warnings } = read(Object.fromEntries(all.map((variable) => [variable, ''])));
-    expect(config).toEqual(read({}).config);
-    expect(warnings).toEqual([]);
-  });
+test('an empty variable', () => {
+  const all = [...Object.keys(successors), ...withoutSuccessor];
+  const { config, warnings } = read(Object.fromEntries(all.map((variable) => [variable, ''])));
+  expect(config).toEqual(read({}).config);
+  expect(warnings).toEqual([]);
 });
 
 test('a wrong value is reported with the name of the inherited variable', () => {

@@ -1,5 +1,5 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { settingNames, settings } from '../../src/config/settings.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
@@ -131,32 +131,30 @@ test('an option or a variable goes over a changed file, too', () => {
   expect(applied).toEqual([]);
 });
 
-describe('a mounted ConfigMap', () => {
-  const folder = temporaryFolder();
+const folder = temporaryFolder();
 
-  /** Swaps the files as the kubelet does: new files in a folder of their own, then one link. */
-  function swap(revision: string, text: string): void {
-    mkdirSync(folder(revision));
-    writeFileSync(folder(revision, 'settings.yaml'), text);
-    symlinkSync(revision, folder('..data_tmp'));
-    renameSync(folder('..data_tmp'), folder('..data'));
-  }
+/** Swaps the files as the kubelet does: new files in a folder of their own, then one link. */
+function swap(revision: string, text: string): void {
+  mkdirSync(folder(revision));
+  writeFileSync(folder(revision, 'settings.yaml'), text);
+  symlinkSync(revision, folder('..data_tmp'));
+  renameSync(folder('..data_tmp'), folder('..data'));
+}
 
-  test('is followed through the swap of its link', () => {
-    swap('..1', 'logLevel: info');
-    symlinkSync('..data/settings.yaml', folder('settings.yaml'));
-    const { look, applied, records } = follow(
-      loadConfig({ flags: { config: folder('settings.yaml'), node: 'node-a' }, env: {} }),
-    );
-    swap('..2', 'logLevel: debug');
-    rmSync(folder('..1'), { recursive: true });
-    look();
-    expect(applied).toMatchObject([{ logLevel: 'debug' }]);
-    records();
-    rmSync(folder('..data'));
-    look();
-    expect(records()).toEqual([{ level: 'error', reason: expect.any(String) }]);
-  });
+test('a mounted ConfigMap is followed through the swap of its link', () => {
+  swap('..1', 'logLevel: info');
+  symlinkSync('..data/settings.yaml', folder('settings.yaml'));
+  const { look, applied, records } = follow(
+    loadConfig({ flags: { config: folder('settings.yaml'), node: 'node-a' }, env: {} }),
+  );
+  swap('..2', 'logLevel: debug');
+  rmSync(folder('..1'), { recursive: true });
+  look();
+  expect(applied).toMatchObject([{ logLevel: 'debug' }]);
+  records();
+  rmSync(folder('..data'));
+  look();
+  expect(records()).toEqual([{ level: 'error', reason: expect.any(String) }]);
 });
 
 test.each<[string, string | Error]>([

@@ -1,29 +1,17 @@
 import { expect, test } from 'vitest';
 import { nearest, suggest } from '../../src/config/suggest.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { words: [string, string | undefined][] };
 
 const names = ['stateDir', 'podLogs', 'podCache', 'node', 'kubeconfig'];
 
-test.each([
-  ['stateDir', 'stateDir'],
-  ['state-dir', 'stateDir'],
-  ['STATE_DIR', 'stateDir'],
-  ['stateDri', 'stateDir'],
-  ['satetDir', 'stateDir'],
-  ['sateDir', 'stateDir'],
-  ['sstateDir', 'stateDir'],
-  ['statedirs', 'stateDir'],
-  ['state', 'stateDir'],
-  ['nod', 'node'],
-  ['noed', 'node'],
-  ['kubeconf', 'kubeconfig'],
-  ['xyz', undefined],
-  ['no', undefined],
-  ['', undefined],
-  ['---', undefined],
-  ['x'.repeat(100_000), undefined],
-])('the setting that is nearest to %j', (word, expected) => {
-  expect(nearest(word, names)).toBe(expected);
-});
+test.each([...tables.words, ['x'.repeat(100_000), undefined]])(
+  'the setting that is nearest to %j',
+  (word, expected) => {
+    expect(nearest(word, names)).toBe(expected);
+  },
+);
 
 test('the nearest one wins, then the first', () => {
   expect(nearest('podLog', ['podCache', 'podLogs'])).toBe('podLogs');

@@ -1,19 +1,11 @@
 /** Definitions of what the manifests use of other projects: those fields, with the types that they have there. */
 
 import type { Manifest } from './manifests.ts';
+import { tablesOf } from '../tables.ts';
 
-const text = { type: 'string' };
-const flag = { type: 'boolean' };
-const texts = { type: 'array', items: text };
-const strategy = object({ type: text });
-
-function object(properties: object): object {
-  return { type: 'object', properties };
-}
-
-function definition(group: string, kind: string, scope: Scope, properties: object): object {
-  return definitionOf({ group, version: 'v1', kind, scope }, object(properties));
-}
+const tables = tablesOf(import.meta.filename) as {
+  definitions: { group: string; kind: string; scope: Scope; properties: object }[];
+};
 
 type Scope = 'Cluster' | 'Namespaced';
 
@@ -40,47 +32,6 @@ export function definitionOf(
   };
 }
 
-export const definitions: readonly object[] = [
-  // prometheus-operator/prometheus-operator, example/prometheus-operator-crd
-  definition('monitoring.coreos.com', 'PodMonitor', 'Namespaced', {
-    spec: object({
-      selector: object({ matchLabels: { type: 'object', additionalProperties: text } }),
-      podMetricsEndpoints: {
-        type: 'array',
-        items: object({
-          port: text,
-          path: text,
-          interval: text,
-          relabelings: { type: 'array', items: object({ sourceLabels: texts, targetLabel: text }) },
-        }),
-      },
-    }),
-  }),
-  // openshift/api, security/v1. Its fields stand beside metadata.
-  definition('security.openshift.io', 'SecurityContextConstraints', 'Cluster', {
-    users: texts,
-    groups: texts,
-    volumes: texts,
-    seccompProfiles: texts,
-    requiredDropCapabilities: texts,
-    allowedCapabilities: { ...texts, nullable: true },
-    defaultAddCapabilities: { ...texts, nullable: true },
-    priority: { type: 'integer', nullable: true },
-    ...Object.fromEntries(
-      [
-        'allowHostDirVolumePlugin',
-        'allowHostIPC',
-        'allowHostNetwork',
-        'allowHostPID',
-        'allowHostPorts',
-        'allowPrivilegeEscalation',
-        'allowPrivilegedContainer',
-        'readOnlyRootFilesystem',
-      ].map((name) => [name, flag]),
-    ),
-    runAsUser: strategy,
-    seLinuxContext: strategy,
-    fsGroup: strategy,
-    supplementalGroups: strategy,
-  }),
-];
+export const definitions: readonly object[] = tables.definitions.map(({ properties, ...of }) =>
+  definitionOf({ ...of, version: 'v1' }, { type: 'object', properties }),
+);

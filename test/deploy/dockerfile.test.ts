@@ -61,7 +61,7 @@ test('Node.js of the image starts the program of the image', () => {
   ]);
 });
 
-test('what it copies is there, and let through by .dockerignore', () => {
+test('each file that the Dockerfile copies is there, and let through by .dockerignore', () => {
   const allowed = read('.dockerignore')
     .split('\n')
     .filter((line) => line.startsWith('!'))

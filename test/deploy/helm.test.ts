@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   chartFolder,
   configSchema,
@@ -13,6 +13,9 @@ import {
 import { version } from '../../src/config/config.ts';
 import { settingNames, settingOf } from '../../src/config/settings.ts';
 import { foldersOf, root } from './manifests.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { openMaps: string[] };
 
 /** Tests what can be checked of the chart without helm; with it: test/e2e/helm. */
 
@@ -56,38 +59,22 @@ test('new Pods are made for every setting that agents do not follow, and for no 
   for (const name of followed) expect(read('README.md')).toContain(`\`${name}\``);
 });
 
-describe('values.schema.json', () => {
-  test('has the keys of values.yaml, and no others', () => {
-    // A chart that this one is part of may give `enabled`; a key of `config` has no default here.
-    const { config: _, enabled: __, ...properties } = structuredClone(schema.properties ?? {});
-    const { config, ...others } = values;
-    expect(config).toEqual({});
-    expect(keysOfSchema(properties)).toEqual(keysOfValues(others, properties));
-  });
+test('values.schema.json has the keys of values.yaml, and no others', () => {
+  // A chart that this one is part of may give `enabled`; a key of `config` has no default here.
+  const { config: _, enabled: __, ...properties } = structuredClone(schema.properties ?? {});
+  const { config, ...others } = values;
+  expect(config).toEqual({});
+  expect(keysOfSchema(properties)).toEqual(keysOfValues(others, properties));
+});
 
-  test('every key is explained', () => {
-    expect(unexplained(schema.properties ?? {})).toEqual([]);
-  });
+test('every key is explained', () => {
+  expect(unexplained(schema.properties ?? {})).toEqual([]);
+});
 
-  test('no map takes just any key, but where a structure of Kubernetes is passed on', () => {
-    expect([schema, ...Object.values(schema.definitions ?? {})].flatMap((each) => openMaps(each)).toSorted()).toEqual([
-      'affinity.nodeAffinity',
-      'affinity.podAffinity',
-      'affinity.podAntiAffinity',
-      'extraEnv.valueFrom.configMapKeyRef',
-      'extraEnv.valueFrom.fieldRef',
-      'extraEnv.valueFrom.resourceFieldRef',
-      'extraEnv.valueFrom.secretKeyRef',
-      'extraObjects',
-      'extraVolumes',
-      'global',
-      'networkPolicy.from.namespaceSelector',
-      'networkPolicy.from.podSelector',
-      'podMonitor.metricRelabelings',
-      'podSecurityContext',
-      'securityContext',
-    ]);
-  });
+test('no map takes just any key, but where a structure of Kubernetes is passed on', () => {
+  expect([schema, ...Object.values(schema.definitions ?? {})].flatMap((each) => openMaps(each)).toSorted()).toEqual(
+    tables.openMaps,
+  );
 });
 
 test.each(files().filter((name) => name.endsWith('.yaml') && !name.startsWith('templates/')))(

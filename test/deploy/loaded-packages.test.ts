@@ -1,6 +1,9 @@
 import { build, type Metafile } from 'esbuild';
 import { expect, test } from 'vitest';
 import { root } from './manifests.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { loaded: [string, string, string[]][] };
 
 const { metafile } = await build({
   absWorkingDir: root,
@@ -15,19 +18,7 @@ const { metafile } = await build({
 });
 
 /** A package that a command imports on demand takes no memory in other commands, except for its text in the bundle. */
-test.each([
-  [
-    'an agent in a Pod',
-    'src/commands/run.ts',
-    ['commander', 'exponential-backoff', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'prom-client', 'tail', 'zod'],
-  ],
-  [
-    'a replica of the shared directory',
-    'src/commands/directory.ts',
-    ['commander', 'exponential-backoff', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'prom-client', 'zod'],
-  ],
-  ['replay', 'src/commands/replay/replay.ts', ['commander', 'ipaddr.js', 'js-yaml', 'lru-cache', 'pino', 'zod']],
-])('%s loads these packages at once', (_, command, packages) => {
+test.each(tables.loaded)('%s loads these packages at once', (_, command, packages) => {
   const direct = [...loadedBy(metafile, ['src/main.ts', command])];
   expect(direct.toSorted()).toEqual(packages);
 });

@@ -80,7 +80,7 @@ test('both are CycloneDX 1.6, by its schema', () => {
   expect(validate({ ...ofBundle, components: [{ type: 'library' }] })).toBe(false);
 });
 
-test('of the bundle has what the program imports, each as it is locked, and nothing that only the tests need', () => {
+test('the SBOM of the bundle has the packages that the program imports, each as it is locked, and none that only the tests need', () => {
   const names = ofBundle.components.map(({ group, name }) => (group === undefined ? name : `${group}/${name}`));
   expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
   for (const component of ofBundle.components) {

@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { answerLimit, decodeAnswer, encodeAnswer, podLimit } from '../../src/directory/replicas.ts';
 import { nine, pod } from '../builders.ts';
 import { forAll } from '../for-all.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { refused: object[]; corrected: [object, object][] };
 
 const clock = { toWall: (time: number) => time, fromWall: (stamp: number) => stamp };
 const db = pod({
@@ -14,7 +17,7 @@ const db = pod({
   from: nine,
 });
 
-test('what is written is read', () => {
+test('an answer is read as it was written', () => {
   const gone = pod({ name: 'job', addresses: ['10.65.2.9'], from: nine - 9000, until: nine - 1000, running: false });
   const owners = { pods: [db, gone], node: undefined };
   expect(decodeAnswer(encodeAnswer(owners, clock), '10.65.2.9', clock)).toEqual(owners);
@@ -52,36 +55,11 @@ const decode = (change: object) =>
   decodeAnswer(JSON.stringify({ pods: [{ ...db, until: undefined, ...change }] }), '10.65.2.9', clock).pods;
 
 describe('an answer that lies', () => {
-  test.each([
-    { namespace: 'Shop' },
-    { namespace: 'a/b' },
-    { name: '../secrets' },
-    { name: 'p'.repeat(254) },
-    { name: '\u001b[31mred' },
-    { uid: '' },
-    { uid: 'u'.repeat(64) },
-    { addresses: ['10.65.2.10'] },
-    { addresses: '10.65.2.9' },
-    { addresses: [...Array.from({ length: 16 }, (_, host) => `10.65.3.${host}`), '10.65.2.9'] },
-    { name: { toString: 'x' } },
-  ])('names no Pod: %j', (change) => {
+  test.each(tables.refused)('names no Pod: %j', (change) => {
     expect(decode(change)).toEqual([]);
   });
 
-  test.each([
-    [{ workload: { kind: 'Stateful Set', name: 'db' } }, { workload: undefined }],
-    [
-      { workload: { kind: 'Deployment', namespace: 'other', name: 'db' } },
-      { workload: { kind: 'Deployment', namespace: 'shop', name: 'db' } },
-    ],
-    [{ role: 'dns' }, { role: undefined }],
-    [{ namespace: 'kube-system', role: 'dns' }, { role: 'dns' }],
-    [{ namespace: 'kube-system', role: 'metadata' }, { role: undefined }],
-    [{ node: 'node b' }, { node: undefined }],
-    [{ from: 'x' }, { from: -Infinity }],
-    [{ hostNetwork: true }, { hostNetwork: false }],
-    [{ addresses: ['10.65.2.9', '10.065.2.1', 7, 'fd00::0:1'] }, { addresses: ['10.65.2.9'] }],
-  ])('is believed as far as it may be: %j', (change, expected) => {
+  test.each(tables.corrected)('is believed as far as it may be: %j', (change, expected) => {
     expect(decode(change)).toMatchObject([expected]);
   });
 

@@ -186,7 +186,7 @@ test('a certificate of another address is not believed', async () => {
   await expect(finder().find('10.65.2.9')).rejects.toThrow(/IP/);
 });
 
-test('what is not believed: an answer that has no end', async () => {
+test('an answer that has no end is not believed', async () => {
   await lying((response) => {
     const write = (): void => {
       if (!response.destroyed) response.write('x'.repeat(16_384), write);

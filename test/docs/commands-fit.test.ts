@@ -39,7 +39,7 @@ test.each(Object.keys(elided))('no row is left over: the gap is used: %s', (text
   expect(commands.some((command) => command.text === text)).toBe(true);
 });
 
-test('what is left, or ends otherwise than with 0, has a reason', () => {
+test('a command that is left, or ends otherwise than with 0, has a reason', () => {
   expect(rules.filter(({ way, reason }) => way === 'leave' && reason === undefined)).toEqual([]);
   expect(outcomes.filter(({ exits, reason }) => exits !== undefined && reason === undefined)).toEqual([]);
 });
@@ -69,7 +69,7 @@ test('scripts of npm are there', () => {
   ).toEqual([]);
 });
 
-test('what npm run bench and npm run update are given is there', () => {
+test('each argument of npm run bench and npm run update is there', () => {
   const updates = textOf('scripts/update.mjs');
   expect(
     wrong((text) => {

@@ -1,5 +1,6 @@
 import type { Command } from './commands.ts';
 import { fill } from './fillings.ts';
+import { tablesOf } from '../tables.ts';
 
 /**
  * - `run`: to its end, on the node of test/e2e/docs.
@@ -20,62 +21,15 @@ export interface Rule {
   readonly reason?: string;
 }
 
-const script =
-  /^(?:\.ci\/run(?: [\w-]+)*|npm (?:test|run [\w:]+)(?: -- --(?:full|help|minutes \d+|project (?:cluster \S+|node))| -- \w+ --sample \d+ --seed \d+)?|npm run (?:bench|update) -- \w+)$/;
+const tables = tablesOf(import.meta.filename) as {
+  rules: (Omit<Rule, 'takes'> & { takes: string })[];
+  outcomes: (Omit<Outcome, 'prints'> & { prints?: string })[];
+};
 
 /** The first rule that takes a command has it. */
-export const rules: readonly Rule[] = [
-  {
-    name: 'steps of this project',
-    takes: script,
-    way: 'leave',
-    reason:
-      'they are what .ci/run runs, this test among them, or take long; test/docs/commands-fit.test.ts holds that each is there',
-  },
-  {
-    name: 'proofs of arm64 and of a bare machine',
-    takes: /^scripts\/(?:arm64|bare)-proof\.sh(?: --e2e)?$/,
-    way: 'leave',
-    reason: 'they install packages and take minutes; CONTRIBUTING.md says when they are run',
-  },
-  {
-    name: "other projects' programs",
-    takes:
-      /(?:^|; | -- )(?:apt-get|birdcl|calicoctl|chronyc|docker|firewall-cmd|helm|ipvsadm|kubeadm|lsmod|modprobe|systemctl|timedatectl|ufw) /,
-    way: 'leave',
-    reason:
-      "they want a daemon, a module of the kernel or a cluster of their own; test/e2e/helm runs this project's commands of helm, and test/e2e/cluster those of docker",
-  },
-  { name: 'variables', takes: /^[A-Z_]+=\S*(?:$|\()/, way: 'set' },
-  {
-    name: 'names of commands',
-    takes:
-      /^(?:kubectl (?:describe|patch|create -f -|logs|get events|describe daemonset)|kubectl -n \S+ logs|kube-netfilter-tailer (?:run|config check|replay --pods -)|nft -j)$/,
-    way: 'help',
-  },
-  {
-    name: 'parts of commands',
-    takes: /^(?:kubectl -o json|nft delete table)$/,
-    way: 'leave',
-    reason: 'the sentence names an option or the beginning of a command, and help is had only for the whole',
-  },
-  { name: 'the agent', takes: /^npm start --silent -- run --node /, way: 'start' },
-  { name: 'until it is interrupted', takes: /^(?:tcpdump |nft monitor(?: |$)|journalctl --follow$)/, way: 'stop' },
-  { name: 'this program', takes: /^(?:kube-netfilter-tailer|npm start|node|ssh)(?: |$)/, way: 'run' },
-  { name: 'the API server', takes: /^kubectl /, way: 'run' },
-  {
-    name: 'rules of the node',
-    takes:
-      /^(?:iptables|ip6tables|iptables-(?:legacy-|nft-)?save|iptables-restore|nft|conntrack|ipset|\.\/(?:ip|nf)tables-logdrop\.sh)(?: |$)/,
-    way: 'run',
-  },
-  {
-    name: 'the node',
-    takes:
-      /^(?:cat|curl|df|dmesg|echo|fuser|install|ip|journalctl|ls|mkdir|nc|pgrep|printf|ps|rmdir|sysctl|touch|uname|zgrep)(?: |$)/,
-    way: 'run',
-  },
-];
+export const rules: readonly Rule[] = tables.rules.map(({ takes, ...rule }) =>
+  Object.assign(rule, { takes: new RegExp(takes) }),
+);
 
 /** The expected outcome of a command, where that is more than exit status 0. */
 export interface Outcome {
@@ -94,103 +48,9 @@ export interface Outcome {
   readonly within?: number;
 }
 
-const besideScripts = 'cd deploy/logging';
-
-export const outcomes: readonly Outcome[] = [
-  // Both delete the same objects, so each creates them first.
-  { command: 'kubectl delete -k .', isLast: true, before: 'kubectl apply -k . --server-side > /dev/null' },
-  {
-    command: 'kubectl delete -k my-cluster',
-    isLast: true,
-    before: 'kubectl apply -k my-cluster --server-side > /dev/null',
-  },
-  {
-    command: 'kubectl create namespace kube-netfilter-tailer',
-    exits: [1],
-    reason: 'the manifests, which are applied before, have it too',
-    prints: /AlreadyExists/,
-  },
-  // Another process has it open.
-  { command: 'fuser -v /run/xtables.lock', before: 'exec 9< /run/xtables.lock' },
-  { command: 'ipset list KUBE-CLUSTER-IP', before: 'ipset create KUBE-CLUSTER-IP hash:ip,port -exist' },
-  {
-    command: 'doctor --enable-logging',
-    exits: [0, 1],
-    reason: 'other tests have Pods of network plug-ins in the same cluster, or none',
-    prints: /Nothing was changed/,
-  },
-  { command: 'delete pod calico-node-9fz4d', isLast: true },
-  { command: 'delete pod -n kube-system kube-proxy-9r5cn', isLast: true },
-  { command: 'npm start --silent -- run --node', prints: /"msg":"Started"/ },
-  { command: 'kubectl describe pod netcheck', prints: /Warning +PacketDrop/, within: 60 },
-  {
-    command: 'kubectl kustomize . | kubectl diff -f -',
-    exits: [0, 1],
-    reason: 'diff ends with 1 when something differs',
-    prints: /PodMonitor/,
-  },
-  {
-    command: 'kubectl top pod',
-    exits: [1],
-    reason: 'no metrics server is here; kubectl has understood what it was asked',
-    prints: /^error: Metrics API not available$/m,
-  },
-  { command: 'kube-netfilter-tailer doctor --send-test-event', prints: /kubectl get events/ },
-  {
-    command: 'kube-netfilter-tailer doctor',
-    exits: [0, 1],
-    reason: 'doctor ends with 1 when it finds a problem, and there are some on this node',
-    prints: /rights|log-rules/,
-  },
-  {
-    command: 'kube-netfilter-tailer why',
-    exits: [0, 1, 3],
-    reason:
-      'the status is the verdict: denied where a policy isolates the Pod, unknown where policies of Calico may not be listed',
-    prints: /ingress of shop\/postgres-0/,
-  },
-  {
-    command: 'npm start --silent -- doctor',
-    exits: [0, 1],
-    reason: 'doctor ends with 1 when it finds a problem, and there are some on this node',
-    prints: /^ok +rights/m,
-  },
-  {
-    command: 'zgrep -i rpfilter',
-    exits: [0, 1, 2],
-    reason: 'a node has one of the two files, and zgrep says that the other is missing',
-  },
-  {
-    command: 'rmdir /run/xtables.lock',
-    // A directory instead of a file is what the page speaks of.
-    before: "mount -t tmpfs tmpfs /run; trap 'umount /run' EXIT; mkdir /run/xtables.lock",
-  },
-  {
-    command: './iptables-logdrop.sh --remove',
-    before: `${besideScripts}; ./iptables-logdrop.sh --chain FORWARD`,
-    prints: /: \d+ DROP rules put back, \d+ logging rules and \d+ chains removed$/m,
-  },
-  { command: './iptables-logdrop.sh', before: besideScripts },
-  {
-    command: "./nftables-logdrop.sh --table 'inet filter' --remove",
-    before: `${besideScripts}; ./nftables-logdrop.sh --table 'inet filter' --chain forward`,
-    prints: /^inet filter: \d+ drop rules put back, \d+ logging rules and 4 chains removed$/m,
-  },
-  { command: './nftables-logdrop.sh', before: besideScripts },
-  { command: 'iptables -L KNT-LOGDROP', before: 'iptables -N KNT-LOGDROP' },
-  {
-    command: 'nft delete rule ip filter FOREIGN',
-    before:
-      "nft 'add chain ip filter FOREIGN; add rule ip filter FOREIGN counter'; FOREIGN_HANDLE=$(nft -a list chain ip filter FOREIGN | grep -o 'counter.*handle [0-9]*' | grep -o '[0-9]*$')",
-  },
-  { command: 'kubectl debug node/', prints: /^Creating debugging pod/m },
-  { command: 'curl -k https://', prints: /^ok$/m },
-  { command: 'kubectl auth can-i', prints: /^yes$/m },
-  { command: '/proxy/readyz', prints: /^ok$/m },
-  { command: 'kubectl -n shop describe networkpolicy', prints: /PodSelector: +app=postgres/ },
-  { command: 'samples/kube-proxy-lw8zd-fight.log', prints: /CalicoDeletesServiceChains/ },
-  { command: '--explain', prints: /dropped/ },
-];
+export const outcomes: readonly Outcome[] = tables.outcomes.map(({ prints, ...row }) =>
+  Object.assign(row, prints === undefined ? {} : { prints: new RegExp(prints, 'm') }),
+);
 
 export function ruleOf({ text }: Command): Rule | undefined {
   const filled = fill(text);

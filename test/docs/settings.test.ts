@@ -3,30 +3,12 @@ import { successors, withoutSuccessor } from '../../src/config/layer.ts';
 import { configFile, settings } from '../../src/config/settings.ts';
 import { documentPaths, textOf } from './documents.ts';
 import { readMarkdown } from './markdown.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { others: Record<string, string> };
 
 /** Words of that form that are no settings of this program, and whose they are. */
-const others: Readonly<Record<string, string>> = {
-  CAP_SYS_PTRACE: 'Linux',
-  DEBIAN_IMAGE: 'Dockerfile',
-  DEFAULT_FORWARD_POLICY: 'ufw',
-  FELIX_BPFENABLED: 'Calico',
-  FINAL_REJECT: 'firewalld',
-  IP_AUTODETECTION_METHOD: 'Calico',
-  KUBEBUILDER_ASSETS: 'the end-to-end tests',
-  KUBERNETES_SERVICE_HOST: 'Kubernetes',
-  KUBERNETES_SERVICE_PORT: 'Kubernetes',
-  MALLOC_ARENA_MAX: 'glibc',
-  MAX_NODE: 'an example of a name with a typo',
-  DOCS_URL: 'src/config/docs-url.ts, for every command',
-  NO_COLOR: 'https://no-color.org',
-  NODE_IMAGE: 'Dockerfile',
-  POLICY_JUDGES: 'the tests of policies',
-  POD_NAME: 'deploy/base/daemonset.yaml, for doctor',
-  POD_NAMESPACE: 'deploy/base/daemonset.yaml, for doctor',
-  SLACK_WEBHOOK_URL: 'event exporters',
-  STATE_INVALID_DROP: 'firewalld',
-  SYSLOG_IDENTIFIER: 'journald',
-};
+const others: Readonly<Record<string, string>> = tables.others;
 
 /** Reasons of Cilium and of the kernel look like variables; test/drops/reasons.test.ts holds these lists. */
 const isReason = (at: string): boolean => /^docs\/(?:logging\/cilium|kernel-drops)\.md:/.test(at);

@@ -26,74 +26,72 @@ const short = ({ regarding, details }: Finding): string =>
     ? `${details.direction} ${regarding.namespace}/${regarding.name}, peer ${details.peer.identity}`
     : details.kind;
 
-describe('whose finding a packet is', () => {
-  test.each([
-    [
-      'both ends are Pods',
-      web,
-      db,
-      ['receiving shop/db-0, peer Pod/shop/web-0', 'sending shop/web-0, peer Pod/shop/db-0'],
-    ],
-    ['the source is one', web, externalEnd(), ['sending shop/web-0, peer 203.0.113.9']],
-    ['the destination is one', nodeEnd(), db, ['receiving shop/db-0, peer Node/node-a']],
-    ['to a Service', web, serviceEnd(), ['sending shop/web-0, peer Service/shop/api']],
-    ['neither is', nodeEnd(), externalEnd(), []],
-  ])('%s', (_, source, destination, expected) => {
-    expect(explainPacket(observation(), ends({ source, destination }), 'node-a').map(short)).toEqual(expected);
-  });
+test.each([
+  [
+    'both ends are Pods',
+    web,
+    db,
+    ['receiving shop/db-0, peer Pod/shop/web-0', 'sending shop/web-0, peer Pod/shop/db-0'],
+  ],
+  ['the source is one', web, externalEnd(), ['sending shop/web-0, peer 203.0.113.9']],
+  ['the destination is one', nodeEnd(), db, ['receiving shop/db-0, peer Node/node-a']],
+  ['to a Service', web, serviceEnd(), ['sending shop/web-0, peer Service/shop/api']],
+  ['neither is', nodeEnd(), externalEnd(), []],
+])('a packet is a finding of each end that is a Pod: %s', (_, source, destination, expected) => {
+  expect(explainPacket(observation(), ends({ source, destination }), 'node-a').map(short)).toEqual(expected);
+});
 
-  test('each Pod that an end may be has a finding, which names the others', () => {
-    const candidates = ['web-a', 'web-b'].map((name) => podEnd({ object: podRef(name) }));
-    const source = externalEnd({ kind: 'unknown', address: 'shop/web-*', identity: 'shop/web-*', candidates });
-    const found = explainPacket(observation(), ends({ source, destination: externalEnd() }), 'node-a');
-    expect(found.map(short)).toEqual(['sending shop/web-a, peer 203.0.113.9', 'sending shop/web-b, peer 203.0.113.9']);
-    expect(found.map(({ details }) => details.kind === 'flow' && details.sharedWith)).toEqual([['web-b'], ['web-a']]);
-  });
+test('each Pod that an end may be has a finding, which names the others', () => {
+  const candidates = ['web-a', 'web-b'].map((name) => podEnd({ object: podRef(name) }));
+  const source = externalEnd({ kind: 'unknown', address: 'shop/web-*', identity: 'shop/web-*', candidates });
+  const found = explainPacket(observation(), ends({ source, destination: externalEnd() }), 'node-a');
+  expect(found.map(short)).toEqual(['sending shop/web-a, peer 203.0.113.9', 'sending shop/web-b, peer 203.0.113.9']);
+  expect(found.map(({ details }) => details.kind === 'flow' && details.sharedWith)).toEqual([['web-b'], ['web-a']]);
+});
 
-  test('the peer is related, when it is an object', () => {
-    const [receiving, sending] = explainPacket(observation(), ends({ source: web, destination: db }), 'node-a');
-    expect(receiving).toMatchObject({
-      regarding: db.object,
-      related: web.object,
-      node: 'node-a',
-      reason: 'PacketDrop',
-      type: 'Warning',
-      details: { martian: false },
-    });
-    expect(sending).toMatchObject({ regarding: web.object, related: db.object });
-    expect(explainPacket(observation(), ends(), 'node-a')[0]?.related).toBeUndefined();
+test('the peer is related, when it is an object', () => {
+  const [receiving, sending] = explainPacket(observation(), ends({ source: web, destination: db }), 'node-a');
+  expect(receiving).toMatchObject({
+    regarding: db.object,
+    related: web.object,
+    node: 'node-a',
+    reason: 'PacketDrop',
+    type: 'Warning',
+    details: { martian: false },
   });
+  expect(sending).toMatchObject({ regarding: web.object, related: db.object });
+  expect(explainPacket(observation(), ends(), 'node-a')[0]?.related).toBeUndefined();
+});
 
-  test('an answer counts by the port of its sender', () => {
-    const answer = observation({
-      packet: packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK }),
-    });
-    expect(explainPacket(answer, ends(), '')[0]?.details).toMatchObject({
-      direction: 'sending',
-      port: 5432,
-      reply: true,
-    });
+test('an answer counts by the port of its sender', () => {
+  const answer = observation({
+    packet: packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK }),
   });
-
-  const [pod, host] = ['calic440f455693', 'eth0'];
-
-  test.each([
-    ['sender', pod, host, { fromPodInterface: true }, `${pod} → ${host}`],
-    ['receiver', host, pod, { toPodInterface: true }, `${host} → ${pod}`],
-    [undefined, pod, 'cali0123456789a', { fromPodInterface: true, toPodInterface: true }, `${pod} → cali0123456789a`],
-    ['sender', pod, '', { fromPodInterface: true }, `${pod} → this node`],
-    ['receiver', '', pod, { toPodInterface: true }, `this node → ${pod}`],
-    [undefined, '', '', {}, ''],
-  ])('it was refused by the %s on the way from %j to %j', (refusedBy, inInterface, outInterface, interfaces, path) => {
-    const [found] = explainPacket(observation({ inInterface, outInterface }), ends(interfaces), 'node-a');
-    expect(found?.details).toMatchObject({ refusedBy, path });
+  expect(explainPacket(answer, ends(), '')[0]?.details).toMatchObject({
+    direction: 'sending',
+    port: 5432,
+    reply: true,
   });
+});
 
-  test('a logger that says whose policies refused it is believed before the interfaces', () => {
-    const given = observation({ policySide: 'sender', clusterTier: 'Admin' });
-    const [found] = explainPacket(given, ends({ fromPodInterface: false, toPodInterface: true }), 'node-a');
-    expect(found?.details).toMatchObject({ refusedBy: 'sender', clusterTier: 'Admin' });
-  });
+const [pod, host] = ['calic440f455693', 'eth0'];
+
+test.each([
+  ['sender', pod, host, { fromPodInterface: true }, `${pod} → ${host}`],
+  ['receiver', host, pod, { toPodInterface: true }, `${host} → ${pod}`],
+  [undefined, pod, 'cali0123456789a', { fromPodInterface: true, toPodInterface: true }, `${pod} → cali0123456789a`],
+  ['sender', pod, '', { fromPodInterface: true }, `${pod} → this node`],
+  ['receiver', '', pod, { toPodInterface: true }, `this node → ${pod}`],
+  [undefined, '', '', {}, ''],
+])('it was refused by the %s on the way from %j to %j', (refusedBy, inInterface, outInterface, interfaces, path) => {
+  const [found] = explainPacket(observation({ inInterface, outInterface }), ends(interfaces), 'node-a');
+  expect(found?.details).toMatchObject({ refusedBy, path });
+});
+
+test('a logger that says whose policies refused it is believed before the interfaces', () => {
+  const given = observation({ policySide: 'sender', clusterTier: 'Admin' });
+  const [found] = explainPacket(given, ends({ fromPodInterface: false, toPodInterface: true }), 'node-a');
+  expect(found?.details).toMatchObject({ refusedBy: 'sender', clusterTier: 'Admin' });
 });
 
 describe('an ICMP error', () => {
@@ -140,7 +138,7 @@ describe('an ICMP error', () => {
     ).toEqual([]);
   });
 
-  test('whose inner packet is not believed is a packet between its own ends', () => {
+  test('an ICMP error whose inner packet is not believed is a packet between its own ends', () => {
     const found = explainPacket(tooBig, ends({ source: db, destination: router }), 'node-a');
     expect(found.map(short)).toEqual(['sending shop/db-0, peer 198.51.100.1']);
     expect(found[0]?.details).toMatchObject({
@@ -240,55 +238,53 @@ function identity(
 const nameless = (name: string): string =>
   identity({}, workerEnd(1), 'node-a', podEnd({ object: { ...podRef(name), uid: '' } }));
 
-describe('identity', () => {
-  const base = identity();
+const base = identity();
 
-  test.each([
-    ['source port', identity({ packet: packet({ sourcePort: 50000 }) })],
-    ['length and TTL', identity({ packet: packet({ length: 1500, ttl: 1 }) })],
-    ['later packets of the connection', identity({ packet: packet({ tcpFlags: TcpFlag.ACK }) })],
-    ['another Pod of the same workload', identity({}, workerEnd(2))],
-    ['mark and uid', identity({ mark: 7, uid: 1000 })],
-    ['the weight', identity({ repeat: 3 })],
-    ['the path', identity({ inInterface: 'eth0' })],
-  ])('is equal: %s', (_, other) => {
-    expect(other).toBe(base);
-  });
+test.each([
+  ['source port', identity({ packet: packet({ sourcePort: 50000 }) })],
+  ['length and TTL', identity({ packet: packet({ length: 1500, ttl: 1 }) })],
+  ['later packets of the connection', identity({ packet: packet({ tcpFlags: TcpFlag.ACK }) })],
+  ['another Pod of the same workload', identity({}, workerEnd(2))],
+  ['mark and uid', identity({ mark: 7, uid: 1000 })],
+  ['the weight', identity({ repeat: 3 })],
+  ['the path', identity({ inInterface: 'eth0' })],
+])('identity is equal: %s', (_, other) => {
+  expect(other).toBe(base);
+});
 
-  test.each([
-    ['port', identity({ packet: packet({ destinationPort: 5433 }) })],
-    ['protocol', identity({ packet: packet({ protocol: 'UDP', tcpFlags: undefined }) })],
-    [
-      'direction of the connection',
-      identity({ packet: packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK }) }),
-    ],
-    ['peer', identity({}, podEnd({ object: podRef('other') }))],
-    ['stranger', identity({}, externalEnd())],
-    ['node', identity({}, workerEnd(1), 'node-b')],
-    ['Pod', identity({}, workerEnd(1), 'node-a', podEnd({ object: podRef('web-1') }))],
-    ['verdict', identity({ verdict: 'rejected' })],
-    ['policy', identity({ policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined } })],
-    ['cause: the host’s firewall', identity({ enforcer: 'host-firewall', prefix: '[UFW BLOCK]', prefixRule: 'ufw' })],
-  ])('differs: %s', (_, other) => {
-    expect(other).not.toBe('');
-    expect(other).not.toBe(base);
-  });
+test.each([
+  ['port', identity({ packet: packet({ destinationPort: 5433 }) })],
+  ['protocol', identity({ packet: packet({ protocol: 'UDP', tcpFlags: undefined }) })],
+  [
+    'direction of the connection',
+    identity({ packet: packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK }) }),
+  ],
+  ['peer', identity({}, podEnd({ object: podRef('other') }))],
+  ['stranger', identity({}, externalEnd())],
+  ['node', identity({}, workerEnd(1), 'node-b')],
+  ['Pod', identity({}, workerEnd(1), 'node-a', podEnd({ object: podRef('web-1') }))],
+  ['verdict', identity({ verdict: 'rejected' })],
+  ['policy', identity({ policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined } })],
+  ['cause: the host’s firewall', identity({ enforcer: 'host-firewall', prefix: '[UFW BLOCK]', prefixRule: 'ufw' })],
+])('differs: %s', (_, other) => {
+  expect(other).not.toBe('');
+  expect(other).not.toBe(base);
+});
 
-  test('differs for the other end of the same packet', () => {
-    const found = explainPacket(observation(), ends({ source: web, destination: db }), 'node-a').map(
-      (each) => each.identity,
-    );
-    expect(new Set(found).size).toBe(2);
-  });
+test('identity differs for the other end of the same packet', () => {
+  const found = explainPacket(observation(), ends({ source: web, destination: db }), 'node-a').map(
+    (each) => each.identity,
+  );
+  expect(new Set(found).size).toBe(2);
+});
 
-  test('differs by ICMP type and code', () => {
-    const all = [icmp(8, 0), icmp(0, 0), icmp(3, 1), icmp(3, 3), portless('SCTP')].map((each) =>
-      identity({ packet: each }),
-    );
-    expect(new Set(all).size).toBe(all.length);
-  });
+test('identity differs by ICMP type and code', () => {
+  const all = [icmp(8, 0), icmp(0, 0), icmp(3, 1), icmp(3, 3), portless('SCTP')].map((each) =>
+    identity({ packet: each }),
+  );
+  expect(new Set(all).size).toBe(all.length);
+});
 
-  test('a Pod without a uid is identified by its name', () => {
-    expect(nameless('a')).not.toBe(nameless('b'));
-  });
+test('a Pod without a uid is identified by its name', () => {
+  expect(nameless('a')).not.toBe(nameless('b'));
 });

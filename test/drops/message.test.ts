@@ -83,7 +83,7 @@ test.each<[Partial<FlowDetails>, string]>([
   expect(message(details).startsWith(expected)).toBe(true);
 });
 
-test('what messages say of the peer is as expected', async () => {
+test('messages name the peer in the expected words', async () => {
   const peer = workerEnd(1);
   await expectMessages('peer', {
     'a node': message({ peer: nodeEnd() }),
@@ -98,7 +98,7 @@ test('what messages say of the peer is as expected', async () => {
   });
 });
 
-test('what messages say of the protocol is as expected', async () => {
+test('messages name the protocol in the expected words', async () => {
   const icmp = { protocol: 'ICMP', port: undefined, icmpType: 8, icmpCode: 0 };
   const withName = { error: tooBig, port: 5432, portName: 'postgres' };
   await expectMessages('protocol', {
@@ -145,7 +145,7 @@ test('messages of an overflow are as expected', async () => {
 const seenAt = (details: Partial<FlowDetails>, node = ''): string =>
   messageOf(series({ finding: finding({ node, details: flow(details) }) }));
 
-test('what messages say of the place is as expected', async () => {
+test('messages name the place in the expected words', async () => {
   await expectMessages('place', {
     'nothing known': seenAt({}),
     'interfaces only': seenAt({ path: 'eth0 → cali1' }),

@@ -42,7 +42,7 @@ test.each([
   expect(noise(given)).toBe(expected);
 });
 
-test('what goes to every machine of the link is noise, whatever its address', () => {
+test('a packet to every machine of the link is noise, whatever its address', () => {
   expect(noise(udp({ destination: '192.168.7.255' }), 'ff:ff:ff:ff:ff:ff')).toBe('broadcast');
   expect(noise(udp({ destination: '192.168.7.255' }), 'ee:ee:ee:ee:ee:ee')).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { adviseOn } from '../../src/drops/advice.ts';
 import { askedOf, type KnownPolicies, policyNeeds } from '../../src/drops/policy-trace.ts';
 import { policyVerdict } from '../../src/drops/policy-verdict.ts';
@@ -154,7 +154,7 @@ function dns() {
   return podEnd({ object: podRef('coredns', 'kube-system'), role: 'dns', address: '10.65.2.10' });
 }
 
-test('what an Event says of policies is what policy-verdict.expected.txt says', async () => {
+test('an Event names policies in the expected words', async () => {
   const lines = cases.map(([title, each, objects]) => {
     const answer = policyVerdict(each, objects, at);
     const own = { namespace: each.regarding.namespace ?? '', node: each.node };
@@ -205,7 +205,7 @@ test('a Pod that has completed since had its address when the packet was dropped
 
 const names = fc.string({ unit: 'binary', minLength: 1, maxLength: 2000 });
 
-test('whatever policies and labels are called, a message has one line of at most 1,024 bytes and no markup', () => {
+test('a message has one line of at most 1,024 bytes and no markup, whatever policies and labels are called', () => {
   forAll([names, names, names, fc.boolean()])((name, key, value, isSent) => {
     const from = [{ podSelector: { matchLabels: { [key]: value } } }];
     const policy = networkPolicy({ podSelector: {}, ingress: [{ from }] }, name);
@@ -230,22 +230,20 @@ test('no policy of another Namespace is named, whatever it decides', () => {
       }
 });
 
-describe('of a scan, policies are asked', () => {
-  const example = flow({ ...denied, port: 5432 });
-  const asked = (of: ScanDetails['of'], ...ports: string[]): unknown => {
-    const { details } = askedOf({
-      finding: dropped({}, { details: { kind: 'scan', of, example } }),
-      ports: { seen: ports, past: 0 },
-    });
-    return details;
-  };
-
-  test('about the first packet, where a Pod is tried on one port', () => {
-    expect(asked('target', '5432/TCP')).toBe(example);
+const example = flow({ ...denied, port: 5432 });
+const asked = (of: ScanDetails['of'], ...ports: string[]): unknown => {
+  const { details } = askedOf({
+    finding: dropped({}, { details: { kind: 'scan', of, example } }),
+    ports: { seen: ports, past: 0 },
   });
+  return details;
+};
 
-  test('about nothing where there are several ports, or several Pods', () => {
-    expect(asked('target', '5432/TCP', '80/TCP')).toMatchObject({ kind: 'scan' });
-    expect(asked('scanner', '5432/TCP')).toMatchObject({ kind: 'scan' });
-  });
+test('policies are asked about the first packet of a scan that tries a Pod on one port', () => {
+  expect(asked('target', '5432/TCP')).toBe(example);
+});
+
+test('policies are asked about no packet of a scan of several ports or several Pods', () => {
+  expect(asked('target', '5432/TCP', '80/TCP')).toMatchObject({ kind: 'scan' });
+  expect(asked('scanner', '5432/TCP')).toMatchObject({ kind: 'scan' });
 });

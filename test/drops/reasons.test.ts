@@ -29,6 +29,6 @@ test.each([...kernelReasons])('%s: the reason, who dropped it, what it means and
   expect(text.length).toBeLessThan(420);
 });
 
-test('of a reason that is not in the table, its name is told', () => {
+test('a reason that is not in the table is given by its name', () => {
   expect(adviseOnReason('reason 231', 'shop')).toMatch(/^Cilium dropped it \(reason 231\), not a policy\. Check /);
 });

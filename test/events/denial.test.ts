@@ -1,42 +1,17 @@
 import { expect, test } from 'vitest';
 import { denierOf } from '../../src/events/retry.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { denials: [number, string, ReturnType<typeof denierOf>][] };
 
 const forbidden = 'events "web.1a2b" is forbidden: ';
 
-test.each([
-  [403, 'admission webhook "events.example.org" denied the request: no', 'webhook'],
-  [403, 'admission webhook "events.example.org" denied the request without explanation', 'webhook'],
-  // The status is the webhook's own.
-  [401, 'admission webhook "events.example.org" denied the request: who are you', 'webhook'],
-  [404, 'admission webhook "events.example.org" denied the request: there is no such tenant', 'webhook'],
-  [429, 'admission webhook "events.example.org" denied the request: too many', 'webhook'],
-  [403, 'admission webhook "x" denied the request: events is forbidden: User "x" cannot create', 'webhook'],
-  [422, `${forbidden}ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`, 'policy'],
-  [403, `${forbidden}ValidatingAdmissionPolicy 'p' with binding 'b' denied request: User "x" cannot`, 'policy'],
-  [413, `${forbidden}ValidatingAdmissionPolicy 'p' denied request: no`, 'policy'],
-  [
-    403,
-    `${forbidden}exceeded quota: small, requested: count/events=1, used: count/events=5, limited: count/events=5`,
-    'quota',
-  ],
-  [403, `${forbidden}status unknown for quota: small, resources: count/events`, 'quota'],
-  [403, `${forbidden}failed quota: small: must specify cpu`, 'quota'],
-  [403, `${forbidden}not in this shop`, 'admission'],
-  [
-    403,
-    `events is forbidden: User "system:serviceaccount:a:b" cannot create resource "events" in API group ""`,
-    undefined,
-  ],
-  [403, `${forbidden}User "system:serviceaccount:a:b" cannot patch resource "events" in API group ""`, undefined],
-  [403, 'Forbidden', undefined],
-  [403, '<html>403</html>', undefined],
-  [403, '', undefined],
-  [404, 'events "web.1a2b" not found', undefined],
-  [500, 'Internal error occurred: failed calling webhook "events.example.org": connection refused', undefined],
-  [0, 'admission webhook "x" denied the request: never said', undefined],
-])('who denied a write, by status %i and text: %s', (status, message, denier) => {
-  expect(denierOf({ status, reason: '', message })).toBe(denier);
-});
+test.each(tables.denials)(
+  'the program that denied a write is known by status %i and text: %s',
+  (status, message, denier) => {
+    expect(denierOf({ status, reason: '', message })).toBe(denier);
+  },
+);
 
 test('a namespace that is being deleted is no denial', () => {
   const message = `${forbidden}unable to create new content in namespace shop because it is being terminated`;

@@ -130,143 +130,141 @@ test('an Event that can neither be created nor found is given up for now', async
   expect(store.requests.length).toBeLessThanOrEqual(10);
 });
 
-describe('a series that was published before', () => {
-  test('is changed to the count by now', async () => {
-    const { store, write, count, event } = rig();
-    await write();
-    count(4, 20 * second);
-    expect(await write(31 * second)).toEqual({
-      kind: 'written',
-      verb: 'update',
-      packets: 4,
-      published: { count: 7, writes: 2, at: nine + 31 * second, suppressed: false, base: 0, resourceVersion: '102' },
-    });
-    expect(store.requests).toEqual(['create', 'update']);
-    expect(event()).toMatchObject({
-      count: 7,
-      firstTimestamp: timestamp(nine),
-      lastTimestamp: timestamp(nine + 20 * second),
-    });
+test('a series that was published before is changed to the count by now', async () => {
+  const { store, write, count, event } = rig();
+  await write();
+  count(4, 20 * second);
+  expect(await write(31 * second)).toEqual({
+    kind: 'written',
+    verb: 'update',
+    packets: 4,
+    published: { count: 7, writes: 2, at: nine + 31 * second, suppressed: false, base: 0, resourceVersion: '102' },
   });
+  expect(store.requests).toEqual(['create', 'update']);
+  expect(event()).toMatchObject({
+    count: 7,
+    firstTimestamp: timestamp(nine),
+    lastTimestamp: timestamp(nine + 20 * second),
+  });
+});
 
-  test('an Event that a user has changed since is looked at first', async () => {
-    const { store, key, write, count, event } = rig();
-    await write();
-    store.touch(key);
-    count(1);
-    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', packets: 1, published: { count: 4 } });
-    expect(store.requests).toEqual(['create', 'update', 'read', 'update']);
-    expect(event()).toMatchObject({ count: 4 });
-  });
+test('an Event that a user has changed since is looked at first', async () => {
+  const { store, key, write, count, event } = rig();
+  await write();
+  store.touch(key);
+  count(1);
+  expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', packets: 1, published: { count: 4 } });
+  expect(store.requests).toEqual(['create', 'update', 'read', 'update']);
+  expect(event()).toMatchObject({ count: 4 });
+});
 
-  test('an Event that is changed twice is written at the second look', async () => {
-    const mishaps: Mishap[] = [{}];
-    const { store, key, write, count, event } = rig({ mishaps });
-    await write();
-    count(1);
-    store.touch(key);
-    mishaps.push({}, {}, { before: () => store.touch(key) });
-    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', published: { count: 4 } });
-    expect(event()).toMatchObject({ count: 4 });
-  });
+test('an Event that is changed twice is written at the second look', async () => {
+  const mishaps: Mishap[] = [{}];
+  const { store, key, write, count, event } = rig({ mishaps });
+  await write();
+  count(1);
+  store.touch(key);
+  mishaps.push({}, {}, { before: () => store.touch(key) });
+  expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', published: { count: 4 } });
+  expect(event()).toMatchObject({ count: 4 });
+});
 
-  test('an Event that is changed again and again is given up for now after three looks', async () => {
-    const mishaps: Mishap[] = [{}];
-    const { store, series, key, write, count, event } = rig({ mishaps });
-    await write();
-    count(1);
-    mishaps.push(
-      ...Array.from({ length: 9 }, () => ({
-        before: () => {
-          if (store.requests.at(-1) === 'update') store.touch(key);
-        },
-      })),
-    );
-    expect(await write(minute)).toMatchObject({ kind: 'refused', verb: 'update', refusal: { status: 409 } });
-    expect(store.requests.slice(1)).toEqual(['update', 'read', 'update', 'read', 'update', 'read', 'update']);
-    expect(series.published).toMatchObject({ count: 3, writes: 1 });
-    expect(event()).toMatchObject({ count: 3 });
-  });
+test('an Event that is changed again and again is given up for now after three looks', async () => {
+  const mishaps: Mishap[] = [{}];
+  const { store, series, key, write, count, event } = rig({ mishaps });
+  await write();
+  count(1);
+  mishaps.push(
+    ...Array.from({ length: 9 }, () => ({
+      before: () => {
+        if (store.requests.at(-1) === 'update') store.touch(key);
+      },
+    })),
+  );
+  expect(await write(minute)).toMatchObject({ kind: 'refused', verb: 'update', refusal: { status: 409 } });
+  expect(store.requests.slice(1)).toEqual(['update', 'read', 'update', 'read', 'update', 'read', 'update']);
+  expect(series.published).toMatchObject({ count: 3, writes: 1 });
+  expect(event()).toMatchObject({ count: 3 });
+});
 
-  test('an Event that was deleted since begins again with what the deleted one did not count', async () => {
-    const { store, key, write, count, event } = rig();
-    await write();
-    store.remove(key);
-    count(4, 40 * second);
-    expect(await write(minute)).toMatchObject({
-      kind: 'written',
-      verb: 'create',
-      packets: 4,
-      published: { count: 7, writes: 2, base: -3 },
-    });
-    expect(store.requests).toEqual(['create', 'update', 'create']);
-    expect(event()).toMatchObject({ count: 4, lastTimestamp: timestamp(nine + minute) });
-    expect(annotation(event())).toBe('ours -3');
-    count(2, 70 * second);
-    await write(2 * minute);
-    expect(event()).toMatchObject({ count: 6 });
-    store.remove(key);
-    count(1);
-    await write(3 * minute);
-    expect(event()).toMatchObject({ count: 1 });
+test('an Event that was deleted since begins again with what the deleted one did not count', async () => {
+  const { store, key, write, count, event } = rig();
+  await write();
+  store.remove(key);
+  count(4, 40 * second);
+  expect(await write(minute)).toMatchObject({
+    kind: 'written',
+    verb: 'create',
+    packets: 4,
+    published: { count: 7, writes: 2, base: -3 },
   });
+  expect(store.requests).toEqual(['create', 'update', 'create']);
+  expect(event()).toMatchObject({ count: 4, lastTimestamp: timestamp(nine + minute) });
+  expect(annotation(event())).toBe('ours -3');
+  count(2, 70 * second);
+  await write(2 * minute);
+  expect(event()).toMatchObject({ count: 6 });
+  store.remove(key);
+  count(1);
+  await write(3 * minute);
+  expect(event()).toMatchObject({ count: 1 });
+});
 
-  test('an Event that is deleted between a conflict and the look at it begins again', async () => {
-    const mishaps: Mishap[] = [{}];
-    const { store, key, write, count, event } = rig({ mishaps });
-    await write();
-    count(4);
-    store.touch(key);
-    mishaps.push({}, { before: () => store.remove(key) });
-    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'create', published: { count: 7, base: -3 } });
-    expect(store.requests.slice(1)).toEqual(['update', 'read', 'create']);
-    expect(event()).toMatchObject({ count: 4 });
-  });
+test('an Event that is deleted between a conflict and the look at it begins again', async () => {
+  const mishaps: Mishap[] = [{}];
+  const { store, key, write, count, event } = rig({ mishaps });
+  await write();
+  count(4);
+  store.touch(key);
+  mishaps.push({}, { before: () => store.remove(key) });
+  expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'create', published: { count: 7, base: -3 } });
+  expect(store.requests.slice(1)).toEqual(['update', 'read', 'create']);
+  expect(event()).toMatchObject({ count: 4 });
+});
 
-  test('an Event that was deleted, then written again with the answer lost, is not written a second time', async () => {
-    const mishaps: Mishap[] = [{}];
-    const { store, key, write, count, event } = rig({ mishaps });
-    await write();
-    store.remove(key);
-    count(4);
-    mishaps.push({}, { answer: refusal(0) });
-    expect(await write(minute)).toMatchObject({ kind: 'refused', verb: 'create' });
-    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', published: { count: 7, base: -3 } });
-    expect(event()).toMatchObject({ count: 4 });
-  });
+test('an Event that was deleted, then written again with the answer lost, is not written a second time', async () => {
+  const mishaps: Mishap[] = [{}];
+  const { store, key, write, count, event } = rig({ mishaps });
+  await write();
+  store.remove(key);
+  count(4);
+  mishaps.push({}, { answer: refusal(0) });
+  expect(await write(minute)).toMatchObject({ kind: 'refused', verb: 'create' });
+  expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', published: { count: 7, base: -3 } });
+  expect(event()).toMatchObject({ count: 4 });
+});
 
-  test('an Event that was deleted, with nothing published since but that lines were lost, begins again with the next packet', async () => {
-    const { store, key, series, write, count, event } = rig();
-    await write();
-    store.remove(key);
-    series.suppressed = true;
-    await write(minute);
-    expect(event()?.count).not.toBe(0);
-    count(2, 70 * second);
-    await write(2 * minute);
-    // Exporters pass over new Events that look old.
-    expect(event()).toMatchObject({ count: 2, lastTimestamp: timestamp(nine + 2 * minute) });
-    count(1, 130 * second);
-    await write(3 * minute);
-    expect(event()).toMatchObject({ count: 3 });
-  });
+test('an Event that was deleted, with nothing published since but that lines were lost, begins again with the next packet', async () => {
+  const { store, key, series, write, count, event } = rig();
+  await write();
+  store.remove(key);
+  series.suppressed = true;
+  await write(minute);
+  expect(event()?.count).not.toBe(0);
+  count(2, 70 * second);
+  await write(2 * minute);
+  // Exporters pass over new Events that look old.
+  expect(event()).toMatchObject({ count: 2, lastTimestamp: timestamp(nine + 2 * minute) });
+  count(1, 130 * second);
+  await write(3 * minute);
+  expect(event()).toMatchObject({ count: 3 });
+});
 
-  test('an Event that has begun again keeps that time, also when a user changes it', async () => {
-    const { store, key, write, count, event } = rig();
-    await write(30 * second);
-    store.remove(key);
-    count(1, 40 * second);
-    await write(minute);
-    const began = event()?.firstTimestamp;
-    expect(began).toBe(timestamp(nine + 30 * second));
-    count(1, 70 * second);
-    await write(2 * minute);
-    expect(event()).toMatchObject({ count: 2, firstTimestamp: began });
-    store.touch(key);
-    count(1, 130 * second);
-    await write(3 * minute);
-    expect(event()).toMatchObject({ count: 3, firstTimestamp: began });
-  });
+test('an Event that has begun again keeps that time, also when a user changes it', async () => {
+  const { store, key, write, count, event } = rig();
+  await write(30 * second);
+  store.remove(key);
+  count(1, 40 * second);
+  await write(minute);
+  const began = event()?.firstTimestamp;
+  expect(began).toBe(timestamp(nine + 30 * second));
+  count(1, 70 * second);
+  await write(2 * minute);
+  expect(event()).toMatchObject({ count: 2, firstTimestamp: began });
+  store.touch(key);
+  count(1, 130 * second);
+  await write(3 * minute);
+  expect(event()).toMatchObject({ count: 3, firstTimestamp: began });
 });
 
 const statuses = [0, 400, 401, 403, 413, 422, 429, 500, 503];
@@ -299,48 +297,46 @@ test('an Event of another program is not touched', async () => {
   expect(event()).toEqual(foreign);
 });
 
-describe('an Event that is one for all nodes', () => {
-  const shared = { finding: finding({ shared: true, node: 'node-a' }) };
+const shared = { finding: finding({ shared: true, node: 'node-a' }) };
 
-  test('has the same name whichever node publishes it', () => {
-    const [here, there] = ['node-a', 'node-b'].map((node) => seriesOf({ finding: finding({ shared: true, node }) }));
-    expect(keyOf(eventOf(here as Series, '', nine))).toBe(keyOf(eventOf(there as Series, '', nine)));
-    expect(keyOf(eventOf(seriesOf({ finding: finding({ node: 'node-a' }) }), '', nine))).not.toBe(
-      keyOf(eventOf(seriesOf({ finding: finding({ node: 'node-b' }) }), '', nine)),
-    );
-  });
+test('an Event that is one for all nodes has the same name whichever node publishes it', () => {
+  const [here, there] = ['node-a', 'node-b'].map((node) => seriesOf({ finding: finding({ shared: true, node }) }));
+  expect(keyOf(eventOf(here as Series, '', nine))).toBe(keyOf(eventOf(there as Series, '', nine)));
+  expect(keyOf(eventOf(seriesOf({ finding: finding({ node: 'node-a' }) }), '', nine))).not.toBe(
+    keyOf(eventOf(seriesOf({ finding: finding({ node: 'node-b' }) }), '', nine)),
+  );
+});
 
-  test('is left as it is where the agent of another node has published it', async () => {
-    const { store, series, write, count, event } = rig({ given: shared });
-    store.put(theirs(series, { count: 7 }));
-    expect(await write()).toMatchObject({
-      kind: 'written',
-      verb: 'create',
-      packets: 0,
-      published: { count: 3, writes: 6 },
-    });
-    count(2);
-    expect(await write(minute)).toMatchObject({ kind: 'written', packets: 0, published: { count: 5, writes: 7 } });
-    expect(store.requests).toEqual(['create', 'read', 'create', 'read']);
-    expect(event()).toMatchObject({ count: 7, message: 'an older message' });
+test('an Event that is one for all nodes is left as it is where the agent of another node has published it', async () => {
+  const { store, series, write, count, event } = rig({ given: shared });
+  store.put(theirs(series, { count: 7 }));
+  expect(await write()).toMatchObject({
+    kind: 'written',
+    verb: 'create',
+    packets: 0,
+    published: { count: 3, writes: 6 },
   });
+  count(2);
+  expect(await write(minute)).toMatchObject({ kind: 'written', packets: 0, published: { count: 5, writes: 7 } });
+  expect(store.requests).toEqual(['create', 'read', 'create', 'read']);
+  expect(event()).toMatchObject({ count: 7, message: 'an older message' });
+});
 
-  test('is published by us with all that we have counted, once theirs is gone', async () => {
-    const { store, series, write, count, event, key } = rig({ given: shared });
-    store.put(theirs(series, { count: 7 }));
-    await write();
-    store.remove(key);
-    count(2);
-    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'create' });
-    expect(event()?.count).toBe(5);
-  });
+test('an Event that is one for all nodes is published by us with all that we have counted, once theirs is gone', async () => {
+  const { store, series, write, count, event, key } = rig({ given: shared });
+  store.put(theirs(series, { count: 7 }));
+  await write();
+  store.remove(key);
+  count(2);
+  expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'create' });
+  expect(event()?.count).toBe(5);
+});
 
-  test('is ours after a crash too', async () => {
-    const { store, series, write, event } = rig({ given: shared });
-    store.put(theirs(series, { owner: 'ours 0', count: 2 }));
-    expect(await write()).toMatchObject({ kind: 'written', verb: 'update', packets: 3 });
-    expect(event()?.count).toBe(3);
-  });
+test('an Event that is one for all nodes is ours after a crash too', async () => {
+  const { store, series, write, event } = rig({ given: shared });
+  store.put(theirs(series, { owner: 'ours 0', count: 2 }));
+  expect(await write()).toMatchObject({ kind: 'written', verb: 'update', packets: 3 });
+  expect(event()?.count).toBe(3);
 });
 
 describe('an Event that another run counted, whose memory is lost', () => {

@@ -3,6 +3,9 @@ import { annotationsOf, eventOf } from '../../src/events/event.ts';
 import { cutBytes } from '../../src/platform/printable.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import { finding, incident, nine, nodeRef, podRef, series } from '../builders.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { event: { metadata: object }; names: string[] };
 
 const second = 1000;
 const named = (given: Partial<Finding>, window = 1): string =>
@@ -12,38 +15,12 @@ test('an Event of a Pod is written in full', () => {
   const first = nine + 1234;
   const drops = series({ finding: finding({ related: podRef('db-0', 'batch') }), count: 5, first, last: nine + 1999 });
   expect(eventOf(drops, 'a message', nine + 2234)).toEqual({
-    apiVersion: 'v1',
-    kind: 'Event',
+    ...tables.event,
     metadata: {
+      ...tables.event.metadata,
       name: expect.stringMatching(/^web-0\.[0-9a-f]{20}$/),
-      namespace: 'shop',
       annotations: annotationsOf(drops),
     },
-    involvedObject: {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      namespace: 'shop',
-      name: 'web-0',
-      uid: 'uid-of-web-0',
-      resourceVersion: '7',
-    },
-    related: {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      namespace: 'batch',
-      name: 'db-0',
-      uid: 'uid-of-db-0',
-      resourceVersion: '7',
-    },
-    reason: 'PacketDrop',
-    message: 'a message',
-    type: 'Warning',
-    count: 5,
-    firstTimestamp: '2026-11-21T09:00:01Z',
-    lastTimestamp: '2026-11-21T09:00:02Z',
-    source: { component: 'kube-netfilter-tailer', host: 'node-a' },
-    reportingComponent: 'kube-netfilter-tailer',
-    reportingInstance: 'kube-netfilter-tailer-node-a',
   });
 });
 
@@ -69,7 +46,7 @@ test('an Event of a Node known by name only is found by kubectl by the name in p
   });
 });
 
-test('what is not known is left out', () => {
+test('unknown facts are left out of an Event', () => {
   const event = eventOf(
     series({ finding: finding({ node: '', regarding: { ...podRef(), uid: '', resourceVersion: undefined } }) }),
     '',
@@ -122,24 +99,7 @@ test('name differs by identity, node and window', () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
-test.each([
-  'web-0',
-  'a'.repeat(253),
-  `${'a'.repeat(231)}.b`,
-  `${'a'.repeat(231)}-b`,
-  'UPPER.Case',
-  'under_score',
-  'my_.host',
-  'a..b',
-  'a.-b',
-  '-leading',
-  'trailing-',
-  '.',
-  '',
-  'ünïcode',
-  'with space',
-  '[2001:db8::1]',
-])('the name of %j is a DNS subdomain', (name) => {
+test.each(tables.names)('the name of %j is a DNS subdomain', (name) => {
   const found = named({ regarding: nodeRef(name) });
   expect(found).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
   expect(found.length).toBeLessThanOrEqual(253);

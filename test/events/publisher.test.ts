@@ -166,58 +166,56 @@ function timesOf(name: string, { writes }: Rig): number[] {
 
 const namesOf = ({ writes }: Rig): string[] => writes.map((write) => write.replace(/^\S+ /, ''));
 
-describe('what is due', () => {
-  test('is written in time, most urgent first, one after the other where it is of one namespace', async () => {
-    const one = rig();
-    one.count(drop('b'));
-    await pass(0.1);
-    one.count(drop('a'));
-    one.count({ ...incident(), regarding: podRef('a') });
-    await pass(0.85);
-    expect(one.writes).toEqual([]);
-    await pass(0.5);
-    expect(one.writes).toEqual(['1 b', '1.1 incident', '1.12 a']);
-    expect(one.results).toEqual(['create ok b', 'create ok incident', 'create ok a']);
-    expect(one.written).toEqual([1, 1, 1]);
-    expect(one.most).toBe(1);
-  });
+test('an Event is written in time, most urgent first, one after the other where it is of one namespace', async () => {
+  const one = rig();
+  one.count(drop('b'));
+  await pass(0.1);
+  one.count(drop('a'));
+  one.count({ ...incident(), regarding: podRef('a') });
+  await pass(0.85);
+  expect(one.writes).toEqual([]);
+  await pass(0.5);
+  expect(one.writes).toEqual(['1 b', '1.1 incident', '1.12 a']);
+  expect(one.results).toEqual(['create ok b', 'create ok incident', 'create ok a']);
+  expect(one.written).toEqual([1, 1, 1]);
+  expect(one.most).toBe(1);
+});
 
-  test('a summary on the Node is no part of the packets that were published', async () => {
-    const one = rig();
-    for (let pod = 0; pod < 12; pod++)
-      one.count({ ...drop(`web-${pod}`), regarding: podRef(`web-${pod}`), details: flow({ peer: externalEnd() }) });
-    await pass(10);
-    expect(one.results.filter((result) => result.startsWith('create ok scan|'))).toHaveLength(13);
-    expect(one.written.reduce((sum, packets) => sum + packets, 0)).toBe(12);
-  });
+test('a summary on the Node is no part of the packets that were published', async () => {
+  const one = rig();
+  for (let pod = 0; pod < 12; pod++)
+    one.count({ ...drop(`web-${pod}`), regarding: podRef(`web-${pod}`), details: flow({ peer: externalEnd() }) });
+  await pass(10);
+  expect(one.results.filter((result) => result.startsWith('create ok scan|'))).toHaveLength(13);
+  expect(one.written.reduce((sum, packets) => sum + packets, 0)).toBe(12);
+});
 
-  test('packets that are counted meanwhile are published later, with the rest', async () => {
-    const one = rig({ answers: { a: ['hang', 'ok'] } });
-    one.count(drop('a'), 3);
-    await pass(1.5);
-    one.count(drop('a'), 4);
-    one.hung.resolve();
-    await pass(1);
-    expect(one.written).toEqual([3]);
-    await pass(27);
-    expect(one.writes).toHaveLength(1);
-    one.count(drop('a'), 5);
-    await pass(5);
-    expect(one.writes).toEqual(['1 a', '31 a']);
-    expect(one.written).toEqual([3, 9]);
-    await pass(3600);
-    expect(one.writes).toHaveLength(2);
-  });
+test('packets that are counted meanwhile are published later, with the rest', async () => {
+  const one = rig({ answers: { a: ['hang', 'ok'] } });
+  one.count(drop('a'), 3);
+  await pass(1.5);
+  one.count(drop('a'), 4);
+  one.hung.resolve();
+  await pass(1);
+  expect(one.written).toEqual([3]);
+  await pass(27);
+  expect(one.writes).toHaveLength(1);
+  one.count(drop('a'), 5);
+  await pass(5);
+  expect(one.writes).toEqual(['1 a', '31 a']);
+  expect(one.written).toEqual([3, 9]);
+  await pass(3600);
+  expect(one.writes).toHaveLength(2);
+});
 
-  test('keeps to the budget, and does not spin meanwhile', async () => {
-    const one = rig({ budget: { rate: 0.5, burst: 3 } });
-    for (const name of ['a', 'b', 'c', 'd', 'e']) one.count(drop(name));
-    const due = vi.spyOn(one.table, 'due');
-    await pass(30);
-    expect(one.writes.map((write) => Math.round(Number(write.split(' ')[0])))).toEqual([1, 1, 1, 3, 5]);
-    expect(namesOf(one)).toEqual(['a', 'b', 'c', 'd', 'e']);
-    expect(due.mock.calls.length).toBeLessThanOrEqual(8);
-  });
+test('the publisher keeps to the budget, and does not spin meanwhile', async () => {
+  const one = rig({ budget: { rate: 0.5, burst: 3 } });
+  for (const name of ['a', 'b', 'c', 'd', 'e']) one.count(drop(name));
+  const due = vi.spyOn(one.table, 'due');
+  await pass(30);
+  expect(one.writes.map((write) => Math.round(Number(write.split(' ')[0])))).toEqual([1, 1, 1, 3, 5]);
+  expect(namesOf(one)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  expect(due.mock.calls.length).toBeLessThanOrEqual(8);
 });
 
 test('a batch is all that is due and within the budget: it is kept at once, and nothing is asked before that', async () => {
@@ -273,81 +271,79 @@ test('the others of a batch are written where this program cannot make one Event
   expect(one.results).toEqual(['create failed a', 'create ok b']);
 });
 
-describe('a namespace whose admission hangs', () => {
-  test('Events of others are written in time, in its batch and later, each after one sync', async () => {
-    const keep = vi.fn<() => Promise<void>>(async () => {});
-    const one = rig({ answers: { 'hung-0': ['hang'] }, keep });
-    for (let number = 0; number < 5; number++) one.count(drop(`hung-${number}`, 'hung'));
-    for (let number = 0; number < 5; number++) one.count(drop(`a-${number}`));
-    await pass(1.5);
-    expect(namesOf(one).toSorted()).toEqual(['a-0', 'a-1', 'a-2', 'a-3', 'a-4', 'hung-0']);
-    const waits: number[] = [];
-    for (let number = 0; number < 20; number++) {
-      const counted = seconds();
-      one.count(drop(`later-${number}`));
-      await pass(2);
-      waits.push((timesOf(`later-${number}`, one)[0] ?? Infinity) - counted);
-    }
-    // Each is due after a second.
-    expect(Math.max(...waits)).toBeLessThanOrEqual(1.1);
-    expect(namesOf(one).filter((name) => name.startsWith('hung'))).toEqual(['hung-0']);
-    expect(keep).toHaveBeenCalledTimes(1 + 20);
-  });
-
-  test('when it ends, what waited is written, each as it was when it was last on disk', async () => {
-    const one = rig({ answers: { 'hung-0': ['hang', 'ok'] } });
-    for (let number = 0; number < 3; number++) one.count(drop(`hung-${number}`, 'hung'), 2);
-    await pass(20);
-    one.hung.resolve();
-    await pass(21);
-    expect(one.results).toEqual(['create ok hung-0', 'create ok hung-1', 'create ok hung-2']);
-    expect(one.written).toEqual([2, 2, 2]);
-    expect(one.table.sizes.pending).toBe(0);
-  });
-
-  test('each write of it is given up, again and again: others are written at any time', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1);
-    const one = rig({ answers: { hung: ['time-out'] } });
-    one.count(drop('hung', 'hung'));
-    for (let minute = 0; minute < 10; minute++) {
-      await pass(47);
-      one.count(drop(`minute-${minute}`));
-      await pass(2.1);
-      expect(one.results.at(-1)).toBe(`create ok minute-${minute}`);
-      await pass(10.9);
-    }
-    expect(timesOf('hung', one).length).toBeGreaterThan(4);
-    expect(timesOf('hung', one).length).toBeLessThan(12);
-  });
-
-  test('each write of it takes three seconds: its own Events are all written, others meanwhile', async () => {
-    const names = Array.from({ length: 5 }, (_, number) => `slow-${number}`);
-    const one = rig({ answers: Object.fromEntries(names.map((name) => [name, ['slow', 'ok']])) });
-    for (const name of names) one.count(drop(name, 'slow'));
-    one.count(drop('a'));
+test('Events of others are written in time, in its batch and later, each after one sync', async () => {
+  const keep = vi.fn<() => Promise<void>>(async () => {});
+  const one = rig({ answers: { 'hung-0': ['hang'] }, keep });
+  for (let number = 0; number < 5; number++) one.count(drop(`hung-${number}`, 'hung'));
+  for (let number = 0; number < 5; number++) one.count(drop(`a-${number}`));
+  await pass(1.5);
+  expect(namesOf(one).toSorted()).toEqual(['a-0', 'a-1', 'a-2', 'a-3', 'a-4', 'hung-0']);
+  const waits: number[] = [];
+  for (let number = 0; number < 20; number++) {
+    const counted = seconds();
+    one.count(drop(`later-${number}`));
     await pass(2);
-    one.count(drop('b'));
-    await pass(1.1);
-    expect(one.results).toEqual(['create ok a', 'create ok b']);
-    await pass(40);
-    expect(one.results).toHaveLength(7);
-    expect(one.most).toBeLessThanOrEqual(2);
-  });
+    waits.push((timesOf(`later-${number}`, one)[0] ?? Infinity) - counted);
+  }
+  // Each is due after a second.
+  expect(Math.max(...waits)).toBeLessThanOrEqual(1.1);
+  expect(namesOf(one).filter((name) => name.startsWith('hung'))).toEqual(['hung-0']);
+  expect(keep).toHaveBeenCalledTimes(1 + 20);
+});
 
-  test('twenty namespaces that hang have twelve requests in flight, and once they were given up, others are written in time', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1);
-    const names = Array.from({ length: 20 }, (_, number) => `hung-${String(number).padStart(2, '0')}`);
-    const one = rig({ answers: Object.fromEntries(names.map((name) => [name, ['hang', 500]])) });
-    for (const name of names) one.count(drop(name, `of-${name}`));
-    await pass(20);
-    expect(one.writes).toHaveLength(12);
-    expect(one.most).toBe(12);
-    one.hung.resolve();
-    await pass(10);
-    one.count(drop('a'));
-    await pass(1.1);
-    expect(one.results.at(-1)).toBe('create ok a');
-  });
+test('Events that waited for the admission of a namespace are written when it hangs no longer, each as it was when it was last on disk', async () => {
+  const one = rig({ answers: { 'hung-0': ['hang', 'ok'] } });
+  for (let number = 0; number < 3; number++) one.count(drop(`hung-${number}`, 'hung'), 2);
+  await pass(20);
+  one.hung.resolve();
+  await pass(21);
+  expect(one.results).toEqual(['create ok hung-0', 'create ok hung-1', 'create ok hung-2']);
+  expect(one.written).toEqual([2, 2, 2]);
+  expect(one.table.sizes.pending).toBe(0);
+});
+
+test('each write of it is given up, again and again: others are written at any time', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const one = rig({ answers: { hung: ['time-out'] } });
+  one.count(drop('hung', 'hung'));
+  for (let minute = 0; minute < 10; minute++) {
+    await pass(47);
+    one.count(drop(`minute-${minute}`));
+    await pass(2.1);
+    expect(one.results.at(-1)).toBe(`create ok minute-${minute}`);
+    await pass(10.9);
+  }
+  expect(timesOf('hung', one).length).toBeGreaterThan(4);
+  expect(timesOf('hung', one).length).toBeLessThan(12);
+});
+
+test('each write of it takes three seconds: its own Events are all written, others meanwhile', async () => {
+  const names = Array.from({ length: 5 }, (_, number) => `slow-${number}`);
+  const one = rig({ answers: Object.fromEntries(names.map((name) => [name, ['slow', 'ok']])) });
+  for (const name of names) one.count(drop(name, 'slow'));
+  one.count(drop('a'));
+  await pass(2);
+  one.count(drop('b'));
+  await pass(1.1);
+  expect(one.results).toEqual(['create ok a', 'create ok b']);
+  await pass(40);
+  expect(one.results).toHaveLength(7);
+  expect(one.most).toBeLessThanOrEqual(2);
+});
+
+test('twenty namespaces that hang have twelve requests in flight, and once they were given up, others are written in time', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const names = Array.from({ length: 20 }, (_, number) => `hung-${String(number).padStart(2, '0')}`);
+  const one = rig({ answers: Object.fromEntries(names.map((name) => [name, ['hang', 500]])) });
+  for (const name of names) one.count(drop(name, `of-${name}`));
+  await pass(20);
+  expect(one.writes).toHaveLength(12);
+  expect(one.most).toBe(12);
+  one.hung.resolve();
+  await pass(10);
+  one.count(drop('a'));
+  await pass(1.1);
+  expect(one.results.at(-1)).toBe('create ok a');
 });
 
 test('an API server that hangs: twelve requests at first, then two at a time try whether that is over', async () => {
@@ -524,89 +520,87 @@ test('429 for more namespaces before anything was accepted: all wait, and one wr
   expect(one.writes.length).toBeLessThanOrEqual(10);
 });
 
-describe('a refusal', () => {
-  test('401: the token is read again, and the write is tried again', async () => {
-    const one = rig({ answers: { a: [401, 401, 'ok'] } });
-    one.count(drop('a'));
-    await pass(20);
-    expect(one.unauthorized).toHaveLength(2);
-    expect(one.results).toEqual(['create unauthorized a', 'create unauthorized a', 'create ok a']);
-  });
+test('401: the token is read again, and the write is tried again', async () => {
+  const one = rig({ answers: { a: [401, 401, 'ok'] } });
+  one.count(drop('a'));
+  await pass(20);
+  expect(one.unauthorized).toHaveLength(2);
+  expect(one.results).toEqual(['create unauthorized a', 'create unauthorized a', 'create ok a']);
+});
 
-  test.each<[title: string, answers: Answer[], results: string[], times: number[], abandoned: string[]]>([
-    ['500: it is set aside for a minute', [500, 'ok'], ['create failed a', 'create ok a'], [1, 61.02], []],
-    [
-      '409: it is tried again a second later',
-      [[409, 'Conflict'], 'ok'],
-      ['create conflict a', 'create ok a'],
-      [1, 2.02],
-      [],
-    ],
-    ['403: it is tried again within a minute', [403, 'ok'], ['create forbidden a', 'create ok a'], [1, 31.02], []],
-    ...[400, 413, 422, 415].map((status): [string, Answer[], string[], number[], string[]] => [
-      `${status}: it is given up`,
-      [status],
-      ['create invalid a'],
-      [1],
-      ['invalid'],
-    ]),
-    ['an Event of another program: it is given up', ['foreign'], ['read foreign a'], [1], ['foreign']],
-  ])('%s, and others are written meanwhile', async (_, answers, results, times, abandoned) => {
-    const one = rig({ answers: { a: answers } });
+test.each<[title: string, answers: Answer[], results: string[], times: number[], abandoned: string[]]>([
+  ['500: it is set aside for a minute', [500, 'ok'], ['create failed a', 'create ok a'], [1, 61.02], []],
+  [
+    '409: it is tried again a second later',
+    [[409, 'Conflict'], 'ok'],
+    ['create conflict a', 'create ok a'],
+    [1, 2.02],
+    [],
+  ],
+  ['403: it is tried again within a minute', [403, 'ok'], ['create forbidden a', 'create ok a'], [1, 31.02], []],
+  ...[400, 413, 422, 415].map((status): [string, Answer[], string[], number[], string[]] => [
+    `${status}: it is given up`,
+    [status],
+    ['create invalid a'],
+    [1],
+    ['invalid'],
+  ]),
+  ['an Event of another program: it is given up', ['foreign'], ['read foreign a'], [1], ['foreign']],
+])('a refusal: %s, and others are written meanwhile', async (_, answers, results, times, abandoned) => {
+  const one = rig({ answers: { a: answers } });
+  for (const name of ['a', 'b']) one.count(drop(name));
+  await pass(3600);
+  const [first = '', ...later] = results;
+  expect(one.results).toEqual([first, 'create ok b', ...later]);
+  expect([timesOf('a', one), timesOf('b', one)]).toEqual([times, [1.02]]);
+  expect(one.abandoned).toEqual(abandoned);
+  expect(one.table.sizes.pending).toBe(0);
+});
+
+test.each([403, 401, 404, 422, 429])(
+  'a refusal: %i of a policy, not for a right: it is tried again every ten minutes, and others are written meanwhile',
+  async (status) => {
+    const message = `events "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`;
+    const denial = { kind: 'refused', status, reason: '', message, retryAfter: undefined } as const;
+    const one: Rig = rig({
+      write: async ({ count, published, finding: { identity } }) =>
+        identity === 'a'
+          ? { kind: 'refused', verb: 'create', refusal: denial }
+          : { kind: 'written', verb: 'create', packets: count, published: { ...published, count, at: Date.now() } },
+    });
     for (const name of ['a', 'b']) one.count(drop(name));
-    await pass(3600);
-    const [first = '', ...later] = results;
-    expect(one.results).toEqual([first, 'create ok b', ...later]);
-    expect([timesOf('a', one), timesOf('b', one)]).toEqual([times, [1.02]]);
-    expect(one.abandoned).toEqual(abandoned);
-    expect(one.table.sizes.pending).toBe(0);
-  });
+    await pass(25);
+    expect(one.results).toEqual(['create denied a', 'create ok b']);
+    await pass(1200);
+    expect(timesOf('a', one)).toEqual([1, 601, 1201]);
+    expect(one.abandoned).toEqual([]);
+    expect(one.unauthorized).toEqual([]);
+  },
+);
 
-  test.each([403, 401, 404, 422, 429])(
-    '%i of a policy, not for a right: it is tried again every ten minutes, and others are written meanwhile',
-    async (status) => {
-      const message = `events "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`;
-      const denial = { kind: 'refused', status, reason: '', message, retryAfter: undefined } as const;
-      const one: Rig = rig({
-        write: async ({ count, published, finding: { identity } }) =>
-          identity === 'a'
-            ? { kind: 'refused', verb: 'create', refusal: denial }
-            : { kind: 'written', verb: 'create', packets: count, published: { ...published, count, at: Date.now() } },
-      });
-      for (const name of ['a', 'b']) one.count(drop(name));
-      await pass(25);
-      expect(one.results).toEqual(['create denied a', 'create ok b']);
-      await pass(1200);
-      expect(timesOf('a', one)).toEqual([1, 601, 1201]);
-      expect(one.abandoned).toEqual([]);
-      expect(one.unauthorized).toEqual([]);
-    },
-  );
-
-  test('what was given up is tried again with the first packet after ten minutes', async () => {
-    const one = rig({ answers: { a: [422, 'ok'] } });
-    for (let packets = 0; packets <= 60; packets++) {
-      one.count(drop('a'));
-      await pass(10);
-    }
-    expect(one.results).toEqual(['create invalid a']);
-    expect(one.abandoned).toEqual(['invalid']);
+test('an Event that was given up is tried again with the first packet after ten minutes', async () => {
+  const one = rig({ answers: { a: [422, 'ok'] } });
+  for (let packets = 0; packets <= 60; packets++) {
     one.count(drop('a'));
     await pass(10);
-    expect(one.results).toEqual(['create invalid a', 'create ok a']);
-  });
+  }
+  expect(one.results).toEqual(['create invalid a']);
+  expect(one.abandoned).toEqual(['invalid']);
+  one.count(drop('a'));
+  await pass(10);
+  expect(one.results).toEqual(['create invalid a', 'create ok a']);
+});
 
-  test('what a quota refuses again and again does not keep updates from being written', async () => {
-    const answers = Object.fromEntries(Array.from({ length: 40 }, (_, each) => [`refused ${each}`, [403]]));
-    const one = rig({ answers, budget: { rate: 1, burst: 25 } });
-    for (const name of Object.keys(answers)) one.count(drop(name));
-    for (let packets = 0; packets < 300; packets++) {
-      one.count(drop('a'));
-      await pass(3);
-    }
-    // One each after 1 s, 30 s, 1, 2, 4 and 8 minutes, but for what others take.
-    expect(timesOf('a', one)).toHaveLength(5);
-  });
+test('Events that a quota refuses again and again do not keep updates from being written', async () => {
+  const answers = Object.fromEntries(Array.from({ length: 40 }, (_, each) => [`refused ${each}`, [403]]));
+  const one = rig({ answers, budget: { rate: 1, burst: 25 } });
+  for (const name of Object.keys(answers)) one.count(drop(name));
+  for (let packets = 0; packets < 300; packets++) {
+    one.count(drop('a'));
+    await pass(3);
+  }
+  // One each after 1 s, 30 s, 1, 2, 4 and 8 minutes, but for what others take.
+  expect(timesOf('a', one)).toHaveLength(5);
 });
 
 const gone: [string, Answer, string][] = [
@@ -654,96 +648,94 @@ async function stop({ publisher }: Rig, grace: number): Promise<number> {
   return took;
 }
 
-describe('stopping', () => {
-  test('ends an idle loop at once', async () => {
-    const one = rig();
-    await pass(5);
-    expect(await stop(one, 10)).toBe(0);
-    await one.finished;
-    one.count(drop('a'));
-    await pass(60);
-    expect(one.writes).toEqual([]);
-    expect(vi.getTimerCount()).toBe(0);
-  });
+test('stopping ends an idle loop at once', async () => {
+  const one = rig();
+  await pass(5);
+  expect(await stop(one, 10)).toBe(0);
+  await one.finished;
+  one.count(drop('a'));
+  await pass(60);
+  expect(one.writes).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+});
 
-  test('leaves what is not due yet', async () => {
-    const one = rig();
-    one.count(drop('a'));
-    expect(await stop(one, 10)).toBe(0);
-    await pass(60);
-    expect(one.writes).toEqual([]);
-  });
+test('stopping leaves what is not due yet', async () => {
+  const one = rig();
+  one.count(drop('a'));
+  expect(await stop(one, 10)).toBe(0);
+  await pass(60);
+  expect(one.writes).toEqual([]);
+});
 
-  test('writes what is due', async () => {
-    const one = rig({ budget: { rate: 1, burst: 10 }, answers: { a: ['hang', 'ok'] } });
-    for (const name of ['a', 'b', 'c']) one.count(drop(name));
-    await pass(1.5);
-    setTimeout(one.hung.resolve, 200);
-    await stop(one, 10);
-    expect(new Set(namesOf(one))).toEqual(new Set(['a', 'b', 'c']));
-    expect(one.most).toBe(1);
-    await pass(60);
-    expect(one.table.sizes.pending).toBe(0);
-    expect(one.results.filter((result) => result.includes(' ok '))).toHaveLength(one.results.length);
-  });
+test('stopping writes what is due', async () => {
+  const one = rig({ budget: { rate: 1, burst: 10 }, answers: { a: ['hang', 'ok'] } });
+  for (const name of ['a', 'b', 'c']) one.count(drop(name));
+  await pass(1.5);
+  setTimeout(one.hung.resolve, 200);
+  await stop(one, 10);
+  expect(new Set(namesOf(one))).toEqual(new Set(['a', 'b', 'c']));
+  expect(one.most).toBe(1);
+  await pass(60);
+  expect(one.table.sizes.pending).toBe(0);
+  expect(one.results.filter((result) => result.includes(' ok '))).toHaveLength(one.results.length);
+});
 
-  test('does not wait longer than it may for a write that hangs, and begins none after it', async () => {
-    const one = rig({ answers: { a: ['hang'], b: ['hang'] } });
-    for (const name of ['a', 'b', 'c', 'd']) one.count(drop(name));
-    await pass(1.5);
-    expect(await stop(one, 5)).toBe(5);
-    const { length } = one.writes;
-    one.hung.resolve();
-    await pass(600);
-    expect(one.writes).toHaveLength(length);
-  });
+test('stopping does not wait longer than it may for a write that hangs, and begins none after it', async () => {
+  const one = rig({ answers: { a: ['hang'], b: ['hang'] } });
+  for (const name of ['a', 'b', 'c', 'd']) one.count(drop(name));
+  await pass(1.5);
+  expect(await stop(one, 5)).toBe(5);
+  const { length } = one.writes;
+  one.hung.resolve();
+  await pass(600);
+  expect(one.writes).toHaveLength(length);
+});
 
-  test('stopping in a back-off tries once more, and no longer if that fails', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1);
-    const one = rig({ answers: { a: [0], b: [0] } });
-    for (const name of ['a', 'b']) one.count(drop(name));
-    await pass(20);
-    const { length } = one.writes;
-    expect(await stop(one, 10)).toBeLessThanOrEqual(0.1);
-    expect(namesOf(one).slice(length)).toEqual(['a']);
-    await pass(600);
-    expect(one.writes).toHaveLength(length + 1);
-  });
+test('stopping in a back-off tries once more, and no longer if that fails', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const one = rig({ answers: { a: [0], b: [0] } });
+  for (const name of ['a', 'b']) one.count(drop(name));
+  await pass(20);
+  const { length } = one.writes;
+  expect(await stop(one, 10)).toBeLessThanOrEqual(0.1);
+  expect(namesOf(one).slice(length)).toEqual(['a']);
+  await pass(600);
+  expect(one.writes).toHaveLength(length + 1);
+});
 
-  test('goes on with others after a refusal that is for one only', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1);
-    const one = rig({ answers: { a: [0, 0, 0, 0, 0, 403], b: [422] } });
-    for (const name of ['a', 'b', 'c']) one.count(drop(name));
-    await pass(30);
-    await stop(one, 10);
-    expect(one.results.slice(-3)).toEqual(['create forbidden a', 'create invalid b', 'create ok c']);
-  });
+test('stopping goes on with others after a refusal that is for one only', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const one = rig({ answers: { a: [0, 0, 0, 0, 0, 403], b: [422] } });
+  for (const name of ['a', 'b', 'c']) one.count(drop(name));
+  await pass(30);
+  await stop(one, 10);
+  expect(one.results.slice(-3)).toEqual(['create forbidden a', 'create invalid b', 'create ok c']);
+});
 
-  test('keeps to the budget', async () => {
-    const one = rig({ budget: { rate: 0.01, burst: 2 } });
-    for (const name of ['a', 'b', 'c', 'd']) one.count(drop(name));
-    vi.setSystemTime(Date.now() + 2 * second);
-    await stop(one, 10);
-    await pass(60);
-    expect(namesOf(one)).toEqual(['a', 'b']);
-  });
+test('stopping keeps to the budget', async () => {
+  const one = rig({ budget: { rate: 0.01, burst: 2 } });
+  for (const name of ['a', 'b', 'c', 'd']) one.count(drop(name));
+  vi.setSystemTime(Date.now() + 2 * second);
+  await stop(one, 10);
+  await pass(60);
+  expect(namesOf(one)).toEqual(['a', 'b']);
+});
 
-  test('stopping with no grace writes nothing more', async () => {
-    const one = rig();
-    one.count(drop('a'));
-    vi.setSystemTime(Date.now() + 2 * second);
-    await one.publisher.stop(0);
-    await pass(60);
-    expect(one.writes).toEqual([]);
-  });
+test('stopping with no grace writes nothing more', async () => {
+  const one = rig();
+  one.count(drop('a'));
+  vi.setSystemTime(Date.now() + 2 * second);
+  await one.publisher.stop(0);
+  await pass(60);
+  expect(one.writes).toEqual([]);
+});
 
-  test('stopping before the loop has begun, or twice, does no harm', async () => {
-    const one = rig({ run: false });
-    one.count(drop('a'));
-    vi.setSystemTime(Date.now() + 2 * second);
-    await stop(one, 10);
-    await stop(one, 10);
-    await one.publisher.run();
-    expect(namesOf(one)).toEqual(['a']);
-  });
+test('stopping before the loop has begun, or twice, does no harm', async () => {
+  const one = rig({ run: false });
+  one.count(drop('a'));
+  vi.setSystemTime(Date.now() + 2 * second);
+  await stop(one, 10);
+  await stop(one, 10);
+  await one.publisher.run();
+  expect(namesOf(one)).toEqual(['a']);
 });

@@ -56,7 +56,7 @@ test('a series that is published is not written again', () => {
   expect(textsOf(writes)).toEqual(['1 create web-0 x1']);
 });
 
-test('of what is written at one time, what became due first is listed first, whichever has more packets', () => {
+test('Events that are written at one time are listed in the order in which they became due, whichever has more packets', () => {
   const { recorder, writes, take } = record();
   for (const [identity, port, weight] of [
     ['few', 1, 1],
@@ -77,29 +77,27 @@ test('each window has an Event of its own', () => {
   expect(recorder.events.size).toBe(2);
 });
 
-describe('the budget', () => {
-  const many = Array.from({ length: 40 }, (_, index) => `pod-${String(index).padStart(2, '0')}`);
+const many = Array.from({ length: 40 }, (_, index) => `pod-${String(index).padStart(2, '0')}`);
 
-  test('is 25 at once, then seven first Events a second', () => {
-    const { recorder, writes, take } = record();
-    for (const name of many) take(drop(name), start);
-    recorder.finish();
-    const tenths = writes.map(({ time }) => Math.floor((time - start) / 100));
-    expect(tenths).toEqual([
-      ...Array.from({ length: 25 }, () => 10),
-      ...Array.from({ length: 15 }, (_, index) => Math.floor(10 + ((index + 1) * 10) / 7)),
-    ]);
-  });
+test('the budget is 25 at once, then seven first Events a second', () => {
+  const { recorder, writes, take } = record();
+  for (const name of many) take(drop(name), start);
+  recorder.finish();
+  const tenths = writes.map(({ time }) => Math.floor((time - start) / 100));
+  expect(tenths).toEqual([
+    ...Array.from({ length: 25 }, () => 10),
+    ...Array.from({ length: 15 }, (_, index) => Math.floor(10 + ((index + 1) * 10) / 7)),
+  ]);
+});
 
-  test('is each node’s own', () => {
-    const { recorder, writes, take } = record();
-    for (const node of ['node-a', 'node-b'])
-      for (const name of many.slice(0, 25)) take(drop(`${name}-${node}`, { node }), start);
-    recorder.finish();
-    expect(recorder.tables()).toEqual(['node-a', 'node-b'].map((node) => recorder.series(node)));
-    expect(writes.every(({ time }) => time === start + second)).toBe(true);
-    expect(writes).toHaveLength(50);
-  });
+test('the budget is each node’s own', () => {
+  const { recorder, writes, take } = record();
+  for (const node of ['node-a', 'node-b'])
+    for (const name of many.slice(0, 25)) take(drop(`${name}-${node}`, { node }), start);
+  recorder.finish();
+  expect(recorder.tables()).toEqual(['node-a', 'node-b'].map((node) => recorder.series(node)));
+  expect(writes.every(({ time }) => time === start + second)).toBe(true);
+  expect(writes).toHaveLength(50);
 });
 
 interface Counted {
@@ -110,50 +108,48 @@ interface Counted {
   weight: number;
 }
 
-describe('in the end', () => {
-  const packets: fc.Arbitrary<Counted[]> = fc.array(
-    fc.record({
-      name: fc.constantFrom('web-0', 'web-1', 'web-2'),
-      port: fc.integer({ min: 1, max: 12 }),
-      node: fc.constantFrom('node-a', 'node-b'),
-      time: fc.integer({ min: 0, max: 4 * 3600 }).map((value) => start + value * second),
-      weight: fc.integer({ min: 1, max: 5 }),
-    }),
-    { maxLength: 120 },
-  );
+const packets: fc.Arbitrary<Counted[]> = fc.array(
+  fc.record({
+    name: fc.constantFrom('web-0', 'web-1', 'web-2'),
+    port: fc.integer({ min: 1, max: 12 }),
+    node: fc.constantFrom('node-a', 'node-b'),
+    time: fc.integer({ min: 0, max: 4 * 3600 }).map((value) => start + value * second),
+    weight: fc.integer({ min: 1, max: 5 }),
+  }),
+  { maxLength: 120 },
+);
 
-  /** Packets by what the Events say, and as they were taken. */
-  function countBoth(list: Counted[]): [number, number] {
-    const { recorder, take } = record();
-    let taken = 0;
-    for (const { name, port, node, time, weight } of list) {
-      take(drop(`${name} ${port}`, { regarding: podRef(name), node, details: flow({ port }) }), time, weight);
-      taken += weight;
-    }
-    recorder.finish();
-    return [[...recorder.events.values()].reduce((sum, { count }) => sum + count, 0), taken];
+/** Packets by what the Events say, and as they were taken. */
+function countBoth(list: Counted[]): [number, number] {
+  const { recorder, take } = record();
+  let taken = 0;
+  for (const { name, port, node, time, weight } of list) {
+    take(drop(`${name} ${port}`, { regarding: podRef(name), node, details: flow({ port }) }), time, weight);
+    taken += weight;
   }
+  recorder.finish();
+  return [[...recorder.events.values()].reduce((sum, { count }) => sum + count, 0), taken];
+}
 
-  test('the Events count every packet, of logs in order and in any order', () => {
-    forAll([packets], { numRuns: 300 })((list) => {
-      for (const log of [list, list.toSorted((a, b) => a.time - b.time)]) {
-        const [events, taken] = countBoth(log);
-        expect(events).toBe(taken);
-      }
-    });
+test('the Events count every packet, of logs in order and in any order', () => {
+  forAll([packets], { numRuns: 300 })((list) => {
+    for (const log of [list, list.toSorted((a, b) => a.time - b.time)]) {
+      const [events, taken] = countBoth(log);
+      expect(events).toBe(taken);
+    }
   });
+});
 
-  test('what is written never counts less than before', () => {
-    forAll([packets])((list) => {
-      const { recorder, writes, take } = record();
-      for (const { name, node, time, weight } of list) take(drop(name, { node }), time, weight);
-      recorder.finish();
-      const counts = new Map<string, number>();
-      for (const { event } of writes) {
-        expect(event.count).toBeGreaterThan(counts.get(event.metadata.name) ?? 0);
-        counts.set(event.metadata.name, event.count);
-      }
-    });
+test('an Event never counts less than before', () => {
+  forAll([packets])((list) => {
+    const { recorder, writes, take } = record();
+    for (const { name, node, time, weight } of list) take(drop(name, { node }), time, weight);
+    recorder.finish();
+    const counts = new Map<string, number>();
+    for (const { event } of writes) {
+      expect(event.count).toBeGreaterThan(counts.get(event.metadata.name) ?? 0);
+      counts.set(event.metadata.name, event.count);
+    }
   });
 });
 

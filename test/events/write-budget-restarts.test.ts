@@ -131,14 +131,14 @@ describe('a budget that was kept', () => {
   });
 });
 
-test('what was not written is left of the hour after a restart, and other kinds of writes take nothing of it', () => {
+test('writes that were given back are left of the hour, and other kinds of writes take nothing of it', () => {
   const budget = createWriteBudget();
   for (const kind of ['more', 'more', 'first', 'rest'] as const) budget.spend(0, kind);
   for (const kind of ['more', 'first', 'rest'] as const) budget.giveBack(kind);
   expect(budget.state().left).toBe(burst - 1);
 });
 
-test('what is taken of the hour is on disk before the Event is written, also where nothing else has changed', async () => {
+test('the budget of the hour is on disk before the Event is written, also where nothing else has changed', async () => {
   const time = createVirtualTime(nine);
   const table = createSeriesTable({ now: time.now, onEarlier: () => publisher.wake() });
   const budget = createWriteBudget({ monotonic: time.now });

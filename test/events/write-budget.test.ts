@@ -42,7 +42,7 @@ test('first writes are not held back by others, but share what may be written at
   expect(writes('more', 0, another) + writes('first', 0, another)).toBe(25);
 });
 
-test('what is given back can be written', () => {
+test('writes that are given back to the budget can be used', () => {
   const budget = createWriteBudget();
   writes('more', 0, budget);
   budget.giveBack('more');

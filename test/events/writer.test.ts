@@ -83,7 +83,7 @@ test('a namespace that was slow lately waits while eight others are slow, for a 
   expect(busyFor('late')).toBeUndefined();
 });
 
-test('what may not go on is not begun, and is handed back', async () => {
+test('a series that may not be written is not begun, and is handed back', async () => {
   const { inFlight } = rig();
   expect(await inFlight.writeAll([{ namespace: 'a' }], () => false)).toEqual([{ namespace: 'a' }]);
   expect(inFlight.size).toBe(0);

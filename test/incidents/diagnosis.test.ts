@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Symptoms } from '../../src/incidents/catalogue/cause.ts';
 import { diagnose, hints } from '../../src/incidents/catalogue/catalogue.ts';
 import type { FelixSettings, NodeFacts } from '../../src/model/incident.ts';
@@ -116,58 +116,56 @@ test('a reload of the firewall: once: not two backends, which would last', () =>
 
 const hintsOn = (facts: NodeFacts, code = 'KN102', diagnosis = code): string[] => hints({ code, diagnosis, facts });
 
-describe('hints', () => {
-  const forbidden: NodeFacts = { ...noFacts, felix: { kind: 'unreadable', reason: 'forbidden' } };
+const forbidden: NodeFacts = { ...noFacts, felix: { kind: 'unreadable', reason: 'forbidden' } };
 
-  test('no hint is given where all is known', () => {
-    expect(hintsOn(noFacts)).toEqual([]);
-    expect(hintsOn(bpf, 'KN102', 'KN101')).toEqual([]);
-    expect(hintsOn({ ...noFacts, felix: { kind: 'absent' } })).toEqual([]);
-  });
+test('no hint is given where all is known', () => {
+  expect(hintsOn(noFacts)).toEqual([]);
+  expect(hintsOn(bpf, 'KN102', 'KN101')).toEqual([]);
+  expect(hintsOn({ ...noFacts, felix: { kind: 'absent' } })).toEqual([]);
+});
 
-  test('the conflict that could not be looked for', () => {
-    const hint = hintsOn(forbidden);
-    const other = hintsOn({ ...noFacts, felix: { kind: 'unreadable', reason: 'failed' } });
-    expect([hint.length, other.length]).toEqual([1, 1]);
-    expect(hint).not.toEqual(other);
-  });
+test('the conflict that could not be looked for', () => {
+  const hint = hintsOn(forbidden);
+  const other = hintsOn({ ...noFacts, felix: { kind: 'unreadable', reason: 'failed' } });
+  expect([hint.length, other.length]).toEqual([1, 1]);
+  expect(hint).not.toEqual(other);
+});
 
-  test.each([
-    ['KN104', 'KN104'],
-    ['KN301', 'KN301'],
-    ['KN102', 'KN110'],
-  ])('no hint is given where it would explain nothing: %s, diagnosed as %s', (code, diagnosis) => {
-    expect(hintsOn(forbidden, code, diagnosis)).toEqual([]);
-  });
+test.each([
+  ['KN104', 'KN104'],
+  ['KN301', 'KN301'],
+  ['KN102', 'KN110'],
+])('no hint is given where it would explain nothing: %s, diagnosed as %s', (code, diagnosis) => {
+  expect(hintsOn(forbidden, code, diagnosis)).toEqual([]);
+});
 
-  test.each([
-    ['Error', true],
-    ['FATAL', true],
-    ['None', true],
-    ['panic', true],
-    ['Warning', false],
-    ['Info', false],
-    ['Whatever', false],
-  ])('a log without warnings: %s', (logSeverityScreen, shown) => {
-    expect(hintsOn(felixWith({ logSeverityScreen }), 'KN204')).toEqual(
-      shown ? [expect.stringContaining(`${logSeverityScreen} `)] : [],
-    );
-    expect(hintsOn(felixWith({ logSeverityScreen }), 'KN301')).toEqual([]);
-  });
+test.each([
+  ['Error', true],
+  ['FATAL', true],
+  ['None', true],
+  ['panic', true],
+  ['Warning', false],
+  ['Info', false],
+  ['Whatever', false],
+])('a log without warnings: %s', (logSeverityScreen, shown) => {
+  expect(hintsOn(felixWith({ logSeverityScreen }), 'KN204')).toEqual(
+    shown ? [expect.stringContaining(`${logSeverityScreen} `)] : [],
+  );
+  expect(hintsOn(felixWith({ logSeverityScreen }), 'KN301')).toEqual([]);
+});
 
-  test('both backends, unless that is the diagnosis', () => {
-    const expected = [expect.stringMatching(/\blegacy\b.*\bnf_tables\b/)];
-    expect(hintsOn(mixed, 'KN104')).toEqual(expected);
-    expect(hintsOn(mixed, 'KN102', 'KN101')).toEqual(expected);
-    expect(hintsOn(mixed, 'KN102', 'KN110')).toEqual([]);
-    expect(hintsOn(mixed, 'KN401')).toEqual([]);
-  });
+test('both backends, unless that is the diagnosis', () => {
+  const expected = [expect.stringMatching(/\blegacy\b.*\bnf_tables\b/)];
+  expect(hintsOn(mixed, 'KN104')).toEqual(expected);
+  expect(hintsOn(mixed, 'KN102', 'KN101')).toEqual(expected);
+  expect(hintsOn(mixed, 'KN102', 'KN110')).toEqual([]);
+  expect(hintsOn(mixed, 'KN401')).toEqual([]);
+});
 
-  test('at most two short hints are given', () => {
-    const all = felixWith({ logSeverityScreen: 'Error' }, mixed);
-    for (const given of [hintsOn(all, 'KN104'), hintsOn({ ...forbidden, backends: mixed.backends })]) {
-      expect(given).toHaveLength(2);
-      for (const hint of given) expect(Buffer.byteLength(hint)).toBeLessThanOrEqual(160);
-    }
-  });
+test('at most two short hints are given', () => {
+  const all = felixWith({ logSeverityScreen: 'Error' }, mixed);
+  for (const given of [hintsOn(all, 'KN104'), hintsOn({ ...forbidden, backends: mixed.backends })]) {
+    expect(given).toHaveLength(2);
+    for (const hint of given) expect(Buffer.byteLength(hint)).toBeLessThanOrEqual(160);
+  }
 });

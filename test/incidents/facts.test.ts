@@ -177,7 +177,7 @@ test('without sources, what was logged is at hand', () => {
   expect(knownFacts(incident({ code: 'KN401', failing: 'kernel' }), recent, {})).toEqual(logged);
 });
 
-test('what was logged counts at the time of the incident, not now', () => {
+test('facts from the log count at the time of the incident, not now', () => {
   const later = nine + 3 * 3_600_000;
   expect(knownFacts(incident({ first: later, last: later }), recent, {})).toMatchObject({
     backends: {},
@@ -274,7 +274,7 @@ test.each([
   expect((await finder({}, { kernel }).find(incident())).ebpf).toBe(expected);
 });
 
-test.each([true, false])('what felix logs counts more: %s', async (on) => {
+test.each([true, false])("the log of felix counts more than the kernel's version: %s", async (on) => {
   const before = createRecent();
   before.noteEbpf(on);
   const restored = createRecent(JSON.parse(JSON.stringify(before.state())) as ReturnType<typeof before.state>);

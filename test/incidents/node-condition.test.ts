@@ -45,7 +45,7 @@ test.each(causes.map(({ code }) => code))(
   },
 );
 
-test('of two that began at once the lower code is the reason, so that the condition does not change with their order', () => {
+test('the lower code of two incidents that began at once is the reason, so that the condition does not change with their order', () => {
   const [one, other] = [open('KN102'), open('KN104')];
   expect(rulesConditionOf([other, one], 'node-a')).toEqual(rulesConditionOf([one, other], 'node-a'));
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { TrackerState } from '../../src/incidents/tracker/tracker.ts';
 import { failure, play, scriptsIn, start, sync } from './scripts.ts';
 
@@ -49,7 +49,7 @@ test('a late line counts, and nothing is negative', () => {
   expect(started.tracker.incidents[0]).toMatchObject({ first: 20_000, last: 100_000, opened: 100_000 });
 });
 
-test('what differs is gathered, within bounds', () => {
+test('subjects and families that differ are gathered, within bounds', () => {
   const { tracker } = start();
   for (let i = 0; i < 1000; i++) tracker.take(failure({ subject: `chain-${i % 20}` }), i * 100, undefined);
   const [incident] = tracker.incidents;
@@ -66,7 +66,7 @@ test('the line that it opened with stays', () => {
   expect(tracker.incidents[0]).toMatchObject({ quote: 'line 1', failures: 5 });
 });
 
-test('what is doubtful until its attempt has ended begins with its first failure, however many attempts there are', () => {
+test('a doubtful incident begins with its first failure, however many attempts there are', () => {
   const { tracker } = start();
   tracker.take(failure({ code: 'KN104' }), 0, undefined);
   tracker.take(sync('sync-failed'), 100, undefined);
@@ -76,60 +76,58 @@ test('what is doubtful until its attempt has ended begins with its first failure
   expect(tracker.incidents[0]).toMatchObject({ phase: 'open', first: 0, failures: 5 });
 });
 
-describe('a chain that only another program can have deleted', () => {
-  const first = failure({ subject: 'KUBE-SVC-UOLAULR5MHUYULMB' });
-  const other = failure({ subject: 'KUBE-SVC-3KK4EHREJABVV2YJ' });
+const first = failure({ subject: 'KUBE-SVC-UOLAULR5MHUYULMB' });
+const other = failure({ subject: 'KUBE-SVC-3KK4EHREJABVV2YJ' });
 
-  test.each([
-    ['and another one', [first, other], 6, ['opened KN102 2']],
-    ['and the same again', [first, first], 6, ['opened KN102 2']],
-    ['within 15 minutes', [first, other], 899.9, ['opened KN102 2']],
-    ['after that', [first, other], 900, []],
-    ['two of one attempt', [first, other], 1.9, []],
-    ['a shared one', [failure({ code: 'KN103', subject: 'KUBE-SERVICES' })], 6, ['opened KN103 2']],
-    ['what may fail by itself', [failure({ code: 'KN107', subject: 'KUBE-SERVICES' })], 6, []],
-    ['one that nothing names', [failure()], 6, []],
-  ])('it opens whatever succeeds in between: %s', (_, [before = first, after = before], seconds, changes) => {
-    const { heard, tracker } = start();
-    tracker.take(before, 0, undefined);
-    tracker.take(sync('sync-failed'), 1, undefined);
-    tracker.take(sync('sync-complete'), 2, undefined);
-    tracker.take(sync('sync-complete'), 1500, undefined);
-    tracker.take(after, seconds * 1000, undefined);
-    tracker.take(sync('sync-failed'), seconds * 1000 + 1, undefined);
-    tracker.take(sync('sync-complete'), seconds * 1000 + 2, undefined);
-    tracker.take(sync('sync-complete'), seconds * 1000 + 3000, undefined);
-    expect(heard).toEqual(changes);
-  });
+test.each([
+  ['and another one', [first, other], 6, ['opened KN102 2']],
+  ['and the same again', [first, first], 6, ['opened KN102 2']],
+  ['within 15 minutes', [first, other], 899.9, ['opened KN102 2']],
+  ['after that', [first, other], 900, []],
+  ['two of one attempt', [first, other], 1.9, []],
+  ['a shared one', [failure({ code: 'KN103', subject: 'KUBE-SERVICES' })], 6, ['opened KN103 2']],
+  ['what may fail by itself', [failure({ code: 'KN107', subject: 'KUBE-SERVICES' })], 6, []],
+  ['one that nothing names', [failure()], 6, []],
+])('it opens whatever succeeds in between: %s', (_, [before = first, after = before], seconds, changes) => {
+  const { heard, tracker } = start();
+  tracker.take(before, 0, undefined);
+  tracker.take(sync('sync-failed'), 1, undefined);
+  tracker.take(sync('sync-complete'), 2, undefined);
+  tracker.take(sync('sync-complete'), 1500, undefined);
+  tracker.take(after, seconds * 1000, undefined);
+  tracker.take(sync('sync-failed'), seconds * 1000 + 1, undefined);
+  tracker.take(sync('sync-complete'), seconds * 1000 + 2, undefined);
+  tracker.take(sync('sync-complete'), seconds * 1000 + 3000, undefined);
+  expect(heard).toEqual(changes);
+});
 
-  test('it opens also where a release says of no sync that it failed', () => {
-    const { heard, tracker } = start();
-    tracker.take(first, 0, undefined);
-    tracker.take(sync('sync-complete'), 3000, undefined);
-    tracker.take(other, 6000, undefined);
-    tracker.take(sync('sync-complete'), 9000, undefined);
-    expect(heard).toEqual(['opened KN102 2']);
-    expect(tracker.incidents[0]).toMatchObject({ phase: 'open', subjects: [first.subject, other.subject] });
-  });
+test('it opens also where a release says of no sync that it failed', () => {
+  const { heard, tracker } = start();
+  tracker.take(first, 0, undefined);
+  tracker.take(sync('sync-complete'), 3000, undefined);
+  tracker.take(other, 6000, undefined);
+  tracker.take(sync('sync-complete'), 9000, undefined);
+  expect(heard).toEqual(['opened KN102 2']);
+  expect(tracker.incidents[0]).toMatchObject({ phase: 'open', subjects: [first.subject, other.subject] });
+});
 
-  test('opens it before any other line says how that sync ended', () => {
-    const { heard, tracker } = start();
-    tracker.take(first, 0, undefined);
-    tracker.take(sync('sync-failed'), 1, undefined);
-    tracker.take(sync('sync-complete'), 2, undefined);
-    tracker.take(other, 6000, undefined);
-    expect(heard).toEqual(['opened KN102 2']);
-    expect(tracker.incidents[0]).toMatchObject({ opened: 6000, failures: 2 });
-  });
+test('an incident of a chain that only another program can have deleted is opened before any other line says how that sync ended', () => {
+  const { heard, tracker } = start();
+  tracker.take(first, 0, undefined);
+  tracker.take(sync('sync-failed'), 1, undefined);
+  tracker.take(sync('sync-complete'), 2, undefined);
+  tracker.take(other, 6000, undefined);
+  expect(heard).toEqual(['opened KN102 2']);
+  expect(tracker.incidents[0]).toMatchObject({ opened: 6000, failures: 2 });
+});
 
-  test('it opens also with the state of before a restart', () => {
-    const { tracker } = start();
-    tracker.take(first, 0, undefined);
-    const { heard, tracker: next } = start(JSON.parse(JSON.stringify(tracker.state())) as TrackerState);
-    next.take(sync('sync-complete'), 3000, undefined);
-    next.take(other, 6000, undefined);
-    expect(heard).toEqual(['opened KN102 2']);
-  });
+test('it opens also with the state of before a restart', () => {
+  const { tracker } = start();
+  tracker.take(first, 0, undefined);
+  const { heard, tracker: next } = start(JSON.parse(JSON.stringify(tracker.state())) as TrackerState);
+  next.take(sync('sync-complete'), 3000, undefined);
+  next.take(other, 6000, undefined);
+  expect(heard).toEqual(['opened KN102 2']);
 });
 
 test('at the end of a log, what waits for the end of its attempt opens, and nothing else changes', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createRecent, type RecentState } from '../../src/incidents/facts.ts';
 import { nine } from '../builders.ts';
 import { forAll } from '../for-all.ts';
@@ -31,47 +31,45 @@ function dropsAt(...seconds: readonly number[]): ReturnType<typeof createRecent>
   return recent;
 }
 
-describe('drops of the firewall', () => {
-  test.each([
-    { at: 0, began: 60, isNear: true },
-    { at: 0, began: -60, isNear: true },
-    { at: 0, began: 61, isNear: false },
-    { at: 0, began: -61, isNear: false },
-  ])('drops that began $began s from it are near: $isNear', ({ at, began, isNear }) => {
-    const recent = dropsAt(began, began + 1, began + 200);
-    expect(recent.firewallDropsSince(nine + at * second)).toBe(isNear ? nine + began * second : undefined);
-  });
+test.each([
+  { at: 0, began: 60, isNear: true },
+  { at: 0, began: -60, isNear: true },
+  { at: 0, began: 61, isNear: false },
+  { at: 0, began: -61, isNear: false },
+])('drops that began $began s from it are near: $isNear', ({ at, began, isNear }) => {
+  const recent = dropsAt(began, began + 1, began + 200);
+  expect(recent.firewallDropsSince(nine + at * second)).toBe(isNear ? nine + began * second : undefined);
+});
 
-  test('no drops have no beginning', () => {
-    expect(createRecent().firewallDropsSince(nine)).toBeUndefined();
-  });
+test('no drops have no beginning', () => {
+  expect(createRecent().firewallDropsSince(nine)).toBeUndefined();
+});
 
-  test('drops that go on have one beginning', () => {
-    const recent = dropsAt(...Array.from({ length: 10 }, (_, index) => index * 300));
-    expect(recent.firewallDropsSince(nine)).toBe(nine);
-    expect(recent.firewallDropsSince(nine + 300 * second)).toBeUndefined();
-  });
+test('drops that go on have one beginning', () => {
+  const recent = dropsAt(...Array.from({ length: 10 }, (_, index) => index * 300));
+  expect(recent.firewallDropsSince(nine)).toBe(nine);
+  expect(recent.firewallDropsSince(nine + 300 * second)).toBeUndefined();
+});
 
-  test('drops that were there before are not the beginning', () => {
-    expect(dropsAt(-1200, -800, -400, 0, 1).firewallDropsSince(nine)).toBeUndefined();
-    expect(dropsAt(-400, -401, -402, 0).firewallDropsSince(nine)).toBeUndefined();
-  });
+test('drops that were there before are not the beginning', () => {
+  expect(dropsAt(-1200, -800, -400, 0, 1).firewallDropsSince(nine)).toBeUndefined();
+  expect(dropsAt(-400, -401, -402, 0).firewallDropsSince(nine)).toBeUndefined();
+});
 
-  test('drops of an hour before are there before, and older ones are not', () => {
-    expect(dropsAt(-3600, -3600, -3600, 0).firewallDropsSince(nine)).toBeUndefined();
-    expect(dropsAt(-3601, -3601, -3601, 0).firewallDropsSince(nine)).toBe(nine);
-  });
+test('drops of an hour before are there before, and older ones are not', () => {
+  expect(dropsAt(-3600, -3600, -3600, 0).firewallDropsSince(nine)).toBeUndefined();
+  expect(dropsAt(-3601, -3601, -3601, 0).firewallDropsSince(nine)).toBe(nine);
+});
 
-  test('a stray packet before, or many hours ago, are not there before', () => {
-    expect(dropsAt(-1200, -600, 0, 1).firewallDropsSince(nine)).toBe(nine);
-    const longAgo = Array.from({ length: 9 }, (_, index) => -7000 + index);
-    expect(dropsAt(...longAgo, 0).firewallDropsSince(nine)).toBe(nine);
-  });
+test('a stray packet before, or many hours ago, are not there before', () => {
+  expect(dropsAt(-1200, -600, 0, 1).firewallDropsSince(nine)).toBe(nine);
+  const longAgo = Array.from({ length: 9 }, (_, index) => -7000 + index);
+  expect(dropsAt(...longAgo, 0).firewallDropsSince(nine)).toBe(nine);
+});
 
-  test('drops that are logged late are put where they belong', () => {
-    expect(dropsAt(3, 2, 0, 1).firewallDropsSince(nine)).toBe(nine);
-    expect(dropsAt(0, 1, -400, -401, -402).firewallDropsSince(nine)).toBeUndefined();
-  });
+test('drops that are logged late are put where they belong', () => {
+  expect(dropsAt(3, 2, 0, 1).firewallDropsSince(nine)).toBe(nine);
+  expect(dropsAt(0, 1, -400, -401, -402).firewallDropsSince(nine)).toBeUndefined();
 });
 
 test('survives a restart', () => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { createRecent } from '../../src/incidents/facts.ts';
 import type { Incident, TrackedIncident } from '../../src/incidents/incident.ts';
 import type { AffectedPod } from '../../src/incidents/reporting/details.ts';
@@ -92,81 +92,79 @@ function runUntil(one: Reporter, until: number): void {
   for (let now = nine + 30 * second; now <= until; now += 5 * second) if (one.nextTick() <= now) one.tick(now);
 }
 
-describe('the details of an incident', () => {
-  test('are on the failing Pod, the Node and the Service whose chain was named', () => {
-    reporter().report(incident());
-    expect(new Set(objects())).toEqual(
-      new Set([
-        'ServiceChainMissing Pod kube-proxy-x7k2p',
-        'ServiceChainMissing Node node-a',
-        'ServiceChainMissing Service postgres',
-      ]),
-    );
-    expect(detailsOf(0)).toMatchObject({
-      role: 'full',
-      phase: 'open',
-      failures: 2,
-      failingPod: 'kube-system/kube-proxy-x7k2p',
-      services: [{ object: database, ports: ['sql'] }],
-    });
+test('the details of an incident are on the failing Pod, the Node and the Service whose chain was named', () => {
+  reporter().report(incident());
+  expect(new Set(objects())).toEqual(
+    new Set([
+      'ServiceChainMissing Pod kube-proxy-x7k2p',
+      'ServiceChainMissing Node node-a',
+      'ServiceChainMissing Service postgres',
+    ]),
+  );
+  expect(detailsOf(0)).toMatchObject({
+    role: 'full',
+    phase: 'open',
+    failures: 2,
+    failingPod: 'kube-system/kube-proxy-x7k2p',
+    services: [{ object: database, ports: ['sql'] }],
   });
+});
 
-  test('begin with the first failure and count them all', () => {
-    reporter().report(incident({ failures: 5, unpublished: 5 }));
-    expect(counted.filter(({ finding }) => finding.regarding === kubeProxy)).toMatchObject([
-      { time: nine, weight: 1 },
-      { time: nine + 30 * second, weight: 4 },
-    ]);
-  });
+test('the details of an incident begin with the first failure and count them all', () => {
+  reporter().report(incident({ failures: 5, unpublished: 5 }));
+  expect(counted.filter(({ finding }) => finding.regarding === kubeProxy)).toMatchObject([
+    { time: nine, weight: 1 },
+    { time: nine + 30 * second, weight: 4 },
+  ]);
+});
 
-  test('count each further failure in the same Event', () => {
-    const one = incident();
-    const ours = reporter();
-    ours.report(one);
-    Object.assign(one, { failures: 3, unpublished: 1, last: nine + minute });
-    ours.report(one);
-    expect(totals()).toEqual({ 'kube-proxy-x7k2p': 3, 'node-a': 3, postgres: 3 });
-    expect(new Set(counted.map(({ finding }) => finding.identity)).size).toBe(3);
-  });
+test('the details of an incident count each further failure in the same Event', () => {
+  const one = incident();
+  const ours = reporter();
+  ours.report(one);
+  Object.assign(one, { failures: 3, unpublished: 1, last: nine + minute });
+  ours.report(one);
+  expect(totals()).toEqual({ 'kube-proxy-x7k2p': 3, 'node-a': 3, postgres: 3 });
+  expect(new Set(counted.map(({ finding }) => finding.identity)).size).toBe(3);
+});
 
-  test('details on the Service are one Event for all nodes, the others are of this node', () => {
-    reporter().report(incident());
-    for (const { finding } of counted) {
-      expect(finding.shared === true).toBe(finding.regarding.kind === 'Service');
-      expect(finding.identity.includes('node-a')).toBe(finding.regarding.kind !== 'Service');
-    }
-  });
+test('details on the Service are one Event for all nodes, the others are of this node', () => {
+  reporter().report(incident());
+  for (const { finding } of counted) {
+    expect(finding.shared === true).toBe(finding.regarding.kind === 'Service');
+    expect(finding.identity.includes('node-a')).toBe(finding.regarding.kind !== 'Service');
+  }
+});
 
-  test('details of a warning are not on Services', () => {
-    reporter().report(incident({ code: 'KN204', failing: 'felix' }));
-    expect(counted.map(({ finding }) => finding.regarding.kind)).not.toContain('Service');
-  });
+test('details of a warning are not on Services', () => {
+  reporter().report(incident({ code: 'KN204', failing: 'felix' }));
+  expect(counted.map(({ finding }) => finding.regarding.kind)).not.toContain('Service');
+});
 
-  test('details of the kernel are on the Node alone', () => {
-    reporter().report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: [] }));
-    expect(new Set(objects())).toEqual(new Set(['ConntrackTableFull Node node-a']));
-  });
+test('details of the kernel are on the Node alone', () => {
+  reporter().report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: [] }));
+  expect(new Set(objects())).toEqual(new Set(['ConntrackTableFull Node node-a']));
+});
 
-  test('details of the end are on the same objects, with how often it failed and how it ended', () => {
-    const one = incident();
-    const ours = reporter();
-    ours.report(one);
-    counted = [];
-    ours.report(over(one));
-    expect(objects()).toEqual([
-      'ServiceChainsRestored Pod kube-proxy-x7k2p',
-      'ServiceChainsRestored Node node-a',
-      'ServiceChainsRestored Service postgres',
-    ]);
-    expect(counted.map(({ finding: { type }, weight }) => [type, weight])).toEqual([
-      ['Normal', 1],
-      ['Normal', 1],
-      ['Normal', 1],
-    ]);
-    expect(detailsOf(0)).toMatchObject({ phase: 'over', failures: 2, endedBy: 'success', ended: nine + 35 * second });
-    expect(one.endUnpublished).toBe(false);
-    expect(ours.nextTick()).toBe(Infinity);
-  });
+test('details of the end are on the same objects, with how often it failed and how it ended', () => {
+  const one = incident();
+  const ours = reporter();
+  ours.report(one);
+  counted = [];
+  ours.report(over(one));
+  expect(objects()).toEqual([
+    'ServiceChainsRestored Pod kube-proxy-x7k2p',
+    'ServiceChainsRestored Node node-a',
+    'ServiceChainsRestored Service postgres',
+  ]);
+  expect(counted.map(({ finding: { type }, weight }) => [type, weight])).toEqual([
+    ['Normal', 1],
+    ['Normal', 1],
+    ['Normal', 1],
+  ]);
+  expect(detailsOf(0)).toMatchObject({ phase: 'over', failures: 2, endedBy: 'success', ended: nine + 35 * second });
+  expect(one.endUnpublished).toBe(false);
+  expect(ours.nextTick()).toBe(Infinity);
 });
 
 test('facts that come later are waited for, and what failed meanwhile is counted then', async () => {
@@ -196,31 +194,29 @@ test('facts that come later are asked for once, and again after five minutes', (
   expect(asked).toBe(2);
 });
 
-describe('affected Pods', () => {
-  test('are counted in the details', () => {
-    pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`));
-    reporter().report(incident());
-    expect(detailsOf(0).affected.count).toBe(30);
-    expect(detailsOf(0).affected.names).toHaveLength(3);
-  });
+test('affected Pods are counted in the details', () => {
+  pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`));
+  reporter().report(incident());
+  expect(detailsOf(0).affected.count).toBe(30);
+  expect(detailsOf(0).affected.names).toHaveLength(3);
+});
 
-  test('only the Pod of a network namespace with a table of its own is affected', async () => {
-    pods = [affectedPod('a'), affectedPod('b')];
-    const proc = { conntrack: none, topSources: none, podOf: () => Promise.resolve('uid-of-b'), now: () => nine };
-    const one = reporter({ facts: { asked: { proc } } });
-    one.report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: ['netns 4026532317'] }));
-    await vi.waitFor(() => expect(counted).not.toEqual([]));
-    counted = [];
-    runUntil(one, nine + 10 * minute);
-    expect(objects()).toEqual(['NodeNetworkDegraded Pod b']);
-  });
+test('only the Pod of a network namespace with a table of its own is affected', async () => {
+  pods = [affectedPod('a'), affectedPod('b')];
+  const proc = { conntrack: none, topSources: none, podOf: () => Promise.resolve('uid-of-b'), now: () => nine };
+  const one = reporter({ facts: { asked: { proc } } });
+  one.report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: ['netns 4026532317'] }));
+  await vi.waitFor(() => expect(counted).not.toEqual([]));
+  counted = [];
+  runUntil(one, nine + 10 * minute);
+  expect(objects()).toEqual(['NodeNetworkDegraded Pod b']);
+});
 
-  test('Pods are not notified of a warning', () => {
-    pods = [affectedPod('a')];
-    const one = reporter();
-    one.report(incident({ code: 'KN204', failing: 'felix' }));
-    expect(one.nextTick()).toBe(Infinity);
-  });
+test('Pods are not notified of a warning', () => {
+  pods = [affectedPod('a')];
+  const one = reporter();
+  one.report(incident({ code: 'KN204', failing: 'felix' }));
+  expect(one.nextTick()).toBe(Infinity);
 });
 
 test('after a restart no Pod is notified twice, and the next one is notified', () => {
@@ -238,7 +234,7 @@ test('after a restart no Pod is notified twice, and the next one is notified', (
   expect(objects()).toEqual(['NodeNetworkDegraded Pod b']);
 });
 
-test('what fails before the objects are known is published as soon as they are', () => {
+test('a failure before the objects are known is published as soon as they are', () => {
   let ready = false;
   const one = incident();
   const ours = reporter({ isReady: () => ready });
@@ -288,7 +284,7 @@ test('old facts of an earlier run are asked for again once the objects are known
   expect(detailsOf(0)).toMatchObject({ code: 'KN102', diagnosis: 'KN102' });
 });
 
-test('what an earlier run had not published is published at the first tick', () => {
+test('failures that an earlier run had not published are published at the first tick', () => {
   const one = incident({ failures: 5, unpublished: 5 });
   const ours = reporter();
   expect(ours.nextTick()).toBe(0);

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { WatchedResource } from '../../src/kubernetes/informer.ts';
 import { type ClusterWatch, createClusterWatch } from '../../src/kubernetes/cluster-watch.ts';
 import { createConnection } from '../../src/kubernetes/connection.ts';
@@ -97,113 +97,111 @@ async function until(isSo: () => boolean): Promise<void> {
 
 const askedForSlices = (): Asked[] => server.asked.filter(({ path }) => path === slicesPath);
 
-describe('EndpointSlices', () => {
-  test('are counted, listed and watched where there are few', async () => {
-    let watch: Asked | undefined;
-    answerSlices = (asked) => {
-      if (asked.query['watch'] !== undefined) watch = asked;
-      else json(asked.response, 200, { metadata: { resourceVersion: '8' }, items: [slice] });
-    };
-    start(1);
-    await until(() => cluster.watches('endpointslices') && watch !== undefined);
-    expect(askedForSlices().map(({ query }) => query['limit'])).toEqual(['1', '100', undefined]);
-    expect(lists.chains.ownerOf(chain)).toMatchObject({ service: { name: 'svc1' }, endpoint: '10.180.0.1:80' });
-    expect(lists.chains.backendsOf('ns1', 'svc1')).toMatchObject([{ pod: { namespace: 'ns1', name: 'svc1-0' } }]);
-    const { setSlice } = lists.chains;
-    lists.chains.setSlice = (...given) => {
-      setSlice(...given);
-      heard.emit('news');
-    };
-    if (watch !== undefined)
-      sendEvent(watch.response, 'MODIFIED', {
-        ...slice,
-        metadata: { ...slice.metadata, resourceVersion: '9' },
-        endpoints: [],
-      });
-    await until(() => lists.chains.backendsOf('ns1', 'svc1').length === 0);
-  });
-
-  test('are reported and not watched where there are many', async () => {
-    answerSlices = ({ response }) => json(response, 200, { metadata: { remainingItemCount: 9 }, items: [slice] });
-    start(9);
-    await until(() => reported.length > 0 && cluster.synced);
-    expect(reported).toEqual(['10 of 9']);
-    expect(cluster.watches('endpointslices')).toBe(false);
-    expect(askedForSlices()).toHaveLength(1);
-  });
-
-  test('are not even counted with a limit of 0', async () => {
-    answerSlices = () => {};
-    start(0);
-    await until(() => cluster.synced);
-    expect(askedForSlices()).toEqual([]);
-    expect(cluster.watches('endpointslices')).toBe(false);
-  });
-
-  test('an answer to their count that is no list is a failure: they are counted again', async () => {
-    answerSlices = (asked) => {
-      if (asked.query['watch'] !== undefined) return;
-      const isFirst = askedForSlices().length === 1;
-      json(asked.response, 200, isFirst ? null : { metadata: { resourceVersion: '8' }, items: [slice] });
-    };
-    start(1);
-    await until(() => cluster.watches('endpointslices'));
-    expect(reported).toEqual(['list refused with 0', 'synced']);
-  });
-
-  test('are not waited for', async () => {
-    answerSlices = () => {};
-    start(9);
-    await until(() => cluster.synced);
-    expect(cluster.missing).toEqual([]);
-    expect(cluster.watches('endpointslices')).toBe(false);
-    expect(cluster.watches('pods')).toBe(true);
-  });
-
-  test.each([
-    ['to count', 403, 0, 'list'],
-    ['to count', 404, 0, 'list'],
-    ['to list', 403, 1, 'list'],
-    ['to watch', 403, 2, 'watch'],
-  ])('are given up when it is refused %s them with %i', async (_, status, answered, verb) => {
-    answerSlices = ({ response }) => {
-      if (askedForSlices().length > answered) refuse(response, status);
-      else json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
-    };
-    start(9);
-    await until(() => reported.includes(`${verb} refused with ${status}`) && cluster.synced);
-    cluster.stop();
-    expect(reported.filter((each) => each !== 'synced')).toEqual([`${verb} refused with ${status}`]);
-    expect(askedForSlices()).toHaveLength(answered + 1);
-    expect(cluster.watches('endpointslices')).toBe(false);
-    expect(cluster.informers.has('endpointslices')).toBe(false);
-  });
-
-  test('are asked for again long after they were refused: the right may be there by then', async () => {
-    const pauses: number[] = [];
-    const goOn = Promise.withResolvers<void>();
-    answerSlices = ({ response, query }) => {
-      if (askedForSlices().length === 1) refuse(response, 403);
-      else if (query['watch'] === undefined) json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
-    };
-    start(9, (duration) => {
-      pauses.push(duration);
-      return goOn.promise;
+test('EndpointSlices are counted, listed and watched where there are few', async () => {
+  let watch: Asked | undefined;
+  answerSlices = (asked) => {
+    if (asked.query['watch'] !== undefined) watch = asked;
+    else json(asked.response, 200, { metadata: { resourceVersion: '8' }, items: [slice] });
+  };
+  start(1);
+  await until(() => cluster.watches('endpointslices') && watch !== undefined);
+  expect(askedForSlices().map(({ query }) => query['limit'])).toEqual(['1', '100', undefined]);
+  expect(lists.chains.ownerOf(chain)).toMatchObject({ service: { name: 'svc1' }, endpoint: '10.180.0.1:80' });
+  expect(lists.chains.backendsOf('ns1', 'svc1')).toMatchObject([{ pod: { namespace: 'ns1', name: 'svc1-0' } }]);
+  const { setSlice } = lists.chains;
+  lists.chains.setSlice = (...given) => {
+    setSlice(...given);
+    heard.emit('news');
+  };
+  if (watch !== undefined)
+    sendEvent(watch.response, 'MODIFIED', {
+      ...slice,
+      metadata: { ...slice.metadata, resourceVersion: '9' },
+      endpoints: [],
     });
-    await until(() => pauses.includes(600_000));
-    goOn.resolve();
-    await until(() => cluster.watches('endpointslices'));
-  });
+  await until(() => lists.chains.backendsOf('ns1', 'svc1').length === 0);
+});
 
-  test('are asked for again when the server only failed', async () => {
-    answerSlices = ({ response, query }) => {
-      if (askedForSlices().length === 1) refuse(response, 500);
-      else if (query['watch'] === undefined) json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
-    };
-    start(9);
-    await until(() => cluster.watches('endpointslices'));
-    expect(reported[0]).toBe('list refused with 500');
+test('EndpointSlices are reported and not watched where there are many', async () => {
+  answerSlices = ({ response }) => json(response, 200, { metadata: { remainingItemCount: 9 }, items: [slice] });
+  start(9);
+  await until(() => reported.length > 0 && cluster.synced);
+  expect(reported).toEqual(['10 of 9']);
+  expect(cluster.watches('endpointslices')).toBe(false);
+  expect(askedForSlices()).toHaveLength(1);
+});
+
+test('EndpointSlices are not even counted with a limit of 0', async () => {
+  answerSlices = () => {};
+  start(0);
+  await until(() => cluster.synced);
+  expect(askedForSlices()).toEqual([]);
+  expect(cluster.watches('endpointslices')).toBe(false);
+});
+
+test('an answer to their count that is no list is a failure: they are counted again', async () => {
+  answerSlices = (asked) => {
+    if (asked.query['watch'] !== undefined) return;
+    const isFirst = askedForSlices().length === 1;
+    json(asked.response, 200, isFirst ? null : { metadata: { resourceVersion: '8' }, items: [slice] });
+  };
+  start(1);
+  await until(() => cluster.watches('endpointslices'));
+  expect(reported).toEqual(['list refused with 0', 'synced']);
+});
+
+test('EndpointSlices are not waited for', async () => {
+  answerSlices = () => {};
+  start(9);
+  await until(() => cluster.synced);
+  expect(cluster.missing).toEqual([]);
+  expect(cluster.watches('endpointslices')).toBe(false);
+  expect(cluster.watches('pods')).toBe(true);
+});
+
+test.each([
+  ['to count', 403, 0, 'list'],
+  ['to count', 404, 0, 'list'],
+  ['to list', 403, 1, 'list'],
+  ['to watch', 403, 2, 'watch'],
+])('EndpointSlices are given up when it is refused %s them with %i', async (_, status, answered, verb) => {
+  answerSlices = ({ response }) => {
+    if (askedForSlices().length > answered) refuse(response, status);
+    else json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
+  };
+  start(9);
+  await until(() => reported.includes(`${verb} refused with ${status}`) && cluster.synced);
+  cluster.stop();
+  expect(reported.filter((each) => each !== 'synced')).toEqual([`${verb} refused with ${status}`]);
+  expect(askedForSlices()).toHaveLength(answered + 1);
+  expect(cluster.watches('endpointslices')).toBe(false);
+  expect(cluster.informers.has('endpointslices')).toBe(false);
+});
+
+test('EndpointSlices are asked for again long after they were refused: the right may be there by then', async () => {
+  const pauses: number[] = [];
+  const goOn = Promise.withResolvers<void>();
+  answerSlices = ({ response, query }) => {
+    if (askedForSlices().length === 1) refuse(response, 403);
+    else if (query['watch'] === undefined) json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
+  };
+  start(9, (duration) => {
+    pauses.push(duration);
+    return goOn.promise;
   });
+  await until(() => pauses.includes(600_000));
+  goOn.resolve();
+  await until(() => cluster.watches('endpointslices'));
+});
+
+test('EndpointSlices are asked for again when the server only failed', async () => {
+  answerSlices = ({ response, query }) => {
+    if (askedForSlices().length === 1) refuse(response, 500);
+    else if (query['watch'] === undefined) json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
+  };
+  start(9);
+  await until(() => cluster.watches('endpointslices'));
+  expect(reported[0]).toBe('list refused with 500');
 });
 
 test.each([

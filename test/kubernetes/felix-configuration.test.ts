@@ -102,7 +102,7 @@ test('the name of a node stays one part of the path', async () => {
   expect(asked).toContain(`${v1}node.a%2F..%2Fb%3Fc`);
 });
 
-test('whatever the objects hold, it is read without an error', async () => {
+test('FelixConfiguration is read without an error, whatever the objects hold', async () => {
   await forAllAsync([fc.anything(), fc.jsonValue()])(async (body, spec) => {
     const bodies = [body, { spec }];
     const request: Connection['request'] = () => Promise.resolve({ kind: 'answered', body: bodies.pop() });

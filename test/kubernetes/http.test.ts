@@ -73,7 +73,7 @@ test('one connection is used again', async () => {
   expect(ports.size).toBe(1);
 });
 
-test('of large answers one is read at a time, and none holds up the others when it breaks', async () => {
+test('large answers are read one at a time, and none holds up the others when it breaks', async () => {
   const mebibytes = [0, 0, 0];
   const bodies = mebibytes.map(
     (_, at) => new Readable({ highWaterMark: 1, read: () => void (mebibytes[at] === 8 || sendOne(at)) }),

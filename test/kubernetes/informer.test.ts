@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
 import type { Access } from '../../src/kubernetes/http.ts';
 import { createInformer, type Informer, type InformerProblem } from '../../src/kubernetes/informer.ts';
@@ -156,191 +156,183 @@ test('a list whose pages have expired begins again', async () => {
   expect(seen).toEqual(['problem list 410', 'set web-1 20', 'synced']);
 });
 
-describe('a watch that ends', () => {
-  test('a watch that ends in good order goes on where it was, without a new list', async () => {
-    script = [
-      listOf('10'),
-      (asked) => {
-        watch(['ADDED', pod('web-0', '11')], ['BOOKMARK', { metadata: { resourceVersion: '42' } }])(asked);
-        asked.response.end();
-      },
-      watch(['ADDED', pod('web-1', '43')]),
-    ];
-    start();
-    await until('set web-1 43');
-    expect(server.asked.map(({ query }) => query['resourceVersion'])).toEqual(['0', '10', '42']);
-    expect(problems).toEqual([]);
-  });
-
-  test('a watch that ends in the middle of a line loses nothing', async () => {
-    script = [
-      listOf('10'),
-      ({ response }) => {
-        response.writeHead(200);
-        response.write(`${JSON.stringify({ type: 'ADDED', object: pod('web-0', '11') })}\n{"type":"ADDED","obj`, () =>
-          response.destroy(),
-        );
-      },
-      watch(['ADDED', pod('web-1', '12')]),
-    ];
-    start();
-    await until('set web-1 12');
-    expect(server.asked.at(-1)?.query['resourceVersion']).toBe('11');
-  });
-
-  const waysToExpire: [string, (asked: Asked) => void][] = [
-    [
-      'an event of the stream',
-      (asked) => {
-        watch(['ERROR', { kind: 'Status', code: 410, reason: 'Expired' }])(asked);
-        asked.response.end();
-      },
-    ],
-    ['by status', ({ response }) => refuse(response, 410, 'Gone')],
+test('a watch that ends in good order goes on where it was, without a new list', async () => {
+  script = [
+    listOf('10'),
+    (asked) => {
+      watch(['ADDED', pod('web-0', '11')], ['BOOKMARK', { metadata: { resourceVersion: '42' } }])(asked);
+      asked.response.end();
+    },
+    watch(['ADDED', pod('web-1', '43')]),
   ];
-
-  test.each(waysToExpire)(
-    'because its place is forgotten lists again (%s), and what is gone is deleted',
-    async (_, expired) => {
-      script = [listOf('10', 'web-0', 'web-1'), expired, listOf('50', 'web-1', 'web-2'), watch()];
-      start();
-      await until('set web-2 50');
-      await server.request(3);
-      expect(seen.filter((each) => each.startsWith('delete'))).toEqual(['delete web-0']);
-      expect(server.asked.map(({ query }) => query['watch'] ?? 'list').slice(0, 4)).toEqual([
-        'list',
-        'true',
-        'list',
-        'true',
-      ]);
-    },
-  );
-
-  test.each(waysToExpire)(
-    'because its place is forgotten again and again (%s) pauses for longer and longer, up to 30 s',
-    async (_, expired) => {
-      // The longest that jitter makes of each pause.
-      vi.mocked(Math.random).mockReturnValue(1);
-      const pauses: number[] = [];
-      script = [...Array.from({ length: 8 }, () => [listOf('10'), expired]).flat(), listOf('10'), watch()];
-      start({ pause: async (duration) => void pauses.push(duration) });
-      await server.request(17);
-      expect(pauses).toEqual([2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000]);
-    },
-  );
-
-  test('a watch that ends by silence is made again where it was', async () => {
-    // Each sends what comes after the place it was asked for, then nothing: one may be given up before it was heard.
-    script = [
-      listOf('10'),
-      (asked) => {
-        const next = { 10: pod('web-0', '11'), 11: pod('web-1', '12') }[asked.query['resourceVersion'] ?? ''];
-        (next === undefined ? watch() : watch(['ADDED', next]))(asked);
-      },
-    ];
-    start({ silence: 150 });
-    await until('set web-1 12');
-    expect(seen.filter((each) => each.startsWith('set'))).toEqual(['set web-0 11', 'set web-1 12']);
-    expect(seen).toContain('problem watch silence');
-    expect(server.asked.filter(({ query }) => query['watch'] === undefined)).toHaveLength(1);
-    // The silent ones are not left open.
-    for (const { response } of server.asked.slice(1, -1)) if (!response.destroyed) await once(response, 'close');
-  });
-
-  test('a watch that ends over and over is not asked for without a pause', async () => {
-    // A tenth of a second each.
-    vi.mocked(Math.random).mockReturnValue(0.1);
-    const began = performance.now();
-    script = [listOf('10'), ({ response }) => response.destroy()];
-    start();
-    await server.request(4);
-    expect(performance.now() - began).toBeGreaterThanOrEqual(290);
-  });
+  start();
+  await until('set web-1 43');
+  expect(server.asked.map(({ query }) => query['resourceVersion'])).toEqual(['0', '10', '42']);
+  expect(problems).toEqual([]);
 });
 
-describe('a server that', () => {
-  test('refuses the list is asked again, and its reason is reported', async () => {
-    script = [
-      ({ response }) => refuse(response, 500, 'InternalError'),
-      ({ response }) => refuse(response, 403, 'Forbidden'),
-      listOf('10', 'web-0'),
-      watch(),
-    ];
-    start();
-    await until('synced');
-    expect(seen.slice(0, 2)).toEqual(['problem list 500', 'problem list 403']);
-    expect(problems[1]?.refusal).toMatchObject({ status: 403, reason: 'Forbidden', message: 'refused with 403' });
-  });
+test('a watch that ends in the middle of a line loses nothing', async () => {
+  script = [
+    listOf('10'),
+    ({ response }) => {
+      response.writeHead(200);
+      response.write(`${JSON.stringify({ type: 'ADDED', object: pod('web-0', '11') })}\n{"type":"ADDED","obj`, () =>
+        response.destroy(),
+      );
+    },
+    watch(['ADDED', pod('web-1', '12')]),
+  ];
+  start();
+  await until('set web-1 12');
+  expect(server.asked.at(-1)?.query['resourceVersion']).toBe('11');
+});
 
-  test('refuses the watch is asked again, without a new list', async () => {
-    script = [listOf('10'), ({ response }) => refuse(response, 403), watch(['ADDED', pod('web-0', '11')])];
-    start();
-    await until('set web-0 11');
-    expect(seen).toContain('problem watch 403');
-    expect(server.asked.map(({ query }) => query['watch'] ?? 'list')).toEqual(['list', 'true', 'true']);
-  });
+const waysToExpire: [string, (asked: Asked) => void][] = [
+  [
+    'an event of the stream',
+    (asked) => {
+      watch(['ERROR', { kind: 'Status', code: 410, reason: 'Expired' }])(asked);
+      asked.response.end();
+    },
+  ],
+  ['by status', ({ response }) => refuse(response, 410, 'Gone')],
+];
 
-  test('says how long to wait is not asked before', async () => {
-    const began = performance.now();
-    script = [
-      ({ response }) => refuse(response, 429, 'TooManyRequests', { 'retry-after': '1' }),
-      listOf('10'),
-      watch(),
-    ];
+test.each(waysToExpire)(
+  'a watch that ends because its place is forgotten lists again (%s), and deletes what is gone',
+  async (_, expired) => {
+    script = [listOf('10', 'web-0', 'web-1'), expired, listOf('50', 'web-1', 'web-2'), watch()];
     start();
-    await until('synced');
-    expect(performance.now() - began).toBeGreaterThanOrEqual(990);
-  });
-
-  test('does not answer is asked again', async () => {
-    // On a busy machine the second may come too late, too.
-    script = [() => {}, (asked) => (asked.query['watch'] === undefined ? listOf('10') : watch())(asked)];
-    start({ timeout: 500 });
-    await until('synced');
-    expect(seen[0]).toBe('problem list 0');
-  });
-
-  test('answers with no JSON is asked again', async () => {
-    script = [
-      ({ response }) => response.end('<html>a proxy</html>'),
-      ({ response }) => response.writeHead(502).end('<html>Bad gateway</html>'),
-      listOf('10'),
-      watch(),
-    ];
-    start();
-    await until('synced');
-    expect(problems.map(({ refusal }) => refusal?.status)).toEqual([0, 502]);
-  });
-
-  test('comes back empty leaves nothing behind, and all again when it has it again', async () => {
-    script = [
-      listOf('10', 'web-0', 'web-1'),
-      ({ response }) => refuse(response, 410),
-      listOf('20'),
-      ({ response }) => refuse(response, 410),
-      listOf('30', 'web-0'),
-      watch(),
-    ];
-    start();
-    await until('set web-0 30');
-    expect(seen.filter((each) => each !== 'synced')).toEqual([
-      'set web-0 10',
-      'set web-1 10',
-      'delete web-0',
-      'delete web-1',
-      'set web-0 30',
+    await until('set web-2 50');
+    await server.request(3);
+    expect(seen.filter((each) => each.startsWith('delete'))).toEqual(['delete web-0']);
+    expect(server.asked.map(({ query }) => query['watch'] ?? 'list').slice(0, 4)).toEqual([
+      'list',
+      'true',
+      'list',
+      'true',
     ]);
-  });
+  },
+);
 
-  test('sends an object without a name does not stop the others', async () => {
-    script = [
-      ({ response }) => json(response, 200, { metadata: { resourceVersion: '10' }, items: [{}, pod('web-0', '9')] }),
-      watch(['ADDED', { metadata: {} }], ['ADDED', pod('web-1', '11')]),
-    ];
-    start();
-    await until('set web-1 11');
-    expect(seen).toEqual(['unusable', 'set web-0 9', 'synced', 'unusable', 'set web-1 11']);
-  });
+test.each(waysToExpire)(
+  'a watch that ends because its place is forgotten again and again (%s) pauses for longer and longer, up to 30 s',
+  async (_, expired) => {
+    // The longest that jitter makes of each pause.
+    vi.mocked(Math.random).mockReturnValue(1);
+    const pauses: number[] = [];
+    script = [...Array.from({ length: 8 }, () => [listOf('10'), expired]).flat(), listOf('10'), watch()];
+    start({ pause: async (duration) => void pauses.push(duration) });
+    await server.request(17);
+    expect(pauses).toEqual([2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000, 30_000]);
+  },
+);
+
+test('a watch that ends by silence is made again where it was', async () => {
+  // Each sends what comes after the place it was asked for, then nothing: one may be given up before it was heard.
+  script = [
+    listOf('10'),
+    (asked) => {
+      const next = { 10: pod('web-0', '11'), 11: pod('web-1', '12') }[asked.query['resourceVersion'] ?? ''];
+      (next === undefined ? watch() : watch(['ADDED', next]))(asked);
+    },
+  ];
+  start({ silence: 150 });
+  await until('set web-1 12');
+  expect(seen.filter((each) => each.startsWith('set'))).toEqual(['set web-0 11', 'set web-1 12']);
+  expect(seen).toContain('problem watch silence');
+  expect(server.asked.filter(({ query }) => query['watch'] === undefined)).toHaveLength(1);
+  // The silent ones are not left open.
+  for (const { response } of server.asked.slice(1, -1)) if (!response.destroyed) await once(response, 'close');
+});
+
+test('a watch that ends over and over is not asked for without a pause', async () => {
+  // A tenth of a second each.
+  vi.mocked(Math.random).mockReturnValue(0.1);
+  const began = performance.now();
+  script = [listOf('10'), ({ response }) => response.destroy()];
+  start();
+  await server.request(4);
+  expect(performance.now() - began).toBeGreaterThanOrEqual(290);
+});
+
+test('a server that refuses the list is asked again, and its reason is reported', async () => {
+  script = [
+    ({ response }) => refuse(response, 500, 'InternalError'),
+    ({ response }) => refuse(response, 403, 'Forbidden'),
+    listOf('10', 'web-0'),
+    watch(),
+  ];
+  start();
+  await until('synced');
+  expect(seen.slice(0, 2)).toEqual(['problem list 500', 'problem list 403']);
+  expect(problems[1]?.refusal).toMatchObject({ status: 403, reason: 'Forbidden', message: 'refused with 403' });
+});
+
+test('a server that refuses the watch is asked again, without a new list', async () => {
+  script = [listOf('10'), ({ response }) => refuse(response, 403), watch(['ADDED', pod('web-0', '11')])];
+  start();
+  await until('set web-0 11');
+  expect(seen).toContain('problem watch 403');
+  expect(server.asked.map(({ query }) => query['watch'] ?? 'list')).toEqual(['list', 'true', 'true']);
+});
+
+test('a server that says how long to wait is not asked before', async () => {
+  const began = performance.now();
+  script = [({ response }) => refuse(response, 429, 'TooManyRequests', { 'retry-after': '1' }), listOf('10'), watch()];
+  start();
+  await until('synced');
+  expect(performance.now() - began).toBeGreaterThanOrEqual(990);
+});
+
+test('a server that does not answer is asked again', async () => {
+  // On a busy machine the second may come too late, too.
+  script = [() => {}, (asked) => (asked.query['watch'] === undefined ? listOf('10') : watch())(asked)];
+  start({ timeout: 500 });
+  await until('synced');
+  expect(seen[0]).toBe('problem list 0');
+});
+
+test('a server that answers with no JSON is asked again', async () => {
+  script = [
+    ({ response }) => response.end('<html>a proxy</html>'),
+    ({ response }) => response.writeHead(502).end('<html>Bad gateway</html>'),
+    listOf('10'),
+    watch(),
+  ];
+  start();
+  await until('synced');
+  expect(problems.map(({ refusal }) => refusal?.status)).toEqual([0, 502]);
+});
+
+test('a server that comes back empty leaves nothing behind, and all again when it has it again', async () => {
+  script = [
+    listOf('10', 'web-0', 'web-1'),
+    ({ response }) => refuse(response, 410),
+    listOf('20'),
+    ({ response }) => refuse(response, 410),
+    listOf('30', 'web-0'),
+    watch(),
+  ];
+  start();
+  await until('set web-0 30');
+  expect(seen.filter((each) => each !== 'synced')).toEqual([
+    'set web-0 10',
+    'set web-1 10',
+    'delete web-0',
+    'delete web-1',
+    'set web-0 30',
+  ]);
+});
+
+test('a server that sends an object without a name does not stop the others', async () => {
+  script = [
+    ({ response }) => json(response, 200, { metadata: { resourceVersion: '10' }, items: [{}, pod('web-0', '9')] }),
+    watch(['ADDED', { metadata: {} }], ['ADDED', pod('web-1', '11')]),
+  ];
+  start();
+  await until('set web-1 11');
+  expect(seen).toEqual(['unusable', 'set web-0 9', 'synced', 'unusable', 'set web-1 11']);
 });
 
 test('a token file that is away between two watches ends nothing', async () => {

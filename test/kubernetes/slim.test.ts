@@ -6,6 +6,13 @@ import { slimNode, slimPod, slimService, UnusableObject } from '../../src/kubern
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { clock, cluster } from '../builders.ts';
 import { rowsIn } from '../corpus/lines.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  node: Record<string, object>;
+  roles: [string, Record<string, string>, string | undefined][];
+  owners: [string, object][];
+};
 
 type Fields = Record<string, unknown>;
 
@@ -148,21 +155,11 @@ describe('slimPod', () => {
     });
   });
 
-  test.each([
-    ['kube-system', { 'k8s-app': 'kube-dns' }, 'dns'],
-    ['kube-system', { 'k8s-app': 'node-local-dns' }, 'dns'],
-    ['openshift-dns', { 'dns.operator.openshift.io/daemonset-dns': 'default' }, 'dns'],
-    ['openshift-kube-apiserver', { component: 'kube-apiserver' }, 'api-server'],
-    ['kube-system', { 'k8s-app': 'metrics-server' }, undefined],
-    // A tenant who may create Pods chooses their labels, but not the namespaces of the system.
-    ['shop', { 'k8s-app': 'kube-dns' }, undefined],
-    ['shop', { 'dns.operator.openshift.io/daemonset-dns': 'default' }, undefined],
-    ['kube-system-shop', { 'k8s-app': 'kube-dns' }, undefined],
-  ])('in %s labels %j play the part of %j', (namespace, labels, role) => {
+  test.each(tables.roles)('in %s labels %j play the part of %j', (namespace, labels, role) => {
     expect(slimPod(savedPod({ metadata: { namespace, labels } })).role).toBe(role);
   });
 
-  test('what a Pod sent in its last second is still its own', () => {
+  test('a packet of a Pod in its last second is still its own', () => {
     const ended = savedPod({ status: { phase: 'Failed', containerStatuses: [terminated('2026-11-21T09:05:07Z')] } });
     const directory = createDirectory(cluster({ pods: [slimPod(ended)] }));
     expect(directory.byAddress('10.65.1.4', { time: clock('09:05:07.300'), exact: true }).kind).toBe('pod');
@@ -189,14 +186,7 @@ describe('slimPod', () => {
     expect(() => slimPod(value)).toThrow(UnusableObject);
   });
 
-  test.each([
-    ['a kind with a sentence behind it', { kind: 'Deployment ', name: 'web' }],
-    ['a name with a sentence behind it', { kind: 'Deployment', name: 'shop (10.0.0.1) - known false alarm' }],
-    ['characters that are not seen', { kind: 'Deployment', name: 'web\u202e' }],
-    ['a name that is too long', { kind: 'Deployment', name: 'x'.repeat(254) }],
-    ['a kind that is too long', { kind: 'x'.repeat(64), name: 'web' }],
-    ['no text', { kind: 7, name: ['web'] }],
-  ])('an owner with %s is no workload', (_, owner) => {
+  test.each(tables.owners)('an owner with %s is no workload', (_, owner) => {
     const given = savedPod({ metadata: { ownerReferences: [{ ...owner, controller: true }] } });
     expect(slimPod(given).workload).toBeUndefined();
   });
@@ -215,7 +205,7 @@ describe('slimPod', () => {
     },
   );
 
-  test('what a saved list says otherwise than Kubernetes spells it is not known', () => {
+  test('values of a saved list that Kubernetes would not write are unknown', () => {
     const given = savedPod({
       metadata: { uid: '<!channel>', resourceVersion: '7\u001b' },
       spec: { nodeName: 'node-a; reboot' },
@@ -240,66 +230,34 @@ describe('slimPod', () => {
   });
 });
 
-describe('slimNode', () => {
-  const saved = {
-    metadata: {
-      name: 'node-a',
-      uid: 'f00',
-      resourceVersion: '9',
-      labels: { 'kubernetes.io/hostname': 'host-a' },
-      annotations: {
-        'projectcalico.org/IPv4Address': '192.168.7.11/24',
-        'projectcalico.org/IPv4IPIPTunnelAddr': '10.65.1.1',
-        'projectcalico.org/IPv4VXLANTunnelAddr': '10.65.1.2',
-        'projectcalico.org/IPv6VXLANTunnelAddr': 'fd00:65:0:0::2',
-        'projectcalico.org/IPv4WireguardInterfaceAddr': '10.65.1.3',
-        'projectcalico.org/IPv6WireguardInterfaceAddr': 'fd00:65::3',
-        'flannel.alpha.coreos.com/public-ip': '198.51.100.7',
-        'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
-      },
-    },
-    spec: { podCIDR: '10.65.1.0/24', podCIDRs: ['10.65.1.0/24', 'fd00:65::/64', 'nonsense'] },
-    status: {
-      addresses: [
-        { type: 'InternalIP', address: '192.168.7.11' },
-        { type: 'ExternalIP', address: '203.0.113.5' },
-        { type: 'InternalIP', address: 'fd00:7::11' },
-        { type: 'Hostname', address: 'node-a' },
-        { type: 'InternalDNS', address: 'node-a.internal' },
-        { type: 'ExternalDNS', address: 'node-a.example.org' },
-      ],
-    },
-  };
+const saved = tables.node;
 
-  test('keeps these fields', () => {
-    expect(slimNode(saved)).toEqual({
-      name: 'node-a',
-      uid: 'f00',
-      resourceVersion: '9',
-      addresses:
-        '192.168.7.11 203.0.113.5 fd00:7::11 10.65.1.1 10.65.1.2 fd00:65::2 10.65.1.3 fd00:65::3 198.51.100.7'.split(
-          ' ',
-        ),
-      podRanges: ['10.65.1.0/24', 'fd00:65::/64'],
-      hostNames: ['node-a', 'node-a.internal', 'node-a.example.org', 'host-a'],
-    });
+test('slimNode keeps these fields', () => {
+  expect(slimNode(saved)).toEqual({
+    name: 'node-a',
+    uid: 'f00',
+    resourceVersion: '9',
+    addresses:
+      '192.168.7.11 203.0.113.5 fd00:7::11 10.65.1.1 10.65.1.2 fd00:65::2 10.65.1.3 fd00:65::3 198.51.100.7'.split(' '),
+    podRanges: ['10.65.1.0/24', 'fd00:65::/64'],
+    hostNames: ['node-a', 'node-a.internal', 'node-a.example.org', 'host-a'],
   });
+});
 
-  test('a kubelet may say what it likes: what is no name of a host is none', () => {
-    const addresses = ['node-a\n', '<!channel>', `a${'x'.repeat(253)}`, '$(reboot)', 'Node_A.internal'];
-    const status = { addresses: addresses.map((address) => ({ type: 'Hostname', address })) };
-    expect(slimNode({ ...saved, status }).hostNames).toEqual(['Node_A.internal', 'host-a']);
-  });
+test('a kubelet may say what it likes: what is no name of a host is none', () => {
+  const addresses = ['node-a\n', '<!channel>', `a${'x'.repeat(253)}`, '$(reboot)', 'Node_A.internal'];
+  const status = { addresses: addresses.map((address) => ({ type: 'Hostname', address })) };
+  expect(slimNode({ ...saved, status }).hostNames).toEqual(['Node_A.internal', 'host-a']);
+});
 
-  test('names and nothing else are no addresses', () => {
-    expect(slimNode({ metadata: { name: 'n' }, status: { addresses: [{ type: 'Hostname', address: 'n' }] } })).toEqual({
-      name: 'n',
-      uid: '',
-      resourceVersion: undefined,
-      addresses: [],
-      podRanges: [],
-      hostNames: ['n'],
-    });
+test('names and nothing else are no addresses of a Node', () => {
+  expect(slimNode({ metadata: { name: 'n' }, status: { addresses: [{ type: 'Hostname', address: 'n' }] } })).toEqual({
+    name: 'n',
+    uid: '',
+    resourceVersion: undefined,
+    addresses: [],
+    podRanges: [],
+    hostNames: ['n'],
   });
 });
 

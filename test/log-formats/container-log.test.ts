@@ -2,6 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeText, readRecord } from '../../src/log-formats/container-log.ts';
 import { forAll } from '../for-all.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { others: string[] };
 
 const ten = Date.UTC(2026, 10, 21, 10);
 const stderr = { stream: 'stderr', partial: false };
@@ -29,21 +32,7 @@ test.each([
   expect(readRecord(line)).toStrictEqual({ ...stderr, time: ten + 250, ...record });
 });
 
-test.each([
-  '',
-  'I1121 10:00:00.000000       1 proxier.go:1] plain klog',
-  '2026-11-21 10:00:00.000 [INFO][77] felix/x.go 1: no envelope',
-  '2026-11-21T10:00:00Z stdlog F no such stream',
-  '2026-11-21T10:00:00 stderr F no zone',
-  '2026-13-21T10:00:00Z stderr F no such month',
-  '2026-11-21T25:00:00Z stderr F no such hour',
-  '2026-11-21T10:00:00Z stderr',
-  '{"log":"x\\n","stream":"stderr"}',
-  '{"log":1,"stream":"stderr","time":"2026-11-21T10:00:00Z"}',
-  '{"log":"x\\n","stream":"stdin","time":"2026-11-21T10:00:00Z"}',
-  '{"log":"cut off',
-  '{"msg":"a log of its own"}',
-])('a line that is neither CRI nor Docker: %s', (line) => {
+test.each(tables.others)('a line that is neither CRI nor Docker: %s', (line) => {
   expect(readRecord(line)).toBeUndefined();
 });
 

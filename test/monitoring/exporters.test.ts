@@ -46,72 +46,70 @@ describe.each(Object.entries(sent))('%s', (program, timesOf) => {
   });
 });
 
-describe('kubernetes-event-exporter', () => {
-  test('recoveries, when the "#" is taken away', () => {
-    const optional = readExporterConfig(shipped.replace(/^( +)# (?=- match:|  )/gm, '$1'), env);
-    const events = eventsOfSample('kube-proxy-lw8zd-lock');
-    const over = events.map((event): CoreEvent => Object.assign(event, recovery));
-    expect(namesOf(over.filter((event) => receiversOf(optional.route, event).length > 0))).toEqual([
-      'XtablesLockFree node-a',
-    ]);
-    expect(over.flatMap((event) => receiversOf(route, event))).toEqual([]);
-    const node = events.find(({ involvedObject }) => involvedObject.kind === 'Node');
-    expect(receiversOf(optional.route, { ...(node as CoreEvent), type: 'Normal', reason: 'TestEvent' })).toEqual([]);
-  });
+test('recoveries, when the "#" is taken away', () => {
+  const optional = readExporterConfig(shipped.replace(/^( +)# (?=- match:|  )/gm, '$1'), env);
+  const events = eventsOfSample('kube-proxy-lw8zd-lock');
+  const over = events.map((event): CoreEvent => Object.assign(event, recovery));
+  expect(namesOf(over.filter((event) => receiversOf(optional.route, event).length > 0))).toEqual([
+    'XtablesLockFree node-a',
+  ]);
+  expect(over.flatMap((event) => receiversOf(route, event))).toEqual([]);
+  const node = events.find(({ involvedObject }) => involvedObject.kind === 'Node');
+  expect(receiversOf(optional.route, { ...(node as CoreEvent), type: 'Normal', reason: 'TestEvent' })).toEqual([]);
+});
 
-  test('teams are distinguished by labels of the object', () => {
-    const text = shipped.replace(
-      /^( +)reason: '\^PacketDrop\$'$/m,
-      (line, indent) => `${line}\n${indent}labels: { team: '^payments$' }`,
-    );
-    const teams = readExporterConfig(text, env).route;
-    const event = eventOf('policy-deny', 'postgres-0');
-    expect(receiversOf(teams, event, { team: 'payments' })).toEqual(['slack']);
-    expect(receiversOf(teams, event, { team: 'other' })).toEqual([]);
-  });
+test('teams are distinguished by labels of the object', () => {
+  const text = shipped.replace(
+    /^( +)reason: '\^PacketDrop\$'$/m,
+    (line, indent) => `${line}\n${indent}labels: { team: '^payments$' }`,
+  );
+  const teams = readExporterConfig(text, env).route;
+  const event = eventOf('policy-deny', 'postgres-0');
+  expect(receiversOf(teams, event, { team: 'payments' })).toEqual(['slack']);
+  expect(receiversOf(teams, event, { team: 'other' })).toEqual([]);
+});
 
-  test('teams are distinguished by namespace, which asks the API server nothing', () => {
-    const [line = ''] = /^# {3}(namespace: '\^\(payments\|checkout\)\$')$/m.exec(shipped)?.slice(1) ?? [];
-    const teams = (name: string) =>
+test('teams are distinguished by namespace, which asks the API server nothing', () => {
+  const [line = ''] = /^# {3}(namespace: '\^\(payments\|checkout\)\$')$/m.exec(shipped)?.slice(1) ?? [];
+  const teams = (name: string) =>
+    readExporterConfig(
+      shipped.replace(
+        /^( +)reason: '\^PacketDrop\$'$/m,
+        (other, indent) => `${other}\n${indent}${line.replace('payments', name)}`,
+      ),
+      env,
+    ).route;
+  const drop = eventOf('policy-deny', 'postgres-0');
+  expect(receiversOf(teams('shop'), drop)).toEqual(['slack']);
+  expect(receiversOf(teams('other'), drop)).toEqual([]);
+  expect(receiversOf(teams('other'), eventOf('kube-proxy-lw8zd-lock', 'node-a'))).toEqual(['slack']);
+});
+
+test('no field of an Event can mention a channel', () => {
+  const text = receivers[0]?.webhook.layout.text ?? '';
+  const evil = '<!channel> & co';
+  const event = { reason: evil, message: evil, involvedObject: { kind: 'Node', namespace: evil, name: evil } };
+  const escaped = '&lt;!channel&gt; &amp; co';
+  expect(render(text, event)).toBe(`*${escaped}* Node ${escaped}/${escaped}: ${escaped}`);
+});
+
+test('the secret is put in, and no expression is harmed by that', () => {
+  expect(receivers[0]?.webhook.endpoint).toBe(env.SLACK_WEBHOOK_URL);
+  expect(expandEnv("'^a$' ^b$) ${X} $Y-", { X: '1', Y: '2' })).toBe("'^a$' ^b$) 1 2-");
+  expect(expandEnv(shipped, env)).toBe(shipped.replace('${SLACK_WEBHOOK_URL}', env.SLACK_WEBHOOK_URL));
+});
+
+test('a setting that it does not have, an expression that Go cannot compile and a field that no Event has are refused', () => {
+  expect(() => readExporterConfig(shipped.replace('reason:', 'reasons:'), env)).toThrow('reasons');
+  for (const pattern of ['^(?!Node)PacketDrop$', '(?<=x)PacketDrop', String.raw`(.)\1`])
+    expect(() =>
       readExporterConfig(
-        shipped.replace(
-          /^( +)reason: '\^PacketDrop\$'$/m,
-          (other, indent) => `${other}\n${indent}${line.replace('payments', name)}`,
-        ),
+        shipped.replace('^PacketDrop$', () => pattern),
         env,
-      ).route;
-    const drop = eventOf('policy-deny', 'postgres-0');
-    expect(receiversOf(teams('shop'), drop)).toEqual(['slack']);
-    expect(receiversOf(teams('other'), drop)).toEqual([]);
-    expect(receiversOf(teams('other'), eventOf('kube-proxy-lw8zd-lock', 'node-a'))).toEqual(['slack']);
-  });
-
-  test('no field of an Event can mention a channel', () => {
-    const text = receivers[0]?.webhook.layout.text ?? '';
-    const evil = '<!channel> & co';
-    const event = { reason: evil, message: evil, involvedObject: { kind: 'Node', namespace: evil, name: evil } };
-    const escaped = '&lt;!channel&gt; &amp; co';
-    expect(render(text, event)).toBe(`*${escaped}* Node ${escaped}/${escaped}: ${escaped}`);
-  });
-
-  test('the secret is put in, and no expression is harmed by that', () => {
-    expect(receivers[0]?.webhook.endpoint).toBe(env.SLACK_WEBHOOK_URL);
-    expect(expandEnv("'^a$' ^b$) ${X} $Y-", { X: '1', Y: '2' })).toBe("'^a$' ^b$) 1 2-");
-    expect(expandEnv(shipped, env)).toBe(shipped.replace('${SLACK_WEBHOOK_URL}', env.SLACK_WEBHOOK_URL));
-  });
-
-  test('a setting that it does not have, an expression that Go cannot compile and a field that no Event has are refused', () => {
-    expect(() => readExporterConfig(shipped.replace('reason:', 'reasons:'), env)).toThrow('reasons');
-    for (const pattern of ['^(?!Node)PacketDrop$', '(?<=x)PacketDrop', String.raw`(.)\1`])
-      expect(() =>
-        readExporterConfig(
-          shipped.replace('^PacketDrop$', () => pattern),
-          env,
-        ),
-      ).toThrow('not in the syntax of Go');
-    for (const template of ['{{ .Reson }}', '{{ with .Nope }}a{{ end }}', '{{ with .Reason }}{{ else }}none{{ end }}'])
-      expect(() => render(template, eventOf('policy-deny', 'postgres-0'))).toThrow(/this (?:can )?render/);
-  });
+      ),
+    ).toThrow('not in the syntax of Go');
+  for (const template of ['{{ .Reson }}', '{{ with .Nope }}a{{ end }}', '{{ with .Reason }}{{ else }}none{{ end }}'])
+    expect(() => render(template, eventOf('policy-deny', 'postgres-0'))).toThrow(/this (?:can )?render/);
 });
 
 /** The answers of kubernetes-event-exporter 1.7 itself, which was asked the same as the stand-in for it in exporter/. */

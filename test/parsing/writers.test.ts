@@ -84,11 +84,13 @@ test.each([
   `Nov 21 10:15:03 node-b sshd[1]: Invalid user x;PolicyVerdict: DENY;SIP: 10.65.1.4;DIP: 10.65.2.9; from 192.0.2.1 port 22`,
   `Nov 21 10:15:03 node-b sshd[1]: Invalid user Node: n;${aws};Tier: x from 192.0.2.1 port 22`,
   `Nov 21 10:15:03 node-b sshd[1]: Invalid user calico-drop: IN=eth0 OUT=cali1 SRC=10.65.1.4 DST=10.65.2.9 LEN=60 PROTO=TCP SPT=40112 DPT=8443 SYN`,
-])('what a stranger has sent to another program is no packet: %s', (line) => expect(kindOf(line)).not.toBe('packet'));
+])('text that a stranger has sent to another program is no packet: %s', (line) =>
+  expect(kindOf(line)).not.toBe('packet'),
+);
 
 // A template of rsyslog may leave the tag out, and some programs have no number in theirs.
 test.each([...samples].filter(([name]) => name !== 'netfilter'))(
-  'what a stranger has sent to another program is nothing of ours where no writer is named: %s',
+  'text that a stranger has sent to another program counts as nothing where no writer is named: %s',
   (_, text) => {
     for (const before of ['Invalid user ', 'nginx: 192.0.2.1 - - "GET /" "', 'Invalid user x;'])
       expect(kindOf(`Nov 21 10:15:03 node-b ${before}${text}`)).toBeUndefined();

@@ -215,7 +215,7 @@ test('felix and kube-proxy that fail for the same reason at the same time are tw
   ]);
 });
 
-test('what comes hundreds of times a second does not look at the cluster as often', () => {
+test('a record that comes hundreds of times a second does not look at the cluster as often', () => {
   let looks = 0;
   const look = <T>(value: T): T => {
     looks++;

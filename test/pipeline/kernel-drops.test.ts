@@ -98,12 +98,12 @@ test('packets that a limit keeps out of the log count, and have its prefix', () 
   expect(detailsOf(third)).toMatchObject({ enforcer: 'host-firewall', prefix: '[UFW BLOCK]' });
 });
 
-test('what a LOG line says is not said of packets that came by another device', () => {
+test('a LOG line does not hold for packets that came by another device', () => {
   const [, other] = decided([logged('[UFW BLOCK] ', 1), drop('NETFILTER_DROP', 'vz')]);
   expect(detailsOf(findingsOf(other)[0])).toMatchObject({ enforcer: 'network-policy', prefix: '' });
 });
 
-test('what a LOG line says is not said of packets that come more than ten minutes later', () => {
+test('a LOG line does not hold for packets that come more than ten minutes later', () => {
   const late = { ...drop(), time: nine + 600_001 };
   const [, last] = decided([logged('[UFW BLOCK] '), late]);
   expect(detailsOf(findingsOf(last)[0])).toMatchObject({ enforcer: 'network-policy', prefix: '' });

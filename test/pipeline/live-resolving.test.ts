@@ -445,7 +445,7 @@ describe('a packet whose ends are being found out', () => {
       expect(series()).toEqual(['db-0 receiving Pod/shop/web-0 x2', 'web-0 sending Pod/shop/db-0 x2']);
     });
 
-    test('what an earlier run kept is counted once, with what comes now', async () => {
+    test('packets that an earlier run kept are counted once, with those that come now', async () => {
       const before = scene({ synced: false });
       before.drop({ to: '192.168.7.12' }, 3);
       const restored = JSON.parse(JSON.stringify(before.queue.flows)) as QueuedFlow[];

@@ -149,7 +149,7 @@ const flowText = JSON.stringify({
 
 const pass = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
 
-test('what is looked up waits with all lines that repeat it, and is counted with them', () => {
+test('a packet that is looked up waits with all lines that repeat it, and is counted with them', () => {
   const one = rig();
   one.read(7);
   one.repeat(5);
@@ -161,7 +161,7 @@ test('what is looked up waits with all lines that repeat it, and is counted with
   expect(one.counted()).toEqual(['203.0.113.7 80 x6']);
 });
 
-test('what is looked up: with lines that repeat it, is counted at once where the queue is full', () => {
+test('a packet with lines that repeat it is counted at once where the queue is full', () => {
   const one = rig({ limit: 1 });
   for (const host of [7, 8]) one.read(host);
   one.repeat(5);

@@ -52,7 +52,7 @@ test('packets of one flow wait as one', () => {
   expect(queue.size).toBe(1);
 });
 
-test('what has been released is written to disk as gone', () => {
+test('released flows are written to disk as gone', () => {
   const queue = createLookupQueue(10);
   queue.admit(line(), syn(80), nine);
   queue.admit(line(), syn(81), nine);

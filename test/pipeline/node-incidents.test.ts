@@ -217,35 +217,33 @@ describe('a kube-proxy that is no container', () => {
 
 const felixSays = (text: string): string => `2026-11-21 09:00:00.101 [ERROR][61] felix/daemon.go 376: ${text}`;
 
-describe('eBPF that the kernel does not have', () => {
-  const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
-  const facts: NodeIncidentsOptions['facts'] = { felix: () => ({ kind: 'settings', settings }) };
-  const unsupported = felixSays(
-    'BPF dataplane mode enabled but not supported by the kernel.  Disabling BPF mode. error=x',
-  );
-  const on = felixSays("BPF enabled, configuring iptables/nftables layer to clean up kube-proxy's rules.");
+const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
+const facts: NodeIncidentsOptions['facts'] = { felix: () => ({ kind: 'settings', settings }) };
+const unsupported = felixSays(
+  'BPF dataplane mode enabled but not supported by the kernel.  Disabling BPF mode. error=x',
+);
+const on = felixSays("BPF enabled, configuring iptables/nftables layer to clean up kube-proxy's rules.");
 
-  test.each([
-    ['felix goes on without', [unsupported], 'ServiceChainMissing'],
-    ['felix logs that it is on', [on], 'CalicoDeletesServiceChains'],
-    ['felix logs so after it was restarted', [unsupported, on], 'CalicoDeletesServiceChains'],
-    ['neither is logged', [], 'CalicoDeletesServiceChains'],
-  ])('%s', async (_, logged, reason) => {
-    const one = scene({ facts });
-    for (const text of logged) one.say(text, nine, calicoLog);
-    one.fail(nine + minute);
-    one.fail(nine + minute + 30 * second);
-    await Promise.resolve();
-    expect(Object.keys(one.details())).toContainEqual(expect.stringContaining(reason));
-  });
+test.each([
+  ['felix goes on without', [unsupported], 'ServiceChainMissing'],
+  ['felix logs that it is on', [on], 'CalicoDeletesServiceChains'],
+  ['felix logs so after it was restarted', [unsupported, on], 'CalicoDeletesServiceChains'],
+  ['neither is logged', [], 'CalicoDeletesServiceChains'],
+])('eBPF that the kernel does not have: %s', async (_, logged, reason) => {
+  const one = scene({ facts });
+  for (const text of logged) one.say(text, nine, calicoLog);
+  one.fail(nine + minute);
+  one.fail(nine + minute + 30 * second);
+  await Promise.resolve();
+  expect(Object.keys(one.details())).toContainEqual(expect.stringContaining(reason));
+});
 
-  test('what an earlier felix logged does not hold for the next', async () => {
-    const one = scene({ facts });
-    one.say(unsupported, nine, calicoLog);
-    one.say(felixSays('Something else'), nine + second, calicoLog.replace('0.log', '1.log'));
-    one.fail(nine + minute);
-    one.fail(nine + minute + 30 * second);
-    await Promise.resolve();
-    expect(Object.keys(one.details())).toContainEqual(expect.stringContaining('CalicoDeletesServiceChains'));
-  });
+test('the log of an earlier felix does not hold for the next', async () => {
+  const one = scene({ facts });
+  one.say(unsupported, nine, calicoLog);
+  one.say(felixSays('Something else'), nine + second, calicoLog.replace('0.log', '1.log'));
+  one.fail(nine + minute);
+  one.fail(nine + minute + 30 * second);
+  await Promise.resolve();
+  expect(Object.keys(one.details())).toContainEqual(expect.stringContaining('CalicoDeletesServiceChains'));
 });

@@ -90,70 +90,68 @@ const multicast = `calico-drop: IN=${veth} OUT= MAC= SRC=10.65.1.4 DST=224.0.0.2
 const antrea =
   'AntreaPolicyEgressRule AntreaNetworkPolicy:default/p Drop 44900 10.65.1.4 35402 10.65.2.9 80 TCP 60 [5 packets in 1.01s]';
 
-describe('a packet', () => {
-  test('is counted for each end that is a Pod', () => {
-    const { series, drops, statistics } = run([syn(), syn(), syn({ to: '10.65.2.9' })]);
-    expect(series).toEqual([
-      'node-a PacketDrop shop/db-0 x1',
-      'node-a PacketDrop shop/web-0 x1',
-      'node-a PacketDrop shop/web-0 x2',
-    ]);
-    expect(drops).toHaveLength(3);
-    expect(statistics).toMatchObject({
-      verdicts: { dropped: 3 },
-      withPods: 3,
-      withoutPods: 0,
-      podInterfaces: { seen: 3, known: 3 },
-    });
+test('a packet is counted for each end that is a Pod', () => {
+  const { series, drops, statistics } = run([syn(), syn(), syn({ to: '10.65.2.9' })]);
+  expect(series).toEqual([
+    'node-a PacketDrop shop/db-0 x1',
+    'node-a PacketDrop shop/web-0 x1',
+    'node-a PacketDrop shop/web-0 x2',
+  ]);
+  expect(drops).toHaveLength(3);
+  expect(statistics).toMatchObject({
+    verdicts: { dropped: 3 },
+    withPods: 3,
+    withoutPods: 0,
+    podInterfaces: { seen: 3, known: 3 },
   });
+});
 
-  test('is counted as often as its logger says', () => {
-    const { series } = run([{ text: antrea, origin: 'userspace', program: 'antrea-agent' }]);
-    expect(series).toEqual(['node-a PacketDrop shop/db-0 x5', 'node-a PacketDrop shop/web-0 x5']);
-  });
+test('a packet is counted as often as its logger says', () => {
+  const { series } = run([{ text: antrea, origin: 'userspace', program: 'antrea-agent' }]);
+  expect(series).toEqual(['node-a PacketDrop shop/db-0 x5', 'node-a PacketDrop shop/web-0 x5']);
+});
 
-  test.each([
-    ['only logged', 'calico-packet: ', { logged: 1, dropped: 0 }],
-    ['accepted', 'ACCEPT ', { accepted: 1, dropped: 0 }],
-  ])('%s is no drop', (_, prefix, verdicts) => {
-    const { series, drops, statistics, advanced } = run([syn({ prefix })]);
-    expect([series, drops, advanced]).toEqual([[], [], []]);
-    expect(statistics.verdicts).toMatchObject(verdicts);
-  });
+test.each([
+  ['only logged', 'calico-packet: ', { logged: 1, dropped: 0 }],
+  ['accepted', 'ACCEPT ', { accepted: 1, dropped: 0 }],
+])('a packet that is %s is no drop', (_, prefix, verdicts) => {
+  const { series, drops, statistics, advanced } = run([syn({ prefix })]);
+  expect([series, drops, advanced]).toEqual([[], [], []]);
+  expect(statistics.verdicts).toMatchObject(verdicts);
+});
 
-  test('a packet between addresses without an owner is a drop without a series', () => {
-    const { series, drops, statistics } = run([syn({ from: '8.8.8.8', inDevice: 'eth0' })]);
-    expect(series).toEqual([]);
-    expect(drops).toEqual(['node-a packet 8.8.8.8']);
-    expect(statistics).toMatchObject({ withPods: 0, withoutPods: 1, podInterfaces: { seen: 0, known: 0 } });
-  });
+test('a packet between addresses without an owner is a drop without a series', () => {
+  const { series, drops, statistics } = run([syn({ from: '8.8.8.8', inDevice: 'eth0' })]);
+  expect(series).toEqual([]);
+  expect(drops).toEqual(['node-a packet 8.8.8.8']);
+  expect(statistics).toMatchObject({ withPods: 0, withoutPods: 1, podInterfaces: { seen: 0, known: 0 } });
+});
 
-  test('the second line of a packet of Cilium counts nowhere', () => {
-    const [verdict = '', drop = ''] = readFileSync('samples/hubble-flows.log', 'utf8').split('\n');
-    const lines = [verdict, drop].map((text): Text => ({ text, origin: 'userspace', program: 'cilium-agent' }));
-    const { statistics, drops } = run(lines);
-    expect(statistics.verdicts.dropped).toBe(1);
-    expect(drops).toHaveLength(1);
-  });
+test('the second line of a packet of Cilium counts nowhere', () => {
+  const [verdict = '', drop = ''] = readFileSync('samples/hubble-flows.log', 'utf8').split('\n');
+  const lines = [verdict, drop].map((text): Text => ({ text, origin: 'userspace', program: 'cilium-agent' }));
+  const { statistics, drops } = run(lines);
+  expect(statistics.verdicts.dropped).toBe(1);
+  expect(drops).toHaveLength(1);
+});
 
-  test('a packet to the interface of a known Pod counts as a sign of this cluster', () => {
-    const text = syn({ from: '8.8.8.8', inDevice: 'eth0' });
-    const { podInterfaces } = run([text.replace(/OUT=\S*/, `OUT=${veth}`)]).statistics;
-    expect(podInterfaces).toEqual({ seen: 1, known: 1 });
-  });
+test('a packet to the interface of a known Pod counts as a sign of this cluster', () => {
+  const text = syn({ from: '8.8.8.8', inDevice: 'eth0' });
+  const { podInterfaces } = run([text.replace(/OUT=\S*/, `OUT=${veth}`)]).statistics;
+  expect(podInterfaces).toEqual({ seen: 1, known: 1 });
+});
 
-  test('a packet from an interface that no known Pod has counts as a sign of another cluster', () => {
-    expect(run([syn({ inDevice: 'cali0123456789a' })]).statistics.podInterfaces).toEqual({ seen: 1, known: 0 });
-  });
+test('a packet from an interface that no known Pod has counts as a sign of another cluster', () => {
+  expect(run([syn({ inDevice: 'cali0123456789a' })]).statistics.podInterfaces).toEqual({ seen: 1, known: 0 });
+});
 
-  test('a packet of an address in a Pod range that no Pod has is unresolved', () => {
-    const ranged = createDirectory(cluster({ nodes: [node({ podRanges: ['10.65.0.0/16'] })] }));
-    const { statistics } = run(
-      [syn({ inDevice: 'eth0', from: '10.65.9.9' }), syn({ inDevice: 'eth0', from: '10.65.9.9' })],
-      { directory: ranged },
-    );
-    expect([...statistics.unresolved]).toEqual([['10.65.9.9', 2]]);
-  });
+test('a packet of an address in a Pod range that no Pod has is unresolved', () => {
+  const ranged = createDirectory(cluster({ nodes: [node({ podRanges: ['10.65.0.0/16'] })] }));
+  const { statistics } = run(
+    [syn({ inDevice: 'eth0', from: '10.65.9.9' }), syn({ inDevice: 'eth0', from: '10.65.9.9' })],
+    { directory: ranged },
+  );
+  expect([...statistics.unresolved]).toEqual([['10.65.9.9', 2]]);
 });
 
 test('chatter is counted apart, and makes no series', () => {
@@ -185,7 +183,7 @@ test.each([
   ['a full table', 'nf_conntrack: nf_conntrack: table full, dropping packet'],
   ['a martian', 'IPv4: martian source 10.65.1.4 from 10.65.2.9, on dev eth0'],
   ['an overflow', 'neighbour: arp_cache: neighbor table overflow!'],
-])('what only the kernel can say is refused from another program: %s', (_, text) => {
+])('a line that only the kernel can write is refused from another program: %s', (_, text) => {
   const refused = run([{ text, origin: 'userspace' }]);
   expect(refused.series).toEqual([]);
   expect(refused.statistics).toMatchObject({
@@ -225,7 +223,7 @@ test('a packet and its verdict, in two records of one container, are one drop', 
   expect(run(inLog('shell', [evaluated, judged])).drops).toEqual([]);
 });
 
-test('what only the kernel can say: other lines of other programs are none of ours', () => {
+test('lines of other programs that no kernel would write are not counted as forged', () => {
   expect(run([{ text: 'connection refused', origin: 'userspace' }]).statistics.notKernel).toBe(0);
 });
 
@@ -240,29 +238,27 @@ function inLog(container: string, lines: Text[]): Text[] {
 /** Ten seconds apart. */
 const twice = (text: string, host?: string): Text[] => [0, 10_000].map((later) => ({ text, time: nine + later, host }));
 
-describe('a full table of the kernel', () => {
-  const full = 'nf_conntrack: nf_conntrack: table full, dropping packet';
+const full = 'nf_conntrack: nf_conntrack: table full, dropping packet';
 
-  test.each([
-    [full, 'node-a ConntrackTableFull node-a x2'],
-    ['neighbour: arp_cache: neighbor table overflow!', 'node-a NeighbourTableFull node-a x2'],
-  ])('is the Node’s when it is seen again: %s', (text, expected) => {
-    const { series, all } = run(twice(text, 'node-a'));
-    expect(series).toEqual([expected]);
-    expect(all[0]?.finding.regarding.uid).toBe('uid-of-node-a');
-  });
+test.each([
+  [full, 'node-a ConntrackTableFull node-a x2'],
+  ['neighbour: arp_cache: neighbor table overflow!', 'node-a NeighbourTableFull node-a x2'],
+])('a full table of the kernel is the Node’s when it is seen again: %s', (text, expected) => {
+  const { series, all } = run(twice(text, 'node-a'));
+  expect(series).toEqual([expected]);
+  expect(all[0]?.finding.regarding.uid).toBe('uid-of-node-a');
+});
 
-  test('a full table that is seen once is only counted', () => {
-    const { series, statistics } = run([full]);
-    expect(series).toEqual([]);
-    expect(statistics.conntrackFull).toBe(1);
-  });
+test('a full table that is seen once is only counted', () => {
+  const { series, statistics } = run([full]);
+  expect(series).toEqual([]);
+  expect(statistics.conntrackFull).toBe(1);
+});
 
-  test('a full table of an unknown node is counted', () => {
-    const { series, statistics } = run(twice(full));
-    expect(series).toEqual([]);
-    expect(statistics).toMatchObject({ nodeUnknown: 2, conntrackFull: 2 });
-  });
+test('a full table of an unknown node is counted', () => {
+  const { series, statistics } = run(twice(full));
+  expect(series).toEqual([]);
+  expect(statistics).toMatchObject({ nodeUnknown: 2, conntrackFull: 2 });
 });
 
 const failure = (minute: number, origin: LineOrigin = 'container'): Text => ({
@@ -274,46 +270,44 @@ const failure = (minute: number, origin: LineOrigin = 'container'): Text => ({
 
 const ofNodeB = (): string => 'node-b';
 
-describe('a record of a program', () => {
-  test('is of the node that was given', () => {
-    expect(run([failure(0), failure(1)], { node: 'node-b' }).series).toEqual(['node-b XtablesLockHeld node-b x2']);
-  });
+test('a record of a program is of the node that was given', () => {
+  expect(run([failure(0), failure(1)], { node: 'node-b' }).series).toEqual(['node-b XtablesLockHeld node-b x2']);
+});
 
-  test('is else of the node that its log is from', () => {
-    expect(run([failure(0), failure(1)], { nodeOfLog: ofNodeB }).series).toEqual(['node-b XtablesLockHeld node-b x2']);
-  });
+test('a record of a program is else of the node that its log is from', () => {
+  expect(run([failure(0), failure(1)], { nodeOfLog: ofNodeB }).series).toEqual(['node-b XtablesLockHeld node-b x2']);
+});
 
-  test('is none of kube-proxy in the log of a program that judges packets', () => {
-    const { series, statistics } = run(inLog('kube-network-policies', [failure(0), failure(1)]), { node: 'node-b' });
+test('a record of a program is none of kube-proxy in the log of a program that judges packets', () => {
+  const { series, statistics } = run(inLog('kube-network-policies', [failure(0), failure(1)]), { node: 'node-b' });
+  expect(series).toEqual([]);
+  expect(statistics.programRecords).toBe(0);
+});
+
+test('a record of a program is no drop, however its text looks', () => {
+  const text = `I1121 09:00:00.836390       1 proxier.go:15] "${syn()}"`;
+  for (const origin of ['container', 'program'] as const)
+    expect(run([{ text, origin }]).statistics).toMatchObject({ programRecords: 1, verdicts: { dropped: 0 } });
+});
+
+test('a record of a program is refused where any program may have written it, unless that is asked for', () => {
+  for (const origin of ['userspace', 'unknown'] as const) {
+    const both = [failure(0, origin), failure(1, origin)];
+    expect(run(both, { node: 'node-b' }).series).toEqual([]);
+    expect(run(both, { node: 'node-b', programsAnywhere: true }).series).toHaveLength(1);
+  }
+});
+
+test('a record of a program is all that counts in the log of a program that writes rules: a packet in it is ignored', () => {
+  for (const text of [syn(), antrea, 'nf_conntrack: table full, dropping packet', 'Missed 17 kernel messages']) {
+    const { series, statistics } = run([{ text, origin: 'program' }]);
     expect(series).toEqual([]);
-    expect(statistics.programRecords).toBe(0);
-  });
+    expect(statistics).toMatchObject({ suppressed: 0, conntrackFull: 0, verdicts: { dropped: 0 } });
+  }
+});
 
-  test('is no drop, however its text looks', () => {
-    const text = `I1121 09:00:00.836390       1 proxier.go:15] "${syn()}"`;
-    for (const origin of ['container', 'program'] as const)
-      expect(run([{ text, origin }]).statistics).toMatchObject({ programRecords: 1, verdicts: { dropped: 0 } });
-  });
-
-  test('is refused where any program may have written it, unless that is asked for', () => {
-    for (const origin of ['userspace', 'unknown'] as const) {
-      const both = [failure(0, origin), failure(1, origin)];
-      expect(run(both, { node: 'node-b' }).series).toEqual([]);
-      expect(run(both, { node: 'node-b', programsAnywhere: true }).series).toHaveLength(1);
-    }
-  });
-
-  test('is all that counts in the log of a program that writes rules: a packet in it is ignored', () => {
-    for (const text of [syn(), antrea, 'nf_conntrack: table full, dropping packet', 'Missed 17 kernel messages']) {
-      const { series, statistics } = run([{ text, origin: 'program' }]);
-      expect(series).toEqual([]);
-      expect(statistics).toMatchObject({ suppressed: 0, conntrackFull: 0, verdicts: { dropped: 0 } });
-    }
-  });
-
-  test('is refused where the envelope names the kernel', () => {
-    expect(run([failure(0, 'kernel'), failure(1, 'kernel')], { node: 'node-b' }).series).toEqual([]);
-  });
+test('a record of a program is refused where the envelope names the kernel', () => {
+  expect(run([failure(0, 'kernel'), failure(1, 'kernel')], { node: 'node-b' }).series).toEqual([]);
 });
 
 const martian = (device: string): Run => run([`IPv4: martian source 10.65.2.9 from 10.65.1.4, on dev ${device}`]);
@@ -356,14 +350,14 @@ describe('drops of a host firewall', () => {
     expect(noted.at(-1)?.[0]).toBe(nine + 3);
   });
 
-  test('of a network policy are not noted', () => {
+  test('drops of a network policy are not noted', () => {
     const pipeline = pipelineNoting();
     pipeline.take(line({ text: syn(), time: nine, host: 'node-a' }), 'kernel');
     expect(noted).toEqual([]);
   });
 });
 
-test('what is due is written before a record of a program is taken', () => {
+test('due Events are written before a record of a program is taken', () => {
   expect(run([failure(0), failure(1)], { node: 'node-b' }).advanced).toEqual(['node-b', 'node-b']);
 });
 
@@ -441,7 +435,7 @@ test('a node that was given goes over what the lines say', () => {
   ]);
 });
 
-test('what is due is written before a line is counted', () => {
+test('due Events are written before a line is counted', () => {
   const order: string[] = [];
   const table = createSeriesTable();
   run([syn()], {
@@ -454,7 +448,7 @@ test('what is due is written before a line is counted', () => {
   expect(order).toEqual(['advance', 'count']);
 });
 
-test('what is remembered of a packet does not hold its line, which may have 64 KiB', () => {
+test('a remembered packet does not hold its line, which may have 64 KiB', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const kept: unknown[] = [];

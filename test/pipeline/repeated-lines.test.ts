@@ -207,7 +207,7 @@ test.for(flows.flatMap((text) => [...envelopes.keys()].map((index) => [index, te
 );
 
 test.for([...envelopes.slice(0, 6).entries()])(
-  'of a flow in envelope %i, two lines become text for each span in which addresses keep their owners',
+  'two lines of a flow in envelope %i become text for each span in which addresses keep their owners',
   async ([, envelope]) => {
     const text = Array.from(
       { length: 40 },

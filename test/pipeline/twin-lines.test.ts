@@ -17,7 +17,7 @@ function counted(...lines: Line[]): number[] {
   });
 }
 
-test('of a verdict and a drop, the verdict counts, which comes first and names the policy', () => {
+test('a verdict counts and its drop does not, because the verdict comes first and names the policy', () => {
   expect(counted(['verdict'], ['drop', 0.1])).toEqual([1, 0]);
 });
 

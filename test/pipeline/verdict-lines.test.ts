@@ -36,7 +36,7 @@ test('a packet has the verdict of the line with its number', () => {
   expect(join(place, verdictOf('1', 'accepted'))).toMatchObject({ verdict: 'accepted', packet: { sourcePort: 1001 } });
 });
 
-test('of a packet that is evaluated for both directions, the second evaluation counts', () => {
+test('the second evaluation of a packet counts where it is evaluated for both directions', () => {
   const join = createVerdictLines();
   join(place, packetOf('1', 1001));
   join(place, packetOf('1', 1002));

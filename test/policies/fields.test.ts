@@ -40,7 +40,7 @@ test.each<[string, object, string[] | undefined]>([
   expect(policyProblems(networkPolicy(spec)).map((each) => each.path)).toEqual(path === undefined ? [] : [path]);
 });
 
-test('what is no policy has no problems', () => {
+test('an object that is no policy has no problems', () => {
   expect(policyProblems({ apiVersion: 'v1', kind: 'ConfigMap', spec: { moon: 'full' } })).toEqual([]);
   expect(policyProblems(null)).toEqual([]);
 });

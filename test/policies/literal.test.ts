@@ -28,7 +28,7 @@ test.each([
   expect([...seen]).toEqual(expect.arrayContaining(['admits', 'denies']));
 });
 
-test('what is not known makes a verdict unknown, and never another one', () => {
+test('a missing fact makes a verdict unknown, and never another one', () => {
   const outcomes = { known: 0, unknown: 0 };
   forAll([allKinds, namespaceLists, flows, hiddenFacts], { numRuns: runs(15_000) })((given, namespaces, flow, hide) => {
     const readable = namespaces.filter(({ name }) => !hide.namespaces.includes(name));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { dump } from 'js-yaml';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   compilePolicy,
   type Flow,
@@ -84,97 +84,95 @@ const named = pod({
 
 const denyingAll = { subject: { namespaces: {} }, ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }] };
 
-describe('a suggestion', () => {
-  test('is not needed where policies admit', () => {
-    expect(suggestFor([])).toEqual({ kind: 'not-needed' });
-  });
+test('a suggestion is not needed where policies admit', () => {
+  expect(suggestFor([])).toEqual({ kind: 'not-needed' });
+});
 
-  test('is refused where a policy of the tier Admin denies, which is named', () => {
-    const admin = clusterNetworkPolicy({ tier: 'Admin', priority: 1, ...denyingAll }, 'lockdown');
-    expect(suggestFor([isolated, admin])).toMatchObject({ kind: 'refused', reason: 'admin', by: { name: 'lockdown' } });
-  });
+test('a suggestion is refused where a policy of the tier Admin denies, which is named', () => {
+  const admin = clusterNetworkPolicy({ tier: 'Admin', priority: 1, ...denyingAll }, 'lockdown');
+  expect(suggestFor([isolated, admin])).toMatchObject({ kind: 'refused', reason: 'admin', by: { name: 'lockdown' } });
+});
 
-  test('is refused where a policy of the tier Baseline denies, because it would isolate the Pod', () => {
-    expect(suggestFor([baselineAdminNetworkPolicy(denyingAll)])).toMatchObject({
-      kind: 'refused',
-      reason: 'baseline',
-      by: { name: 'default' },
-    });
+test('a suggestion is refused where a policy of the tier Baseline denies, because it would isolate the Pod', () => {
+  expect(suggestFor([baselineAdminNetworkPolicy(denyingAll)])).toMatchObject({
+    kind: 'refused',
+    reason: 'baseline',
+    by: { name: 'default' },
   });
+});
 
-  test('is unknown where the verdict is', () => {
-    const unknown = networkPolicy({
-      podSelector: { matchLabels: { app: 'postgres' } },
-      ingress: [{ from: [{ namespaceSelector: { matchLabels: { a: 'b' } } }] }],
-    });
-    const source = { kind: 'pod', pod: { ...worker, namespace: 'lab' }, address: '10.65.2.9' } as const;
-    expect(suggestFor([unknown], { source }).kind).toBe('unknown');
+test('a suggestion is unknown where the verdict is', () => {
+  const unknown = networkPolicy({
+    podSelector: { matchLabels: { app: 'postgres' } },
+    ingress: [{ from: [{ namespaceSelector: { matchLabels: { a: 'b' } } }] }],
   });
+  const source = { kind: 'pod', pod: { ...worker, namespace: 'lab' }, address: '10.65.2.9' } as const;
+  expect(suggestFor([unknown], { source }).kind).toBe('unknown');
+});
 
-  test.each<[string, object, string[]]>([
-    ['an exception of its address', { from: [excepting] }, ['ingress[0].from[0] except 10.65.0.0/16']],
-    ['an exception for another port', { from: [excepting], ports: [{ port: 80 }] }, []],
-    [
-      'an exception of other addresses',
-      { from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.9.0.0/16'] } }, excepting] },
-      ['not-needed'],
-    ],
-    ['a block of other addresses', { from: [{ ipBlock: { cidr: '192.0.2.0/24', except: ['192.0.2.1/32'] } }] }, []],
-    ['a port name that no Pod has', { ports: [{ port: 80 }, { port: 'dv' }] }, ['ingress[0].ports[1] dv: db']],
-    ['a port name that no Pod has over TCP', { ports: [{ port: 'dns' }] }, ['ingress[0].ports[0] dns: db']],
-    ['a port name that no Pod has over UDP', { ports: [{ port: 'db', protocol: 'UDP' }] }, []],
-    ['a port name that no Pod has, for other peers', { from: [{ podSelector: {} }], ports: [{ port: 'dv' }] }, []],
-  ])('knows of %s', (_, rule, near) => {
-    expect(nearIn(rule)).toEqual(near);
+test.each<[string, object, string[]]>([
+  ['an exception of its address', { from: [excepting] }, ['ingress[0].from[0] except 10.65.0.0/16']],
+  ['an exception for another port', { from: [excepting], ports: [{ port: 80 }] }, []],
+  [
+    'an exception of other addresses',
+    { from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.9.0.0/16'] } }, excepting] },
+    ['not-needed'],
+  ],
+  ['a block of other addresses', { from: [{ ipBlock: { cidr: '192.0.2.0/24', except: ['192.0.2.1/32'] } }] }, []],
+  ['a port name that no Pod has', { ports: [{ port: 80 }, { port: 'dv' }] }, ['ingress[0].ports[1] dv: db']],
+  ['a port name that no Pod has over TCP', { ports: [{ port: 'dns' }] }, ['ingress[0].ports[0] dns: db']],
+  ['a port name that no Pod has over UDP', { ports: [{ port: 'db', protocol: 'UDP' }] }, []],
+  ['a port name that no Pod has, for other peers', { from: [{ podSelector: {} }], ports: [{ port: 'dv' }] }, []],
+])('a suggestion knows of %s', (_, rule, near) => {
+  expect(nearIn(rule)).toEqual(near);
+});
+
+test('a suggestion for DNS opens both protocols', () => {
+  const ports = [
+    { protocol: 'UDP', port: 53 },
+    { protocol: 'TCP', port: 53 },
+  ];
+  for (const protocol of ['UDP', 'TCP'])
+    expect(specs(suggestFor([isolated], { protocol, port: 53 }))).toMatchObject([{ ingress: [{ ports }] }]);
+  expect(specs(suggestFor([isolated], { protocol: 'SCTP', port: 53 }))).toMatchObject([
+    { ingress: [{ ports: [{ protocol: 'SCTP', port: 53 }] }] },
+  ]);
+});
+
+test('a suggestion for both directions is two policies', () => {
+  expect(specs(suggestFor([isolated, networkPolicy({ policyTypes: ['Egress'] }, 'x', 'batch')]))).toHaveLength(2);
+});
+
+test('a suggestion selects no Pod that is not isolated already', () => {
+  const narrow = networkPolicy(
+    { podSelector: { matchLabels: { app: 'postgres', 'controller-revision-hash': 'x' } } },
+    'narrow',
+  );
+  expect(specs(suggestFor([narrow]))).toMatchObject([
+    { podSelector: { matchLabels: { 'controller-revision-hash': 'x' } } },
+  ]);
+});
+
+test('a suggestion for an address is a block of that address only', () => {
+  const given: Partial<Flow> = {
+    source: { kind: 'external', address: '2001:db8::1' },
+    destination: { kind: 'pod', pod: postgres, address: 'fd00::4' },
+  };
+  expect(specs(suggestFor([isolated], given))).toMatchObject([
+    { ingress: [{ from: [{ ipBlock: { cidr: '2001:db8::1/128' } }] }] },
+  ]);
+});
+
+test('a suggestion for ICMP has no port, because none can be named', () => {
+  expect(suggestFor([isolated], { protocol: 'ICMP', port: undefined })).toMatchObject({
+    policies: [{ anyPort: true }],
   });
+});
 
-  test('a suggestion for DNS opens both protocols', () => {
-    const ports = [
-      { protocol: 'UDP', port: 53 },
-      { protocol: 'TCP', port: 53 },
-    ];
-    for (const protocol of ['UDP', 'TCP'])
-      expect(specs(suggestFor([isolated], { protocol, port: 53 }))).toMatchObject([{ ingress: [{ ports }] }]);
-    expect(specs(suggestFor([isolated], { protocol: 'SCTP', port: 53 }))).toMatchObject([
-      { ingress: [{ ports: [{ protocol: 'SCTP', port: 53 }] }] },
-    ]);
-  });
-
-  test('a suggestion for both directions is two policies', () => {
-    expect(specs(suggestFor([isolated, networkPolicy({ policyTypes: ['Egress'] }, 'x', 'batch')]))).toHaveLength(2);
-  });
-
-  test('selects no Pod that is not isolated already', () => {
-    const narrow = networkPolicy(
-      { podSelector: { matchLabels: { app: 'postgres', 'controller-revision-hash': 'x' } } },
-      'narrow',
-    );
-    expect(specs(suggestFor([narrow]))).toMatchObject([
-      { podSelector: { matchLabels: { 'controller-revision-hash': 'x' } } },
-    ]);
-  });
-
-  test('a suggestion for an address is a block of that address only', () => {
-    const given: Partial<Flow> = {
-      source: { kind: 'external', address: '2001:db8::1' },
-      destination: { kind: 'pod', pod: postgres, address: 'fd00::4' },
-    };
-    expect(specs(suggestFor([isolated], given))).toMatchObject([
-      { ingress: [{ from: [{ ipBlock: { cidr: '2001:db8::1/128' } }] }] },
-    ]);
-  });
-
-  test('a suggestion for ICMP has no port, because none can be named', () => {
-    expect(suggestFor([isolated], { protocol: 'ICMP', port: undefined })).toMatchObject({
-      policies: [{ anyPort: true }],
-    });
-  });
-
-  test('has a name that no policy has', () => {
-    const taken = networkPolicy({ podSelector: { matchLabels: { app: 'x' } } }, 'allow-batch-worker-5432');
-    expect(suggestFor([isolated, taken])).toMatchObject({
-      policies: [{ policy: { metadata: { name: 'allow-batch-worker-5432-2' } } }],
-    });
+test('a suggestion has a name that no policy has', () => {
+  const taken = networkPolicy({ podSelector: { matchLabels: { app: 'x' } } }, 'allow-batch-worker-5432');
+  expect(suggestFor([isolated, taken])).toMatchObject({
+    policies: [{ policy: { metadata: { name: 'allow-batch-worker-5432-2' } } }],
   });
 });
 
@@ -190,55 +188,53 @@ const selectorsOf = (selector: object, changes: Partial<Flow> = {}): unknown[] =
     }[]
   ).flatMap(({ podSelector, ingress }) => [podSelector, ingress[0]?.from[0]?.podSelector]);
 
-describe('labels of a suggestion', () => {
-  test('are those that the owner of each Pod selects by', () => {
-    const found = suggestFor([isolated], {}, (of) => ({
-      name: of.name,
-      selector: { matchLabels: { app: of.labels?.['app'] ?? '' } },
-    }));
-    expect(found).toMatchObject({ policies: [{ labelsOf: { own: 'owner', peer: 'owner' } }] });
-    expect(specs(found)).toMatchObject([
-      {
-        podSelector: { matchLabels: { app: 'postgres' } },
-        ingress: [{ from: [{ podSelector: { matchLabels: { app: 'worker' } } }] }],
-      },
-    ]);
-  });
+test('labels of a suggestion are those that the owner of each Pod selects by', () => {
+  const found = suggestFor([isolated], {}, (of) => ({
+    name: of.name,
+    selector: { matchLabels: { app: of.labels?.['app'] ?? '' } },
+  }));
+  expect(found).toMatchObject({ policies: [{ labelsOf: { own: 'owner', peer: 'owner' } }] });
+  expect(specs(found)).toMatchObject([
+    {
+      podSelector: { matchLabels: { app: 'postgres' } },
+      ingress: [{ from: [{ podSelector: { matchLabels: { app: 'worker' } } }] }],
+    },
+  ]);
+});
 
-  test('are its expressions, too', () => {
-    const expression = { key: 'app', operator: 'In', values: ['postgres', 'worker'] };
-    expect(selectorsOf({ matchExpressions: [expression] })).toEqual([
-      { matchExpressions: [expression] },
-      { matchExpressions: [expression] },
-    ]);
-  });
+test('labels of a suggestion are its expressions, too', () => {
+  const expression = { key: 'app', operator: 'In', values: ['postgres', 'worker'] };
+  expect(selectorsOf({ matchExpressions: [expression] })).toEqual([
+    { matchExpressions: [expression] },
+    { matchExpressions: [expression] },
+  ]);
+});
 
-  test('are those of a ReplicaSet without the hash of its revision', () => {
-    const source = { kind: 'pod', pod: { ...worker, labels: { 'pod-template-hash': '84f9', tier: 'x' } } } as const;
-    const ofReplicaSet = { matchLabels: { tier: 'x', 'pod-template-hash': '84f9' } };
-    expect(selectorsOf(ofReplicaSet, { source: { ...source, address: '10.65.2.9' } })[1]).toEqual({
-      matchLabels: { tier: 'x' },
-    });
+test('labels of a suggestion are those of a ReplicaSet without the hash of its revision', () => {
+  const source = { kind: 'pod', pod: { ...worker, labels: { 'pod-template-hash': '84f9', tier: 'x' } } } as const;
+  const ofReplicaSet = { matchLabels: { tier: 'x', 'pod-template-hash': '84f9' } };
+  expect(selectorsOf(ofReplicaSet, { source: { ...source, address: '10.65.2.9' } })[1]).toEqual({
+    matchLabels: { tier: 'x' },
   });
+});
 
-  test.each<[string, object]>([
-    ['does not select the Pod', { matchLabels: { app: 'another' } }],
-    ['is empty', {}],
-    ['is none', { matchLabels: { app: 5 } }],
-    ['is of an unknown form', { app: 'postgres' }],
-    ['has the hash of a revision only', { matchLabels: { 'pod-template-hash': '84f9' } }],
-  ])('are those of the Pod where the selector of its owner %s', (_, selector) => {
-    expect(suggestFor([isolated], {}, byName(selector))).toMatchObject({
-      policies: [{ labelsOf: { own: 'pod', peer: 'pod' } }],
-    });
-    expect(selectorsOf(selector)).toEqual([{ matchLabels: { app: 'postgres' } }, { matchLabels: { app: 'worker' } }]);
+test.each<[string, object]>([
+  ['does not select the Pod', { matchLabels: { app: 'another' } }],
+  ['is empty', {}],
+  ['is none', { matchLabels: { app: 5 } }],
+  ['is of an unknown form', { app: 'postgres' }],
+  ['has the hash of a revision only', { matchLabels: { 'pod-template-hash': '84f9' } }],
+])('labels of a suggestion are those of the Pod where the selector of its owner %s', (_, selector) => {
+  expect(suggestFor([isolated], {}, byName(selector))).toMatchObject({
+    policies: [{ labelsOf: { own: 'pod', peer: 'pod' } }],
   });
+  expect(selectorsOf(selector)).toEqual([{ matchLabels: { app: 'postgres' } }, { matchLabels: { app: 'worker' } }]);
+});
 
-  test('a policy is named after the owner where the Pod has no label of its name', () => {
-    const source = { kind: 'pod', pod: { ...worker, labels: { tier: 'x' } }, address: '10.65.2.9' } as const;
-    expect(suggestFor([isolated], { source }, byName({ matchLabels: { tier: 'x' } }))).toMatchObject({
-      policies: [{ policy: { metadata: { name: 'allow-batch-the-owner-5432' } } }],
-    });
+test('a policy is named after the owner where the Pod has no label of its name', () => {
+  const source = { kind: 'pod', pod: { ...worker, labels: { tier: 'x' } }, address: '10.65.2.9' } as const;
+  expect(suggestFor([isolated], { source }, byName({ matchLabels: { tier: 'x' } }))).toMatchObject({
+    policies: [{ policy: { metadata: { name: 'allow-batch-the-owner-5432' } } }],
   });
 });
 

@@ -105,7 +105,7 @@ const questions: [title: string, changes: Partial<Flow>, peer: Flow['source']][]
   ...transports.map(([title, changes]): [string, Partial<Flow>, Flow['source']] => [title, changes, connection.source]),
 ];
 
-test('what rules want, and what they find at each kind of peer and in each kind of packet, is as expected', async () => {
+test('rules are described in the expected words at each kind of peer and in each kind of packet', async () => {
   const wanting = load(readFileSync(join(import.meta.dirname, 'clauses.yaml'), 'utf8')) as Wanting[];
   const lines = wanting.flatMap(({ api, direction, objects }) => {
     const { trace } = evaluator(objects.flatMap(shortObjects), namespaces);

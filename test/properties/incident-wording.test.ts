@@ -107,7 +107,7 @@ test('any Event message of an incident is one line of at most 1,024 bytes that e
   });
 });
 
-test('what is broken and what to run stay whole', () => {
+test('the fault and the command to run stay whole', () => {
   forAll(
     [details, anyNode],
     runs,

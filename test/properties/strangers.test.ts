@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { causes } from '../../src/incidents/catalogue/catalogue.ts';
 import { messageOf } from '../../src/pipeline/message.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
@@ -83,99 +83,97 @@ function expectHarmless(event: object & { message?: string }): void {
   for (const leaf of leavesOf(event)) expect(leaf.replaceAll(own, '')).not.toMatch(/<|:\/\//);
 }
 
-describe('no stranger steers a reader of', () => {
-  test('no stranger steers a reader of Events', async () => {
-    await forAllAsync([strangeObjects, strangeLog], { numRuns })(async (objects, log) => {
-      const { out } = await run(objects, log, '-q', '-o', 'json');
-      for (const line of linesOf(out)) {
-        expect(line).not.toMatch(steering);
-        expectHarmless(JSON.parse(line) as object);
+test('no stranger steers a reader of Events', async () => {
+  await forAllAsync([strangeObjects, strangeLog], { numRuns })(async (objects, log) => {
+    const { out } = await run(objects, log, '-q', '-o', 'json');
+    for (const line of linesOf(out)) {
+      expect(line).not.toMatch(steering);
+      expectHarmless(JSON.parse(line) as object);
+    }
+  });
+});
+
+test('no stranger steers a reader of tables', async () => {
+  await forAllAsync([strangeObjects, strangeLog, fc.boolean()], { numRuns })(async (objects, log, writes) => {
+    const { out, err } = await run(objects, log, ...(writes ? ['--writes'] : []));
+    for (const line of linesOf(out + err)) {
+      expectPlain(line, 4096);
+      expectSafeCommands(line);
+    }
+  });
+});
+
+test('no stranger steers a reader of audit rows', async () => {
+  await forAllAsync([strangeObjects, strangeLog], { numRuns })(async (objects, log) => {
+    const { out } = await run(objects, log, '-q', '-o', 'audit');
+    for (const line of linesOf(out)) {
+      expectPlain(line, 8192);
+      expect(JSON.parse(line)).toHaveProperty(['event.action']);
+    }
+  });
+});
+
+test('no stranger steers a reader of what one line is explained by', () => {
+  forAll([strangeObjects, fc.constantFrom(...templates), hostile], { numRuns })((objects, template, text) => {
+    const printed: string[] = [];
+    const print = (each: string): void => void printed.push(each);
+    explainLine(`2026-11-21T09:00:00Z ${template(text, 0)}`, optionsOf(objects, 'x'), { out: print, err: print });
+    for (const line of linesOf(printed.join(''))) expectPlain(line, 4096);
+  });
+});
+
+test('no stranger steers a reader of Events and labels of packets from an address whose owner answers reverse DNS', async () => {
+  const namings = fc.constantFrom('namespace', 'name', 'name_with_namespace', 'workload');
+  await forAllAsync([strangeObjects, hostile, hostile, namings], { numRuns })(
+    async (objects, hostName, prefix, naming) => {
+      const remote = {
+        podsOf: () => undefined,
+        nodeOf: () => undefined,
+        hostNameOf: () => hostName,
+        latestChange: 0,
+      };
+      const lists = createLiveLists('node-b', remote);
+      for (const pod of podsIn(objects)) lists.setPod(pod, now);
+      const table = createSeriesTable();
+      const metric = createLegacyMetric({ naming, hostNameOf: remote.hostNameOf });
+      const statistics = createStatistics(metric.count);
+      const pipeline = createPipeline({
+        prefixes: createPrefixTable(),
+        directory: lists.directory,
+        statistics,
+        node: 'node-b',
+        includeNoise: true,
+        counts: () => ({
+          table,
+          get incidents(): never {
+            throw new Error('no incident');
+          },
+        }),
+      });
+      for (const source of ['203.0.113.9', '10.244.0.41']) {
+        const text = `calico-drop ${prefix} IN=eth0 OUT=eth1 SRC=${source} DST=10.244.1.30 LEN=60 PROTO=UDP SPT=4000 DPT=53`;
+        const line = { source: 'kmsg', line: 1, text, time: now, timeIsExact: true, host: undefined };
+        pipeline.take(line, 'kernel');
       }
-    });
-  });
+      for (const series of table.due(Infinity)) expectHarmless(eventOf(series, messageOf(series), now));
+      for (const line of linesOf(await metric.text())) expectPlain(line, 1024);
+    },
+  );
+});
 
-  test('no stranger steers a reader of tables', async () => {
-    await forAllAsync([strangeObjects, strangeLog, fc.boolean()], { numRuns })(async (objects, log, writes) => {
-      const { out, err } = await run(objects, log, ...(writes ? ['--writes'] : []));
-      for (const line of linesOf(out + err)) {
-        expectPlain(line, 4096);
-        expectSafeCommands(line);
-      }
-    });
-  });
-
-  test('no stranger steers a reader of audit rows', async () => {
-    await forAllAsync([strangeObjects, strangeLog], { numRuns })(async (objects, log) => {
-      const { out } = await run(objects, log, '-q', '-o', 'audit');
-      for (const line of linesOf(out)) {
-        expectPlain(line, 8192);
-        expect(JSON.parse(line)).toHaveProperty(['event.action']);
-      }
-    });
-  });
-
-  test('no stranger steers a reader of what one line is explained by', () => {
-    forAll([strangeObjects, fc.constantFrom(...templates), hostile], { numRuns })((objects, template, text) => {
-      const printed: string[] = [];
-      const print = (each: string): void => void printed.push(each);
-      explainLine(`2026-11-21T09:00:00Z ${template(text, 0)}`, optionsOf(objects, 'x'), { out: print, err: print });
-      for (const line of linesOf(printed.join(''))) expectPlain(line, 4096);
-    });
-  });
-
-  test('Events and labels of packets from an address whose owner answers reverse DNS', async () => {
-    const namings = fc.constantFrom('namespace', 'name', 'name_with_namespace', 'workload');
-    await forAllAsync([strangeObjects, hostile, hostile, namings], { numRuns })(
-      async (objects, hostName, prefix, naming) => {
-        const remote = {
-          podsOf: () => undefined,
-          nodeOf: () => undefined,
-          hostNameOf: () => hostName,
-          latestChange: 0,
-        };
-        const lists = createLiveLists('node-b', remote);
-        for (const pod of podsIn(objects)) lists.setPod(pod, now);
-        const table = createSeriesTable();
-        const metric = createLegacyMetric({ naming, hostNameOf: remote.hostNameOf });
-        const statistics = createStatistics(metric.count);
-        const pipeline = createPipeline({
-          prefixes: createPrefixTable(),
-          directory: lists.directory,
-          statistics,
-          node: 'node-b',
-          includeNoise: true,
-          counts: () => ({
-            table,
-            get incidents(): never {
-              throw new Error('no incident');
-            },
-          }),
-        });
-        for (const source of ['203.0.113.9', '10.244.0.41']) {
-          const text = `calico-drop ${prefix} IN=eth0 OUT=eth1 SRC=${source} DST=10.244.1.30 LEN=60 PROTO=UDP SPT=4000 DPT=53`;
-          const line = { source: 'kmsg', line: 1, text, time: now, timeIsExact: true, host: undefined };
-          pipeline.take(line, 'kernel');
-        }
-        for (const series of table.due(Infinity)) expectHarmless(eventOf(series, messageOf(series), now));
-        for (const line of linesOf(await metric.text())) expectPlain(line, 1024);
-      },
-    );
-  });
-
-  test('the log of the agent', async () => {
-    const lines: string[] = [];
-    const write = (line: string): void => void lines.push(line);
-    const json = await createLogger({ level: 'debug', terminal: false, node: 'node-b', write });
-    const terminal = await createLogger({ level: 'debug', terminal: true, node: 'node-b', write });
-    forAll([hostile], { numRuns: 10 * numRuns })((text) => {
-      lines.length = 0;
-      for (const log of [json, terminal]) log.warn({ prefix: text, error: new Error(text) }, text);
-      const [first = '', second = ''] = lines.map((line) => line.replace(/\n$/, ''));
-      expect(first).not.toMatch(steering);
-      expect(JSON.parse(first)).toMatchObject({ prefix: text.isWellFormed() ? text : expect.any(String) });
-      // A person reads a text of several lines as such; and colours, where the tests run on a terminal.
-      expect(second.replace(/\u001b\[\d+m|[\n\t]/g, '')).not.toMatch(steering);
-    });
+test('no stranger steers a reader of the log of the agent', async () => {
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push(line);
+  const json = await createLogger({ level: 'debug', terminal: false, node: 'node-b', write });
+  const terminal = await createLogger({ level: 'debug', terminal: true, node: 'node-b', write });
+  forAll([hostile], { numRuns: 10 * numRuns })((text) => {
+    lines.length = 0;
+    for (const log of [json, terminal]) log.warn({ prefix: text, error: new Error(text) }, text);
+    const [first = '', second = ''] = lines.map((line) => line.replace(/\n$/, ''));
+    expect(first).not.toMatch(steering);
+    expect(JSON.parse(first)).toMatchObject({ prefix: text.isWellFormed() ? text : expect.any(String) });
+    // A person reads a text of several lines as such; and colours, where the tests run on a terminal.
+    expect(second.replace(/\u001b\[\d+m|[\n\t]/g, '')).not.toMatch(steering);
   });
 });
 

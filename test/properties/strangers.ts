@@ -1,5 +1,8 @@
 /** Makes what strangers may write: texts that are meant to harm who reads them, and the objects and lines that carry them. */
 import fc from 'fast-check';
+import { tablesOf } from '../tables.ts';
+
+const { objects } = tablesOf(import.meta.filename) as { objects: object[] };
 
 /** Stands in each text that a shell would run. */
 export const canary = '$(evil7)';
@@ -37,115 +40,6 @@ export const hostile: fc.Arbitrary<string> = fc
     { minLength: 1, maxLength: 4 },
   )
   .map((parts) => parts.join(''));
-
-const started = '2026-11-20T09:00:00Z';
-const status = (ip: string) => ({
-  phase: 'Running',
-  podIP: ip,
-  podIPs: [{ ip }],
-  startTime: started,
-  conditions: [{ type: 'Ready', status: 'False', reason: 'ContainersNotReady', message: 'not ready' }],
-  containerStatuses: [
-    { name: 'app', restartCount: 3, state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } } },
-  ],
-});
-const pod = (namespace: string, name: string, node: string, ip: string, more: object = {}) => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: {
-    namespace,
-    name,
-    uid: `uid-${name}`,
-    resourceVersion: '7',
-    creationTimestamp: started,
-    labels: { 'pod-template-hash': '6c8d5f7b94', 'k8s-app': 'web' },
-    annotations: { 'kubernetes.io/config.mirror': 'd7a34c8439afd941b2d29fe850d9407f', note: 'x' },
-    ownerReferences: [
-      { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: `${name}-6c8d5f7b94`, uid: 'u', controller: true },
-    ],
-    ...more,
-  },
-  spec: {
-    nodeName: node,
-    hostNetwork: name.startsWith('kube-proxy'),
-    hostname: name,
-    containers: [
-      { name: 'app', ports: [80, 5432].map((port) => ({ name: `p${port}`, containerPort: port, protocol: 'TCP' })) },
-    ],
-  },
-  status: status(ip),
-});
-
-/** A cluster of two nodes; its Pods and Services are those of `lines`. */
-const objects = [
-  pod('batch', 'worker-0', 'node-a', '10.244.0.41', { annotations: {} }),
-  pod('shop', 'postgres-0', 'node-b', '10.244.1.30'),
-  pod('kube-system', 'kube-proxy-x7k2p', 'node-b', '192.168.7.12', { annotations: {} }),
-  ...['node-a', 'node-b'].map((name, each) => ({
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: {
-      name,
-      uid: `uid-${name}`,
-      resourceVersion: '3',
-      labels: { 'kubernetes.io/hostname': name },
-      annotations: { 'projectcalico.org/IPv4Address': `192.168.7.1${each + 1}/24` },
-    },
-    spec: { podCIDR: `10.244.${each}.0/24`, podCIDRs: [`10.244.${each}.0/24`], providerID: 'aws:///x' },
-    status: {
-      addresses: [
-        { type: 'InternalIP', address: `192.168.7.1${each + 1}` },
-        { type: 'Hostname', address: name },
-        { type: 'InternalDNS', address: `${name}.internal` },
-      ],
-    },
-  })),
-  {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { namespace: 'shop', name: 'postgres', uid: 'uid-svc', resourceVersion: '5', labels: { app: 'x' } },
-    spec: {
-      clusterIP: '10.96.0.80',
-      clusterIPs: ['10.96.0.80'],
-      externalName: 'x',
-      ports: [{ name: 'postgres', port: 5432, protocol: 'TCP', targetPort: 'db' }],
-    },
-    status: { loadBalancer: { ingress: [{ ip: '203.0.113.80', hostname: 'lb.example.org' }] } },
-  },
-  {
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    metadata: {
-      namespace: 'shop',
-      name: 'postgres-x2x7k',
-      resourceVersion: '6',
-      labels: { 'kubernetes.io/service-name': 'postgres' },
-    },
-    addressType: 'IPv4',
-    ports: [{ name: 'postgres', port: 5432, protocol: 'TCP', appProtocol: 'x' }],
-    endpoints: [
-      {
-        addresses: ['10.244.1.30'],
-        hostname: 'postgres-0',
-        nodeName: 'node-b',
-        zone: 'z',
-        targetRef: { kind: 'Pod', namespace: 'shop', name: 'postgres-0', uid: 'u', fieldPath: 'x' },
-      },
-    ],
-  },
-  ...['default', 'node.node-b'].map((name) => ({
-    apiVersion: 'crd.projectcalico.org/v1',
-    kind: 'FelixConfiguration',
-    metadata: { name, annotations: { note: 'x' } },
-    spec: {
-      bpfEnabled: true,
-      logSeverityScreen: 'Error',
-      iptablesBackend: 'NFT',
-      nftablesMode: 'Disabled',
-      logPrefix: 'x',
-    },
-  })),
-];
 
 type Path = readonly (string | number)[];
 

@@ -104,63 +104,58 @@ const policiesIn = (sums: readonly PolicySum[] = []): string[] =>
 
 const [web, deny] = ['NetworkPolicy shop/web', 'NetworkPolicy shop/default-deny'];
 
-describe('by policy', () => {
-  test('a packet that several policies deny is of each of them; one that policies admit is of another row', async () => {
-    const rows = [
-      row(1, { ...verdictOf('denied', web, deny), 'network.packets': 7 }),
-      row(2, { ...verdictOf('denied', deny), 'network.packets': 2, 'destination.port': 80 }),
-      row(3, verdictOf('admitted', web)),
-    ];
-    const { policies, top } = await aggregated(rows);
-    expect(policiesIn(policies.top)).toEqual([`${deny} denied 9`, `${web} denied 7`, `${web} admitted 1`]);
-    expect(policies.top[0]).toMatchObject({ records: 2, pairs: 2, namespaces: 2, topNamespaces: ['shop', 'batch'] });
-    expect(top.top).toMatchObject([{ verdict: 'denied' }, { verdict: 'denied' }]);
-  });
+test('a packet that several policies deny is of each of them; one that policies admit is of another row', async () => {
+  const rows = [
+    row(1, { ...verdictOf('denied', web, deny), 'network.packets': 7 }),
+    row(2, { ...verdictOf('denied', deny), 'network.packets': 2, 'destination.port': 80 }),
+    row(3, verdictOf('admitted', web)),
+  ];
+  const { policies, top } = await aggregated(rows);
+  expect(policiesIn(policies.top)).toEqual([`${deny} denied 9`, `${web} denied 7`, `${web} admitted 1`]);
+  expect(policies.top[0]).toMatchObject({ records: 2, pairs: 2, namespaces: 2, topNamespaces: ['shop', 'batch'] });
+  expect(top.top).toMatchObject([{ verdict: 'denied' }, { verdict: 'denied' }]);
+});
 
-  test.each<[string, FlowRecord, string]>([
-    ['an older schema has what the log names, and no verdict', {}, `${deny} unknown 1`],
-    ['no policy is named', { 'security_rule.name': undefined }, '(not named) unknown 1'],
-    ['the policies are not enough to say', verdictOf('unknown'), `${deny} unknown 1`],
-    ['policies admit what a rule of another one logged', verdictOf('admitted'), '(not named) admitted 1'],
-    ['the policies that denied may not be named', verdictOf('denied'), '(not named) denied 1'],
-    ['a verdict of a newer schema', { 'policy.verdict': 'deferred' }, `${deny} unknown 1`],
-    ['a name with a comma in the log', { 'security_rule.name': 'a,b' }, 'NetworkPolicy shop/a_b unknown 1'],
-    ['a policy that is named twice', verdictOf('denied', web, web), `${web} denied 1`],
-  ])('%s', async (_, changes, found) => {
-    expect(policiesIn((await aggregated([row(1, changes)])).policies.top)).toEqual([found]);
-  });
+test.each<[string, FlowRecord, string]>([
+  ['an older schema has what the log names, and no verdict', {}, `${deny} unknown 1`],
+  ['no policy is named', { 'security_rule.name': undefined }, '(not named) unknown 1'],
+  ['the policies are not enough to say', verdictOf('unknown'), `${deny} unknown 1`],
+  ['policies admit what a rule of another one logged', verdictOf('admitted'), '(not named) admitted 1'],
+  ['the policies that denied may not be named', verdictOf('denied'), '(not named) denied 1'],
+  ['a verdict of a newer schema', { 'policy.verdict': 'deferred' }, `${deny} unknown 1`],
+  ['a name with a comma in the log', { 'security_rule.name': 'a,b' }, 'NetworkPolicy shop/a_b unknown 1'],
+  ['a policy that is named twice', verdictOf('denied', web, web), `${web} denied 1`],
+])('a record is counted by its policy: %s', async (_, changes, found) => {
+  expect(policiesIn((await aggregated([row(1, changes)])).policies.top)).toEqual([found]);
+});
 
-  test('policies of several clusters carry the name of theirs', async () => {
-    const { policies } = await aggregated([
-      row(1, { ...verdictOf('denied', web, deny), 'k8s.cluster.name': 'east' }),
-      row(2, { ...verdictOf('denied', web), 'k8s.cluster.name': 'west' }),
-    ]);
-    expect(policiesIn(policies.top)).toEqual([
-      `east: ${deny} denied 1`,
-      `east: ${web} denied 1`,
-      `west: ${web} denied 1`,
-    ]);
-  });
+test('policies of several clusters carry the name of theirs', async () => {
+  const { policies } = await aggregated([
+    row(1, { ...verdictOf('denied', web, deny), 'k8s.cluster.name': 'east' }),
+    row(2, { ...verdictOf('denied', web), 'k8s.cluster.name': 'west' }),
+  ]);
+  expect(policiesIn(policies.top)).toEqual([
+    `east: ${deny} denied 1`,
+    `east: ${web} denied 1`,
+    `west: ${web} denied 1`,
+  ]);
+});
 
-  test('more Namespaces than are named are counted; what is in none is left out', async () => {
-    const rows = ['a', 'b', 'c', 'd'].map((name, number) =>
-      row(number, { ...verdictOf('denied', web), ...pod('source', name, 'x'), 'network.packets': 10 - number }),
-    );
-    const outside = row(9, { ...verdictOf('denied', web), ...external('source', '203.0.113.9') });
-    const { policies } = await aggregated([...rows, outside]);
-    expect(policies.top).toMatchObject([{ namespaces: 5, topNamespaces: ['shop', 'a', 'b'] }]);
-  });
+test('more Namespaces than are named are counted; what is in none is left out', async () => {
+  const rows = ['a', 'b', 'c', 'd'].map((name, number) =>
+    row(number, { ...verdictOf('denied', web), ...pod('source', name, 'x'), 'network.packets': 10 - number }),
+  );
+  const outside = row(9, { ...verdictOf('denied', web), ...external('source', '203.0.113.9') });
+  const { policies } = await aggregated([...rows, outside]);
+  expect(policies.top).toMatchObject([{ namespaces: 5, topNamespaces: ['shop', 'a', 'b'] }]);
+});
 
-  test('a baseline shows policies that appeared and vanished, but not those whose verdict was unknown', async () => {
-    const before = [row(1), row(2, verdictOf('denied', 'NetworkPolicy shop/old')), row(3, verdictOf('admitted', web))];
-    const after = [row(11, verdictOf('denied', deny)), row(12, verdictOf('denied', web)), row(13, verdictOf('denied'))];
-    const { changes } = await aggregated(after, before);
-    expect(policiesIn(changes?.policies.appeared.top)).toEqual([`${web} denied 1`]);
-    expect(policiesIn(changes?.policies.vanished.top)).toEqual([
-      'NetworkPolicy shop/old denied 1',
-      `${web} admitted 1`,
-    ]);
-  });
+test('a baseline shows policies that appeared and vanished, but not those whose verdict was unknown', async () => {
+  const before = [row(1), row(2, verdictOf('denied', 'NetworkPolicy shop/old')), row(3, verdictOf('admitted', web))];
+  const after = [row(11, verdictOf('denied', deny)), row(12, verdictOf('denied', web)), row(13, verdictOf('denied'))];
+  const { changes } = await aggregated(after, before);
+  expect(policiesIn(changes?.policies.appeared.top)).toEqual([`${web} denied 1`]);
+  expect(policiesIn(changes?.policies.vanished.top)).toEqual(['NetworkPolicy shop/old denied 1', `${web} admitted 1`]);
 });
 
 describe('of a policy', () => {
@@ -205,74 +200,72 @@ describe('of a policy', () => {
   });
 });
 
-describe('time', () => {
-  test('packets stand in the interval in which the first of a record was logged', async () => {
-    const { timeLine } = await aggregated([row(0, { 'network.packets': 3 }), row(2, { 'event.action': 'rejected' })]);
-    expect(timeLine).toEqual({
-      start,
-      step: 60_000,
-      series: [
-        { action: 'dropped', packets: [3, 0, 0] },
-        { action: 'rejected', packets: [0, 0, 1] },
-      ],
-      outside: 0,
-    });
+test('packets stand in the interval in which the first of a record was logged', async () => {
+  const { timeLine } = await aggregated([row(0, { 'network.packets': 3 }), row(2, { 'event.action': 'rejected' })]);
+  expect(timeLine).toEqual({
+    start,
+    step: 60_000,
+    series: [
+      { action: 'dropped', packets: [3, 0, 0] },
+      { action: 'rejected', packets: [0, 0, 1] },
+    ],
+    outside: 0,
   });
+});
 
-  test('a clock of 1970 or of next year is no part of the time line; its packets count', async () => {
-    const rows = [
-      row(1),
-      ...['1970-01-01T00:00:10.000Z', '2027-11-20T09:00:00.000Z'].map((time, number) =>
-        row(5 + number, { '@timestamp': time, 'event.start': time, 'event.end': time }),
-      ),
-    ];
-    const { timeLine, extent } = await aggregated(rows);
-    expect(timeLine).toMatchObject({ outside: 2, series: [{ action: 'dropped', packets: [1] }] });
-    expect(extent).toMatchObject({ packets: 3, first: start + 65_000, last: start + 110_000 });
-  });
+test('a clock of 1970 or of next year is no part of the time line; its packets count', async () => {
+  const rows = [
+    row(1),
+    ...['1970-01-01T00:00:10.000Z', '2027-11-20T09:00:00.000Z'].map((time, number) =>
+      row(5 + number, { '@timestamp': time, 'event.start': time, 'event.end': time }),
+    ),
+  ];
+  const { timeLine, extent } = await aggregated(rows);
+  expect(timeLine).toMatchObject({ outside: 2, series: [{ action: 'dropped', packets: [1] }] });
+  expect(extent).toMatchObject({ packets: 3, first: start + 65_000, last: start + 110_000 });
+});
 
-  test('a record that ends before it begins, because the clock was corrected, counts once', async () => {
-    const { extent, timeLine } = await aggregated([row(5, { 'event.end': new Date(start).toISOString() })]);
-    expect(extent).toMatchObject({ records: 1, packets: 1 });
-    expect(timeLine?.series).toEqual([{ action: 'dropped', packets: [1] }]);
-  });
+test('a record that ends before it begins, because the clock was corrected, counts once', async () => {
+  const { extent, timeLine } = await aggregated([row(5, { 'event.end': new Date(start).toISOString() })]);
+  expect(extent).toMatchObject({ records: 1, packets: 1 });
+  expect(timeLine?.series).toEqual([{ action: 'dropped', packets: [1] }]);
+});
 
-  test('ten years have a time line that can be read', async () => {
-    const rows = [row(1), row(2, { 'event.start': '2016-01-01T00:00:00.000Z' })];
-    expect((await aggregated(rows)).timeLine?.series[0]?.packets.length).toBeLessThan(241);
-  });
+test('ten years have a time line that can be read', async () => {
+  const rows = [row(1), row(2, { 'event.start': '2016-01-01T00:00:00.000Z' })];
+  expect((await aggregated(rows)).timeLine?.series[0]?.packets.length).toBeLessThan(241);
+});
 
-  const [minuteOf, none] = [(number: number) => new Date(start + number * 60_000).toISOString(), undefined];
-  test.each<[string, begin: string | undefined, end: string | undefined, number[]]>([
-    ['within one interval', minuteOf(11.1), minuteOf(11.9), [1]],
-    ['over several intervals', minuteOf(11.5), minuteOf(13.5), [1, 2, 3]],
-    ['that ends with the first moment of an interval', minuteOf(11.5), minuteOf(12), [1, 2]],
-    ['that begins before the first packet', minuteOf(2), minuteOf(11.5), [0, 1]],
-    ['that ends after the last packet', minuteOf(13.5), minuteOf(90), [3, 4]],
-    ['that is longer than the time line', minuteOf(2), minuteOf(90), [0, 1, 2, 3, 4]],
-    ['that ends before the time line', minuteOf(2), minuteOf(9.99), []],
-    ['that begins after the time line', minuteOf(15), minuteOf(90), []],
-    ['that ends before it begins, because the clock was corrected', minuteOf(12.5), minuteOf(2), [2]],
-    ['that begins in 1970, by a wrong clock', '1970-01-01T00:00:10.000Z', minuteOf(12.5), []],
-    ['without a beginning and an end is at its own time', none, none, [3]],
-  ])('a gap %s', async (_, begin, end, intervals) => {
-    const rows = [row(10), row(14), gap(12, { 'event.start': begin, 'event.end': end })];
-    const found = await withRows(path(), [write('gaps.ndjson', linesOf(rows))], async (engine) => {
-      const { timeLine } = await aggregate(engine, { includeNoise: false, policy: [], now, hasBaseline: false });
-      return timeLine && (await readGapIntervals(engine, timeLine));
-    });
-    expect(found).toEqual(intervals);
+const [minuteOf, none] = [(number: number) => new Date(start + number * 60_000).toISOString(), undefined];
+test.each<[string, begin: string | undefined, end: string | undefined, number[]]>([
+  ['within one interval', minuteOf(11.1), minuteOf(11.9), [1]],
+  ['over several intervals', minuteOf(11.5), minuteOf(13.5), [1, 2, 3]],
+  ['that ends with the first moment of an interval', minuteOf(11.5), minuteOf(12), [1, 2]],
+  ['that begins before the first packet', minuteOf(2), minuteOf(11.5), [0, 1]],
+  ['that ends after the last packet', minuteOf(13.5), minuteOf(90), [3, 4]],
+  ['that is longer than the time line', minuteOf(2), minuteOf(90), [0, 1, 2, 3, 4]],
+  ['that ends before the time line', minuteOf(2), minuteOf(9.99), []],
+  ['that begins after the time line', minuteOf(15), minuteOf(90), []],
+  ['that ends before it begins, because the clock was corrected', minuteOf(12.5), minuteOf(2), [2]],
+  ['that begins in 1970, by a wrong clock', '1970-01-01T00:00:10.000Z', minuteOf(12.5), []],
+  ['without a beginning and an end is at its own time', none, none, [3]],
+])('a gap %s', async (_, begin, end, intervals) => {
+  const rows = [row(10), row(14), gap(12, { 'event.start': begin, 'event.end': end })];
+  const found = await withRows(path(), [write('gaps.ndjson', linesOf(rows))], async (engine) => {
+    const { timeLine } = await aggregate(engine, { includeNoise: false, policy: [], now, hasBaseline: false });
+    return timeLine && (await readGapIntervals(engine, timeLine));
   });
+  expect(found).toEqual(intervals);
+});
 
-  test('gaps are listed by node and reason, and are no packets', async () => {
-    const rows = [row(1), gap(2, { 'log.records_lost': 7 }), gap(3), gap(4, { 'event.reason': 'agent' })];
-    const { gaps, extent } = await aggregated(rows);
-    expect(extent).toMatchObject({ records: 1, gaps: 3 });
-    expect(gaps.top).toMatchObject([
-      { node: 'node-a', reason: 'kernel', intervals: 2, lost: 7 },
-      { node: 'node-a', reason: 'agent', intervals: 1, lost: 0 },
-    ]);
-  });
+test('gaps are listed by node and reason, and are no packets', async () => {
+  const rows = [row(1), gap(2, { 'log.records_lost': 7 }), gap(3), gap(4, { 'event.reason': 'agent' })];
+  const { gaps, extent } = await aggregated(rows);
+  expect(extent).toMatchObject({ records: 1, gaps: 3 });
+  expect(gaps.top).toMatchObject([
+    { node: 'node-a', reason: 'kernel', intervals: 2, lost: 7 },
+    { node: 'node-a', reason: 'agent', intervals: 1, lost: 0 },
+  ]);
 });
 
 /** Flows from an address to as many others, so many minutes apart. */

@@ -10,7 +10,7 @@ import { linesOf, printed, row, writer } from './scene.ts';
 const path = temporaryFolder();
 const write = writer(path);
 
-test('what is said of a broken row is as expected', async () => {
+test('a broken row is reported in the expected words', async () => {
   const older = { 'schema.version': '2.0' };
   const broken = {
     'a line that is cut off': '{"schema.version":"1.0"',
@@ -50,7 +50,7 @@ test('files that cannot be read', async () => {
   ]);
 });
 
-test('what is said where there is nothing to report on is as expected', async () => {
+test('a report on nothing says so in the expected words', async () => {
   const older = { 'schema.version': '2.0' };
   const contents = {
     'no file': undefined,

@@ -1,11 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createDirectory, indexNodeNames, shorten } from '../../src/resolving/directory.ts';
+import { createDirectory, shorten } from '../../src/resolving/directory.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { clock, cluster, nine, node, pod, service } from '../builders.ts';
 import { forAll } from '../for-all.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  owners: [string, string][];
+  named: [string, string, string, object][];
+  reused: [string, string, string][];
+  nodes: [string, string | undefined][];
+  ports: [string, string, number, string, string | undefined][];
+};
 
 const at = (text: string, exact = true): { time: number; exact: boolean } => ({ time: clock(text), exact });
 const then = at('09:00:00');
@@ -46,27 +55,7 @@ describe('who has an address', () => {
     }),
   );
 
-  test.each([
-    ['10.65.1.4', 'pod Pod/shop/web-0 by pod-address, shop/web-0 of node-a'],
-    ['2001:db8:65:1::4', 'pod Pod/shop/web-0 by pod-address, shop/web-0 of node-a'],
-    ['10.65.1.5', 'pod Deployment/shop/worker by pod-address, shop/worker-1 of node-a'],
-    ['10.65.1.6', 'pod Pod/kube-system/coredns by pod-address, kube-system/coredns of node-a, dns'],
-    ['192.168.7.11', 'node Node/node-a by node-address, node-a of node-a'],
-    ['198.51.100.1', 'node Node/node-a by node-address, node-a of node-a'],
-    ['10.65.1.0', 'node Node/node-a by node-address, node-a of node-a'],
-    ['10.96.0.80', 'service Service/shop/api by service-address, shop/api'],
-    ['10.96.0.1', 'service Service/default/kubernetes by service-address, default/kubernetes, api-server'],
-    ['2001:db8:96::1', 'service Service/default/kubernetes by service-address, default/kubernetes, api-server'],
-    ['8.8.8.8', 'external 8.8.8.8 by address-range'],
-    ['10.99.0.1', 'external 10.99.0.1 by address-range'],
-    ['169.254.169.254', 'external 169.254.169.254 by address-range, metadata'],
-    ['224.0.0.1', 'external 224.0.0.1 by address-range'],
-    ['10.65.2.77', 'unknown 10.65.2.77 by address-range'],
-    ['fd00:65:1::77', 'unknown fd00:65:1::77 by address-range'],
-    // Pods may well have public addresses: IPv6 clusters, and class E on GKE.
-    ['2001:db8:65:2::77', 'unknown 2001:db8:65:2::77 by address-range'],
-    ['240.10.3.4', 'unknown 240.10.3.4 by address-range'],
-  ])('%s: %s', (address, expected) => {
+  test.each(tables.owners)('%s: %s', (address, expected) => {
     const { kind, identity, evidence, object, node: home, role, ...end } = directory.byAddress(address, then);
     const name = object && `, ${[object.namespace, object.name].filter(Boolean).join('/')}${home ? ` of ${home}` : ''}`;
     expect(`${kind} ${identity} by ${evidence}${name ?? ''}${role ? `, ${role}` : ''}`).toBe(expected);
@@ -100,98 +89,62 @@ describe('who has an address', () => {
 const owner = (pods: Pod[], text: string, exact = true): string =>
   createDirectory(cluster({ pods })).byAddress('10.65.1.4', at(text, exact)).object?.name ?? 'nobody';
 
-describe('the Pod that a log names', () => {
-  const gone = pod({ name: 'gone', until: clock('09:10:00') });
-  const here = pod({ name: 'here', from: clock('09:20:00') });
-  const named = createDirectory(cluster({ pods: [gone, here], nodes: [node()] }));
+const gone = pod({ name: 'gone', until: clock('09:10:00') });
+const here = pod({ name: 'here', from: clock('09:20:00') });
+const named = createDirectory(cluster({ pods: [gone, here], nodes: [node()] }));
 
-  test.each([
-    ['has the address', '10.65.1.4', 'shop/here', { kind: 'pod', object: { name: 'here' } }],
-    ['had it before', '10.65.1.4', 'shop/gone', { kind: 'pod', evidence: 'pod-address', object: { name: 'gone' } }],
-    [
-      'is another than has it',
-      '10.65.1.4',
-      'shop/other',
-      { kind: 'unknown', object: undefined, note: 'the log names shop/other, but shop/here has this address' },
-    ],
-    [
-      'is of another namespace than who has it',
-      '10.65.1.4',
-      'bank/here',
-      { kind: 'unknown', object: undefined, note: 'the log names bank/here, but shop/here has this address' },
-    ],
-    [
-      'is known by its name only',
-      '203.0.113.9',
-      'shop/other',
-      { kind: 'unknown', object: undefined, identity: '203.0.113.9', note: 'shop/other, named by the log' },
-    ],
-  ])('%s', (_, address, name, expected) => {
-    expect(named.byAddress(address, at('10:00:00'), name)).toMatchObject({ address, ...expected });
-  });
-
-  test('is not asked for at the address of a Node', () => {
-    expect(named.byAddress('192.168.7.11', then, 'shop/here')).toMatchObject({ kind: 'node', node: 'node-a' });
-  });
+test.each(tables.named)('the Pod that a log names: %s', (_, address, name, expected) => {
+  expect(named.byAddress(address, at('10:00:00'), name)).toMatchObject({ address, ...expected });
 });
 
-describe('a reused address', () => {
-  const first = pod({ name: 'first', from: clock('09:00:00'), until: clock('09:10:00') });
-  const second = pod({ name: 'second', from: clock('09:20:00'), until: clock('09:30:00') });
-  const third = pod({ name: 'third', from: clock('09:30:01') });
+test('the Pod that a log names is not asked for at the address of a Node', () => {
+  expect(named.byAddress('192.168.7.11', then, 'shop/here')).toMatchObject({ kind: 'node', node: 'node-a' });
+});
 
-  test.each([
-    ['08:59:57', 'nobody', 'before all'],
-    ['08:59:58', 'first', 'clocks differ a little'],
-    ['09:00:00', 'first', 'from the start'],
-    ['09:09:59.999', 'first', 'to the end'],
-    ['09:10:00', 'nobody', 'no longer'],
-    ['09:15:00', 'nobody', 'between'],
-    ['09:20:00', 'second', 'from the start of the next'],
-    ['09:29:59.500', 'second', 'as long as it lives'],
-    ['09:30:02', 'third', 'then the one after it'],
-    ['23:59:59', 'third', 'which still has it'],
-  ])('%s: %s (%s)', (text, expected) => {
-    for (const pods of [
-      [first, second, third],
-      [third, second, first],
-    ])
-      expect(owner(pods, text)).toBe(expected);
-  });
+const first = pod({ name: 'first', from: clock('09:00:00'), until: clock('09:10:00') });
+const second = pod({ name: 'second', from: clock('09:20:00'), until: clock('09:30:00') });
+const third = pod({ name: 'third', from: clock('09:30:01') });
 
-  test('an address is not the next Pod’s while the one before it still runs', () => {
-    // A Pod without an address starts long before it gets one: when another gives up its own.
-    const waiting = pod({ name: 'waiting', from: clock('09:05:00') });
-    expect(owner([first, waiting], '09:08:00')).toBe('first');
-    expect(owner([first, waiting], '09:12:00')).toBe('waiting');
-  });
+test.each(tables.reused)('a reused address: %s: %s (%s)', (text, expected) => {
+  for (const pods of [
+    [first, second, third],
+    [third, second, first],
+  ])
+    expect(owner(pods, text)).toBe(expected);
+});
 
-  test('an inexact time does not stand between the only Pod and its address', () => {
-    expect(owner([third], '09:00:00', false)).toBe('third');
-    expect(owner([third], '09:00:00', true)).toBe('nobody');
-  });
+test('an address is not the next Pod’s while the one before it still runs', () => {
+  // A Pod without an address starts long before it gets one: when another gives up its own.
+  const waiting = pod({ name: 'waiting', from: clock('09:05:00') });
+  expect(owner([first, waiting], '09:08:00')).toBe('first');
+  expect(owner([first, waiting], '09:12:00')).toBe('waiting');
+});
 
-  test('an inexact time has to decide between several', () => {
-    expect(owner([first, third], '09:05:00', false)).toBe('first');
-  });
+test('an inexact time does not stand between the only Pod and its address', () => {
+  expect(owner([third], '09:00:00', false)).toBe('third');
+  expect(owner([third], '09:00:00', true)).toBe('nobody');
+});
 
-  test('a Pod that has ended is not given what came after it, however inexact the time', () => {
-    expect(owner([first], '09:50:00', false)).toBe('nobody');
-  });
+test('an inexact time has to decide between several', () => {
+  expect(owner([first, third], '09:05:00', false)).toBe('first');
+});
 
-  test('a Pod that never had the address is not given what came just before', () => {
-    const never = pod({ from: clock('09:00:00'), until: clock('09:00:00') });
-    for (const text of ['08:59:59', '09:00:00', '09:00:01']) expect(owner([never], text)).toBe('nobody');
-  });
+test('a Pod that has ended is not given what came after it, however inexact the time', () => {
+  expect(owner([first], '09:50:00', false)).toBe('nobody');
+});
 
-  test('a stranger with such an address is not taken for one outside', () => {
-    const stranger = createDirectory(cluster({ pods: [first] })).byAddress('10.65.1.4', at('09:50:00'));
-    expect(stranger).toMatchObject({
-      kind: 'unknown',
-      evidence: 'none',
-      object: undefined,
-      note: expect.stringContaining('shop/first'),
-    });
+test('a Pod that never had the address is not given what came just before', () => {
+  const never = pod({ from: clock('09:00:00'), until: clock('09:00:00') });
+  for (const text of ['08:59:59', '09:00:00', '09:00:01']) expect(owner([never], text)).toBe('nobody');
+});
+
+test('a stranger with such an address is not taken for one outside', () => {
+  const stranger = createDirectory(cluster({ pods: [first] })).byAddress('10.65.1.4', at('09:50:00'));
+  expect(stranger).toMatchObject({
+    kind: 'unknown',
+    evidence: 'none',
+    object: undefined,
+    note: expect.stringContaining('shop/first'),
   });
 });
 
@@ -283,28 +236,19 @@ describe('node', () => {
     cluster({
       nodes: [
         node({ hostNames: ['ip-10-0-1-2', 'ip-10-0-1-2.eu-west-1.compute.internal'] }),
-        node({ name: 'ip-10-0-1-3.ec2.internal', hostNames: ['ip-10-0-1-3.ec2.internal'] }),
+        node({ name: 'ip-10-0-1-3.ec2.internal', hostNames: ['ip-10-0-1-3.ec2.internal', 'Gateway'] }),
+        // The short name of its host name is that of its own name: one node, so it is found by it.
+        node({ name: 'node-b', hostNames: ['node-b.example.com'] }),
         node({ name: 'edge.east', addresses: ['192.168.7.12', 'fd00:7::12'] }),
         node({ name: 'edge.west' }),
+        // A third one does not make the name of the two mean anything again.
+        ...[1, 2, 3].map((number) => node({ name: `twin.rack-${number}` })),
+        node({ name: '10.0.1.9' }),
       ],
     }),
   );
 
-  test.each([
-    ['node-a', 'node-a'],
-    ['node-a.example.org', 'node-a'],
-    ['ip-10-0-1-2', 'node-a'],
-    ['ip-10-0-1-2.eu-west-1.compute.internal', 'node-a'],
-    ['ip-10-0-1-3.ec2.internal', 'ip-10-0-1-3.ec2.internal'],
-    // syslog daemons write short names, where EC2's nodes are named in full.
-    ['ip-10-0-1-3', 'ip-10-0-1-3.ec2.internal'],
-    // The kubelet makes its node's name lower case; the host's own may not be.
-    ['Node-A', 'node-a'],
-    ['edge.east', 'edge.east'],
-    ['edge', undefined],
-    ['node-b', undefined],
-    ['', undefined],
-  ])('%j is %j', (name, expected) => {
+  test.each(tables.nodes)('%j is %j', (name, expected) => {
     expect(directory.node(name)?.name).toBe(expected);
     expect(directory.nodeOfHost(name)?.name).toBe(expected);
   });
@@ -369,21 +313,11 @@ describe('the name of a port', () => {
   const nameAt = (address: string, port: number, protocol = 'TCP'): string | undefined =>
     directory.portName(directory.byAddress(address, then), port, protocol);
 
-  test.each([
-    ['of a Pod', '10.65.1.4', 80, 'TCP', 'http'],
-    ['of a Pod’s UDP port', '10.65.1.4', 53, 'UDP', 'dns'],
-    ['of a Pod’s other port: none', '10.65.1.4', 8080, 'TCP', undefined],
-    ['of another protocol: none', '10.65.1.4', 53, 'TCP', undefined],
-    ['of another Pod is its own', '10.65.1.5', 80, 'TCP', 'ssh'],
-    ['of a Service', '10.96.0.80', 80, 'TCP', 'http'],
-    ['of a Service’s other port: none', '10.96.0.80', 81, 'TCP', undefined],
-    ['of a node: none', '192.168.7.11', 80, 'TCP', undefined],
-    ['of a stranger: none', '203.0.113.9', 80, 'TCP', undefined],
-  ])('%s', (_, address, port, protocol, expected) => {
+  test.each(tables.ports)('%s', (_, address, port, protocol, expected) => {
     expect(nameAt(address, port, protocol)).toBe(expected);
   });
 
-  test('of a Service with the same port of two protocols', () => {
+  test('a Service with the same port of two protocols has a name for each', () => {
     const both = (['udp', 'tcp'] as const).map((protocol) => ({ name: `dns-${protocol}`, port: 53, protocol }));
     const saved = createDirectory(cluster({ services: [service({ ports: both })] }));
     expect(saved.portName(saved.byAddress('10.96.0.80', then), 53, 'TCP')).toBe('dns-tcp');
@@ -416,37 +350,6 @@ describe('the name of a port', () => {
     const lists = createLiveLists('node-b', remote);
     expect(lists.directory.portName(lists.directory.byAddress('10.65.1.4', then), 80, 'TCP')).toBe('http');
   });
-});
-
-const nodeOf = indexNodeNames([
-  node({ name: 'ip-10-0-1-3.ec2.internal', hostNames: ['Gateway'] }),
-  // The short name of its host name is that of its own name: one node, so it is found by it.
-  node({ name: 'node-b', hostNames: ['node-b.example.com'] }),
-  node({ name: 'twin.rack-1', hostNames: [] }),
-  node({ name: 'twin.rack-2', hostNames: [] }),
-  // A third one does not make the name of the two mean anything again.
-  node({ name: 'twin.rack-3', hostNames: [] }),
-  node({ name: '10.0.1.9', hostNames: [] }),
-]);
-
-test.each([
-  ['ip-10-0-1-3.ec2.internal', 'ip-10-0-1-3.ec2.internal'],
-  ['IP-10-0-1-3.EC2.internal', 'ip-10-0-1-3.ec2.internal'],
-  ['ip-10-0-1-3', 'ip-10-0-1-3.ec2.internal'],
-  ['ip-10-0-1-3.example.com', 'ip-10-0-1-3.ec2.internal'],
-  ['gateway', 'ip-10-0-1-3.ec2.internal'],
-  ['node-b', 'node-b'],
-  ['node-b.example.com', 'node-b'],
-  ['node-b.example.org', 'node-b'],
-  ['twin.rack-2', 'twin.rack-2'],
-  ['twin', undefined],
-  ['twin.rack-4', undefined],
-  ['10.0.1.9', '10.0.1.9'],
-  ['10.0.1.8', undefined],
-  ['10', undefined],
-  ['node', undefined],
-])('%s is the node %s', (name, expected) => {
-  expect(nodeOf(name)?.name).toBe(expected);
 });
 
 test.each([

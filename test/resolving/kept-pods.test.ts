@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createKeptPods, type EarlierPods, type KeptPods } from '../../src/resolving/kept-pods.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../../src/resolving/live-lists.ts';
@@ -66,108 +66,104 @@ function list(lists: LiveLists, ...pods: Pod[]): void {
   lists.podsListed();
 }
 
-describe('an agent that was killed, before the API server has listed Pods', () => {
-  test('finds the Pods of its node by all their addresses and their interface, and marks what it found so', () => {
-    const { lists } = start(keptOf(web));
-    expect(ownerAt(lists, '10.65.1.4', now)).toEqual(['uid-1', 'earlier-run']);
-    expect(ownerAt(lists, 'fd00:65::4', now + minute)).toEqual(['uid-1', 'earlier-run']);
-    expect(senderAt(lists, now)).toEqual(['uid-1', 'earlier-run']);
-    expect(ownerAt(lists, '10.65.1.5', now)[0]).toBeUndefined();
-  });
-
-  test('has of each Pod what a finding needs', () => {
-    const end = start(keptOf(web)).lists.directory.byAddress('10.65.1.4', { time: now, exact: true });
-    expect(end).toMatchObject({ node: 'node-a', workload: web.workload, object: { namespace: 'shop', name: 'web-0' } });
-    expect(start(keptOf(web)).lists.directory.portName(end, 80, 'TCP')).toBe('http');
-  });
-
-  test('gives a Pod no packet from before its start', () => {
-    const { lists } = start(keptOf({ ...web, from: nine - minute }));
-    expect(ownerAt(lists, '10.65.1.4', nine - 2 * minute)[0]).toBeUndefined();
-  });
-
-  test('is killed again, and the next one goes on with the same Pods', () => {
-    const { kept } = start(keptOf(web));
-    now += 20 * minute;
-    const state = stateOf(kept);
-    now += 4 * minute;
-    expect(ownerAt(start(state).lists, '10.65.1.4', now)).toEqual(['uid-1', 'earlier-run']);
-  });
-
-  test('counts on the corrected clock', () => {
-    const state = keptOf({ ...web, from: nine });
-    ahead = 60 * minute;
-    const { lists } = start({ ...state, alive: clock.wall() });
-    expect(ownerAt(lists, '10.65.1.4', nine - 59 * minute)).toEqual(['uid-1', 'earlier-run']);
-    expect(ownerAt(lists, '10.65.1.4', nine - 61 * minute)[0]).toBeUndefined();
-  });
+test('an agent that was killed finds, before the API server has listed Pods, the Pods of its node by all their addresses and their interface, and marks what it found so', () => {
+  const { lists } = start(keptOf(web));
+  expect(ownerAt(lists, '10.65.1.4', now)).toEqual(['uid-1', 'earlier-run']);
+  expect(ownerAt(lists, 'fd00:65::4', now + minute)).toEqual(['uid-1', 'earlier-run']);
+  expect(senderAt(lists, now)).toEqual(['uid-1', 'earlier-run']);
+  expect(ownerAt(lists, '10.65.1.5', now)[0]).toBeUndefined();
 });
 
-describe('the first list', () => {
-  test('has the Pod: it is found as it is now', () => {
-    const { lists } = start(keptOf(web));
-    const before = lists.directory.version;
-    list(lists, web);
-    expect(ownerAt(lists, '10.65.1.4', nine)).toEqual(['uid-1', 'pod-address']);
-    expect(senderAt(lists, nine)).toEqual(['uid-1', 'interface']);
-    expect(lists.directory.version).toBeGreaterThan(before);
-  });
+test('an agent that was killed has, before the API server has listed Pods, of each Pod what a finding needs', () => {
+  const end = start(keptOf(web)).lists.directory.byAddress('10.65.1.4', { time: now, exact: true });
+  expect(end).toMatchObject({ node: 'node-a', workload: web.workload, object: { namespace: 'shop', name: 'web-0' } });
+  expect(start(keptOf(web)).lists.directory.portName(end, 80, 'TCP')).toBe('http');
+});
 
-  test('has another Pod with its address: packets from after the start of that one are its own', () => {
-    const { lists } = start(keptOf(web));
-    list(lists, pod({ name: 'job', uid: 'uid-2', addresses: ['10.65.1.4'], from: nine + 20_000 }));
-    expect(ownerAt(lists, '10.65.1.4', nine + 10_000)).toEqual(['uid-1', 'earlier-run']);
-    expect(ownerAt(lists, '10.65.1.4', nine + 20_000)).toEqual(['uid-2', 'pod-address']);
-    expect(ownerAt(lists, 'fd00:65::4', nine + 30_000)).toEqual(['uid-1', 'earlier-run']);
-  });
+test('an agent that was killed gives, before the API server has listed Pods, a Pod no packet from before its start', () => {
+  const { lists } = start(keptOf({ ...web, from: nine - minute }));
+  expect(ownerAt(lists, '10.65.1.4', nine - 2 * minute)[0]).toBeUndefined();
+});
 
-  test('has another Pod of its name: so has the interface', () => {
-    const { lists } = start(keptOf(web));
-    list(lists, { ...web, uid: 'uid-2', from: nine + 20_000 });
-    expect(senderAt(lists, nine + 10_000)).toEqual(['uid-1', 'earlier-run']);
-    expect(senderAt(lists, nine + 20_000)).toEqual(['uid-2', 'interface']);
-  });
+test('an agent that was killed may be killed again before the API server has listed Pods, and the next one goes on with the same Pods', () => {
+  const { kept } = start(keptOf(web));
+  now += 20 * minute;
+  const state = stateOf(kept);
+  now += 4 * minute;
+  expect(ownerAt(start(state).lists, '10.65.1.4', now)).toEqual(['uid-1', 'earlier-run']);
+});
 
-  test('has the Pod with another address: what it has lost it had until then', () => {
-    const { lists } = start(keptOf(web));
-    list(lists, { ...web, addresses: ['10.65.1.9', 'fd00:65::4'] });
-    expect(ownerAt(lists, '10.65.1.4', nine)).toEqual(['uid-1', 'earlier-run']);
-    expect(ownerAt(lists, '10.65.1.4', now)[0]).toBeUndefined();
-    for (const time of [nine, now]) expect(ownerAt(lists, 'fd00:65::4', time)).toEqual(['uid-1', 'pod-address']);
-    expect(senderAt(lists, nine)).toEqual(['uid-1', 'interface']);
-  });
+test('an agent that was killed counts on the corrected clock before the API server has listed Pods', () => {
+  const state = keptOf({ ...web, from: nine });
+  ahead = 60 * minute;
+  const { lists } = start({ ...state, alive: clock.wall() });
+  expect(ownerAt(lists, '10.65.1.4', nine - 59 * minute)).toEqual(['uid-1', 'earlier-run']);
+  expect(ownerAt(lists, '10.65.1.4', nine - 61 * minute)[0]).toBeUndefined();
+});
 
-  test('has the Pod as one that has completed: nothing after its end is given to it', () => {
-    const { lists } = start(keptOf(web));
-    list(lists, { ...web, until: nine + 10_000, running: false });
-    expect(ownerAt(lists, '10.65.1.4', nine + 5000)[0]).toBe('uid-1');
-    expect(ownerAt(lists, '10.65.1.4', nine + 10_000)[0]).toBeUndefined();
-  });
+test('the first list has the Pod: it is found as it is now', () => {
+  const { lists } = start(keptOf(web));
+  const before = lists.directory.version;
+  list(lists, web);
+  expect(ownerAt(lists, '10.65.1.4', nine)).toEqual(['uid-1', 'pod-address']);
+  expect(senderAt(lists, nine)).toEqual(['uid-1', 'interface']);
+  expect(lists.directory.version).toBeGreaterThan(before);
+});
 
-  test('does not have the Pod: it had its address until then, and for ten minutes that is known', () => {
-    const { lists, kept } = start(keptOf(web));
-    list(lists);
-    expect(ownerAt(lists, '10.65.1.4', nine + minute - 1)).toEqual(['uid-1', 'earlier-run']);
-    expect(ownerAt(lists, '10.65.1.4', nine + minute)[0]).toBeUndefined();
-    expect(stateOf(kept).records).toEqual([]);
-    now += 10 * minute - 1;
-    const before = lists.directory.version;
-    lists.sweep(now);
-    expect(ownerAt(lists, '10.65.1.4', nine)[0]).toBe('uid-1');
-    expect(lists.directory.version).toBe(before);
-    now += 1;
-    lists.sweep(now);
-    expect(ownerAt(lists, '10.65.1.4', nine)[0]).toBeUndefined();
-    expect(lists.directory.version).toBeGreaterThan(before);
-  });
+test('the first list has another Pod with its address: packets from after the start of that one are its own', () => {
+  const { lists } = start(keptOf(web));
+  list(lists, pod({ name: 'job', uid: 'uid-2', addresses: ['10.65.1.4'], from: nine + 20_000 }));
+  expect(ownerAt(lists, '10.65.1.4', nine + 10_000)).toEqual(['uid-1', 'earlier-run']);
+  expect(ownerAt(lists, '10.65.1.4', nine + 20_000)).toEqual(['uid-2', 'pod-address']);
+  expect(ownerAt(lists, 'fd00:65::4', nine + 30_000)).toEqual(['uid-1', 'earlier-run']);
+});
 
-  test('is the only one that ends what an earlier run knew', () => {
-    const { lists } = start(keptOf(web));
-    list(lists);
-    list(lists, pod({ name: 'job', uid: 'uid-2', addresses: ['10.65.1.7'] }));
-    expect(ownerAt(lists, '10.65.1.4', nine)[0]).toBe('uid-1');
-    expect(ownerAt(lists, '10.65.1.4', nine + minute)[0]).toBeUndefined();
-  });
+test('the first list has another Pod of its name: so has the interface', () => {
+  const { lists } = start(keptOf(web));
+  list(lists, { ...web, uid: 'uid-2', from: nine + 20_000 });
+  expect(senderAt(lists, nine + 10_000)).toEqual(['uid-1', 'earlier-run']);
+  expect(senderAt(lists, nine + 20_000)).toEqual(['uid-2', 'interface']);
+});
+
+test('the first list has the Pod with another address: what it has lost it had until then', () => {
+  const { lists } = start(keptOf(web));
+  list(lists, { ...web, addresses: ['10.65.1.9', 'fd00:65::4'] });
+  expect(ownerAt(lists, '10.65.1.4', nine)).toEqual(['uid-1', 'earlier-run']);
+  expect(ownerAt(lists, '10.65.1.4', now)[0]).toBeUndefined();
+  for (const time of [nine, now]) expect(ownerAt(lists, 'fd00:65::4', time)).toEqual(['uid-1', 'pod-address']);
+  expect(senderAt(lists, nine)).toEqual(['uid-1', 'interface']);
+});
+
+test('the first list has the Pod as one that has completed: nothing after its end is given to it', () => {
+  const { lists } = start(keptOf(web));
+  list(lists, { ...web, until: nine + 10_000, running: false });
+  expect(ownerAt(lists, '10.65.1.4', nine + 5000)[0]).toBe('uid-1');
+  expect(ownerAt(lists, '10.65.1.4', nine + 10_000)[0]).toBeUndefined();
+});
+
+test('the first list does not have the Pod: it had its address until then, and for ten minutes that is known', () => {
+  const { lists, kept } = start(keptOf(web));
+  list(lists);
+  expect(ownerAt(lists, '10.65.1.4', nine + minute - 1)).toEqual(['uid-1', 'earlier-run']);
+  expect(ownerAt(lists, '10.65.1.4', nine + minute)[0]).toBeUndefined();
+  expect(stateOf(kept).records).toEqual([]);
+  now += 10 * minute - 1;
+  const before = lists.directory.version;
+  lists.sweep(now);
+  expect(ownerAt(lists, '10.65.1.4', nine)[0]).toBe('uid-1');
+  expect(lists.directory.version).toBe(before);
+  now += 1;
+  lists.sweep(now);
+  expect(ownerAt(lists, '10.65.1.4', nine)[0]).toBeUndefined();
+  expect(lists.directory.version).toBeGreaterThan(before);
+});
+
+test('the first list is the only one that ends what an earlier run knew', () => {
+  const { lists } = start(keptOf(web));
+  list(lists);
+  list(lists, pod({ name: 'job', uid: 'uid-2', addresses: ['10.65.1.7'] }));
+  expect(ownerAt(lists, '10.65.1.4', nine)[0]).toBe('uid-1');
+  expect(ownerAt(lists, '10.65.1.4', nine + minute)[0]).toBeUndefined();
 });
 
 test('answers stay the same within one epoch, before the first list and after it', () => {
@@ -193,7 +189,7 @@ test.each([14, 16, 60 * 24])('after %i minutes without an agent, an address may 
   expect(ownerAt(lists, '10.65.1.4', now)[0]).toBe(minutes < 15 ? 'uid-1' : undefined);
 });
 
-test('what is kept is the Pods of this node that run in a network of their own', () => {
+test('the Pods of this node that run in a network of their own are kept', () => {
   const others = [
     { name: 'elsewhere', node: 'node-b' },
     { name: 'host', hostNetwork: true },
@@ -203,7 +199,7 @@ test('what is kept is the Pods of this node that run in a network of their own',
   expect(keptOf(...others, web).records).toMatchObject([{ name: 'web-0' }]);
 });
 
-test('what is kept is no longer a Pod that completes or goes', () => {
+test('a Pod that completes or goes is no longer kept', () => {
   const kept = createKeptPods('node-a', undefined, clock);
   kept.set(web);
   kept.set({ ...web, until: nine });
@@ -213,7 +209,7 @@ test('what is kept is no longer a Pod that completes or goes', () => {
   expect(stateOf(kept).records).toEqual([]);
 });
 
-test('what is kept is not written again where only the status of a Pod changes', () => {
+test('kept Pods are not written again where only the status of one changes', () => {
   const kept = createKeptPods('node-a', undefined, clock);
   kept.set(web);
   const { revision } = kept.changes;
@@ -221,7 +217,7 @@ test('what is kept is not written again where only the status of a Pod changes',
   expect(kept.changes.revision).toBe(revision);
 });
 
-test('what is kept is bounded', () => {
+test('the number of kept Pods is bounded', () => {
   const many = Array.from({ length: 1030 }, (_, number) => pod({ name: `p${number}`, addresses: [] }));
   const { records } = keptOf(...many);
   expect(records).toHaveLength(1024);

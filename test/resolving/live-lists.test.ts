@@ -212,7 +212,7 @@ const cluster = fc.array(
   { maxLength: 60 },
 );
 
-test('whoever really had an address then is found by it', () => {
+test('the Pod that really had an address at a time is found by it', () => {
   forAll([cluster], { numRuns: 300 })((program) => {
     const lists = create();
     const alive: Pod[] = [];
@@ -259,124 +259,120 @@ test('whoever really had an address then is found by it', () => {
   });
 });
 
-describe('a Pod', () => {
-  test('a Pod whose time runs ahead of ours is found at once', () => {
-    const lists = create();
-    lists.setPod(pod({ from: nine + 5 * minute }), nine);
-    for (const time of [nine - slack, nine, nine + minute])
-      expect(uidOf(lists.directory.byAddress('10.65.1.4', at(time)))).toBe('uid-of-web-0');
-    // And it began when it was first seen, whatever start is given later.
-    lists.setPod(pod({ from: nine + 5 * minute, addresses: ['10.65.1.4', '10.65.1.5'] }), nine + minute);
-    expect(uidOf(lists.directory.byAddress('10.65.1.5', at(nine)))).toBe('uid-of-web-0');
-  });
-
-  test('is shown in its latest version, whether something else has changed or not', () => {
-    const lists = create();
-    lists.setPod(pod({ resourceVersion: '1' }), nine);
-    for (const [resourceVersion, role] of [
-      ['2', undefined],
-      ['3', 'dns'],
-      ['4', 'dns'],
-    ] as const) {
-      lists.setPod(pod({ resourceVersion, role }), nine);
-      expect(lists.directory.byAddress('10.65.1.4', at(nine))).toMatchObject({ role, object: { resourceVersion } });
-    }
-  });
-
-  test('a Pod that lost one of its addresses was no stranger to the one it kept, which leads to it as it is now', () => {
-    const lists = create();
-    lists.setPod(pod({ addresses: ['10.65.1.4', 'fd00:65::4'], from: nine, resourceVersion: '1' }), nine);
-    lists.setPod(pod({ addresses: ['10.65.1.5', 'fd00:65::4'], from: nine, resourceVersion: '2' }), nine + minute);
-    const kept = lists.directory.byAddress('fd00:65::4', at(nine + 1000));
-    expect(kept).toMatchObject({ object: { resourceVersion: '2' } });
-    const [veth = ''] = interfaceNames('shop', 'web-0');
-    const noteOf = (address: string, time: number): string | undefined =>
-      lists.directory.podByInterface(veth, address, at(time))?.note;
-    expect(noteOf('fd00:65::4', nine + 2 * minute)).toBeUndefined();
-    expect(noteOf('10.65.1.4', nine + 1000)).toBeUndefined();
-    expect(noteOf('fd00:65::4', nine + 1000)).toBeUndefined();
-    expect(noteOf('10.65.1.4', nine + 2 * minute)).toBe('not its own address');
-  });
-
-  test('a Pod that has other addresses now is still the only one with its interface, for a time that is inexact', () => {
-    const lists = create();
-    lists.setPod(pod({ from: nine }), nine);
-    lists.setPod(pod({ from: nine, addresses: ['10.65.1.5'] }), nine + minute);
-    const [veth = ''] = interfaceNames('shop', 'web-0');
-    expect(uidOf(lists.directory.podByInterface(veth, '10.65.1.5', at(nine - minute, false)))).toBe('uid-of-web-0');
-  });
-
-  test.each([
-    ['keeps its addresses in its status', ['10.65.1.4']],
-    ['shows none any more', []],
-  ])('a Pod that was seen running and has failed without a time had its address until then: it %s', (_, left) => {
-    const lists = create();
-    lists.setPod(pod({ from: nine }), nine);
-    // Evicted, or its node is gone: no container ever has an end, so `slimPod` gives it none of its time.
-    lists.setPod(pod({ from: nine, until: nine, addresses: left }), nine + minute);
-    const check = (): void => {
-      expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 59_000)))).toBe('uid-of-web-0');
-      expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + minute + slack)))).toBeUndefined();
-    };
-    check();
-    // Its status goes on changing.
-    for (const resourceVersion of ['8', '9']) {
-      lists.setPod(pod({ from: nine, until: nine, addresses: left, resourceVersion }), nine + 2 * minute);
-      check();
-    }
-    lists.removePod('shop', 'web-0', nine + 3 * minute);
-    check();
-  });
-
-  test('a Pod that ended before its addresses went did not have them until they went', () => {
-    const lists = create();
-    lists.setPod(pod({ from: nine }), nine);
-    lists.setPod(pod({ from: nine, until: nine + 30_000, addresses: [] }), nine + minute);
-    lists.setPod(pod({ name: 'web-1', from: nine + 40_000 }), nine + minute);
-    const found = [29_999, 40_000].map((offset) => uidOf(lists.directory.byAddress('10.65.1.4', at(nine + offset))));
-    expect(found).toEqual(['uid-of-web-0', 'uid-of-web-1']);
-  });
-
-  test('a Pod that had failed before it was ever seen had no address', () => {
-    const lists = create();
-    lists.setPod(pod({ from: nine, until: nine }), nine + minute);
-    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 1000)))).toBeUndefined();
-  });
-
-  test('Pods that are not known can be removed', () => {
-    const lists = create();
-    const { version } = lists.directory;
-    lists.removePod('shop', 'web-0', nine);
-    expect([lists.sizes.tombstones, lists.directory.version]).toEqual([0, version]);
-  });
+test('a Pod whose time runs ahead of ours is found at once', () => {
+  const lists = create();
+  lists.setPod(pod({ from: nine + 5 * minute }), nine);
+  for (const time of [nine - slack, nine, nine + minute])
+    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(time)))).toBe('uid-of-web-0');
+  // And it began when it was first seen, whatever start is given later.
+  lists.setPod(pod({ from: nine + 5 * minute, addresses: ['10.65.1.4', '10.65.1.5'] }), nine + minute);
+  expect(uidOf(lists.directory.byAddress('10.65.1.5', at(nine)))).toBe('uid-of-web-0');
 });
 
-describe('on the network of its node', () => {
-  const host = pod({ name: 'agent', hostNetwork: true, addresses: ['192.168.7.11'] });
+test('a Pod is shown in its latest version, whether something else has changed or not', () => {
+  const lists = create();
+  lists.setPod(pod({ resourceVersion: '1' }), nine);
+  for (const [resourceVersion, role] of [
+    ['2', undefined],
+    ['3', 'dns'],
+    ['4', 'dns'],
+  ] as const) {
+    lists.setPod(pod({ resourceVersion, role }), nine);
+    expect(lists.directory.byAddress('10.65.1.4', at(nine))).toMatchObject({ role, object: { resourceVersion } });
+  }
+});
 
-  test.each<[string, (lists: LiveLists) => void]>([
-    ['before the Node is known', (lists) => (lists.setPod(host, nine), lists.setNode(node()))],
-    ['after it', (lists) => (lists.setNode(node()), lists.setPod(host, nine))],
-    [
-      'when it is gone',
-      (lists) => (lists.setNode(node()), lists.setPod(host, nine), lists.removePod('shop', 'agent', nine + 1)),
-    ],
-    [
-      'when it has changed',
-      (lists) => {
-        lists.setPod(host, nine);
-        lists.setPod({ ...host, addresses: ['192.168.7.11', 'fd00:7::11'] }, nine);
-        lists.setNode(node());
-      },
-    ],
-  ])('a Pod never takes the address of its node: %s', (_, prepare) => {
-    const lists = create();
-    prepare(lists);
-    for (const time of [nine - minute, nine, nine + minute])
-      expect(lists.directory.byAddress('192.168.7.11', at(time))).toMatchObject({ kind: 'node', node: 'node-a' });
-    for (const veth of interfaceNames('shop', 'agent'))
-      expect(lists.directory.podByInterface(veth, '192.168.7.11', at(nine))).toBeUndefined();
-  });
+test('a Pod that lost one of its addresses was no stranger to the one it kept, which leads to it as it is now', () => {
+  const lists = create();
+  lists.setPod(pod({ addresses: ['10.65.1.4', 'fd00:65::4'], from: nine, resourceVersion: '1' }), nine);
+  lists.setPod(pod({ addresses: ['10.65.1.5', 'fd00:65::4'], from: nine, resourceVersion: '2' }), nine + minute);
+  const kept = lists.directory.byAddress('fd00:65::4', at(nine + 1000));
+  expect(kept).toMatchObject({ object: { resourceVersion: '2' } });
+  const [veth = ''] = interfaceNames('shop', 'web-0');
+  const noteOf = (address: string, time: number): string | undefined =>
+    lists.directory.podByInterface(veth, address, at(time))?.note;
+  expect(noteOf('fd00:65::4', nine + 2 * minute)).toBeUndefined();
+  expect(noteOf('10.65.1.4', nine + 1000)).toBeUndefined();
+  expect(noteOf('fd00:65::4', nine + 1000)).toBeUndefined();
+  expect(noteOf('10.65.1.4', nine + 2 * minute)).toBe('not its own address');
+});
+
+test('a Pod that has other addresses now is still the only one with its interface, for a time that is inexact', () => {
+  const lists = create();
+  lists.setPod(pod({ from: nine }), nine);
+  lists.setPod(pod({ from: nine, addresses: ['10.65.1.5'] }), nine + minute);
+  const [veth = ''] = interfaceNames('shop', 'web-0');
+  expect(uidOf(lists.directory.podByInterface(veth, '10.65.1.5', at(nine - minute, false)))).toBe('uid-of-web-0');
+});
+
+test.each([
+  ['keeps its addresses in its status', ['10.65.1.4']],
+  ['shows none any more', []],
+])('a Pod that was seen running and has failed without a time had its address until then: it %s', (_, left) => {
+  const lists = create();
+  lists.setPod(pod({ from: nine }), nine);
+  // Evicted, or its node is gone: no container ever has an end, so `slimPod` gives it none of its time.
+  lists.setPod(pod({ from: nine, until: nine, addresses: left }), nine + minute);
+  const check = (): void => {
+    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 59_000)))).toBe('uid-of-web-0');
+    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + minute + slack)))).toBeUndefined();
+  };
+  check();
+  // Its status goes on changing.
+  for (const resourceVersion of ['8', '9']) {
+    lists.setPod(pod({ from: nine, until: nine, addresses: left, resourceVersion }), nine + 2 * minute);
+    check();
+  }
+  lists.removePod('shop', 'web-0', nine + 3 * minute);
+  check();
+});
+
+test('a Pod that ended before its addresses went did not have them until they went', () => {
+  const lists = create();
+  lists.setPod(pod({ from: nine }), nine);
+  lists.setPod(pod({ from: nine, until: nine + 30_000, addresses: [] }), nine + minute);
+  lists.setPod(pod({ name: 'web-1', from: nine + 40_000 }), nine + minute);
+  const found = [29_999, 40_000].map((offset) => uidOf(lists.directory.byAddress('10.65.1.4', at(nine + offset))));
+  expect(found).toEqual(['uid-of-web-0', 'uid-of-web-1']);
+});
+
+test('a Pod that had failed before it was ever seen had no address', () => {
+  const lists = create();
+  lists.setPod(pod({ from: nine, until: nine }), nine + minute);
+  expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 1000)))).toBeUndefined();
+});
+
+test('Pods that are not known can be removed', () => {
+  const lists = create();
+  const { version } = lists.directory;
+  lists.removePod('shop', 'web-0', nine);
+  expect([lists.sizes.tombstones, lists.directory.version]).toEqual([0, version]);
+});
+
+const host = pod({ name: 'agent', hostNetwork: true, addresses: ['192.168.7.11'] });
+
+test.each<[string, (lists: LiveLists) => void]>([
+  ['before the Node is known', (lists) => (lists.setPod(host, nine), lists.setNode(node()))],
+  ['after it', (lists) => (lists.setNode(node()), lists.setPod(host, nine))],
+  [
+    'when it is gone',
+    (lists) => (lists.setNode(node()), lists.setPod(host, nine), lists.removePod('shop', 'agent', nine + 1)),
+  ],
+  [
+    'when it has changed',
+    (lists) => {
+      lists.setPod(host, nine);
+      lists.setPod({ ...host, addresses: ['192.168.7.11', 'fd00:7::11'] }, nine);
+      lists.setNode(node());
+    },
+  ],
+])('a Pod never takes the address of its node: %s', (_, prepare) => {
+  const lists = create();
+  prepare(lists);
+  for (const time of [nine - minute, nine, nine + minute])
+    expect(lists.directory.byAddress('192.168.7.11', at(time))).toMatchObject({ kind: 'node', node: 'node-a' });
+  for (const veth of interfaceNames('shop', 'agent'))
+    expect(lists.directory.podByInterface(veth, '192.168.7.11', at(nine))).toBeUndefined();
 });
 
 test('only Pods of this node are known by an interface', () => {

@@ -3,34 +3,13 @@ import { workloadKey } from '../../src/model/endpoint.ts';
 import type { Failing } from '../../src/model/program-record.ts';
 import { createInterner, podOf, workloadOf } from '../../src/resolving/objects.ts';
 import { pod } from '../builders.ts';
+import { tablesOf } from '../tables.ts';
 
-test.each([
-  [
-    'Deployment',
-    { kind: 'ReplicaSet', name: 'web-6c8d5f7b94' },
-    { 'pod-template-hash': '6c8d5f7b94' },
-    'Deployment/shop/web',
-  ],
-  [
-    'Rollout, which has a label of its own only',
-    { kind: 'ReplicaSet', name: 'web-86666d6ffc' },
-    { 'rollouts-pod-template-hash': '86666d6ffc' },
-    'Rollout/shop/web',
-  ],
-  ['ReplicaSet of its own', { kind: 'ReplicaSet', name: 'web-blue' }, {}, 'ReplicaSet/shop/web-blue'],
-  [
-    'ReplicaSet with a hash that is not in its name',
-    { kind: 'ReplicaSet', name: 'web-blue' },
-    { 'pod-template-hash': '6c8d5f7b94' },
-    'ReplicaSet/shop/web-blue',
-  ],
-  ['CronJob, Job named by minutes', { kind: 'Job', name: 'report-29920440' }, {}, 'CronJob/shop/report'],
-  ['CronJob, Job named by seconds', { kind: 'Job', name: 'report-1589305200' }, {}, 'CronJob/shop/report'],
-  ['Job with a number', { kind: 'Job', name: 'migrate-42' }, {}, 'Job/shop/migrate-42'],
-  ['StatefulSet', { kind: 'StatefulSet', name: 'db' }, {}, 'StatefulSet/shop/db'],
-  ['DaemonSet', { kind: 'DaemonSet', name: 'agent' }, {}, 'DaemonSet/shop/agent'],
-  ['an operator’s own kind', { kind: 'Cluster', name: 'pg' }, {}, 'Cluster/shop/pg'],
-])('the workload of a Pod: %s', (_, owner, labels, expected) => {
+const tables = tablesOf(import.meta.filename) as {
+  workloads: [string, { kind: string; name: string }, Record<string, string>, string][];
+};
+
+test.each(tables.workloads)('the workload of a Pod: %s', (_, owner, labels, expected) => {
   const workload = workloadOf('shop', owner, labels);
   expect(workload && workloadKey(workload)).toBe(expected);
 });

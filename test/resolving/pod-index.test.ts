@@ -7,6 +7,9 @@ import { createPodIndex, interfaceNames, isPodInterface, slack } from '../../src
 import type { Pod } from '../../src/resolving/objects.ts';
 import { nine, pod } from '../builders.ts';
 import { forAll } from '../for-all.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { interfaces: [string, boolean][] };
 
 const addresses = ['10.65.1.4', '10.65.1.5', 'fd00:65::4'];
 const names = ['web-0', 'web-1'];
@@ -115,21 +118,7 @@ test('names as Calico and the AWS VPC CNI give them', () => {
   expect(interfaceNames('default', 'nginx')).toEqual(['calic440f455693', 'enic440f455693']);
 });
 
-test.each([
-  ['calic440f455693', true],
-  ['enic440f455693', true],
-  ['cali', false],
-  ['calico', false],
-  ['eth0', false],
-  ['eni0', false],
-  ['wireguard.cali', false],
-  ['vxlan.calico', false],
-  ['enp134s0f1np1v0', false],
-  ['wlx00c0cab0a1b', false],
-  ['wlx00c0cab0a1', false],
-  ['tunl0', false],
-  ['', false],
-])('%j is a Pod interface: %j', (name, expected) => {
+test.each(tables.interfaces)('%j is a Pod interface: %j', (name, expected) => {
   expect(isPodInterface(name)).toBe(expected);
 });
 

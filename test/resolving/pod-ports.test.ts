@@ -43,7 +43,7 @@ describe('isPackedPorts', () => {
   const protocol = fc.constantFrom('tcp' as const, 'udp' as const, 'sctp' as const);
   const port = fc.record({ name, port: fc.integer({ min: 1, max: 65_535 }), protocol });
 
-  test('whatever is packed, which gives its names back', () => {
+  test('all that is packed gives its names back', () => {
     forAll([fc.uniqueArray(port, { minLength: 1, maxLength: 16, selector: (each) => each.port })])((ports) => {
       const packed = packPorts(ports) ?? '';
       expect(isPackedPorts(packed)).toBe(true);

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Endpoint } from '../../src/model/endpoint.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
@@ -7,6 +7,9 @@ import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/loo
 import { scopeOf } from '../../src/resolving/endpoints.ts';
 import { resolveMartian } from '../../src/resolving/resolver.ts';
 import { ends, nine, node, pod, podEnd, service } from '../builders.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { asked: [string, string, string[]][] };
 
 const second = 1000;
 const minute = 60 * second;
@@ -97,84 +100,69 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names'): Scene 
 
 const db = pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9'] });
 
-describe('which ends are asked about', () => {
-  test.each([
-    ['a Pod of this node', '10.65.1.4', []],
-    ['a Node', '192.168.7.12', []],
-    ['a Service', '10.96.0.80', []],
-    ['a private address', '10.99.0.1', ['pods 10.99.0.1', 'name 10.99.0.1']],
-    ['a unique local address', 'fd00:99::1', ['pods fd00:99::1', 'name fd00:99::1']],
-    ['an address in a Pod range', '10.65.2.9', ['pods 10.65.2.9']],
-    ['an IPv6 address in a Pod range', 'fd00:65:2::9', ['pods fd00:65:2::9']],
-    ['a public address', '203.0.113.9', ['name 203.0.113.9']],
-    ['the metadata service', '169.254.169.254', []],
-    ['the DNS cache of a node', '169.254.20.10', []],
-    ['a link-local address', '169.254.7.7', []],
-    ['a group', '224.0.0.251', []],
-    ['everybody', '255.255.255.255', []],
-    ['loopback', '127.0.0.1', []],
-    ['nobody', '0.0.0.0', []],
-  ])('%s: %s', async (_, address, expected) => {
+test.each(tables.asked)(
+  'an end is asked about where it may be a Pod or have a name: %s: %s',
+  async (_, address, expected) => {
     const { resolve, asked, drop } = scene();
     await resolve(address);
     expect(asked()).toEqual(expected);
     // Now it is known.
     expect([drop(address), asked()]).toEqual([false, []]);
-  });
+  },
+);
 
-  test('a Pod by its interface is who it is', () => {
-    const { remote, asked } = scene();
-    const source = podEnd({ evidence: 'interface', address: '10.65.2.9', note: 'not its own address' });
-    expect(remote.startLookups(ends({ source, destination: source }))).toBe(false);
-    expect(asked()).toEqual([]);
-  });
+test('a Pod by its interface is who it is', () => {
+  const { remote, asked } = scene();
+  const source = podEnd({ evidence: 'interface', address: '10.65.2.9', note: 'not its own address' });
+  expect(remote.startLookups(ends({ source, destination: source }))).toBe(false);
+  expect(asked()).toEqual([]);
+});
 
-  test('Pods that a flow of Calico names are not, because a name is no address', () => {
-    const { remote, asked } = scene();
-    const named = podEnd({ kind: 'unknown', evidence: 'none', object: undefined, address: 'shop/web-*' });
-    expect(remote.startLookups(ends({ source: podEnd(), destination: named }))).toBe(false);
-    expect(asked()).toEqual([]);
-  });
+test('Pods that a flow of Calico names are not, because a name is no address', () => {
+  const { remote, asked } = scene();
+  const named = podEnd({ kind: 'unknown', evidence: 'none', object: undefined, address: 'shop/web-*' });
+  expect(remote.startLookups(ends({ source: podEnd(), destination: named }))).toBe(false);
+  expect(asked()).toEqual([]);
+});
 
-  test('all ends are asked about at once, those of an ICMP error’s packet too', () => {
-    const { remote, who, asked } = scene();
-    const [a, b, c, d] = ['10.65.2.1', '203.0.113.9', '10.65.2.3', '10.65.2.4'].map(who) as [
-      Endpoint,
-      Endpoint,
-      Endpoint,
-      Endpoint,
-    ];
-    expect(remote.startLookups(ends({ source: a, destination: b, inner: { source: c, destination: d } }))).toBe(true);
-    // Two of Pods are under way at a time.
-    expect(asked()).toEqual(['pods 10.65.2.1', 'name 203.0.113.9', 'pods 10.65.2.3']);
-  });
+test('all ends are asked about at once, those of an ICMP error’s packet too', () => {
+  const { remote, who, asked } = scene();
+  const [a, b, c, d] = ['10.65.2.1', '203.0.113.9', '10.65.2.3', '10.65.2.4'].map(who) as [
+    Endpoint,
+    Endpoint,
+    Endpoint,
+    Endpoint,
+  ];
+  expect(remote.startLookups(ends({ source: a, destination: b, inner: { source: c, destination: d } }))).toBe(true);
+  // Two of Pods are under way at a time.
+  expect(asked()).toEqual(['pods 10.65.2.1', 'name 203.0.113.9', 'pods 10.65.2.3']);
+});
 
-  test('the claimed source of a martian, when it is a known Pod’s, needs no look-up', () => {
-    const { remote, lists, asked } = scene();
-    const martian = {
-      kind: 'martian',
-      impossible: 'source',
-      source: '10.65.1.4',
-      destination: '192.168.7.11',
-      device: 'eth0',
-    } as const;
-    expect(remote.startLookups(resolveMartian(martian, lists.directory, { time: nine, exact: true }))).toBe(false);
-    expect(asked()).toEqual([]);
-  });
+test('the claimed source of a martian, when it is a known Pod’s, needs no look-up', () => {
+  const { remote, lists, asked } = scene();
+  const martian = {
+    kind: 'martian',
+    impossible: 'source',
+    source: '10.65.1.4',
+    destination: '192.168.7.11',
+    device: 'eth0',
+  } as const;
+  expect(remote.startLookups(resolveMartian(martian, lists.directory, { time: nine, exact: true }))).toBe(false);
+  expect(asked()).toEqual([]);
+});
 
-  test('Pods are not asked for where all of them are watched; names are', async () => {
-    const { resolve, asked } = scene({ names: { '10.99.0.1': 'db.example.org' } }, 'pods');
-    expect((await resolve('10.99.0.1')).note).toContain('db.example.org');
-    await resolve('10.65.2.9');
-    expect(asked()).toEqual(['name 10.99.0.1']);
-  });
+test('Pods are not asked for where all of them are watched; names are', async () => {
+  const { resolve, asked } = scene({ names: { '10.99.0.1': 'db.example.org' } }, 'pods');
+  expect((await resolve('10.99.0.1')).note).toContain('db.example.org');
+  await resolve('10.65.2.9');
+  expect(asked()).toEqual(['name 10.99.0.1']);
+});
 
-  test('names are not asked for where they are not wanted', async () => {
-    const { resolve, asked } = scene({}, 'names');
-    await resolve('10.99.0.1');
-    await resolve('203.0.113.9');
-    expect(asked()).toEqual(['pods 10.99.0.1']);
-  });
+test('names are not asked for where they are not wanted', async () => {
+  const { resolve, asked } = scene({}, 'names');
+  await resolve('10.99.0.1');
+  await resolve('203.0.113.9');
+  expect(asked()).toEqual(['pods 10.99.0.1']);
 });
 
 test('each packet is counted once as refused, or as known', async () => {
@@ -191,91 +179,89 @@ test('each packet is counted once as refused, or as known', async () => {
   expect(remote.counts.pods).toEqual({ ...before, refused: before.refused + 1 });
 });
 
-describe('a found Pod', () => {
-  test('is known by its address', async () => {
-    const { resolve, changes, remote } = scene({ pods: [db] });
-    expect(await resolve('10.65.2.9')).toMatchObject({
-      kind: 'pod',
-      evidence: 'pod-address',
-      node: 'node-b',
-      object: { name: 'db-0', uid: 'uid-of-db-0' },
-    });
-    expect(changes).toEqual(['10.65.2.9']);
-    expect(remote.counts.pods).toMatchObject({ hit: 1, miss: 0 });
+test('a found Pod is known by its address', async () => {
+  const { resolve, changes, remote } = scene({ pods: [db] });
+  expect(await resolve('10.65.2.9')).toMatchObject({
+    kind: 'pod',
+    evidence: 'pod-address',
+    node: 'node-b',
+    object: { name: 'db-0', uid: 'uid-of-db-0' },
   });
+  expect(changes).toEqual(['10.65.2.9']);
+  expect(remote.counts.pods).toMatchObject({ hit: 1, miss: 0 });
+});
 
-  test('answers for packets since its start only are the same from then on', async () => {
-    const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
-    const { epoch } = lists.directory;
-    expect(epoch(nine - hour)).toEqual({ from: -Infinity, until: Infinity });
-    await resolve('10.65.2.9');
-    expect(epoch(nine - hour)).toEqual({ from: nine - hour, until: nine - hour });
-    expect(epoch(nine)).toEqual({ from: nine - minute, until: Infinity });
-  });
+test('a found Pod answers for packets since its start only are the same from then on', async () => {
+  const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
+  const { epoch } = lists.directory;
+  expect(epoch(nine - hour)).toEqual({ from: -Infinity, until: Infinity });
+  await resolve('10.65.2.9');
+  expect(epoch(nine - hour)).toEqual({ from: nine - hour, until: nine - hour });
+  expect(epoch(nine)).toEqual({ from: nine - minute, until: Infinity });
+});
 
-  test('goes over a host name', async () => {
-    const { resolve, asked } = scene({ pods: [db], names: { '10.65.2.9': 'db.example.org' } });
-    expect((await resolve('10.65.2.9')).kind).toBe('pod');
-    expect(asked()).toEqual(['pods 10.65.2.9']);
-  });
+test('a found Pod goes over a host name', async () => {
+  const { resolve, asked } = scene({ pods: [db], names: { '10.65.2.9': 'db.example.org' } });
+  expect((await resolve('10.65.2.9')).kind).toBe('pod');
+  expect(asked()).toEqual(['pods 10.65.2.9']);
+});
 
-  test('a found Pod that began after the packet is not whose it was', async () => {
-    const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
-    expect((await resolve('10.65.2.9')).kind).toBe('pod');
-    expect(lists.directory.byAddress('10.65.2.9', { time: nine - 5 * minute, exact: true })).toMatchObject({
-      kind: 'unknown',
-      object: undefined,
-    });
+test('a found Pod that began after the packet is not whose it was', async () => {
+  const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
+  expect((await resolve('10.65.2.9')).kind).toBe('pod');
+  expect(lists.directory.byAddress('10.65.2.9', { time: nine - 5 * minute, exact: true })).toMatchObject({
+    kind: 'unknown',
+    object: undefined,
   });
+});
 
-  test('a found Pod whose time runs ahead of ours is found at once', async () => {
-    // The clock of its own node gave the time of its start.
-    const { resolve } = scene({ pods: [{ ...db, from: nine + minute }] });
-    expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
-  });
+test('a found Pod whose time runs ahead of ours is found at once', async () => {
+  // The clock of its own node gave the time of its start.
+  const { resolve } = scene({ pods: [{ ...db, from: nine + minute }] });
+  expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+});
 
-  test('is distinguished from those that had its address before', async () => {
-    const past = pod({
-      name: 'job',
-      node: 'node-b',
-      addresses: ['10.65.2.9'],
-      from: nine - minute,
-      until: nine - second,
-    });
-    const { resolve, lists } = scene({ pods: [past, { ...db, from: nine - second }] });
-    expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
-    expect(lists.directory.byAddress('10.65.2.9', { time: nine - 2 * second, exact: true }).object?.name).toBe('job');
+test('a found Pod is distinguished from those that had its address before', async () => {
+  const past = pod({
+    name: 'job',
+    node: 'node-b',
+    addresses: ['10.65.2.9'],
+    from: nine - minute,
+    until: nine - second,
   });
+  const { resolve, lists } = scene({ pods: [past, { ...db, from: nine - second }] });
+  expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+  expect(lists.directory.byAddress('10.65.2.9', { time: nine - 2 * second, exact: true }).object?.name).toBe('job');
+});
 
-  test('a found Pod that has ended does not hide who has its address after it', async () => {
-    const job = pod({
-      name: 'job',
-      node: 'node-b',
-      addresses: ['10.65.2.9'],
-      from: nine - minute,
-      until: nine - second,
-    });
-    const { resolve, cluster, clock } = scene({ pods: [job] });
-    expect(await resolve('10.65.2.9')).toMatchObject({ kind: 'unknown', note: expect.stringContaining('shop/job') });
-    cluster.pods = [job, { ...db, from: nine }];
-    clock.now += 5 * minute;
-    expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+test('a found Pod that has ended does not hide who has its address after it', async () => {
+  const job = pod({
+    name: 'job',
+    node: 'node-b',
+    addresses: ['10.65.2.9'],
+    from: nine - minute,
+    until: nine - second,
   });
+  const { resolve, cluster, clock } = scene({ pods: [job] });
+  expect(await resolve('10.65.2.9')).toMatchObject({ kind: 'unknown', note: expect.stringContaining('shop/job') });
+  cluster.pods = [job, { ...db, from: nine }];
+  clock.now += 5 * minute;
+  expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+});
 
-  test('may have had the address after one of this node’s', async () => {
-    const { resolve, lists, clock, asked } = scene({ pods: [{ ...db, addresses: ['10.65.1.4'], from: nine }] });
-    lists.removePod('shop', 'web-0', nine);
-    clock.now += second;
-    expect((await resolve('10.65.1.4')).object?.name).toBe('db-0');
-    expect(asked()).toEqual(['pods 10.65.1.4']);
-  });
+test('a found Pod may have had the address after one of this node’s', async () => {
+  const { resolve, lists, clock, asked } = scene({ pods: [{ ...db, addresses: ['10.65.1.4'], from: nine }] });
+  lists.removePod('shop', 'web-0', nine);
+  clock.now += second;
+  expect((await resolve('10.65.1.4')).object?.name).toBe('db-0');
+  expect(asked()).toEqual(['pods 10.65.1.4']);
+});
 
-  test('a Pod of this node’s list comes first', async () => {
-    const { resolve, lists, who } = scene({ pods: [db] });
-    await resolve('10.65.2.9');
-    lists.setPod(pod({ name: 'web-1', uid: 'local', addresses: ['10.65.2.9'] }), nine);
-    expect(who('10.65.2.9').object?.name).toBe('web-1');
-  });
+test('a Pod of this node’s list comes first', async () => {
+  const { resolve, lists, who } = scene({ pods: [db] });
+  await resolve('10.65.2.9');
+  lists.setPod(pod({ name: 'web-1', uid: 'local', addresses: ['10.65.2.9'] }), nine);
+  expect(who('10.65.2.9').object?.name).toBe('web-1');
 });
 
 test('an address that is not in use leaves the host name, and after that the bare address', async () => {
@@ -309,72 +295,68 @@ test('an address that is not in use may be a server that is away: then it is ask
   expect(asked()).toEqual(['pods 10.65.2.9']);
 });
 
-describe('Pods on the network of their node', () => {
-  const proxy = pod({ name: 'proxy', hostNetwork: true, node: 'node-z', addresses: ['192.168.7.26'] });
+const proxy = pod({ name: 'proxy', hostNetwork: true, node: 'node-z', addresses: ['192.168.7.26'] });
 
-  test('show whose the address is, and are not its owner', async () => {
-    const { resolve, asked } = scene({ pods: [proxy] });
-    expect(await resolve('192.168.7.26')).toMatchObject({
-      kind: 'node',
-      node: 'node-z',
-      evidence: 'node-address',
-      object: { kind: 'Node', name: 'node-z', uid: '' },
-    });
-    expect(asked()).toEqual(['pods 192.168.7.26']);
+test('Pods on the network of their node show whose the address is, and are not its owner', async () => {
+  const { resolve, asked } = scene({ pods: [proxy] });
+  expect(await resolve('192.168.7.26')).toMatchObject({
+    kind: 'node',
+    node: 'node-z',
+    evidence: 'node-address',
+    object: { kind: 'Node', name: 'node-z', uid: '' },
   });
-
-  test('Pods of a known Node show all that is known of it', async () => {
-    const { resolve } = scene({ pods: [{ ...proxy, node: 'node-b' }] });
-    expect((await resolve('192.168.7.26')).object?.uid).toBe('uid-of-node-b');
-  });
-
-  test('Pods of a Node that had the address before do not show who has it', async () => {
-    const past = { ...proxy, name: 'past', node: 'node-y', from: nine - 2 * minute, until: nine - minute };
-    const { resolve } = scene({ pods: [past, proxy] });
-    expect((await resolve('192.168.7.26')).node).toBe('node-z');
-  });
-
-  test('are asked for again: another machine may have the address of a Node that is gone', async () => {
-    const { resolve, cluster, clock } = scene({ pods: [proxy] });
-    await resolve('192.168.7.26');
-    cluster.pods = [];
-    clock.now += 24 * 60 * minute;
-    expect((await resolve('192.168.7.26')).kind).toBe('external');
-  });
-
-  test('give way to a Pod with an address of its own', async () => {
-    const { resolve } = scene({ pods: [{ ...proxy, addresses: ['10.65.2.9'] }, db] });
-    expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
-  });
+  expect(asked()).toEqual(['pods 192.168.7.26']);
 });
 
-describe('what comes along', () => {
-  const other = { ...db, name: 'db-1', uid: 'db-1', addresses: ['10.65.2.10', 'fd00:99::10'] };
+test('Pods of a known Node show all that is known of it', async () => {
+  const { resolve } = scene({ pods: [{ ...proxy, node: 'node-b' }] });
+  expect((await resolve('192.168.7.26')).object?.uid).toBe('uid-of-node-b');
+});
 
-  test('an answer makes known what comes along with it', async () => {
-    const { resolve, asked, drop, who, cluster } = scene();
-    cluster.pods = [db];
-    cluster.others = [other, { ...other, name: 'ended', addresses: ['10.65.2.11'], until: nine - minute }];
-    await resolve('10.65.2.9');
-    expect(asked()).toEqual(['pods 10.65.2.9']);
-    for (const address of other.addresses) {
-      expect(who(address).object?.name).toBe('db-1');
-      expect([drop(address), asked()]).toEqual([false, []]);
-    }
-    expect(who('10.65.2.11').object).toBeUndefined();
-  });
+test('Pods of a Node that had the address before do not show who has it', async () => {
+  const past = { ...proxy, name: 'past', node: 'node-y', from: nine - 2 * minute, until: nine - minute };
+  const { resolve } = scene({ pods: [past, proxy] });
+  expect((await resolve('192.168.7.26')).node).toBe('node-z');
+});
 
-  test('does not have the address that was asked for', async () => {
-    const { resolve, cluster } = scene();
-    cluster.others = [other, { ...other, name: 'proxy', hostNetwork: true, addresses: ['192.168.7.12'] }];
-    expect(await resolve('10.65.2.9')).toMatchObject({ kind: 'unknown' });
-  });
+test('Pods on the network of their node are asked for again: another machine may have the address of a Node that is gone', async () => {
+  const { resolve, cluster, clock } = scene({ pods: [proxy] });
+  await resolve('192.168.7.26');
+  cluster.pods = [];
+  clock.now += 24 * 60 * minute;
+  expect((await resolve('192.168.7.26')).kind).toBe('external');
+});
 
-  test('a node that an answer names has the address', async () => {
-    const { resolve, cluster } = scene();
-    cluster.node = 'node-z';
-    expect(await resolve('10.99.0.1')).toMatchObject({ kind: 'node', node: 'node-z' });
-  });
+test('Pods on the network of their node give way to a Pod with an address of its own', async () => {
+  const { resolve } = scene({ pods: [{ ...proxy, addresses: ['10.65.2.9'] }, db] });
+  expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
+});
+
+const other = { ...db, name: 'db-1', uid: 'db-1', addresses: ['10.65.2.10', 'fd00:99::10'] };
+
+test('an answer makes known what comes along with it', async () => {
+  const { resolve, asked, drop, who, cluster } = scene();
+  cluster.pods = [db];
+  cluster.others = [other, { ...other, name: 'ended', addresses: ['10.65.2.11'], until: nine - minute }];
+  await resolve('10.65.2.9');
+  expect(asked()).toEqual(['pods 10.65.2.9']);
+  for (const address of other.addresses) {
+    expect(who(address).object?.name).toBe('db-1');
+    expect([drop(address), asked()]).toEqual([false, []]);
+  }
+  expect(who('10.65.2.11').object).toBeUndefined();
+});
+
+test('a Pod that comes along does not have the address that was asked for', async () => {
+  const { resolve, cluster } = scene();
+  cluster.others = [other, { ...other, name: 'proxy', hostNetwork: true, addresses: ['192.168.7.12'] }];
+  expect(await resolve('10.65.2.9')).toMatchObject({ kind: 'unknown' });
+});
+
+test('a node that an answer names has the address', async () => {
+  const { resolve, cluster } = scene();
+  cluster.node = 'node-z';
+  expect(await resolve('10.99.0.1')).toMatchObject({ kind: 'node', node: 'node-z' });
 });
 
 // In no Pod range that is known: the server cannot be asked about the second one.
@@ -413,7 +395,7 @@ test('a Pod’s other addresses: other addresses of a Pod that has ended take no
   expect(who('fd00:99::9').object?.name).toBe('db-0');
 });
 
-test('what is remembered is confirmed after five minutes, and stands until then', async () => {
+test('a remembered Pod is confirmed after five minutes, and stands until then', async () => {
   const { resolve, cluster, clock, asked, drop, who } = scene({ pods: [db] });
   await resolve('10.65.2.9');
   asked();
@@ -427,7 +409,7 @@ test('what is remembered is confirmed after five minutes, and stands until then'
   expect(who('10.65.2.9').object?.name).toBe('db-1');
 });
 
-test('what is remembered stands when it cannot be confirmed', async () => {
+test('a remembered Pod stands when it cannot be confirmed', async () => {
   const { resolve, cluster, clock } = scene({ pods: [db] });
   await resolve('10.65.2.9');
   cluster.failing = true;
@@ -435,7 +417,7 @@ test('what is remembered stands when it cannot be confirmed', async () => {
   expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
 });
 
-test('what is remembered is forgotten when the address is no longer in use', async () => {
+test('a remembered Pod is forgotten when the address is no longer in use', async () => {
   const { resolve, cluster, clock } = scene({ pods: [db] });
   await resolve('10.65.2.9');
   cluster.pods = [];

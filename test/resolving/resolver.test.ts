@@ -1,8 +1,16 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import type { Packet, PacketObservation } from '../../src/model/packet.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { endsOf, nodeOf, resolveMartian, resolvePacket } from '../../src/resolving/resolver.ts';
 import { cluster, icmp, nine, node, observation, packet, pod } from '../builders.ts';
+import { tablesOf } from '../tables.ts';
+
+type Interfaces = Partial<Pick<PacketObservation, 'inInterface' | 'outInterface' | 'physIn'>>;
+
+const tables = tablesOf(import.meta.filename) as {
+  ends: [string, Interfaces & { packet?: Partial<Packet> }, string][];
+};
 
 const at = { time: nine, exact: true };
 const [webVeth = '', webEni = ''] = interfaceNames('shop', 'web-0');
@@ -24,135 +32,90 @@ const ends = (given: Parameters<typeof observation>[0]): string => {
 const asked = (destination: string) =>
   observation({ destinationHost: 'pay.example.com', packet: packet({ destination }) });
 
-describe('the ends of a packet', () => {
-  test.each([
-    ['addresses', {}, 'web-0 by pod-address, db-0 by pod-address'],
-    ['veths', { inInterface: webVeth, outInterface: dbVeth }, 'web-0 by interface, db-0 by interface'],
-    ['the AWS VPC CNI’s veth', { inInterface: webEni }, 'web-0 by interface, db-0 by pod-address'],
-    [
-      'the veth over an address that is another Pod’s',
-      { inInterface: webVeth, packet: packet({ source: '10.65.2.9' }) },
-      'web-0 by interface, db-0 by pod-address',
-    ],
-    [
-      'the veth over an address that is nobody’s',
-      { outInterface: dbVeth, packet: packet({ destination: '172.30.0.5' }) },
-      'web-0 by pod-address, db-0 by interface',
-    ],
-    ['a bridge port', { inInterface: 'br0', physIn: webVeth }, 'web-0 by interface, db-0 by pod-address'],
-    [
-      'the interface over the bridge port',
-      { inInterface: webVeth, physIn: dbVeth },
-      'web-0 by interface, db-0 by pod-address',
-    ],
-    [
-      'other interfaces tell nothing',
-      { inInterface: 'eth0', outInterface: 'tunl0' },
-      'web-0 by pod-address, db-0 by pod-address',
-    ],
-    [
-      'IPv6',
-      { packet: packet({ source: 'fd00:65::4', destination: 'fd00:65::9' }) },
-      'web-0 by pod-address, db-0 by pod-address',
-    ],
-    [
-      'neither',
-      { packet: packet({ source: '8.8.8.8', destination: '192.168.7.12' }) },
-      'external by address-range, node-b by node-address',
-    ],
-    [
-      'what a node sends itself, from the address of its bridge of Pods',
-      { inInterface: '', outInterface: webVeth, packet: packet({ source: '10.65.1.1', destination: '10.65.1.4' }) },
-      'node-a by node-address, web-0 by interface',
-    ],
-    [
-      'that address in a packet that came from elsewhere',
-      { inInterface: 'eth0', packet: packet({ source: '10.65.1.1' }) },
-      'unknown by address-range, db-0 by pod-address',
-    ],
-    [
-      'an address of no node in what a node sends itself',
-      { inInterface: '', packet: packet({ source: '8.8.8.8' }) },
-      'external by address-range, db-0 by pod-address',
-    ],
-  ])('%s', (_, given, expected) => {
-    expect(ends(given)).toBe(expected);
-  });
+const interfaces: Readonly<Record<string, string>> = {
+  'veth of web-0': webVeth,
+  'eni of web-0': webEni,
+  'veth of db-0': dbVeth,
+};
 
-  test('a name by which the sender has asked for an address is shown where nobody in the cluster has it', () => {
-    const outside = resolvePacket(asked('8.8.8.8'), directory, at).destination;
-    expect(outside).toMatchObject({ kind: 'external', address: '8.8.8.8', hostName: 'pay.example.com' });
-    expect(outside.note).toContain('pay.example.com, ');
-    expect(resolvePacket(asked('10.65.1.4'), directory, at).destination).toMatchObject({
-      kind: 'pod',
-      note: undefined,
-    });
-  });
+test.each(tables.ends)('the ends of a packet: %s', (_, { packet: header, ...given }, expected) => {
+  const named = Object.entries(given).map(([key, name]) => [key, interfaces[name ?? ''] ?? name]);
+  expect(ends({ ...Object.fromEntries(named), packet: packet(header) })).toBe(expected);
+});
 
-  test('a spoofed source is shown, though the Pod is known by its veth', () => {
-    const { source } = resolvePacket(
-      observation({ inInterface: webVeth, packet: packet({ source: '8.8.8.8' }) }),
-      directory,
-      at,
-    );
-    expect(source).toMatchObject({ kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' } });
+test('a name by which the sender has asked for an address is shown where nobody in the cluster has it', () => {
+  const outside = resolvePacket(asked('8.8.8.8'), directory, at).destination;
+  expect(outside).toMatchObject({ kind: 'external', address: '8.8.8.8', hostName: 'pay.example.com' });
+  expect(outside.note).toContain('pay.example.com, ');
+  expect(resolvePacket(asked('10.65.1.4'), directory, at).destination).toMatchObject({
+    kind: 'pod',
+    note: undefined,
   });
+});
 
-  test('an ICMP error’s inner packet has ends of its own', () => {
-    const error = observation({
-      inInterface: 'eth0',
-      outInterface: webVeth,
-      packet: icmp(3, 4, { source: '198.51.100.1', destination: '10.65.1.4' }),
-      inner: packet({ source: '10.65.1.4', destination: '203.0.113.9' }),
-    });
-    const { source, destination, inner } = resolvePacket(error, directory, at);
-    expect(source).toMatchObject({ kind: 'external', address: '198.51.100.1' });
-    expect(destination).toMatchObject({ evidence: 'interface', object: { name: 'web-0' } });
-    // Whom the error goes to sent the packet: the same evidence holds.
-    expect(inner?.source).toEqual(destination);
-    expect(inner?.destination).toMatchObject({ kind: 'external', address: '203.0.113.9' });
+test('a spoofed source is shown, though the Pod is known by its veth', () => {
+  const { source } = resolvePacket(
+    observation({ inInterface: webVeth, packet: packet({ source: '8.8.8.8' }) }),
+    directory,
+    at,
+  );
+  expect(source).toMatchObject({ kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' } });
+});
+
+test('an ICMP error’s inner packet has ends of its own', () => {
+  const error = observation({
+    inInterface: 'eth0',
+    outInterface: webVeth,
+    packet: icmp(3, 4, { source: '198.51.100.1', destination: '10.65.1.4' }),
+    inner: packet({ source: '10.65.1.4', destination: '203.0.113.9' }),
   });
+  const { source, destination, inner } = resolvePacket(error, directory, at);
+  expect(source).toMatchObject({ kind: 'external', address: '198.51.100.1' });
+  expect(destination).toMatchObject({ evidence: 'interface', object: { name: 'web-0' } });
+  // Whom the error goes to sent the packet: the same evidence holds.
+  expect(inner?.source).toEqual(destination);
+  expect(inner?.destination).toMatchObject({ kind: 'external', address: '203.0.113.9' });
+});
 
-  test('the target of the inner packet is the reporter when it has its address', () => {
-    const error = observation({
-      inInterface: dbVeth,
-      packet: icmp(3, 3, { source: '10.65.2.9', destination: '10.65.1.4' }),
-      inner: packet({ source: '10.65.1.4', destination: '10.65.2.9' }),
-    });
-    const { source, inner } = resolvePacket(error, directory, at);
-    expect(inner?.destination).toEqual(source);
-    expect(source.evidence).toBe('interface');
+test('the target of the inner packet is the reporter when it has its address', () => {
+  const error = observation({
+    inInterface: dbVeth,
+    packet: icmp(3, 3, { source: '10.65.2.9', destination: '10.65.1.4' }),
+    inner: packet({ source: '10.65.1.4', destination: '10.65.2.9' }),
   });
+  const { source, inner } = resolvePacket(error, directory, at);
+  expect(inner?.destination).toEqual(source);
+  expect(source.evidence).toBe('interface');
+});
 
-  // A router answers to the sender of the packet, and connection tracking translates both addresses at once.
-  test.each([
-    ['of another Pod', '203.0.113.9', packet({ source: '10.65.2.9', destination: '10.65.1.4' })],
-    ['of a Pod, while the error goes to its node', '192.168.7.11', packet({ destination: '8.8.8.8' })],
-    ['of the other family', '10.65.1.4', packet({ source: 'fd00:65::4', destination: 'fd00:65::9' })],
-  ])('an inner packet that the error does not go back to is not believed: one %s', (_, destination, inner) => {
-    const error = observation({ packet: icmp(3, 4, { source: '10.65.9.9', destination }), inner });
-    expect(resolvePacket(error, directory, at)).toMatchObject({
-      destination: { address: destination },
-      inner: undefined,
-    });
+// A router answers to the sender of the packet, and connection tracking translates both addresses at once.
+test.each([
+  ['of another Pod', '203.0.113.9', packet({ source: '10.65.2.9', destination: '10.65.1.4' })],
+  ['of a Pod, while the error goes to its node', '192.168.7.11', packet({ destination: '8.8.8.8' })],
+  ['of the other family', '10.65.1.4', packet({ source: 'fd00:65::4', destination: 'fd00:65::9' })],
+])('an inner packet that the error does not go back to is not believed: one %s', (_, destination, inner) => {
+  const error = observation({ packet: icmp(3, 4, { source: '10.65.9.9', destination }), inner });
+  expect(resolvePacket(error, directory, at)).toMatchObject({
+    destination: { address: destination },
+    inner: undefined,
   });
+});
 
-  test('a Pod that forges the source of an error is not the target of the inner packet', () => {
-    const error = observation({
-      inInterface: webVeth,
-      packet: icmp(3, 3, { source: '8.8.8.8', destination: '10.65.2.9' }),
-      inner: packet({ source: '10.65.2.9', destination: '8.8.8.8' }),
-    });
-    expect(resolvePacket(error, directory, at)).toMatchObject({
-      source: { object: { name: 'web-0' }, note: 'not its own address' },
-      inner: { destination: { kind: 'external', object: undefined } },
-    });
+test('a Pod that forges the source of an error is not the target of the inner packet', () => {
+  const error = observation({
+    inInterface: webVeth,
+    packet: icmp(3, 3, { source: '8.8.8.8', destination: '10.65.2.9' }),
+    inner: packet({ source: '10.65.2.9', destination: '8.8.8.8' }),
+  });
+  expect(resolvePacket(error, directory, at)).toMatchObject({
+    source: { object: { name: 'web-0' }, note: 'not its own address' },
+    inner: { destination: { kind: 'external', object: undefined } },
   });
 });
 
 const martian = { kind: 'martian', impossible: 'source', source: '10.65.1.4', destination: '10.65.2.9' } as const;
 
-test('who sent a martian is known by the interface', () => {
+test('the sender of a martian is known by the interface', () => {
   expect(resolveMartian({ ...martian, source: '8.8.8.8', device: webVeth }, directory, at)).toMatchObject({
     source: { kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' }, evidence: 'interface' },
     destination: { object: { name: 'db-0' } },

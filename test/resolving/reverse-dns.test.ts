@@ -5,6 +5,9 @@ import ipaddr from 'ipaddr.js';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { longestWait } from '../../src/pipeline/lookup-queue.ts';
 import { createReverseDns } from '../../src/resolving/lookups/reverse-dns.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { names: [string, string[], string][] };
 
 /** RFC 1035, 4.1.1. */
 const responseCode = { found: 0, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };
@@ -123,19 +126,7 @@ test.each([
   expect(questions).toEqual([question, confirmation]);
 });
 
-test.each([
-  ['one label', ['localhost'], 'localhost'],
-  ['many labels', ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 'a.b.c.d.e.f.g.h'],
-  ['digits and hyphens', ['ec2-203-0-113-9', '3com'], 'ec2-203-0-113-9.3com'],
-  ['an underscore', ['_web_1', 'example', 'org'], '_web_1.example.org'],
-  ['punycode', ['xn--bcher-kva', 'example'], 'xn--bcher-kva.example'],
-  ['any case', ['WEB', 'Example', 'ORG'], 'WEB.Example.ORG'],
-  [
-    'the longest',
-    ['a'.repeat(63), 'b'.repeat(63), 'c'.repeat(63), 'd'.repeat(61)],
-    `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}`,
-  ],
-])('a name may have %s', async (_, labels, expected) => {
+test.each(tables.names)('a name may have %s', async (_, labels, expected) => {
   answer = { code: 'found', names: [wire(...labels)] };
   expect(await find('203.0.113.10')).toBe(expected);
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Endpoint } from '../../src/model/endpoint.ts';
 import type { Finding, FlowDetails } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
@@ -52,100 +52,96 @@ function publishAll(table: SeriesTable, now: number): void {
   for (const series of beginAll(table, now)) publish(table, series, now);
 }
 
-describe('the fourth port of a peer on one Pod', () => {
-  test('leaves what the Pod refuses of other peers in Events of their own', () => {
-    const table = createSeriesTable();
-    table.count(refused(1, other), at(0));
-    scan(table, { count: 4 });
-    expect(kinds(table)).toEqual({ flow: 1, ports: 1 });
-    expect(ofKind(table, 'flow')).toMatchObject([
-      { count: 1, finding: { details: { peer: { identity: other.identity } } } },
-    ]);
-  });
-
-  test('makes one Event of all that none counts yet', () => {
-    const table = createSeriesTable();
-    scan(table, { count: 3 });
-    expect(kinds(table)).toEqual({ flow: 3 });
-    table.count(refused(4), at(0.5), 5);
-    expect(kinds(table)).toEqual({ ports: 1 });
-    const [one] = all(table);
-    expect(one).toMatchObject({ count: 8, first: at(0), last: at(0.5), finding: { reason: 'PacketDrop' } });
-    expect(one?.ports.seen).toEqual(['1/TCP', '2/TCP', '3/TCP', '4/TCP']);
-  });
-
-  test('begins again in the next hour', () => {
-    const table = createSeriesTable();
-    scan(table);
-    publishAll(table, at(2));
-    table.count(refused(1), start + windowLength);
-    expect(kinds(table)).toEqual({ flow: 1 });
-    scan(table, { time: start + windowLength });
-    expect(kinds(table)).toEqual({ ports: 1 });
-    expect(packets(table)).toBe(301);
-  });
-
-  test.each([0.5, 25])('lines that were lost %i s after the first make the count a lower bound', (lost) => {
-    const table = createSeriesTable();
-    scan(table, { count: 3 });
-    table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(lost));
-    table.count(refused(4), at(30));
-    expect(all(table)).toMatchObject([{ suppressed: true, count: 4 }]);
-  });
-
-  test('is that of another Pod of a workload: all of them are named', () => {
-    const table = createSeriesTable();
-    for (let port = 1; port <= 5; port++) table.count(refused(port, worker(`worker-${port % 2}`)), at(0));
-    expect(all(table)).toMatchObject([
-      { count: 5, peers: { seen: expect.toSatisfy((seen: string[]) => seen.length === 2) } },
-    ]);
-  });
+test('the fourth port of a peer on one Pod leaves what the Pod refuses of other peers in Events of their own', () => {
+  const table = createSeriesTable();
+  table.count(refused(1, other), at(0));
+  scan(table, { count: 4 });
+  expect(kinds(table)).toEqual({ flow: 1, ports: 1 });
+  expect(ofKind(table, 'flow')).toMatchObject([
+    { count: 1, finding: { details: { peer: { identity: other.identity } } } },
+  ]);
 });
 
-describe('a scan hides no other peer', () => {
-  test('another peer has its own Event, which comes first', () => {
-    const table = createSeriesTable();
-    scan(table);
-    table.count(refused(5432, other), at(0));
-    expect(kinds(table)).toEqual({ flow: 1, ports: 1 });
-    expect(table.next(at(5))?.series.finding.details.kind).toBe('flow');
-  });
+test('the fourth port of a peer on one Pod makes one Event of all that none counts yet', () => {
+  const table = createSeriesTable();
+  scan(table, { count: 3 });
+  expect(kinds(table)).toEqual({ flow: 3 });
+  table.count(refused(4), at(0.5), 5);
+  expect(kinds(table)).toEqual({ ports: 1 });
+  const [one] = all(table);
+  expect(one).toMatchObject({ count: 8, first: at(0), last: at(0.5), finding: { reason: 'PacketDrop' } });
+  expect(one?.ports.seen).toEqual(['1/TCP', '2/TCP', '3/TCP', '4/TCP']);
+});
 
-  test('many that scan take the places of the object, and what comes after is counted with the rest', () => {
-    const table = createSeriesTable();
-    for (let peer = 1; peer <= 20; peer++) {
-      const address = `192.0.2.${peer}`;
-      scan(table, { peer: externalEnd({ address, identity: address }), count: 10 });
+test('the fourth port of a peer on one Pod begins again in the next hour', () => {
+  const table = createSeriesTable();
+  scan(table);
+  publishAll(table, at(2));
+  table.count(refused(1), start + windowLength);
+  expect(kinds(table)).toEqual({ flow: 1 });
+  scan(table, { time: start + windowLength });
+  expect(kinds(table)).toEqual({ ports: 1 });
+  expect(packets(table)).toBe(301);
+});
+
+test.each([0.5, 25])('lines that were lost %i s after the first make the count a lower bound', (lost) => {
+  const table = createSeriesTable();
+  scan(table, { count: 3 });
+  table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(lost));
+  table.count(refused(4), at(30));
+  expect(all(table)).toMatchObject([{ suppressed: true, count: 4 }]);
+});
+
+test('the fourth port of a peer on one Pod is that of another Pod of a workload: all of them are named', () => {
+  const table = createSeriesTable();
+  for (let port = 1; port <= 5; port++) table.count(refused(port, worker(`worker-${port % 2}`)), at(0));
+  expect(all(table)).toMatchObject([
+    { count: 5, peers: { seen: expect.toSatisfy((seen: string[]) => seen.length === 2) } },
+  ]);
+});
+
+test('another peer has its own Event, which comes first', () => {
+  const table = createSeriesTable();
+  scan(table);
+  table.count(refused(5432, other), at(0));
+  expect(kinds(table)).toEqual({ flow: 1, ports: 1 });
+  expect(table.next(at(5))?.series.finding.details.kind).toBe('flow');
+});
+
+test('many that scan take the places of the object, and what comes after is counted with the rest', () => {
+  const table = createSeriesTable();
+  for (let peer = 1; peer <= 20; peer++) {
+    const address = `192.0.2.${peer}`;
+    scan(table, { peer: externalEnd({ address, identity: address }), count: 10 });
+  }
+  expect(kinds(table)).toEqual({ ports: 8, overflow: 1 });
+  expect(packets(table)).toBe(200);
+});
+
+test.each([
+  ['none of which has an Event yet: each has one for its ports, and four others have theirs', false, 4],
+  ['each of which has its Event at once: the last place is for another', true, 1],
+])('four that scan in turns, %s', (_, isWritten, others) => {
+  const table = createSeriesTable();
+  const peers = [1, 2, 3, 4].map((last) => externalEnd({ address: `192.0.2.${last}`, identity: `192.0.2.${last}` }));
+  for (let port = 1; port <= 30; port++)
+    for (const peer of peers) {
+      table.count(refused(port, peer), at(10 * port));
+      if (isWritten) publishAll(table, at(10 * port + 5));
     }
-    expect(kinds(table)).toEqual({ ports: 8, overflow: 1 });
-    expect(packets(table)).toBe(200);
-  });
+  for (let peer = 1; peer <= others; peer++)
+    table.count(refused(80, externalEnd({ address: `198.51.100.${peer}`, identity: `198.51.100.${peer}` })), at(400));
+  expect(kinds(table)).toEqual(isWritten ? { flow: 8, overflow: 1 } : { flow: 4, ports: 4 });
+  expect(packets(table)).toBe(120 + others);
+});
 
-  test.each([
-    ['none of which has an Event yet: each has one for its ports, and four others have theirs', false, 4],
-    ['each of which has its Event at once: the last place is for another', true, 1],
-  ])('four that scan in turns, %s', (_, isWritten, others) => {
-    const table = createSeriesTable();
-    const peers = [1, 2, 3, 4].map((last) => externalEnd({ address: `192.0.2.${last}`, identity: `192.0.2.${last}` }));
-    for (let port = 1; port <= 30; port++)
-      for (const peer of peers) {
-        table.count(refused(port, peer), at(10 * port));
-        if (isWritten) publishAll(table, at(10 * port + 5));
-      }
-    for (let peer = 1; peer <= others; peer++)
-      table.count(refused(80, externalEnd({ address: `198.51.100.${peer}`, identity: `198.51.100.${peer}` })), at(400));
-    expect(kinds(table)).toEqual(isWritten ? { flow: 8, overflow: 1 } : { flow: 4, ports: 4 });
-    expect(packets(table)).toBe(120 + others);
-  });
-
-  test('memory is bounded: past the total, what has no Event yet is only counted', () => {
-    const table = createSeriesTable({ limits: { perObject: 8, total: 3 } });
-    scan(table);
-    expect(kinds(table)).toEqual({ ports: 1 });
-    for (let peer = 1; peer <= 20; peer++)
-      table.count(refused(80, externalEnd({ address: `${peer}`, identity: `${peer}` })), at(1));
-    expect(packets(table) + table.counts.uncounted).toBe(320);
-  });
+test('memory is bounded: past the total, what has no Event yet is only counted', () => {
+  const table = createSeriesTable({ limits: { perObject: 8, total: 3 } });
+  scan(table);
+  expect(kinds(table)).toEqual({ ports: 1 });
+  for (let peer = 1; peer <= 20; peer++)
+    table.count(refused(80, externalEnd({ address: `${peer}`, identity: `${peer}` })), at(1));
+  expect(packets(table) + table.counts.uncounted).toBe(320);
 });
 
 test.each<[string, Partial<FlowDetails>]>([

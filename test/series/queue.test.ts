@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
@@ -37,142 +37,140 @@ function write(table: SeriesTable, now: number, most = Infinity): string[] {
 
 const objectsOf = (written: string[]): string[] => written.map((identity) => identity.split(' ')[0] ?? '');
 
-describe('whose turn it is', () => {
-  test('in a storm, each Pod has its first Event before any has its second', () => {
-    const table = createSeriesTable();
-    for (let port = 1; port <= 8; port++)
-      for (let pod = 0; pod < 110; pod++)
-        table.count(drop(`team-${pod % 7}/web-${pod}`, port, pod * 10 + port), at(port / 10));
-    const written = objectsOf(write(table, at(2)));
-    expect(written).toHaveLength(880);
-    expect(new Set(written.slice(0, 110)).size).toBe(110);
-  });
+test('in a storm, each Pod has its first Event before any has its second', () => {
+  const table = createSeriesTable();
+  for (let port = 1; port <= 8; port++)
+    for (let pod = 0; pod < 110; pod++)
+      table.count(drop(`team-${pod % 7}/web-${pod}`, port, pod * 10 + port), at(port / 10));
+  const written = objectsOf(write(table, at(2)));
+  expect(written).toHaveLength(880);
+  expect(new Set(written.slice(0, 110)).size).toBe(110);
+});
 
-  test('a tenant with hundreds of problems holds up one with a few that come later for one turn each', () => {
-    const table = createSeriesTable();
-    for (let pod = 0; pod < 300; pod++) table.count(drop(`noisy/web-${pod}`, 80, pod % 250), at(0));
-    write(table, at(2), 10);
-    for (let pod = 0; pod < 3; pod++) table.count(drop(`quiet/db-${pod}`, 5432, 251), at(5));
-    expect(objectsOf(write(table, at(7), 6)).filter((object) => object.startsWith('quiet/'))).toHaveLength(3);
-  });
+test('a tenant with hundreds of problems holds up one with a few that come later for one turn each', () => {
+  const table = createSeriesTable();
+  for (let pod = 0; pod < 300; pod++) table.count(drop(`noisy/web-${pod}`, 80, pod % 250), at(0));
+  write(table, at(2), 10);
+  for (let pod = 0; pod < 3; pod++) table.count(drop(`quiet/db-${pod}`, 5432, 251), at(5));
+  expect(objectsOf(write(table, at(7), 6)).filter((object) => object.startsWith('quiet/'))).toHaveLength(3);
+});
 
-  test.each([
-    ['an Event about another', 'team-100/db'],
-    ['one about another on a Pod that waits because of it', 'team-99/web'],
-  ])('a peer that is refused by Pods of a hundred namespaces does not hold up %s', (_, object) => {
-    const table = createSeriesTable();
-    for (let pod = 0; pod < 100; pod++) table.count(drop(`team-${pod}/web`, 80, 66), at(0));
-    write(table, at(2), 3);
-    table.count(drop(object, 5432, 9), at(5), 50);
-    expect(write(table, at(7), 2)).toContain(`${object} 5432 9`);
-  });
+test.each([
+  ['an Event about another', 'team-100/db'],
+  ['one about another on a Pod that waits because of it', 'team-99/web'],
+])('a peer that is refused by Pods of a hundred namespaces does not hold up %s', (_, object) => {
+  const table = createSeriesTable();
+  for (let pod = 0; pod < 100; pod++) table.count(drop(`team-${pod}/web`, 80, 66), at(0));
+  write(table, at(2), 3);
+  table.count(drop(object, 5432, 9), at(5), 50);
+  expect(write(table, at(7), 2)).toContain(`${object} 5432 9`);
+});
 
-  test('of the series of one object, the one with the most packets comes first, then the newest', () => {
-    const table = createSeriesTable();
-    table.count(drop('shop/web', 1), at(0));
-    table.count(drop('shop/web', 2, 2), at(0.5), 7);
-    table.count(drop('shop/web', 3, 3), at(0.1));
-    expect(write(table, at(2))).toEqual(['shop/web 2 2', 'shop/web 3 3', 'shop/web 1 1']);
-  });
+test('the series of an object that has the most packets comes first, then the newest', () => {
+  const table = createSeriesTable();
+  table.count(drop('shop/web', 1), at(0));
+  table.count(drop('shop/web', 2, 2), at(0.5), 7);
+  table.count(drop('shop/web', 3, 3), at(0.1));
+  expect(write(table, at(2))).toEqual(['shop/web 2 2', 'shop/web 3 3', 'shop/web 1 1']);
+});
 
-  test('an incident of an object is not its first Event about a drop', () => {
-    const table = createSeriesTable();
-    const { regarding } = incident();
-    table.count(incident(), at(0));
-    table.count(finding({ regarding }), at(0));
-    expect(write(table, at(2), 1)).toEqual(['incident']);
-    expect(table.next(at(2))).toMatchObject({ kind: 'first', series: { finding: { details: { kind: 'flow' } } } });
-  });
+test('an incident of an object is not its first Event about a drop', () => {
+  const table = createSeriesTable();
+  const { regarding } = incident();
+  table.count(incident(), at(0));
+  table.count(finding({ regarding }), at(0));
+  expect(write(table, at(2), 1)).toEqual(['incident']);
+  expect(table.next(at(2))).toMatchObject({ kind: 'first', series: { finding: { details: { kind: 'flow' } } } });
+});
 
-  test('an incident comes before all drops, its updates after their first Events', () => {
-    const table = createSeriesTable();
-    for (let pod = 0; pod < 5; pod++) table.count(drop(`shop/web-${pod}`, 1), at(0));
-    table.count(incident(), at(0.5));
-    expect(write(table, at(2), 1)).toEqual(['incident']);
-    table.count(incident(), at(3));
-    expect(write(table, at(40), 6).at(-1)).toBe('incident');
-  });
+test('an incident comes before all drops, its updates after their first Events', () => {
+  const table = createSeriesTable();
+  for (let pod = 0; pod < 5; pod++) table.count(drop(`shop/web-${pod}`, 1), at(0));
+  table.count(incident(), at(0.5));
+  expect(write(table, at(2), 1)).toEqual(['incident']);
+  table.count(incident(), at(3));
+  expect(write(table, at(40), 6).at(-1)).toBe('incident');
+});
 
-  test('a Pod of another node comes after those of this one, and its first Event is not one of the first', () => {
-    const table = createSeriesTable();
-    table.count({ ...drop('shop/there', 1), elsewhere: true }, at(0));
-    table.count(drop('shop/here', 1), at(1));
-    const turn = table.next(at(3));
-    expect(turn).toMatchObject({ series: { finding: { regarding: { name: 'here' } } }, kind: 'first' });
-    if (turn !== undefined) table.begin(turn.series);
-    expect(table.next(at(3))).toMatchObject({ series: { finding: { elsewhere: true } }, kind: 'more' });
-  });
+test('a Pod of another node comes after those of this one, and its first Event is not one of the first', () => {
+  const table = createSeriesTable();
+  table.count({ ...drop('shop/there', 1), elsewhere: true }, at(0));
+  table.count(drop('shop/here', 1), at(1));
+  const turn = table.next(at(3));
+  expect(turn).toMatchObject({ series: { finding: { regarding: { name: 'here' } } }, kind: 'first' });
+  if (turn !== undefined) table.begin(turn.series);
+  expect(table.next(at(3))).toMatchObject({ series: { finding: { elsewhere: true } }, kind: 'more' });
+});
 
-  test('the first Event of an object in a new window is a first one again', () => {
-    const table = createSeriesTable();
-    const { end } = windowOf(at(0), 'shop/web');
-    for (const time of [end - minute, end + minute]) {
-      for (const port of [1, 2]) table.count(drop('shop/web', port), time);
-      const turns = [0, 1].map(() => {
-        const turn = table.next(time + 2 * second);
-        if (turn !== undefined) table.begin(turn.series);
-        return turn?.kind;
-      });
-      expect(turns).toEqual(['first', 'more']);
-    }
-  });
+test('the first Event of an object in a new window is a first one again', () => {
+  const table = createSeriesTable();
+  const { end } = windowOf(at(0), 'shop/web');
+  for (const time of [end - minute, end + minute]) {
+    for (const port of [1, 2]) table.count(drop('shop/web', port), time);
+    const turns = [0, 1].map(() => {
+      const turn = table.next(time + 2 * second);
+      if (turn !== undefined) table.begin(turn.series);
+      return turn?.kind;
+    });
+    expect(turns).toEqual(['first', 'more']);
+  }
+});
 
-  test('after a restart, an object that had its first Event has its second after the first of others', () => {
-    const before = createSeriesTable();
-    for (const port of [1, 2]) before.count(drop('a/web', port), at(0));
-    write(before, at(2), 1);
-    const table = createSeriesTable({ restored: stateOf(before) });
-    table.count(drop('b/web', 1), at(2));
-    expect(objectsOf(write(table, at(5)))).toEqual(['b/web', 'a/web']);
-  });
+test('after a restart, an object that had its first Event has its second after the first of others', () => {
+  const before = createSeriesTable();
+  for (const port of [1, 2]) before.count(drop('a/web', port), at(0));
+  write(before, at(2), 1);
+  const table = createSeriesTable({ restored: stateOf(before) });
+  table.count(drop('b/web', 1), at(2));
+  expect(objectsOf(write(table, at(5)))).toEqual(['b/web', 'a/web']);
+});
 
-  test('after a restart, an object that has had no Event has its first before what comes later', () => {
-    const before = createSeriesTable();
-    before.count(drop('a/web', 1), at(0));
-    const table = createSeriesTable({ restored: stateOf(before) });
-    table.count(drop('b/web', 1), at(2));
-    expect(objectsOf(write(table, at(5)))).toEqual(['a/web', 'b/web']);
-  });
+test('after a restart, an object that has had no Event has its first before what comes later', () => {
+  const before = createSeriesTable();
+  before.count(drop('a/web', 1), at(0));
+  const table = createSeriesTable({ restored: stateOf(before) });
+  table.count(drop('b/web', 1), at(2));
+  expect(objectsOf(write(table, at(5)))).toEqual(['a/web', 'b/web']);
+});
 
-  test('an update of an Event is no turn for the next problem of its object', () => {
-    const table = createSeriesTable();
-    for (const object of ['a/web', 'b/web']) table.count(drop(object, 1), at(0));
-    write(table, at(2));
-    table.count(drop('a/web', 1), at(3));
-    expect(objectsOf(write(table, at(120)))).toEqual(['a/web']);
-    for (const object of ['a/web', 'b/web']) table.count(drop(object, 2), at(121));
-    expect(objectsOf(write(table, at(124)))).toEqual(['a/web', 'b/web']);
-  });
+test('an update of an Event is no turn for the next problem of its object', () => {
+  const table = createSeriesTable();
+  for (const object of ['a/web', 'b/web']) table.count(drop(object, 1), at(0));
+  write(table, at(2));
+  table.count(drop('a/web', 1), at(3));
+  expect(objectsOf(write(table, at(120)))).toEqual(['a/web']);
+  for (const object of ['a/web', 'b/web']) table.count(drop(object, 2), at(121));
+  expect(objectsOf(write(table, at(124)))).toEqual(['a/web', 'b/web']);
+});
 
-  test('a series that could not be written, but was not refused, keeps its turn', () => {
-    const table = createSeriesTable();
-    for (const [index, object] of ['a/web', 'b/web', 'c/web'].entries()) table.count(drop(object, 1, index), at(0));
-    const first = table.next(at(2))?.series as Series;
-    table.begin(first);
-    expect(table.next(at(2))?.series).not.toBe(first);
-    table.giveBack(first, at(2));
-    expect(table.next(at(2))).toMatchObject({ series: first, kind: 'first' });
-    table.begin(first);
-    table.delay(first, at(60));
-    expect(write(table, at(30))).toHaveLength(2);
-    expect(table.next(at(60))).toMatchObject({ series: first, kind: 'first' });
-    write(table, at(60));
-    table.giveBack(first, at(61));
-    expect(table.next(at(61))).toBeUndefined();
-  });
+test('a series that could not be written, but was not refused, keeps its turn', () => {
+  const table = createSeriesTable();
+  for (const [index, object] of ['a/web', 'b/web', 'c/web'].entries()) table.count(drop(object, 1, index), at(0));
+  const first = table.next(at(2))?.series as Series;
+  table.begin(first);
+  expect(table.next(at(2))?.series).not.toBe(first);
+  table.giveBack(first, at(2));
+  expect(table.next(at(2))).toMatchObject({ series: first, kind: 'first' });
+  table.begin(first);
+  table.delay(first, at(60));
+  expect(write(table, at(30))).toHaveLength(2);
+  expect(table.next(at(60))).toMatchObject({ series: first, kind: 'first' });
+  write(table, at(60));
+  table.giveBack(first, at(61));
+  expect(table.next(at(61))).toBeUndefined();
+});
 
-  test.each([
-    [8191, 'more'],
-    [8192, 'first'],
-  ])('after Events on %i other objects, the next about an object is one of its: %s', (others, kind) => {
-    const table = createSeriesTable();
-    table.count(drop('shop/web', 1), at(0));
-    write(table, at(2));
-    for (let pod = 0; pod < others; pod++) table.count(drop(`shop/other-${pod}`, 1, pod + 2), at(3));
-    write(table, at(5));
-    table.count(drop('shop/web', 2), at(6));
-    expect(table.next(at(8))?.kind).toBe(kind);
-  });
+test.each([
+  [8191, 'more'],
+  [8192, 'first'],
+])('after Events on %i other objects, the next about an object is one of its: %s', (others, kind) => {
+  const table = createSeriesTable();
+  table.count(drop('shop/web', 1), at(0));
+  write(table, at(2));
+  for (let pod = 0; pod < others; pod++) table.count(drop(`shop/other-${pod}`, 1, pod + 2), at(3));
+  write(table, at(5));
+  table.count(drop('shop/web', 2), at(6));
+  expect(table.next(at(8))?.kind).toBe(kind);
 });
 
 interface Step {

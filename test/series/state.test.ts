@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, type Mock, test, vi } from 'vitest';
+import { expect, type Mock, test, vi } from 'vitest';
 import { seriesStateIn, stateOf } from './state-of.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import type { Suppressed } from '../../src/model/observation.ts';
@@ -208,72 +208,70 @@ function tried(): { table: SeriesTable; series: Series; onEarlier: Mock; now: nu
   return { table, series: series as Series, onEarlier, now };
 }
 
-describe('a series that was tried', () => {
-  test('is due at the time of the next try, with all packets that were counted since', () => {
-    const { table, series, onEarlier, now } = tried();
-    table.retry(series, now + minute);
-    expect(onEarlier).toHaveBeenCalledTimes(1);
-    expect(table.nextDue()).toBe(now + minute);
-    table.count(series.finding, now, 2);
-    expect(table.nextDue()).toBe(now + minute);
-    expect(table.due(now + minute - 1)).toEqual([]);
-    expect(table.due(now + minute)).toEqual([series]);
-    expect(series.count).toBe(5);
-  });
+test('a series that was tried is due at the time of the next try, with all packets that were counted since', () => {
+  const { table, series, onEarlier, now } = tried();
+  table.retry(series, now + minute);
+  expect(onEarlier).toHaveBeenCalledTimes(1);
+  expect(table.nextDue()).toBe(now + minute);
+  table.count(series.finding, now, 2);
+  expect(table.nextDue()).toBe(now + minute);
+  expect(table.due(now + minute - 1)).toEqual([]);
+  expect(table.due(now + minute)).toEqual([series]);
+  expect(series.count).toBe(5);
+});
 
-  test('is not due again after it was given up, unless there is more to publish', () => {
-    const { table, series, now } = tried();
-    table.abandon(series);
-    expect(table.sizes.pending).toBe(0);
-    expect(table.nextDue()).toBe(Infinity);
-    expect(table.due(Infinity)).toEqual([]);
-    table.count(series.finding, now);
-    expect(table.nextDue()).toBe(now + second);
-    expect(table.due(now + second)).toEqual([series]);
-    expect(series).toMatchObject({ count: 4, published: { count: 3, writes: 0 } });
-  });
+test('a series that was tried is not due again after it was given up, unless there is more to publish', () => {
+  const { table, series, now } = tried();
+  table.abandon(series);
+  expect(table.sizes.pending).toBe(0);
+  expect(table.nextDue()).toBe(Infinity);
+  expect(table.due(Infinity)).toEqual([]);
+  table.count(series.finding, now);
+  expect(table.nextDue()).toBe(now + second);
+  expect(table.due(now + second)).toEqual([series]);
+  expect(series).toMatchObject({ count: 4, published: { count: 3, writes: 0 } });
+});
 
-  test('an Event that was published but for the last packets comes again after its wait', () => {
-    const { table, series, onEarlier, now } = tried();
-    publish(table, series, now, 1);
-    expect(series).toMatchObject({ count: 3, published: { count: 2 } });
-    expect(table.nextDue()).toBe(now + 30 * second);
-    expect(onEarlier).toHaveBeenCalledTimes(1);
-    publish(table, series, now + minute);
-    expect(table.sizes.pending).toBe(0);
-  });
+test('an Event that was published but for the last packets comes again after its wait', () => {
+  const { table, series, onEarlier, now } = tried();
+  publish(table, series, now, 1);
+  expect(series).toMatchObject({ count: 3, published: { count: 2 } });
+  expect(table.nextDue()).toBe(now + 30 * second);
+  expect(onEarlier).toHaveBeenCalledTimes(1);
+  publish(table, series, now + minute);
+  expect(table.sizes.pending).toBe(0);
+});
 
-  test('an Event that was published but for the last packets comes again at once, when its window is over', () => {
-    const { table, series } = tried();
-    table.count(series.finding, series.windowEnd);
-    publish(table, series, series.windowEnd, 1);
-    expect(series.due).toBe(series.windowEnd);
-    expect(beginAll(table, series.windowEnd)).toContain(series);
-    expect(table.sizes).toEqual({ series: 2, pending: 2 });
-    publish(table, series, series.windowEnd);
-    expect(table.sizes).toEqual({ series: 1, pending: 1 });
-  });
+test('an Event that was published but for the last packets comes again at once, when its window is over', () => {
+  const { table, series } = tried();
+  table.count(series.finding, series.windowEnd);
+  publish(table, series, series.windowEnd, 1);
+  expect(series.due).toBe(series.windowEnd);
+  expect(beginAll(table, series.windowEnd)).toContain(series);
+  expect(table.sizes).toEqual({ series: 2, pending: 2 });
+  publish(table, series, series.windowEnd);
+  expect(table.sizes).toEqual({ series: 1, pending: 1 });
+});
 
-  test('comes again, when lines were lost while it was being published', () => {
-    const { table, series, now } = tried();
-    table.suppress(report('everything'), 'node-a', start + second);
-    expect(series.suppressed).toBe(true);
-    // The values are those when its write began.
-    table.published(series, { ...series.published, count: 3, writes: 1, at: now });
-    expect(table.sizes.pending).toBe(1);
-    expect(table.nextDue()).toBeLessThan(Infinity);
-  });
+test('a series that was tried comes again, when lines were lost while it was being published', () => {
+  const { table, series, now } = tried();
+  table.suppress(report('everything'), 'node-a', start + second);
+  expect(series.suppressed).toBe(true);
+  // The values are those when its write began.
+  table.published(series, { ...series.published, count: 3, writes: 1, at: now });
+  expect(table.sizes.pending).toBe(1);
+  expect(table.nextDue()).toBeLessThan(Infinity);
+});
 
-  test('is in the backlog since it was due', () => {
-    const { table, series, now } = tried();
-    expect(table.backlog(now)).toEqual({ due: 1, oldest: minute });
-    table.count(findingOf([2, 'web-0']), now - 500);
-    expect(table.backlog(now)).toEqual({ due: 1, oldest: minute });
-    expect(table.backlog(now + 3 * second)).toEqual({ due: 2, oldest: minute + 3 * second });
-    expect(table.backlog(start)).toEqual({ due: 0, oldest: 0 });
-    publish(table, series, now);
-    expect(table.backlog(now + 3 * second)).toEqual({ due: 1, oldest: 2 * second });
-  });
+test('a series that was tried is in the backlog since it was due', () => {
+  const { table, series, now } = tried();
+  expect(table.backlog(now)).toEqual({ due: 1, oldest: minute });
+  table.count(findingOf([2, 'web-0']), now - 500);
+  expect(table.backlog(now)).toEqual({ due: 1, oldest: minute });
+  expect(table.backlog(now + 3 * second)).toEqual({ due: 2, oldest: minute + 3 * second });
+  expect(table.backlog(start)).toEqual({ due: 0, oldest: 0 });
+  publish(table, series, now);
+  expect(table.backlog(now + 3 * second)).toEqual({ due: 1, oldest: 2 * second });
 });
 
 test.each([false, true])(

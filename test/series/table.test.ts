@@ -82,235 +82,226 @@ function writes(packets: number[]): number[] {
   return written;
 }
 
-describe('schedule', () => {
-  test('backs off while packets come', () => {
-    const everySecond = Array.from({ length: 3000 }, (_, index) => index);
-    // The last comes when it has been over for a minute.
-    expect(writes(everySecond)).toEqual([1, 31, 91, 211, 451, 931, 1831, 2731, 2999 + 60]);
-  });
-
-  test.each([
-    ['is silent when none come', [0, 0.5], [1]],
-    ['publishes a last packet after its wait', [0, 2], [1, 31]],
-    ['publishes a packet after a long pause soon', [0, 2, 1000], [1, 31, 1001]],
-    ['begins again in the next window', [0, 2, 3600, 3602], [1, 31, 3601, 3631]],
-  ])('%s', (_, packets, expected) => {
-    expect(writes(packets)).toEqual(expected);
-  });
+test('writes back off while packets come', () => {
+  const everySecond = Array.from({ length: 3000 }, (_, index) => index);
+  // The last comes when it has been over for a minute.
+  expect(writes(everySecond)).toEqual([1, 31, 91, 211, 451, 931, 1831, 2731, 2999 + 60]);
 });
 
-describe('due', () => {
-  test('is what has waited its time, and no more', () => {
-    const table = createSeriesTable();
-    table.count(drop(1), start);
-    expect(table.nextDue()).toBe(start + second);
-    expect(table.due(start + second - 1)).toEqual([]);
-    expect(table.nextDue()).toBe(start + second);
-    expect(write(table, start + second)).toEqual([1]);
-    expect(table.nextDue()).toBe(Infinity);
-  });
-
-  test('news come before updates, of both incidents before drops, then who has waited longest', () => {
-    const table = createSeriesTable();
-    for (const known of [drop(1), incident({ identity: 'known incident' })]) table.count(known, at(0));
-    write(table, at(1));
-    table.count(incident({ identity: 'known incident' }), at(2));
-    table.count(drop(1), at(2));
-    table.count(drop(3), at(50));
-    table.count(drop(2), at(51));
-    table.count(incident({ identity: 'new incident' }), at(52));
-    expect(table.due(at(60)).map(({ finding: { identity } }) => identity)).toEqual([
-      'new incident',
-      'drop 3',
-      'drop 2',
-      'known incident',
-      'drop 1',
-    ]);
-  });
-
-  test('after an outage of hours, what happens now comes before what was, and that before updates', () => {
-    const table = createSeriesTable();
-    table.count(drop(1), at(0));
-    write(table, at(1));
-    // The API server is away from here on.
-    table.count(drop(1), at(2));
-    table.count(drop(2), at(3));
-    const later = start + 3 * windowLength;
-    table.count(drop(3), later);
-    expect(table.due(later + minute).map(({ finding: { identity } }) => identity)).toEqual([
-      'drop 3',
-      'drop 2',
-      'drop 1',
-    ]);
-  });
-
-  test('the series that has waited longest stays first, however often it is postponed', () => {
-    const table = createSeriesTable();
-    table.count(drop(9), start);
-    table.count(drop(1, { regarding: podRef('web-1') }), start + 10);
-    for (const wait of [1, 2, 3]) {
-      expect(table.next(start + wait * second + 10)?.series.finding.identity).toBe('drop 9');
-      table.hold(start + (wait + 1) * second + 10);
-      expect(table.nextDue()).toBe(start + (wait + 1) * second + 10);
-    }
-  });
-
-  test('a series that becomes due while others are postponed is not postponed with them', () => {
-    const table = createSeriesTable();
-    table.count(drop(1), start);
-    table.count(incident(), start + second);
-    expect(table.next(start + second)?.series.finding.identity).toBe('drop 1');
-    table.hold(start + minute);
-    expect(table.nextDue()).toBe(start + 2 * second);
-    expect(table.next(start + 2 * second)?.series.finding.identity).toBe('incident');
-  });
+test.each([
+  ['is silent when none come', [0, 0.5], [1]],
+  ['publishes a last packet after its wait', [0, 2], [1, 31]],
+  ['publishes a packet after a long pause soon', [0, 2, 1000], [1, 31, 1001]],
+  ['begins again in the next window', [0, 2, 3600, 3602], [1, 31, 3601, 3631]],
+])('the schedule of a series: %s', (_, packets, expected) => {
+  expect(writes(packets)).toEqual(expected);
 });
 
-describe('a series', () => {
-  test('counts weights, and keeps the first and last time whatever their order', () => {
-    const table = createSeriesTable();
-    table.count(drop(1), start + 5000);
-    table.count(drop(1), start + 9000, 10);
-    table.count(drop(1), start + 2000);
-    expect(only(table)).toMatchObject({ count: 12, first: start + 2000, last: start + 9000 });
-  });
+test('a series is due when it has waited its time, and not before', () => {
+  const table = createSeriesTable();
+  table.count(drop(1), start);
+  expect(table.nextDue()).toBe(start + second);
+  expect(table.due(start + second - 1)).toEqual([]);
+  expect(table.nextDue()).toBe(start + second);
+  expect(write(table, start + second)).toEqual([1]);
+  expect(table.nextDue()).toBe(Infinity);
+});
 
-  test('remembers the Pods of a workload, each once whatever its addresses', () => {
-    const table = createSeriesTable();
-    for (const peer of [workerEnd(1), workerEnd(2), workerEnd(1, 'fd00:65:2::1')])
-      table.count(finding({ details: flow({ peer }) }), start);
-    expect([...only(table).peers.seen]).toEqual(['worker-1', 'worker-2']);
-  });
+test('news come before updates, of both incidents before drops, then who has waited longest', () => {
+  const table = createSeriesTable();
+  for (const known of [drop(1), incident({ identity: 'known incident' })]) table.count(known, at(0));
+  write(table, at(1));
+  table.count(incident({ identity: 'known incident' }), at(2));
+  table.count(drop(1), at(2));
+  table.count(drop(3), at(50));
+  table.count(drop(2), at(51));
+  table.count(incident({ identity: 'new incident' }), at(52));
+  expect(table.due(at(60)).map(({ finding: { identity } }) => identity)).toEqual([
+    'new incident',
+    'drop 3',
+    'drop 2',
+    'known incident',
+    'drop 1',
+  ]);
+});
 
-  test.each([
-    ['a Pod of its own', podEnd()],
-    ['a stranger', externalEnd()],
-  ])('has no others beside %s', (_, peer) => {
-    const table = createSeriesTable();
+test('after an outage of hours, what happens now comes before what was, and that before updates', () => {
+  const table = createSeriesTable();
+  table.count(drop(1), at(0));
+  write(table, at(1));
+  // The API server is away from here on.
+  table.count(drop(1), at(2));
+  table.count(drop(2), at(3));
+  const later = start + 3 * windowLength;
+  table.count(drop(3), later);
+  expect(table.due(later + minute).map(({ finding: { identity } }) => identity)).toEqual([
+    'drop 3',
+    'drop 2',
+    'drop 1',
+  ]);
+});
+
+test('the series that has waited longest stays first, however often it is postponed', () => {
+  const table = createSeriesTable();
+  table.count(drop(9), start);
+  table.count(drop(1, { regarding: podRef('web-1') }), start + 10);
+  for (const wait of [1, 2, 3]) {
+    expect(table.next(start + wait * second + 10)?.series.finding.identity).toBe('drop 9');
+    table.hold(start + (wait + 1) * second + 10);
+    expect(table.nextDue()).toBe(start + (wait + 1) * second + 10);
+  }
+});
+
+test('a series that becomes due while others are postponed is not postponed with them', () => {
+  const table = createSeriesTable();
+  table.count(drop(1), start);
+  table.count(incident(), start + second);
+  expect(table.next(start + second)?.series.finding.identity).toBe('drop 1');
+  table.hold(start + minute);
+  expect(table.nextDue()).toBe(start + 2 * second);
+  expect(table.next(start + 2 * second)?.series.finding.identity).toBe('incident');
+});
+
+test('a series counts weights, and keeps the first and last time whatever their order', () => {
+  const table = createSeriesTable();
+  table.count(drop(1), start + 5000);
+  table.count(drop(1), start + 9000, 10);
+  table.count(drop(1), start + 2000);
+  expect(only(table)).toMatchObject({ count: 12, first: start + 2000, last: start + 9000 });
+});
+
+test('a series remembers the Pods of a workload, each once whatever its addresses', () => {
+  const table = createSeriesTable();
+  for (const peer of [workerEnd(1), workerEnd(2), workerEnd(1, 'fd00:65:2::1')])
     table.count(finding({ details: flow({ peer }) }), start);
-    expect(only(table).peers.seen.length).toBe(0);
-  });
+  expect([...only(table).peers.seen]).toEqual(['worker-1', 'worker-2']);
+});
 
-  test('belongs to one window; the one before it lives on until all of it is published', () => {
-    const table = createSeriesTable();
-    table.count(drop(1), start + windowLength - 1);
-    table.count(drop(1), start + windowLength);
-    const [former, latter] = table.due(Infinity).toSorted((a, b) => a.window - b.window);
-    expect(former).toMatchObject({ count: 1, windowEnd: start + windowLength });
-    expect(latter).toMatchObject({ count: 1, window: (former?.window ?? 0) + 1, windowEnd: start + 2 * windowLength });
-  });
+test.each([
+  ['a Pod of its own', podEnd()],
+  ['a stranger', externalEnd()],
+])('a series has no others beside %s', (_, peer) => {
+  const table = createSeriesTable();
+  table.count(finding({ details: flow({ peer }) }), start);
+  expect(only(table).peers.seen.length).toBe(0);
+});
 
-  test('goes on for its whole window, however long ago it was published', () => {
-    const table = createSeriesTable();
-    table.count(drop(1), start);
-    write(table, start + second);
-    table.count(drop(2), start + 20 * minute);
-    table.count(drop(1), start + 40 * minute);
-    expect(table.due(Infinity).map(({ count }) => count)).toEqual([1, 2]);
-  });
+test('a series belongs to one window; the one before it lives on until all of it is published', () => {
+  const table = createSeriesTable();
+  table.count(drop(1), start + windowLength - 1);
+  table.count(drop(1), start + windowLength);
+  const [former, latter] = table.due(Infinity).toSorted((a, b) => a.window - b.window);
+  expect(former).toMatchObject({ count: 1, windowEnd: start + windowLength });
+  expect(latter).toMatchObject({ count: 1, window: (former?.window ?? 0) + 1, windowEnd: start + 2 * windowLength });
+});
 
-  test('a window that is over is not opened again by what comes late: its Event has a count already', () => {
-    const table = createSeriesTable();
-    table.count(drop(1), start);
-    write(table, start + second);
-    // Long enough for series of past windows to be forgotten.
-    table.count(drop(2), start + 3 * windowLength);
-    table.count(drop(1), start + 10 * second);
-    const late = table.due(Infinity).find(({ finding: { identity } }) => identity === 'drop 1');
-    expect(late).toMatchObject({
-      window: windowOf(start + 3 * windowLength, podRef().uid).number,
-      count: 1,
-      first: start + 10 * second,
-    });
+test('a series goes on for its whole window, however long ago it was published', () => {
+  const table = createSeriesTable();
+  table.count(drop(1), start);
+  write(table, start + second);
+  table.count(drop(2), start + 20 * minute);
+  table.count(drop(1), start + 40 * minute);
+  expect(table.due(Infinity).map(({ count }) => count)).toEqual([1, 2]);
+});
+
+test('a window that is over is not opened again by what comes late: its Event has a count already', () => {
+  const table = createSeriesTable();
+  table.count(drop(1), start);
+  write(table, start + second);
+  // Long enough for series of past windows to be forgotten.
+  table.count(drop(2), start + 3 * windowLength);
+  table.count(drop(1), start + 10 * second);
+  const late = table.due(Infinity).find(({ finding: { identity } }) => identity === 'drop 1');
+  expect(late).toMatchObject({
+    window: windowOf(start + 3 * windowLength, podRef().uid).number,
+    count: 1,
+    first: start + 10 * second,
   });
 });
 
-describe('limits', () => {
-  test('an object has eight series in a window, and one for all the others', () => {
-    const table = createSeriesTable();
-    scan(table, 8);
-    expect(kinds(table)).toEqual(Array.from({ length: 8 }, () => 'flow'));
-    scan(table, 20);
-    expect(kinds(table).toSorted()).toEqual([...Array.from({ length: 8 }, () => 'flow'), 'overflow']);
-    expect(table.counts).toEqual({ uncounted: 0, overflowed: 12 });
-  });
+test('an object has eight series in a window, and one for all the others', () => {
+  const table = createSeriesTable();
+  scan(table, 8);
+  expect(kinds(table)).toEqual(Array.from({ length: 8 }, () => 'flow'));
+  scan(table, 20);
+  expect(kinds(table).toSorted()).toEqual([...Array.from({ length: 8 }, () => 'flow'), 'overflow']);
+  expect(table.counts).toEqual({ uncounted: 0, overflowed: 12 });
+});
 
-  test('three about one peer: what else it does, but for ports, is counted with the rest', () => {
-    const table = createSeriesTable();
-    for (let type = 1; type <= 300; type++) table.count(dropFrom(type, '203.0.113.1', echo), start);
-    expect(kinds(table).toSorted()).toEqual(['flow', 'flow', 'flow', 'overflow']);
-    for (let type = 1; type <= 300; type++) table.count(dropFrom(type, '203.0.113.2', echo), start);
-    table.count(dropFrom(5432, '203.0.113.3'), start);
-    expect(kinds(table).filter((kind) => kind === 'flow')).toHaveLength(7);
-    expect(table.counts).toEqual({ uncounted: 0, overflowed: 594 });
-    table.count(dropFrom(1, '203.0.113.1'), start + windowLength);
-    expect(kinds(table).filter((kind) => kind === 'flow')).toHaveLength(8);
-  });
+test('three about one peer: what else it does, but for ports, is counted with the rest', () => {
+  const table = createSeriesTable();
+  for (let type = 1; type <= 300; type++) table.count(dropFrom(type, '203.0.113.1', echo), start);
+  expect(kinds(table).toSorted()).toEqual(['flow', 'flow', 'flow', 'overflow']);
+  for (let type = 1; type <= 300; type++) table.count(dropFrom(type, '203.0.113.2', echo), start);
+  table.count(dropFrom(5432, '203.0.113.3'), start);
+  expect(kinds(table).filter((kind) => kind === 'flow')).toHaveLength(7);
+  expect(table.counts).toEqual({ uncounted: 0, overflowed: 594 });
+  table.count(dropFrom(1, '203.0.113.1'), start + windowLength);
+  expect(kinds(table).filter((kind) => kind === 'flow')).toHaveLength(8);
+});
 
-  test('the overflow says from whom and on which ports', () => {
-    const table = createSeriesTable({ limits: { perObject: 1, total: 100 } });
-    table.count(dropFrom(1, '203.0.113.1'), start);
-    table.count(dropFrom(2, '203.0.113.2'), start, 5);
-    table.count(dropFrom(3, '203.0.113.2', { protocol: 'UDP' }), start);
-    table.count(dropFrom(4, '203.0.113.3', { port: undefined, protocol: 'ICMP' }), start);
-    const overflow = table.due(Infinity).find(({ finding: { details } }) => details.kind === 'overflow');
-    expect(overflow).toMatchObject({ count: 7, finding: { related: undefined, regarding: podRef() } });
-    expect([...(overflow?.peers.seen ?? [])]).toEqual(['203.0.113.2', '203.0.113.3']);
-    expect([...(overflow?.ports.seen ?? [])]).toEqual(['2/TCP', '3/UDP']);
-    expect(table.counts.overflowed).toBe(7);
-  });
+test('the overflow says from whom and on which ports', () => {
+  const table = createSeriesTable({ limits: { perObject: 1, total: 100 } });
+  table.count(dropFrom(1, '203.0.113.1'), start);
+  table.count(dropFrom(2, '203.0.113.2'), start, 5);
+  table.count(dropFrom(3, '203.0.113.2', { protocol: 'UDP' }), start);
+  table.count(dropFrom(4, '203.0.113.3', { port: undefined, protocol: 'ICMP' }), start);
+  const overflow = table.due(Infinity).find(({ finding: { details } }) => details.kind === 'overflow');
+  expect(overflow).toMatchObject({ count: 7, finding: { related: undefined, regarding: podRef() } });
+  expect([...(overflow?.peers.seen ?? [])]).toEqual(['203.0.113.2', '203.0.113.3']);
+  expect([...(overflow?.ports.seen ?? [])]).toEqual(['2/TCP', '3/UDP']);
+  expect(table.counts.overflowed).toBe(7);
+});
 
-  test('known series go on past the limit', () => {
-    const table = createSeriesTable();
-    scan(table, 9);
-    table.count(drop(1), start);
-    expect(table.due(Infinity).find(({ finding: { identity } }) => identity === 'drop 1')?.count).toBe(2);
-  });
+test('known series go on past the limit', () => {
+  const table = createSeriesTable();
+  scan(table, 9);
+  table.count(drop(1), start);
+  expect(table.due(Infinity).find(({ finding: { identity } }) => identity === 'drop 1')?.count).toBe(2);
+});
 
-  test('the next window has room again', () => {
-    const table = createSeriesTable();
-    scan(table, 9);
-    scan(table, 8, start + windowLength);
-    expect(kinds(table).filter((kind) => kind === 'overflow')).toHaveLength(1);
-  });
+test('the next window has room again', () => {
+  const table = createSeriesTable();
+  scan(table, 9);
+  scan(table, 8, start + windowLength);
+  expect(kinds(table).filter((kind) => kind === 'overflow')).toHaveLength(1);
+});
 
-  test('another object has room of its own', () => {
-    const table = createSeriesTable();
-    scan(table, 8);
-    table.count(drop(1, { identity: 'other', regarding: podRef('web-1') }), start);
-    expect(kinds(table)).not.toContain('overflow');
-  });
+test('another object has room of its own', () => {
+  const table = createSeriesTable();
+  scan(table, 8);
+  table.count(drop(1, { identity: 'other', regarding: podRef('web-1') }), start);
+  expect(kinds(table)).not.toContain('overflow');
+});
 
-  test('incidents are not held back', () => {
-    const table = createSeriesTable({ limits: { perObject: 0, total: 100 } });
-    table.count(incident(), start);
-    expect(kinds(table)).toEqual(['incident']);
-  });
+test('incidents are not held back', () => {
+  const table = createSeriesTable({ limits: { perObject: 0, total: 100 } });
+  table.count(incident(), start);
+  expect(kinds(table)).toEqual(['incident']);
+});
 
-  test('past the total packets are only counted', () => {
-    const table = createSeriesTable({ limits: { perObject: 8, total: 2 } });
-    table.count(drop(1), start);
-    table.count(drop(2), start);
-    table.count(drop(3), start, 7);
-    table.count(drop(1), start);
-    expect(table.counts.uncounted).toBe(7);
-    expect(table.due(Infinity).map(({ count }) => count)).toEqual([2, 1]);
-  });
+test('past the total packets are only counted', () => {
+  const table = createSeriesTable({ limits: { perObject: 8, total: 2 } });
+  table.count(drop(1), start);
+  table.count(drop(2), start);
+  table.count(drop(3), start, 7);
+  table.count(drop(1), start);
+  expect(table.counts.uncounted).toBe(7);
+  expect(table.due(Infinity).map(({ count }) => count)).toEqual([2, 1]);
+});
 
-  test('a published series makes room when its window is over', () => {
-    const table = createSeriesTable({ limits: { perObject: 8, total: 1 } });
-    table.count(drop(1), start + windowLength - minute);
-    write(table, start + windowLength - second);
-    table.count(drop(2), start + windowLength);
-    expect(table.counts.uncounted).toBe(0);
-  });
+test('a published series makes room when its window is over', () => {
+  const table = createSeriesTable({ limits: { perObject: 8, total: 1 } });
+  table.count(drop(1), start + windowLength - minute);
+  write(table, start + windowLength - second);
+  table.count(drop(2), start + windowLength);
+  expect(table.counts.uncounted).toBe(0);
+});
 
-  test('the total holds over windows, however long nothing can be written', () => {
-    const table = createSeriesTable({ limits: { perObject: 8, total: 3 } });
-    for (let hour = 0; hour < 5; hour++)
-      for (const port of [1, 2]) table.count(drop(port), start + hour * windowLength);
-    expect(table.due(Infinity).length).toBeLessThanOrEqual(3);
-  });
+test('the total holds over windows, however long nothing can be written', () => {
+  const table = createSeriesTable({ limits: { perObject: 8, total: 3 } });
+  for (let hour = 0; hour < 5; hour++) for (const port of [1, 2]) table.count(drop(port), start + hour * windowLength);
+  expect(table.due(Infinity).length).toBeLessThanOrEqual(3);
 });
 
 describe('suppress', () => {

@@ -16,7 +16,6 @@ const scanned: readonly number[] = Array.from({ length: 100 }, (_, index) => ind
 export const scenarios: readonly Scenario[] = [
   {
     name: 'quiet-day',
-    title: 'A quiet day',
     // Each node has a connection that a policy refuses five times a day, and 100 Pods of the cluster are refused every 30 s all day.
     duration: 24 * hour,
     play(simulation) {
@@ -26,7 +25,6 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'noisy-policy',
-    title: 'One noisy policy',
     // A policy comes into force that refuses a namespace with one Pod on every node what it asks of ten servers every five seconds.
     duration: hour,
     play(simulation) {
@@ -45,7 +43,6 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'conflict',
-    title: 'Calico and kube-proxy in conflict on all nodes',
     // For 30 minutes felix deletes the chains of kube-proxy on every node: each sync fails, every 30 s and whenever a Service changes, which all nodes hear at once.
     duration: hour,
     play(simulation) {
@@ -73,7 +70,6 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'rolling-restart',
-    title: 'Rolling restart of the agent',
     // A new version of the DaemonSet, 10 % of the nodes at a time, beside twenty times the refused connections of a quiet day.
     duration: hour,
     play(simulation) {
@@ -94,7 +90,6 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'api-away',
-    title: 'The API server is away for ten minutes',
     // felix loses it too and says so on every node, beside twenty times the refused connections of a quiet day.
     duration: hour,
     play(simulation) {
@@ -114,7 +109,6 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'scan',
-    title: 'One tenant scans',
     // A Pod tries 200 addresses a second, all Pods of the cluster one after another on one port after another, for half an hour; beside it a quiet day.
     duration: hour,
     play(simulation) {

@@ -5,16 +5,12 @@
  *     npm run simulate -- --scenario conflict,scan            only these
  *     npm run simulate -- --nodes 50 --of 5000 --pods 30      50 of 5,000 nodes, with 30 Pods each besides kube-proxy and calico-node (at most 62)
  *     npm run simulate -- --seed 2                            another run of the same
- *     npm run simulate -- --output DIR                        simulation.md, too, and a picture of each scenario
  */
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { chart } from './chart.ts';
 import type { Results } from './measurements.ts';
-import { table, type Played, writeLimit } from './report.ts';
+import { table, type Played } from './report.ts';
 import { scenarioNamed, scenarios } from './scenarios.ts';
 import type { PlayRequest } from './play.ts';
 import type { Size } from './simulation.ts';
@@ -29,10 +25,9 @@ const { values } = parseArgs({
     of: { type: 'string' },
     pods: { type: 'string', default: '30' },
     seed: { type: 'string', default: '1' },
-    output: { type: 'string' },
   },
 });
-const { output, nodes, of = nodes, pods, seed } = values;
+const { nodes, of = nodes, pods, seed } = values;
 const size: Size = { nodes: Number(nodes), of: Number(of), podsPerNode: Number(pods), seed: Number(seed) };
 const played: Played[] = [];
 for (const name of values.scenario.split(',')) {
@@ -44,14 +39,8 @@ for (const name of values.scenario.split(',')) {
   console.error(
     `${name}: ${((user + system) / 1e6).toFixed(0)} s of CPU, ${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB at most`,
   );
-  if (output === undefined) continue;
-  mkdirSync(output, { recursive: true });
-  const limit = (writeLimit * size.nodes) / size.of;
-  writeFileSync(join(output, `simulation-${name}.svg`), chart(scenario.title, results, limit));
 }
-const text = table(played);
-console.log(text);
-if (output !== undefined) writeFileSync(join(output, 'simulation.md'), text);
+console.log(table(played));
 
 /** In a thread of its own, so that what the agents of one scenario hold is gone before the next one. */
 async function play(workerData: PlayRequest): Promise<Results> {

@@ -29,8 +29,6 @@ export interface Simulation {
 
 export interface Scenario {
   name: string;
-  /** The title for a heading. */
-  title: string;
   duration: Millis;
   play: (simulation: Simulation) => void;
 }

@@ -75,7 +75,7 @@ test.each<[string, () => void, string]>([
   expect(chosen()).toBe(expected);
 });
 
-test('what a log file shows: right after it was rotated, the one before it speaks for it', () => {
+test('the file before a log that was rotated just now shows which source it is', () => {
   put(ring, record);
   put(kern, '');
   put('/var/log/kern.log.2', kernelLine(14 * day), 14 * day);
@@ -87,7 +87,7 @@ test('what a log file shows: right after it was rotated, the one before it speak
   expect(chosen()).toBe(messages);
 });
 
-test('what a log file shows: rotated though it is not written to: the one before it is as old as it is', () => {
+test('the file before a log that is rotated though it is not written to is as old as it is', () => {
   put(ring, record);
   put(kern, '', hour);
   put('/var/log/kern.log.1', '', 7 * day);
@@ -116,56 +116,54 @@ function overwritten(): never {
   throw systemError('EPIPE');
 }
 
-describe('the ring buffer', () => {
-  test.each<[string, () => void]>([
-    ['a folder', () => mkdirSync(host(ring), { recursive: true })],
-    ['a link to what gives nothing', () => symlinkSync('/dev/null', host(ring))],
-    ['something else', () => put(ring, 'hello\n')],
-  ])('%s is none', (_, prepare) => {
-    mkdirSync(host('/dev'), { recursive: true });
-    prepare();
-    expect(chosen()).toBe('nothing?');
-  });
+test.each<[string, () => void]>([
+  ['a folder', () => mkdirSync(host(ring), { recursive: true })],
+  ['a link to what gives nothing', () => symlinkSync('/dev/null', host(ring))],
+  ['something else', () => put(ring, 'hello\n')],
+])('the ring buffer: %s is none', (_, prepare) => {
+  mkdirSync(host('/dev'), { recursive: true });
+  prepare();
+  expect(chosen()).toBe('nothing?');
+});
 
-  test('one that is being overwritten is one', () => {
-    put(ring, record);
-    let reads = 0;
-    const read: Device['read'] = (fd, buffer) => {
-      if (++reads < 3) throw systemError('EPIPE');
-      return device.read(fd, buffer);
-    };
-    expect(chosen({ device: { ...device, read } })).toBe(ring);
-  });
+test('a ring buffer that is being overwritten is one', () => {
+  put(ring, record);
+  let reads = 0;
+  const read: Device['read'] = (fd, buffer) => {
+    if (++reads < 3) throw systemError('EPIPE');
+    return device.read(fd, buffer);
+  };
+  expect(chosen({ device: { ...device, read } })).toBe(ring);
+});
 
-  test('reads that never end are given up', () => {
-    put(ring, record);
-    expect(chosen({ device: { ...device, read: overwritten } })).toBe('nothing?');
-  });
+test('reads that never end are given up', () => {
+  put(ring, record);
+  expect(chosen({ device: { ...device, read: overwritten } })).toBe('nothing?');
+});
 
-  test("a container's own will do, where only the node's logs are mounted", () => {
-    put('/own/kmsg', record);
-    expect(choose({ device: { ...device, open: openOwn } }).source).toStrictEqual({ kind: 'ring', path: ring });
-  });
+test("a container's own will do, where only the node's logs are mounted", () => {
+  put('/own/kmsg', record);
+  expect(choose({ device: { ...device, open: openOwn } }).source).toStrictEqual({ kind: 'ring', path: ring });
+});
 
-  test('nothing stays open', () => {
-    put(ring, record);
-    const open = new Set<number>();
-    const counted: Device = {
-      ...device,
-      open(path) {
-        const fd = device.open(path);
-        open.add(fd);
-        return fd;
-      },
-      close(fd) {
-        open.delete(fd);
-        device.close(fd);
-      },
-    };
-    expect([chosen({ device: counted }), open.size]).toStrictEqual([ring, 0]);
-    put(ring, 'hello\n');
-    expect([chosen({ device: counted }), open.size]).toStrictEqual(['nothing?', 0]);
-  });
+test('nothing of the ring buffer stays open', () => {
+  put(ring, record);
+  const open = new Set<number>();
+  const counted: Device = {
+    ...device,
+    open(path) {
+      const fd = device.open(path);
+      open.add(fd);
+      return fd;
+    },
+    close(fd) {
+      open.delete(fd);
+      device.close(fd);
+    },
+  };
+  expect([chosen({ device: counted }), open.size]).toStrictEqual([ring, 0]);
+  put(ring, 'hello\n');
+  expect([chosen({ device: counted }), open.size]).toStrictEqual(['nothing?', 0]);
 });
 
 test.each<[string, () => void, string]>([

@@ -50,7 +50,7 @@ test.each([
   expect(() => btf.offsetOf(structure, ...(path as [string, ...string[]]))).toThrow(`the kernel's ${structure}`);
 });
 
-test('what is no description of types is refused', () => {
+test('bytes that are no description of types are refused', () => {
   for (const data of [Buffer.alloc(0), Buffer.from('a file of another kind, longer than a header')])
     expect(() => readBtf(data)).toThrow('types');
 });

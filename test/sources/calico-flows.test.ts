@@ -107,7 +107,7 @@ test('flows that were denied are handed over, each with a receipt', async () => 
   expect(heard.notices).toEqual([]);
 });
 
-test('what is handed over is read as a packet', async () => {
+test('a flow that Felix hands over is read as a packet', async () => {
   const { heard } = await listen();
   await send(connect(), 'denied', 'egress', 'withoutPackets', 'fromSet');
   const prefixes = createPrefixTable([]);
@@ -170,7 +170,7 @@ test('a position of another kind is none', async () => {
   }
 });
 
-test('what is no message of Felix ends its connection alone', async () => {
+test('a broken message of Felix ends its connection alone', async () => {
   const { heard, source } = await listen();
   const stream = connect();
   stream.write(Buffer.from('0a7f0a', 'hex'));
@@ -264,7 +264,7 @@ test('the file stays after a stop, so that Felix keeps its flows for the next ag
   expect(error.code).toBe('ECONNREFUSED');
 });
 
-test('what cannot be removed in the place of the socket is told', async () => {
+test('a folder in the place of the socket that cannot be removed is reported', async () => {
   mkdirSync(socket());
   const { heard, source } = await listen();
   expect(source.state).toBe('failed');

@@ -6,6 +6,9 @@ import { createClock } from '../../src/sources/envelopes/clock.ts';
 import { readEnvelope } from '../../src/sources/envelopes/read-envelope.ts';
 import { expectLines } from '../expected-file.ts';
 import { forAll } from '../for-all.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { stamps: string[] };
 
 const latest = Date.parse('2026-11-21T20:00:00Z');
 const boot = Date.parse('2026-11-21T00:00:00Z');
@@ -125,33 +128,7 @@ describe('hostile lines', () => {
     expect(readEnvelope(line, createClock({ latest })).text).toMatch(/^\{"log":/);
   });
 
-  const stamps = [
-    'Nov 21 03:42:11 ',
-    'Nov 99 99:99:99 ',
-    'Sat Nov 21 03:42:11 2026 ',
-    'Sat 2026-11-21 03:42:11 UTC ',
-    '2026-11-21T03:42:11Z ',
-    '2026-99-99T99:99:99.999999999+99:99 ',
-    '<4>',
-    '<4>1 ',
-    '[1.5] ',
-    '[9999999999.999999999]',
-    '4,1,99999999999999999999,-;',
-    '\\xff',
-    '{"MESSAGE":[999,-1,1e9,"x"],"_TRANSPORT":"kernel"}',
-    '{"log":"',
-    '"}',
-    ' stdout F ',
-    'node-a ',
-    'kernel: ',
-    'app[1]: ',
-    'kern.warn ',
-    '- - - ',
-    'IN=',
-    '\0',
-    '\xff',
-    ' ',
-  ];
+  const stamps = tables.stamps;
   const line = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 200 }),
     fc

@@ -46,7 +46,7 @@ test('records in a row, whose fields repeat or differ by a byte, come with the f
   });
 });
 
-test('what has no name is kept under none, to be shown', () => {
+test('text without a name is kept under none, to be shown', () => {
   const block = Buffer.from('no journal\n\n');
   expect(readFields(block, 0, block.length)).toStrictEqual({ '': 'no journal' });
 });

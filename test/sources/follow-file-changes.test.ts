@@ -19,129 +19,127 @@ import { descriptorsOf, followingTools, kept, noon } from './following.ts';
 const { follow, prepare, written } = followingTools();
 const mebibyte = `${'x'.repeat(1023)}\n`.repeat(1024);
 
-describe('renamed, with a new file in its place', () => {
-  test('an unfinished last line is taken a minute later, but not a value that may be half', () => {
-    const file = written('IN=1\nkernel: IN=eth0 OUT=et');
-    const { texts, time } = follow(file);
-    renameSync(file, `${file}.1`);
-    writeFileSync(file, 'IN=3\n');
-    time.advance(59_000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=3']);
-    time.advance(3000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=3', 'IN=eth0 ']);
-  });
-
-  test('stopped by whom it hands that line to', () => {
-    const file = written('IN=1\nIN=2');
-    const { texts, time } = follow(file, { onLine: (source) => source.counts.lines === 3 && source.stop() });
-    renameSync(file, `${file}.1`);
-    writeFileSync(file, '');
-    appendFileSync(file, 'other\n');
-    time.advance(62_000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
-    expect([descriptorsOf(file), descriptorsOf(`${file}.1`)]).toStrictEqual([[], []]);
-    expect(time.pending).toBe(0);
-  });
-
-  test('the new file is not begun before it has content: who is to write to it may not know of it yet', () => {
-    const file = written('IN=1\n');
-    const { texts, time, losses } = follow(file);
-    renameSync(file, `${file}.1`);
-    writeFileSync(file, '');
-    time.advance(30_000);
-    appendFileSync(`${file}.1`, 'IN=2\n');
-    time.advance(1000);
-    appendFileSync(file, 'IN=3\n');
-    time.advance(2000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
-    expect(losses).toStrictEqual([]);
-  });
-
-  test('more often than files are held open: reported as lost', () => {
-    const file = written('IN=0\n');
-    const { source, time, losses, texts } = prepare(file);
-    source.start();
-    for (let number = 1; number <= 270; number++) {
-      renameSync(file, `${file}.${1000 - number}`);
-      writeFileSync(file, `IN=${number}\n`);
-    }
-    time.advance(1000);
-    expect(losses.length).toBeGreaterThan(0);
-    expect(losses[0]).toMatchObject({ count: 7, unit: 'bytes' });
-    expect(texts().length + losses.length).toBe(271);
-  });
-
-  test('what is written to the old one within a minute is read, too, though nothing was for hours before', () => {
-    const file = written('IN=1\n');
-    const { texts, time } = follow(file);
-    time.advance(7_200_000);
-    renameSync(file, `${file}.1`);
-    writeFileSync(file, 'IN=2\n');
-    time.advance(58_000);
-    appendFileSync(`${file}.1`, 'IN=late\n');
-    time.advance(1000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=late']);
-    time.advance(62_000);
-    expect(descriptorsOf(`${file}.1`)).toHaveLength(0);
-  });
-
-  test('it may be renamed back, as the kubelet does when the runtime goes on with the old file', () => {
-    const file = written('IN=1\n');
-    const { texts, time, losses } = follow(file);
-    renameSync(file, `${file}.1`);
-    writeFileSync(file, '');
-    time.advance(1000);
-    renameSync(`${file}.1`, file);
-    appendFileSync(file, 'IN=2\n');
-    time.advance(3000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
-    expect(losses).toStrictEqual([]);
-  });
-
-  test('both are read where it is renamed back over one that had content already', () => {
-    const file = written('IN=1\n');
-    const { texts, time, losses } = follow(file);
-    renameSync(file, `${file}.1`);
-    writeFileSync(file, 'IN=between\n');
-    time.advance(1000);
-    renameSync(`${file}.1`, file);
-    time.advance(3000);
-    appendFileSync(file, 'IN=2\n');
-    time.advance(70_000);
-    appendFileSync(file, 'IN=3\n');
-    time.advance(3000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=between', 'IN=2', 'IN=3']);
-    expect(losses).toStrictEqual([]);
-  });
-
-  test('a folder in its place: the old one is still read, and a notice', () => {
-    const file = written('IN=1\n');
-    const { texts, time, notices, source } = follow(file);
-    renameSync(file, `${file}.1`);
-    mkdirSync(file);
-    time.advance(2000);
-    appendFileSync(`${file}.1`, 'IN=2\n');
-    time.advance(10_000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
-    expect(source.state).toBe('reading');
-    expect(notices).toMatchObject([{ level: 'error', key: 'not-a-file' }]);
-  });
-
-  test('a new one that may not be read: a notice, and another one when it may', () => {
-    const file = written('IN=1\n');
-    const { texts, time, notices } = follow(file);
-    renameSync(file, `${file}.1`);
-    writeFileSync(file, 'IN=2\n', { mode: 0 });
-    asUnprivileged(() => time.advance(30_000));
-    expect(notices).toMatchObject([{ level: 'error', key: 'unreadable' }]);
-    chmodSync(file, 0o644);
-    time.advance(30_000);
-    expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
-    expect(notices.slice(1)).toMatchObject([{ level: 'info', key: 'well' }]);
-  });
+test('an unfinished last line is taken a minute later, but not a value that may be half', () => {
+  const file = written('IN=1\nkernel: IN=eth0 OUT=et');
+  const { texts, time } = follow(file);
+  renameSync(file, `${file}.1`);
+  writeFileSync(file, 'IN=3\n');
+  time.advance(59_000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=3']);
+  time.advance(3000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=3', 'IN=eth0 ']);
 });
 
-test('what is still written to a deleted log is read, a notice says that others cannot', () => {
+test('a source may be stopped by whom it hands the last line of a renamed file to', () => {
+  const file = written('IN=1\nIN=2');
+  const { texts, time } = follow(file, { onLine: (source) => source.counts.lines === 3 && source.stop() });
+  renameSync(file, `${file}.1`);
+  writeFileSync(file, '');
+  appendFileSync(file, 'other\n');
+  time.advance(62_000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+  expect([descriptorsOf(file), descriptorsOf(`${file}.1`)]).toStrictEqual([[], []]);
+  expect(time.pending).toBe(0);
+});
+
+test('the new file is not begun before it has content: who is to write to it may not know of it yet', () => {
+  const file = written('IN=1\n');
+  const { texts, time, losses } = follow(file);
+  renameSync(file, `${file}.1`);
+  writeFileSync(file, '');
+  time.advance(30_000);
+  appendFileSync(`${file}.1`, 'IN=2\n');
+  time.advance(1000);
+  appendFileSync(file, 'IN=3\n');
+  time.advance(2000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
+  expect(losses).toStrictEqual([]);
+});
+
+test('more often than files are held open: reported as lost', () => {
+  const file = written('IN=0\n');
+  const { source, time, losses, texts } = prepare(file);
+  source.start();
+  for (let number = 1; number <= 270; number++) {
+    renameSync(file, `${file}.${1000 - number}`);
+    writeFileSync(file, `IN=${number}\n`);
+  }
+  time.advance(1000);
+  expect(losses.length).toBeGreaterThan(0);
+  expect(losses[0]).toMatchObject({ count: 7, unit: 'bytes' });
+  expect(texts().length + losses.length).toBe(271);
+});
+
+test('lines that are written to the old file within a minute are read, too, though none was for hours before', () => {
+  const file = written('IN=1\n');
+  const { texts, time } = follow(file);
+  time.advance(7_200_000);
+  renameSync(file, `${file}.1`);
+  writeFileSync(file, 'IN=2\n');
+  time.advance(58_000);
+  appendFileSync(`${file}.1`, 'IN=late\n');
+  time.advance(1000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=late']);
+  time.advance(62_000);
+  expect(descriptorsOf(`${file}.1`)).toHaveLength(0);
+});
+
+test('it may be renamed back, as the kubelet does when the runtime goes on with the old file', () => {
+  const file = written('IN=1\n');
+  const { texts, time, losses } = follow(file);
+  renameSync(file, `${file}.1`);
+  writeFileSync(file, '');
+  time.advance(1000);
+  renameSync(`${file}.1`, file);
+  appendFileSync(file, 'IN=2\n');
+  time.advance(3000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+  expect(losses).toStrictEqual([]);
+});
+
+test('both are read where it is renamed back over one that had content already', () => {
+  const file = written('IN=1\n');
+  const { texts, time, losses } = follow(file);
+  renameSync(file, `${file}.1`);
+  writeFileSync(file, 'IN=between\n');
+  time.advance(1000);
+  renameSync(`${file}.1`, file);
+  time.advance(3000);
+  appendFileSync(file, 'IN=2\n');
+  time.advance(70_000);
+  appendFileSync(file, 'IN=3\n');
+  time.advance(3000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=between', 'IN=2', 'IN=3']);
+  expect(losses).toStrictEqual([]);
+});
+
+test('a folder in its place: the old one is still read, and a notice', () => {
+  const file = written('IN=1\n');
+  const { texts, time, notices, source } = follow(file);
+  renameSync(file, `${file}.1`);
+  mkdirSync(file);
+  time.advance(2000);
+  appendFileSync(`${file}.1`, 'IN=2\n');
+  time.advance(10_000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+  expect(source.state).toBe('reading');
+  expect(notices).toMatchObject([{ level: 'error', key: 'not-a-file' }]);
+});
+
+test('a new one that may not be read: a notice, and another one when it may', () => {
+  const file = written('IN=1\n');
+  const { texts, time, notices } = follow(file);
+  renameSync(file, `${file}.1`);
+  writeFileSync(file, 'IN=2\n', { mode: 0 });
+  asUnprivileged(() => time.advance(30_000));
+  expect(notices).toMatchObject([{ level: 'error', key: 'unreadable' }]);
+  chmodSync(file, 0o644);
+  time.advance(30_000);
+  expect(texts()).toStrictEqual(['IN=1', 'IN=2']);
+  expect(notices.slice(1)).toMatchObject([{ level: 'info', key: 'well' }]);
+});
+
+test('lines that are still written to a deleted log are read, and a notice says that others cannot read them', () => {
   const file = written('IN=1\n');
   const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND);
   onTestFinished(() => closeSync(fd));

@@ -9,6 +9,11 @@ import { createFollower, type FollowerOptions } from './log-follower.ts';
 import { type Change, createWriter, type StoredFile, type Style, type WrittenLine } from './log-writer.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { forAll } from '../for-all.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  found: [title: string, Style, FollowerOptions['changesAre'], Action[]][];
+};
 
 vi.mock(import('../../src/sources/tail/content.ts'), async (original) => {
   const { openPackedAtOnce } = await import('./tail/packed-at-once.ts');
@@ -159,110 +164,8 @@ test(
   timeLimit,
 );
 
-const atOnce = Array<number>(12).fill(0);
-const oneLine = (bytes: number): Write => ({ do: 'lines', count: 1, size: bytes });
-const changeBy = (what: Change): Write => ({ do: 'change', change: what, pauses: [] });
-const restarted = (how: Restart['how'], down: Write[], rotation?: number[]): Restart => ({
-  do: 'restart',
-  how,
-  after: 0,
-  down,
-  rotation: rotation && [...rotation, ...atOnce].slice(0, atOnce.length),
-});
-
 /** Programs that generated tests have found; each with blocks of 1,000 bytes, which come when they are asked for. */
-const found: [title: string, Style, FollowerOptions['changesAre'], Action[]][] = [
-  [
-    'an empty log is renamed, closed and deleted, and the log that gets its inode is renamed before it is looked at',
-    'numbered',
-    'polled',
-    [
-      changeBy('rotate'),
-      oneLine(14),
-      restarted('stop', [changeBy('rotate'), changeBy('rewrite')], atOnce),
-      restarted('stop', [], [5, 5, 0, 4, 5]),
-      changeBy('rewrite'),
-      changeBy('rotate'),
-    ],
-  ],
-  [
-    'of two logs that are not read yet, a start finds only the newer one at its first look, and only the older one at its second',
-    'numbered',
-    'notified',
-    [
-      restarted('stop', [oneLine(65_534)], atOnce),
-      restarted('kill', [oneLine(60_000)], atOnce),
-      restarted('kill', [], [3, 6, 0, 6]),
-    ],
-  ],
-  [
-    'of a log that is not read yet and an older one that is packed, a start finds only the newer one at its first look, and only the older one at its second',
-    'delayed gzip',
-    'notified',
-    [
-      restarted('stop', [changeBy('rewrite')], [3, 3]),
-      oneLine(14),
-      restarted('stop', [changeBy('rotate')], [3, 6, 3, 2]),
-    ],
-  ],
-  [
-    'of two logs that are read and one that is packed, a start finds one by an old name and the next one not at all',
-    'gzip',
-    'notified',
-    [
-      restarted('stop', [oneLine(65_534)], atOnce),
-      restarted('stop', [oneLine(14)], atOnce),
-      restarted('stop', [], [3, 5, 3, 2]),
-    ],
-  ],
-  [
-    'a log of which nothing was read for more than a minute is renamed, and written to once more after the next one was begun',
-    'create',
-    'notified',
-    [
-      oneLine(65_534),
-      { do: 'wait', time: 70_000 },
-      changeBy('rotate'),
-      oneLine(14),
-      { do: 'wait', time: 996 },
-      { do: 'late', count: 1, size: 14 },
-    ],
-  ],
-  [
-    'a log that was read to its end and closed is packed while no agent runs, and the next one is written anew before',
-    'kubelet',
-    'notified',
-    [
-      restarted('stop', [changeBy('rewrite')], atOnce),
-      changeBy('replace'),
-      { do: 'wait', time: 70_000 },
-      restarted('stop', [changeBy('rewrite'), changeBy('rotate')]),
-    ],
-  ],
-  [
-    'a log is cut off while no agent runs, then copied and emptied while one starts',
-    'copytruncate',
-    'notified',
-    [{ do: 'lines', count: 6, size: 184 }, restarted('stop', [changeBy('cut')], atOnce)],
-  ],
-  [
-    'a log is cut off, and the agent that has noticed it is killed before it keeps a position',
-    'create',
-    'notified',
-    [
-      { do: 'part', size: 131_076 },
-      restarted('stop', []),
-      changeBy('cut'),
-      restarted('kill', [{ do: 'lines', count: 2, size: 14 }], atOnce),
-    ],
-  ],
-  [
-    'a log is cut off before the newline of a line that no more can be expected of once the log is packed',
-    'gzip',
-    'notified',
-    [{ do: 'part', size: 65_535 }, restarted('stop', [oneLine(65_534), changeBy('cut')], [0, 0, 0, 0, 3])],
-  ],
-];
+const found: [title: string, Style, FollowerOptions['changesAre'], Action[]][] = tables.found;
 
 test.each(found)('%s', (_, style, changesAre, actions) => {
   expectEachOnce(perform({ style, changesAre, isDelayed: false, blockSize: 1000, actions }));

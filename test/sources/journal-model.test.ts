@@ -35,7 +35,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
 );
 
-test('whatever the chunks, however often journalctl or the source dies: every record once, in order', () => {
+test('every record comes once and in order, whatever the chunks are and however often journalctl or the source dies', () => {
   forAll([fc.array(action, { maxLength: 60 })], { numRuns: 300 })((actions) => {
     const journal: JournalRecord[] = [];
     const { heard, listener } = listening();

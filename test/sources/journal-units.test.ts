@@ -78,7 +78,7 @@ test('a unit cannot speak for the kernel, nor the kernel for a unit', () => {
   ]);
 });
 
-test('what journalctl was not asked for is no unit', () => {
+test('a record that journalctl was not asked for is of no unit', () => {
   const here = scene();
   here.print(...ofUnit('sshd.service', ...failing, quiet));
   here.time.advance(1000);

@@ -81,13 +81,13 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
     { _TRANSPORT: 'driver', SYSLOG_FACILITY: '3', SYSLOG_IDENTIFIER: 'systemd-journald' },
     'userspace',
   ],
-])('who wrote it: %s', (_, fields, origin) => {
+])('the writer of a record of the journal is known: %s', (_, fields, origin) => {
   const { heard, current } = scene();
   current.print(printed({ ...drop(1), fields }));
   expect(heard.lines).toMatchObject([{ origin }]);
 });
 
-test('what is no record is reported and not believed', () => {
+test('output that is no record is reported and not believed', () => {
   const { source, heard, current } = scene();
   current.print(printed(drop(1)) + 'kernel: drop: IN=eth0\n\nMESSAGE=IN=eth0\n\n{"MESSAGE":"IN=eth0"}\n\n');
   expect(texts(heard)).toEqual(['drop: IN=eth0 N=1']);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Millis } from '../../src/model/log-line.ts';
 import { createKernelClock, type KernelClock } from '../../src/sources/kmsg/kernel-ring.ts';
 
@@ -40,47 +40,45 @@ test('the time is never later than now', () => {
   expect(machine().timeOf(11 * hour)).toBe(noon);
 });
 
-describe('stamps that are off', () => {
-  test.each<[string, Millis]>([
-    ['slow', -3000],
-    ['fast', 3000],
-    ['a sleep behind', -8 * hour],
-  ])('%s: a record that was made just now corrects it, and later stamps are right', (_, off) => {
-    const clocks = machine();
-    expect(read(clocks, clocks.monotonic + 50 + off, 50)).toBe(noon + 50);
+test.each<[string, Millis]>([
+  ['slow', -3000],
+  ['fast', 3000],
+  ['a sleep behind', -8 * hour],
+])('stamps that are off: %s: a record that was made just now corrects it, and later stamps are right', (_, off) => {
+  const clocks = machine();
+  expect(read(clocks, clocks.monotonic + 50 + off, 50)).toBe(noon + 50);
+  pass(clocks, hour);
+  clocks.compare(clocks.monotonic - 2000 + off);
+  expect(clocks.timeOf(clocks.monotonic - 2000 + off)).toBe(noon + 50 + hour - 2000);
+});
+
+test('a stamp that is off by up to a second may come of the time it took to be read', () => {
+  const clocks = machine();
+  expect(read(clocks, clocks.monotonic - 1000, 0)).toBe(noon - 1000);
+  expect(read(clocks, clocks.monotonic - 1001, 0)).toBe(noon);
+});
+
+test('a record that may have waited corrects nothing', () => {
+  const clocks = machine();
+  const stamp = clocks.monotonic - 3000;
+  clocks.compare(stamp);
+  expect(clocks.timeOf(stamp)).toBe(noon - 3000);
+  expect(read(clocks, stamp, 251)).toBe(noon - 3000);
+});
+
+test('a line that the kernel ended late is righted by the next one', () => {
+  const clocks = machine();
+  read(clocks, clocks.monotonic - hour, 0);
+  clocks.compare(clocks.monotonic);
+  expect(clocks.timeOf(clocks.monotonic)).toBe(noon);
+  expect(clocks.timeOf(clocks.monotonic - 5000)).toBe(noon - 5000);
+});
+
+test('stamps that are off further and further are righted again and again', () => {
+  const clocks = machine();
+  for (let off = 0; off > -20_000; off -= 700) {
+    const time = read(clocks, clocks.monotonic + off, 0);
+    expect(clocks.wall - time).toBeLessThanOrEqual(1000);
     pass(clocks, hour);
-    clocks.compare(clocks.monotonic - 2000 + off);
-    expect(clocks.timeOf(clocks.monotonic - 2000 + off)).toBe(noon + 50 + hour - 2000);
-  });
-
-  test('a stamp that is off by up to a second may come of the time it took to be read', () => {
-    const clocks = machine();
-    expect(read(clocks, clocks.monotonic - 1000, 0)).toBe(noon - 1000);
-    expect(read(clocks, clocks.monotonic - 1001, 0)).toBe(noon);
-  });
-
-  test('a record that may have waited corrects nothing', () => {
-    const clocks = machine();
-    const stamp = clocks.monotonic - 3000;
-    clocks.compare(stamp);
-    expect(clocks.timeOf(stamp)).toBe(noon - 3000);
-    expect(read(clocks, stamp, 251)).toBe(noon - 3000);
-  });
-
-  test('a line that the kernel ended late is righted by the next one', () => {
-    const clocks = machine();
-    read(clocks, clocks.monotonic - hour, 0);
-    clocks.compare(clocks.monotonic);
-    expect(clocks.timeOf(clocks.monotonic)).toBe(noon);
-    expect(clocks.timeOf(clocks.monotonic - 5000)).toBe(noon - 5000);
-  });
-
-  test('stamps that are off further and further are righted again and again', () => {
-    const clocks = machine();
-    for (let off = 0; off > -20_000; off -= 700) {
-      const time = read(clocks, clocks.monotonic + off, 0);
-      expect(clocks.wall - time).toBeLessThanOrEqual(1000);
-      pass(clocks, hour);
-    }
-  });
+  }
 });

@@ -8,6 +8,9 @@ import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
 import { btfOf, kernelTypes } from './made-btf.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { places: string[] };
 
 /** Tests the probe and the lines that come of it, in a folder that looks like tracefs. Against real kernels: test/e2e/kernel-drops. */
 
@@ -115,26 +118,7 @@ test('the probe is defined with the places of this kernel, and added to what oth
   expect(own).toMatch(/^e:kube_netfilter_tailer_drops\/drop_[0-9a-f]{8} skb\.kfree_skb code=/);
   expect(own).toMatch(/:string if reason == 7 \|\| reason == 12$/);
   const places = own.split(' ').slice(2, own.split(' ').indexOf('if'));
-  expect(places).toEqual([
-    'code=$reason:u32',
-    'protocol=$protocol:u16',
-    'node=@init_net+144:u32',
-    'device=+16($skbaddr):x64',
-    'netns=+144(+1280(+16($skbaddr))):u32',
-    'sock=+24($skbaddr):x64',
-    'socknetns=+144(+48(+24($skbaddr))):u32',
-    'iif=+144($skbaddr):u32',
-    'ifindex=+224(+16($skbaddr)):u32',
-    'len=+112($skbaddr):u32',
-    'paged=+116($skbaddr):u32',
-    'head=+200($skbaddr):x64',
-    'data=+208($skbaddr):x64',
-    'nh=+184($skbaddr):u16',
-    'dst=+88($skbaddr):x64',
-    'mtu=+40(-1(+88($skbaddr))):u32',
-    'bytes=+0(+208($skbaddr)):x64[8]',
-    'dev=+0(+16($skbaddr)):string',
-  ]);
+  expect(places).toEqual(tables.places);
   // The kernel takes no longer ones.
   for (const argument of places) expect(argument.length).toBeLessThan(64);
 });
@@ -175,7 +159,7 @@ test('a task whose name looks like a line forges none', () => {
   expect(heard.losses).toEqual([]);
 });
 
-test('what a device is called changes no other field', () => {
+test('the name of a device changes no other field', () => {
   const { print, heard } = running();
   print(`${drop} dev="code=12"`);
   expect(heard.lines[0]?.text).toBe(`${drop.replace('code=7', 'reason=NETFILTER_DROP')} dev="code=12"`);
@@ -315,7 +299,7 @@ test('a stop removes the probe, also where no instance could be made for it', ()
   expect(tracefs.definitions()).toMatch(new RegExp(String.raw`\n-:${group}/${event}\n$`));
 });
 
-test('of a kernel that knows no probes, the check says which options it needs, and makes no file', () => {
+test('the check names the options that a kernel without probes needs, and makes no file', () => {
   const tracefs = tracefsOf();
   rmSync(join(tracefs.path, 'dynamic_events'));
   expect(obstacleOf(tracefs.path, tracefs.btf)).toContain('CONFIG_KPROBE_EVENTS');

@@ -1,3 +1,6 @@
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { kernelTypes: MadeType[] };
 /** Types as a kernel describes them (Linux Documentation/bpf/btf.rst), for tests. */
 export type MadeType =
   | {
@@ -44,34 +47,4 @@ function words(...numbers: readonly number[]): Buffer {
 }
 
 /** The structures that the probe for dropped packets needs. */
-export const kernelTypes: readonly MadeType[] = [
-  {
-    name: 'sk_buff',
-    kind: 'struct',
-    members: [
-      ['dev', 'int', 128],
-      ['_skb_refdst', 'int', 704],
-      ['sk', 'int', 192],
-      ['len', 'int', 896],
-      ['data_len', 'int', 928],
-      ['skb_iif', 'int', 1152],
-      ['network_header', 'int', 1472],
-      ['head', 'int', 1600],
-      ['data', 'int', 1664],
-    ],
-  },
-  {
-    name: 'net_device',
-    kind: 'struct',
-    members: [
-      ['name', 'int', 0],
-      ['mtu', 'int', 320],
-      ['ifindex', 'int', 1792],
-      ['nd_net', 'int', 10_240],
-    ],
-  },
-  { name: 'dst_entry', kind: 'struct', members: [['dev', 'int', 0]] },
-  { name: 'sock_common', kind: 'struct', members: [['skc_net', 'int', 384]] },
-  { name: 'ns_common', kind: 'struct', members: [['inum', 'int', 192]] },
-  { name: 'net', kind: 'struct', members: [['ns', 'ns_common', 960]] },
-];
+export const kernelTypes: readonly MadeType[] = tables.kernelTypes;

@@ -61,7 +61,7 @@ function repetitive(text: string, blocks: number): Buffer {
   ]);
 }
 
-test('what would unpack to gigabytes is not unpacked', async () => {
+test('a file that would unpack to gigabytes is not unpacked', async () => {
   const file = write('repetitive', repetitive(log, 8000));
   const before = process.resourceUsage().maxRSS;
   expect((await peek(file, { latest })).firstTime).toBe(first);

@@ -135,7 +135,7 @@ describe('stopped anywhere, and gone on from where it says it is', () => {
     expect(counts).toStrictEqual({ lines: 2, bytes: 14, tooLong: 0 });
   });
 
-  test('what it shows while it hands over a line', () => {
+  test('the counts and the position are right while a line is handed over', () => {
     const seen: [number, boolean][] = [];
     const look = (): void => void seen.push([scanner.held, scanner.skipping]);
     const scanner = createScanner({ needles, lines: { take: look, tooLong: look } });

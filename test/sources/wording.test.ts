@@ -41,7 +41,7 @@ const folder = temporaryFolder();
 
 const textOf = (looks?: Parameters<typeof choose>[0]): string => choose(looks).text.replaceAll(host(), '');
 
-test('what keeps the agent from the kernel’s record of drops is said as expected', async () => {
+test('an obstacle to the kernel’s record of drops is named in the expected words', async () => {
   const tracefs = folder('tracefs');
   const btf = `${tracefs}/btf`;
   const format = `${tracefs}/events/skb/kfree_skb/format`;
@@ -55,7 +55,7 @@ test('what keeps the agent from the kernel’s record of drops is said as expect
   await expectLines(import.meta.dirname, 'tracefs.expected.txt', said.map(String));
 });
 
-test('what the kernel’s log is read from is said as expected', async () => {
+test('the source of the kernel’s log is named in the expected words', async () => {
   const said = [textOf({ journal: aJournal })];
   put(kern, kernelLine(8 * day), 8 * day);
   said.push(textOf());
@@ -75,7 +75,7 @@ test('what the kernel’s log is read from is said as expected', async () => {
   await expectLines(import.meta.dirname, 'kernel-choice.expected.txt', said);
 });
 
-test('what is said of a saved log that is refused is as expected', async () => {
+test('a saved log is refused in the expected words', async () => {
   const files: [name: string, bytes?: Buffer][] = [
     ['system.journal', Buffer.from('LPKSHHRH\0\0')],
     ['kern.log.xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4])],
@@ -109,7 +109,7 @@ test.each([
 const reportTo = (listener: ReturnType<typeof listening>['listener']): ReturnType<typeof createReport> =>
   createReport('/a', listener, () => noon);
 
-test('what is said of a log that is followed is as expected', async () => {
+test('notices of a log that is followed have the expected words', async () => {
   const acts: ((report: ReturnType<typeof createReport>) => void)[] = [
     (report) => report.tooLong(2, 1),
     (report) => report.replaced(),
@@ -132,7 +132,7 @@ test('what is said of a log that is followed is as expected', async () => {
   await expectLines(import.meta.dirname, 'tail/report.expected.txt', said);
 });
 
-test('what is said of what stands at the path of a log is as expected', async () => {
+test('a path that is no log is described in the expected words', async () => {
   const path = folder('place');
   const targets = [undefined, '/', '/dev/null', path];
   const said = targets.map((target) => {
@@ -145,7 +145,7 @@ test('what is said of what stands at the path of a log is as expected', async ()
   await expectLines(import.meta.dirname, 'tail/places.expected.txt', said);
 });
 
-test('what is said of the end of journalctl is as expected', async () => {
+test('the end of journalctl is reported in the expected words', async () => {
   const endings: [Ending, lastError?: string][] = [
     [{ error: systemError('ENOENT') }],
     [{ error: systemError('EMFILE') }],
@@ -159,7 +159,7 @@ test('what is said of the end of journalctl is as expected', async () => {
   await expectLines(import.meta.dirname, 'journald/endings.expected.txt', said);
 });
 
-test('what is said of records of the journal that are none or gone, and of a journal that is read again', () => {
+test('notices of the journal have the expected words where records are broken or gone, and where it is read again', () => {
   const { heard, listener } = listening();
   const time = fakeTime(noon);
   const { spawn, started } = fakeJournalctl();
@@ -210,7 +210,7 @@ test("the kernel's ring buffer: why it cannot be read is said as expected", asyn
   await expectLines(import.meta.dirname, 'ring.expected.txt', said);
 });
 
-test('what is said of records of the ring buffer that are none or overwritten', () => {
+test('notices of the ring buffer have the expected words where records are broken or overwritten', () => {
   const { heard, listener } = listening();
   const time = fakeTime(noon);
   const device = fakeRing(() => 5000 + time.elapsed());
@@ -248,7 +248,7 @@ test('what is said of records of the ring buffer that are none or overwritten', 
   ]);
 });
 
-test('what is no rule for containers is said as expected', async () => {
+test('a wrong rule for containers is refused in the expected words', async () => {
   const said = ['kube-proxy', '/b/c', 'a/Kube_Proxy/c'].map((rule) => messageOf(() => parseContainerRule(rule)));
   await expectLines(import.meta.dirname, 'rules.expected.txt', said);
 });

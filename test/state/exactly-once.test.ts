@@ -29,7 +29,7 @@ test('killed at any moment, each packet stands in one Event', async () => {
   );
 });
 
-test('what deleted Events counted is not counted again, and nothing that came after is missing', async () => {
+test('packets that deleted Events counted are not counted again, and none that came after is missing', async () => {
   await check(steps(deletions), fates('deleted before'), (world, object) =>
     expect(world.published(object) + world.published(object, world.deleted)).toBe(world.logged(object)),
   );

@@ -68,7 +68,7 @@ test('a change of any table, incident or write makes another revision', () => {
   expect(after).toEqual([1, 2, 3, 4, 5, 6].map((changes) => before + changes));
 });
 
-test('what was taken is read as one state', () => {
+test('changes that were taken are read as one state', () => {
   const { kept } = rig();
   expect(readKeptValues(new Map(read(kept.all()) as [string, unknown][]))).toMatchObject({
     id: 'x',
@@ -82,7 +82,7 @@ test('what was taken is read as one state', () => {
   });
 });
 
-test('what only some agents have is kept where it is there', () => {
+test('parts that only some agents have are kept where they are there', () => {
   const { parts } = rig();
   const kept = (given: object): string[] =>
     read(createKeptState({ ...parts, ...given } as unknown as KeptParts).all()).map(([key]) => String(key));

@@ -9,7 +9,7 @@ const second = 1000;
 
 const everything = fates('answer lost', 'killed before', 'killed after');
 
-test('whatever is lost, no count goes down or is higher than the truth', async () => {
+test('no count goes down or is higher than the truth, whatever is lost', async () => {
   await forAllAsync([steps(kills, losses), everything], { numRuns: runs(1500) })(async (program, queue) => {
     const world = createWorld(queue);
     await act(world, program);

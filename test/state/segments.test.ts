@@ -49,7 +49,7 @@ test('a batch has a line for each so many characters, the last of which ends it'
   expect(lines).toEqual(['{"continued":[11,22]}\n', '{"continued":[333,4]}\n', '[]\n']);
 });
 
-test('what a folder has lost is reported by file and size', async () => {
+test('the loss of a folder is reported by file and size', async () => {
   const segment = await openSegment(folder('loss'), 1);
   const file = segmentFile(folder('loss'), 1);
   expect(await lossIn(folder('loss'), new Map([[1, segment.size]]))).toBeUndefined();
@@ -84,7 +84,7 @@ test('a segment that cannot be made leaves no file open', async () => {
   expect(descriptorsOf(segmentFile(folder('twice'), number))).toHaveLength(1);
 });
 
-test('what no agent can have written in the place of a segment is not read', () => {
+test('a segment that no agent can have written is not read', () => {
   mkdirSync(segmentFile(folder('odd'), 1), { recursive: true });
   expect(() => readSegments(folder('odd'))).toThrow('is no regular file');
   mkdirSync(folder('large'));

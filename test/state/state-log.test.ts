@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { StateChange as Change } from '../../src/platform/keyed-changes.ts';
 import { readSegments } from '../../src/state/read-segments.ts';
 import { createSegment, encodeBatch, segmentFile } from '../../src/state/segments.ts';
@@ -96,78 +96,76 @@ function open(map: ReturnType<typeof createMap>, options: Partial<StateLogOption
   return { log, failures, losses, sizes };
 }
 
-describe('a state log', () => {
-  test('stays below a few times the size of what is kept', async () => {
-    const map = createMap();
-    const { log } = open(map, { segmentSize: 16 * 1024 });
-    for (let i = 0; i < 100; i++) map.set(`key ${i}`, { n: i, text: 'x'.repeat(200) });
-    let largest = 0;
-    for (let i = 0; i < 1000; i++) {
-      map.merge(`key ${i % 100}`, i);
-      await log.keep();
-      if (i % 50 === 0) largest = Math.max(largest, sizeOf(folder));
-    }
-    const whole = JSON.stringify([...map.values]).length;
-    expect(largest).toBeLessThan(8 * whole);
-  });
-
-  test('writes nothing when nothing has changed', async () => {
-    const map = createMap();
-    const { log } = open(map);
-    map.set('a', { n: 1, text: '' });
+test('a state log stays below a few times the size of what is kept', async () => {
+  const map = createMap();
+  const { log } = open(map, { segmentSize: 16 * 1024 });
+  for (let i = 0; i < 100; i++) map.set(`key ${i}`, { n: i, text: 'x'.repeat(200) });
+  let largest = 0;
+  for (let i = 0; i < 1000; i++) {
+    map.merge(`key ${i % 100}`, i);
     await log.keep();
+    if (i % 50 === 0) largest = Math.max(largest, sizeOf(folder));
+  }
+  const whole = JSON.stringify([...map.values]).length;
+  expect(largest).toBeLessThan(8 * whole);
+});
+
+test('a state log writes nothing when nothing has changed', async () => {
+  const map = createMap();
+  const { log } = open(map);
+  map.set('a', { n: 1, text: '' });
+  await log.keep();
+  await log.keep();
+  const before = sizeOf(folder);
+  await log.keep();
+  expect(sizeOf(folder)).toBe(before);
+  expect(map.taken).toHaveLength(1);
+  await log.keepPositions();
+  expect(map.taken).toHaveLength(2);
+  expect(sizeOf(folder)).toBe(before);
+});
+
+test('a state log: one write serves all that ask while one is under way', async () => {
+  const map = createMap();
+  const { log } = open(map);
+  map.set('a', { n: 1, text: '' });
+  const asked = Array.from({ length: 20 }, () => log.keep());
+  await Promise.all(asked);
+  expect(map.taken).toHaveLength(2);
+});
+
+test('callers that ask again the moment a write has ended share the next one, and two are never under way', async () => {
+  const map = createMap();
+  const { log } = open(map);
+  map.set('a', { n: 1, text: '' });
+  const askAgain = async (): Promise<void> => {
     await log.keep();
-    const before = sizeOf(folder);
+    map.set('b', { n: 2, text: '' });
     await log.keep();
-    expect(sizeOf(folder)).toBe(before);
-    expect(map.taken).toHaveLength(1);
-    await log.keepPositions();
-    expect(map.taken).toHaveLength(2);
-    expect(sizeOf(folder)).toBe(before);
-  });
+  };
+  await Promise.all([askAgain(), log.keep()]);
+  expect(map.taken).toHaveLength(2);
+  expect(readSegments(folder).values).toEqual(map.values);
+});
 
-  test('one write serves all that ask while one is under way', async () => {
-    const map = createMap();
-    const { log } = open(map);
-    map.set('a', { n: 1, text: '' });
-    const asked = Array.from({ length: 20 }, () => log.keep());
-    await Promise.all(asked);
-    expect(map.taken).toHaveLength(2);
-  });
-
-  test('who asks again the moment a write has ended shares the next one, and two are never under way', async () => {
-    const map = createMap();
-    const { log } = open(map);
-    map.set('a', { n: 1, text: '' });
-    const askAgain = async (): Promise<void> => {
-      await log.keep();
-      map.set('b', { n: 2, text: '' });
-      await log.keep();
-    };
-    await Promise.all([askAgain(), log.keep()]);
-    expect(map.taken).toHaveLength(2);
-    expect(readSegments(folder).values).toEqual(map.values);
-  });
-
-  test('says how many bytes it has on disk', async () => {
-    const map = createMap();
-    const { log, sizes } = open(map);
-    const measured: number[] = [];
-    for (let n = 0; n < 5; n++) {
-      map.set(`key ${n}`, { n, text: 'x'.repeat(300) });
-      await log.keep();
-      measured.push(sizeOf(folder));
-    }
-    expect(sizes).toEqual(measured);
-  });
-
-  test('is not readable for other users', async () => {
-    const map = createMap();
-    const { log } = open(map);
-    map.set('a', { n: 1, text: '' });
+test('a state log says how many bytes it has on disk', async () => {
+  const map = createMap();
+  const { log, sizes } = open(map);
+  const measured: number[] = [];
+  for (let n = 0; n < 5; n++) {
+    map.set(`key ${n}`, { n, text: 'x'.repeat(300) });
     await log.keep();
-    for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
-  });
+    measured.push(sizeOf(folder));
+  }
+  expect(sizes).toEqual(measured);
+});
+
+test('a state log is not readable for other users', async () => {
+  const map = createMap();
+  const { log } = open(map);
+  map.set('a', { n: 1, text: '' });
+  await log.keep();
+  for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
 });
 
 const operation = fc.oneof(
@@ -185,7 +183,7 @@ const operation = fc.oneof(
   },
 );
 
-test('what is read is what was at one moment, at the last successful write or later', async () => {
+test('the state that is read is that of one moment, at the last successful write or later', async () => {
   await forAllAsync([fc.array(operation, { maxLength: 60 })], { numRuns: 60 })(async (operations) => {
     rmSync(folder, { recursive: true, force: true });
     let map = createMap();

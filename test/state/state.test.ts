@@ -83,7 +83,7 @@ function logOf(
   });
 }
 
-test('what was kept is restored, and goes on under its id', async () => {
+test('kept state is restored, and goes on under its id', async () => {
   const folder = fresh();
   const before = agent();
   expect(await keep(folder, before)).toEqual([]);
@@ -165,7 +165,7 @@ function expectSetAside(folder: string, part = ''): void {
   expect(restoreState(folder, 'node-a', now)).toMatchObject({ first: true });
 }
 
-test('what another node has kept is set aside', async () => {
+test('the state of another node is set aside', async () => {
   const folder = fresh();
   await keep(folder, agent(), { node: 'node-b' });
   expectSetAside(folder, 'node-b');

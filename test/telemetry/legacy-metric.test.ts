@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Endpoint, Ends } from '../../src/model/endpoint.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { createLegacyMetric, type LegacyMetric, type Naming } from '../../src/telemetry/legacy-metric.ts';
@@ -57,61 +57,59 @@ test('the ends of a packet are named: names are in bounds', async () => {
   expect((await metric.text()).length).toBeLessThan(1000);
 });
 
-describe('pairs that get a time series of their own', () => {
-  test('are as many as the limit says; the rest is other', async () => {
-    const metric = open('namespace', 2);
-    for (const source of [1, 2, 3, 4]) metric.count(pair(source), 1);
-    expect(await shown(metric)).toEqual({ 's1 d0': 1, 's2 d0': 1, 'other other': 2 });
-  });
+test('pairs that get a time series of their own are as many as the limit says; the rest is other', async () => {
+  const metric = open('namespace', 2);
+  for (const source of [1, 2, 3, 4]) metric.count(pair(source), 1);
+  expect(await shown(metric)).toEqual({ 's1 d0': 1, 's2 d0': 1, 'other other': 2 });
+});
 
-  test('a busy one takes the place of the least, and counts on from zero', async () => {
-    const metric = open('namespace', 2);
-    metric.count(pair(1), 10);
-    metric.count(pair(2), 3);
-    metric.count(pair(3), 7);
-    metric.count(pair(3), 5);
-    expect(await shown(metric)).toEqual({ 's1 d0': 10, 's3 d0': 5, 'other other': 7 });
-  });
+test('a busy one takes the place of the least, and counts on from zero', async () => {
+  const metric = open('namespace', 2);
+  metric.count(pair(1), 10);
+  metric.count(pair(2), 3);
+  metric.count(pair(3), 7);
+  metric.count(pair(3), 5);
+  expect(await shown(metric)).toEqual({ 's1 d0': 10, 's3 d0': 5, 'other other': 7 });
+});
 
-  test('two that are as busy do not take turns', async () => {
-    const metric = open('namespace', 1);
-    for (let i = 0; i < 100; i++) {
-      metric.count(pair(1), 1);
-      metric.count(pair(2), 1);
-    }
-    expect(await shown(metric)).toEqual({ 's1 d0': 100, 'other other': 100 });
-  });
+test('pairs that get a time series of their own: two that are as busy do not take turns', async () => {
+  const metric = open('namespace', 1);
+  for (let i = 0; i < 100; i++) {
+    metric.count(pair(1), 1);
+    metric.count(pair(2), 1);
+  }
+  expect(await shown(metric)).toEqual({ 's1 d0': 100, 'other other': 100 });
+});
 
-  test('are found in a flood of strangers', async () => {
-    const metric = open('namespace', 10);
-    for (let i = 0; i < 20_000; i++) {
-      metric.count(pair(i + 100), 1);
-      if (i % 10 === 0) metric.count(pair(1), 1);
-    }
-    const series = await shown(metric);
-    expect(Object.keys(series)).toHaveLength(11);
-    expect(series['s1 d0']).toBeGreaterThan(1900);
-  });
+test('pairs that get a time series of their own are found in a flood of strangers', async () => {
+  const metric = open('namespace', 10);
+  for (let i = 0; i < 20_000; i++) {
+    metric.count(pair(i + 100), 1);
+    if (i % 10 === 0) metric.count(pair(1), 1);
+  }
+  const series = await shown(metric);
+  expect(Object.keys(series)).toHaveLength(11);
+  expect(series['s1 d0']).toBeGreaterThan(1900);
+});
 
-  test('every packet is counted once, and no time series ever falls but to nothing', async () => {
-    await forAllAsync([fc.array(fc.tuple(fc.nat(6), fc.nat(2), fc.integer({ min: 1, max: 5 })), { maxLength: 60 })], {
-      numRuns: 50,
-    })(async (packets) => {
-      const metric = open('namespace', 3);
-      let before: Record<string, number> = {};
-      for (const [source, destination, count] of packets) {
-        metric.count(pair(source, destination), count);
-        const series = await shown(metric);
-        expect(Object.keys(series).length).toBeLessThanOrEqual(4);
-        let grown = 0;
-        for (const [key, value] of Object.entries(series)) {
-          expect(value).toBeGreaterThanOrEqual(before[key] ?? 0);
-          grown += value - (before[key] ?? 0);
-        }
-        expect(grown).toBe(count);
-        before = series;
+test('every packet is counted once, and no time series ever falls but to nothing', async () => {
+  await forAllAsync([fc.array(fc.tuple(fc.nat(6), fc.nat(2), fc.integer({ min: 1, max: 5 })), { maxLength: 60 })], {
+    numRuns: 50,
+  })(async (packets) => {
+    const metric = open('namespace', 3);
+    let before: Record<string, number> = {};
+    for (const [source, destination, count] of packets) {
+      metric.count(pair(source, destination), count);
+      const series = await shown(metric);
+      expect(Object.keys(series).length).toBeLessThanOrEqual(4);
+      let grown = 0;
+      for (const [key, value] of Object.entries(series)) {
+        expect(value).toBeGreaterThanOrEqual(before[key] ?? 0);
+        grown += value - (before[key] ?? 0);
       }
-    });
+      expect(grown).toBe(count);
+      before = series;
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createLogger, errorFields, type Log, type LoggerOptions, logLevels } from '../../src/telemetry/logger.ts';
 
 async function capture(options: Partial<LoggerOptions> = {}) {
@@ -13,70 +13,68 @@ async function capture(options: Partial<LoggerOptions> = {}) {
   return { log, lines, objects: () => lines.map((line): Record<string, unknown> => JSON.parse(line)) };
 }
 
-describe('JSON', () => {
-  test('a line has level, time, node, the fields and the text, in this order', async () => {
-    const { log, lines, objects } = await capture();
-    log.warn({ pods: 7 }, 'many Pods');
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(
-      /^\{"level":"warn","time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","node":"node-a","pods":7,"msg":"many Pods"\}\n$/,
-    );
-    const [time] = objects().map((object) => Date.parse(object['time'] as string));
-    expect(Math.abs(Date.now() - (time as number))).toBeLessThan(60_000);
-  });
-
-  test('a text alone is a line without a node', async () => {
-    const { log, objects } = await capture({ node: undefined });
-    log.info('100% of %s\nand "more"');
-    expect(objects()).toEqual([{ level: 'info', time: expect.any(String), msg: '100% of %s\nand "more"' }]);
-  });
-
-  test.each(logLevels.map((level, index) => [level, logLevels.slice(0, index + 1)] as const))(
-    'level %s says %j',
-    async (level, expected) => {
-      const { log, objects } = await capture({ level });
-      for (const each of logLevels) log[each]('x');
-      expect(objects().map((object) => object['level'])).toEqual(expected);
-    },
+test('a line has level, time, node, the fields and the text, in this order', async () => {
+  const { log, lines, objects } = await capture();
+  log.warn({ pods: 7 }, 'many Pods');
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(
+    /^\{"level":"warn","time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","node":"node-a","pods":7,"msg":"many Pods"\}\n$/,
   );
+  const [time] = objects().map((object) => Date.parse(object['time'] as string));
+  expect(Math.abs(Date.now() - (time as number))).toBeLessThan(60_000);
+});
 
-  test('an error has no stack', async () => {
-    const { log, objects } = await capture();
-    log.error({ error: new Error('no', { cause: Object.assign(new Error('gone'), { code: 'EPIPE' }) }) }, 'failed');
-    expect(objects()[0]?.['error']).toEqual({ message: 'no', cause: { message: 'gone', code: 'EPIPE' } });
-  });
+test('a text alone is a line without a node', async () => {
+  const { log, objects } = await capture({ node: undefined });
+  log.info('100% of %s\nand "more"');
+  expect(objects()).toEqual([{ level: 'info', time: expect.any(String), msg: '100% of %s\nand "more"' }]);
+});
 
-  test('an error has its stack for those who search', async () => {
-    const { log, objects } = await capture({ level: 'debug' });
-    const error = new Error('no');
-    log.error({ error }, 'failed');
-    expect(objects()[0]?.['error']).toEqual({ message: 'no', stack: error.stack });
-  });
+test.each(logLevels.map((level, index) => [level, logLevels.slice(0, index + 1)] as const))(
+  'level %s says %j',
+  async (level, expected) => {
+    const { log, objects } = await capture({ level });
+    for (const each of logLevels) log[each]('x');
+    expect(objects().map((object) => object['level'])).toEqual(expected);
+  },
+);
 
-  test.each([
-    [
-      'a circle',
-      () => {
-        const circle: Record<string, unknown> = {};
-        circle['self'] = circle;
-        return circle;
+test('an error has no stack', async () => {
+  const { log, objects } = await capture();
+  log.error({ error: new Error('no', { cause: Object.assign(new Error('gone'), { code: 'EPIPE' }) }) }, 'failed');
+  expect(objects()[0]?.['error']).toEqual({ message: 'no', cause: { message: 'gone', code: 'EPIPE' } });
+});
+
+test('an error has its stack for those who search', async () => {
+  const { log, objects } = await capture({ level: 'debug' });
+  const error = new Error('no');
+  log.error({ error }, 'failed');
+  expect(objects()[0]?.['error']).toEqual({ message: 'no', stack: error.stack });
+});
+
+test.each([
+  [
+    'a circle',
+    () => {
+      const circle: Record<string, unknown> = {};
+      circle['self'] = circle;
+      return circle;
+    },
+  ],
+  ['a big integer', () => 1n],
+  [
+    'a getter that throws',
+    () => ({
+      get bad(): never {
+        throw new Error('no');
       },
-    ],
-    ['a big integer', () => 1n],
-    [
-      'a getter that throws',
-      () => ({
-        get bad(): never {
-          throw new Error('no');
-        },
-      }),
-    ],
-    ['half a character', () => '\ud800'],
-  ])('%s as a field is no fault', async (_, value) => {
-    const { log, objects } = await capture();
-    log.info({ value: value() }, 'x');
-    expect(objects()[0]).toMatchObject({ msg: 'x' });
-  });
+    }),
+  ],
+  ['half a character', () => '\ud800'],
+])('JSON: %s as a field is no fault', async (_, value) => {
+  const { log, objects } = await capture();
+  log.info({ value: value() }, 'x');
+  expect(objects()[0]).toMatchObject({ msg: 'x' });
 });
 
 test('a person reads time, level, text and fields', async () => {

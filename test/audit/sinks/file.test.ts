@@ -168,7 +168,7 @@ test('each day has files of its own, and two that are finished in one second hav
   expect(readFileSync(path, 'utf8')).toBe('{"n":12}\n');
 });
 
-test('what a run that was killed while it packed has left is packed, once', async () => {
+test('a file that was left by a run that was killed while it packed is packed once', async () => {
   const { sink, logs, files } = scene('killed');
   mkdirSync(logs);
   writeFileSync(join(logs, 'audit-2026-11-20-000000-1.ndjson'), '{"n":1}\n');

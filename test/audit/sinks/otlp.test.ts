@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type FlowRecord, schemaVersion } from '../../../src/audit/fields.ts';
 import { rowOf } from '../../../src/audit/record.ts';
 import { createOtlpSink, type OtlpSinkOptions } from '../../../src/audit/sinks/otlp.ts';
@@ -57,54 +57,52 @@ test('a record has its time in nanoseconds, as when it happened and as when it w
     expect(requests[0]?.body).toContain(Buffer.of(tag, ...nanoseconds).toString('latin1'));
 });
 
-describe('an answer', () => {
-  test.each<[string, Answer, number]>([
-    ['that takes all refuses none', status(200), 0],
-    // ExportLogsServiceResponse { partial_success { rejected_log_records: 2 } }
-    ['of a partial success says how many were refused', status(200, '\x0a\x02\x08\x02'), 2],
-    ['that says more were refused than were sent counts those that were sent', status(200, '\x0a\x02\x08\x7f'), 4],
-    ['that is no protobuf refuses none', status(200, '{"partialSuccess":'), 0],
-    ['400 refuses all for good', status(400), 4],
-    ['422 refuses all for good', status(422), 4],
-  ])('%s', async (_, answer, refused) => {
-    const { sink, requests } = await scene([answer]);
-    expect(await sink.send(rows(4), never)).toBe(refused);
-    expect(requests).toHaveLength(1);
-  });
+test.each<[string, Answer, number]>([
+  ['that takes all refuses none', status(200), 0],
+  // ExportLogsServiceResponse { partial_success { rejected_log_records: 2 } }
+  ['of a partial success says how many were refused', status(200, '\x0a\x02\x08\x02'), 2],
+  ['that says more were refused than were sent counts those that were sent', status(200, '\x0a\x02\x08\x7f'), 4],
+  ['that is no protobuf refuses none', status(200, '{"partialSuccess":'), 0],
+  ['400 refuses all for good', status(400), 4],
+  ['422 refuses all for good', status(422), 4],
+])('an answer: %s', async (_, answer, refused) => {
+  const { sink, requests } = await scene([answer]);
+  expect(await sink.send(rows(4), never)).toBe(refused);
+  expect(requests).toHaveLength(1);
+});
 
-  test('how long a busy receiver asks to wait goes with the error', async () => {
-    const { sink } = await scene([(response) => void response.writeHead(429, { 'retry-after': '120' }).end()]);
-    await expect(sink.send(rows(1), never)).rejects.toMatchObject({ retryAfter: 120_000 });
-  });
+test('the time for which a busy receiver asks to wait goes with the error', async () => {
+  const { sink } = await scene([(response) => void response.writeHead(429, { 'retry-after': '120' }).end()]);
+  await expect(sink.send(rows(1), never)).rejects.toMatchObject({ retryAfter: 120_000 });
+});
 
-  test.each([304, 401, 404, 429, 500, 503])('%i has the batch sent again', async (code) => {
-    const { sink } = await scene([status(code)]);
-    await expect(sink.send(rows(4), never)).rejects.toThrow(String(code));
-  });
+test.each([304, 401, 404, 429, 500, 503])('an answer: %i has the batch sent again', async (code) => {
+  const { sink } = await scene([status(code)]);
+  await expect(sink.send(rows(4), never)).rejects.toThrow(String(code));
+});
 
-  test('413 has it sent in halves', async () => {
-    const { sink, requests } = await scene([status(413), status(200)]);
-    expect(await sink.send(rows(5), never)).toBe(0);
-    expect(requests.map(({ body }) => body.split('id-1').length - 1)).toEqual([5, 3, 2]);
-  });
+test('413 has it sent in halves', async () => {
+  const { sink, requests } = await scene([status(413), status(200)]);
+  expect(await sink.send(rows(5), never)).toBe(0);
+  expect(requests.map(({ body }) => body.split('id-1').length - 1)).toEqual([5, 3, 2]);
+});
 
-  test('413 for a record alone has it refused for good', async () => {
-    const { sink, requests } = await scene([status(413)]);
-    expect(await sink.send(rows(2), never)).toBe(2);
-    expect(requests).toHaveLength(3);
-  });
+test('413 for a record alone has it refused for good', async () => {
+  const { sink, requests } = await scene([status(413)]);
+  expect(await sink.send(rows(2), never)).toBe(2);
+  expect(requests).toHaveLength(3);
+});
 
-  test('an answer of more than 64 KiB is not read to its end', async () => {
-    const { sink } = await scene([status(200, 'x'.repeat(1_000_000))]);
-    await expect(sink.send(rows(1), never)).rejects.toBeInstanceOf(Error);
-  });
+test('an answer of more than 64 KiB is not read to its end', async () => {
+  const { sink } = await scene([status(200, 'x'.repeat(1_000_000))]);
+  await expect(sink.send(rows(1), never)).rejects.toBeInstanceOf(Error);
+});
 
-  test.each<[string, Answer]>([
-    ['that never comes', () => {}],
-    ['that never ends', (response) => void response.writeHead(200).write('x')],
-    ['that is cut off', (response) => void response.destroy()],
-  ])('%s has the batch sent again', async (_, answer) => {
-    const { sink } = await scene([answer], { timeout: 100 });
-    await expect(sink.send(rows(1), never)).rejects.toBeInstanceOf(Error);
-  });
+test.each<[string, Answer]>([
+  ['that never comes', () => {}],
+  ['that never ends', (response) => void response.writeHead(200).write('x')],
+  ['that is cut off', (response) => void response.destroy()],
+])('an answer: %s has the batch sent again', async (_, answer) => {
+  const { sink } = await scene([answer], { timeout: 100 });
+  await expect(sink.send(rows(1), never)).rejects.toBeInstanceOf(Error);
 });

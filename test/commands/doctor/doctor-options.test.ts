@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readDoctorOptions } from '../../../src/commands/options/run-options.ts';
 import { UsageError } from '../../../src/commands/options/command.ts';
 import { settings } from '../../../src/config/settings.ts';
@@ -31,45 +31,43 @@ test.each([
   expect(readDoctorOptions(parsed('doctor', ...args), env)).toMatchObject(expected);
 });
 
-describe('settings of the environment that are wrong', () => {
-  test('are reported, and the others hold', () => {
-    const wrong = { ...env, MAX_NODES: 'many', LOG_LEVEL: 'loud', MAX_SERVICES: '9' };
-    expect(readDoctorOptions(parsed('doctor', '--prefix', 'a=dropped'), wrong)).toMatchObject({
-      config: { node: 'node-a', maxNodes: 200, logLevel: 'info', maxServices: 9, prefixes: [{ prefix: 'a' }] },
-      problems: [expect.stringMatching(/^LOG_LEVEL "loud"/), expect.stringMatching(/^MAX_NODES "many"/)],
-    });
+test('settings of the environment that are wrong are reported, and the others hold', () => {
+  const wrong = { ...env, MAX_NODES: 'many', LOG_LEVEL: 'loud', MAX_SERVICES: '9' };
+  expect(readDoctorOptions(parsed('doctor', '--prefix', 'a=dropped'), wrong)).toMatchObject({
+    config: { node: 'node-a', maxNodes: 200, logLevel: 'info', maxServices: 9, prefixes: [{ prefix: 'a' }] },
+    problems: [expect.stringMatching(/^LOG_LEVEL "loud"/), expect.stringMatching(/^MAX_NODES "many"/)],
   });
+});
 
-  test.each([[{}], [{ NODE_NAME: 'NOT A NODE' }]])('no name of a Node: %j', (given) => {
-    expect(readDoctorOptions(parsed('doctor'), given)).toMatchObject({
-      config: { node: '' },
-      problems: [expect.stringContaining('NODE_NAME')],
-    });
+test.each([[{}], [{ NODE_NAME: 'NOT A NODE' }]])('no name of a Node: %j', (given) => {
+  expect(readDoctorOptions(parsed('doctor'), given)).toMatchObject({
+    config: { node: '' },
+    problems: [expect.stringContaining('NODE_NAME')],
   });
+});
 
-  test.each([
-    [[], { CONFIG_FILE: '/no/such/file' }],
-    [['--config', '/no/such/file'], {}],
-  ])('a config file that is not there: %j %j', (args, given) => {
-    expect(readDoctorOptions(parsed('doctor', ...args), { ...env, ...given })).toMatchObject({
-      config: { node: 'node-a' },
-      problems: ['/no/such/file: cannot be read: no such file'],
-    });
+test.each([
+  [[], { CONFIG_FILE: '/no/such/file' }],
+  [['--config', '/no/such/file'], {}],
+])('a config file that is not there: %j %j', (args, given) => {
+  expect(readDoctorOptions(parsed('doctor', ...args), { ...env, ...given })).toMatchObject({
+    config: { node: 'node-a' },
+    problems: ['/no/such/file: cannot be read: no such file'],
   });
+});
 
-  test('what is right in a file that is wrong holds', () => {
-    writeFileSync(within('half.yaml'), 'stateDir: /else\nlogLevel: loud\nmaxNods: 5');
-    expect(readDoctorOptions(parsed('doctor', '--config', within('half.yaml')), env)).toMatchObject({
-      config: { stateDir: '/else', logLevel: 'info' },
-      problems: [expect.stringMatching(/half\.yaml:3:1: maxNods/), expect.stringMatching(/half\.yaml:2:11: logLevel/)],
-    });
+test('right settings in a wrong file hold', () => {
+  writeFileSync(within('half.yaml'), 'stateDir: /else\nlogLevel: loud\nmaxNods: 5');
+  expect(readDoctorOptions(parsed('doctor', '--config', within('half.yaml')), env)).toMatchObject({
+    config: { stateDir: '/else', logLevel: 'info' },
+    problems: [expect.stringMatching(/half\.yaml:3:1: maxNods/), expect.stringMatching(/half\.yaml:2:11: logLevel/)],
   });
+});
 
-  test('a wrong option and a wrong file: the option ends it', () => {
-    expect(() => readDoctorOptions(parsed('doctor', '--max-nodes=x', '--config', '/no/such/file'), env)).toThrow(
-      /^kube-netfilter-tailer: --max-nodes "x": must be a whole number\nTry: /,
-    );
-  });
+test('a wrong option and a wrong file: the option ends it', () => {
+  expect(() => readDoctorOptions(parsed('doctor', '--max-nodes=x', '--config', '/no/such/file'), env)).toThrow(
+    /^kube-netfilter-tailer: --max-nodes "x": must be a whole number\nTry: /,
+  );
 });
 
 test.each([

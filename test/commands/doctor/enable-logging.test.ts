@@ -1,5 +1,5 @@
 import { load, loadAll } from 'js-yaml';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { enableLogging } from '../../../src/commands/doctor/doctor.ts';
 import { detectPlugIns, type Seen } from '../../../src/commands/doctor/enable-logging/detect.ts';
 import { recipesFor } from '../../../src/commands/doctor/enable-logging/recipes.ts';
@@ -7,6 +7,9 @@ import { noApi } from '../../../src/commands/doctor/api.ts';
 import { expectLines } from '../../expected-file.ts';
 import { textOf } from '../../monitoring/files.ts';
 import { answered, fakeApi, refused } from './fake.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { byLabel: [string, string][] };
 
 function seen(given: Partial<Seen>): Seen {
   return { plugIns: ['calico'], calico: calico(), hasAwsPolicyAgent: true, obstacles: [], ...given };
@@ -34,67 +37,52 @@ function cluster(
   });
 }
 
-describe('a network plug-in is recognised', () => {
-  test.each([
-    ['k8s-app=calico-node', 'calico'],
-    ['k8s-app=canal', 'canal'],
-    ['k8s-app=cilium', 'cilium'],
-    ['k8s-app=aws-node', 'aws-vpc-cni'],
-    ['app=antrea,component=antrea-agent', 'antrea'],
-    ['app=ovnkube-node', 'ovn-kubernetes'],
-    ['k8s-app=kube-router', 'kube-router'],
-    ['k8s-app=azure-npm', 'azure-npm'],
-    ['k8s-app=kube-network-policies', 'kube-network-policies'],
-    ['k8s-app=kindnet', 'kindnet'],
-    ['app=flannel', 'flannel'],
-    ['name=weave-net', 'weave'],
-  ])('by a Pod with %s: %s', async (labels, expected) => {
-    expect((await detectPlugIns(cluster(labels, []), 'node-a')).plugIns).toEqual([expected]);
-  });
+test.each(tables.byLabel)('a network plug-in is recognised: by a Pod with %s: %s', async (labels, expected) => {
+  expect((await detectPlugIns(cluster(labels, []), 'node-a')).plugIns).toEqual([expected]);
+});
 
-  test.each([
-    ['calico-system', 'k8s-app=calico-node', 'calico'],
-    ['openshift-ovn-kubernetes', 'app=ovnkube-node', 'ovn-kubernetes'],
-    ['kube-flannel', 'app=flannel', 'flannel'],
-  ])('in the namespace %s, too: %s', async (namespace, labels, expected) => {
-    expect((await detectPlugIns(cluster(labels, [], { namespace }), 'node-a')).plugIns).toEqual([expected]);
-  });
+test.each([
+  ['calico-system', 'k8s-app=calico-node', 'calico'],
+  ['openshift-ovn-kubernetes', 'app=ovnkube-node', 'ovn-kubernetes'],
+  ['kube-flannel', 'app=flannel', 'flannel'],
+])('in the namespace %s, too: %s', async (namespace, labels, expected) => {
+  expect((await detectPlugIns(cluster(labels, [], { namespace }), 'node-a')).plugIns).toEqual([expected]);
+});
 
-  test('not by a Pod of a tenant that has its labels', async () => {
-    const api = cluster('k8s-app=cilium', [], { namespace: 'shop' });
-    expect((await detectPlugIns(api, 'node-a')).plugIns).toEqual([]);
-  });
+test('a network plug-in is recognised: not by a Pod of a tenant that has its labels', async () => {
+  const api = cluster('k8s-app=cilium', [], { namespace: 'shop' });
+  expect((await detectPlugIns(api, 'node-a')).plugIns).toEqual([]);
+});
 
-  test('GKE Dataplane V2 by the name of its Pods', async () => {
-    const api = cluster('k8s-app=cilium', [], { pod: 'anetd-7x2kq' });
-    expect((await detectPlugIns(api, 'node-a')).plugIns).toEqual(['gke-dataplane-v2']);
-  });
+test('GKE Dataplane V2 by the name of its Pods', async () => {
+  const api = cluster('k8s-app=cilium', [], { pod: 'anetd-7x2kq' });
+  expect((await detectPlugIns(api, 'node-a')).plugIns).toEqual(['gke-dataplane-v2']);
+});
 
-  test('k3s by the version of its kubelet, unless another plug-in has its place', async () => {
-    const kubelet = 'v1.33.4+k3s1';
-    expect((await detectPlugIns(cluster('', [], { kubelet }), 'node-a')).plugIns).toEqual(['k3s']);
-    const other = cluster('k8s-app=calico-node', [], { kubelet });
-    expect((await detectPlugIns(other, 'node-a')).plugIns).toEqual(['calico']);
-  });
+test('k3s by the version of its kubelet, unless another plug-in has its place', async () => {
+  const kubelet = 'v1.33.4+k3s1';
+  expect((await detectPlugIns(cluster('', [], { kubelet }), 'node-a')).plugIns).toEqual(['k3s']);
+  const other = cluster('k8s-app=calico-node', [], { kubelet });
+  expect((await detectPlugIns(other, 'node-a')).plugIns).toEqual(['calico']);
+});
 
-  test('Calico with its version and how its objects are applied', async () => {
-    const api = cluster('k8s-app=calico-node', ['quay.io/calico/node:v3.31.4-amd64'], {
-      groups: ['projectcalico.org'],
-    });
-    expect((await detectPlugIns(api, 'node-a')).calico).toMatchObject({
-      version: [3, 31, 4],
-      bpf: false,
-      isServed: true,
-    });
+test('Calico with its version and how its objects are applied', async () => {
+  const api = cluster('k8s-app=calico-node', ['quay.io/calico/node:v3.31.4-amd64'], {
+    groups: ['projectcalico.org'],
   });
+  expect((await detectPlugIns(api, 'node-a')).calico).toMatchObject({
+    version: [3, 31, 4],
+    bpf: false,
+    isServed: true,
+  });
+});
 
-  test('all that is asked is one object of each', async () => {
-    const api = cluster('k8s-app=calico-node', []);
-    await detectPlugIns(api, 'node-a');
-    const lists = api.asked.filter(({ path }) => path.startsWith('/api/v1/'));
-    expect(lists.map(({ query }) => query['limit'])).toEqual(lists.map(() => 1));
-    expect(new Set(api.asked.map(({ verb }) => verb))).toEqual(new Set(['GET']));
-  });
+test('all that is asked is one object of each', async () => {
+  const api = cluster('k8s-app=calico-node', []);
+  await detectPlugIns(api, 'node-a');
+  const lists = api.asked.filter(({ path }) => path.startsWith('/api/v1/'));
+  expect(lists.map(({ query }) => query['limit'])).toEqual(lists.map(() => 1));
+  expect(new Set(api.asked.map(({ verb }) => verb))).toEqual(new Set(['GET']));
 });
 
 test.each<[string, Seen['calico']['version'], string]>([
@@ -196,7 +184,7 @@ test.each(all)('%s: the page is there, and what is switched on can be undone and
   expect(recipe.cost).not.toBe('');
 });
 
-test('what is printed is in enable-logging.expected.txt', async () => {
+test('the advice to enable logging has the expected words', async () => {
   const clusters = [
     cluster('k8s-app=calico-node', ['calico/node:v3.31.4'], { groups: ['projectcalico.org'] }),
     cluster('k8s-app=canal', ['calico/node:v3.29.1']),

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { noApi } from '../../../src/commands/doctor/api.ts';
 import { askVersion, lookAtFelix } from '../../../src/commands/doctor/api.ts';
 import { type Facts, type Gathered, gatherFacts, type Where } from '../../../src/commands/doctor/facts.ts';
@@ -54,68 +54,64 @@ test('the API server: that is nowhere is not asked how Pods are looked up', asyn
   await expect(gathered({ api: noApi('why') })).resolves.toMatchObject({ ways: undefined, nodes: [] });
 });
 
-describe('the Node', () => {
-  const node = { metadata: { name: 'node-a', uid: 'u' }, spec: { providerID: 'kind://docker/kind/kind-worker' } };
+const node = { metadata: { name: 'node-a', uid: 'u' }, spec: { providerID: 'kind://docker/kind/kind-worker' } };
 
-  test('and its Pods are asked for once, and others for their names', async () => {
-    const api = fakeApi(({ path }) => (path === '/api/v1/nodes' ? answered({ items: [node] }) : undefined));
-    const { ownNode, nodes } = await gathered({ api });
-    expect({ ownNode, nodes }).toMatchObject({
-      ownNode: { kind: 'answered', found: { name: 'node-a', providerId: 'kind://docker/kind/kind-worker' } },
-      nodes: ['node-a'],
-    });
-    const asked = api.asked.map(({ query }) => query['fieldSelector']);
-    expect(asked.filter((each) => each === 'metadata.name=node-a')).toHaveLength(1);
-    expect(asked.filter((each) => each === 'spec.nodeName=node-a')).toHaveLength(1);
+test('the Node and its Pods are asked for once, and others for their names', async () => {
+  const api = fakeApi(({ path }) => (path === '/api/v1/nodes' ? answered({ items: [node] }) : undefined));
+  const { ownNode, nodes } = await gathered({ api });
+  expect({ ownNode, nodes }).toMatchObject({
+    ownNode: { kind: 'answered', found: { name: 'node-a', providerId: 'kind://docker/kind/kind-worker' } },
+    nodes: ['node-a'],
   });
-
-  test.each<[string, Answer, Facts['ownNode']]>([
-    ['that may not be read', refused(403), { kind: 'refused', why: expect.stringContaining('not allow') as string }],
-    ['that is not there', answered({ items: [] }), { kind: 'answered', found: undefined }],
-    ['that is null', answered({ items: [null] }), { kind: 'answered', found: undefined }],
-    ['that is a number', answered({ items: [1] }), { kind: 'answered', found: undefined }],
-    ['without metadata', answered({ items: [{ metadata: null }] }), { kind: 'answered', found: undefined }],
-    [
-      'that names no provider',
-      answered({ items: [{ ...node, spec: { providerID: 1 } }] }),
-      { kind: 'answered', found: expect.objectContaining({ providerId: undefined }) as never },
-    ],
-  ])('%s', async (_, answer, expected) => {
-    const api = fakeApi(({ path }) => (path === '/api/v1/nodes' ? answer : undefined));
-    expect((await gathered({ api })).ownNode).toEqual(expected);
-  });
-
-  test('without a name is not asked for', async () => {
-    const api = fakeApi(() => answered({ items: [node] }));
-    const config = configOf({ node: '', podLookups: [] });
-    await expect(gathered({ api, config })).resolves.toMatchObject({ ownNode: undefined, nodes: [], pods: undefined });
-    expect(api.asked.filter(({ path }) => path === '/api/v1/nodes')).toEqual([]);
-  });
-
-  test.each([
-    ['k3s://k3d-a-agent-0', 'warning'],
-    ['k3s://node-a', 'unknown'],
-  ])('of provider %s, seen from a Pod, is %s', (providerId, status) => {
-    const ownNode = { kind: 'answered', found: { providerId } } as never;
-    expect(found('nf-log-all-netns', { view: 'pod', ownNode })).toMatchObject([{ status }]);
-  });
+  const asked = api.asked.map(({ query }) => query['fieldSelector']);
+  expect(asked.filter((each) => each === 'metadata.name=node-a')).toHaveLength(1);
+  expect(asked.filter((each) => each === 'spec.nodeName=node-a')).toHaveLength(1);
 });
 
-describe('the network that is seen', () => {
-  const ownPod = { namespace: 'tools', name: 'agent-x' };
-  const metadata = { ...ownPod, uid: 'u' };
+test.each<[string, Answer, Facts['ownNode']]>([
+  ['that may not be read', refused(403), { kind: 'refused', why: expect.stringContaining('not allow') as string }],
+  ['that is not there', answered({ items: [] }), { kind: 'answered', found: undefined }],
+  ['that is null', answered({ items: [null] }), { kind: 'answered', found: undefined }],
+  ['that is a number', answered({ items: [1] }), { kind: 'answered', found: undefined }],
+  ['without metadata', answered({ items: [{ metadata: null }] }), { kind: 'answered', found: undefined }],
+  [
+    'that names no provider',
+    answered({ items: [{ ...node, spec: { providerID: 1 } }] }),
+    { kind: 'answered', found: expect.objectContaining({ providerId: undefined }) as never },
+  ],
+])('the Node: %s', async (_, answer, expected) => {
+  const api = fakeApi(({ path }) => (path === '/api/v1/nodes' ? answer : undefined));
+  expect((await gathered({ api })).ownNode).toEqual(expected);
+});
 
-  test.each([
-    ['the machine knows', 'initial', {}, 'initial'],
-    ['a Pod with hostNetwork', undefined, { hostNetwork: true }, 'node'],
-    ['a Pod', undefined, {}, 'pod'],
-  ] as const)('%s', async (_, seen, spec, view) => {
-    const api = fakeApi(({ path }) =>
-      path === '/api/v1/namespaces/tools/pods' ? answered({ items: [{ metadata, spec }] }) : undefined,
-    );
-    const machine = fakeMachine({ lookAtNetwork: () => Promise.resolve(seen) });
-    expect((await gathered({ api, ownPod, machine })).view).toBe(view);
-  });
+test('the Node is not asked for without a name', async () => {
+  const api = fakeApi(() => answered({ items: [node] }));
+  const config = configOf({ node: '', podLookups: [] });
+  await expect(gathered({ api, config })).resolves.toMatchObject({ ownNode: undefined, nodes: [], pods: undefined });
+  expect(api.asked.filter(({ path }) => path === '/api/v1/nodes')).toEqual([]);
+});
+
+test.each([
+  ['k3s://k3d-a-agent-0', 'warning'],
+  ['k3s://node-a', 'unknown'],
+])('of provider %s, seen from a Pod, is %s', (providerId, status) => {
+  const ownNode = { kind: 'answered', found: { providerId } } as never;
+  expect(found('nf-log-all-netns', { view: 'pod', ownNode })).toMatchObject([{ status }]);
+});
+
+const ownPod = { namespace: 'tools', name: 'agent-x' };
+const metadata = { ...ownPod, uid: 'u' };
+
+test.each([
+  ['the machine knows', 'initial', {}, 'initial'],
+  ['a Pod with hostNetwork', undefined, { hostNetwork: true }, 'node'],
+  ['a Pod', undefined, {}, 'pod'],
+] as const)('the network that is seen: %s', async (_, seen, spec, view) => {
+  const api = fakeApi(({ path }) =>
+    path === '/api/v1/namespaces/tools/pods' ? answered({ items: [{ metadata, spec }] }) : undefined,
+  );
+  const machine = fakeMachine({ lookAtNetwork: () => Promise.resolve(seen) });
+  expect((await gathered({ api, ownPod, machine })).view).toBe(view);
 });
 
 test("FelixConfiguration of the node goes before the cluster's", async () => {
@@ -132,31 +128,29 @@ test("FelixConfiguration of the node goes before the cluster's", async () => {
   });
 });
 
-describe('the logs of containers', () => {
-  const proxy = pod({ namespace: 'kube-system', name: 'kube-proxy-x7k2p', hostNetwork: true });
+const proxy = pod({ namespace: 'kube-system', name: 'kube-proxy-x7k2p', hostNetwork: true });
 
-  test('are the latest of each', () => {
-    const root = within('pods');
-    expect(lookAtContainers(root, defaultRules)).toEqual({ kind: 'missing' });
-    mkdirSync(root);
-    expect(lookAtContainers(root, defaultRules)).toEqual({ kind: 'logs', logs: [] });
-    const folder = `${root}/kube-system_kube-proxy-x7k2p_uid/kube-proxy`;
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(`${folder}/0.log`, '');
-    writeFileSync(`${folder}/1.log`, '');
-    const containers = lookAtContainers(root, defaultRules);
-    expect(found('source containers', { containers, pods: [proxy], now: Date.now() })).toMatchObject([
-      {
-        status: 'ok',
-        finding: expect.stringMatching(/^kube-system\/kube-proxy-x7k2p \(last line \d+s ago\)$/) as string,
-      },
-    ]);
-  });
+test('the logs of containers are the latest of each', () => {
+  const root = within('pods');
+  expect(lookAtContainers(root, defaultRules)).toEqual({ kind: 'missing' });
+  mkdirSync(root);
+  expect(lookAtContainers(root, defaultRules)).toEqual({ kind: 'logs', logs: [] });
+  const folder = `${root}/kube-system_kube-proxy-x7k2p_uid/kube-proxy`;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${folder}/0.log`, '');
+  writeFileSync(`${folder}/1.log`, '');
+  const containers = lookAtContainers(root, defaultRules);
+  expect(found('source containers', { containers, pods: [proxy], now: Date.now() })).toMatchObject([
+    {
+      status: 'ok',
+      finding: expect.stringMatching(/^kube-system\/kube-proxy-x7k2p \(last line \d+s ago\)$/) as string,
+    },
+  ]);
+});
 
-  test('make no line where SOURCES does not name them', async () => {
-    const { containers } = await gathered({});
-    expect(found('source containers', { containers })).toEqual([]);
-  });
+test('the logs of containers make no line where SOURCES does not name them', async () => {
+  const { containers } = await gathered({});
+  expect(found('source containers', { containers })).toEqual([]);
 });
 
 test("the host's /proc makes no line where it is not set", () => {
@@ -244,7 +238,7 @@ test('no units are reported where none is named, or the journal cannot be read',
   expect(await look({}, [])).toBe('');
 });
 
-test('of several sources, the one with the most packets tells of prefixes', () => {
+test('the source with the most packets of several tells of prefixes', () => {
   const packets = [{ prefix: 'my-drop:', verdict: 'dropped', time: nine - 60_000 }] as const;
   const kernelSources = [
     ...sourceWith({ reason: 'no' }),

@@ -22,7 +22,7 @@ test('rules that a Pod sees in its own network are not those of the node', () =>
   expect(found('prefixes', { rules: rulesOf({ logs: [logRule('drop')] }), view: 'pod' })).toEqual([]);
 });
 
-test('of hundreds, those that need doing come first', () => {
+test('the prefixes of hundreds that need doing come first', () => {
   const many = Array.from({ length: 40 }, (_, index) => logRule(`drop-${index}`));
   const shown = check([...many, logRule('what')], undefined);
   expect(shown).toHaveLength(13);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { loadAllYaml } from '@kubernetes/client-node';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Check } from '../../../src/commands/doctor/report.ts';
 import { conditionRight, optOutRight, reviewRights, rights } from '../../../src/commands/doctor/rights.ts';
 import {
@@ -69,27 +69,25 @@ async function checked(
   return found('rights', { reviews: await reviewRights(api, config) })[0];
 }
 
-describe('each is asked for', () => {
-  test('all are granted', async () => {
-    const api = lacking();
-    expect((await checked(api))?.status).toBe('ok');
-    expect(new Set(api.asked.map(({ verb, path }) => `${verb} ${path}`))).toEqual(
-      new Set(['POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews']),
-    );
-    expect(api.asked).toHaveLength(13);
-  });
+test('all are granted', async () => {
+  const api = lacking();
+  expect((await checked(api))?.status).toBe('ok');
+  expect(new Set(api.asked.map(({ verb, path }) => `${verb} ${path}`))).toEqual(
+    new Set(['POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews']),
+  );
+  expect(api.asked).toHaveLength(13);
+});
 
-  test('the one on Namespaces only where the audit leaves out those that asked for it', async () => {
-    const optOut = { audit: [{ kind: 'stdout' as const }], auditOptOut: true, nodeCondition: false };
-    expect((await checked(lacking('watch namespaces'), optOut))?.status).toBe('problem');
-    for (const settings of [base, { ...optOut, auditOptOut: false }, { ...optOut, audit: [] }])
-      expect((await checked(lacking('watch namespaces'), settings))?.status).toBe('ok');
-  });
+test('the one on Namespaces only where the audit leaves out those that asked for it', async () => {
+  const optOut = { audit: [{ kind: 'stdout' as const }], auditOptOut: true, nodeCondition: false };
+  expect((await checked(lacking('watch namespaces'), optOut))?.status).toBe('problem');
+  for (const settings of [base, { ...optOut, auditOptOut: false }, { ...optOut, audit: [] }])
+    expect((await checked(lacking('watch namespaces'), settings))?.status).toBe('ok');
+});
 
-  test('the one on the status of Nodes only where the Node is to have a condition', async () => {
-    const api = lacking('patch nodes/status');
-    expect((await checked(api, { ...base, nodeCondition: true }))?.status).toBe('warning');
-    expect(api.asked).toHaveLength(14);
-    expect((await checked(lacking('patch nodes/status')))?.status).toBe('ok');
-  });
+test('the one on the status of Nodes only where the Node is to have a condition', async () => {
+  const api = lacking('patch nodes/status');
+  expect((await checked(api, { ...base, nodeCondition: true }))?.status).toBe('warning');
+  expect(api.asked).toHaveLength(14);
+  expect((await checked(lacking('patch nodes/status')))?.status).toBe('ok');
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readIptablesSave, readNftRuleset, readRules, type Rules } from '../../../src/commands/doctor/rules.ts';
 import { fakeMachine, programs } from './fake.ts';
 import { found, rulesOf } from './scene.ts';
@@ -93,69 +93,65 @@ test.each<[string, string, number?]>([
 const read = (printed: Parameters<typeof programs>[0], content?: string): Promise<Rules> =>
   readRules(fakeMachine({ run: programs(printed), readFile: () => content }));
 
-describe('programs', () => {
-  test('each prefix of both backends is listed once', async () => {
-    const rules = await read({
-      ...iptables,
-      'iptables-legacy-save': legacy,
-      'iptables-nft-save': nftSave,
-      nft: ruleset,
-    });
-    expect(rules).toMatchObject({ legacy: { rules: 4 }, nft: { rules: 2 }, unseen: [], failures: [] });
-    expect(rules.logs.map(({ prefix, packets }) => [prefix, packets])).toEqual([
-      ['calico-drop: ', 7],
-      ['DROP by "x" \\ y', 0],
-      ['x-nft ', 3],
-      ['foo', 0],
-      ['my deny: ', 5],
-      ['g7', undefined],
-      ['flags ', undefined],
-      ['', undefined],
-    ]);
+test('each prefix of both backends is listed once', async () => {
+  const rules = await read({
+    ...iptables,
+    'iptables-legacy-save': legacy,
+    'iptables-nft-save': nftSave,
+    nft: ruleset,
   });
+  expect(rules).toMatchObject({ legacy: { rules: 4 }, nft: { rules: 2 }, unseen: [], failures: [] });
+  expect(rules.logs.map(({ prefix, packets }) => [prefix, packets])).toEqual([
+    ['calico-drop: ', 7],
+    ['DROP by "x" \\ y', 0],
+    ['x-nft ', 3],
+    ['foo', 0],
+    ['my deny: ', 5],
+    ['g7', undefined],
+    ['flags ', undefined],
+    ['', undefined],
+  ]);
+});
 
-  test('rules of both address families with one prefix are counted together', async () => {
-    const { logs } = await read({ 'iptables-legacy-save': legacy, 'ip6tables-legacy-save': legacy });
-    expect(logs[0]).toMatchObject({ prefix: 'calico-drop: ', packets: 14 });
-  });
+test('rules of both address families with one prefix are counted together', async () => {
+  const { logs } = await read({ 'iptables-legacy-save': legacy, 'ip6tables-legacy-save': legacy });
+  expect(logs[0]).toMatchObject({ prefix: 'calico-drop: ', packets: 14 });
+});
 
-  test.each([
-    ['iptables-save v1.8.9 (nf_tables)', 'nft', 'legacy'],
-    ['iptables-save v1.8.9 (legacy)', 'legacy', 'nft'],
-    ['iptables-save v1.6.0', 'legacy', 'nft'],
-  ] as const)('one name for both: %s', async (version, backend, other) => {
-    const rules = await read({ 'iptables-save --version': version, 'iptables-save': nftSave, 'ip6tables-save': '' });
-    expect(rules[backend]?.rules).toBe(2);
-    expect(rules[other]).toBeUndefined();
-  });
+test.each([
+  ['iptables-save v1.8.9 (nf_tables)', 'nft', 'legacy'],
+  ['iptables-save v1.8.9 (legacy)', 'legacy', 'nft'],
+  ['iptables-save v1.6.0', 'legacy', 'nft'],
+] as const)('programs: one name for both: %s', async (version, backend, other) => {
+  const rules = await read({ 'iptables-save --version': version, 'iptables-save': nftSave, 'ip6tables-save': '' });
+  expect(rules[backend]?.rules).toBe(2);
+  expect(rules[other]).toBeUndefined();
+});
 
-  test('who may not look says so', async () => {
-    const reason = 'iptables-save v1.8.9 (legacy): Cannot initialize: Permission denied (you must be root)';
-    const rules = await read({ 'iptables-legacy-save': { kind: 'failed', reason } });
-    expect(rules).toMatchObject({
-      unseen: ['iptables-legacy', 'nft'],
-      failures: [
-        { program: 'iptables-legacy-save', reason: 'Cannot initialize: Permission denied (you must be root)' },
-      ],
-    });
+test('a run that may not look says so', async () => {
+  const reason = 'iptables-save v1.8.9 (legacy): Cannot initialize: Permission denied (you must be root)';
+  const rules = await read({ 'iptables-legacy-save': { kind: 'failed', reason } });
+  expect(rules).toMatchObject({
+    unseen: ['iptables-legacy', 'nft'],
+    failures: [{ program: 'iptables-legacy-save', reason: 'Cannot initialize: Permission denied (you must be root)' }],
   });
+});
 
-  test('programs that hang are reported once, not as missing', async () => {
-    const hung = { kind: 'failed', reason: 'hung' } as const;
-    const rules = await read({ 'iptables-nft-save': hung, 'ip6tables-nft-save': hung, nft: hung }, '');
-    expect(found('log-rules', { rules })[0]?.finding).toContain('(iptables-nft-save and 2 more: hung)');
-    expect(found('iptables-backends', { rules })[0]?.finding).toContain('(iptables-nft-save and 1 more: hung)');
-  });
+test('programs that hang are reported once, not as missing', async () => {
+  const hung = { kind: 'failed', reason: 'hung' } as const;
+  const rules = await read({ 'iptables-nft-save': hung, 'ip6tables-nft-save': hung, nft: hung }, '');
+  expect(found('log-rules', { rules })[0]?.finding).toContain('(iptables-nft-save and 2 more: hung)');
+  expect(found('iptables-backends', { rules })[0]?.finding).toContain('(iptables-nft-save and 1 more: hung)');
+});
 
-  test('without legacy tables nothing is missed without their program', async () => {
-    await expect(read({ nft: '' }, '')).resolves.toMatchObject({ legacy: { rules: 0 }, unseen: [] });
-  });
+test('programs: without legacy tables nothing is missed without their program', async () => {
+  await expect(read({ nft: '' }, '')).resolves.toMatchObject({ legacy: { rules: 0 }, unseen: [] });
+});
 
-  test('an nft that hides rules needs the program of iptables', async () => {
-    const hidden = '\t\tcounter packets 0 bytes 0 xt target "LOG"';
-    expect((await read({ nft: hidden }, '')).unseen).toEqual(['nft']);
-    expect((await read({ nft: hidden, 'iptables-nft-save': nftSave }, '')).unseen).toEqual([]);
-  });
+test('an nft that hides rules needs the program of iptables', async () => {
+  const hidden = '\t\tcounter packets 0 bytes 0 xt target "LOG"';
+  expect((await read({ nft: hidden }, '')).unseen).toEqual(['nft']);
+  expect((await read({ nft: hidden, 'iptables-nft-save': nftSave }, '')).unseen).toEqual([]);
 });
 
 test('the rules of a Pod are not those of the node, even where some log', () => {

@@ -40,7 +40,7 @@ test('short options may stand in one word', () => {
   expect(read('-Aw')).toMatchObject({ allNamespaces: true, watch: true });
 });
 
-test('who asks is handed on', () => {
+test('the name of the asking user is handed on', () => {
   const args = ['--context', 'c', '--as', 'jane', '--as-group', 'a', '--as-group', 'b', '-n', 'shop'];
   expect(read(...args)).toMatchObject({ namespace: 'shop', flags: { context: 'c', as: 'jane', asGroups: ['a', 'b'] } });
 });

@@ -8,6 +8,9 @@ import { networkPolicy } from '../../policies/objects.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { parsed } from '../parsed.ts';
 import { kubeconfigFor } from '../scene.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { unknown: [string, string[], number, string][] };
 
 const path = temporaryFolder();
 let server: ScriptedServer;
@@ -106,21 +109,7 @@ test('a lost echo request of IPv6 is asked for as ICMP', async () => {
   expect(out).toContain('batch/worker-7 → shop/web-0');
 });
 
-test.each<[string, string[], number, string]>([
-  [
-    'is not there',
-    ['web-1', '-n', 'shop'],
-    2,
-    'web-1: there is no such Pod in Namespace shop, and no Event of the last hour of one',
-  ],
-  [
-    'is in no Namespace',
-    ['web-1', '-A'],
-    2,
-    'web-1: there is no such Pod in this cluster, and no Event of the last hour of one',
-  ],
-  ['lost nothing', ['web-0', '-n', 'shop'], 3, 'web-0: no Event of the last hour is about a packet that this Pod lost'],
-])('a Pod that %s', async (_, args, status, reason) => {
+test.each<[string, string[], number, string]>(tables.unknown)('a Pod that %s', async (_, args, status, reason) => {
   const none = { metadata: { resourceVersion: '1' }, items: [] };
   Object.assign(objects, {
     '/api/v1/namespaces/shop/events': none,

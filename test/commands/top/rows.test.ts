@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { createRates } from '../../../src/commands/top/rows.ts';
 import { flow } from './flows.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { ends: [string, Record<string, unknown>, string][] };
 
 const of = (...flows: unknown[]) => new Map([['agent-a', flows]]);
 
@@ -45,21 +48,7 @@ test('one flow of two agents, and of two Pods of a workload, is one row', () => 
   expect(take(both(40), 1000)).toMatchObject([{ packets: 112, rate: 4 }]);
 });
 
-test.each([
-  ['a workload', {}, 'batch/worker (Deployment)'],
-  ['a Pod', { 'source.k8s.owner.name': undefined, 'source.k8s.pod.name': 'web-0' }, 'batch/web-0'],
-  ['an address', { 'source.k8s.owner.name': undefined, 'source.k8s.namespace.name': undefined }, '10.244.0.41'],
-  [
-    'what is redacted',
-    {
-      'source.k8s.owner.name': undefined,
-      'source.k8s.namespace.name': undefined,
-      'source.address': undefined,
-      'source.kind': 'redacted',
-    },
-    'redacted',
-  ],
-])('FROM is %s', (_, given, from) => {
+test.each(tables.ends)('FROM is %s', (_, given, from) => {
   expect(createRates().take(of(flow(given)), 0)).toMatchObject([{ from }]);
 });
 
@@ -72,7 +61,7 @@ test.each([
   expect(createRates().take(of(given), 0)).toMatchObject([{ from: '-', to: '-', port: '-', packets: 0 }]);
 });
 
-test('what would steer a terminal is shown as text, and cut', () => {
+test('text that would steer a terminal is shown as text, and cut', () => {
   const evil = { 'source.k8s.owner.name': `\u001B[2J\u202E${'x'.repeat(100_000)}`, 'security_rule.name': 'a\nb' };
   const [row] = createRates().take(of(flow(evil)), 0);
   expect(row?.from).toMatch(/^batch\/\\x1b\[2J\\u202ex+…$/);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { plainText, press, shownRows, viewLines, type ViewState } from '../../../src/commands/top/view.ts';
 import { createRates } from '../../../src/commands/top/rows.ts';
 import { expectLines } from '../../expected-file.ts';
@@ -100,56 +100,54 @@ test('plain says that nothing was dropped', () => {
   expect(plainText(state({ rows: [] }), now).split('\n')).toHaveLength(3);
 });
 
-describe('keys', () => {
-  test.each([
-    ['R', 'rate'],
-    ['P', 'packets'],
-    ['L', 'last'],
-    ['F', 'from'],
-    ['T', 'to'],
-  ])('%s sorts by %s, and the second time the other way round', (key, sort) => {
-    const other = state({ sort: sort === 'from' ? 'to' : 'from' });
-    expect(keys(other, key)).toMatchObject({ sort, reversed: false, selected: 0 });
-    expect(keys(other, key, key)).toMatchObject({ sort, reversed: true });
-    expect(keys(other, key, key, key)).toMatchObject({ sort, reversed: false });
-  });
+test.each([
+  ['R', 'rate'],
+  ['P', 'packets'],
+  ['L', 'last'],
+  ['F', 'from'],
+  ['T', 'to'],
+])('keys: %s sorts by %s, and the second time the other way round', (key, sort) => {
+  const other = state({ sort: sort === 'from' ? 'to' : 'from' });
+  expect(keys(other, key)).toMatchObject({ sort, reversed: false, selected: 0 });
+  expect(keys(other, key, key)).toMatchObject({ sort, reversed: true });
+  expect(keys(other, key, key, key)).toMatchObject({ sort, reversed: false });
+});
 
-  test('sorting by packets puts the most first', () => {
-    expect(ports(keys(state(), 'P')).slice(0, 2)).toEqual(['8089/TCP', '8088/TCP']);
-    expect(ports(keys(state(), 'P', 'P')).slice(0, 2)).toEqual(['8080/TCP', '8081/TCP']);
-  });
+test('sorting by packets puts the most first', () => {
+  expect(ports(keys(state(), 'P')).slice(0, 2)).toEqual(['8089/TCP', '8088/TCP']);
+  expect(ports(keys(state(), 'P', 'P')).slice(0, 2)).toEqual(['8080/TCP', '8081/TCP']);
+});
 
-  test.each<[string, (string | object)[], number]>([
-    ['down', [{ name: 'down' }, 'j'], 2],
-    ['up stops at the first', [{ name: 'up' }, 'k'], 0],
-    ['the last', ['G'], 9],
-    ['down stops at the last', ['G', 'j'], 9],
-    ['the first', ['G', 'g'], 0],
-    ['a page down', [{ name: 'pagedown' }], 9],
-    ['what is no key', ['z', 'é', { name: undefined }], 0],
-  ])('%s', (_, pressed, selected) => {
-    expect(keys(state(), ...pressed)).toMatchObject({ selected });
-  });
+test.each<[string, (string | object)[], number]>([
+  ['down', [{ name: 'down' }, 'j'], 2],
+  ['up stops at the first', [{ name: 'up' }, 'k'], 0],
+  ['the last', ['G'], 9],
+  ['down stops at the last', ['G', 'j'], 9],
+  ['the first', ['G', 'g'], 0],
+  ['a page down', [{ name: 'pagedown' }], 9],
+  ['what is no key', ['z', 'é', { name: undefined }], 0],
+])('keys: %s', (_, pressed, selected) => {
+  expect(keys(state(), ...pressed)).toMatchObject({ selected });
+});
 
-  test('a filter is typed, holds after Enter, and Escape clears it', () => {
-    const typed = keys(state(), '/', ...Array.from('8085q'));
-    expect(typed).toMatchObject({ isTyping: true, filter: '8085q' });
-    const corrected = keys(typed as ViewState, { name: 'backspace', sequence: '\u007F' }, { name: 'return' });
-    expect(corrected).toMatchObject({ isTyping: false, filter: '8085' });
-    expect(ports(corrected)).toEqual(['8085/TCP']);
-    expect(ports(keys(corrected as ViewState, { name: 'escape' }))).toHaveLength(10);
-  });
+test('a filter is typed, holds after Enter, and Escape clears it', () => {
+  const typed = keys(state(), '/', ...Array.from('8085q'));
+  expect(typed).toMatchObject({ isTyping: true, filter: '8085q' });
+  const corrected = keys(typed as ViewState, { name: 'backspace', sequence: '\u007F' }, { name: 'return' });
+  expect(corrected).toMatchObject({ isTyping: false, filter: '8085' });
+  expect(ports(corrected)).toEqual(['8085/TCP']);
+  expect(ports(keys(corrected as ViewState, { name: 'escape' }))).toHaveLength(10);
+});
 
-  test('a filter takes no control character, and no more than a hundred', () => {
-    const typed = keys(state(), '/', '\u001B[2J', '\u0007', ...Array.from('x'.repeat(200)));
-    expect(typed).toMatchObject({ filter: 'x'.repeat(100) });
-  });
+test('a filter takes no control character, and no more than a hundred', () => {
+  const typed = keys(state(), '/', '\u001B[2J', '\u0007', ...Array.from('x'.repeat(200)));
+  expect(typed).toMatchObject({ filter: 'x'.repeat(100) });
+});
 
-  test.each<[string, (string | object)[]]>([
-    ['q', ['q']],
-    ['Ctrl-C', [{ name: 'c', ctrl: true, sequence: '\u0003' }]],
-    ['Ctrl-C while a filter is typed', ['/', { name: 'c', ctrl: true, sequence: '\u0003' }]],
-  ])('%s ends it', (_, pressed) => {
-    expect(keys(state(), ...pressed)).toBe('quit');
-  });
+test.each<[string, (string | object)[]]>([
+  ['q', ['q']],
+  ['Ctrl-C', [{ name: 'c', ctrl: true, sequence: '\u0003' }]],
+  ['Ctrl-C while a filter is typed', ['/', { name: 'c', ctrl: true, sequence: '\u0003' }]],
+])('keys: %s ends it', (_, pressed) => {
+  expect(keys(state(), ...pressed)).toBe('quit');
 });

@@ -6,6 +6,9 @@ import type { FailureSign, ProgramRecord } from '../../../src/model/program-reco
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
 import { lines } from './lines.ts';
 import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { reports: [TableReport, Partial<FailureSign>][] };
 
 const record = (parts: Partial<ProgramRecord>): ProgramRecord => ({
   kind: 'program-record',
@@ -76,36 +79,7 @@ it('takes no failure of one program for that of another', () => {
   }
 });
 
-it.each<[TableReport, Partial<FailureSign>]>([
-  [
-    { kind: 'conntrack-full', netns: undefined },
-    { code: 'KN401', family: '', subject: 'the host', quote: 'nf_conntrack: table full, dropping packet' },
-  ],
-  [
-    { kind: 'conntrack-full', netns: 4_026_532_317 },
-    {
-      subject: 'network namespace 4026532317',
-      quote: 'nf_conntrack: table full in netns 4026532317, dropping packet',
-    },
-  ],
-  [
-    { kind: 'neighbour-overflow', family: 'IPv6' },
-    { code: 'KN402', subject: 'IPv6', family: 'IPv6', quote: 'IPv6: neighbour table overflow' },
-  ],
-  [
-    { kind: 'neighbour-overflow', family: undefined },
-    { code: 'KN402', subject: undefined, family: '', quote: 'neighbour table overflow' },
-  ],
-  [
-    { kind: 'conntrack-high', count: 240_000, max: 262_144 },
-    {
-      code: 'KN404',
-      family: '',
-      subject: 'the host',
-      quote: 'nf_conntrack_count 240000 of nf_conntrack_max 262144',
-    },
-  ],
-])('knows the table of %j', (report, sign) => {
+it.each<[TableReport, Partial<FailureSign>]>(tables.reports)('knows the table of %j', (report, sign) => {
   expect(signOf(report)).toMatchObject({ kind: 'failure', failing: 'kernel', backend: undefined, ...sign });
 });
 

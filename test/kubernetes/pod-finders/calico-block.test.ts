@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createCalicoBlockFinder } from '../../../src/kubernetes/calico-block.ts';
 import { nine } from '../../builders.ts';
 import { fakeApi, podObject } from './fake-api.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { blocks: [string, number | undefined | string, string][] };
 
 const group = '/apis/crd.projectcalico.org/v1';
 const pools = `${group}/ippools`;
@@ -60,17 +63,7 @@ test('64 addresses at once share one block', async () => {
   );
 });
 
-test.each([
-  ['10.65.200.77', 26, '10-65-200-64-26'],
-  ['10.65.200.77', 24, '10-65-200-0-24'],
-  ['10.65.200.77', 32, '10-65-200-77-32'],
-  ['10.65.200.77', undefined, '10-65-200-64-26'],
-  ['10.65.200.77', 8, '10-65-200-64-26'],
-  ['10.65.200.77', '24', '10-65-200-64-26'],
-  ['fd00:65::8f', undefined, 'fd00-65--80-122'],
-  ['fd00:65::3f', undefined, 'fd00-65---122'],
-  ['fd00:65::1:3f', 116, 'fd00-65--1-0-116'],
-])('%s in blocks of size %j is asked for as %s', async (address, size, name) => {
+test.each(tables.blocks)('%s in blocks of size %j is asked for as %s', async (address, size, name) => {
   const { api, finder } = scene({ [pools]: { items: [pool('10.65.0.0/16', size), pool('fd00:65::/48', size)] } });
   await finder.find(address);
   expect(api.asked()).toEqual([pools, `${group}/ipamblocks/${name}`]);
@@ -146,36 +139,34 @@ test.each([null, {}, { spec: null }, { spec: { allocations: 'x', attributes: {} 
   },
 );
 
-describe('Calico', () => {
-  test('is not there: it is looked for once in ten minutes', async () => {
-    const { api, clock, finder } = scene({ [pools]: 404 });
-    await expect(finder.find('10.65.2.9')).resolves.toBeUndefined();
-    await finder.find('10.65.2.9');
-    expect(api.asked()).toEqual([pools, '/apis/projectcalico.org/v3/ippools']);
-    clock.now += 10 * minute;
-    await finder.find('10.65.2.9');
-    expect(api.asked()).toHaveLength(2);
-  });
+test('Calico that is not there is looked for once in ten minutes', async () => {
+  const { api, clock, finder } = scene({ [pools]: 404 });
+  await expect(finder.find('10.65.2.9')).resolves.toBeUndefined();
+  await finder.find('10.65.2.9');
+  expect(api.asked()).toEqual([pools, '/apis/projectcalico.org/v3/ippools']);
+  clock.now += 10 * minute;
+  await finder.find('10.65.2.9');
+  expect(api.asked()).toHaveLength(2);
+});
 
-  test('a release that stores its objects in the other group is read', async () => {
-    const v3 = '/apis/projectcalico.org/v3';
-    const { api, finder } = scene({ [pools]: 404, [`${v3}/ippools`]: { items: [pool('10.65.0.0/16')] } });
-    await finder.find('10.65.2.9');
-    expect(api.asked().at(-1)).toBe(`${v3}/ipamblocks/10-65-2-0-26`);
-  });
+test('a release that stores its objects in the other group is read', async () => {
+  const v3 = '/apis/projectcalico.org/v3';
+  const { api, finder } = scene({ [pools]: 404, [`${v3}/ippools`]: { items: [pool('10.65.0.0/16')] } });
+  await finder.find('10.65.2.9');
+  expect(api.asked().at(-1)).toBe(`${v3}/ipamblocks/10-65-2-0-26`);
+});
 
-  test('a right that is missing is not asked for again and again', async () => {
-    const { api, finder } = scene({ [block]: 403 });
-    await expect(finder.find('10.65.2.9')).rejects.toThrow('status 403');
-    api.asked();
-    await expect(finder.find('10.65.2.10')).resolves.toBeUndefined();
-    expect(api.asked()).toEqual([]);
-  });
+test('a right that is missing is not asked for again and again', async () => {
+  const { api, finder } = scene({ [block]: 403 });
+  await expect(finder.find('10.65.2.9')).rejects.toThrow('status 403');
+  api.asked();
+  await expect(finder.find('10.65.2.10')).resolves.toBeUndefined();
+  expect(api.asked()).toEqual([]);
+});
 
-  test('an API server that is away is asked again', async () => {
-    const { api, finder } = scene({ [block]: 0 });
-    await expect(finder.find('10.65.2.9')).rejects.toThrow('status 0');
-    api.objects[block] = blockObject({ 9: db });
-    await expect(finder.find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
-  });
+test('an API server that is away is asked again', async () => {
+  const { api, finder } = scene({ [block]: 0 });
+  await expect(finder.find('10.65.2.9')).rejects.toThrow('status 0');
+  api.objects[block] = blockObject({ 9: db });
+  await expect(finder.find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
 });

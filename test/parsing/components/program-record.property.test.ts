@@ -2,6 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
 import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { openings: string[]; pieces: string[] };
 
 /** Quotes as Go's %q does, slowly and obviously. */
 function goQuote(text: string): string {
@@ -153,73 +156,8 @@ test('logrus that is not on a terminal is read back', () => {
   });
 });
 
-const openings = [
-  '',
-  header,
-  `${header}"m"`,
-  `${header}"m" err=`,
-  '"m" err=',
-  '{"ts":1795268266657,"msg":"m"',
-  '{"ts":1795268266657,"msg":',
-  '2026-11-21 10:00:00.123 [WARNING][56] felix/table.go 654: ',
-  '2026-11-21 10:00:00.123 [WARNING][56] felix/table.go 654: m a=',
-  'time="x" level=info msg=',
-  'bird: ',
-  'exit status 1: ',
-  'kube-proxy[1]: ',
-];
-const pieces = [
-  ' a=',
-  ' a="',
-  '"',
-  '\\',
-  '\\"',
-  '\\u12',
-  '(',
-  '{',
-  '[',
-  '()',
-  '[a',
-  ' ',
-  '\t',
-  '\n',
-  '\n\t',
-  '\n    x',
-  '\n >',
-  '\n > ',
-  ' > a',
-  ' > a=',
-  '<\n',
-  '=<\n\t',
-  ': ',
-  ', err',
-  ', error: ',
-  'a',
-  'a.',
-  'a/',
-  '0',
-  '2026-',
-  ' a=b{',
-  ' a={',
-  ' a=()',
-  ' a=(){',
-  ' a=*"',
-  ' k="x"y',
-  ' k="x" y',
-  ',"a":',
-  ',"a":"',
-  ',"a":[',
-  ',"a":1',
-  '#012',
-  'calico/node is not ready: ',
-  '\nkube-proxy[1]: ',
-  '\ngoroutine',
-  '😀',
-  '\uD800',
-  '“',
-  '‹',
-  'E1121 ',
-];
+const openings = tables.openings;
+const pieces = tables.pieces;
 
 test('whatever is written: never throws, and holds to its bounds', () => {
   const text = fc.tuple(

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseProgramRecord } from '../../../src/parsing/components/program-record.ts';
 import { rowsIn } from '../../corpus/lines.ts';
 import { expectLines } from '../../expected-file.ts';
@@ -21,36 +21,34 @@ test('a tag that was taken off already', () => {
   expect(parseProgramRecord(`${at} "x"`, 'k8s_kube-proxy_kube-proxy-x_kube-system_1_0')?.program).toBe('kube-proxy');
 });
 
-describe('bounds', () => {
-  const long = 'x'.repeat(40_000);
+const long = 'x'.repeat(40_000);
 
-  test('4 KiB of a field and 16 KiB of error text are kept, none of it half a character', () => {
-    const record = parseProgramRecord(`${at} "m" err="${'😀'.repeat(20_000)}" a="y${'😀'.repeat(5000)}"`);
-    expect(record?.error).toBe('😀'.repeat(8192));
-    expect(record?.fields).toStrictEqual({ err: '😀'.repeat(2048), a: `y${'😀'.repeat(2047)}` });
-  });
+test('4 KiB of a field and 16 KiB of error text are kept, none of it half a character', () => {
+  const record = parseProgramRecord(`${at} "m" err="${'😀'.repeat(20_000)}" a="y${'😀'.repeat(5000)}"`);
+  expect(record?.error).toBe('😀'.repeat(8192));
+  expect(record?.fields).toStrictEqual({ err: '😀'.repeat(2048), a: `y${'😀'.repeat(2047)}` });
+});
 
-  test('an error of several lines is kept', () => {
-    const record = parseProgramRecord(`${at} "m" err=<\n\t${long}\n\t${'x'.repeat(20_000)}\n > a="b"`);
-    expect(record?.error).toBe('x'.repeat(16_384));
-    expect(record?.fields['a']).toBe('b');
-  });
+test('an error of several lines is kept', () => {
+  const record = parseProgramRecord(`${at} "m" err=<\n\t${long}\n\t${'x'.repeat(20_000)}\n > a="b"`);
+  expect(record?.error).toBe('x'.repeat(16_384));
+  expect(record?.fields['a']).toBe('b');
+});
 
-  test('a message of 4 KiB is kept', () => {
-    expect(parseProgramRecord(`${at} ${long}`)?.message).toHaveLength(4096);
-    expect(parseProgramRecord(`${at} "${long}"`)?.message).toHaveLength(4096);
-  });
+test('a message of 4 KiB is kept', () => {
+  expect(parseProgramRecord(`${at} ${long}`)?.message).toHaveLength(4096);
+  expect(parseProgramRecord(`${at} "${long}"`)?.message).toHaveLength(4096);
+});
 
-  test('32 fields are kept, and the error whatever its place', () => {
-    const fields = Array.from({ length: 40 }, (_, i) => ` k${i}="v"`).join('');
-    const record = parseProgramRecord(`${at} "m"${fields} err="e" k3="new"`);
-    expect(Object.keys(record?.fields ?? {})).toHaveLength(32);
-    expect(record?.fields['k3']).toBe('new');
-    expect(record?.error).toBe('e');
-  });
+test('32 fields are kept, and the error whatever its place', () => {
+  const fields = Array.from({ length: 40 }, (_, i) => ` k${i}="v"`).join('');
+  const record = parseProgramRecord(`${at} "m"${fields} err="e" k3="new"`);
+  expect(Object.keys(record?.fields ?? {})).toHaveLength(32);
+  expect(record?.fields['k3']).toBe('new');
+  expect(record?.error).toBe('e');
+});
 
-  test('64 KiB of text are kept', () => {
-    const text = `${at} "m" err="${long}" a="${'x'.repeat(20_000)}`;
-    expect(parseProgramRecord(`${text}" b="${long}" c="d"`)?.fields['c']).toBeUndefined();
-  });
+test('64 KiB of text are kept', () => {
+  const text = `${at} "m" err="${long}" a="${'x'.repeat(20_000)}`;
+  expect(parseProgramRecord(`${text}" b="${long}" c="d"`)?.fields['c']).toBeUndefined();
 });

@@ -1,37 +1,15 @@
 import { expect, test } from 'vitest';
 import { createProc, findNamespaceOwner, podOf } from '../../../src/platform/proc.ts';
 import { procTree, readerIn } from './proc-tree.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { cgroups: [string, string, string | undefined][] };
 
 const uid = '8f2e4b5c-1234-4abc-9def-0123456789ab';
 const other = '00000000-1234-4abc-9def-0123456789ab';
-const underscored = uid.replaceAll('-', '_');
 const container = 'c'.repeat(64);
 
-test.each([
-  [
-    'cgroup v2, systemd',
-    `0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod${underscored}.slice/cri-containerd-${container}.scope\n`,
-    uid,
-  ],
-  ['guaranteed, systemd', `0::/kubepods.slice/kubepods-pod${underscored}.slice/crio-${container}.scope\n`, uid],
-  ['cgroup v1, cgroupfs', `9:name=systemd:/\n8:pids:/kubepods/besteffort/pod${uid}/${container}\n0::/\n`, uid],
-  [
-    'kind',
-    `0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/kubelet-kubepods-burstable-pod${underscored}.slice\n`,
-    uid,
-  ],
-  ['seen from a cgroup namespace', `0::/../../pod${uid}/${container}\n`, uid],
-  [
-    'a static Pod',
-    `0::/kubepods/burstable/pod${'0123456789abcdef'.repeat(2)}/${container}\n`,
-    '0123456789abcdef'.repeat(2),
-  ],
-  ['a node in a Pod', `0::/kubepods/burstable/pod${uid}/${container}/kubepods/burstable/pod${other}/x\n`, uid],
-  ['no Pod', '0::/system.slice/containerd.service\n', undefined],
-  ['podman', `0::/machine.slice/libpod-${container}.scope\n`, undefined],
-  ['a longer name', `0::/kubepods/pod${uid}0/x\n`, undefined],
-  ['nothing', '', undefined],
-])('Pod of a cgroup: %s', (_, cgroups, expected) => {
+test.each(tables.cgroups)('Pod of a cgroup: %s', (_, cgroups, expected) => {
   expect(podOf(cgroups)).toBe(expected);
 });
 

@@ -41,7 +41,7 @@ test.each([
 const unread = fc.subarray(['Tier', 'NetworkSet', 'ServiceAccount'] as const);
 const kinds = { Tier: 'tiers', NetworkSet: 'networksets', ServiceAccount: undefined } as const;
 
-test('what is not known makes a verdict unknown, and never another one', () => {
+test('a missing fact makes a verdict unknown, and never another one', () => {
   const outcomes = { known: 0, unknown: 0 };
   const property = fc.property(allKinds, calicoObjects, namespaceLists, flows, hiddenFacts, unread, (...scene) => {
     const [given, others, namespaces, flow, hide, hidden] = scene;

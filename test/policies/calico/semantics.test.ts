@@ -1,6 +1,6 @@
 /** Tests the meaning of Calico's policies where evaluators go wrong. */
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createEvaluator } from '../../../src/policies/policies.ts';
 import { calico, networkPolicy, policySet } from '../objects.ts';
 import { check, connection, namespaces, rowsOf } from '../rows.ts';
@@ -12,42 +12,40 @@ const deny = { action: 'Deny' };
 const allow = { action: 'Allow' };
 const stage = (kind: string, spec: object, name = 'p'): object => calico(kind, spec, name, 'shop');
 
-describe('staged policies', () => {
-  const ofCilium = {
-    apiVersion: 'cilium.io/v2',
-    kind: 'CiliumNetworkPolicy',
-    metadata: { name: 'parts', namespace: 'shop' },
-    spec: { endpointSelector: {}, ingress: [{ fromEntities: ['all'] }], ingressDeny: [{ fromEntities: ['all'] }] },
-  };
+const ofCilium = {
+  apiVersion: 'cilium.io/v2',
+  kind: 'CiliumNetworkPolicy',
+  metadata: { name: 'parts', namespace: 'shop' },
+  spec: { endpointSelector: {}, ingress: [{ fromEntities: ['all'] }], ingressDeny: [{ fromEntities: ['all'] }] },
+};
 
-  test.each([
-    ['would deny', [stage('StagedNetworkPolicy', { ingress: [deny] })], 'denies'],
-    [
-      'would take the place of the policy of its name',
-      [local({ ingress: [deny] }, 'p'), stage('StagedNetworkPolicy', { ingress: [allow] })],
-      'admits',
-    ],
-    [
-      'would delete the policy of its name',
-      [local({ ingress: [deny] }, 'p'), stage('StagedNetworkPolicy', { stagedAction: 'Delete' })],
-      'admits',
-    ],
-    [
-      'of Kubernetes would delete a NetworkPolicy',
-      [networkPolicy({}, 'isolated'), stage('StagedKubernetesNetworkPolicy', { stagedAction: 'Delete' }, 'isolated')],
-      'admits',
-    ],
-    [
-      'would change nothing',
-      [networkPolicy({ ingress: [{}] }), stage('StagedNetworkPolicy', { order: 5000, ingress: [deny] })],
-      undefined,
-    ],
-    ['leaves all parts of a policy of Cilium', [ofCilium, stage('StagedNetworkPolicy', { order: 5000 })], undefined],
-    ['is ignored', [stage('StagedNetworkPolicy', { stagedAction: 'Ignore', ingress: [deny] })], undefined],
-  ])('one %s', (_title, objects, expected) => {
-    const { trace } = createEvaluator({ policies: policySet(objects), namespaces });
-    expect(trace(connection, 'ingress').staged?.verdict.outcome).toBe(expected);
-  });
+test.each([
+  ['would deny', [stage('StagedNetworkPolicy', { ingress: [deny] })], 'denies'],
+  [
+    'would take the place of the policy of its name',
+    [local({ ingress: [deny] }, 'p'), stage('StagedNetworkPolicy', { ingress: [allow] })],
+    'admits',
+  ],
+  [
+    'would delete the policy of its name',
+    [local({ ingress: [deny] }, 'p'), stage('StagedNetworkPolicy', { stagedAction: 'Delete' })],
+    'admits',
+  ],
+  [
+    'of Kubernetes would delete a NetworkPolicy',
+    [networkPolicy({}, 'isolated'), stage('StagedKubernetesNetworkPolicy', { stagedAction: 'Delete' }, 'isolated')],
+    'admits',
+  ],
+  [
+    'would change nothing',
+    [networkPolicy({ ingress: [{}] }), stage('StagedNetworkPolicy', { order: 5000, ingress: [deny] })],
+    undefined,
+  ],
+  ['leaves all parts of a policy of Cilium', [ofCilium, stage('StagedNetworkPolicy', { order: 5000 })], undefined],
+  ['is ignored', [stage('StagedNetworkPolicy', { stagedAction: 'Ignore', ingress: [deny] })], undefined],
+])('staged policies: one %s', (_title, objects, expected) => {
+  const { trace } = createEvaluator({ policies: policySet(objects), namespaces });
+  expect(trace(connection, 'ingress').staged?.verdict.outcome).toBe(expected);
 });
 
 test('10,000 policies of a Namespace, each of its own tier, are asked in order', () => {

@@ -105,16 +105,14 @@ describe('a chain of nftables mode', () => {
   });
 });
 
-describe('an endpoint’s chain', () => {
-  test('has its own port, and is called by the Service’s', () => {
-    const index = createChainIndex();
-    const chain = endpointChain('api', '', 'udp', '10.65.2.9:5353');
-    index.setSlice(endpointSlice({ ports: [{ ...unnamed, port: 5353 }] }), nine);
-    // The Service's number is not known yet.
-    expect(described(index.ownerOf(chain))).toBe('api:/udp of  at 10.65.2.9:5353');
-    index.setService(service({ ports: [unnamed] }), nine);
-    expect(described(index.ownerOf(chain))).toBe('api:53/udp of uid-of-api at 10.65.2.9:5353');
-  });
+test('an endpoint’s chain has its own port, and is called by the Service’s', () => {
+  const index = createChainIndex();
+  const chain = endpointChain('api', '', 'udp', '10.65.2.9:5353');
+  index.setSlice(endpointSlice({ ports: [{ ...unnamed, port: 5353 }] }), nine);
+  // The Service's number is not known yet.
+  expect(described(index.ownerOf(chain))).toBe('api:/udp of  at 10.65.2.9:5353');
+  index.setService(service({ ports: [unnamed] }), nine);
+  expect(described(index.ownerOf(chain))).toBe('api:53/udp of uid-of-api at 10.65.2.9:5353');
 });
 
 test('backends are a Pod each, however many addresses and slices it has', () => {

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { hostAndPort } from '../../../src/platform/address.ts';
 import { chainHash, hashedTexts, parseChainName } from '../../../src/resolving/service-chains/chain-name.ts';
 import type { ServiceProtocol } from '../../../src/resolving/objects.ts';
 import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { ofNoService: string[]; nftables: [string, object][] };
 
 /** RFC 4648, section 6, as it is written there. */
 function base32(bytes: Buffer): string {
@@ -56,100 +59,51 @@ test.each([
   expect(parseChainName(chain)).toEqual({ kind, hash: 'NPX46M4PTMTKRN6Y' });
 });
 
-test.each([
-  '',
-  'KUBE-SVC-',
-  'KUBE-SVC-NPX46M4PTMTKRN6',
-  'KUBE-SVC-NPX46M4PTMTKRN6YA',
-  'KUBE-SVC-NPX46M4PTMTKRN61',
-  'KUBE-SVC-npx46m4ptmtkrn6y',
-  'kube-svc-NPX46M4PTMTKRN6Y',
-  'KUBE-HP-NPX46M4PTMTKRN6Y',
-  ' KUBE-SVC-NPX46M4PTMTKRN6Y',
-  'KUBE-SVC-NPX46M4PTMTKRN6Y\n',
-  'KUBE-MARK-MASQ',
-  'nat-postrouting',
-  'constructor',
-])('in iptables mode: %j is of no single Service', (chain) => {
+test.each(tables.ofNoService)('in iptables mode: %j is of no single Service', (chain) => {
   expect(parseChainName(chain)).toBeUndefined();
 });
 
 /** Names get no longer: the rest is never more than 240 characters. */
 const long =
   'very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx/very-long-service-name-why-would-you-even-do-this-i-mean-really/sctp/port-443-providing-the-hypertext-transmission-protocol-with-tls';
-const longest = {
-  namespace: 'very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx',
-  service: 'very-long-service-name-why-would-you-even-do-this-i-mean-really',
-  protocol: 'sctp',
-  port: 'port-443-providing-the-hypertext-transmission-protocol-with-tls',
-};
-
-describe('in nftables mode', () => {
-  const http = { namespace: 'testing', service: 'service', protocol: 'tcp', port: 'http' };
-
-  test.each([
-    [
-      'service-2QRHZV4L-default/kubernetes/tcp/https',
-      { namespace: 'default', service: 'kubernetes', protocol: 'tcp', port: 'https' },
-    ],
-    ['service-P4ZYZVCF-testing/service/tcp/http', http],
-    ['local-P4ZYZVCF-testing/service/tcp/http', http],
-    ['external-P4ZYZVCF-testing/service/tcp/http', http],
-    ['firewall-P4ZYZVCF-testing/service/tcp/http', http],
-    ['service-LZBRENCP-testing/service/tcp/https', { ...http, port: 'https' }],
-    [`external-KR6NACJP-${long}`, longest],
-    ['endpoint-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80', { ...http, endpoint: '10.180.0.1:80' }],
-    ['affinity-5S6H3H22-testing/service/tcp/http__10.180.0.2/80', { ...http, endpoint: '10.180.0.2:80' }],
-    [
-      'endpoint-U7E2ET36-testing/service/tcp/http__fd80.abcd.12..a1b2.c3d4.e5f6.9999/80',
-      // Addresses are written so everywhere here (RFC 5952, 4.2.2).
-      { ...http, endpoint: '[fd80:abcd:12:0:a1b2:c3d4:e5f6:9999]:80' },
-    ],
-    [
-      `endpoint-5YS7AFEA-${long}__1234.5678.9abc.def0..abc.1234/443`,
-      { ...longest, endpoint: '[1234:5678:9abc:def0::abc:1234]:443' },
-    ],
-    [`endpoint-CI6C53Q3-${long}__1234.5678.9abc.def0..abcd.1234...`, longest],
-    [`affinity-2FLXFK6X-${long}__1234.5678.9abc.def0..abcd.1234...`, longest],
-  ])('%s', (chain, expected) => {
-    expect(parseChainName(chain)).toEqual({ kind: 'service-port', endpoint: undefined, ...expected });
-  });
-
-  test('a port without a name', () => {
-    const whole = 'default/nginx/tcp/';
-    const chain = `service-${chainHash(whole).slice(0, 8)}-${whole}`;
-    expect(parseChainName(chain)).toMatchObject({ namespace: 'default', service: 'nginx', port: '' });
-  });
-
-  test.each([
-    ['of another hash', 'service-2QRHZV4M-default/kubernetes/tcp/https'],
-    ['with an endpoint that should have none', 'service-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80'],
-    ['without an endpoint that should have one', 'endpoint-P4ZYZVCF-testing/service/tcp/http'],
-    ['of another word', 'source-ranges-P4ZYZVCF-testing/service/tcp/http'],
-    ['in quotes', '"service-P4ZYZVCF-testing/service/tcp/http"'],
-    ['that is too long', `service-KR6NACJP-${long}${'x'.repeat(100)}`],
-  ])('one %s is of no Service', (_, chain) => {
-    expect(parseChainName(chain)).toBeUndefined();
-  });
-
-  test.each([
-    ['testing/service/icmp/http'],
-    ['testing/service/tcp'],
-    ['/service/tcp/http'],
-    ['testing/service/tcp/http/more'],
-    ['testing/Service/tcp/http'],
-  ])('%s has no Service, whatever its hash', (whole) => {
-    expect(parseChainName(`service-${chainHash(whole).slice(0, 8)}-${whole}`)).toBeUndefined();
-  });
-
-  test.each(['__1.2.3/80', '__10.0.0.1', '__10.0.0.1/', '__10.0.0.1/123456', '__/80', '__...................../80'])(
-    'an endpoint %s is none, whatever its hash',
-    (endpoint) => {
-      const whole = `testing/service/tcp/http${endpoint}`;
-      expect(parseChainName(`endpoint-${chainHash(whole).slice(0, 8)}-${whole}`)).toBeUndefined();
-    },
-  );
+test.each(tables.nftables)('in nftables mode: %s', (chain, expected) => {
+  expect(parseChainName(chain)).toEqual({ kind: 'service-port', endpoint: undefined, ...expected });
 });
+
+test('a port without a name', () => {
+  const whole = 'default/nginx/tcp/';
+  const chain = `service-${chainHash(whole).slice(0, 8)}-${whole}`;
+  expect(parseChainName(chain)).toMatchObject({ namespace: 'default', service: 'nginx', port: '' });
+});
+
+test.each([
+  ['of another hash', 'service-2QRHZV4M-default/kubernetes/tcp/https'],
+  ['with an endpoint that should have none', 'service-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80'],
+  ['without an endpoint that should have one', 'endpoint-P4ZYZVCF-testing/service/tcp/http'],
+  ['of another word', 'source-ranges-P4ZYZVCF-testing/service/tcp/http'],
+  ['in quotes', '"service-P4ZYZVCF-testing/service/tcp/http"'],
+  ['that is too long', `service-KR6NACJP-${long}${'x'.repeat(100)}`],
+])('in nftables mode: one %s is of no Service', (_, chain) => {
+  expect(parseChainName(chain)).toBeUndefined();
+});
+
+test.each([
+  ['testing/service/icmp/http'],
+  ['testing/service/tcp'],
+  ['/service/tcp/http'],
+  ['testing/service/tcp/http/more'],
+  ['testing/Service/tcp/http'],
+])('in nftables mode: %s has no Service, whatever its hash', (whole) => {
+  expect(parseChainName(`service-${chainHash(whole).slice(0, 8)}-${whole}`)).toBeUndefined();
+});
+
+test.each(['__1.2.3/80', '__10.0.0.1', '__10.0.0.1/', '__10.0.0.1/123456', '__/80', '__...................../80'])(
+  'an endpoint %s is none, whatever its hash',
+  (endpoint) => {
+    const whole = `testing/service/tcp/http${endpoint}`;
+    expect(parseChainName(`endpoint-${chainHash(whole).slice(0, 8)}-${whole}`)).toBeUndefined();
+  },
+);
 
 test('any text is looked at without harm', () => {
   forAll([fc.string({ unit: 'binary', maxLength: 400 }), fc.constantFrom('KUBE-SVC-', 'service-', '')])(

@@ -8,6 +8,12 @@ import {
   parseContainerRule,
 } from '../../../src/sources/kubelet/find-logs.ts';
 import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  byDefault: [string, string, string, boolean][];
+  paths: [string, object | undefined][];
+};
 
 /** Whether the log of the container is found where there is no other. */
 function isFound(rules: readonly ContainerRule[], ...[namespace, pod, container]: string[]): boolean {
@@ -15,18 +21,7 @@ function isFound(rules: readonly ContainerRule[], ...[namespace, pod, container]
   return createLogFinder('/logs', rules, () => levels.shift() ?? [])().found.size > 0;
 }
 
-test.each([
-  ['kube-system', 'kube-proxy-x2x4z', 'kube-proxy', true],
-  ['calico-system', 'calico-node-abcde', 'calico-node', true],
-  ['kube-system', 'calico-node-abcde', 'calico-node', true],
-  ['kube-system', 'calico-node-abcde', 'install-cni', false],
-  ['kube-system', 'calico-node-abcde', 'kube-proxy', false],
-  ['kube-system', 'kube-network-policies-q7ztn', 'kube-network-policies', true],
-  ['kube-system', 'kindnet-x2kq7', 'kindnet-cni', true],
-  ['default', 'kindnet-x2kq7', 'kindnet-cni', false],
-  ['default', 'kube-proxy-x2x4z', 'kube-proxy', false],
-  ['kube-system', 'my-kube-proxy', 'kube-proxy', false],
-])('by default: %s/%s/%s %s', (namespace, name, container, expected) => {
+test.each(tables.byDefault)('by default: %s/%s/%s %s', (namespace, name, container, expected) => {
   expect(isFound(defaultRules, namespace, name, container)).toBe(expected);
 });
 
@@ -55,19 +50,7 @@ test('a star stands for any text', () => {
   });
 });
 
-test.each([
-  [
-    '/var/log/pods/kube-system_kube-proxy-x_0f/kube-proxy/12.log',
-    { namespace: 'kube-system', pod: 'kube-proxy-x', uid: '0f', container: 'kube-proxy', restarts: 12 },
-  ],
-  ['ns_pod_uid/c/0.log', { namespace: 'ns', pod: 'pod', uid: 'uid', container: 'c', restarts: 0 }],
-  ['/var/log/pods/ns_pod_uid/c/0.log.20261121-101010', undefined],
-  ['/var/log/pods/ns_pod_uid/c/0.log.gz', undefined],
-  ['/var/log/pods/ns_pod/c/0.log', undefined],
-  ['/var/log/pods/ns_pod_uid_more/c/0.log', undefined],
-  ['0.log', undefined],
-  ['', undefined],
-])('whose log is %s', (path, name) => {
+test.each(tables.paths)('whose log is %s', (path, name) => {
   expect(containerOf(path)).toStrictEqual(name);
 });
 

@@ -5,6 +5,13 @@ import { createSavedLogReader, isProgramLog, kindOfLine } from '../../../src/sou
 import type { RecordLine } from '../../../src/sources/records/joiner.ts';
 import { join, joinedByTheBook, type PhysicalLine } from '../records/joining.ts';
 import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  ofPrograms: [string, string[]][];
+  ofOthers: [string, string[]][];
+  kinds: [ReturnType<typeof kindOfLine>, string[]][];
+};
 
 const latest = Date.UTC(2026, 10, 22);
 const klog = (message: string, day = '1121'): string => `E${day} 10:00:00.250000       1 proxier.go:1564] ${message}`;
@@ -56,7 +63,7 @@ describe('as kubectl logs prints it', () => {
     expect(first?.time === undefined ? undefined : new Date(first.time).toISOString()).toBe(time);
   });
 
-  test('what kubectl was asked to add is taken off each line, and the mark and line ends of editors', () => {
+  test('prefixes that kubectl was asked to add are taken off each line, and the mark and line ends of editors', () => {
     const stamp = '2026-11-21T12:00:00.123456789Z ';
     expect(texts(record.map((line) => stamp + line))).toStrictEqual([record.join('\n')]);
     expect(texts(record.map((line) => `[pod/a/b] ${stamp}${line}`))).toStrictEqual([record.join('\n')]);
@@ -66,50 +73,48 @@ describe('as kubectl logs prints it', () => {
   });
 });
 
-describe('as a container runtime writes it', () => {
-  const physicalTexts = [klog('"Failed" err=<'), klog('"x"'), '\ta', '    b', ')', '', ' > a="b"', ' > rules=<', felix];
-  const anyText = fc.constantFrom(...physicalTexts, '{"ts":1}', 'bird: x');
+const physicalTexts = [klog('"Failed" err=<'), klog('"x"'), '\ta', '    b', ')', '', ' > a="b"', ' > rules=<', felix];
+const anyText = fc.constantFrom(...physicalTexts, '{"ts":1}', 'bird: x');
 
-  test("Docker's log is read", () => {
-    expect(texts([docker(klog('"é" err=<')), docker('\tb'), docker('bird: x')])).toStrictEqual([
-      `${klog('"é" err=<')}\n\tb`,
-      'bird: x',
-    ]);
+test("Docker's log is read", () => {
+  expect(texts([docker(klog('"é" err=<')), docker('\tb'), docker('bird: x')])).toStrictEqual([
+    `${klog('"é" err=<')}\n\tb`,
+    'bird: x',
+  ]);
+});
+
+test('a line of something else stands for itself', () => {
+  const { records, counts } = read([cri('stderr', klog('"a" err=<')), '\tb', cri('stderr', '\tc')]);
+  expect(records.map(({ text, time }) => [text, time === undefined])).toStrictEqual([
+    ['\tb', true],
+    [`${klog('"a" err=<')}\n\tc`, false],
+  ]);
+  expect(counts.unreadable).toBe(1);
+});
+
+test('the same as the source that follows such a log makes of it', () => {
+  const line = fc.record({
+    stream: fc.constantFrom('stdout' as const, 'stderr' as const),
+    partial: fc.boolean(),
+    text: anyText,
   });
-
-  test('a line of something else stands for itself', () => {
-    const { records, counts } = read([cri('stderr', klog('"a" err=<')), '\tb', cri('stderr', '\tc')]);
-    expect(records.map(({ text, time }) => [text, time === undefined])).toStrictEqual([
-      ['\tb', true],
-      [`${klog('"a" err=<')}\n\tc`, false],
-    ]);
-    expect(counts.unreadable).toBe(1);
+  forAll([fc.array(line, { maxLength: 40 })], { numRuns: 500 })((physical: PhysicalLine[]) => {
+    const live = join(physical);
+    live.read(Infinity);
+    live.finish();
+    const saved = texts(
+      physical.map(({ stream, partial, text: printed }) => cri(stream ?? '', printed, partial ? 'P' : 'F')),
+    );
+    expect(saved).toStrictEqual(live.records.map(({ text: printed }) => printed));
   });
+});
 
-  test('the same as the source that follows such a log makes of it', () => {
-    const line = fc.record({
-      stream: fc.constantFrom('stdout' as const, 'stderr' as const),
-      partial: fc.boolean(),
-      text: anyText,
-    });
-    forAll([fc.array(line, { maxLength: 40 })], { numRuns: 500 })((physical: PhysicalLine[]) => {
-      const live = join(physical);
-      live.read(Infinity);
-      live.finish();
-      const saved = texts(
-        physical.map(({ stream, partial, text: printed }) => cri(stream ?? '', printed, partial ? 'P' : 'F')),
-      );
-      expect(saved).toStrictEqual(live.records.map(({ text: printed }) => printed));
-    });
-  });
-
-  test('raw text is joined by the book', () => {
-    forAll([fc.array(anyText, { maxLength: 40 })], { numRuns: 500 })((lines) => {
-      const physical = lines.map((each) => ({ stream: 'stdout' as const, partial: false, text: each }));
-      expect(read(lines).records.map(({ text: printed, number }) => ({ number, text: printed }))).toStrictEqual(
-        joinedByTheBook(physical),
-      );
-    });
+test('raw text is joined by the book', () => {
+  forAll([fc.array(anyText, { maxLength: 40 })], { numRuns: 500 })((lines) => {
+    const physical = lines.map((each) => ({ stream: 'stdout' as const, partial: false, text: each }));
+    expect(read(lines).records.map(({ text: printed, number }) => ({ number, text: printed }))).toStrictEqual(
+      joinedByTheBook(physical),
+    );
   });
 });
 
@@ -124,47 +129,11 @@ test('records are handed over as soon as they are whole', () => {
   expect(seen).toStrictEqual([1, 2]);
 });
 
-const netfilter = 'calico-drop: IN=cali1 OUT=eth0 MAC= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2';
-
-test.each([
-  ['klog', [klog('x')]],
-  ['klog JSON', ['{"ts":1795255200250.5,"caller":"a.go:1","msg":"x"}']],
-  ['the end of a record first', ['\tError occurred at line: 3', ' > ipFamily="IPv4"', klog('x')]],
-  ['logrus', [felix]],
-  ['logrus without a terminal', ['time="2026-11-21T10:00:00Z" level=info msg=x']],
-  ['bird', ['2026-11-21_10:00:00.12345 bird: device1: x', 'bird: BGP: x']],
-  ['with stamps', [`2026-11-21T12:00:00.5Z ${klog('x')}`]],
-  ['with Pods', [`[pod/a/b] ${felix}`]],
-  ['what kubectl says first', ['Defaulted container "calico-node" out of: calico-node, flexvol (init)', felix]],
-  ['CRI', [cri('stderr', klog('x')), cri('stderr', '\tx')]],
-  ['CRI of whatever', [cri('stdout', 'whatever')]],
-  ['Docker', [JSON.stringify({ log: 'whatever\n', stream: 'stdout', time: '2026-11-21T12:00:00Z' })]],
-])('what kind of log it is: of programs in a container: %s', (_, lines) => {
+test.each(tables.ofPrograms)('a log is recognised as that of programs in a container: %s', (_, lines) => {
   expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(true);
 });
 
-test.each([
-  ['nothing', []],
-  ['plain text', ['hello', 'world']],
-  ['kern.log', [`Nov 21 10:00:00 node-a kernel: [ 12.345678] ${netfilter}`]],
-  [
-    'syslog with kube-proxy in it',
-    [`Nov 21 10:00:00 node-a kube-proxy[12]: ${klog('x')}`, 'Nov 21 10:00:00 node-a systemd[1]: x'],
-  ],
-  ['syslog of RFC 3339', [`2026-11-21T10:00:00.123456+00:00 node-a kube-proxy[12]: ${klog('x')}`]],
-  ['dmesg', [`[   12.345678] ${netfilter}`]],
-  ['/dev/kmsg', [`4,100,12345678,-;${netfilter}`]],
-  ['journal', ['{"__REALTIME_TIMESTAMP":"1","MESSAGE":"x","_TRANSPORT":"kernel"}']],
-  ['journal of a program', [JSON.stringify({ _PID: '1', MESSAGE: klog('x') })]],
-  ['bare packets', [netfilter]],
-  ['CRI around the kernel', [cri('stdout', `Nov 21 10:00:00 node-a kernel: ${netfilter}`)]],
-  ['CRI around packets', [cri('stdout', netfilter), cri('stdout', 'starting')]],
-  ['OVN', ['2026-06-13T19:33:11.590Z|00005|acl_log(ovn_pinctrl0)|INFO|name="a", verdict=drop']],
-  [
-    'one line of a container in a syslog',
-    ['Nov 21 10:00:00 node-a a[1]: x', 'Nov 21 10:00:00 node-a a[1]: y', 'bird: x'],
-  ],
-])('what kind of log it is: not: %s', (_, lines) => {
+test.each(tables.ofOthers)('a log is not taken for that of programs in a container: %s', (_, lines) => {
   expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(false);
 });
 
@@ -178,11 +147,11 @@ test('the samples are recognised', () => {
   ).toStrictEqual([]);
 });
 
-test('what kind of log it is: 64 KiB of it are looked at', () => {
+test('only the first 64 KiB show which kind a log is', () => {
   expect(isProgramLog(`${'x\n'.repeat(40_000)}${klog('x')}`)).toBe(false);
 });
 
-test('whatever is read: never throws, each line once', () => {
+test('any lines are read once each, without an error', () => {
   const line = fc
     .oneof(
       fc.string({ unit: 'binary' }),
@@ -211,28 +180,6 @@ test('whatever is read: never throws, each line once', () => {
   });
 });
 
-test.each<[ReturnType<typeof kindOfLine>, string[]]>([
-  [
-    'other',
-    [
-      '<30>systemd[1]: x',
-      'Nov 21 10:00:00 node-a systemd[1]: x',
-      'Nov  1 10:00:00 node-a systemd[1]: x',
-      'Sat Nov 21 10:00:00 2026 x',
-      'Sat 2026-11-21 10:00:00 UTC node-a systemd[1]: x',
-      '[   12.345678] x',
-      '[12345.678901] x',
-      '6,100,12345678,-;x',
-      'kern  :info  : x',
-      'kernel: x',
-      '{"PRIORITY":"6","MESSAGE":"x"}',
-      '{"__REALTIME_TIMESTAMP" : "1"}',
-      'IN=eth0 OUT= x',
-      'DROP:IN=eth0 OUT= x',
-    ],
-  ],
-  [undefined, ['hello', '<>x', 'nov 21 10:00:00 x', 'Nov 21 10:00 x', '[12] x', '6,100,x;', 'kernel x', 'PLUGIN=x y']],
-  [undefined, ['[INFO][71] felix/x.go 1: a record without a stamp']],
-])('a line is of %s', (kind, given) => {
+test.each<[ReturnType<typeof kindOfLine>, string[]]>(tables.kinds)('a line is of %s', (kind, given) => {
   expect(given.filter((each) => kindOfLine(each) !== kind)).toEqual([]);
 });

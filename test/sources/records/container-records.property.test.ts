@@ -94,7 +94,7 @@ test('any number of restarts: the same records, each once', () => {
   });
 });
 
-test('whatever takes too long: each physical line once, in the order of its stream', () => {
+test('each physical line comes once, in the order of its stream, whatever takes too long', () => {
   forAll([physicalLines, fc.array(fc.oneof(act, wait), { maxLength: 30 })], { numRuns: 1000 })((physical, actions) => {
     const marked = physical.map((each, index) => ({ ...each, text: `${each.text}#${index}#` }));
     const { records } = perform(marked, actions);

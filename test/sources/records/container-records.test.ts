@@ -1,5 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { join, type Joining, type PhysicalLine } from './joining.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { records: [string, string[][]][] };
 
 const klog = (message: string): string => `E1121 12:00:00.000000       1 proxier.go:1564] ${message}`;
 const felix = '2026-11-21 12:00:00.000 [WARNING][56] felix/table.go 654: x';
@@ -26,48 +29,7 @@ function readAll(lines: readonly PhysicalLine[]): Joining {
 
 const texts = (joining: Joining): string[] => joining.records.map(({ text }) => text);
 
-test.each<[string, string[][]]>([
-  [
-    'klog as it is printed',
-    [
-      [
-        klog('"Failed to execute iptables-restore" err=<'),
-        '\texit status 2: Ignoring deprecated --wait-interval option.',
-        '\t',
-        '\tError occurred at line: 177',
-        ' > ipFamily="IPv4"',
-      ],
-      [klog('"Sync failed"')],
-    ],
-  ],
-  [
-    'klog as log viewers deliver it',
-    [
-      [
-        klog('"Failed" err='),
-        '    exit status 2:',
-        "    iptables-restore v1.8.8 (legacy): Couldn't",
-        ' > ipFamily="IPv4"',
-      ],
-    ],
-  ],
-  ['klog, oldest form', [[klog('Failed: exit status 1 (iptables-restore: line 7 failed'), ')'], [klog('next')]]],
-  ['klog without indentation', [[klog("exit status 2 (Bad argument `KUBE-SVC-X'"), 'Error occurred at line: 33']]],
-  [
-    'klog that lost the space before its thread',
-    [['E1012 13:47:04.628717268531 proxier.go:1447] "Failed" err=‹exit status 4:', "Can't lock"], [klog('next')]],
-  ],
-  ['klog with two values of several lines', [[klog('"x" err=<'), '\ta', ' > rules=<', '\tb', ' >'], ['on its own']]],
-  ['klog that is closed, with nothing joined to it', [[klog('"x" err=<'), '\ta', ' > b="c"'], ['\tlate']]],
-  ['felix', [[felix], [`${felix} y`, '\tindented'], ['panic: (*logrus.Entry) 0xc0']]],
-  ['JSON', [['{"ts":1}'], ['{"ts":2}'], ['plain']]],
-  ['logrus without a terminal', [['time="2026-11-21T12:00:00Z" level=info'], ['plain']]],
-  ['bird', [['bird: Mesh: Connecting'], ['bird6: Mesh: Connecting'], ['2016-06-15_07:05:27.75862 bird: device1']]],
-  ['JSON after klog', [[klog('x')], ['{"ts":1}']]],
-  ['felix after klog', [[klog('x')], [felix]]],
-  ['bird after klog', [[klog('x')], ['bird: y']]],
-  ['text that only mentions klog', [['see E1121 12:00:00.000000       1 x.go:1] y'], ['next']]],
-])('lines are joined to records: %s', (_, records) => {
+test.each<[string, string[][]]>(tables.records)('lines are joined to records: %s', (_, records) => {
   const joining = readAll(errors(...records.flat()));
   joining.finish();
   expect(texts(joining)).toStrictEqual(records.map((lines) => lines.join('\n')));
@@ -162,60 +124,58 @@ test('the position has the records that wait, and not those that were delivered'
   expect(joining.position).toBeNull();
 });
 
-describe('records over 64 KiB', () => {
-  const header = klog('err=<');
-  const limit = 64 * 1024;
+const header = klog('err=<');
+const limit = 64 * 1024;
 
-  test.each<[string, PhysicalLine[]]>([
-    ['in several lines', errors(header, ...Array<string>(9).fill(kib(10)), 'more', klog('next'))],
-    ['in one line with parts', physical(['err+', header], ...parts(9), ['err', ''], ['err', klog('next')])],
-    [
-      'in a line with parts, after the header',
-      physical(['err', header], ...parts(8), ['err', ''], ['err', klog('next')]),
-    ],
-    ['with a closing line after the limit', errors(header, kib(40), kib(40), 'more', ' > a="b"', 'next')],
-  ])('a record %s is cut at 64 KiB, and its rest is skipped', (_, lines) => {
-    const joining = readAll(lines);
-    joining.finish();
-    expect(joining.records).toHaveLength(2);
-    expect(joining.records[0]?.text).toHaveLength(limit);
-    expect(joining.counts).toMatchObject({ cut: 1, dangling: 0 });
-  });
-
-  test('of a record that is not klog, only indented lines are skipped', () => {
-    const joining = readAll(errors('plain', kib(40), kib(40), '\tmore', 'next', 'last'));
-    joining.finish();
-    expect(joining.records.map(({ text }) => text.slice(0, 5))).toStrictEqual(['plain', 'next', 'last']);
-  });
-
-  const long = physical(
-    ['out', felix],
-    ['err', header],
-    ['err', kib(40)],
-    ['err+', kib(40)],
-    ['err+', kib(40)],
-    ['err', 'rest of the line'],
-    ['out', '\tmore of felix'],
-    ['err', 'rest of the record'],
-    ['err', klog('next')],
-    ['out', felix],
-    ['err', klog('last')],
-  );
-
-  // After two or three lines, the record that is delivered before the restart is not too long yet.
-  test.each([0, 1, 4, 5, 6, 7, 8, 9, 10])(
-    'after a restart behind %i lines, no record begins in the middle of another one',
-    (count) => {
-      const joining = join(long);
-      joining.read(count);
-      joining.time.advance(5000);
-      joining.restart();
-      joining.read(Infinity);
-      joining.finish();
-      expect(joining.records.filter(({ text }) => text.includes('rest of the record'))).toHaveLength(0);
-      expect(
-        joining.records.filter(({ text }) => text.startsWith('E1121')).map(({ text }) => text.length),
-      ).toStrictEqual([limit, klog('next').length, klog('last').length]);
-    },
-  );
+test.each<[string, PhysicalLine[]]>([
+  ['in several lines', errors(header, ...Array<string>(9).fill(kib(10)), 'more', klog('next'))],
+  ['in one line with parts', physical(['err+', header], ...parts(9), ['err', ''], ['err', klog('next')])],
+  [
+    'in a line with parts, after the header',
+    physical(['err', header], ...parts(8), ['err', ''], ['err', klog('next')]),
+  ],
+  ['with a closing line after the limit', errors(header, kib(40), kib(40), 'more', ' > a="b"', 'next')],
+])('a record %s is cut at 64 KiB, and its rest is skipped', (_, lines) => {
+  const joining = readAll(lines);
+  joining.finish();
+  expect(joining.records).toHaveLength(2);
+  expect(joining.records[0]?.text).toHaveLength(limit);
+  expect(joining.counts).toMatchObject({ cut: 1, dangling: 0 });
 });
+
+test('only indented lines are skipped of a record that is not klog', () => {
+  const joining = readAll(errors('plain', kib(40), kib(40), '\tmore', 'next', 'last'));
+  joining.finish();
+  expect(joining.records.map(({ text }) => text.slice(0, 5))).toStrictEqual(['plain', 'next', 'last']);
+});
+
+const long = physical(
+  ['out', felix],
+  ['err', header],
+  ['err', kib(40)],
+  ['err+', kib(40)],
+  ['err+', kib(40)],
+  ['err', 'rest of the line'],
+  ['out', '\tmore of felix'],
+  ['err', 'rest of the record'],
+  ['err', klog('next')],
+  ['out', felix],
+  ['err', klog('last')],
+);
+
+// After two or three lines, the record that is delivered before the restart is not too long yet.
+test.each([0, 1, 4, 5, 6, 7, 8, 9, 10])(
+  'after a restart behind %i lines, no record begins in the middle of another one',
+  (count) => {
+    const joining = join(long);
+    joining.read(count);
+    joining.time.advance(5000);
+    joining.restart();
+    joining.read(Infinity);
+    joining.finish();
+    expect(joining.records.filter(({ text }) => text.includes('rest of the record'))).toHaveLength(0);
+    expect(joining.records.filter(({ text }) => text.startsWith('E1121')).map(({ text }) => text.length)).toStrictEqual(
+      [limit, klog('next').length, klog('last').length],
+    );
+  },
+);

@@ -44,7 +44,7 @@ function scene(saved?: Json, onRecord: (scene: Scene) => void = () => {}): Scene
 
 const textsOf = ({ records }: Scene): string[] => records.map(({ text }) => text);
 
-test('what does not matter is passed over, with what would go on with it', () => {
+test('records that do not matter are passed over, with the lines that would go on with them', () => {
   const here = scene();
   here.take(`-${header}"quiet"`, `${header}"a"`, '-and more', `-${header}"quiet"`);
   expect(textsOf(here)).toEqual([`${header}"a"\nand more`]);

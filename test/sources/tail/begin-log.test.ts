@@ -63,7 +63,7 @@ test('files that were empty are read from their start', () => {
 
 const replaced = { level: 'warn', key: 'replaced' };
 
-test('what cannot be found again: everything is gone: the position is kept, and what comes is read from its start', () => {
+test('the position is kept where every file is gone, and new files are read from their start', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const saved = read(log).stop();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isCopy, startOfFile } from '../../../src/sources/tail/relation.ts';
 import { createFinishedFiles, type FinishedFile } from '../../../src/sources/tail/candidate.ts';
 import type { Identity } from '../../../src/sources/tail/open-log.ts';
@@ -20,31 +20,29 @@ test.each<[string, string, string, boolean]>([
   expect(isCopy(Buffer.from(b), Buffer.from(a))).toBe(expected);
 });
 
-describe('files that are done with', () => {
-  test('files that were empty are known by their inode as long as they are', () => {
-    const done = createFinishedFiles();
-    const empty = file('1', '');
-    done.add(empty);
-    expect(done.find(identity('1'), Buffer.from(''))).toBe(empty);
-    expect(done.find(identity('1'), Buffer.from('a'))).toBeUndefined();
-  });
+test('files that are done with files that were empty are known by their inode as long as they are', () => {
+  const done = createFinishedFiles();
+  const empty = file('1', '');
+  done.add(empty);
+  expect(done.find(identity('1'), Buffer.from(''))).toBe(empty);
+  expect(done.find(identity('1'), Buffer.from('a'))).toBeUndefined();
+});
 
-  test('are forgotten when they were not there for two looks in a row', () => {
-    const done = createFinishedFiles();
-    done.add(file('1', long));
-    const seen = [Buffer.from(`${long}more`)];
-    for (const looks of [[], seen, [], seen, []]) done.keepOnly(looks);
-    expect(done.hasCopyOf(Buffer.from(long))).toBe(true);
-    done.keepOnly([]);
-    expect(done.hasCopyOf(Buffer.from(long))).toBe(false);
-  });
+test('files that are done with are forgotten when they were not there for two looks in a row', () => {
+  const done = createFinishedFiles();
+  done.add(file('1', long));
+  const seen = [Buffer.from(`${long}more`)];
+  for (const looks of [[], seen, [], seen, []]) done.keepOnly(looks);
+  expect(done.hasCopyOf(Buffer.from(long))).toBe(true);
+  done.keepOnly([]);
+  expect(done.hasCopyOf(Buffer.from(long))).toBe(false);
+});
 
-  test('the oldest of more than 4,096 are forgotten', () => {
-    const done = createFinishedFiles();
-    for (let inode = 0; inode < 4097; inode++) done.add(file(String(inode), 'abc'));
-    const known = (inode: number): boolean => done.find(identity(String(inode)), Buffer.from('abc')) !== undefined;
-    expect([known(0), known(1), known(4096)]).toStrictEqual([false, true, true]);
-  });
+test('files that are done with the oldest of more than 4,096 are forgotten', () => {
+  const done = createFinishedFiles();
+  for (let inode = 0; inode < 4097; inode++) done.add(file(String(inode), 'abc'));
+  const known = (inode: number): boolean => done.find(identity(String(inode)), Buffer.from('abc')) !== undefined;
+  expect([known(0), known(1), known(4096)]).toStrictEqual([false, true, true]);
 });
 
 function identity(inode: string): Identity {

@@ -46,7 +46,7 @@ test.each<[string, (file: string) => void]>([
   expect(lines).toStrictEqual([line(0), line(1)].map(bare));
 });
 
-test('what is no gzip under the name of one is passed over', () => {
+test('a file with the name of a gzip that is none is passed over', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const { lines, time, losses } = read(log);

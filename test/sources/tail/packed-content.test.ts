@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createLogFile, type LogFile } from '../../../src/sources/tail/log-file.ts';
 import { closeLog, openLog, type OpenLog } from '../../../src/sources/tail/open-log.ts';
 import { openPackedContent, unpackedHead } from '../../../src/sources/tail/content.ts';
@@ -47,42 +47,38 @@ async function readAll(log: OpenLog, from: number): Promise<{ text: string; erro
   return { text: Buffer.concat(blocks).toString('latin1'), error, size };
 }
 
-describe('what was packed', () => {
-  const lines = Array.from({ length: 50_000 }, (_, number) => `IN=${number}\n`).join('');
+const lines = Array.from({ length: 50_000 }, (_, number) => `IN=${number}\n`).join('');
 
-  test.each<[string, number]>([
-    ['from its start', 0],
-    ['from a byte within', 200_001],
-    ['from its end', lines.length],
-    ['from beyond its end', lines.length + 1],
-  ])('%s', async (_, from) => {
-    const { text, error, size } = await readAll(written(gzipSync(lines)), from);
-    expect([error, size]).toStrictEqual([undefined, lines.length]);
-    expect(text === lines.slice(from)).toBe(true);
-  });
-
-  test('a file in several members, as `gzip -c >>` writes it, is read', async () => {
-    const log = written(Buffer.concat([gzipSync('IN=1\n'), gzipSync('IN=2\n')]));
-    expect(await readAll(log, 2)).toMatchObject({ text: '=1\nIN=2\n', error: undefined, size: 10 });
-  });
-
-  test('a packed file of nothing is read', async () => {
-    expect(await readAll(written(gzipSync('')), 0)).toStrictEqual({ text: '', error: undefined, size: 0 });
-  });
+test.each<[string, number]>([
+  ['from its start', 0],
+  ['from a byte within', 200_001],
+  ['from its end', lines.length],
+  ['from beyond its end', lines.length + 1],
+])('what was packed: %s', async (_, from) => {
+  const { text, error, size } = await readAll(written(gzipSync(lines)), from);
+  expect([error, size]).toStrictEqual([undefined, lines.length]);
+  expect(text === lines.slice(from)).toBe(true);
 });
 
-describe('damaged: an error, after what can be read', () => {
-  const packed = gzipSync(Array.from({ length: 5000 }, () => Math.random()).join('\n'));
+test('a file in several members, as `gzip -c >>` writes it, is read', async () => {
+  const log = written(Buffer.concat([gzipSync('IN=1\n'), gzipSync('IN=2\n')]));
+  expect(await readAll(log, 2)).toMatchObject({ text: '=1\nIN=2\n', error: undefined, size: 10 });
+});
 
-  test.each<[string, Uint8Array]>([
-    ['cut off', packed.subarray(0, packed.length / 2)],
-    ['without its end', packed.subarray(0, -8)],
-    ['with another check sum', Buffer.concat([packed.subarray(0, -8), Buffer.alloc(8)])],
-    ['garbage within', Buffer.concat([packed.subarray(0, packed.length / 2), Buffer.alloc(packed.length / 2, 0xff)])],
-    ['no gzip at all', Buffer.from('IN=1\n')],
-  ])('%s', async (_, bytes) => {
-    expect((await readAll(written(bytes), 0)).error).toBeInstanceOf(Error);
-  });
+test('a packed file of nothing is read', async () => {
+  expect(await readAll(written(gzipSync('')), 0)).toStrictEqual({ text: '', error: undefined, size: 0 });
+});
+
+const packed = gzipSync(Array.from({ length: 5000 }, () => Math.random()).join('\n'));
+
+test.each<[string, Uint8Array]>([
+  ['cut off', packed.subarray(0, packed.length / 2)],
+  ['without its end', packed.subarray(0, -8)],
+  ['with another check sum', Buffer.concat([packed.subarray(0, -8), Buffer.alloc(8)])],
+  ['garbage within', Buffer.concat([packed.subarray(0, packed.length / 2), Buffer.alloc(packed.length / 2, 0xff)])],
+  ['no gzip at all', Buffer.from('IN=1\n')],
+])('damaged: an error, after what can be read: %s', async (_, bytes) => {
+  expect((await readAll(written(bytes), 0)).error).toBeInstanceOf(Error);
 });
 
 test('closed within a block: nothing more is handed over', async () => {
@@ -107,33 +103,31 @@ test('closed within a block: nothing more is handed over', async () => {
   expect(events).toStrictEqual(['block']);
 });
 
-describe('the first bytes', () => {
-  const random = Buffer.from(Array.from({ length: 100_000 }, () => Math.trunc(Math.random() * 256)));
+const random = Buffer.from(Array.from({ length: 100_000 }, () => Math.trunc(Math.random() * 256)));
 
-  test.each<[string, Uint8Array, Uint8Array | undefined]>([
-    ['of a short text', gzipSync('IN=1\n'), Buffer.from('IN=1\n')],
-    ['of nothing', gzipSync(''), Buffer.alloc(0)],
-    ['1 KiB of more', gzipSync(random), random.subarray(0, 1024)],
-    ['of what is not wholly written yet', gzipSync(random).subarray(0, 50_000), random.subarray(0, 1024)],
-    ['of no gzip', Buffer.from('IN=1\n'), undefined],
-    ['of an empty file', Buffer.alloc(0), undefined],
-    ['of half a header', gzipSync('IN=1\n').subarray(0, 5), undefined],
-  ])('%s', (_, bytes, expected) => {
-    expect(unpackedHead(written(bytes).fd)?.toString('hex')).toBe(expected && Buffer.from(expected).toString('hex'));
-  });
+test.each<[string, Uint8Array, Uint8Array | undefined]>([
+  ['of a short text', gzipSync('IN=1\n'), Buffer.from('IN=1\n')],
+  ['of nothing', gzipSync(''), Buffer.alloc(0)],
+  ['1 KiB of more', gzipSync(random), random.subarray(0, 1024)],
+  ['of what is not wholly written yet', gzipSync(random).subarray(0, 50_000), random.subarray(0, 1024)],
+  ['of no gzip', Buffer.from('IN=1\n'), undefined],
+  ['of an empty file', Buffer.alloc(0), undefined],
+  ['of half a header', gzipSync('IN=1\n').subarray(0, 5), undefined],
+])('the first bytes: %s', (_, bytes, expected) => {
+  expect(unpackedHead(written(bytes).fd)?.toString('hex')).toBe(expected && Buffer.from(expected).toString('hex'));
+});
 
-  test('the first bytes of a file that cannot be read are none', () => {
-    const fd = openSync(path('gone.gz'), 'w');
-    closeSync(fd);
-    expect(unpackedHead(fd)).toBeUndefined();
-  });
+test('the first bytes of a file that cannot be read are none', () => {
+  const fd = openSync(path('gone.gz'), 'w');
+  closeSync(fd);
+  expect(unpackedHead(fd)).toBeUndefined();
+});
 
-  test('the first bytes of a file that unpacks to 64 MiB come without unpacking all of it', () => {
-    const bomb = written(gzipSync(Buffer.alloc(64 * mebibyte)));
-    const before = process.memoryUsage.rss();
-    expect(unpackedHead(bomb.fd)?.buffer.byteLength).toBe(1024);
-    expect(process.memoryUsage.rss() - before).toBeLessThan(16 * mebibyte);
-  });
+test('the first bytes of a file that unpacks to 64 MiB come without unpacking all of it', () => {
+  const bomb = written(gzipSync(Buffer.alloc(64 * mebibyte)));
+  const before = process.memoryUsage.rss();
+  expect(unpackedHead(bomb.fd)?.buffer.byteLength).toBe(1024);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(16 * mebibyte);
 });
 
 test('much more than memory, all zeros: one line that is too long', { timeout: 60_000 }, async () => {

@@ -4,6 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { siblingsOf } from '../../../src/sources/tail/siblings.ts';
 import { asUnprivileged } from './as-unprivileged.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { rotated: [string, string[], string[]][] };
 
 const path = temporaryFolder();
 let folders = 0;
@@ -19,47 +22,7 @@ function namesOf(log: string): string[] {
   return siblingsOf(log).map((sibling) => basename(sibling.path));
 }
 
-test.each<[string, string[], string[]]>([
-  ['none', ['kern.log'], []],
-  [
-    'numbers: the higher the older',
-    ['.2', '.10', '.500', '.9000', '.1', '.9'],
-    ['.9000', '.500', '.10', '.9', '.2', '.1'],
-  ],
-  ['packed, and not yet', ['.3.gz', '.1', '.2.gz'], ['.3.gz', '.2.gz', '.1']],
-  ['while one is packed', ['.1', '.1.gz'], ['.1.gz', '.1']],
-  ["logrotate's dateext", ['-20261122', '-20261121.gz', '-20260101'], ['-20260101', '-20261121.gz', '-20261122']],
-  ["logrotate's dateext by the hour", ['-2026112110', '-2026112109.gz'], ['-2026112109.gz', '-2026112110']],
-  [
-    "logrotate's dateext with seconds since 1970",
-    ['-20261121-1795200001', '-20261121-1795200000'],
-    ['-20261121-1795200000', '-20261121-1795200001'],
-  ],
-  [
-    "the kubelet's",
-    ['.20261121-101500', '.20261120-235959.gz', '.20261121-101501'],
-    ['.20261120-235959.gz', '.20261121-101500', '.20261121-101501'],
-  ],
-  [
-    'nothing else',
-    [
-      '.tmp',
-      '.bak',
-      '.d',
-      '2',
-      '.1.tmp',
-      '.1.gz.tmp',
-      '.20261121-101500.tmp',
-      '.1.bak',
-      '.x1',
-      '.12345',
-      '-1',
-      '.gz',
-      '.1~',
-    ],
-    [],
-  ],
-])('rotated files beside a log: %s', (_, ends, expected) => {
+test.each<[string, string[], string[]]>(tables.rotated)('rotated files beside a log: %s', (_, ends, expected) => {
   const folder = folderWith('kern.log', 'kern.log2', 'my-kern.log.1', 'kern.1', ...ends.map((end) => `kern.log${end}`));
   expect(namesOf(join(folder, 'kern.log'))).toStrictEqual(expected.map((end) => `kern.log${end}`));
 });
