@@ -176,11 +176,12 @@ async function* streamBlocks(stream: Readable, name: string): AsyncGenerator<Buf
     const first = await chunks.next();
     if (first.done === true) return;
     const kind = kindOf(first.value);
-    if (kind !== undefined) return yield* unpacked(kind, Readable.from(rejoin(first.value, chunks)), name);
-    for (let next: IteratorResult<Buffer, void> = first; next.done !== true; next = await chunks.next()) {
-      bytes += next.value.length;
-      yield next.value;
-    }
+    if (kind !== undefined) yield* unpacked(kind, Readable.from(rejoin(first.value, chunks)), name);
+    else
+      for (let next: IteratorResult<Buffer, void> = first; next.done !== true; next = await chunks.next()) {
+        bytes += next.value.length;
+        yield next.value;
+      }
   } catch (error) {
     throw error instanceof InputError ? error : brokenAt(name, bytes, error);
   }
