@@ -79,7 +79,7 @@ function compare(a: TopRow, b: TopRow, key: SortKey): number {
   return (b[key] ?? -1) - (a[key] ?? -1);
 }
 
-/** Returns as many lines as the screen has. No line is wider than the screen, or than 44 columns. */
+/** Returns as many lines as the screen has. No line is wider than the screen, or than two columns. */
 export function viewLines(state: ViewState, { columns: width, lines }: Size, now: Millis, paint: Paint): string[] {
   const rows = shownRows(state);
   const room = Math.max(0, lines - 4);
@@ -148,7 +148,12 @@ function layoutOf(width: number): { column: Column; width: number }[] {
   const fixed = shown.reduce((sum, column) => sum + (column.width ?? 0), 0) + 2 * (shown.length - 1);
   const shares = shown.filter((column) => column.width === undefined).length;
   const each = Math.max(4, Math.floor((width - fixed) / shares));
-  return shown.map((column) => ({ column, width: column.width ?? each }));
+  let left = width;
+  return shown.flatMap((column) => {
+    const own = Math.min(column.width ?? each, left);
+    left -= own + 2;
+    return own > 0 ? [{ column, width: own }] : [];
+  });
 }
 
 /** Pads or cuts a text to a width in characters. In names of Kubernetes, each character takes one column. */
