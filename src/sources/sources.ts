@@ -21,4 +21,5 @@ export type { Json, LineOrigin, Loss, Notice, Position, Repeat, Repeats, Source,
 export { createFollowFile, createFollowProgram, findProgramLogs, type ProgramLog } from './tail/follow-file.ts';
 export { lookAt, readingAdviceOn } from './tail/open-log.ts';
 export { createKernelDrops, obstacleOf as kernelDropsObstacle } from './tracefs/kernel-drops.ts';
+export { hasHistograms } from './tracefs/probe.ts';
 export { createBpfTrace, defaultTracefs, obstacleOf as bpfTraceObstacle } from './tracefs/trace.ts';

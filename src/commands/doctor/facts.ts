@@ -8,6 +8,7 @@ import {
   kernelDropsObstacle,
   defaultFlowsFolder,
   calicoFlowsObstacle,
+  hasHistograms,
   type ProgramLog,
 } from '../../sources/sources.ts';
 import { type Api, askVersion, findNode, findPod, lookAtFelix, lookAtWays, podsOn, someNodes } from './api.ts';
@@ -113,7 +114,8 @@ function lookAtFeed(setting: SourceSetting) {
   if (kind !== 'bpf-trace' && kind !== 'kernel-drops' && kind !== 'calico-flows') return [];
   const { usual, obstacleOf } = feeds[kind];
   const folder = setting.directory ?? usual;
-  return [{ kind, name: sourceName(setting), folder, obstacle: obstacleOf(folder) }];
+  const countsReasons = kind === 'kernel-drops' ? hasHistograms(folder) : undefined;
+  return [{ kind, name: sourceName(setting), folder, obstacle: obstacleOf(folder), countsReasons }];
 }
 
 const feeds = {

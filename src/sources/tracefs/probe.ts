@@ -136,6 +136,11 @@ export function removeProbes(tracefs: string, group: string): void {
 /** The most reasons that are counted. No kernel has as many. */
 const size = 512;
 
+/** Returns whether the kernel can count events by a field (CONFIG_HIST_TRIGGERS). */
+export function hasHistograms(tracefs: string): boolean {
+  return existsSync(join(tracefs, tracepoint, 'hist'));
+}
+
 /** Lets the kernel count an event by the numbers in a field, which costs this process nothing. `folder`: the folder of the event. */
 export function startHistogram(folder: string, field: string): void {
   try {

@@ -114,6 +114,18 @@ test.each([
   expect((await gathered({ api, ownPod, machine })).view).toBe(view);
 });
 
+test.each([
+  ['kernel-drops', 'hist', true],
+  ['kernel-drops', 'format', false],
+  ['bpf-trace', 'hist', undefined],
+] as const)('%s of a tracefs with the file %s', async (kind, file, countsReasons) => {
+  const directory = within(`tracing-${kind}-${file}`);
+  mkdirSync(`${directory}/events/skb/kfree_skb`, { recursive: true });
+  writeFileSync(`${directory}/events/skb/kfree_skb/${file}`, '');
+  const { feeds } = await gathered({ config: configOf({ sources: [{ kind, directory }] }) });
+  expect(feeds).toMatchObject([{ kind, folder: directory, countsReasons }]);
+});
+
 test("FelixConfiguration of the node goes before the cluster's", async () => {
   const api = fakeApi(({ path }) => {
     if (path === '/apis/crd.projectcalico.org/v1/felixconfigurations/default')

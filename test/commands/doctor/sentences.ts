@@ -307,7 +307,13 @@ async function calico(): Promise<Check[]> {
   return [...(await Promise.all(checked)).flat(), ...found('calico', unsure), ...(await calicoFlows())];
 }
 
-const socket = { kind: 'calico-flows', name: 'calico-flows:/flows', folder: '/flows', obstacle: undefined } as const;
+const socket = {
+  kind: 'calico-flows',
+  name: 'calico-flows:/flows',
+  folder: '/flows',
+  obstacle: undefined,
+  countsReasons: undefined,
+} as const;
 
 async function flowsOf(spec: object, given: Facts['feeds'], object?: string): Promise<Check[]> {
   const felix = await lookAtFelix(felixWith(spec, object), 'node-a');
@@ -327,11 +333,12 @@ async function calicoFlows(): Promise<Check[]> {
 }
 
 function feeds(): Check[] {
-  const trace = { kind: 'bpf-trace', name: 'bpf-trace', folder: '/tracing', obstacle: undefined } as const;
+  const trace = { ...socket, kind: 'bpf-trace', name: 'bpf-trace', folder: '/tracing' } as const;
   const missing = { obstacle: 'no such file' };
-  const probe = { ...trace, kind: 'kernel-drops', name: 'kernel-drops' } as const;
+  const probe = { ...trace, kind: 'kernel-drops', name: 'kernel-drops', countsReasons: true } as const;
+  const uncounted = { ...probe, countsReasons: false };
   const all = [trace, probe, socket].flatMap((feed) => [feed, { ...feed, ...missing }]);
-  return found('traces and sockets', { feeds: all });
+  return found('traces and sockets', { feeds: [...all, uncounted] });
 }
 
 function lookups(): Check[] {

@@ -144,15 +144,20 @@ function logText({ namespace, pod, state }: ContainerLogFile, now: Millis): stri
 }
 
 export function checkFeeds({ feeds }: Known): Check[] {
-  return feeds.map(({ kind, name, folder, obstacle }) => {
-    const { ok, problem } = answersOf(`source ${name}`);
+  return feeds.map(({ kind, name, folder, obstacle, countsReasons }) => {
+    const { ok, problem, warning } = answersOf(`source ${name}`);
     const { works, mount, page } = feedTexts[kind];
-    return obstacle === undefined
-      ? ok(`${folder} ${works}`)
-      : problem(
-          `${folder}: ${obstacle}`,
-          `mount the node's ${mount}, and see what else it needs (${documentAt(page)})`,
-        );
+    if (obstacle !== undefined)
+      return problem(
+        `${folder}: ${obstacle}`,
+        `mount the node's ${mount}, and see what else it needs (${documentAt(page)})`,
+      );
+    if (countsReasons === false)
+      return warning(
+        `${folder} ${works}, but the kernel cannot count its drops by reason (CONFIG_HIST_TRIGGERS)`,
+        'nothing needs to be done for Events; the metric kube_netfilter_tailer_kernel_drops_total needs a kernel with that option',
+      );
+    return ok(`${folder} ${works}`);
   });
 }
 
