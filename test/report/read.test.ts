@@ -74,6 +74,16 @@ test('Events of more than 256 MiB are not read further, in a file and in a strea
   expect(readEvents([file, '/dev/zero'])).toMatchObject({ problems });
 });
 
+test('a list of 200,000 Events is read', () => {
+  const [firstTimestamp, lastTimestamp] = ['2026-11-20T09:00:00Z', '2026-11-20T09:00:00Z'];
+  const event = JSON.stringify({ message: 'a [KN102]', firstTimestamp, lastTimestamp });
+  const { incidents, problems } = readEvents([
+    write('many.json', `{"items":[${`${event},`.repeat(199_999)}${event}]}`),
+  ]);
+  expect(problems).toEqual([]);
+  expect(incidents.top.length + incidents.more).toBe(200_000);
+});
+
 test('an incident is told from a packet by the code at its end, also where a diagnosis stands before it', () => {
   const [firstTimestamp, lastTimestamp] = ['2026-11-20T09:00:00Z', '2026-11-20T09:00:00Z'];
   const items = [

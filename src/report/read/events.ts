@@ -27,7 +27,8 @@ export function readEvents(files: readonly string[]): ReportedEvents {
   const problems: string[] = [];
   for (const file of files) {
     try {
-      found.push(...eventsIn(contentOf(file)).flatMap(reportedIn));
+      // The events of a large file are too many for the arguments of one call.
+      for (const event of eventsIn(contentOf(file))) found.push(...reportedIn(event));
     } catch (error) {
       problems.push(`${file}: ${error instanceof SyntaxError ? 'is no JSON of Events' : reasonOf(error)}`);
     }
