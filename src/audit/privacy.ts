@@ -29,7 +29,7 @@ export function redactionOf(privacy: Privacy): ((fields: FlowRecord) => FlowReco
       const namespace = namespaceOf(fields, end);
       return end === foreign || (namespace !== undefined && isHidden(namespace));
     });
-    const redacted = withoutPolicy(hidden.reduce(withoutEnd, fields), fields, { hidden, isHidden });
+    const redacted = withoutPolicy(hidden.reduce(withoutEnd, fields), isHidden);
     const shown = namesAll ? redacted : withoutOriginal(withoutForeignPolicies(redacted));
     return cutsAddresses ? withCutAddresses(shown, bits) : shown;
   };
@@ -66,17 +66,11 @@ function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
 
 const interfaceOf = { source: 'interface.in', destination: 'interface.out' } as const;
 
-/** Removes the policy if its Namespace must not be named, and the record does not name it elsewhere. */
-function withoutPolicy(
-  redacted: FlowRecord,
-  fields: FlowRecord,
-  { hidden, isHidden }: { hidden: readonly End[]; isHidden: Privacy['isHidden'] },
-): FlowRecord {
+/** Removes the policy if its Namespace asked not to be named. No end needs to be of it, because an end whose Pod is unknown has none. */
+function withoutPolicy(fields: FlowRecord, isHidden: Privacy['isHidden']): FlowRecord {
   const policy = fields['policy.namespace'];
-  if (policy === undefined || ends.some((end) => namespaceOf(redacted, end) === policy)) return redacted;
-  // Ask about the Namespace itself, too, because an end whose Pod is unknown has none.
-  if (!hidden.some((end) => namespaceOf(fields, end) === policy) && !isHidden(policy)) return redacted;
-  const kept = Object.entries(redacted).filter(
+  if (policy === undefined || !isHidden(policy)) return fields;
+  const kept = Object.entries(fields).filter(
     ([name]) => !name.startsWith('policy.') && name !== 'security_rule.name' && name !== 'log.prefix',
   );
   return Object.fromEntries(kept);

@@ -4,7 +4,9 @@ import type { AuditState } from '../../src/audit/audit.ts';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { type AuditedPacket, flowOf } from '../../src/audit/flow.ts';
 import { noNamespace, type Privacy, redactionOf, redactionOfKept, redactRestored } from '../../src/audit/privacy.ts';
+import type { OpenFlow } from '../../src/audit/open-flows.ts';
 import { rowOf } from '../../src/audit/record.ts';
+import type { Endpoint } from '../../src/model/endpoint.ts';
 import { ends, externalEnd, nine, nodeEnd, observation, packet, podEnd, workerEnd } from '../builders.ts';
 import { forAll } from '../for-all.ts';
 
@@ -127,6 +129,7 @@ test('a namespace that opted out is named neither as an end nor by its policy, a
 test('a namespace that opted out leaves addresses outside the cluster alone', () => {
   const found = flow({ isHidden: () => true }, { ends: ends({ source: externalEnd(), destination: podEnd() }) });
   expect(found.fields).toMatchObject({ 'source.address': '203.0.113.9', 'destination.kind': 'redacted' });
+  expect(found.fields['log.prefix']).toBe(observation().prefix);
 });
 
 const named = (address: string) => {
@@ -190,6 +193,15 @@ test('addresses are cut: flows of one network are one flow, and those of one wor
   expect(keys[0]).toBe(keys[1]);
 });
 
+const openFlow = (source: Endpoint): OpenFlow => ({
+  ...flow({}, { ends: ends({ source, destination: externalEnd() }) }),
+  start: nine,
+  packets: 1,
+  first: nine,
+  last: nine,
+  others: { source: [], destination: [] },
+});
+
 describe('labels', () => {
   const source = { ...workerEnd(1), labels: 'app=worker,team=a' };
   const destination = podEnd({ labels: 'app=web,team=b' });
@@ -222,8 +234,20 @@ describe('labels', () => {
     ]);
   });
 
+  test('labels of a flow that was open are taken out where another flow, and its other end, have none', () => {
+    const state: AuditState = {
+      rest: { newest: 0, sinks: {}, closings: 0 },
+      rows: [],
+      flows: [openFlow(workerEnd(2)), openFlow(source)],
+    };
+    const redact = redactionOfKept({ ...all, labels: ['team'] }, state) ?? ((fields) => fields);
+    const { flows } = redactRestored(state, redact);
+    expect(flows.map(({ fields }) => fields['source.k8s.pod.labels'])).toEqual([undefined, 'team=a']);
+  });
+
   test('nothing has to be taken out where an earlier run kept no labels', () => {
-    expect(redactionOfKept(all, { rows: [['1', rowOf(flow({}).fields)]], flows: [] })).toBeUndefined();
+    const flows = [openFlow(workerEnd(2))];
+    expect(redactionOfKept(all, { rows: [['1', rowOf(flow({}).fields)]], flows })).toBeUndefined();
   });
 });
 
