@@ -17,6 +17,7 @@ import {
   readPod,
   type ServiceEndpoints,
   serviceNameLabel,
+  type Unknown,
 } from '../policies/policies.ts';
 import type { Connection } from './connection.ts';
 import { isTooLarge, RefusedError } from './http.ts';
@@ -134,8 +135,8 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       const { networkSets, unread } = objects.read();
       return { sets: networkSets, unread: unread.has('networksets') };
     },
-    /** Returns the endpoints of a Service `NAMESPACE/NAME`, or a text that says why they are not known. */
-    async endpoints(this: void, service: string): Promise<ServiceEndpoints | string> {
+    /** Returns the endpoints of a Service `NAMESPACE/NAME`. */
+    async endpoints(this: void, service: string): Promise<ServiceEndpoints | Unknown> {
       const [namespace = '', name = ''] = service.split('/');
       const { add, services } = collectCalicoObjects();
       const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;

@@ -1,6 +1,6 @@
 /** Decides the verdict of one direction: which outcomes are possible, and which missing facts would narrow them down. */
 import { nameOf } from './api/read.ts';
-import type { Rule } from './policy.ts';
+import { pathOf, type Rule, type Selecting } from './policy.ts';
 import {
   type Action,
   both,
@@ -13,9 +13,10 @@ import {
   type RuleTrace,
   type Tier,
   type Trace,
+  Unknown,
   type Verdict,
 } from './model.ts';
-import type { Selecting, TierPolicies } from './policy-set.ts';
+import type { TierPolicies } from './policy-set.ts';
 import type { Probe } from './probe.ts';
 
 export interface Outcome {
@@ -55,7 +56,7 @@ function decideTier(tier: Tier, policies: readonly (readonly Selecting[])[], pro
   const all: Possible = { admit: false, deny: false, pass: false, none: false };
   const selecting = policies.flat();
   const sure = selecting.some(({ selects }) => selects === true);
-  for (const { selects } of selecting) if (selects !== true) outcome.missing.add(selects);
+  for (const { selects } of selecting) if (selects !== true) outcome.missing.add(selects.missing);
   if (probe.itself && admitsItself(tier, selecting)) return { ...all, admit: true, none: !sure };
   for (const equal of policies) {
     const group = decideEqual(equal, probe, outcome);
@@ -84,19 +85,15 @@ function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outc
       const match = both(matchRule(rule, probe), () => selects);
       if (match === false) continue;
       possible[rule.action] = true;
-      if (match !== true) {
-        outcome.missing.add(match);
+      if (match instanceof Unknown) {
+        outcome.missing.add(match.missing);
         continue;
       }
       possible.none = false;
       if (rule.action !== 'pass') {
         const { ref, changed } = policy;
-        outcome.decision ??= {
-          policy: ref,
-          rule: rule.path ?? `${probe.direction}[${index}]`,
-          action: rule.action,
-          changed,
-        };
+        const path = pathOf(rule, probe.direction, index);
+        outcome.decision ??= { policy: ref, rule: path, action: rule.action, changed };
       }
       break;
     }
@@ -123,7 +120,7 @@ function onlyAdmits({ policy }: Selecting, { direction }: Probe): boolean {
 
 /** Uses loops for speed, because every Event evaluates all rules of all policies that select the Pod. */
 function matchRule({ groups }: Rule, probe: Probe): Match {
-  let unknown: string | undefined;
+  let result: Match = true;
   for (const { alternatives } of groups) {
     let found: Match = false;
     for (const clause of alternatives) {
@@ -133,9 +130,9 @@ function matchRule({ groups }: Rule, probe: Probe): Match {
       if (match === true) break;
     }
     if (found === false) return false;
-    if (found !== true) unknown = found;
+    if (found !== true) result = found;
   }
-  return unknown ?? true;
+  return result;
 }
 
 /** Limits the policies in one trace, because a Namespace may have ten thousand. */
@@ -156,7 +153,7 @@ export function matchRuleTraces(
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
     const isTraced = traced.length < maxTraced;
     const rules = given.flatMap((rule, index) => {
-      const path = rule.path ?? `${probe.direction}[${index}]`;
+      const path = pathOf(rule, probe.direction, index);
       const distance = rule.action === 'admit' && asked <= last && least > 0 ? distanceOf(rule, probe) : Infinity;
       if (distance < least) {
         least = distance;

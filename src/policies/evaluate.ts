@@ -2,23 +2,24 @@
 import { isIPv6 } from '../platform/address.ts';
 import { hostEndpointOf } from './calico/endpoint.ts';
 import { decide, matchRuleTraces, maxTraced, type Outcome } from './decide.ts';
-import type {
-  Direction,
-  End,
-  Flow,
-  Match,
-  Namespace,
-  Pod,
-  PolicyRef,
-  Reason,
-  StagedVerdict,
-  Trace,
-  Verdict,
+import {
+  type Direction,
+  type End,
+  type Flow,
+  type Match,
+  type Namespace,
+  type Pod,
+  type PolicyRef,
+  type Reason,
+  type StagedVerdict,
+  type Trace,
+  Unknown,
+  type Verdict,
 } from './model.ts';
-import type { PolicySet, Selecting, TierPolicies } from './policy-set.ts';
+import type { PolicySet, TierPolicies } from './policy-set.ts';
 import { createNamespaces } from './clauses/labels.ts';
 import { createProbe, ownerNow, podName, type Probe } from './probe.ts';
-import { anyNamespace, type Needs, newNeeds, type Requirements } from './policy.ts';
+import { anyNamespace, type Needs, newNeeds, type Requirements, type Selecting } from './policy.ts';
 
 export type Evaluator = ReturnType<typeof createEvaluator>;
 
@@ -120,27 +121,27 @@ function refsOf(selecting: readonly Selecting[]): PolicyRef[] {
 }
 
 function verdictOf(outcome: Outcome, { direction, peer, pod }: Probe): Verdict {
-  const local = direction === 'ingress' ? isOwnNode(peer, pod) : false;
-  if (outcome.denies && typeof local === 'string') {
+  const local = direction === 'ingress' && isOwnNode(peer, pod);
+  if (outcome.denies && local instanceof Unknown) {
     outcome.admits = true;
-    outcome.missing.add(local);
+    outcome.missing.add(local.missing);
   }
-  if (outcome.admits && outcome.denies) return unknownVerdict(direction, [...outcome.missing]);
+  if (outcome.admits && outcome.denies) return withoutDecision(direction, 'unknown', 'unknown', [...outcome.missing]);
   const { decision, isolatedBy, applies } = outcome;
-  const otherwise: Reason = isolatedBy !== undefined ? 'isolated' : applies ? 'no-rule' : 'not-isolated';
-  const decides = decision !== undefined && (decision.action === 'admit') === outcome.admits;
-  return {
-    direction,
-    outcome: outcome.denies ? 'denies' : 'admits',
-    reason: decides ? 'rule' : otherwise,
-    decision: decides ? decision : undefined,
-    ...(decides || isolatedBy === undefined ? {} : { tier: isolatedBy }),
-    missing: [],
-  };
+  const decided = outcome.denies ? 'denies' : 'admits';
+  if (decision !== undefined && (decision.action === 'admit') === outcome.admits)
+    return { direction, outcome: decided, reason: 'rule', decision, missing: [] };
+  if (isolatedBy !== undefined) return { ...withoutDecision(direction, decided, 'isolated'), tier: isolatedBy };
+  return withoutDecision(direction, decided, applies ? 'no-rule' : 'not-isolated');
 }
 
-function unknownVerdict(direction: Direction, missing: readonly string[]): Verdict {
-  return { direction, outcome: 'unknown', reason: 'unknown', decision: undefined, missing };
+function withoutDecision(
+  direction: Direction,
+  outcome: Verdict['outcome'],
+  reason: Reason,
+  missing: readonly string[] = [],
+): Verdict {
+  return { direction, outcome, reason, decision: undefined, missing };
 }
 
 function accountOf(end: End): string[] {
@@ -152,21 +153,15 @@ function accountOf(end: End): string[] {
 /** Returns the verdict if it needs no policies; undefined if policies decide. */
 function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet): Verdict | undefined {
   const end = direction === 'ingress' ? flow.destination : flow.source;
-  const admits = (reason: Reason): Verdict => ({
-    direction,
-    outcome: 'admits',
-    reason,
-    decision: undefined,
-    missing: [],
-  });
-  const unknown = (missing: string): Verdict => unknownVerdict(direction, [missing]);
+  const admits = (reason: Reason): Verdict => withoutDecision(direction, 'admits', reason);
+  const unknown = (missing: string): Verdict => withoutDecision(direction, 'unknown', 'unknown', [missing]);
   if (!isOneFamily(flow))
     return unknown(`addresses of one family: no packet has ${flow.source.address} and ${flow.destination.address}`);
   if (end.kind === 'unknown') return unknown(`which Pod has ${end.address}, if any`);
-  const host = calico === undefined ? undefined : hostEndpointOf(end, calico);
-  if (host !== undefined) return unknown(host);
+  const host = calico !== undefined && hostEndpointOf(end, calico);
+  if (host) return unknown(host.missing);
   if (end.kind !== 'pod' || end.pod.hostNetwork) return admits('no-pod');
-  if (end.pod.completed) return unknown(ownerNow(end));
+  if (end.pod.completed) return unknown(ownerNow(end).missing);
   if (isItself(flow) && flow.viaService !== true) return admits('itself');
   if (direction === 'ingress' && isOwnNode(flow.source, end.pod) === true) return admits('own-node');
   return undefined;
@@ -190,10 +185,12 @@ function isEndOf(end: End, other: End): boolean {
 /** Returns whether the source is the Pod's Node, or a Pod on the network of that Node. */
 function isOwnNode(source: End, pod: Pod): Match {
   if (source.kind === 'external') return false;
-  if (source.kind === 'unknown') return `whether ${source.address} is the Node of Pod ${podName(pod)}`;
+  if (source.kind === 'unknown') return new Unknown(`whether ${source.address} is the Node of Pod ${podName(pod)}`);
   if (source.kind === 'pod' && !source.pod.hostNetwork) return false;
   const node = source.kind === 'node' ? source.node.name : source.pod.node;
   if (node === undefined || pod.node === undefined)
-    return `which Node has Pod ${podName(pod.node === undefined || source.kind === 'node' ? pod : source.pod)}`;
+    return new Unknown(
+      `which Node has Pod ${podName(source.kind === 'node' || pod.node === undefined ? pod : source.pod)}`,
+    );
   return node === pod.node;
 }

@@ -69,8 +69,17 @@ export interface PolicyRef {
 /** `log` does not decide: the next rule is evaluated. */
 export type Action = 'admit' | 'deny' | 'pass' | 'log';
 
-/** Whether something matches; a text is the missing fact if that is unknown. An unknown match matters only if no other match decides. */
-export type Match = boolean | string;
+/** Stands for a result that is unknown without a fact, such as `labels of Pod shop/web-0`. */
+export class Unknown {
+  readonly missing: string;
+
+  constructor(missing: string) {
+    this.missing = missing;
+  }
+}
+
+/** Whether something matches. An unknown match matters only if no other match decides. */
+export type Match = boolean | Unknown;
 
 export type Reason =
   | 'rule'
@@ -128,8 +137,7 @@ export interface PolicyTrace {
   readonly policy: PolicyRef;
   /** `any` if the tier is not known. Calico's tier `default` is `NetworkPolicy`. */
   readonly tier: string;
-  /** The missing fact if it is not known whether the policy selects the Pod. */
-  readonly selects: true | string;
+  readonly selects: true | Unknown;
   /** `podSelector app=postgres`. */
   readonly selector: string;
   readonly rules: readonly RuleTrace[];
@@ -154,36 +162,34 @@ export interface StagedVerdict {
   readonly policies: readonly PolicyRef[];
 }
 
-/** Returns false if one is false, else the first missing fact, else true. */
+/** Returns false if one is false, else the first that is unknown, else true. */
 export function both(first: Match, second: () => Match): Match {
-  if (first === false) return false;
-  const other = second();
-  if (other === false) return false;
-  return first === true ? other : first;
+  if (first === true) return second();
+  return first !== false && second() !== false && first;
 }
 
-/** Returns false if one is false, else the last missing fact, else true. */
+/** Returns false if one is false, else the last that is unknown, else true. */
 export function allOf<T>(items: readonly T[], matches: (item: T) => Match): Match {
   return decidedBy(false, items, matches);
 }
 
-/** Returns true if one is true, else the last missing fact, else false. */
+/** Returns true if one is true, else the last that is unknown, else false. */
 export function anyOf<T>(items: readonly T[], matches: (item: T) => Match): Match {
   return decidedBy(true, items, matches);
 }
 
 function decidedBy<T>(decides: boolean, items: readonly T[], matches: (item: T) => Match): Match {
-  let unknown: string | undefined;
+  let result: Match = !decides;
   for (const item of items) {
     const match = matches(item);
-    if (match === decides) return decides;
-    if (typeof match === 'string') unknown = match;
+    if (match === decides) return match;
+    if (match !== !decides) result = match;
   }
-  return unknown ?? !decides;
+  return result;
 }
 
 export function not(match: Match): Match {
-  return typeof match === 'string' ? match : !match;
+  return match instanceof Unknown ? match : !match;
 }
 
 export interface Tier {

@@ -20,4 +20,4 @@ export { policyText, sentenceOf, type SentenceOptions, tierText } from './senten
 export { openedPorts, suggest, type Suggested, type SuggestOptions, type Suggestion } from './suggest.ts';
 export type { Owner } from './suggest-selector.ts';
 export type { Policy } from './policy.ts';
-export { anyTier, isCalico, isCilium } from './model.ts';
+export { anyTier, isCalico, isCilium, Unknown } from './model.ts';

@@ -4,13 +4,7 @@ import { podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects } from './calico/objects.ts';
 import { type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels.ts';
 import { type Direction, type Pod, type Tier, anyTier, byTierOrder, isCalico, kubernetesTiers } from './model.ts';
-import { byOrder, isOrderKnown, type Policy } from './policy.ts';
-
-/** A policy that selects a Pod, or may: `selects` is then the missing fact. */
-export interface Selecting {
-  readonly policy: Policy;
-  readonly selects: true | string;
-}
+import { byOrder, isOrderKnown, type Policy, type Selecting } from './policy.ts';
 
 export interface TierPolicies {
   readonly tier: Tier;
@@ -39,13 +33,7 @@ export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects)
   const tiers = new Map([...kubernetesTiers, ...(calico?.tiers ?? [])].map((tier) => [tier.name, tier]));
   const isOfCalico = hasCalico(all, calico);
   const policies = all.filter(({ staged }) => staged === undefined).map((policy) => inTier(policy, tiers, calico));
-  const byNamespace = new Map<string | undefined, Policy[]>();
-  for (const policy of policies) {
-    const { namespace } = policy.ref;
-    const listed = byNamespace.get(namespace) ?? [];
-    listed.push(policy);
-    byNamespace.set(namespace, listed);
-  }
+  const byNamespace = Map.groupBy(policies, ({ ref }) => ref.namespace);
   // A cache by object is safe, because a Pod that changes becomes another object.
   const kept = new WeakMap<Pod, Kept>();
   let staged: PolicySet | undefined;
@@ -107,7 +95,10 @@ function inTier(policy: Policy, tiers: ReadonlyMap<string, Tier>, calico: Calico
     ...policy,
     tier: anyTier,
     order: -Infinity,
-    subject: { selects: (...of) => subject.selects(...of), text: () => `(${why})` },
+    subject: {
+      selects: (pod, namespace, endpoint) => subject.selects(pod, namespace, endpoint),
+      text: () => `(${why})`,
+    },
     rules: unknownRules(reason),
   };
 }

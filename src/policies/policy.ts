@@ -4,7 +4,7 @@
  */
 import type { Millis } from '../model/log-line.ts';
 import type { Endpoint, LabelSet } from './clauses/labels.ts';
-import { type Action, type Direction, type Match, type PolicyRef, isCalico } from './model.ts';
+import { type Action, type Direction, type Match, type PolicyRef, isCalico, Unknown } from './model.ts';
 import type { Probe } from './probe.ts';
 
 /** One alternative in a rule, such as a peer or a port. */
@@ -29,7 +29,7 @@ export function clauseOf(wants: string, matches: Clause['matches'], has: Clause[
 export function unusable(reason: string): Clause {
   return clauseOf(
     `(${reason})`,
-    () => reason,
+    () => new Unknown(reason),
     () => 'cannot be compared',
   );
 }
@@ -50,6 +50,10 @@ export interface Rule {
   readonly groups: readonly ClauseGroup[];
   /** The rule's place in the object, if that is not `DIRECTION[INDEX]`: `ingressDeny[0]`. */
   readonly path?: string;
+}
+
+export function pathOf({ path }: Rule, direction: Direction, index: number): string {
+  return path ?? `${direction}[${index}]`;
 }
 
 /** Selects the Pods of a policy. */
@@ -77,6 +81,12 @@ export interface Policy {
   readonly changed: Millis | undefined;
   /** Set for staged policies, which are never enforced. */
   readonly staged?: Staged;
+}
+
+/** A policy that selects a Pod, or may. */
+export interface Selecting {
+  readonly policy: Policy;
+  readonly selects: true | Unknown;
 }
 
 /** Sorts by order and then by name, as Calico does (felix/calc/policy_sorter.go). Other APIs do not order equal policies. */

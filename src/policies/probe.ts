@@ -5,7 +5,7 @@ import { networkSetsAt, podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects, EndpointsOf } from './calico/objects.ts';
 import { type Address, parseAddress } from './clauses/networks.ts';
 import { type Endpoint, type NamespaceLabels } from './clauses/labels.ts';
-import type { Direction, End, Flow, Match, Pod } from './model.ts';
+import { type Direction, type End, type Flow, type Pod, Unknown } from './model.ts';
 
 export type Side = 'source' | 'destination';
 
@@ -14,8 +14,8 @@ export interface SeenEnd {
   readonly address: Address | undefined;
   readonly pod: Endpoint | undefined;
   readonly others: readonly Endpoint[];
-  /** The missing fact, if more Pods or network sets may have this address. */
-  readonly missing: string | undefined;
+  /** Whether more Pods or network sets have this address. */
+  readonly more: false | Unknown;
 }
 
 export interface Probe {
@@ -54,7 +54,7 @@ export function createProbe(
     itself,
     namespaceLabelsOf,
     side: (side) => (seen[side] ??= seeEnd(flow[side], namespaceLabelsOf, calico)),
-    endpointsOf: calico?.endpointsOf ?? ((service) => `endpoints of Service ${service}`),
+    endpointsOf: calico?.endpointsOf ?? ((service) => new Unknown(`endpoints of Service ${service}`)),
     family: address === undefined ? undefined : isIPv6(address) ? 6 : 4,
   };
 }
@@ -63,25 +63,24 @@ export function createProbe(
 function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObjects | undefined): SeenEnd {
   const pod = selectablePod(end);
   const address = end.address === undefined ? undefined : parseAddress(end.address);
-  const endpoint = typeof pod === 'object' ? podEndpoint(pod, namespaceLabelsOf(pod.namespace), calico) : undefined;
-  const others = networkSetsAt(end, address, namespaceLabelsOf, calico);
-  return { address, pod: endpoint, others: others.found, missing: typeof pod === 'string' ? pod : others.missing };
+  const { found, more } = networkSetsAt(end, address, namespaceLabelsOf, calico);
+  if (!pod || pod instanceof Unknown) return { address, pod: undefined, others: found, more: pod || more };
+  return { address, pod: podEndpoint(pod, namespaceLabelsOf(pod.namespace), calico), others: found, more };
 }
 
-/** Returns the Pod that label selectors see; false for other ends, or the missing fact. A Pod on its Node's network looks like the Node. */
-export function selectablePod(end: End): Pod | Match {
-  if (end.kind === 'unknown') return `which Pod has ${end.address}, if any`;
+/** Returns the Pod that label selectors see; false for other ends. A Pod on its Node's network looks like the Node. */
+export function selectablePod(end: End): Pod | false | Unknown {
+  if (end.kind === 'unknown') return new Unknown(`which Pod has ${end.address}, if any`);
   if (end.kind !== 'pod' || end.pod.hostNetwork) return false;
   if (end.pod.completed) return ownerNow(end);
   return end.pod;
 }
 
-/** Returns the missing fact about a Pod that has completed: another Pod may have its address now. */
-export function ownerNow(end: End & { kind: 'pod' }): string {
+/** Returns what is unknown about a Pod that has completed: another Pod may have its address now. */
+export function ownerNow(end: End & { kind: 'pod' }): Unknown {
   const name = endName(end);
-  return end.address === undefined
-    ? `address of ${name}, which has completed`
-    : `whose ${end.address} is now: ${name} has completed`;
+  if (end.address === undefined) return new Unknown(`address of ${name}, which has completed`);
+  return new Unknown(`whose ${end.address} is now: ${name} has completed`);
 }
 
 export function podName({ namespace, name }: Pick<Pod, 'namespace' | 'name'>): string {
@@ -103,11 +102,6 @@ export function connectionOf(
   const { source, destination } = ends;
   // A packet from a Pod to itself passes a filter only if the Pod used the address of a Service.
   const viaService = source.kind === 'pod' && destination.kind === 'pod' && source.address === destination.address;
-  return {
-    source: reply ? destination : source,
-    destination: reply ? source : destination,
-    protocol,
-    port,
-    viaService,
-  };
+  const [opener, other] = reply ? [destination, source] : [source, destination];
+  return { source: opener, destination: other, protocol, port, viaService };
 }

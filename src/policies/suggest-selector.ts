@@ -3,7 +3,7 @@ import { isIPv6 } from '../platform/address.ts';
 import type { Json } from '../platform/json.ts';
 import { LabelSubject } from './api/read.ts';
 import { type LabelSelector, namespaceNameLabel, podLabels, readSelector, selects } from './clauses/labels.ts';
-import type { Direction, End, Flow, Labels, Pod } from './model.ts';
+import { type Direction, type End, type Flow, type Labels, type Pod, Unknown } from './model.ts';
 import type { Policy } from './policy.ts';
 
 export interface PlainSelector {
@@ -23,7 +23,7 @@ export function lastingSelector(
   owner: Owner | undefined,
 ): { selector: PlainSelector; from: 'owner' | 'pod' } {
   const read = owner?.selector === undefined ? [] : readSelector(owner.selector);
-  const lasting = typeof read === 'string' ? [] : read.filter(({ key }) => !ofRevision.test(key));
+  const lasting = read instanceof Unknown ? [] : read.filter(({ key }) => !ofRevision.test(key));
   if (lasting.length > 0 && selects(read, podLabels(pod)) === true)
     return { selector: narrowed({}, lasting), from: 'owner' };
   return { selector: { matchLabels: stableLabels(pod) }, from: 'pod' };
@@ -48,7 +48,7 @@ export function isolatingSelector(policies: readonly Policy[], pod: Pod, directi
 export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelector {
   const matchLabels: Record<string, string> = { ...own.matchLabels };
   const matchExpressions = [...(own.matchExpressions ?? [])];
-  for (const { key, operator, values } of typeof other === 'string' ? [] : other) {
+  for (const { key, operator, values } of other instanceof Unknown ? [] : other) {
     const [only] = values;
     const isKnown = Object.hasOwn(matchLabels, key);
     if (operator === 'In' && values.length === 1 && only !== undefined && !isKnown) matchLabels[key] = only;

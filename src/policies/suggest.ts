@@ -19,8 +19,8 @@ import {
   networkPolicyOrder,
   networkPolicyTier,
 } from './model.ts';
-import type { Clause, Policy, Rule } from './policy.ts';
-import { createPolicySet, type Selecting, type TierPolicies } from './policy-set.ts';
+import { type Clause, pathOf, type Policy, type Rule, type Selecting } from './policy.ts';
+import { createPolicySet, type TierPolicies } from './policy-set.ts';
 import { createProbe, type Probe } from './probe.ts';
 import {
   freeName,
@@ -205,7 +205,7 @@ function nearMisses(selecting: readonly Selecting[], probe: Probe, pods: readonl
     for (const [index, rule] of (policy.rules[probe.direction] ?? []).entries()) {
       if (rule.action !== 'admit') continue;
       for (const { clause, field, place } of onlyFailing(rule, probe)) {
-        const found = { policy: policy.ref, path: `${rule.path ?? `${probe.direction}[${index}]`}.${field}[${place}]` };
+        const found = { policy: policy.ref, path: `${pathOf(rule, probe.direction, index)}.${field}[${place}]` };
         const except = clause instanceof BlockPeer ? clause.exceptionFor(probe) : undefined;
         if (except !== undefined) exceptions.push({ ...found, except });
         if (clause instanceof PortName && isDead(clause, probe, pods))

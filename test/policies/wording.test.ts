@@ -10,6 +10,7 @@ import {
   createPolicySet,
   type Flow,
   sentenceOf,
+  Unknown,
 } from '../../src/policies/policies.ts';
 import { nine } from '../builders.ts';
 import { expectLines, messageOf } from '../expected-file.ts';
@@ -119,7 +120,7 @@ test('rules are described in the expected words at each kind of peer and in each
       for (const { path, wants, match, has } of rules.flatMap(({ groups }) => groups.flat())) {
         const answers = found.get(`${api} ${path}: ${wants}`) ?? new Map<string, string[]>();
         found.set(`${api} ${path}: ${wants}`, answers);
-        const answer = `${String(match)}${has === '' ? '' : `, ${has}`}`;
+        const answer = `${match instanceof Unknown ? match.missing : match}${has === '' ? '' : `, ${has}`}`;
         answers.set(answer, [...(answers.get(answer) ?? []), title]);
       }
     }

@@ -2,7 +2,7 @@
 import type { NetworkSets, PolicyReader } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../platform/fresh-values.ts';
-import type { CalicoObjects, Labels, Requirements, ServiceEndpoints } from '../../policies/policies.ts';
+import { type CalicoObjects, type Labels, type Requirements, Unknown } from '../../policies/policies.ts';
 
 /** The most objects in memory, for all policies together. */
 const most = { networkSets: 10_000, endpoints: 20_000, services: 256, accounts: 512, namespaces: 64 };
@@ -31,12 +31,12 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
     maxSize: most.networkSets,
     sizeOf: ({ sets }) => sets.length,
   });
-  const services = createFreshValues<{ endpoints: ServiceEndpoints | string }>({
+  const services = createFreshValues<{ endpoints: Awaited<ReturnType<PolicyReader['endpoints']>> }>({
     ...common,
     read: async (key) => ({ endpoints: await reader.endpoints(key) }),
     max: most.services,
     maxSize: most.endpoints,
-    sizeOf: ({ endpoints }) => (typeof endpoints === 'string' ? 1 : endpoints.size),
+    sizeOf: ({ endpoints }) => (endpoints instanceof Unknown ? 1 : endpoints.size),
   });
   const accounts = createFreshValues<{ labels: Labels | undefined }>({
     ...common,
@@ -72,7 +72,7 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
               found?.value.labels === undefined ? [] : [[key, found.value.labels]],
             ),
           ),
-          endpointsOf: (service) => named.get(service)?.value.endpoints ?? `endpoints of Service ${service}`,
+          endpointsOf: (service) => named.get(service)?.value.endpoints ?? calico.endpointsOf(service),
           unread: [...sets.values()].every((each) => each?.value.unread === false)
             ? calico.unread
             : new Set([...calico.unread, 'networksets' as const]),

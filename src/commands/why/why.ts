@@ -144,7 +144,8 @@ function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): st
   const isEmpty = rules.length === 0 && selects === true && tier !== anyTier;
   const clause = isEmpty ? `${selector}, no rules` : selector;
   // Leave the reason out if the selector already says it, as for a policy that was not evaluated.
-  const more = selects === true || selects.endsWith(selector.slice(1, -1)) ? '' : `may select it: ${selects}`;
+  const more =
+    selects === true || selects.missing.endsWith(selector.slice(1, -1)) ? '' : `may select it: ${selects.missing}`;
   const isPlain = tier === anyTier || (tier === 'NetworkPolicy' && !isCalico(policy));
   return [
     [policyText(policy), isPlain ? clause : `${tierText({ policy, tier })} tier, ${clause}`, more],
@@ -158,7 +159,7 @@ function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): st
 
 function clauseRow({ path, wants, match, has }: ClauseTrace, action: string): string[] {
   if (match === true) return [`  ${path}${action}`, wants, has === '' ? 'match' : `match: ${has}`];
-  return [`  ${path}${action}`, wants, match === false ? `FAILS: ${has}` : `unknown: ${match}`];
+  return [`  ${path}${action}`, wants, match === false ? `FAILS: ${has}` : `unknown: ${match.missing}`];
 }
 
 export function endText(end: End): string {

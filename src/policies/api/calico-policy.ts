@@ -5,7 +5,7 @@
 import { at, type Json, list, shown, spelled, text } from '../../platform/json.ts';
 import { parseNet, readOrder, tierNameOf } from '../calico/objects.ts';
 import { type Selector, selects } from '../calico/selector.ts';
-import type { Action, Direction } from '../model.ts';
+import { type Action, type Direction, Unknown } from '../model.ts';
 import {
   type Clause,
   type ClauseGroup,
@@ -16,7 +16,7 @@ import {
   unusable,
 } from '../policy.ts';
 import { entitySelector, subjectSelector } from './calico-selectors.ts';
-import { calicoEntityFields, calicoPolicyFields, calicoRuleFields, strangeField } from './fields.ts';
+import { calicoEntityFields, calicoPolicyFields, calicoRuleFields, isGiven, strangeField } from './fields.ts';
 import { compileNetworkPolicy } from './network-policy.ts';
 import { anyAction, changedOf, fieldsOf, readRules, refOf, strangeClause, unknownPolicy } from './read.ts';
 import { isLabel } from '../../platform/api-names.ts';
@@ -87,8 +87,8 @@ function typesOf(spec: Json, apiVersion: string): Direction[] {
   return has('ingress') ? ['ingress', 'egress'] : ['egress'];
 }
 
-function subjectOf(selector: Selector | string, selected: string): Subject {
-  if (typeof selector === 'string') return { selects: () => selector, text: () => selected };
+function subjectOf(selector: Selector | Unknown, selected: string): Subject {
+  if (selector instanceof Unknown) return { selects: () => selector, text: () => selected };
   return {
     selects: (_pod, _namespace, { labelOf }) => selects(selector, labelOf),
     requires: (into) => requireLabels(selector, into),
@@ -121,7 +121,7 @@ function groupsOf(given: Json, namespace: string | undefined): ClauseGroup[] {
     single('notICMP', icmpClause(at(given, 'notICMP'), 'not ')),
     ...entityGroups(at(given, 'source'), 'source', protocol?.name, namespace),
     ...entityGroups(at(given, 'destination'), 'destination', protocol?.name, namespace),
-    single('http', isSet(at(given, 'http')) ? unseenClause('an HTTP request', 'the HTTP request') : undefined),
+    single('http', isGiven(at(given, 'http')) ? unseenClause('an HTTP request', 'the HTTP request') : undefined),
   ];
   return groups.filter((group) => group !== undefined);
 }
@@ -130,19 +130,15 @@ function single(field: string, clause: Clause | undefined): ClauseGroup | undefi
   return clause === undefined ? undefined : { field, alternatives: [clause], single: true };
 }
 
-function isSet(value: Json): boolean {
-  return value !== undefined && value !== null;
-}
-
 function ipVersionClause(version: Json): Clause | undefined {
-  if (!isSet(version)) return undefined;
+  if (!isGiven(version)) return undefined;
   return version === 4 || version === 6 ? familyClause(version) : unusable('a rule has an unknown ipVersion');
 }
 
 /** Returns the protocol of the field. `clause` replaces a protocol that is unknown. */
 function protocolAt(given: Json, field: string): { name: string; clause?: Clause } | undefined {
   const value = at(given, field);
-  if (!isSet(value)) return undefined;
+  if (!isGiven(value)) return undefined;
   const written = typeof value === 'number' ? String(value) : (text(value) ?? '');
   const upper = written.toUpperCase();
   const name = protocolName(upper === 'ICMPV6' ? 'ICMPv6' : upper);
@@ -166,7 +162,7 @@ function entityGroups(
 ): (ClauseGroup | undefined)[] {
   const field = (name: string): string => `${side}.${name}`;
   const { selector, notSelector, text: wants } = entitySelector(entity, namespace);
-  const positive = typeof selector === 'object' ? selector : undefined;
+  const positive = selector instanceof Unknown ? undefined : selector;
   const ports = portClauses(at(entity, 'ports'), side, protocol, positive);
   const notPorts = portClauses(at(entity, 'notPorts'), side, protocol, positive);
   return [
@@ -180,12 +176,12 @@ function entityGroups(
   ];
 }
 
-function selectorClause(selector: Selector | string | undefined, side: Side, wants: string): Clause | undefined {
+function selectorClause(selector: Selector | Unknown | undefined, side: Side, wants: string): Clause | undefined {
   if (selector === undefined) return undefined;
-  return typeof selector === 'string' ? unusable(selector) : new EndpointClause(side, selector, wants);
+  return selector instanceof Unknown ? unusable(selector.missing) : new EndpointClause(side, selector, wants);
 }
 
-function notSelectorClause(selector: Selector | string | undefined, side: Side, wants: string): Clause | undefined {
+function notSelectorClause(selector: Selector | Unknown | undefined, side: Side, wants: string): Clause | undefined {
   const clause = selectorClause(selector, side, wants);
   return clause instanceof EndpointClause ? new NotClause([clause]) : clause;
 }
@@ -205,7 +201,7 @@ function notNetsClause(value: Json, side: Side): Clause | undefined {
 }
 
 function servicesClause(value: Json, side: Side, namespace: string | undefined): Clause | undefined {
-  if (!isSet(value)) return undefined;
+  if (!isGiven(value)) return undefined;
   const strange = strangeClause('services of a rule', value, calicoEntityFields.services);
   if (strange !== undefined) return strange;
   const within = spelled(text(at(value, 'namespace')) || namespace, isLabel);

@@ -1,36 +1,36 @@
 /** Combines the selectors of one policy, or of one end of a rule (libcalico-go/lib/backend/syncersv1/updateprocessors). */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { namespaceLabel, namespacePrefix, serviceAccountLabel, serviceAccountPrefix } from '../calico/endpoint.ts';
+import { Unknown } from '../model.ts';
 import { parseSelector, type Selector, SelectorError, withPrefix } from '../calico/selector.ts';
 
-/** Returns undefined for an absent or empty selector, and the reason as a text for an invalid one. */
-function parsedSelector(value: Json): Selector | string | undefined {
+/** Returns undefined for an absent or empty selector. What an invalid one selects is unknown. */
+function parsedSelector(value: Json): Selector | Unknown | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value !== 'string') return 'a selector is no text';
+  if (typeof value !== 'string') return new Unknown('a selector is no text');
   try {
     return parseSelector(value);
   } catch (error) {
-    if (error instanceof SelectorError) return `a selector is broken: ${error.message}`;
+    if (error instanceof SelectorError) return new Unknown(`a selector is broken: ${error.message}`);
     throw error;
   }
 }
 
-/** Joins selectors so that all must match. Returns the reason if one of them is invalid. */
-function all(selectors: readonly (Selector | string | undefined)[]): Selector | string | undefined {
-  const given = selectors.filter((each) => each !== undefined);
-  const broken = given.find((each) => typeof each === 'string');
+/** Joins selectors so that all must match. */
+function all(selectors: readonly (Selector | Unknown | undefined)[]): Selector | Unknown | undefined {
+  const broken = selectors.find((each) => each instanceof Unknown);
   if (broken !== undefined) return broken;
-  const operands = given.filter((each): each is Selector => typeof each === 'object');
+  const operands = selectors.filter((each): each is Selector => each !== undefined);
   return operands.length < 2 ? operands[0] : { kind: 'and', operands };
 }
 
 function prefixed(
-  selector: Selector | string | undefined,
+  selector: Selector | Unknown | undefined,
   prefix: string,
   whole?: Selector,
   none?: Selector,
-): Selector | string | undefined {
-  return typeof selector === 'object' ? withPrefix(selector, prefix, whole, none) : selector;
+): Selector | Unknown | undefined {
+  return selector === undefined || selector instanceof Unknown ? selector : withPrefix(selector, prefix, whole, none);
 }
 
 const inNamespace: Selector = { kind: 'has', label: namespaceLabel };
@@ -44,7 +44,7 @@ function ofNamespace(namespace: string): Selector {
 export function subjectSelector(
   spec: Json,
   namespace: string | undefined,
-): { selector: Selector | string; text: string } {
+): { selector: Selector | Unknown; text: string } {
   const namespaces = parsedSelector(at(spec, 'namespaceSelector'));
   const accounts = parsedSelector(at(spec, 'serviceAccountSelector'));
   const selector = all([
@@ -65,7 +65,7 @@ export function subjectSelector(
 export function entitySelector(
   entity: Json,
   namespace: string | undefined,
-): { selector: Selector | string | undefined; notSelector: Selector | string | undefined; text: string } {
+): { selector: Selector | Unknown | undefined; notSelector: Selector | Unknown | undefined; text: string } {
   const given = parsedSelector(at(entity, 'selector'));
   const notSelector = parsedSelector(at(entity, 'notSelector'));
   const namespaces = parsedSelector(at(entity, 'namespaceSelector'));
@@ -85,7 +85,10 @@ export function entitySelector(
   if (account !== undefined) texts.push(`serviceAccounts ${account}`);
   const where = namespaces === undefined && namespace !== undefined ? ` in Namespace ${namespace}` : '';
   const positive = all([confined, accounts, given]);
-  const not = typeof notSelector === 'object' ? { kind: 'not' as const, operand: notSelector } : notSelector;
+  const not =
+    notSelector === undefined || notSelector instanceof Unknown
+      ? notSelector
+      : { kind: 'not' as const, operand: notSelector };
   return {
     // A single Pod or network set must match both selectors. A notSelector alone must match none with that address (rule_scanner.go).
     selector: positive === undefined ? undefined : all([positive, not]),
@@ -94,9 +97,9 @@ export function entitySelector(
   };
 }
 
-function accountSelector(accounts: Json): Selector | string | undefined {
+function accountSelector(accounts: Json): Selector | Unknown | undefined {
   const names = list(at(accounts, 'names'));
-  if (!names.every((each) => typeof each === 'string')) return 'the name of a ServiceAccount is no text';
+  if (!names.every((each) => typeof each === 'string')) return new Unknown('the name of a ServiceAccount is no text');
   const named: Selector | undefined =
     names.length === 0 ? undefined : { kind: 'in', label: serviceAccountLabel, values: names };
   return all([named, prefixed(parsedSelector(at(accounts, 'selector')), serviceAccountPrefix)]);

@@ -20,8 +20,8 @@ import { readSelector } from '../clauses/labels.ts';
 import { readNetworks } from '../clauses/networks.ts';
 import { exceptText, nodePeer } from '../clauses/peers.ts';
 import { isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
-import { type Action, type Direction, type PolicyRef, anyTier, ciliumTier, networkPolicyTier } from '../model.ts';
-import { ciliumPolicyFields, ciliumRuleFields, strangeField } from './fields.ts';
+import { type Direction, type PolicyRef, anyTier, ciliumTier, networkPolicyTier, Unknown } from '../model.ts';
+import { ciliumPolicyFields, ciliumRuleFields, isGiven, strangeField } from './fields.ts';
 import { changedOf, refOf, strangeClauses, unknownPolicy } from './read.ts';
 
 /** Returns up to three policies for each spec, because its rules are evaluated in several places (see `compileSpec`); none for Nodes. */
@@ -30,7 +30,7 @@ export function compileCiliumPolicy(object: Json): Policy[] {
   const namespace = given.kind === 'CiliumNetworkPolicy' ? (given.namespace ?? 'default') : undefined;
   const ref = { ...given, namespace };
   const [spec, specs] = [at(object, 'spec'), list(at(object, 'specs'))];
-  const hasSpec = spec !== undefined && spec !== null;
+  const hasSpec = isGiven(spec);
   if (!hasSpec && specs.length === 0) return [unknownPolicy(object, anyTier, 'it has no spec')];
   return [
     ...(hasSpec ? compileSpec(object, spec, ref, '') : []),
@@ -40,18 +40,14 @@ export function compileCiliumPolicy(object: Json): Policy[] {
 
 function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): Policy[] {
   const { namespace } = ref;
-  if ((at(spec, 'nodeSelector') ?? null) !== null) return [];
+  if (isGiven(at(spec, 'nodeSelector'))) return [];
   const strange = strangeField(spec, ciliumPolicyFields);
   if (strange !== undefined) return [unknownPolicy(object, anyTier, `it has the unknown field ${strange}`)];
   const selector = readSelector(endpointSelectorOf(spec, namespace));
-  if (typeof selector === 'string') return [unknownPolicy(object, anyTier, selector)];
-  const common = {
-    ref,
-    subject: subjectOf(new CiliumSelector(selector)),
-    changed: changedOf(object),
-  };
+  if (selector instanceof Unknown) return [unknownPolicy(object, anyTier, selector.missing)];
+  const common = { ref, subject: subjectOf(new CiliumSelector(selector)), changed: changedOf(object) };
   const sections = { ingress: sectionsOf(spec, 'ingress'), egress: sectionsOf(spec, 'egress') };
-  if ((['ingress', 'egress'] as const).some((direction) => sections[direction].mixes))
+  if (sections.ingress.mixes || sections.egress.mixes)
     return [unknownPolicy(object, anyTier, 'a rule names its peers in several ways')];
   const rules = (direction: Direction, action: 'deny' | 'admit'): Rule[] =>
     sections[direction][action].flatMap((given, index) =>
@@ -131,7 +127,7 @@ function peerFieldsOf(given: Json, direction: Direction): { field: string; read:
   return Object.entries(peers).flatMap(([name, read]) => {
     const field = `${prefixes[direction]}${name}`;
     const value = at(given, field);
-    return value === undefined || value === null ? [] : [{ field, read, value }];
+    return isGiven(value) ? [{ field, read, value }] : [];
   });
 }
 
@@ -140,7 +136,7 @@ const prefixes = { ingress: 'from', egress: 'to' } as const;
 interface Place {
   readonly direction: Direction;
   readonly namespace: string | undefined;
-  readonly action: Action;
+  readonly action: 'deny' | 'admit';
   readonly path: string;
 }
 
@@ -156,9 +152,7 @@ function readRule(given: Json, { direction, namespace, action, path }: Place): R
   const strange = [
     ...strangeClauses('a rule', given, ciliumRuleFields[direction]),
     // `fromRequires` and `toRequires` also restrict the rules of other policies.
-    ...(requires === undefined || requires === null
-      ? []
-      : [unusable(`${prefixes[direction]}Requires is not evaluated`)]),
+    ...(isGiven(requires) ? [unusable(`${prefixes[direction]}Requires is not evaluated`)] : []),
     ...(at(given, 'authentication', 'mode') === 'required' ? [unusable('whether both ends are authenticated')] : []),
   ];
   const groups = [
@@ -174,7 +168,7 @@ function readRule(given: Json, { direction, namespace, action, path }: Place): R
 /** A selector without a Namespace selects in the policy's own Namespace, or in all for a policy of the whole cluster. */
 function endpointsPeer(value: Json, namespace: string | undefined): Clause {
   const selector = readSelector(value);
-  if (typeof selector === 'string') return unusable(selector);
+  if (selector instanceof Unknown) return unusable(selector.missing);
   const reserved = selector.find(({ key }) => key.startsWith('reserved:'));
   if (reserved === undefined) return new CiliumEndpoints(new CiliumSelector(selector, namespace));
   const entity = reserved.key.slice('reserved:'.length);
@@ -183,8 +177,7 @@ function endpointsPeer(value: Json, namespace: string | undefined): Clause {
 
 function networkSetPeer(value: Json): Clause {
   const group = at(value, 'cidrGroupRef') ?? at(value, 'cidrGroupSelector');
-  if (group !== undefined && group !== null)
-    return unseenClause(`CiliumCIDRGroup ${shown(group)}`, 'the addresses of CiliumCIDRGroups');
+  if (isGiven(group)) return unseenClause(`CiliumCIDRGroup ${shown(group)}`, 'the addresses of CiliumCIDRGroups');
   return networksPeer(at(value, 'cidr'), list(at(value, 'except')));
 }
 
@@ -223,7 +216,7 @@ function portsOf(given: Json): Clause[] {
     if (!isPortProtocol(protocol)) return unusable('a port has an unknown protocol');
     if (!/^\d{1,5}$/.test(port)) return new PortName(port.toLowerCase(), protocol);
     const first = Number(port);
-    const last = typeof end === 'number' && end > first ? end : first;
+    const last = typeof end === 'number' ? Math.max(first, end) : first;
     if (last > 65_535) return unusable('a port is no port');
     return first === 0 && last === 0 ? new PortRange(protocol) : new PortRange(protocol, first, last);
   });

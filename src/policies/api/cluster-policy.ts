@@ -12,6 +12,7 @@ import { readNetworks } from '../clauses/networks.ts';
 import {
   adminNetworkPolicyFields,
   clusterNetworkPolicyFields,
+  isGiven,
   podsFields,
   strangeField,
   transportFields,
@@ -88,14 +89,14 @@ function readSubject(subject: Json): Subject | undefined {
   const [field, ...more] = fieldsOf(subject);
   if (more.length > 0) return undefined;
   const selectors = selectorsOf(field, field === undefined ? undefined : at(subject, field));
-  return selectors && new LabelSubject(selectors[0].selector, selectors[1]);
+  return selectors && new LabelSubject(...selectors);
 }
 
 /** Returns the selectors of Namespaces and Pods in a subject or a peer; undefined for any other field. */
-function selectorsOf(field: string | undefined, value: Json): [{ selector: LabelSelector }, LabelSelector] | undefined {
-  if (field === 'namespaces') return [{ selector: readSelector(value) }, []];
+function selectorsOf(field: string | undefined, value: Json): [LabelSelector, LabelSelector] | undefined {
+  if (field === 'namespaces') return [readSelector(value), []];
   if (field !== 'pods' || strangeField(value, podsFields) !== undefined) return undefined;
-  return [{ selector: selectorAt(value, 'namespaceSelector') }, selectorAt(value, 'podSelector')];
+  return [selectorAt(value, 'namespaceSelector'), selectorAt(value, 'podSelector')];
 }
 
 /** Returns undefined if the policy has no rules for the direction, because it then does not apply there. */
@@ -153,7 +154,7 @@ function protocolClause(given: Json): Clause {
   const strange = strangeClause('a protocol', value, transportFields);
   if (strange !== undefined) return strange;
   const port = at(value, 'destinationPort');
-  if (port === undefined || port === null) return new PortRange(field.toUpperCase());
+  if (!isGiven(port)) return new PortRange(field.toUpperCase());
   return rangeClause(field.toUpperCase(), at(port, 'number'), at(port, 'range'));
 }
 

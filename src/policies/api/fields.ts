@@ -178,6 +178,6 @@ function isMap(value: Json): value is object {
 }
 
 /** A null counts as absent, as in Go. */
-function isGiven(value: Json): boolean {
+export function isGiven(value: Json): boolean {
   return value !== null && value !== undefined;
 }

@@ -73,7 +73,7 @@ function peerClause(peer: Json, namespace: string): Clause {
   }
   const pods = selectorAt(peer, 'podSelector');
   if (!fields.includes('namespaceSelector')) return new PodPeer(namespace, pods);
-  return new PodPeer({ selector: selectorAt(peer, 'namespaceSelector') }, pods);
+  return new PodPeer(selectorAt(peer, 'namespaceSelector'), pods);
 }
 
 function blockClause(block: Json): Clause {

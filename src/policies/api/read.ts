@@ -1,11 +1,12 @@
 /** Reads API objects. Nothing here throws: an invalid object becomes undefined, or makes the verdict unknown. */
 import { at, instant, type Json, list, spelled, strings, text } from '../../platform/json.ts';
 import { type Clause, type Policy, type Rule, type Subject, unusable } from '../policy.ts';
-import { type LabelSelector, readSelector, selectorText, selects } from '../clauses/labels.ts';
+import { type LabelSelector, type LabelSet, readSelector, selectorText, selects } from '../clauses/labels.ts';
 import {
   type Action,
   type Direction,
   type Labels,
+  type Match,
   type NamedPort,
   type Namespace,
   type Node,
@@ -13,8 +14,9 @@ import {
   type PolicyRef,
   anyTier,
   both,
+  Unknown,
 } from '../model.ts';
-import { type Fields, strangeField } from './fields.ts';
+import { type Fields, isGiven, strangeField } from './fields.ts';
 import { canonicalAddress } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 
@@ -35,13 +37,13 @@ export function changedOf(object: Json): number | undefined {
 
 export function fieldsOf(object: Json): string[] {
   if (typeof object !== 'object' || object === null) return [];
-  return Object.entries(object).flatMap(([key, value]) => (value === null || value === undefined ? [] : [key]));
+  return Object.entries(object).flatMap(([key, value]) => (isGiven(value) ? [key] : []));
 }
 
 /** Reads a selector. An absent one selects everything, as an empty one does. */
 export function selectorAt(object: Json, field: string): LabelSelector {
   const value = at(object, field);
-  return value === undefined || value === null ? [] : readSelector(value);
+  return isGiven(value) ? readSelector(value) : [];
 }
 
 export class LabelSubject implements Subject {
@@ -54,7 +56,7 @@ export class LabelSubject implements Subject {
     this.pods = pods;
   }
 
-  selects(...[pod, namespace]: Parameters<Subject['selects']>): ReturnType<Subject['selects']> {
+  selects(pod: LabelSet, namespace: LabelSet): Match {
     if (this.#namespaces === undefined) return selects(this.pods, pod);
     return both(selects(this.#namespaces, namespace), () => selects(this.pods, pod));
   }
@@ -62,7 +64,8 @@ export class LabelSubject implements Subject {
   text(): string {
     if (this.#namespaces === undefined) return `podSelector ${selectorText(this.pods)}`;
     const namespaces = `namespaces ${selectorText(this.#namespaces)}`;
-    return this.pods.length === 0 ? namespaces : `${namespaces}, pods ${selectorText(this.pods)}`;
+    const pods = selectorText(this.pods);
+    return pods === '{}' ? namespaces : `${namespaces}, pods ${pods}`;
   }
 }
 
@@ -84,7 +87,7 @@ export function unknownPolicy(object: Json, tier: string, reason: string): Polic
     ref,
     tier,
     order: -Infinity,
-    subject: { selects: () => why, text: () => `(${reason})` },
+    subject: { selects: () => new Unknown(why), text: () => `(${reason})` },
     rules: unknownRules(why),
     changed: changedOf(object),
   };

@@ -2,8 +2,8 @@
 import { LRUCache } from 'lru-cache';
 import { anyNamespace, type Clause, clauseOf, type Needs } from '../policy.ts';
 import { contains, type Network, type Range } from '../clauses/networks.ts';
-import { missingPort, portText } from '../clauses/ports.ts';
-import { anyOf, type Match, not } from '../model.ts';
+import { portText, unknownPort } from '../clauses/ports.ts';
+import { anyOf, type Match, not, Unknown } from '../model.ts';
 import { endName, type Probe, type Side } from '../probe.ts';
 import { isOfAccount, labelText, namespaceLabel } from './endpoint.ts';
 import { labelsIn, type Selector, selects } from './selector.ts';
@@ -21,11 +21,11 @@ export class EndpointClause implements Clause {
   }
 
   matches(probe: Probe): Match {
-    const { pod, others, missing } = probe.side(this.#side);
+    const { pod, others, more } = probe.side(this.#side);
     const match = anyOf(pod === undefined ? others : [pod, ...others], ({ labelOf }) =>
       selects(this.#selector, labelOf),
     );
-    return match === false ? (missing ?? false) : match;
+    return match === false ? more : match;
   }
 
   requires(into: Needs): void {
@@ -88,9 +88,8 @@ export class NetClause implements Clause {
   matches(probe: Probe): Match {
     const { address } = probe.side(this.#side);
     if (address !== undefined) return contains(this.#range, address);
-    return probe.family === undefined || familyOf(this.#range) === probe.family
-      ? `address of ${endName(probe.flow[this.#side])}`
-      : false;
+    if (probe.family !== undefined && familyOf(this.#range) !== probe.family) return false;
+    return new Unknown(`address of ${endName(probe.flow[this.#side])}`);
   }
 
   wants(): string {
@@ -114,7 +113,7 @@ export class NotNetsClause implements Clause {
 
   matches(probe: Probe): Match {
     const { family } = probe;
-    if (family === undefined) return 'the addresses';
+    if (family === undefined) return unknownFamily;
     return this.#ranges.some((range) => familyOf(range) === family) && this.#not.matches(probe);
   }
 
@@ -126,6 +125,8 @@ export class NotNetsClause implements Clause {
     return this.#not.has(probe) || 'is of the other address family, for which such a rule is left out';
   }
 }
+
+const unknownFamily = new Unknown('the addresses');
 
 function familyOf({ first }: Range): 4 | 6 {
   return typeof first === 'number' ? 4 : 6;
@@ -149,7 +150,7 @@ export function protocolClause(protocol: string): Clause {
 
 function isProtocol(probe: Probe, protocol: string): Match {
   const isOpen = probe.flow.protocol === 'ICMP' && probe.family === undefined && protocol.startsWith('ICMP');
-  return isOpen ? 'the addresses' : protocolOf(probe) === protocol;
+  return isOpen ? unknownFamily : protocolOf(probe) === protocol;
 }
 
 /** Returns the protocol by its IANA name. `--port ICMP` may also mean ICMPv6, so the family decides. */
@@ -160,7 +161,7 @@ export function protocolOf({ flow: { protocol }, family }: Probe): string {
 export function familyClause(family: 4 | 6): Clause {
   return clauseOf(
     `IPv${family}`,
-    (probe) => (probe.family === undefined ? 'the addresses' : probe.family === family),
+    (probe) => (probe.family === undefined ? unknownFamily : probe.family === family),
     (probe) => `is IPv${probe.family}`,
   );
 }
@@ -170,11 +171,11 @@ export function namedPortClause(name: string, protocol: string, selector: Select
   const matches = (probe: Probe): Match => {
     const { flow } = probe;
     if (flow.protocol !== protocol) return false;
-    const { pod, missing } = probe.side('destination');
-    if (flow.destination.kind !== 'pod' || pod === undefined) return missing ?? false;
+    const { pod, more } = probe.side('destination');
+    if (flow.destination.kind !== 'pod' || pod === undefined) return more;
     const { ports } = flow.destination.pod;
-    if (ports === undefined) return `ports of ${pod.name}`;
-    if (flow.port === undefined) return missingPort;
+    if (ports === undefined) return new Unknown(`ports of ${pod.name}`);
+    if (flow.port === undefined) return unknownPort;
     if (!ports.some((each) => each.name === name && each.protocol === protocol && each.port === flow.port))
       return false;
     // The address may also be in a selected network set, but a network set has no ports.
@@ -185,7 +186,7 @@ export function namedPortClause(name: string, protocol: string, selector: Select
 
 /** Makes a clause whose result is unknown, because `missing` is not in the probe. It does not match other protocols than `protocol`. */
 export function unseenClause(text: string, missing: string, protocol?: (probe: Probe) => boolean): Clause {
-  return clauseOf(text, (probe) => (protocol === undefined || protocol(probe) ? missing : false), actualText);
+  return clauseOf(text, (probe) => (protocol === undefined || protocol(probe)) && new Unknown(missing), actualText);
 }
 
 /** Matches endpoints of a Service: a destination by address and port, a source by address alone (felix/calc/rule_scanner.go). */
@@ -193,17 +194,17 @@ export function serviceClause(side: Side, service: string): Clause {
   const matches = ({ flow, endpointsOf }: Probe): Match => {
     const { address } = flow[side];
     const endpoints = endpointsOf(service);
-    if (typeof endpoints === 'string') return endpoints;
-    if (address === undefined) return endpoints.size > 0 && `address of ${endName(flow[side])}`;
+    if (endpoints instanceof Unknown) return endpoints;
+    if (address === undefined) return endpoints.size > 0 && new Unknown(`address of ${endName(flow[side])}`);
     const ports = endpoints.get(address);
     if (ports === undefined || side === 'source') return ports !== undefined;
     if (flow.port !== undefined) return ports.has(`${flow.protocol}/${flow.port}`);
-    return [...ports].some((port) => port.startsWith(`${flow.protocol}/`)) && missingPort;
+    return [...ports].some((port) => port.startsWith(`${flow.protocol}/`)) && unknownPort;
   };
   const has = (probe: Probe): string => {
     const end = probe.flow[side];
     const endpoints = probe.endpointsOf(service);
-    const isEndpoint = typeof endpoints === 'object' && endpoints.has(end.address ?? '');
+    const isEndpoint = !(endpoints instanceof Unknown) && endpoints.has(end.address ?? '');
     return isEndpoint
       ? `is an endpoint, but not on ${portText(probe)}`
       : `is ${end.address ?? endName(end)}, no endpoint of it`;

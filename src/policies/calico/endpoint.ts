@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Address, contains } from '../clauses/networks.ts';
 import type { Endpoint, LabelSet, NamespaceLabels } from '../clauses/labels.ts';
-import type { End, Pod } from '../model.ts';
+import { type End, type Pod, Unknown } from '../model.ts';
 import type { CalicoObjects, NetworkSet } from './objects.ts';
 import type { Label } from './selector.ts';
 
@@ -18,7 +18,7 @@ export const serviceAccountPrefix = 'pcsa.';
 
 export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects | undefined): Endpoint {
   const name = `Pod ${pod.namespace}/${pod.name}`;
-  const account: Label = pod.serviceAccount ?? { missing: `ServiceAccount of ${name}` };
+  const account: Label = pod.serviceAccount ?? new Unknown(`ServiceAccount of ${name}`);
   return { name, labelOf };
 
   function labelOf(key: string): Label {
@@ -28,14 +28,14 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
     // Ignore the Pod's own labels with this prefix: they could claim another Namespace.
     if (key.startsWith(namespacePrefix)) return namespaceLabelOf(namespace, pod.namespace, key);
     if (key.startsWith(serviceAccountPrefix)) return accountLabelOf(key.slice(serviceAccountPrefix.length));
-    return own(pod.labels ?? {}, key) ?? (pod.labels === undefined ? { missing: `labels of ${name}` } : undefined);
+    return own(pod.labels ?? {}, key) ?? (pod.labels === undefined ? new Unknown(`labels of ${name}`) : undefined);
   }
 
   function accountLabelOf(key: string): Label {
     if (typeof account !== 'string' || key === nameLabel) return account;
     const labels = calico?.serviceAccounts.get(`${pod.namespace}/${account}`);
     return labels === undefined
-      ? { missing: `labels of ServiceAccount ${pod.namespace}/${account}` }
+      ? new Unknown(`labels of ServiceAccount ${pod.namespace}/${account}`)
       : own(labels, key);
   }
 }
@@ -43,7 +43,7 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
 /** Describes a label of an endpoint: `has app=web`, `is in Namespace shop`. */
 export function labelText({ labelOf }: Endpoint, label: string): string {
   const value = labelOf(label);
-  const text = typeof value === 'object' ? 'an unknown value' : value;
+  const text = value instanceof Unknown ? 'an unknown value' : value;
   if (label === namespaceLabel) return text === undefined ? 'is in no Namespace' : `is in Namespace ${text}`;
   if (label === serviceAccountLabel) return text === undefined ? 'has no ServiceAccount' : `has ServiceAccount ${text}`;
   for (const [prefix, kind] of [
@@ -64,42 +64,43 @@ export function isOfAccount(label: string): boolean {
 function namespaceLabelOf({ labels, complete, owner }: LabelSet, name: string, key: string): Label {
   const inner = key.slice(namespacePrefix.length);
   if (inner === nameLabel) return name;
-  return own(labels, inner) ?? (complete ? undefined : { missing: `labels of ${owner}` });
+  return own(labels, inner) ?? (complete ? undefined : new Unknown(`labels of ${owner}`));
 }
 
 function own(labels: Readonly<Record<string, string>>, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-/** Returns the network sets that contain the address. `missing`: the missing fact, if there may be more of them. */
+/** Returns the network sets that contain the address, and whether there are more of them. */
 export function networkSetsAt(
   end: End,
   address: Address | undefined,
   namespaceLabelsOf: NamespaceLabels,
   calico: CalicoObjects | undefined,
-): { found: Endpoint[]; missing: string | undefined } {
+): { found: Endpoint[]; more: false | Unknown } {
   const where = end.address ?? (end.kind === 'pod' ? `Pod ${end.pod.namespace}/${end.pod.name}` : 'the address');
   if (calico === undefined || calico.unread.has('networksets'))
-    return { found: [], missing: `which NetworkSets of Calico have ${where}` };
+    return { found: [], more: new Unknown(`which NetworkSets of Calico have ${where}`) };
   const host = hostEndpointOf(end, calico);
   const { networkSets } = calico;
   if (networkSets.length === 0 || end.address === undefined || address === undefined)
-    return { found: [], missing: networkSets.length === 0 ? host : `address of ${where}` };
+    return { found: [], more: networkSets.length === 0 ? host : new Unknown(`address of ${where}`) };
   const found = setsWith(networkSets, end.address, address);
-  return { found: found.map((set) => setEndpoint(set, namespaceLabelsOf)), missing: host };
+  return { found: found.map((set) => setEndpoint(set, namespaceLabelsOf)), more: host };
 }
 
-/** Returns the missing fact if this end may have a HostEndpoint, because HostEndpoints are not evaluated; else undefined. */
-export function hostEndpointOf(end: End, { hostEndpoints, unread }: CalicoObjects): string | undefined {
-  if (end.kind === 'pod' && !end.pod.hostNetwork) return undefined;
+/** Returns false if this end has no HostEndpoint. What one does is unknown, because HostEndpoints are not evaluated. */
+export function hostEndpointOf(end: End, { hostEndpoints, unread }: CalicoObjects): false | Unknown {
+  if (end.kind === 'pod' && !end.pod.hostNetwork) return false;
   const node = end.kind === 'node' ? end.node.name : end.kind === 'pod' ? end.pod.node : undefined;
   const found = hostEndpoints.find(
     (each) => (node !== undefined && each.node === node) || each.addresses.includes(end.address ?? ''),
   );
-  if (found !== undefined) return `what policies mean for HostEndpoint ${found.name}: HostEndpoints are not evaluated`;
+  if (found !== undefined)
+    return new Unknown(`what policies mean for HostEndpoint ${found.name}: HostEndpoints are not evaluated`);
   if (end.kind === 'pod' && node === undefined && hostEndpoints.length > 0)
-    return `which Node has Pod ${end.pod.namespace}/${end.pod.name}, and with it a HostEndpoint`;
-  return unread.has('hostendpoints') ? `whether ${end.address ?? node} is of a HostEndpoint` : undefined;
+    return new Unknown(`which Node has Pod ${end.pod.namespace}/${end.pod.name}, and with it a HostEndpoint`);
+  return unread.has('hostendpoints') && new Unknown(`whether ${end.address ?? node} is of a HostEndpoint`);
 }
 
 function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): Endpoint {

@@ -6,7 +6,7 @@ import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, shown, spelled, strings, text } from '../../platform/json.ts';
 import { parseRange, type Range } from '../clauses/networks.ts';
-import { type Labels, type Tier, isCalico, networkPolicyTier } from '../model.ts';
+import { type Labels, type Tier, Unknown, isCalico, networkPolicyTier } from '../model.ts';
 
 export interface NetworkSet {
   readonly namespace: string | undefined;
@@ -129,8 +129,8 @@ export function collectCalicoObjects() {
 /** Maps the addresses of a Service's endpoints (canonical text, platform/address.ts) to their ports, such as `TCP/5432`. */
 export type ServiceEndpoints = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Returns the endpoints of a Service, given as `NAMESPACE/NAME`; a text is the missing fact if they are not known. */
-export type EndpointsOf = (service: string) => ServiceEndpoints | string;
+/** Returns the endpoints of a Service, given as `NAMESPACE/NAME`. */
+export type EndpointsOf = (service: string) => ServiceEndpoints | Unknown;
 
 /** Limits the endpoints of one Service in memory, because its owner may create any number. */
 export const maxEndpoints = 5000;
@@ -159,13 +159,15 @@ export function collectServices() {
     /** Ends the input. If it had any EndpointSlice, the endpoints of all Services count as known. */
     completeIfAny: (): void => void (isComplete = isAny),
     unread: (namespace: string): void => void unread.add(namespace),
-    endpointsOf(this: void, service: string): ServiceEndpoints | string {
+    endpointsOf(this: void, service: string): ServiceEndpoints | Unknown {
       const [namespace = ''] = service.split('/', 1);
-      if (unread.has(namespace)) return `EndpointSlices of Namespace ${namespace}, which could not be listed`;
+      if (unread.has(namespace))
+        return new Unknown(`EndpointSlices of Namespace ${namespace}, which could not be listed`);
       const found = services.get(service);
-      if (found === undefined && !isComplete && !complete.has(service)) return `endpoints of Service ${service}`;
+      if (found === undefined && !isComplete && !complete.has(service))
+        return new Unknown(`endpoints of Service ${service}`);
       if (found !== undefined && found.size > maxEndpoints)
-        return `endpoints of Service ${service}: it has more than ${maxEndpoints}`;
+        return new Unknown(`endpoints of Service ${service}: it has more than ${maxEndpoints}`);
       return found ?? new Map();
     },
   };

@@ -1,5 +1,5 @@
 /** Reads selectors of Calico (libcalico-go/lib/selector): `app == "web" && !has(x)`. `!=` and `not in` also match if the label is absent. */
-import { allOf, anyOf, type Match, not } from '../model.ts';
+import { allOf, anyOf, type Match, not, Unknown } from '../model.ts';
 
 /** A parsed selector, as plain data. */
 export type Selector =
@@ -87,8 +87,8 @@ export function parseSelector(text: string): Selector {
   }
 }
 
-/** The value of a label; undefined if the object does not have it. `missing` names the fact without which the value is unknown. */
-export type Label = string | undefined | { readonly missing: string };
+/** The value of a label; undefined if the object does not have it. */
+export type Label = string | undefined | Unknown;
 export type LabelOf = (key: string) => Label;
 
 /**
@@ -108,7 +108,7 @@ export function selects(selector: Selector, labelOf: LabelOf): Match {
       return anyOf(selector.operands, (operand) => selects(operand, labelOf));
     default: {
       const label = labelOf(selector.label);
-      return typeof label === 'object' ? label.missing : matches(selector, label);
+      return label instanceof Unknown ? label : matches(selector, label);
     }
   }
 }

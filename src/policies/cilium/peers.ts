@@ -1,14 +1,14 @@
 /** Matches the peers in Cilium's rules: Pods (by the identity that Cilium derives from labels), entities, and external addresses. */
-import { allOf, both, type End, type Match } from '../model.ts';
+import { allOf, both, type End, type Match, type Pod, Unknown } from '../model.ts';
 import { type Clause, clauseOf } from '../policy.ts';
 import { BlockPeer, isPeer } from '../clauses/peers.ts';
 import { endName, type Probe, selectablePod } from '../probe.ts';
 import {
   differences,
-  type LabelSelector,
   type LabelSet,
   namespaceNameLabel,
   podLabels,
+  type Requirement,
   selectorText,
   selects,
 } from '../clauses/labels.ts';
@@ -22,8 +22,8 @@ export class CiliumEndpoints implements Clause {
   }
 
   matches(probe: Probe): Match {
-    const identity = identityOf(probe);
-    return typeof identity === 'object' ? this.#selector.matches(identity) : identity;
+    const pod = selectablePod(probe.peer);
+    return !pod || pod instanceof Unknown ? pod : this.#selector.matches(identityOf(pod, probe));
   }
 
   wants(): string {
@@ -31,17 +31,14 @@ export class CiliumEndpoints implements Clause {
   }
 
   has(probe: Probe): string {
-    const identity = identityOf(probe);
-    return typeof identity === 'object'
-      ? this.#selector.differences(identity)
-      : `is ${endName(probe.peer)}, no endpoint`;
+    const pod = selectablePod(probe.peer);
+    if (!pod || pod instanceof Unknown) return `is ${endName(probe.peer)}, no endpoint`;
+    return this.#selector.differences(identityOf(pod, probe));
   }
 }
 
-function identityOf(probe: Probe): Identity | Match {
-  const pod = selectablePod(probe.peer);
-  if (typeof pod !== 'object') return pod;
-  return { pod: podLabels(pod), namespace: probe.namespaceLabelsOf(pod.namespace), account: pod.serviceAccount };
+function identityOf(pod: Pod, { namespaceLabelsOf }: Probe): Identity {
+  return { pod: podLabels(pod), namespace: namespaceLabelsOf(pod.namespace), account: pod.serviceAccount };
 }
 
 /** Each function says whether the other end belongs to the entity. */
@@ -52,15 +49,17 @@ const entities = {
   'world-ipv6': (probe) => worldMatch(probe, 6),
   cluster: ({ peer }) => (peer.kind === 'unknown' ? whose(peer) : peer.kind !== 'external'),
   'cluster-mesh': ({ peer }) =>
-    peer.kind === 'pod' || peer.kind === 'node' || `whether ${endName(peer)} is of another cluster of the mesh`,
+    peer.kind === 'pod' ||
+    peer.kind === 'node' ||
+    new Unknown(`whether ${endName(peer)} is of another cluster of the mesh`),
   host: (probe) => nodeMatch(probe, true),
   'remote-node': (probe) => nodeMatch(probe, false),
-  'kube-apiserver': ({ peer }) => (isEndpoint(peer) ? false : `whether ${endName(peer)} is of the API server`),
+  'kube-apiserver': ({ peer }) => !isEndpoint(peer) && new Unknown(`whether ${endName(peer)} is of the API server`),
   ingress: ({ peer }) =>
-    peer.kind === 'pod' || peer.kind === 'node' ? false : `whether ${endName(peer)} is Cilium's ingress`,
-  unmanaged: ({ peer }) => (peer.kind === 'pod' ? `whether Cilium manages ${endName(peer)}` : false),
+    peer.kind !== 'pod' && peer.kind !== 'node' && new Unknown(`whether ${endName(peer)} is Cilium's ingress`),
+  unmanaged: ({ peer }) => peer.kind === 'pod' && new Unknown(`whether Cilium manages ${endName(peer)}`),
   init: () => false,
-  health: ({ peer }) => (peer.kind === 'unknown' ? whose(peer) : false),
+  health: ({ peer }) => peer.kind === 'unknown' && whose(peer),
   none: () => false,
 } as const satisfies Record<string, (probe: Probe) => Match>;
 
@@ -79,8 +78,8 @@ function isEndpoint(peer: End): boolean {
   return peer.kind === 'pod' && !peer.pod.hostNetwork;
 }
 
-function whose(peer: End): string {
-  return `whose ${endName(peer)} is`;
+function whose(peer: End): Unknown {
+  return new Unknown(`whose ${endName(peer)} is`);
 }
 
 function worldMatch({ peer, family }: Probe, only?: 4 | 6): Match {
@@ -93,7 +92,7 @@ function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
   if (peer.kind === 'unknown') return whose(peer);
   if (peer.kind === 'external' || (peer.kind === 'pod' && !peer.pod.hostNetwork)) return false;
   const node = peer.kind === 'node' ? peer.node.name : peer.pod.node;
-  if (node === undefined || pod.node === undefined) return `which Node ${endName(peer)} is of`;
+  if (node === undefined || pod.node === undefined) return new Unknown(`which Node ${endName(peer)} is of`);
   return (node === pod.node) === own;
 }
 
@@ -104,7 +103,7 @@ export class CiliumNetworks extends BlockPeer {
     if (match === false || probe.peer.kind === 'external') return match;
     if (probe.peer.kind === 'unknown') return whose(probe.peer);
     if (isEndpoint(probe.peer)) return false;
-    return 'whether Cilium matches Nodes by CIDR (policy-cidr-match-mode)';
+    return new Unknown('whether Cilium matches Nodes by CIDR (policy-cidr-match-mode)');
   }
 
   override has(probe: Probe): string {
@@ -128,7 +127,7 @@ export function domainNames(name: string): Clause {
       const { hostName } = peer.kind === 'external' ? peer : {};
       if (hostName !== undefined && matchesPattern(name, hostName)) return true;
       // An address that has another name may have this name, too.
-      return `whether ${name} had the address ${endName(peer)}`;
+      return new Unknown(`whether ${name} had the address ${endName(peer)}`);
     },
     (probe) =>
       probe.peer.kind === 'external' && probe.peer.hostName !== undefined ? `is ${probe.peer.hostName}` : isPeer(probe),
@@ -168,7 +167,7 @@ function matchesLabel(glob: string, label: string): boolean {
 export function requestPort(port: Clause, request: string): Clause {
   return clauseOf(
     `${port.wants()}, by ${request}`,
-    (probe) => both(port.matches(probe), () => request),
+    (probe) => both(port.matches(probe), () => new Unknown(request)),
     (probe) => port.has(probe),
   );
 }
@@ -189,14 +188,12 @@ const clusterLabel = 'io.cilium.k8s.policy.cluster';
 const filtered =
   /^(?:io\.kubernetes|kubernetes\.io|.*beta\.kubernetes\.io|k8s\.io|pod-template-generation|pod-template-hash|controller-revision-hash|annotation\.|controller-uid|etcd_node|statefulset\.kubernetes\.io\/pod-name|apps\.kubernetes\.io\/pod-index|batch\.kubernetes\.io\/(?:job-completion-index|controller-uid))/;
 
-type SelectorParts = Exclude<LabelSelector, string>;
-
 /** Selects Pods. Keys may have a source as prefix: `k8s:app`, `any:app`. */
 export class CiliumSelector {
-  readonly #parts: SelectorParts;
+  readonly #parts: readonly Requirement[];
 
   /** Confines the selector to `namespace`, unless it has requirements on Namespaces itself. */
-  constructor(parts: SelectorParts, namespace?: string) {
+  constructor(parts: readonly Requirement[], namespace?: string) {
     const own = parts.map((each) => ({ ...each, key: each.key.replace(/^(?:k8s|any):/, '') }));
     const isConfined = own.some(({ key }) => key === namespaceLabel || key.startsWith(namespacePrefix));
     this.#parts =
@@ -224,20 +221,20 @@ export class CiliumSelector {
   }
 }
 
-function holds(requirement: SelectorParts[number], identity: Identity): Match {
+function holds(requirement: Requirement, identity: Identity): Match {
   const { key } = requirement;
-  if (key === clusterLabel) return 'the name of the cluster';
+  if (key === clusterLabel) return new Unknown('the name of the cluster');
   if (filtered.test(key) && key !== namespaceLabel && Object.hasOwn(identity.pod.labels, key))
-    return `whether Cilium takes the label ${key} (its label filters)`;
+    return new Unknown(`whether Cilium takes the label ${key} (its label filters)`);
   const { set, requirement: asked } = seenBy(requirement, identity);
   return selects([asked], set);
 }
 
 /** Returns the labels that a requirement compares, and the requirement with the key that it has there. */
 function seenBy(
-  requirement: SelectorParts[number],
+  requirement: Requirement,
   { pod, namespace, account }: Identity,
-): { set: LabelSet; requirement: SelectorParts[number] } {
+): { set: LabelSet; requirement: Requirement } {
   const { key } = requirement;
   if (key === namespaceLabel) return { set: namespace, requirement: { ...requirement, key: namespaceNameLabel } };
   if (key.startsWith(namespacePrefix))

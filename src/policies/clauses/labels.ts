@@ -1,67 +1,69 @@
 /** LabelSelectors of Kubernetes (apimachinery/pkg/apis/meta/v1), compiled once. */
 import { at, type Json, list } from '../../platform/json.ts';
 import type { LabelOf } from '../calico/selector.ts';
-import type { Labels, Match, Namespace, Pod } from '../model.ts';
+import { type Labels, type Match, type Namespace, type Pod, Unknown } from '../model.ts';
 
-interface Requirement {
+export interface Requirement {
   readonly key: string;
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
   readonly values: readonly string[];
 }
 
-export type LabelSelector = readonly Requirement[] | string;
+/** All requirements must hold. What an invalid selector selects is unknown. */
+export type LabelSelector = readonly Requirement[] | Unknown;
 
-/** Returns a text for an invalid selector, because it is unknown what it selects. Never throws. */
+/** Never throws. */
 export function readSelector(value: Json): LabelSelector {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'a selector is no object';
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return new Unknown('a selector is no object');
   const strange = Object.keys(value).find((key) => key !== 'matchLabels' && key !== 'matchExpressions');
-  if (strange !== undefined) return `a selector has the unknown field ${strange}`;
+  if (strange !== undefined) return new Unknown(`a selector has the unknown field ${strange}`);
   const requirements: Requirement[] = [];
   for (const [key, wanted] of Object.entries(at(value, 'matchLabels') ?? {})) {
-    if (typeof wanted !== 'string') return `the label ${key} of a selector is no text`;
+    if (typeof wanted !== 'string') return new Unknown(`the label ${key} of a selector is no text`);
     requirements.push({ key, operator: 'In', values: [wanted] });
   }
   for (const each of list(at(value, 'matchExpressions'))) {
     const read = readExpression(each);
-    if (typeof read === 'string') return read;
+    if (read instanceof Unknown) return read;
     requirements.push(read);
   }
   return requirements;
 }
 
-function readExpression(expression: Json): Requirement | string {
+function readExpression(expression: Json): Requirement | Unknown {
   const [key, operator, values] = [at(expression, 'key'), at(expression, 'operator'), list(at(expression, 'values'))];
-  if (typeof key !== 'string' || key === '') return 'an expression of a selector names no label';
-  if (!values.every((each) => typeof each === 'string')) return `a value for the label ${key} is no text`;
+  if (typeof key !== 'string' || key === '') return new Unknown('an expression of a selector names no label');
+  if (!values.every((each) => typeof each === 'string')) return new Unknown(`a value for the label ${key} is no text`);
   switch (operator) {
     case 'In':
     case 'NotIn':
-      if (values.length === 0) return `the operator ${operator} on the label ${key} has no values`;
+      if (values.length === 0) return new Unknown(`the operator ${operator} on the label ${key} has no values`);
       break;
     case 'Exists':
     case 'DoesNotExist':
-      if (values.length > 0) return `the operator ${operator} on the label ${key} has values`;
+      if (values.length > 0) return new Unknown(`the operator ${operator} on the label ${key} has values`);
       break;
     default:
-      return `the label ${key} is compared with an unknown operator`;
+      return new Unknown(`the label ${key} is compared with an unknown operator`);
   }
   return { key, operator, values };
 }
 
 export function selects(selector: LabelSelector, set: LabelSet): Match {
-  if (typeof selector === 'string') return selector;
-  let unknown: string | undefined;
+  if (selector instanceof Unknown) return selector;
+  let result: Match = true;
   for (const requirement of selector) {
     const match = holds(requirement, set);
     if (match === false) return false;
-    if (match !== true) unknown = match;
+    if (match !== true) result = match;
   }
-  return unknown ?? true;
+  return result;
 }
 
 function holds({ key, operator, values }: Requirement, { labels, complete, owner }: LabelSet): Match {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-  if (value === undefined && !complete) return `labels of ${owner}`;
+  if (value === undefined && !complete) return new Unknown(`labels of ${owner}`);
   const isOneOf = value !== undefined && values.includes(value);
   switch (operator) {
     case 'In':
@@ -79,7 +81,7 @@ function holds({ key, operator, values }: Requirement, { labels, complete, owner
 
 /** Writes a selector as kubectl does: `app=web,tier in (a,b),!x`; `{}` selects everything. */
 export function selectorText(selector: LabelSelector): string {
-  if (typeof selector === 'string') return `(${selector})`;
+  if (selector instanceof Unknown) return `(${selector.missing})`;
   return selector.map(requirementText).join(',') || '{}';
 }
 
@@ -100,7 +102,7 @@ function requirementText({ key, operator, values }: Requirement): string {
 
 /** Describes the labels that do not match the selector: `has app=worker, has no label tier`. */
 export function differences(selector: LabelSelector, set: LabelSet): string {
-  if (typeof selector === 'string') return selector;
+  if (selector instanceof Unknown) return selector.missing;
   const failing = selector.filter((requirement) => holds(requirement, set) === false);
   return failing
     .map(({ key }) => `has ${Object.hasOwn(set.labels, key) ? `${key}=${set.labels[key]}` : `no label ${key}`}`)

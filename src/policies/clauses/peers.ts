@@ -1,4 +1,4 @@
-import { both, type Labels, type Match } from '../model.ts';
+import { both, type Labels, type Match, Unknown } from '../model.ts';
 import { endName, type Probe, selectablePod } from '../probe.ts';
 import { type Clause, clauseOf } from '../policy.ts';
 import { differences, type LabelSelector, podLabels, selects, selectorText } from './labels.ts';
@@ -6,45 +6,42 @@ import { contains, type Network, type Range } from './networks.ts';
 
 /** Selects Pods by labels. `namespaces` is the name of one Namespace, or a selector of Namespaces. */
 export class PodPeer implements Clause {
-  readonly #namespaces: string | { selector: LabelSelector };
+  readonly #namespaces: string | LabelSelector;
   readonly #pods: LabelSelector;
 
-  constructor(namespaces: string | { selector: LabelSelector }, pods: LabelSelector) {
+  constructor(namespaces: string | LabelSelector, pods: LabelSelector) {
     this.#namespaces = namespaces;
     this.#pods = pods;
   }
 
   matches(probe: Probe): Match {
     const pod = selectablePod(probe.peer);
-    if (typeof pod !== 'object') return pod;
+    if (!pod || pod instanceof Unknown) return pod;
     return both(this.#namespace(pod.namespace, probe), () => selects(this.#pods, podLabels(pod)));
   }
 
   #namespace(name: string, { namespaceLabelsOf }: Probe): Match {
     if (typeof this.#namespaces === 'string') return name === this.#namespaces;
-    return selects(this.#namespaces.selector, namespaceLabelsOf(name));
+    return selects(this.#namespaces, namespaceLabelsOf(name));
   }
 
   wants(): string {
-    if (typeof this.#namespaces === 'string')
-      return `podSelector ${selectorText(this.#pods)} in Namespace ${this.#namespaces}`;
-    const namespaces = `namespaceSelector ${selectorText(this.#namespaces.selector)}`;
-    return this.#pods.length === 0 ? namespaces : `podSelector ${selectorText(this.#pods)}, ${namespaces}`;
+    const pods = selectorText(this.#pods);
+    if (typeof this.#namespaces === 'string') return `podSelector ${pods} in Namespace ${this.#namespaces}`;
+    const namespaces = `namespaceSelector ${selectorText(this.#namespaces)}`;
+    return pods === '{}' ? namespaces : `podSelector ${pods}, ${namespaces}`;
   }
 
   has(probe: Probe): string {
     const pod = selectablePod(probe.peer);
-    if (typeof pod === 'string') return `is ${endName(probe.peer)}`;
-    if (typeof pod === 'boolean')
-      return probe.peer.kind === 'pod'
-        ? `is ${endName(probe.peer)}, on its Node's network`
-        : `is ${endName(probe.peer)}, no Pod`;
+    if (!pod || pod instanceof Unknown)
+      return `is ${endName(probe.peer)}, ${probe.peer.kind === 'pod' ? "on its Node's network" : 'no Pod'}`;
     const parts = [differences(this.#pods, podLabels(pod))];
     if (this.#namespace(pod.namespace, probe) === false)
       parts.push(
         typeof this.#namespaces === 'string'
           ? `is in Namespace ${pod.namespace}`
-          : `is in Namespace ${pod.namespace}, which ${differences(this.#namespaces.selector, probe.namespaceLabelsOf(pod.namespace))}`,
+          : `is in Namespace ${pod.namespace}, which ${differences(this.#namespaces, probe.namespaceLabelsOf(pod.namespace))}`,
       );
     return parts.filter((part) => part !== '').join(', ');
   }
@@ -62,7 +59,7 @@ export class NetworkPeer implements Clause {
   }
 
   matches({ peer, peerAddress }: Probe): Match {
-    if (peerAddress === undefined) return `address of ${endName(peer)}`;
+    if (peerAddress === undefined) return new Unknown(`address of ${endName(peer)}`);
     return this.#ranges.some((range) => contains(range, peerAddress));
   }
 
@@ -119,7 +116,7 @@ export function nodePeer(nodes: LabelSelector): Clause {
   return clauseOf(
     `nodes ${selectorText(nodes)}`,
     ({ peer }) => {
-      if (peer.kind === 'unknown') return `whether ${peer.address} is a Node`;
+      if (peer.kind === 'unknown') return new Unknown(`whether ${peer.address} is a Node`);
       if (peer.kind === 'external') return false;
       if (peer.kind === 'node') return selectsNode(peer.node.labels, peer.node.name);
       return peer.pod.hostNetwork && selectsNode(undefined, peer.pod.node ?? `of ${endName(peer)}`);
@@ -133,7 +130,7 @@ export function domainPeer(names: readonly string[]): Clause {
   const named = names.join(', ');
   return clauseOf(
     `domainNames ${named}`,
-    ({ peer }) => `whether ${named} had the address ${peer.address ?? endName(peer)}`,
+    ({ peer }) => new Unknown(`whether ${named} had the address ${peer.address ?? endName(peer)}`),
     isPeer,
   );
 }

@@ -1,4 +1,4 @@
-import type { Flow, Match, NamedPort, Pod } from '../model.ts';
+import { type Flow, type Match, type NamedPort, type Pod, Unknown } from '../model.ts';
 import { podName, type Probe, selectablePod } from '../probe.ts';
 import type { Clause } from '../policy.ts';
 
@@ -25,7 +25,7 @@ export class PortRange implements Clause {
   matches({ flow: { protocol, port } }: Probe): Match {
     if (protocol !== this.#protocol) return false;
     if (this.#first === 0 && this.#last === 65_535) return true;
-    if (port === undefined) return missingPort;
+    if (port === undefined) return unknownPort;
     return port >= this.#first && port <= this.#last;
   }
 
@@ -52,16 +52,15 @@ export class PortName implements Clause {
   matches({ flow: { destination, protocol, port } }: Probe): Match {
     if (!isPortProtocol(protocol) || (this.#protocol !== undefined && protocol !== this.#protocol)) return false;
     const pod = selectablePod(destination);
-    if (typeof pod !== 'object') return pod;
-    if (pod.ports === undefined) return `ports of Pod ${podName(pod)}`;
+    if (!pod || pod instanceof Unknown) return pod;
+    if (pod.ports === undefined) return new Unknown(`ports of Pod ${podName(pod)}`);
     const named = this.#named(pod.ports, protocol);
     if (named.length === 0) return false;
-    if (port === undefined) return missingPort;
+    if (port === undefined) return unknownPort;
     if (named[0]?.port === port) return true;
     // If several ports have the name, enforcers differ in which of them they use.
-    return named.some((each) => each.port === port)
-      ? `which port is meant: Pod ${podName(pod)} has several of the name ${this.name}`
-      : false;
+    const isOther = named.some((each) => each.port === port);
+    return isOther && new Unknown(`which port is meant: Pod ${podName(pod)} has several of the name ${this.name}`);
   }
 
   wants(): string {
@@ -73,7 +72,7 @@ export class PortName implements Clause {
     if (!isPortProtocol(protocol) || (this.#protocol !== undefined && protocol !== this.#protocol))
       return `is ${portText(probe)}`;
     const pod = selectablePod(destination);
-    if (typeof pod !== 'object') return `is ${portText(probe)}, and the destination is no Pod`;
+    if (!pod || pod instanceof Unknown) return `is ${portText(probe)}, and the destination is no Pod`;
     const named = this.#named(pod.ports ?? [], protocol);
     if (named.length === 0) {
       // Events must not reveal port names of other Namespaces.
@@ -93,7 +92,7 @@ export function namesOf({ ports = [] }: Pod, { protocol, port }: Flow): string[]
   return ports.filter((each) => each.port === port && each.protocol === protocol).map(({ name }) => name);
 }
 
-export const missingPort = 'the port: the packet shows none';
+export const unknownPort = new Unknown('the port: the packet shows none');
 
 /** Returns `5432/TCP`, `ICMP`. */
 export function portText({ flow: { protocol, port } }: Pick<Probe, 'flow'>): string {

@@ -6,13 +6,14 @@ import {
   SelectorError,
   selects as selectsBy,
 } from '../../../src/policies/calico/selector.ts';
+import type { Match } from '../../../src/policies/policies.ts';
 import { judges, readJudge, whereJudgesAre } from '../judges.ts';
 import { forAll } from '../../for-all.ts';
 import { tablesOf } from '../../tables.ts';
 
 const tables = tablesOf(import.meta.filename) as { selectors: [string, string, Record<string, string>, boolean][] };
 
-function selects(selector: Selector, labels: Readonly<Record<string, string>>): boolean | string {
+function selects(selector: Selector, labels: Readonly<Record<string, string>>): Match {
   return selectsBy(selector, (key) => (Object.hasOwn(labels, key) ? labels[key] : undefined));
 }
 
