@@ -106,6 +106,8 @@ export function check({ policies, given: { unread = [], missing, ...flow }, ingr
     if (expected === undefined) continue;
     const found = verdict({ ...connection, ...flow }, direction as 'ingress' | 'egress');
     expect({ [direction]: found.outcome }).toEqual({ [direction]: expected });
+    const isUnknown = expected === 'unknown';
+    expect([found.reason === 'unknown', found.missing.length > 0]).toEqual([isUnknown, isUnknown]);
     if (missing !== undefined) expect(found.missing.join('; ')).toContain(missing);
   }
 }
