@@ -122,15 +122,14 @@ function refsOf(selecting: readonly Selecting[]): PolicyRef[] {
 
 function verdictOf(outcome: Outcome, { direction, peer, pod }: Probe): Verdict {
   const local = direction === 'ingress' && isOwnNode(peer, pod);
-  if (outcome.denies && local instanceof Unknown) {
+  if (local instanceof Unknown) {
     outcome.admits = true;
     outcome.missing.add(local.missing);
   }
   if (outcome.admits && outcome.denies) return withoutDecision(direction, 'unknown', 'unknown', [...outcome.missing]);
   const { decision, isolatedBy, applies } = outcome;
   const decided = outcome.denies ? 'denies' : 'admits';
-  if (decision !== undefined && (decision.action === 'admit') === outcome.admits)
-    return { direction, outcome: decided, reason: 'rule', decision, missing: [] };
+  if (decision !== undefined) return { direction, outcome: decided, reason: 'rule', decision, missing: [] };
   if (isolatedBy !== undefined) return { ...withoutDecision(direction, decided, 'isolated'), tier: isolatedBy };
   return withoutDecision(direction, decided, applies ? 'no-rule' : 'not-isolated');
 }
