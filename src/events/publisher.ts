@@ -1,10 +1,9 @@
-import { isSummary } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
-import type { Series, Turn, WriteKind, WriteResult, Written } from '../model/series.ts';
+import type { Series, Turn, TurnEnd, WriteKind, WriteResult } from '../model/series.ts';
 import { type Schedule, schedule as systemSchedule } from '../platform/timer.ts';
 import { namespaceOf } from './event.ts';
 import type { Outcome } from './event-writer.ts';
-import { type Attempt, createRetries, delays, resultOf } from './retry.ts';
+import { type Attempt, attemptOf, createRetries, delays } from './retry.ts';
 import type { WriteBudget } from './write-budget.ts';
 import { createWriter } from './writer.ts';
 
@@ -14,15 +13,8 @@ export interface Publishable {
   next: (now: Millis, availableAt: (kind: WriteKind) => Millis) => Turn | undefined;
   begin: (series: Series) => void;
   nextDue: () => Millis;
-  published: (series: Series, published: Written) => void;
-}
-
-/** What it also needs if the API server may refuse writes. */
-export interface PublisherTable extends Publishable {
-  giveBack: (series: Series, now: Millis) => void;
-  delay: (series: Series, at: Millis) => void;
-  retry: (series: Series, at: Millis) => void;
-  abandon: (series: Series) => void;
+  end: (series: Series, ended: TurnEnd) => void;
+  /** Notes that no ready series can be written before `until`. */
   hold: (until: Millis) => void;
 }
 
@@ -33,7 +25,7 @@ export interface PublishingReport {
 }
 
 export interface PublisherOptions {
-  table: PublisherTable;
+  table: Publishable;
   /** Its tokens that were taken are on disk before the Event is written. */
   budget: WriteBudget;
   /** Resolves when all counts up to the call are on disk. Never rejects. */
@@ -68,13 +60,17 @@ const longestSleep: Millis = 3_600_000;
 const mostInOutage = 2;
 
 /**
- * How an Event is published: the next series are begun within the budget, the state is saved once for all of them, and then their Events
- * are written. Refused ones are tried again if that may help (`retry.ts`).
+ * Publishes series as Events. The next ones are begun within the budget, the state is saved once for all of them, and then their Events are
+ * written. `end` ends each turn, whatever the reason:
+ *
+ *     next ──▶ begin ──▶ saved on disk ──▶ written ── answer ──▶ `endAfter`: published, refused, postponed, abandoned
+ *       │                    └── its batch has ended ──▶ postponed, and its token is given back
+ *       └── `obstacleFor`, here and before the write ──▶ postponed, abandoned
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   const { table, now, schedule = systemSchedule } = options;
   const [untilDue, backOff] = [createPause(schedule), createPause(schedule)];
-  const batches = createBatches(options, untilDue.end);
+  const batches = createBatches(options);
   const stopping = new AbortController();
   let finished: Promise<void> = Promise.resolve();
 
@@ -117,11 +113,10 @@ export function createPublisher(options: PublisherOptions): Publisher {
   }
 }
 
-/** `onSlowEnded`: called when a slow write has ended that its batch did not wait for. */
-function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
+function createBatches(options: PublisherOptions) {
   const { table, budget, keep, report, now, schedule = systemSchedule, random = Math.random } = options;
   const retries = createRetries(now, random);
-  const writer = createWriter({ write: writeOne, onSlowEnded, now, schedule });
+  const writer = createWriter({ write: writeOne, now, schedule });
   return { write: writeBatch, settled: writer.settled };
 
   /**
@@ -132,10 +127,7 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
     const batch = beginBatch();
     if (batch.length > 0) await keep();
     const left = await writer.writeAll(batch, () => mayGoOn() && !retries.isRefused);
-    for (const { series, kind } of left) {
-      budget.giveBack(kind);
-      table.giveBack(series, now());
-    }
+    for (const each of left) endUntried(each, { kind: 'postponed' });
     return retries.pause();
   }
 
@@ -152,7 +144,11 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
     for (let turn = table.next(at, availableAt); turn !== undefined; turn = table.next(at, availableAt)) {
       const { series } = turn;
       const namespace = namespaceOf(series.finding.regarding);
-      if (!mayBeWritten(series, writer.busyUntil(namespace))) continue;
+      const obstacle = retries.obstacleFor(series, writer.busyUntil(namespace));
+      if (obstacle !== undefined) {
+        end(series, obstacle);
+        continue;
+      }
       if (retries.isOut && batch.length > 0) return batch;
       if (retries.isOut && writer.size >= mostInOutage) {
         table.hold(at + delays.lookInOutage);
@@ -167,44 +163,28 @@ function createBatches(options: PublisherOptions, onSlowEnded: () => void) {
     return batch;
   }
 
-  /** Returns whether a series may be written now. If not, gives it up or delays it. */
-  function mayBeWritten(series: Series, busyUntil?: Millis): boolean {
-    const obstacle = retries.obstacleFor(series, busyUntil);
-    if (obstacle === undefined) return true;
-    if (obstacle === 'muted') report.abandoned('muted');
-    if (typeof obstacle === 'string') table.abandon(series);
-    else table.delay(series, obstacle.until);
-    return false;
-  }
-
-  async function writeOne({ series, copy, kind }: Begun): Promise<void> {
+  async function writeOne(begun: Begun): Promise<void> {
+    const { series, copy } = begun;
     // Since it was begun, others of its batch may have been refused.
-    if (!mayBeWritten(series)) {
-      budget.giveBack(kind);
-      return table.hold(now());
-    }
+    const obstacle = retries.obstacleFor(series);
+    if (obstacle !== undefined) return endUntried(begun, obstacle);
     const began = now();
     const outcome = await options.write(copy).catch(failedByItself);
-    if (outcome.kind === 'written') table.published(series, outcome.published);
-    const attempt = attemptOf(series, outcome);
-    report.attempted(attempt);
-    const next = retries.after(attempt, now() - began);
-    if (next?.kind === 'abandon') {
-      table.abandon(series);
-      report.abandoned(next.reason);
-    } else if (next?.kind === 'retry') table.retry(series, next.until);
-    else if (next?.until !== undefined) table.delay(series, next.until);
-    else if (next !== undefined) table.giveBack(series, now());
+    report.attempted(attemptOf(series, outcome));
+    end(series, retries.endAfter(series, outcome, now() - began));
   }
-}
 
-function attemptOf(series: Series, outcome: Outcome): Attempt {
-  if (outcome.kind === 'foreign') return { series, verb: 'read', result: 'foreign', refusal: undefined, packets: 0 };
-  const { verb } = outcome;
-  if (outcome.kind === 'refused')
-    return { series, verb, result: resultOf(outcome.refusal, verb), refusal: outcome.refusal, packets: 0 };
-  const packets = isSummary(series.finding) ? 0 : outcome.packets;
-  return { series, verb, result: 'ok', refusal: undefined, packets };
+  /** Ends a turn without a write. Its token may be used at once. */
+  function endUntried({ series, kind }: Begun, ended: TurnEnd): void {
+    budget.refund(kind);
+    table.hold(now());
+    end(series, ended);
+  }
+
+  function end(series: Series, ended: TurnEnd): void {
+    table.end(series, ended);
+    if (ended.kind === 'abandoned' && ended.reason !== undefined) report.abandoned(ended.reason);
+  }
 }
 
 /** An error in this program may delay one Event, but must not stop all others. */

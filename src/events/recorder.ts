@@ -77,7 +77,8 @@ export function createRecorder<Table extends Publishable>({
     onWrite?.({ time: now, verb: series.published.writes === 0 ? 'create' : 'patch', event });
     events.set(`${event.metadata.namespace}/${event.metadata.name}`, event);
     const { count, suppressed, published } = series;
-    table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
+    const after = { ...published, count, suppressed, writes: published.writes + 1, at: now };
+    table.end(series, { kind: 'published', published: after });
   }
 }
 

@@ -1,25 +1,36 @@
-/** Decides what a refusal means for its Event and for others, and when each is tried again. All delays are in one table. */
-import type { Series, WriteKind, WriteResult } from '../model/series.ts';
+/** Decides by one table, `rules`, what becomes of a series after the answer to its write, and which others must wait. */
+import { isSummary } from '../model/finding.ts';
+import type { Series, TurnEnd, WriteKind, WriteResult } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
 import { type BackOff, createBackOff, createCooldown } from '../platform/rates.ts';
 import { namespaceOf } from './event.ts';
-import type { Refusal } from './event-writer.ts';
+import type { Outcome, Refusal } from './event-writer.ts';
+
+/** What follows from the result of a write. A number is the delay after which only this Event is tried again. */
+const rules: Readonly<Record<WriteResult, 'publish' | Millis | 'back off' | 'abandon' | 'mute namespace'>> = {
+  ok: 'publish',
+  conflict: 1000,
+  // After this delay, the missing right may have been granted.
+  forbidden: 30_000,
+  // The server fails (500), mostly because of an admission webhook.
+  failed: 60_000,
+  // A quota, a webhook or a policy refused the Event. With a shorter delay, one namespace could use up the node's budget.
+  denied: 600_000,
+  // Others would be refused, too, at least in this namespace. The series is postponed.
+  throttled: 'back off',
+  unauthorized: 'back off',
+  unavailable: 'back off',
+  // The Event is refused for good.
+  invalid: 'abandon',
+  foreign: 'abandon',
+  // The namespace is being deleted or gone, so all its series are abandoned.
+  terminating: 'mute namespace',
+  gone: 'mute namespace',
+};
 
 export const delays = {
-  /** The delay of a single Event, by the result of its write. Others are written meanwhile. */
-  byResult: {
-    conflict: 1000,
-    /** After this delay, the missing right may have been granted. */
-    forbidden: 30_000,
-    /** The server fails (500), mostly because of an admission webhook. */
-    failed: 60_000,
-    /** A quota, a webhook or a policy refused the Event. With a shorter delay, one namespace could use up the node's budget. */
-    denied: 600_000,
-  } as Partial<Record<WriteResult, Millis>>,
-  /** For a namespace that is being deleted, to which nothing is written. */
-  namespaceGone: 600_000,
-  /** For an Event that was refused for good. Without this delay, each packet would cause another try. */
-  givenUp: 600_000,
+  /** Abandoned series and muted namespaces are not tried for this long. Without this delay, each packet would cause another try. */
+  abandoned: 600_000,
   /** For a throttled namespace, and for all writes while the API server does not answer. */
   backOff: { first: 1000, longest: 60_000 },
   /** A write that takes longer than this is slow, so another may begin. */
@@ -29,15 +40,6 @@ export const delays = {
   /** How often to check in an outage, while enough writes already probe the API server. */
   lookInOutage: 1000,
 } as const;
-
-/** The next step for a series: it is abandoned, or written later with its count at that time. */
-export type Consequence =
-  | { kind: 'abandon'; reason: WriteResult }
-  | { kind: 'retry'; until: Millis }
-  /** The refusal is not the series' own fault. With `until` undefined, any other write would be refused, too. */
-  | { kind: 'wait'; until: Millis | undefined };
-
-export type Obstacle = 'given up' | 'muted' | { until: Millis };
 
 /** The result of an attempt to write a series. */
 export interface Attempt {
@@ -51,8 +53,8 @@ export interface Attempt {
 
 /** Keeps track of what must wait: single series, namespaces, or all writes. */
 export function createRetries(now: () => Millis, random: () => number) {
-  const mutedNamespaces = createCooldown<string>(delays.namespaceGone, now);
-  const givenUp = createCooldown<Series>(delays.givenUp, now);
+  const mutedNamespaces = createCooldown<string>(delays.abandoned, now);
+  const abandoned = createCooldown<Series>(delays.abandoned, now);
   const throttled = new Map<string, { until: Millis; backOff: BackOff }>();
   /** Namespaces with a refusal since the last success that does not say whether it concerns all writes. */
   const unclear = new Set<string>();
@@ -85,25 +87,26 @@ export function createRetries(now: () => Millis, random: () => number) {
       isCatchingUp = true;
       return backOff.next(latest.retryAfter);
     },
-    /** Returns why a series cannot be written now. `busyUntil`: when to check its namespace again, if another write to it is under way. */
-    obstacleFor(series: Series, busyUntil: Millis | undefined): Obstacle | undefined {
-      if (givenUp.has(series)) return 'given up';
+    /** Returns how a turn ends if the series cannot be written now. `busyUntil`: when to check its namespace again, if others keep it busy. */
+    obstacleFor(series: Series, busyUntil?: Millis): TurnEnd | undefined {
+      if (abandoned.has(series)) return { kind: 'abandoned' };
       const namespace = namespaceOf(series.finding.regarding);
-      if (mutedNamespaces.has(namespace)) return 'muted';
+      if (mutedNamespaces.has(namespace)) return { kind: 'abandoned', reason: 'muted' };
       const until = throttled.get(namespace)?.until ?? -Infinity;
-      if (until > now()) return { until };
-      return busyUntil === undefined ? undefined : { until: busyUntil };
+      if (until > now()) return { kind: 'postponed', until };
+      return busyUntil === undefined ? undefined : { kind: 'postponed', until: busyUntil };
     },
-    /** Decides what follows from an attempt; undefined if it succeeded. `took`: the time until the answer or the time-out. */
-    after({ series, result, refusal: answer }: Attempt, took: Millis): Consequence | undefined {
-      if (answer !== undefined && isOfAll(result)) return backOffFrom(series, answer, took);
+    /** Returns how a turn ends after a write. `took`: the time until the answer or the time-out. */
+    endAfter(series: Series, outcome: Outcome, took: Millis): TurnEnd {
+      const result = resultOf(outcome);
+      const rule = rules[result];
+      if (rule === 'back off' && outcome.kind === 'refused') return backOffFrom(series, outcome.refusal, took);
       answered(series);
-      if (result === 'ok') return undefined;
-      const delay = delays.byResult[result];
-      if (delay !== undefined) return { kind: 'retry', until: now() + delay };
-      if (result === 'terminating' || result === 'gone') mutedNamespaces.add(namespaceOf(series.finding.regarding));
-      else givenUp.add(series);
-      return { kind: 'abandon', reason: result };
+      if (outcome.kind === 'written') return { kind: 'published', published: outcome.published };
+      if (typeof rule === 'number') return { kind: 'refused', until: now() + rule };
+      if (rule === 'mute namespace') mutedNamespaces.add(namespaceOf(series.finding.regarding));
+      else abandoned.add(series);
+      return { kind: 'abandoned', reason: result };
     },
   };
 
@@ -115,22 +118,31 @@ export function createRetries(now: () => Millis, random: () => number) {
   }
 
   /** Handles a refusal that other writes would get, too, at least in this namespace. */
-  function backOffFrom({ finding }: Series, answer: Refusal, took: Millis): Consequence {
+  function backOffFrom({ finding }: Series, answer: Refusal, took: Millis): TurnEnd {
     const scope = refusedScope(answer, took);
     if (scope === 'all') {
       refusal = answer;
-      return { kind: 'wait', until: undefined };
+      return { kind: 'postponed' };
     }
     const namespace = namespaceOf(finding.regarding);
     const pauses = throttled.get(namespace)?.backOff ?? createBackOff(delays.backOff, random);
     const until = now() + pauses.next(answer.retryAfter);
     throttled.set(namespace, { until, backOff: pauses });
     if (scope === undefined && unclear.add(namespace).size > 1) refusal = answer;
-    return { kind: 'wait', until };
+    return { kind: 'postponed', until };
   }
 }
 
-export function resultOf(refusal: Refusal, verb: Attempt['verb']): WriteResult {
+export function attemptOf(series: Series, outcome: Outcome): Attempt {
+  const packets = outcome.kind === 'written' && !isSummary(series.finding) ? outcome.packets : 0;
+  const refusal = outcome.kind === 'refused' ? outcome.refusal : undefined;
+  const verb = outcome.kind === 'foreign' ? 'read' : outcome.verb;
+  return { series, verb, result: resultOf(outcome), refusal, packets };
+}
+
+function resultOf(outcome: Outcome): WriteResult {
+  if (outcome.kind !== 'refused') return outcome.kind === 'written' ? 'ok' : 'foreign';
+  const { verb, refusal } = outcome;
   const { status, reason } = refusal;
   if (denierOf(refusal) !== undefined) return 'denied';
   if (status === 401) return 'unauthorized';
@@ -140,10 +152,6 @@ export function resultOf(refusal: Refusal, verb: Attempt['verb']): WriteResult {
   if (status === 403) return reason === 'NamespaceTerminating' ? 'terminating' : 'forbidden';
   if (status === 404) return verb === 'create' ? 'gone' : 'conflict';
   return status === 409 ? 'conflict' : 'invalid';
-}
-
-function isOfAll(result: WriteResult): boolean {
-  return result === 'unauthorized' || result === 'throttled' || result === 'unavailable';
 }
 
 /** Who refuses an Event that the agent has the right to write. `admission`: another admission plug-in. */

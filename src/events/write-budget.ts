@@ -76,8 +76,8 @@ export function createWriteBudget({
       return true;
     },
     /** Gives back the token of a write that did not happen. */
-    giveBack(kind: WriteKind): void {
-      for (const bucket of buckets[kind]) bucket.giveBack();
+    refund(kind: WriteKind): void {
+      for (const bucket of buckets[kind]) bucket.refund();
       if (kind === 'more') kept = { ...kept, left: Math.min(limits.hour.burst, kept.left + 1) };
     },
     availableAt: (now: Millis, kind: WriteKind): Millis =>
@@ -122,7 +122,7 @@ function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, rand
       latest = now;
       return bucket.take(now);
     },
-    giveBack: () => bucket.giveBack(),
+    refund: () => bucket.refund(),
   };
 
   function availableAt(now: Millis): Millis {

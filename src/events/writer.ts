@@ -16,7 +16,6 @@ interface Item {
 export interface WriterOptions<T extends Item> {
   /** Never rejects. */
   write: (item: T) => Promise<void>;
-  onSlowEnded: () => void;
   now: () => Millis;
   schedule: Schedule;
 }
@@ -34,7 +33,7 @@ interface Flight {
  * Writes a few Events at the same time, each in another namespace. So a namespace that is slow, throttled or being deleted delays only one
  * write.
  */
-export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule }: WriterOptions<T>) {
+export function createWriter<T extends Item>({ write, now, schedule }: WriterOptions<T>) {
   const flights = new Map<string, Flight>();
   const wasSlow = createCooldown<string>(delays.wasSlow, now);
 
@@ -90,7 +89,6 @@ export function createWriter<T extends Item>({ write, onSlowEnded, now, schedule
     flights.delete(namespace);
     flight.leave();
     letSlowLeave();
-    if (flight.isSlow) onSlowEnded();
   }
 
   function letSlowLeave(): void {

@@ -106,6 +106,17 @@ export interface Turn {
   line: number;
 }
 
+/** What becomes of a series after its turn. What was counted meanwhile is published by its next write. */
+export type TurnEnd =
+  /** The API server has the Event. */
+  | { kind: 'published'; published: Written }
+  /** The Event was refused for a reason of its own. It is tried again at `until`, behind the updates of others. */
+  | { kind: 'refused'; until: Millis }
+  /** The Event was not tried, or others would be refused, too. The series keeps its turn, and is ready at `until`, or at once. */
+  | { kind: 'postponed'; until?: Millis | undefined }
+  /** The counts so far are not published. `reason` is undefined if the same was reported before. */
+  | { kind: 'abandoned'; reason?: WriteResult | 'muted' | undefined };
+
 /** The Events of one object in one window. */
 export interface ObjectSlots {
   window: number;

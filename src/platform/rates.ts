@@ -48,7 +48,7 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
       tokens -= 1;
       return true;
     },
-    giveBack: (): void => void (tokens = Math.min(burst, tokens + 1)),
+    refund: (): void => void (tokens = Math.min(burst, tokens + 1)),
     level(now: Millis): number {
       fill(now);
       return tokens;

@@ -63,7 +63,7 @@ export function createOpenSeries(options: OpenSeriesOptions) {
     /** Forgets a series, because another one counts its packets from now on. */
     forget(series: Series): void {
       held.remove(series);
-      slots.giveBack(series);
+      slots.free(series);
     },
     /** `clock` is null before the first packet, and `nextSweep` before the first sweep. */
     times: () => ({ clock: finite(clock), nextSweep: finite(nextSweep) }),

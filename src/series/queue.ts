@@ -1,11 +1,11 @@
 /**
- * The queue of series with something to publish. Each waits for its time, then is ready for its turn, then is being written; after that it
- * waits again, or has nothing to publish.
+ * The queue of series with something to publish. Each waits for its time, then is ready for its turn, then is being written. Its turn ends
+ * in one of the ways of `TurnEnd`:
  *
- *     counted ──▶ waits ── its time has come ──▶ ready ── begin ──▶ being written ──▶ published: nothing to publish,
- *                   ▲                              ▲                  │   │             or waits for its next time
- *                   └──── put (refused, delayed) ──┼──────────────────┘   │
- *                                                  └──── giveBack ────────┘
+ *     counted ──▶ waits ── its time has come ──▶ ready ── begin ──▶ being written ──▶ published or abandoned: nothing to publish
+ *                   ▲                              ▲                  │   │
+ *                   │                              └──── postponed ───┘   │
+ *                   └─ published but counted on, refused, postponed until ┘
  *
  * A series is due a second after its first packet, then after its back-off while packets keep coming, or once it is quiet (`times.ts`).
  */
@@ -17,7 +17,7 @@ import { createTurns } from './turns.ts';
 
 export type Queue = ReturnType<typeof createQueue>;
 
-/** `onEarlier`: called if `nextDue` has become earlier. */
+/** `onEarlier`: called if `nextDue` may have become earlier. */
 export function createQueue(restored: readonly Series[], onEarlier: (() => void) | undefined) {
   const all = new Set<Series>();
   const waits = createWaits();
@@ -31,10 +31,14 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
       return all.size;
     },
     put,
-    /** Delays a series that cannot be written now, although it was not refused itself. */
-    delay(series: Series, until: Millis): void {
-      turns.refund(series);
-      put(series, until);
+    /** Postpones a series that was not refused itself, so it keeps its turn. Without `until`, it is ready again at once. */
+    postpone(series: Series, until: Millis | undefined): void {
+      const isBegun = turns.undo(series);
+      if (until !== undefined) return put(series, until);
+      if (!isBegun) return;
+      turns.arrive(series);
+      heldUntil = -Infinity;
+      onEarlier?.();
     },
     /** Removes a series that has nothing to publish. */
     remove(series: Series): void {
@@ -45,12 +49,6 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
     },
     next,
     begin: turns.begin,
-    /** Takes back a series that was begun but could not be written, although it was not refused itself. It keeps its turn. */
-    giveBack: (series: Series, now: Millis): void => {
-      if (!turns.refund(series)) return;
-      turns.arrive(series);
-      heldUntil = Math.min(heldUntil, now);
-    },
     /** Notes that no ready series can be published before `until`. */
     hold: (until: Millis): void => void (heldUntil = until),
     /** Returns when `next` may have a series; Infinity means never. */

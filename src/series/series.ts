@@ -1,6 +1,6 @@
 /** Counts findings by problem, object and hour, and says what is due to be written. */
 import type { Millis } from '../model/log-line.ts';
-import type { Series, SeriesState, Written } from '../model/series.ts';
+import type { Series, SeriesState, TurnEnd, Written } from '../model/series.ts';
 import type { StateChange } from '../platform/keyed-changes.ts';
 import { createSeriesChanges } from './changes.ts';
 import { type Counter, createCounter } from './counter.ts';
@@ -16,17 +16,9 @@ const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
 
 /** Knows what has happened, how often, and what must be published. */
 export interface SeriesTable
-  extends
-    Pick<Counter, 'count' | 'suppress'>,
-    Pick<Queue, 'next' | 'begin' | 'giveBack' | 'hold' | 'nextDue' | 'due' | 'backlog'> {
-  /** Notes that the API server has the Event. Packets counted meanwhile are published later. */
-  published: (series: Series, published: Written) => void;
-  /** Delays a series until `at`, because it cannot be written now. It was not refused itself. */
-  delay: (series: Series, at: Millis) => void;
-  /** Tries a refused series again at `at`. */
-  retry: (series: Series, at: Millis) => void;
-  /** Gives up publishing a series. */
-  abandon: (series: Series) => void;
+  extends Pick<Counter, 'count' | 'suppress'>, Pick<Queue, 'next' | 'begin' | 'hold' | 'nextDue' | 'due' | 'backlog'> {
+  /** Ends the turn of a series. */
+  end: (series: Series, ended: TurnEnd) => void;
   /** Packets without a series, and packets of overflow series. */
   counts: Readonly<{ uncounted: number; overflowed: number }>;
   /** How many series are held, and how many of them have something to publish. */
@@ -47,7 +39,7 @@ export interface SeriesTableOptions {
   restored?: SeriesState | undefined;
   /** The clock for writes. By default the times of packets. */
   now?: (() => Millis) | undefined;
-  /** Called if `nextDue` has become earlier. */
+  /** Called if `nextDue` may have become earlier. */
   onEarlier?: (() => void) | undefined;
   /** Returns how much later a series is due; by default 0. */
   spread?: ((series: Series) => Millis) | undefined;
@@ -79,33 +71,11 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
       tried.add(series);
       queue.begin(series);
     },
-    giveBack: queue.giveBack,
+    end,
     hold: queue.hold,
     nextDue: queue.nextDue,
     due: queue.due,
     backlog: queue.backlog,
-    published(series, published) {
-      series.published = { ...published, retried: undefined };
-      changes.changed(series);
-      const { count, suppressed, at } = published;
-      if (series.count <= count && (!series.suppressed || suppressed)) leaveQueue(series);
-      // A past window gets no more packets, so there is nothing to wait for.
-      else queue.put(series, spread(series) + (held.isPast(series) ? at : dueAfter(series, at)));
-    },
-    delay(series, at) {
-      changes.changed(series);
-      queue.delay(series, at);
-    },
-    retry(series, at) {
-      series.published = { ...series.published, retried: true };
-      changes.changed(series);
-      queue.put(series, at);
-    },
-    abandon(series) {
-      series.published = { ...series.published, count: series.count, suppressed: series.suppressed };
-      changes.changed(series);
-      leaveQueue(series);
-    },
     takeChanges: open.takeChanges,
     entries: () => open.entries(),
     rest: () => ({ ...open.times(), reports: counter.lossReports(), counts: counter.counts }),
@@ -114,6 +84,33 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
   function schedule(series: Series, time: Millis): void {
     changes.changed(series);
     if (series.due === null) queue.put(series, dueAfter(series, now?.() ?? time) + spread(series));
+  }
+
+  function end(series: Series, ended: TurnEnd): void {
+    const { count, suppressed } = series;
+    changes.changed(series);
+    switch (ended.kind) {
+      case 'published':
+        return published(series, ended.published);
+      case 'refused':
+        series.published = { ...series.published, retried: true };
+        return queue.put(series, ended.until);
+      case 'postponed':
+        return queue.postpone(series, ended.until);
+      case 'abandoned':
+        series.published = { ...series.published, count, suppressed };
+        return leaveQueue(series);
+      default:
+        ended satisfies never;
+    }
+  }
+
+  function published(series: Series, event: Written): void {
+    series.published = { ...event, retried: undefined };
+    const { count, suppressed, at } = event;
+    if (series.count <= count && (!series.suppressed || suppressed)) leaveQueue(series);
+    // A past window gets no more packets, so there is nothing to wait for.
+    else queue.put(series, spread(series) + (held.isPast(series) ? at : dueAfter(series, at)));
   }
 
   function leaveQueue(series: Series): void {

@@ -57,7 +57,7 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
       changes.changed(object);
     },
     /** Frees the slot of a series, because another series counts its packets. */
-    giveBack: (series: Series): void => release(series, true),
+    free: (series: Series): void => release(series, true),
     /** Frees the slot, too, but keeps the peer's share as used. */
     giveUp: (series: Series): void => release(series, false),
     sweep(clock: Millis): void {

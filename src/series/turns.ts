@@ -38,7 +38,7 @@ export function createTurns(restored: readonly Series[]) {
     /** Returns the next turn, or the time when a write is possible. */
     next: ready.next,
     begin,
-    refund,
+    undo,
   };
 
   function arrive(series: Series): void {
@@ -78,7 +78,7 @@ export function createTurns(restored: readonly Series[]) {
   }
 
   /** Undoes the turn of a series; false if it had not begun. Later turns are not changed. */
-  function refund(series: Series): boolean {
+  function undo(series: Series): boolean {
     const entry = begun.get(series);
     if (entry === undefined) return false;
     const { object, namespace, peer, before } = entry;

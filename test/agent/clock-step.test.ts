@@ -133,7 +133,7 @@ test('a state that was saved while the clock was eight hours ahead makes nothing
   const publishDue = async (table: ReturnType<typeof createSeriesTable>): Promise<void> => {
     for (const series of table.due(now)) {
       const outcome = await write(series);
-      if (outcome.kind === 'written') table.published(series, outcome.published);
+      if (outcome.kind === 'written') table.end(series, { kind: 'published', published: outcome.published });
     }
   };
   const ahead = createSeriesTable({ now: () => now });

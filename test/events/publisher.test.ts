@@ -520,6 +520,19 @@ test('429 for more namespaces before anything was accepted: all wait, and one wr
   expect(one.writes.length).toBeLessThanOrEqual(10);
 });
 
+test('a slow write that is refused as all others would be is tried again after the back-off', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const one = rig({
+    async write() {
+      await new Promise((resolve) => setTimeout(resolve, 3 * second));
+      return { kind: 'refused', verb: 'create', refusal: refusal(401, 'Unauthorized') };
+    },
+  });
+  one.count(drop('a'));
+  await pass(6);
+  expect(timesOf('a', one)).toEqual([1, 5]);
+});
+
 test('401: the token is read again, and the write is tried again', async () => {
   const one = rig({ answers: { a: [401, 401, 'ok'] } });
   one.count(drop('a'));

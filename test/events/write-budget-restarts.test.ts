@@ -134,7 +134,7 @@ describe('a budget that was kept', () => {
 test('writes that were given back are left of the hour, and other kinds of writes take nothing of it', () => {
   const budget = createWriteBudget();
   for (const kind of ['more', 'more', 'first', 'rest'] as const) budget.spend(0, kind);
-  for (const kind of ['more', 'first', 'rest'] as const) budget.giveBack(kind);
+  for (const kind of ['more', 'first', 'rest'] as const) budget.refund(kind);
   expect(budget.state().left).toBe(burst - 1);
 });
 

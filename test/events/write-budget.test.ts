@@ -45,7 +45,7 @@ test('first writes are not held back by others, but share what may be written at
 test('writes that are given back to the budget can be used', () => {
   const budget = createWriteBudget();
   writes('more', 0, budget);
-  budget.giveBack('more');
+  budget.refund('more');
   expect(budget.spend(nine, 'more')).toBe(true);
   expect(budget.spend(nine, 'more')).toBe(false);
 });

@@ -52,7 +52,7 @@ function createAgent(store: MemoryStore, node: string, now: () => Millis) {
 
   async function publish(series: Series): Promise<void> {
     const outcome = await write(series);
-    if (outcome.kind === 'written') table.published(series, outcome.published);
+    if (outcome.kind === 'written') table.end(series, { kind: 'published', published: outcome.published });
     else throw new Error(`not written: ${JSON.stringify(outcome)}`);
   }
 }

@@ -41,9 +41,9 @@ test('time that runs backwards brings nothing, and does not shorten the wait', (
 
 test('tokens that are given back can be taken again, up to the burst', () => {
   const bucket = createTokenBucket({ rate: 1, burst: 2 });
-  bucket.giveBack();
+  bucket.refund();
   expect(taken(bucket, 5, nine)).toBe(2);
-  bucket.giveBack();
+  bucket.refund();
   expect(bucket.available(nine)).toBe(1);
   expect(taken(bucket, 5, nine)).toBe(1);
 });

@@ -219,7 +219,7 @@ function write(
     const { details } = of;
     const peer = details.kind === 'flow' ? details.peer : details.kind === 'ports' ? details.example.peer : undefined;
     events.set(`${of.identity} ${window}`, { peer: peer?.identity ?? '', hour: window, count });
-    if (isLost) table.retry(series, now + 5000);
+    if (isLost) table.end(series, { kind: 'refused', until: now + 5000 });
     else publish(table, series, isLast ? series.last : now);
   }
 }

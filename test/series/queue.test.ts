@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
 import type { Series } from '../../src/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
@@ -144,19 +144,24 @@ test('an update of an Event is no turn for the next problem of its object', () =
 });
 
 test('a series that could not be written, but was not refused, keeps its turn', () => {
-  const table = createSeriesTable();
+  const onEarlier = vi.fn<() => void>();
+  const table = createSeriesTable({ onEarlier });
   for (const [index, object] of ['a/web', 'b/web', 'c/web'].entries()) table.count(drop(object, 1, index), at(0));
   const first = table.next(at(2))?.series as Series;
   table.begin(first);
   expect(table.next(at(2))?.series).not.toBe(first);
-  table.giveBack(first, at(2));
+  table.hold(at(60));
+  onEarlier.mockClear();
+  table.end(first, { kind: 'postponed' });
+  expect(onEarlier).toHaveBeenCalledTimes(1);
+  expect(table.nextDue()).toBeLessThanOrEqual(at(2));
   expect(table.next(at(2))).toMatchObject({ series: first, kind: 'first' });
   table.begin(first);
-  table.delay(first, at(60));
+  table.end(first, { kind: 'postponed', until: at(60) });
   expect(write(table, at(30))).toHaveLength(2);
   expect(table.next(at(60))).toMatchObject({ series: first, kind: 'first' });
   write(table, at(60));
-  table.giveBack(first, at(61));
+  table.end(first, { kind: 'postponed' });
   expect(table.next(at(61))).toBeUndefined();
 });
 

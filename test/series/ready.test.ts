@@ -22,7 +22,7 @@ const step = fc.oneof(
     window: fc.nat(1),
     due: fc.nat(20),
   }),
-  fc.record({ kind: fc.constant('begin' as const), giveBack: fc.boolean() }),
+  fc.record({ kind: fc.constant('begin' as const), isPostponed: fc.boolean() }),
   fc.record({ kind: fc.constant('packet' as const), which: fc.nat(50), count: fc.nat(5) }),
   fc.record({ kind: fc.constant('leave' as const), which: fc.nat(50) }),
   fc.record({ kind: fc.constant('time' as const), seconds: fc.nat(90) }),
@@ -54,7 +54,7 @@ function createWorld() {
       else if (each.kind === 'budget')
         budget = Object.fromEntries(kinds.map((kind, i) => [kind, now + ((each.seconds[i] ?? 0) - 4) * 1000])) as never;
       else if (each.kind === 'add') add(each);
-      else if (each.kind === 'begin') begin(each.giveBack);
+      else if (each.kind === 'begin') begin(each.isPostponed);
       else {
         const entry = entries[each.which % Math.max(1, entries.length)];
         if (entry === undefined) return;
@@ -103,7 +103,7 @@ function createWorld() {
     ready.add(entry);
   }
 
-  function begin(giveBack: boolean): void {
+  function begin(isPostponed: boolean): void {
     const next = ready.next(now, availableAt);
     const entry = typeof next === 'number' ? undefined : entries.find(({ series }) => series === next.series);
     if (entry === undefined) return;
@@ -113,7 +113,7 @@ function createWorld() {
     namespace.lastTurn = ++turn;
     if (peer !== undefined) peer.lastTurn = turn;
     if (!isUpdate(series)) object.window = Math.max(object.window, series.window);
-    if (!giveBack) return;
+    if (!isPostponed) return;
     [namespace.lastTurn, , object.window] = before;
     if (peer !== undefined) peer.lastTurn = before[1];
     ready.reorder();

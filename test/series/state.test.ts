@@ -35,8 +35,8 @@ type Step =
   | { kind: 'pass'; time: number }
   /** Publishes what is due, but for the last `less` packets of each. */
   | { kind: 'publish'; less: number }
-  | { kind: 'retry' | 'delay'; later: number }
-  | { kind: 'abandon' };
+  | { kind: 'refused' | 'postponed'; later: number }
+  | { kind: 'abandoned' };
 
 const step = fc.oneof<fc.Arbitrary<Step>[]>(
   fc.record({
@@ -61,13 +61,13 @@ const step = fc.oneof<fc.Arbitrary<Step>[]>(
     ),
   }),
   fc.record({ kind: fc.constant('publish'), less: fc.oneof(fc.constant(0), fc.nat(2)) }),
-  fc.record({ kind: fc.constantFrom('retry', 'delay'), later: fc.integer({ min: 0, max: 2 * minute }) }),
-  fc.record({ kind: fc.constant('abandon') }),
+  fc.record({ kind: fc.constantFrom('refused', 'postponed'), later: fc.integer({ min: 0, max: 2 * minute }) }),
+  fc.record({ kind: fc.constant('abandoned') }),
 );
 
 const program = fc.array(step, { maxLength: 40 });
 
-/** Does one thing to a table; `publish`, `retry`, `delay` and `abandon` to all that is due. */
+/** Does one thing to a table; `publish`, `refused`, `postponed` and `abandoned` to all that is due. */
 function act(table: SeriesTable, one: Step, now: number): void {
   switch (one.kind) {
     case 'count':
@@ -78,10 +78,9 @@ function act(table: SeriesTable, one: Step, now: number): void {
       return;
     default:
       for (const series of table.due(now)) {
-        if (one.kind === 'abandon') table.abandon(series);
-        else if (one.kind === 'publish') publish(table, series, now, one.less);
-        else if (one.kind === 'retry') table.retry(series, now + one.later);
-        else table.delay(series, now + one.later);
+        if (one.kind === 'publish') publish(table, series, now, one.less);
+        else if (one.kind === 'abandoned') table.end(series, { kind: one.kind });
+        else table.end(series, { kind: one.kind, until: now + one.later });
       }
   }
 }
@@ -202,7 +201,7 @@ function tried(): { table: SeriesTable; series: Series; onEarlier: Mock; now: nu
   const onEarlier = vi.fn<() => void>();
   const table = createSeriesTable({ now: () => now, onEarlier });
   table.count(findingOf([1, 'web-0']), start, 3);
-  table.retry(table.due(Infinity)[0] as Series, start + second);
+  table.end(table.due(Infinity)[0] as Series, { kind: 'refused', until: start + second });
   const [series] = beginAll(table, now);
   onEarlier.mockClear();
   return { table, series: series as Series, onEarlier, now };
@@ -210,7 +209,7 @@ function tried(): { table: SeriesTable; series: Series; onEarlier: Mock; now: nu
 
 test('a series that was tried is due at the time of the next try, with all packets that were counted since', () => {
   const { table, series, onEarlier, now } = tried();
-  table.retry(series, now + minute);
+  table.end(series, { kind: 'refused', until: now + minute });
   expect(onEarlier).toHaveBeenCalledTimes(1);
   expect(table.nextDue()).toBe(now + minute);
   table.count(series.finding, now, 2);
@@ -222,7 +221,7 @@ test('a series that was tried is due at the time of the next try, with all packe
 
 test('a series that was tried is not due again after it was given up, unless there is more to publish', () => {
   const { table, series, now } = tried();
-  table.abandon(series);
+  table.end(series, { kind: 'abandoned' });
   expect(table.sizes.pending).toBe(0);
   expect(table.nextDue()).toBe(Infinity);
   expect(table.due(Infinity)).toEqual([]);
@@ -258,7 +257,7 @@ test('a series that was tried comes again, when lines were lost while it was bei
   table.suppress(report('everything'), 'node-a', start + second);
   expect(series.suppressed).toBe(true);
   // The values are those when its write began.
-  table.published(series, { ...series.published, count: 3, writes: 1, at: now });
+  table.end(series, { kind: 'published', published: { ...series.published, count: 3, writes: 1, at: now } });
   expect(table.sizes.pending).toBe(1);
   expect(table.nextDue()).toBeLessThan(Infinity);
 });

@@ -71,7 +71,7 @@ test('a series is due so much later, the first time and each time after', () => 
   const turn = table.next(nine + 8 * second);
   if (turn === undefined) throw new Error('nothing is due');
   const written = { ...turn.series.published, count: 1, writes: 1, at: nine + 8 * second };
-  table.published(turn.series, written);
+  table.end(turn.series, { kind: 'published', published: written });
   spread = 20 * second;
   table.count(finding(), nine + 9 * second);
   expect(table.nextDue()).toBe(nine + 8 * second + 30 * second + 20 * second);

@@ -12,8 +12,9 @@ export function beginAll(table: Pick<SeriesTable, 'next' | 'begin'>, now: number
 }
 
 /** Notes the Event of a series as the API server has it after a write, but for its last packets. */
-export function publish(table: Pick<SeriesTable, 'published'>, series: Series, now: number, less = 0): void {
+export function publish(table: Pick<SeriesTable, 'end'>, series: Series, now: number, less = 0): void {
   const { suppressed, published } = series;
   const count = Math.max(published.count, series.count - less);
-  table.published(series, { ...published, count, suppressed, writes: published.writes + 1, at: now });
+  const after = { ...published, count, suppressed, writes: published.writes + 1, at: now };
+  table.end(series, { kind: 'published', published: after });
 }

@@ -191,8 +191,8 @@ export function createWorld(
     if (batch.length > 0) await keep();
     for (const { series, copy } of batch) {
       const outcome = await writeOne(copy);
-      if (outcome.kind === 'written') table.published(series, outcome.published);
-      else table.retry(series, time + second);
+      if (outcome.kind === 'written') table.end(series, { kind: 'published', published: outcome.published });
+      else table.end(series, { kind: 'refused', until: time + second });
     }
   }
 
