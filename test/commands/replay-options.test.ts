@@ -2,6 +2,9 @@ import { expect, test } from 'vitest';
 import { type ReplayOptions, readReplayOptions } from '../../src/commands/options/replay-options.ts';
 import { UsageError } from '../../src/commands/options/command.ts';
 import { asksForHelp, parsed } from './parsed.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { lines: [string[], Record<string, string>][] };
 
 const defaults: ReplayOptions = {
   pods: [],
@@ -25,49 +28,14 @@ const defaults: ReplayOptions = {
 };
 
 const clock = Date.parse('2026-11-22T08:00:00Z');
+const times = new Set(['now', 'since', 'bootTime']);
 
-test.each<[string[], Partial<ReplayOptions>]>([
-  [['kern.log'], {}],
-  [['a.log', 'b.log'], { logs: ['a.log', 'b.log'] }],
-  [['-'], { logs: ['-'] }],
-  [['--policies', 'a.yaml', '--policies=b.json', 'kern.log'], { policies: ['a.yaml', 'b.json'] }],
-  [['--', '--quiet'], { logs: ['--quiet'] }],
-  [['--pods', 'a.json', '--pods=b.json', 'kern.log'], { pods: ['a.json', 'b.json'] }],
-  [['--pods', '-', 'kern.log'], { pods: ['-'] }],
-  [['kern.log', '-o', 'json'], { output: 'json' }],
-  [['kern.log', '--output', 'audit'], { output: 'audit' }],
-  [
-    ['kern.log', '-o', 'audit', '--audit-peers', 'redacted', '--audit-ipv4-prefix=24', '--audit-opt-out', 'true'],
-    { output: 'audit', privacy: { peers: 'redacted', bits: { ipv4: 24, ipv6: 128 }, optOut: true } },
-  ],
-  [['kern.log', '--writes', '-o', 'json'], { writes: true, output: 'json' }],
-  [['kern.log', '--node', 'node-a'], { node: 'node-a' }],
-  [['kern.log', '--prefix', '=dropped'], { prefixes: [{ prefix: '', verdict: 'dropped' }] }],
-  [
-    ['kern.log', '--prefix', 'a=rejected', '--prefix', 'b=logged'],
-    {
-      prefixes: [
-        { prefix: 'a', verdict: 'rejected' },
-        { prefix: 'b', verdict: 'logged' },
-      ],
-    },
-  ],
-  [['kern.log', '--prefix', 'in=eth0 =accepted'], { prefixes: [{ prefix: 'in=eth0 ', verdict: 'accepted' }] }],
-  [['kern.log', '--include-noise'], { includeNoise: true }],
-  [['kern.log', '--now', '2026-11-21T20:00:00.5+02:00'], { now: Date.parse('2026-11-21T18:00:00.5Z') }],
-  [['kern.log', '--boot-time', '2026-11-21T00:00:00Z'], { bootTime: Date.parse('2026-11-21T00:00:00Z') }],
-  [['kern.log', '--since', '2026-11-21T20:00:00Z'], { since: Date.parse('2026-11-21T20:00:00Z') }],
-  [['kern.log', '--since', '90s'], { since: clock - 90_000 }],
-  [
-    ['kern.log', '--since', '2d', '--now', '2026-11-21T20:00:00Z'],
-    { since: Date.parse('2026-11-19T20:00:00Z'), now: Date.parse('2026-11-21T20:00:00Z') },
-  ],
-  [['kern.log', '-n', 'shop', '--pod', 'web-0'], { namespace: 'shop', pod: 'web-0' }],
-  [['kern.log', '-o', 'wide', '--color=always'], { output: 'wide', color: 'always' }],
-  [['kern.log', '-q'], { quiet: true }],
-  [['--explain=-a line'], { explain: '-a line', logs: [] }],
-])('the command line %j', (args, expected) => {
-  expect(readReplayOptions(parsed('replay', ...args), { clock })).toStrictEqual({ ...defaults, ...expected });
+test.each(tables.lines)('the command line %j', (args, expected) => {
+  const given = Object.entries(expected).map(([key, value]) => [key, times.has(key) ? Date.parse(value) : value]);
+  expect(readReplayOptions(parsed('replay', ...args), { clock })).toStrictEqual({
+    ...defaults,
+    ...Object.fromEntries(given),
+  });
 });
 
 test.each([[['--help']], [['-h']], [['--help', '-o', 'xml']], [['kern.log', '-h']]])(

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { adviseOn } from '../../src/drops/advice.ts';
 import { askedOf, type KnownPolicies, policyNeeds } from '../../src/drops/policy-trace.ts';
 import { policyVerdict } from '../../src/drops/policy-verdict.ts';
+import type { Endpoint } from '../../src/model/endpoint.ts';
 import type { Finding, FlowDetails, ScanDetails } from '../../src/model/finding.ts';
 import type { Namespace, Pod } from '../../src/policies/policies.ts';
 import { messageOf } from '../../src/pipeline/message.ts';
@@ -20,21 +21,26 @@ import {
   workerEnd,
 } from '../builders.ts';
 import { expectLines } from '../expected-file.ts';
-import { calico, evaluator, namedObjects, namespace, networkPolicy, pod } from '../policies/objects.ts';
+import { evaluator, namedObjects, namespace, networkPolicy, pod, shortObjects } from '../policies/objects.ts';
 import { forAll } from '../for-all.ts';
+import { tablesOf } from '../tables.ts';
+
+type Peer = 'dns' | 'external' | { node: string } | { external: Partial<Endpoint> };
+type Given = Omit<Partial<FlowDetails>, 'peer'> & { peer?: Peer; policyName?: string };
+type Known = { policies: (string | object)[]; namespaces?: string[]; isPeerKnown?: boolean; hostNetwork?: boolean };
+type Row = [string, { received?: Given; sent?: Given }, Known];
+
+const tables = tablesOf(import.meta.filename) as { cases: Row[] };
 
 const at = clock('10:15:10');
 const policyOf = namedObjects(join(import.meta.dirname, 'policies.yaml'));
-const [allowFrontend, defaultDeny, allowWorker, closedBatch, lockdown, unreadable] = [
+const [allowFrontend, defaultDeny, allowWorker, closedBatch, unreadable] = [
   'allow-frontend',
   'default-deny',
   'allow-worker',
   'secret-name',
-  'lockdown',
   'unreadable',
-].map(policyOf) as [object, object, object, object, object, object];
-const closedByCalico = policyOf('frontend-of-calico');
-const closedByCilium = policyOf('frontend-of-cilium');
+].map(policyOf) as [object, object, object, object, object];
 
 const pods: readonly Pod[] = [
   pod(),
@@ -68,91 +74,34 @@ function sent(details: Partial<FlowDetails> = {}): Finding {
   );
 }
 
-const cases: readonly (readonly [string, Finding, KnownPolicies])[] = [
-  ['policies of the Pod deny', dropped(), known([allowFrontend, defaultDeny])],
-  ['a policy that changed four seconds before admits', dropped(), known([allowFrontend, allowWorker])],
-  ['policies of neither end select the Pods', dropped(), known([])],
-  ['its own policies admit, and those of a peer in another Namespace deny', dropped(), known([closedBatch])],
-  ['the sender reads of what the receiver denies', sent(), known([allowFrontend, defaultDeny])],
-  ['the sender reads of what a policy of the receiver admits', sent({ refusedBy: 'receiver' }), known([allowWorker])],
-  ['the sender reads of a policy of the whole cluster', sent({ refusedBy: 'receiver' }), known([lockdown])],
-  ['a policy of the receiver that cannot be evaluated', sent(), known([unreadable])],
-  ['a policy of the Pod that cannot be evaluated', dropped(), known([unreadable])],
-  [
-    'a policy of the peer that cannot be evaluated',
-    dropped({ refusedBy: 'sender' }),
-    known([policyOf('unreadable-there')]),
-  ],
-  ['a policy of the whole cluster denies', dropped({ refusedBy: 'receiver' }), known([lockdown])],
-  ['the labels of the peer are not known', dropped(), known([allowFrontend], undefined, pods.slice(0, 1))],
-  [
-    'the Namespace of the peer asked not to be named',
-    dropped(),
-    known([allowFrontend], [namespace('shop'), namespace('batch', { 'kube-netfilter-tailer/audit': 'redacted' })]),
-  ],
-  ['a policy of Calico denies', dropped(), known([closedByCalico])],
-  [
-    'a policy of Calico denies, and the Namespace of the peer asked not to be named',
-    dropped(),
-    known([closedByCalico], [namespace('shop'), namespace('batch', { 'kube-netfilter-tailer/audit': 'redacted' })]),
-  ],
-  ['a policy of Cilium denies', dropped(), known([closedByCilium])],
-  [
-    'a policy of Cilium denies, and the Namespace of the peer asked not to be named',
-    dropped(),
-    known([closedByCilium], [namespace('shop'), namespace('batch', { 'kube-netfilter-tailer/audit': 'redacted' })]),
-  ],
-  ['the sender reads of what policies of Cilium deny', sent(), known([closedByCilium])],
-  ['the Namespace of the peer is not known', dropped(), known([allowFrontend], [namespace('shop')])],
-  ['the peer is outside the cluster', dropped({ peer: externalEnd() }), known([allowFrontend])],
-  ['an address that may be of any Pod', dropped({ peer: externalEnd({ kind: 'unknown' }) }), known([allowFrontend])],
-  ['DNS is denied', dropped({ direction: 'sending', port: 53, protocol: 'UDP', peer: dns() }), known([egress()])],
-  ['DNS is admitted', dropped({ direction: 'sending', port: 53, protocol: 'UDP', peer: dns() }), known([])],
-  [
-    'the API server is denied',
-    dropped({ direction: 'sending', port: 443, peer: externalEnd({ role: 'api-server' }) }),
-    known([egress()]),
-  ],
-  [
-    'a Node that has a HostEndpoint of Calico',
-    dropped({ direction: 'sending', peer: nodeEnd('node-c') }),
-    known([calico('HostEndpoint', { node: 'node-c' }, 'node-c-auto')]),
-  ],
-  [
-    "a Pod on its Node's network, where that has a HostEndpoint of Calico",
-    dropped(),
-    known([calico('HostEndpoint', { node: 'node-a' }, 'node-a-auto'), closedByCalico], undefined, [
-      pod({ hostNetwork: true }),
-      ...pods.slice(1),
-    ]),
-  ],
-  ["a probe of the Pod's Node", dropped({ peer: nodeEnd('node-a') }), known([defaultDeny])],
-  ['an answer of a connection that is denied', dropped({ reply: true, direction: 'sending' }), known([defaultDeny])],
-  ['an answer of a connection that is admitted', dropped({ reply: true, direction: 'sending' }), known([])],
-  ['a drop that the kernel tells of, and policies admit', dropped({ logger: 'kernel-drop' }), known([])],
-  ['a drop that the kernel tells of, and a policy denies', dropped({ logger: 'kernel-drop' }), known([defaultDeny])],
-  ['a rejected packet', dropped({ verdict: 'rejected' }), known([defaultDeny])],
-  ['the log names the policy that isolates the Pod', dropped(named('allow-frontend')), known([allowFrontend])],
-  ['the log names it cut off', dropped(named('allow-fr…')), known([allowFrontend, lockdown])],
-  ['the log names it cut off, and two begin so', dropped(named('a…')), known([allowFrontend, allowWorker])],
-  ['the log names a policy, and another one denies', dropped(named('postgres')), known([allowFrontend])],
-  ['the log names a policy, and it admits the packet', dropped(named('allow-worker')), known([allowWorker])],
-  ['the log names a policy that is not known', dropped(named('postgres')), known([allowWorker])],
-  ['the log names a policy, and what another one says is unknown', dropped(named('postgres')), known([unreadable])],
-  ['the log names a policy of the peer cut off', sent({ ...named('allow-fr…') }), known([allowFrontend])],
-];
+const dns = podEnd({ object: podRef('coredns', 'kube-system'), role: 'dns', address: '10.65.2.10' });
 
-function named(name: string): Partial<FlowDetails> {
-  return { policy: { kind: 'NetworkPolicy', namespace: 'shop', name, tier: undefined } };
+function detailsOf({ peer, policyName, ...given }: Given): Partial<FlowDetails> {
+  const policy = { kind: 'NetworkPolicy', namespace: 'shop', name: policyName ?? '', tier: undefined };
+  return {
+    ...given,
+    ...(peer === undefined ? {} : { peer: peerOf(peer) }),
+    ...(policyName === undefined ? {} : { policy }),
+  };
 }
 
-function egress(): object {
-  return networkPolicy({ podSelector: {}, policyTypes: ['Egress'] }, 'no-egress');
+function peerOf(peer: Peer): Endpoint {
+  if (typeof peer === 'string') return peer === 'dns' ? dns : externalEnd();
+  return 'node' in peer ? nodeEnd(peer.node) : externalEnd(peer.external);
 }
 
-function dns() {
-  return podEnd({ object: podRef('coredns', 'kube-system'), role: 'dns', address: '10.65.2.10' });
+function knownOf({ policies, namespaces = ['shop', 'batch'], isPeerKnown = true, hostNetwork = false }: Known) {
+  const objects = policies.flatMap((each) => (typeof each === 'string' ? policyOf(each) : shortObjects(each)));
+  const named = namespaces.map((name) =>
+    name === 'redacted batch' ? namespace('batch', { 'kube-netfilter-tailer/audit': 'redacted' }) : namespace(name),
+  );
+  return known(objects, named, [pod({ hostNetwork }), ...(isPeerKnown ? pods.slice(1) : [])]);
 }
+
+const cases = tables.cases.map(([title, { received, sent: ofSender }, objects]) => {
+  const made = ofSender === undefined ? dropped(detailsOf(received ?? {})) : sent(detailsOf(ofSender));
+  return [title, made, knownOf(objects)] as const;
+});
 
 test('an Event names policies in the expected words', async () => {
   const lines = cases.map(([title, each, objects]) => {
