@@ -329,10 +329,10 @@ test.each([
 );
 
 describe('past the limits packets are counted and not lost', () => {
-  const limits = { total: 100, perSubject: 100, joined: 100 };
+  const roomy = { total: 100, perSubject: 100, joined: 100 };
 
   test('further flows of one workload are joined, and those of others are not', () => {
-    const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
+    const { drop, closeAt } = open({ limits: { ...roomy, perSubject: 3 } });
     for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
     drop(2, ends({ source: externalEnd(), destination: workerEnd(1) }));
     const records = closeAt(66);
@@ -346,7 +346,7 @@ describe('past the limits packets are counted and not lost', () => {
   });
 
   test('further flows of two workloads are two records', () => {
-    const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
+    const { drop, closeAt } = open({ limits: { ...roomy, perSubject: 3 } });
     for (const destination of [podEnd(), workerEnd(1)])
       for (let index = 0; index < 5; index++) drop(1, ends({ ...fromAddress(index), destination }));
     const joined = closeAt(66).filter((record) => record['source.kind'] === 'other');
@@ -354,7 +354,7 @@ describe('past the limits packets are counted and not lost', () => {
   });
 
   test('flows of a Pod that scans another one are joined, and those of the Pod that is scanned are not', () => {
-    const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
+    const { drop, closeAt } = open({ limits: { ...roomy, perSubject: 3 } });
     for (let port = 1; port <= 10; port++) drop(1, web(), 1, {}, port);
     drop(2, fromAddress(1));
     const records = closeAt(66);
@@ -367,7 +367,7 @@ describe('past the limits packets are counted and not lost', () => {
   });
 
   test('flows of addresses that are no Pods are one record that names neither end', () => {
-    const { drop, closeAt } = open({ limits: { ...limits, perSubject: 3 } });
+    const { drop, closeAt } = open({ limits: { ...roomy, perSubject: 3 } });
     for (let port = 1; port <= 10; port++)
       drop(1, ends({ source: externalEnd(), destination: nodeEnd() }), 1, {}, port);
     expect(closeAt(66).at(-1)).toMatchObject({
@@ -378,7 +378,7 @@ describe('past the limits packets are counted and not lost', () => {
   });
 
   test('a joined record of the node says nothing that holds only for some of its packets', () => {
-    const { drop, closeAt } = open({ limits: { ...limits, total: 3 } });
+    const { drop, closeAt } = open({ limits: { ...roomy, total: 3 } });
     for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
     const records = closeAt(66);
     expect(records.map((record) => record['network.packets'])).toEqual([1, 1, 1, 7]);
@@ -388,7 +388,7 @@ describe('past the limits packets are counted and not lost', () => {
   });
 
   test('a namespace that comes late makes room among the flows of the largest', () => {
-    const { drop, closeAt } = open({ limits: { ...limits, total: 60 } });
+    const { drop, closeAt } = open({ limits: { ...roomy, total: 60 } });
     for (let index = 0; index < 100; index++) drop(1, fromAddress(index));
     for (let port = 1; port <= 100; port++) drop(2, ends({ source: workerEnd(1) }), 1, {}, port);
     const records = closeAt(66);
@@ -402,7 +402,7 @@ describe('past the limits packets are counted and not lost', () => {
   });
 
   test('one record stands for the rest past the limit of namespaces', () => {
-    const { drop, closeAt } = open({ limits: { ...limits, total: 1, joined: 2 } });
+    const { drop, closeAt } = open({ limits: { ...roomy, total: 1, joined: 2 } });
     for (let index = 0; index < 6; index++) {
       const workload = { kind: 'Deployment', namespace: `space-${index}`, name: 'web' };
       const object = podRef('web-0', workload.namespace);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type FlowRecord, fields } from '../../src/audit/fields.ts';
 import { packetRow } from '../../src/audit/flow.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
@@ -53,27 +53,25 @@ test('all that a line shows of one packet', () => {
   });
 });
 
-describe('what a log says of a policy', () => {
-  const policy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'web', tier: undefined };
+const namedPolicy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'web', tier: undefined };
 
-  test.each<[string, Partial<PacketObservation>, FlowRecord]>([
-    ['a record of a drop by what enforces it', {}, { 'policy.verdict': 'denied' }],
-    ['a record of a rejection', { verdict: 'rejected' }, { 'policy.verdict': 'denied' }],
-    ['a record of what it let through', { verdict: 'accepted' }, { 'policy.verdict': 'admitted' }],
-  ])('%s is its verdict', (_, given, expected) => {
-    const logged = { 'policy.verdict_evidence': 'logged', 'policy.decided_by': 'NetworkPolicy shop/web' } as const;
-    expect(row({ policy, prefix: '', ...given })).toMatchObject({ ...logged, ...expected });
-  });
+test.each<[string, Partial<PacketObservation>, FlowRecord]>([
+  ['a record of a drop by what enforces it', {}, { 'policy.verdict': 'denied' }],
+  ['a record of a rejection', { verdict: 'rejected' }, { 'policy.verdict': 'denied' }],
+  ['a record of what it let through', { verdict: 'accepted' }, { 'policy.verdict': 'admitted' }],
+])('a log shows the verdict of a policy: %s is its verdict', (_, given, expected) => {
+  const logged = { 'policy.verdict_evidence': 'logged', 'policy.decided_by': 'NetworkPolicy shop/web' } as const;
+  expect(row({ policy: namedPolicy, prefix: '', ...given })).toMatchObject({ ...logged, ...expected });
+});
 
-  test.each<[string, Partial<PacketObservation>]>([
-    ['a LOG prefix, whose rule only logs', { prefix: 'calico-drop knp shop/web' }],
-    ['a record that decides nothing', { prefix: '', verdict: 'logged' }],
-    ['a record without a policy', { prefix: '', policy: undefined }],
-    ['the tier of a ClusterNetworkPolicy', { prefix: '', policy: undefined, clusterTier: 'Admin' }],
-    ['a zone of a host firewall', { prefix: '', enforcer: 'host-firewall' }],
-  ])('%s is none', (_, given) => {
-    expect(row({ policy, ...given })).not.toHaveProperty(['policy.verdict']);
-  });
+test.each<[string, Partial<PacketObservation>]>([
+  ['a LOG prefix, whose rule only logs', { prefix: 'calico-drop knp shop/web' }],
+  ['a record that decides nothing', { prefix: '', verdict: 'logged' }],
+  ['a record without a policy', { prefix: '', policy: undefined }],
+  ['the tier of a ClusterNetworkPolicy', { prefix: '', policy: undefined, clusterTier: 'Admin' }],
+  ['a zone of a host firewall', { prefix: '', enforcer: 'host-firewall' }],
+])('a log shows no verdict of a policy: %s is none', (_, given) => {
+  expect(row({ policy: namedPolicy, ...given })).not.toHaveProperty(['policy.verdict']);
 });
 
 test('the tier of a ClusterNetworkPolicy is that of the policy, which has no name', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { AuditState } from '../../src/audit/audit.ts';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { type AuditedPacket, flowOf } from '../../src/audit/flow.ts';
@@ -36,85 +36,78 @@ test('where nothing is redacted there is nothing to do', () => {
   expect(redactionOf(all)).toBeUndefined();
 });
 
-describe('peers of other namespaces', () => {
-  const redacted = { peers: 'redacted' } as const;
+const redactedPeers = { peers: 'redacted' } as const;
 
-  test('the sender of packets that came to a Pod is not named, nor is the interface', () => {
-    const found = flow(redacted, { observation: observation({ inInterface: 'cali1', outInterface: 'cali2' }) });
-    expect(names(found, 'source')).toEqual(['source.kind']);
-    expect(found.fields).toMatchObject({
-      'source.kind': 'redacted',
-      'destination.k8s.pod.name': 'web-0',
-      'interface.out': 'cali2',
-    });
-    expect(found.fields).not.toHaveProperty(['interface.in']);
+test('the sender of packets that came to a Pod is not named, nor is the interface', () => {
+  const found = flow(redactedPeers, { observation: observation({ inInterface: 'cali1', outInterface: 'cali2' }) });
+  expect(names(found, 'source')).toEqual(['source.kind']);
+  expect(found.fields).toMatchObject({
+    'source.kind': 'redacted',
+    'destination.k8s.pod.name': 'web-0',
+    'interface.out': 'cali2',
   });
-
-  test('are in no key: two of them are one flow, and nothing on the disk names them', () => {
-    const [one, other] = [
-      workerEnd(1),
-      podEnd({ object: { ...workerEnd(1).object, namespace: 'secret' } as never, node: 'node-b' }),
-    ].map((source) => flow(redacted, { ends: ends({ source, destination: podEnd() }) }));
-    expect(one).toEqual(other);
-    expect(JSON.stringify(one)).not.toMatch(/worker|batch|secret|10\.65\.2/);
-  });
-
-  test.each([
-    ['batch', 'destination'],
-    ['shop', 'source'],
-  ] as const)('of a policy of %s: the %s is not named', (namespace, end) => {
-    const found = flow(redacted, { observation: policyOf(namespace) });
-    expect(names(found, end)).toEqual(end === 'source' ? ['source.kind'] : ['destination.port', 'destination.kind']);
-    expect(found.fields).toMatchObject({ 'policy.namespace': namespace, 'security_rule.name': 'default-deny' });
-  });
-
-  test('Pods of one namespace, Nodes and addresses are named', () => {
-    for (const source of [podEnd(), nodeEnd(), externalEnd()])
-      expect(flow(redacted, { ends: ends({ source, destination: podEnd() }) }).fields).not.toMatchObject({
-        'source.kind': 'redacted',
-      });
-  });
+  expect(found.fields).not.toHaveProperty(['interface.in']);
 });
 
-describe('what policies say of a record that was kept by an earlier run', () => {
-  const shown: FlowRecord = {
-    'source.kind': 'Pod',
-    'source.k8s.namespace.name': 'batch',
-    'destination.kind': 'Pod',
-    'destination.k8s.namespace.name': 'shop',
-    'network.direction': 'egress',
-    'policy.verdict': 'denied',
-    'policy.direction': 'ingress',
-    'policy.rule': 'ingress[3]',
-  };
-  const redact = redactionOf({ ...all, peers: 'redacted' }) as (fields: FlowRecord) => FlowRecord;
+test('peers of other namespaces are in no key: two of them are one flow, and nothing on the disk names them', () => {
+  const [one, other] = [
+    workerEnd(1),
+    podEnd({ object: { ...workerEnd(1).object, namespace: 'secret' } as never, node: 'node-b' }),
+  ].map((source) => flow(redactedPeers, { ends: ends({ source, destination: podEnd() }) }));
+  expect(one).toEqual(other);
+  expect(JSON.stringify(one)).not.toMatch(/worker|batch|secret|10\.65\.2/);
+});
 
-  test.each<[string, FlowRecord]>([
-    [
-      'by policies of the redacted end, is left out by name',
-      { 'policy.decided_by': 'NetworkPolicy shop/default-deny' },
-    ],
-    ['also where one of several is', { 'policy.decided_by': 'GlobalNetworkPolicy a,NetworkPolicy shop/default-deny' }],
-    ['also where the nearest rule is', { 'policy.nearest': 'NetworkPolicy.projectcalico.org shop/x ingress[0]' }],
-  ])('%s', (_, policies) => {
-    const record = redact({ ...shown, ...policies });
-    expect(record).toMatchObject({ 'destination.kind': 'redacted', 'policy.verdict': 'denied' });
-    expect(Object.keys(record).filter((name) => /decided_by|nearest|rule/.test(name))).toEqual([]);
-  });
+test.each([
+  ['batch', 'destination'],
+  ['shop', 'source'],
+] as const)('of a policy of %s: the %s is not named', (namespace, end) => {
+  const found = flow(redactedPeers, { observation: policyOf(namespace) });
+  expect(names(found, end)).toEqual(end === 'source' ? ['source.kind'] : ['destination.port', 'destination.kind']);
+  expect(found.fields).toMatchObject({ 'policy.namespace': namespace, 'security_rule.name': 'default-deny' });
+});
 
-  test('is left out by name where both ends have opted out', () => {
-    const hideAll = redactionOf({ ...all, isHidden: () => true });
-    const record = hideAll?.({ ...shown, 'policy.decided_by': 'NetworkPolicy shop/default-deny' });
-    expect(record).toMatchObject({ 'source.kind': 'redacted', 'destination.kind': 'redacted' });
-    expect(JSON.stringify(record)).not.toMatch(/shop|ingress\[3\]/);
-  });
+test('Pods of one namespace, Nodes and addresses are named', () => {
+  for (const source of [podEnd(), nodeEnd(), externalEnd()])
+    expect(flow(redactedPeers, { ends: ends({ source, destination: podEnd() }) }).fields).not.toMatchObject({
+      'source.kind': 'redacted',
+    });
+});
 
-  test.each<[string, FlowRecord]>([
-    ['by policies of the shown end', { 'policy.decided_by': 'NetworkPolicy batch/closed' }],
-    ['by policies of the cluster', { 'policy.decided_by': 'GlobalNetworkPolicy lockdown' }],
-  ])('%s, stays', (_, policies) => {
-    expect(redact({ ...shown, ...policies })).toMatchObject({ ...policies, 'policy.rule': 'ingress[3]' });
-  });
+const shown: FlowRecord = {
+  'source.kind': 'Pod',
+  'source.k8s.namespace.name': 'batch',
+  'destination.kind': 'Pod',
+  'destination.k8s.namespace.name': 'shop',
+  'network.direction': 'egress',
+  'policy.verdict': 'denied',
+  'policy.direction': 'ingress',
+  'policy.rule': 'ingress[3]',
+};
+const redactPeers = redactionOf({ ...all, peers: 'redacted' }) as (fields: FlowRecord) => FlowRecord;
+
+test.each<[string, FlowRecord]>([
+  ['by policies of the redacted end, is left out by name', { 'policy.decided_by': 'NetworkPolicy shop/default-deny' }],
+  ['also where one of several is', { 'policy.decided_by': 'GlobalNetworkPolicy a,NetworkPolicy shop/default-deny' }],
+  ['also where the nearest rule is', { 'policy.nearest': 'NetworkPolicy.projectcalico.org shop/x ingress[0]' }],
+])('the verdict of policies of an earlier run: %s', (_, policies) => {
+  const record = redactPeers({ ...shown, ...policies });
+  expect(record).toMatchObject({ 'destination.kind': 'redacted', 'policy.verdict': 'denied' });
+  expect(Object.keys(record).filter((name) => /decided_by|nearest|rule/.test(name))).toEqual([]);
+});
+
+test('the verdict of policies of an earlier run is left out by name where both ends have opted out', () => {
+  const hideAll = redactionOf({ ...all, isHidden: () => true });
+  const record = hideAll?.({ ...shown, 'policy.decided_by': 'NetworkPolicy shop/default-deny' });
+  expect(record).toMatchObject({ 'source.kind': 'redacted', 'destination.kind': 'redacted' });
+  expect(JSON.stringify(record)).not.toMatch(/shop|ingress\[3\]/);
+});
+
+test.each<[string, FlowRecord]>([
+  ['by policies of the shown end', { 'policy.decided_by': 'NetworkPolicy batch/closed' }],
+  ['by policies of the cluster', { 'policy.decided_by': 'GlobalNetworkPolicy lockdown' }],
+])('the verdict of policies of an earlier run: %s, stays', (_, policies) => {
+  expect(redactPeers({ ...shown, ...policies })).toMatchObject({ ...policies, 'policy.rule': 'ingress[3]' });
 });
 
 const optedOut = { isHidden: (namespace: string) => namespace === 'batch' };
@@ -202,53 +195,57 @@ const openFlow = (source: Endpoint): OpenFlow => ({
   others: { source: [], destination: [] },
 });
 
-describe('labels', () => {
-  const source = { ...workerEnd(1), labels: 'app=worker,team=a' };
-  const destination = podEnd({ labels: 'app=web,team=b' });
+const labelledSource = { ...workerEnd(1), labels: 'app=worker,team=a' };
+const labelledDestination = podEnd({ labels: 'app=web,team=b' });
 
-  test('labels of a redacted peer are in no record, nor are those of a namespace that opted out', () => {
-    const found = flow({ peers: 'redacted' }, { ends: ends({ source, destination }) });
-    expect(found.fields).toMatchObject({ 'destination.k8s.pod.labels': 'app=web,team=b' });
-    expect(JSON.stringify(found)).not.toContain('worker');
-    const hidden = flow({ isHidden: (namespace) => namespace === 'shop' }, { ends: ends({ source, destination }) });
-    expect(hidden.fields).toMatchObject({ 'source.k8s.pod.labels': 'app=worker,team=a' });
-    expect(JSON.stringify(hidden)).not.toContain('team=b');
-  });
+test('labels of a redacted peer are in no record, nor are those of a namespace that opted out', () => {
+  const found = flow(
+    { peers: 'redacted' },
+    { ends: ends({ source: labelledSource, destination: labelledDestination }) },
+  );
+  expect(found.fields).toMatchObject({ 'destination.k8s.pod.labels': 'app=web,team=b' });
+  expect(JSON.stringify(found)).not.toContain('worker');
+  const hidden = flow(
+    { isHidden: (namespace) => namespace === 'shop' },
+    { ends: ends({ source: labelledSource, destination: labelledDestination }) },
+  );
+  expect(hidden.fields).toMatchObject({ 'source.k8s.pod.labels': 'app=worker,team=a' });
+  expect(JSON.stringify(hidden)).not.toContain('team=b');
+});
 
-  test('labels that an earlier run kept and this one does not ask for are taken out', () => {
-    const { fields } = flow({}, { ends: ends({ source, destination: externalEnd() }) });
-    const state: AuditState = {
-      rest: { newest: 1, sinks: {}, closings: 0 },
-      rows: [['1', rowOf({ 'event.id': 'id-1', ...fields })]],
-      flows: [],
-    };
-    const shownWith = (labels: string[]): unknown => {
-      const redact = redactionOfKept({ ...all, labels }, state);
-      const [[, row] = ['', '{}']] = redact === undefined ? state.rows : redactRestored(state, redact).rows;
-      return (JSON.parse(row) as FlowRecord)['source.k8s.pod.labels'];
-    };
-    expect(['app,team', 'team', ''].map((labels) => shownWith(labels.split(',')))).toEqual([
-      'app=worker,team=a',
-      'team=a',
-      undefined,
-    ]);
-  });
+test('labels that an earlier run kept and this one does not ask for are taken out', () => {
+  const { fields } = flow({}, { ends: ends({ source: labelledSource, destination: externalEnd() }) });
+  const state: AuditState = {
+    rest: { newest: 1, sinks: {}, closings: 0 },
+    rows: [['1', rowOf({ 'event.id': 'id-1', ...fields })]],
+    flows: [],
+  };
+  const shownWith = (labels: string[]): unknown => {
+    const redact = redactionOfKept({ ...all, labels }, state);
+    const [[, row] = ['', '{}']] = redact === undefined ? state.rows : redactRestored(state, redact).rows;
+    return (JSON.parse(row) as FlowRecord)['source.k8s.pod.labels'];
+  };
+  expect(['app,team', 'team', ''].map((labels) => shownWith(labels.split(',')))).toEqual([
+    'app=worker,team=a',
+    'team=a',
+    undefined,
+  ]);
+});
 
-  test('labels of a flow that was open are taken out where another flow, and its other end, have none', () => {
-    const state: AuditState = {
-      rest: { newest: 0, sinks: {}, closings: 0 },
-      rows: [],
-      flows: [openFlow(workerEnd(2)), openFlow(source)],
-    };
-    const redact = redactionOfKept({ ...all, labels: ['team'] }, state) ?? ((fields) => fields);
-    const { flows } = redactRestored(state, redact);
-    expect(flows.map(({ fields }) => fields['source.k8s.pod.labels'])).toEqual([undefined, 'team=a']);
-  });
+test('labels of a flow that was open are taken out where another flow, and its other end, have none', () => {
+  const state: AuditState = {
+    rest: { newest: 0, sinks: {}, closings: 0 },
+    rows: [],
+    flows: [openFlow(workerEnd(2)), openFlow(labelledSource)],
+  };
+  const redact = redactionOfKept({ ...all, labels: ['team'] }, state) ?? ((fields) => fields);
+  const { flows } = redactRestored(state, redact);
+  expect(flows.map(({ fields }) => fields['source.k8s.pod.labels'])).toEqual([undefined, 'team=a']);
+});
 
-  test('nothing has to be taken out where an earlier run kept no labels', () => {
-    const flows = [openFlow(workerEnd(2))];
-    expect(redactionOfKept(all, { rows: [['1', rowOf(flow({}).fields)]], flows })).toBeUndefined();
-  });
+test('nothing has to be taken out where an earlier run kept no labels', () => {
+  const flows = [openFlow(workerEnd(2))];
+  expect(redactionOfKept(all, { rows: [['1', rowOf(flow({}).fields)]], flows })).toBeUndefined();
 });
 
 test('redacting what is redacted changes nothing', () => {
@@ -315,24 +312,22 @@ test('a policy of a namespace that asked for it is not named where no end is kno
   );
 });
 
-describe('addresses of the packet that an ICMP error is about', () => {
-  const record: FlowRecord = {
-    'original.source.address': '10.65.1.4',
-    'original.destination.address': '10.65.2.9',
+const errorRecord = {
+  'original.source.address': '10.65.1.4',
+  'original.destination.address': '10.65.2.9',
+  'original.destination.port': 80,
+};
+const left = (privacy: Partial<Privacy>) => redactionOf({ ...all, ...privacy })?.(errorRecord);
+
+test('addresses of the packet that an ICMP error is about are left out where names are redacted', () => {
+  const port = { 'original.destination.port': 80 };
+  expect([left({ peers: 'redacted' }), left({ isHidden: () => false })]).toEqual([port, port]);
+});
+
+test('addresses of the packet that an ICMP error is about are cut as others are', () => {
+  expect(left({ bits: { ipv4: 16, ipv6: 128 } })).toEqual({
+    'original.source.address': '10.65.0.0/16',
+    'original.destination.address': '10.65.0.0/16',
     'original.destination.port': 80,
-  };
-  const left = (privacy: Partial<Privacy>) => redactionOf({ ...all, ...privacy })?.(record);
-
-  test('are left out where names are redacted', () => {
-    const port = { 'original.destination.port': 80 };
-    expect([left({ peers: 'redacted' }), left({ isHidden: () => false })]).toEqual([port, port]);
-  });
-
-  test('are cut as others are', () => {
-    expect(left({ bits: { ipv4: 16, ipv6: 128 } })).toEqual({
-      'original.source.address': '10.65.0.0/16',
-      'original.destination.address': '10.65.0.0/16',
-      'original.destination.port': 80,
-    });
   });
 });

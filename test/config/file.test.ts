@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { checkConfigFile } from '../../src/config/config.ts';
 import { settings } from '../../src/config/settings.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
@@ -8,55 +8,53 @@ import { problemsOf, readConfig, readFileOf } from './reading.ts';
 
 const base = readConfig({ node: 'node-a' }, {});
 
-describe('a file', () => {
-  const folder = temporaryFolder();
+const files = temporaryFolder();
 
-  test.each<[string, object]>([
-    ['logLevel: debug', { logLevel: 'debug' }],
-    ['logLevel: Warn', { logLevel: 'warn' }],
-    [
-      '{"logLevel": "debug", "maxNodes": 7, "includeNoise": true}',
-      { logLevel: 'debug', maxNodes: 7, includeNoise: true },
-    ],
-    ['# nothing but this\n', {}],
-    ['{}', {}],
-    ['\uFEFFlogLevel: warn\r\nmaxNodes: 1\r\n', { logLevel: 'warn', maxNodes: 1 }],
-    ['$schema: https://example.org/config.schema.json\nmaxNodes: 0x10', { maxNodes: 16 }],
-    ['sources: [kernel, "file:/a,b"]', { sources: [{ kind: 'kernel' }, { kind: 'file', path: '/a,b' }] }],
-    ['timeZone: +02:00', { timeZone: '+02:00' }],
-    ['stateDir: &here /a', { stateDir: '/a' }],
-    ['prefixes: [a=dropped, "b: =logged"]', { prefixes: [rule('a', 'dropped'), rule('b: ', 'logged')] }],
-    [
-      'prefixes:\n  b=c: dropped\n  10: rejected\n  2: logged\n  __proto__: accepted',
-      {
-        prefixes: [rule('b=c', 'dropped'), rule('10', 'rejected'), rule('2', 'logged'), rule('__proto__', 'accepted')],
-      },
-    ],
-    ['prefixes: {}', { prefixes: [] }],
-    ['containers:\n  - a,b/*/c', { containers: [{ namespaces: ['a', 'b'], pods: ['*'], containers: ['c'] }] }],
-  ])('%j', (text, expected) => {
-    expect(readFileOf(text).config).toEqual({ ...base, ...expected });
-  });
+test.each<[string, object]>([
+  ['logLevel: debug', { logLevel: 'debug' }],
+  ['logLevel: Warn', { logLevel: 'warn' }],
+  [
+    '{"logLevel": "debug", "maxNodes": 7, "includeNoise": true}',
+    { logLevel: 'debug', maxNodes: 7, includeNoise: true },
+  ],
+  ['# nothing but this\n', {}],
+  ['{}', {}],
+  ['\uFEFFlogLevel: warn\r\nmaxNodes: 1\r\n', { logLevel: 'warn', maxNodes: 1 }],
+  ['$schema: https://example.org/config.schema.json\nmaxNodes: 0x10', { maxNodes: 16 }],
+  ['sources: [kernel, "file:/a,b"]', { sources: [{ kind: 'kernel' }, { kind: 'file', path: '/a,b' }] }],
+  ['timeZone: +02:00', { timeZone: '+02:00' }],
+  ['stateDir: &here /a', { stateDir: '/a' }],
+  ['prefixes: [a=dropped, "b: =logged"]', { prefixes: [rule('a', 'dropped'), rule('b: ', 'logged')] }],
+  [
+    'prefixes:\n  b=c: dropped\n  10: rejected\n  2: logged\n  __proto__: accepted',
+    {
+      prefixes: [rule('b=c', 'dropped'), rule('10', 'rejected'), rule('2', 'logged'), rule('__proto__', 'accepted')],
+    },
+  ],
+  ['prefixes: {}', { prefixes: [] }],
+  ['containers:\n  - a,b/*/c', { containers: [{ namespaces: ['a', 'b'], pods: ['*'], containers: ['c'] }] }],
+])('a file: %j', (text, expected) => {
+  expect(readFileOf(text).config).toEqual({ ...base, ...expected });
+});
 
-  test('goes over the default, a variable over the file, an option over that', () => {
-    const text = 'maxNodes: 1\nmaxServices: 1\nmaxEndpointSlices: 1\nsources: [kernel]';
-    const env = { MAX_SERVICES: '2', MAX_ENDPOINT_SLICES: '2', SOURCES: 'journal' };
-    expect(readFileOf(text, { env, flags: { 'max-endpoint-slices': '3' } }).config).toEqual({
-      ...base,
-      maxNodes: 1,
-      maxServices: 2,
-      maxEndpointSlices: 3,
-      sources: [{ kind: 'journal', directory: undefined }],
-    });
+test('a file goes over the default, a variable over the file, an option over that', () => {
+  const text = 'maxNodes: 1\nmaxServices: 1\nmaxEndpointSlices: 1\nsources: [kernel]';
+  const env = { MAX_SERVICES: '2', MAX_ENDPOINT_SLICES: '2', SOURCES: 'journal' };
+  expect(readFileOf(text, { env, flags: { 'max-endpoint-slices': '3' } }).config).toEqual({
+    ...base,
+    maxNodes: 1,
+    maxServices: 2,
+    maxEndpointSlices: 3,
+    sources: [{ kind: 'journal', directory: undefined }],
   });
+});
 
-  test('is named by the variable, or the option that goes over it', () => {
-    const file = folder('settings.yaml');
-    writeFileSync(file, 'node: from-file');
-    expect(readConfig({}, { CONFIG_FILE: file }).node).toBe('from-file');
-    expect(readConfig({ config: file }, { CONFIG_FILE: '/nowhere' }).node).toBe('from-file');
-    expect(readConfig({ node: 'node-a' }, { CONFIG_FILE: '' })).toEqual(base);
-  });
+test('a file is named by the variable, or the option that goes over it', () => {
+  const file = files('settings.yaml');
+  writeFileSync(file, 'node: from-file');
+  expect(readConfig({}, { CONFIG_FILE: file }).node).toBe('from-file');
+  expect(readConfig({ config: file }, { CONFIG_FILE: '/nowhere' }).node).toBe('from-file');
+  expect(readConfig({ node: 'node-a' }, { CONFIG_FILE: '' })).toEqual(base);
 });
 
 test('all mistakes are reported at once, with those of variables and options', () => {
@@ -121,13 +119,11 @@ test.each([
   expect(problems.join('\n').length).toBeLessThan(20_000);
 });
 
-describe('what is no config file', () => {
-  const folder = temporaryFolder();
+const largeFiles = temporaryFolder();
 
-  test('a file of 256 KiB may be used', () => {
-    writeFileSync(folder('full'), Buffer.alloc(256 * 1024, '#'));
-    expect(checkConfigFile(folder('full'))).toEqual([]);
-  });
+test('a file of 256 KiB may be used', () => {
+  writeFileSync(largeFiles('full'), Buffer.alloc(256 * 1024, '#'));
+  expect(checkConfigFile(largeFiles('full'))).toEqual([]);
 });
 
 const check = (text: string) => checkConfigFile('f', () => text);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { explainMartian, explainPacket } from '../../src/drops/findings.ts';
 import type { Endpoint, Ends } from '../../src/model/endpoint.ts';
 import { type Finding } from '../../src/model/finding.ts';
@@ -94,71 +94,73 @@ test('a logger that says whose policies refused it is believed before the interf
   expect(found?.details).toMatchObject({ refusedBy: 'sender', clusterTier: 'Admin' });
 });
 
-describe('an ICMP error', () => {
-  const router = externalEnd({ address: '198.51.100.1' });
-  const tooBig = observation({
-    packet: icmp(3, 4, { source: '198.51.100.1', destination: '10.65.1.4' }),
-    inner: packet({ source: '10.65.1.4', destination: '203.0.113.9', sourcePort: 40112, destinationPort: 443 }),
-    mtu: 1400,
-  });
+const reportingRouter = externalEnd({ address: '198.51.100.1' });
+const tooBig = observation({
+  packet: icmp(3, 4, { source: '198.51.100.1', destination: '10.65.1.4' }),
+  inner: packet({ source: '10.65.1.4', destination: '203.0.113.9', sourcePort: 40112, destinationPort: 443 }),
+  mtu: 1400,
+});
 
-  test('affects the sender of the packet it is about', () => {
-    const found = explainPacket(
+test('an ICMP error affects the sender of the packet it is about', () => {
+  const found = explainPacket(
+    tooBig,
+    ends({ source: reportingRouter, destination: web, inner: { source: web, destination: externalEnd() } }),
+    'node-a',
+  );
+  expect(found.map(short)).toEqual(['receiving shop/web-0, peer 203.0.113.9']);
+  expect(found[0]?.details).toMatchObject({
+    protocol: 'TCP',
+    port: 443,
+    error: { reporter: reportingRouter, protocol: 'ICMP', type: 3, code: 4, mtu: 1400 },
+  });
+});
+
+test('an ICMP error is a finding of the Pod that reports it, too', () => {
+  const found = explainPacket(
+    tooBig,
+    ends({ source: db, destination: web, inner: { source: web, destination: db } }),
+    'node-a',
+  );
+  expect(found.map(short)).toEqual([
+    'receiving shop/web-0, peer Pod/shop/db-0',
+    'sending shop/db-0, peer Pod/shop/web-0',
+  ]);
+});
+
+test('an ICMP error about a packet of an unknown sender makes no finding for it', () => {
+  expect(
+    explainPacket(
       tooBig,
-      ends({ source: router, destination: web, inner: { source: web, destination: externalEnd() } }),
-      'node-a',
-    );
-    expect(found.map(short)).toEqual(['receiving shop/web-0, peer 203.0.113.9']);
-    expect(found[0]?.details).toMatchObject({
-      protocol: 'TCP',
-      port: 443,
-      error: { reporter: router, protocol: 'ICMP', type: 3, code: 4, mtu: 1400 },
-    });
-  });
-
-  test('is a finding of the Pod that reports it, too', () => {
-    const found = explainPacket(
-      tooBig,
-      ends({ source: db, destination: web, inner: { source: web, destination: db } }),
-      'node-a',
-    );
-    expect(found.map(short)).toEqual([
-      'receiving shop/web-0, peer Pod/shop/db-0',
-      'sending shop/db-0, peer Pod/shop/web-0',
-    ]);
-  });
-
-  test('about a packet of an unknown sender makes no finding for it', () => {
-    expect(
-      explainPacket(
-        tooBig,
-        ends({ source: router, destination: nodeEnd(), inner: { source: nodeEnd(), destination: externalEnd() } }),
-        '',
-      ),
-    ).toEqual([]);
-  });
-
-  test('an ICMP error whose inner packet is not believed is a packet between its own ends', () => {
-    const found = explainPacket(tooBig, ends({ source: db, destination: router }), 'node-a');
-    expect(found.map(short)).toEqual(['sending shop/db-0, peer 198.51.100.1']);
-    expect(found[0]?.details).toMatchObject({
-      protocol: 'ICMP',
-      icmpType: 3,
-      icmpCode: 4,
-      port: undefined,
-      error: undefined,
-    });
-  });
-
-  test('about an answer counts by the port of the answer’s sender', () => {
-    const answer = { ...tooBig, inner: packet({ sourcePort: 443, destinationPort: 40112, tcpFlags: TcpFlag.ACK }) };
-    const [found] = explainPacket(
-      answer,
-      ends({ source: router, destination: web, inner: { source: web, destination: externalEnd() } }),
+      ends({
+        source: reportingRouter,
+        destination: nodeEnd(),
+        inner: { source: nodeEnd(), destination: externalEnd() },
+      }),
       '',
-    );
-    expect(found?.details).toMatchObject({ port: 443, reply: true });
+    ),
+  ).toEqual([]);
+});
+
+test('an ICMP error whose inner packet is not believed is a packet between its own ends', () => {
+  const found = explainPacket(tooBig, ends({ source: db, destination: reportingRouter }), 'node-a');
+  expect(found.map(short)).toEqual(['sending shop/db-0, peer 198.51.100.1']);
+  expect(found[0]?.details).toMatchObject({
+    protocol: 'ICMP',
+    icmpType: 3,
+    icmpCode: 4,
+    port: undefined,
+    error: undefined,
   });
+});
+
+test('an ICMP error about an answer counts by the port of the answer’s sender', () => {
+  const answer = { ...tooBig, inner: packet({ sourcePort: 443, destinationPort: 40112, tcpFlags: TcpFlag.ACK }) };
+  const [found] = explainPacket(
+    answer,
+    ends({ source: reportingRouter, destination: web, inner: { source: web, destination: externalEnd() } }),
+    '',
+  );
+  expect(found?.details).toMatchObject({ port: 443, reply: true });
 });
 
 const portNames = (end: Endpoint, port: number, protocol: string): string => `${end.identity} ${port}/${protocol}`;
@@ -169,37 +171,35 @@ function named(given: Partial<PacketObservation>, between: Partial<Ends>): (stri
   );
 }
 
-describe('the name of the port', () => {
-  const router = externalEnd({ address: '198.51.100.1' });
-  const answer = packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK });
-  const request = 'Pod/shop/db-0 5432/TCP';
+const router = externalEnd({ address: '198.51.100.1' });
+const answerPacket = packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK });
+const request = 'Pod/shop/db-0 5432/TCP';
 
-  test('a port of a request has the receiver’s name, in the Events of both ends', () => {
-    expect(named({}, { source: web, destination: db })).toEqual([request, request]);
-  });
+test('a port of a request has the receiver’s name, in the Events of both ends', () => {
+  expect(named({}, { source: web, destination: db })).toEqual([request, request]);
+});
 
-  test('a port of an answer has the sender’s name', () => {
-    expect(named({ packet: answer }, { source: db, destination: web })).toEqual([request, request]);
-  });
+test('a port of an answer has the sender’s name', () => {
+  expect(named({ packet: answerPacket }, { source: db, destination: web })).toEqual([request, request]);
+});
 
-  test('is none of a protocol without ports', () => {
-    expect(named({ packet: portless('SCTP') }, { source: web, destination: db })).toEqual([undefined, undefined]);
-  });
+test('a protocol without ports has no name of a port', () => {
+  expect(named({ packet: portless('SCTP') }, { source: web, destination: db })).toEqual([undefined, undefined]);
+});
 
-  test('a port that an ICMP error is about has the name of the end that could not be reached; the error has none', () => {
-    const error = { packet: icmp(3, 4), inner: packet({ destinationPort: 5432 }) };
-    const target = { inner: { source: web, destination: db } };
-    expect(named(error, { source: router, destination: web, ...target })).toEqual([request]);
-    expect(named(error, { source: db, destination: web, ...target })).toEqual([request, undefined]);
-  });
+test('a port that an ICMP error is about has the name of the end that could not be reached; the error has none', () => {
+  const error = { packet: icmp(3, 4), inner: packet({ destinationPort: 5432 }) };
+  const target = { inner: { source: web, destination: db } };
+  expect(named(error, { source: router, destination: web, ...target })).toEqual([request]);
+  expect(named(error, { source: db, destination: web, ...target })).toEqual([request, undefined]);
+});
 
-  test('does not change the identity', () => {
-    const both = ends({ source: web, destination: db });
-    const identities = [portNames, () => undefined].map((names) =>
-      explainPacket(observation(), both, 'node-a', names).map((each) => each.identity),
-    );
-    expect(identities[0]).toEqual(identities[1]);
-  });
+test('the name of the port does not change the identity', () => {
+  const both = ends({ source: web, destination: db });
+  const identities = [portNames, () => undefined].map((names) =>
+    explainPacket(observation(), both, 'node-a', names).map((each) => each.identity),
+  );
+  expect(identities[0]).toEqual(identities[1]);
 });
 
 test('a martian is a drop without a rule', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createPublisher } from '../../src/events/publisher.ts';
 import { createWriteBudget, nodeLimits, type WriteBudget } from '../../src/events/write-budget.ts';
 import type { StateChange } from '../../src/platform/keyed-changes.ts';
@@ -113,22 +113,20 @@ test('killed after each write, an agent writes as many as one that runs on', () 
   expect(writesOf(killed).length).toBeLessThanOrEqual(359);
 });
 
-describe('a budget that was kept', () => {
-  const at = 5 * hour;
-  const left = (restored: WriteBudgetState | undefined, monotonic = at): number =>
-    createWriteBudget({ restored, monotonic: () => monotonic }).state().left;
+const at = 5 * hour;
+const leftOf = (restored: WriteBudgetState | undefined, monotonic = at): number =>
+  createWriteBudget({ restored, monotonic: () => monotonic }).state().left;
 
-  test.each<[title: string, restored: WriteBudgetState | undefined, monotonic: number, expected: number]>([
-    ['a moment ago', { left: 3.5, at }, at, 3.5],
-    ['a quarter of an hour ago', { left: 3.5, at }, at + 15 * minute, 63.5],
-    ['a day ago', { left: 3.5, at }, at + 24 * hour, 120],
-    ['before a restart of the machine, which runs for five minutes', { left: 3.5, at }, 5 * minute, 23.5],
-    ['with more than there can be', { left: 1e9, at }, at, 120],
-    ['with less than nothing', { left: -1e9, at }, at, 0],
-    ['for the first time', undefined, at, 120],
-  ])('%s', (_, restored, monotonic, expected) => {
-    expect(left(restored, monotonic)).toBeCloseTo(expected, 6);
-  });
+test.each<[title: string, restored: WriteBudgetState | undefined, monotonic: number, expected: number]>([
+  ['a moment ago', { left: 3.5, at }, at, 3.5],
+  ['a quarter of an hour ago', { left: 3.5, at }, at + 15 * minute, 63.5],
+  ['a day ago', { left: 3.5, at }, at + 24 * hour, 120],
+  ['before a restart of the machine, which runs for five minutes', { left: 3.5, at }, 5 * minute, 23.5],
+  ['with more than there can be', { left: 1e9, at }, at, 120],
+  ['with less than nothing', { left: -1e9, at }, at, 0],
+  ['for the first time', undefined, at, 120],
+])('a budget that was kept: %s', (_, restored, monotonic, expected) => {
+  expect(leftOf(restored, monotonic)).toBeCloseTo(expected, 6);
 });
 
 test('writes that were given back are left of the hour, and other kinds of writes take nothing of it', () => {

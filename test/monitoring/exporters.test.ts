@@ -113,80 +113,76 @@ test('a setting that it does not have, an expression that Go cannot compile and 
 });
 
 /** The answers of kubernetes-event-exporter 1.7 itself, which was asked the same as the stand-in for it in exporter/. */
-describe('the stand-in answers as the program did:', () => {
-  const node = eventOf('kube-proxy-lw8zd-lock', 'node-a');
+const nodeEvent = eventOf('kube-proxy-lw8zd-lock', 'node-a');
 
-  test.each([
-    ['${A}$A-$B-', 'oneone--'],
-    ['$A_', ''],
-    ['$1A $$A $?', 'A A '],
-    ['${A', 'A'],
-    ["${a{b} ${} '${|${A}", "two  '"],
-    ['${\n}a$\n$', 'a$\n$'],
-  ])('variables of %j', (text, expected) => {
-    expect(expandEnv(text, { A: 'one', 'a{b': 'two' })).toBe(expected);
-  });
+test.each([
+  ['${A}$A-$B-', 'oneone--'],
+  ['$A_', ''],
+  ['$1A $$A $?', 'A A '],
+  ['${A', 'A'],
+  ["${a{b} ${} '${|${A}", "two  '"],
+  ['${\n}a$\n$', 'a$\n$'],
+])('the stand-in answers as the program did: variables of %j', (text, expected) => {
+  expect(expandEnv(text, { A: 'one', 'a{b': 'two' })).toBe(expected);
+});
 
-  test.each([
-    ['{{.Reason}} {{ .Source.Component }}', 'XtablesLockHeld kube-netfilter-tailer'],
-    ['{{ with .InvolvedObject.Namespace }}{{ . }}/{{ end }}{{ .InvolvedObject.Name }}', 'node-a'],
-    ['{{ .InvolvedObject.APIVersion | replace "v" "<" | replace "<" ">" }}', '>1'],
-  ])('the template %s', (template, expected) => {
-    expect(render(template, node)).toBe(expected);
+test.each([
+  ['{{.Reason}} {{ .Source.Component }}', 'XtablesLockHeld kube-netfilter-tailer'],
+  ['{{ with .InvolvedObject.Namespace }}{{ . }}/{{ end }}{{ .InvolvedObject.Name }}', 'node-a'],
+  ['{{ .InvolvedObject.APIVersion | replace "v" "<" | replace "<" ">" }}', '>1'],
+])('the stand-in answers as the program did: the template %s', (template, expected) => {
+  expect(render(template, nodeEvent)).toBe(expected);
+});
+
+const lokiConfig = readLokiConfig(textOf('deploy/exporters/kubernetes-event-exporter-loki.yaml'), {
+  LOKI_URL: 'http://l',
+});
+const { layout = {}, ...loki } = lokiConfig.receivers[0]?.loki ?? {};
+const fieldsOf = (event: CoreEvent): object =>
+  Object.fromEntries(
+    Object.entries(layout)
+      .map(([name, template]) => [name, render(template, event)] as const)
+      .filter(([, value]) => value !== ''),
+  );
+
+test('a line has a field for each annotation of a drop, so that no query has to read the message', () => {
+  const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
+  expect(loki).toMatchObject({ url: 'http://l', streamLabels: { job: 'kube-netfilter-tailer' } });
+  expect(receiversOf(lokiConfig.route, drop)).toEqual(['loki']);
+  expect(fieldsOf(drop)).toMatchObject({
+    reason: 'PacketDrop',
+    namespace: 'shop',
+    name: 'postgres-0',
+    node: 'node-b',
+    direction: 'receiving',
+    verdict: 'dropped',
+    protocol: 'TCP',
+    port: '5432',
+    peer: 'Deployment/batch/worker',
+    peers: '6',
+    message: drop.message,
   });
 });
 
-describe('kubernetes-event-exporter to Loki', () => {
-  const config = readLokiConfig(textOf('deploy/exporters/kubernetes-event-exporter-loki.yaml'), {
-    LOKI_URL: 'http://l',
-  });
-  const { layout = {}, ...loki } = config.receivers[0]?.loki ?? {};
-  const fieldsOf = (event: CoreEvent): object =>
-    Object.fromEntries(
-      Object.entries(layout)
-        .map(([name, template]) => [name, render(template, event)] as const)
-        .filter(([, value]) => value !== ''),
+test('no annotation that a sample has is missing in a line', () => {
+  for (const event of [
+    ...eventsOfSample('port-scan'),
+    ...eventsOfSample('kube-proxy-lw8zd-lock'),
+    ...eventsOfSample('ipv6'),
+  ])
+    expect(fieldsOf(event)).toMatchObject(
+      Object.fromEntries(
+        Object.entries(event.metadata.annotations ?? {}).map(([key, value]) => [
+          key.replace('kube-netfilter-tailer/', ''),
+          value,
+        ]),
+      ),
     );
+});
 
-  test('a line has a field for each annotation of a drop, so that no query has to read the message', () => {
-    const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
-    expect(loki).toMatchObject({ url: 'http://l', streamLabels: { job: 'kube-netfilter-tailer' } });
-    expect(receiversOf(config.route, drop)).toEqual(['loki']);
-    expect(fieldsOf(drop)).toMatchObject({
-      reason: 'PacketDrop',
-      namespace: 'shop',
-      name: 'postgres-0',
-      node: 'node-b',
-      direction: 'receiving',
-      verdict: 'dropped',
-      protocol: 'TCP',
-      port: '5432',
-      peer: 'Deployment/batch/worker',
-      peers: '6',
-      message: drop.message,
-    });
-  });
-
-  test('no annotation that a sample has is missing in a line', () => {
-    for (const event of [
-      ...eventsOfSample('port-scan'),
-      ...eventsOfSample('kube-proxy-lw8zd-lock'),
-      ...eventsOfSample('ipv6'),
-    ])
-      expect(fieldsOf(event)).toMatchObject(
-        Object.fromEntries(
-          Object.entries(event.metadata.annotations ?? {}).map(([key, value]) => [
-            key.replace('kube-netfilter-tailer/', ''),
-            value,
-          ]),
-        ),
-      );
-  });
-
-  test('Events of other components are left out', () => {
-    const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
-    expect(receiversOf(config.route, { ...drop, source: { component: 'kubelet' } })).toEqual([]);
-  });
+test('Events of other components are left out', () => {
+  const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
+  expect(receiversOf(lokiConfig.route, { ...drop, source: { component: 'kubelet' } })).toEqual([]);
 });
 
 test('Alertmanager: what is routed and what is held back are alerts that there are', () => {

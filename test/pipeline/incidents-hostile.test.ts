@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { AffectedPod } from '../../src/incidents/reporting/details.ts';
 import type { IncidentDetails } from '../../src/model/incident.ts';
 import type { Millis } from '../../src/model/log-line.ts';
@@ -108,39 +108,39 @@ test('an API server that is away: after Pods were notified of an incident, gets 
   expect(over).toEqual(open?.map((each) => each.replace('open', 'over')));
 });
 
-describe('an incident of five hours on a node whose Pods come and go', () => {
-  const { published, alive } = fiveHours();
-  const notices = published.filter((one) => detailsOf(one).role === 'pod-notice');
-  const byPod = Map.groupBy(notices, ({ finding }) => finding.regarding.name);
+const { published: publishedThen, alive } = fiveHours();
+const noticesOfPods = publishedThen.filter((one) => detailsOf(one).role === 'pod-notice');
+const byPod = Map.groupBy(noticesOfPods, ({ finding }) => finding.regarding.name);
 
-  test('each Pod is notified at most once an hour', () => {
-    for (const all of byPod.values()) {
-      const times = all.filter((one) => detailsOf(one).phase === 'open').map(({ time }) => time);
-      for (const [i, time] of times.slice(1).entries()) expect(time - (times[i] ?? 0)).toBeGreaterThanOrEqual(hour);
-    }
-  });
+test('each Pod is notified at most once an hour', () => {
+  for (const all of byPod.values()) {
+    const times = all.filter((one) => detailsOf(one).phase === 'open').map(({ time }) => time);
+    for (const [i, time] of times.slice(1).entries()) expect(time - (times[i] ?? 0)).toBeGreaterThanOrEqual(hour);
+  }
+});
 
-  test('no more than 20 Pods are notified in any hour', () => {
-    const times = notices.filter((one) => detailsOf(one).phase === 'open').map(({ time }) => time);
-    for (const from of times)
-      expect(times.filter((time) => time >= from && time < from + hour).length).toBeLessThanOrEqual(20);
-  });
+test('no more than 20 Pods are notified in any hour', () => {
+  const times = noticesOfPods.filter((one) => detailsOf(one).phase === 'open').map(({ time }) => time);
+  for (const from of times)
+    expect(times.filter((time) => time >= from && time < from + hour).length).toBeLessThanOrEqual(20);
+});
 
-  test('Pods that are made later are notified, too', () => {
-    const late = [...byPod.keys()].filter((name) => Number(/^pod-(\d+)-/.exec(name)?.[1]) >= 3);
-    expect(late.length).toBeGreaterThan(5);
-  });
+test('Pods that are made later are notified, too', () => {
+  const late = [...byPod.keys()].filter((name) => Number(/^pod-(\d+)-/.exec(name)?.[1]) >= 3);
+  expect(late.length).toBeGreaterThan(5);
+});
 
-  test('each Pod that was notified in the last hour and is there gets the end, once', () => {
-    const ends = notices.filter((one) => detailsOf(one).phase === 'over').map(({ finding }) => finding.regarding.name);
-    expect(new Set(ends).size).toBe(ends.length);
-    const recent = notices
-      .filter((one) => detailsOf(one).phase === 'open' && one.time > nine + 4 * hour)
-      .map(({ finding }) => finding.regarding.name)
-      .filter((name) => alive.has(name));
-    expect(recent.length).toBeGreaterThan(3);
-    expect(ends).toEqual(expect.arrayContaining(recent));
-  });
+test('each Pod that was notified in the last hour and is there gets the end, once', () => {
+  const ends = noticesOfPods
+    .filter((one) => detailsOf(one).phase === 'over')
+    .map(({ finding }) => finding.regarding.name);
+  expect(new Set(ends).size).toBe(ends.length);
+  const recent = noticesOfPods
+    .filter((one) => detailsOf(one).phase === 'open' && one.time > nine + 4 * hour)
+    .map(({ finding }) => finding.regarding.name)
+    .filter((name) => alive.has(name));
+  expect(recent.length).toBeGreaterThan(3);
+  expect(ends).toEqual(expect.arrayContaining(recent));
 });
 
 function fiveHours(): { published: Published[]; alive: Set<string> } {

@@ -55,173 +55,171 @@ function withoutVersions(meaning: FlowMeaning): unknown {
   return JSON.parse(JSON.stringify(meaning, (key, value: unknown) => (key === 'resourceVersion' ? undefined : value)));
 }
 
-describe('remembered flows', () => {
-  const local = ['10.65.1.4', '10.65.1.5', 'fd00:65::4'];
-  const remote = ['10.65.2.9', '10.65.2.10', '203.0.113.9'];
-  const names = ['web-0', 'web-1'];
+const local = ['10.65.1.4', '10.65.1.5', 'fd00:65::4'];
+const remoteAddresses = ['10.65.2.9', '10.65.2.10', '203.0.113.9'];
+const names = ['web-0', 'web-1'];
 
-  const lives = fc.record({
-    generation: fc.nat({ max: 2 }),
-    hostNetwork: fc.constantFrom(false, false, false, true),
-    started: fc.constantFrom(-Infinity, -30_000, -1000, 4000),
-    lasts: fc.constantFrom(Infinity, Infinity, Infinity, 500, 20_000),
-    resourceVersion: fc.constantFrom('1', '2'),
-    workload: fc.constantFrom(undefined, { kind: 'Deployment', namespace: 'shop', name: 'web' }),
-  });
+const lives = fc.record({
+  generation: fc.nat({ max: 2 }),
+  hostNetwork: fc.constantFrom(false, false, false, true),
+  started: fc.constantFrom(-Infinity, -30_000, -1000, 4000),
+  lasts: fc.constantFrom(Infinity, Infinity, Infinity, 500, 20_000),
+  resourceVersion: fc.constantFrom('1', '2'),
+  workload: fc.constantFrom(undefined, { kind: 'Deployment', namespace: 'shop', name: 'web' }),
+});
 
-  const edits = fc.oneof(
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        kind: fc.constant('pod' as const),
-        name: fc.constantFrom(...names),
-        life: lives,
-        addresses: fc.subarray(local),
-      }),
-    },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('no pod' as const), name: fc.constantFrom(...names) }) },
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        kind: fc.constant('look-up' as const),
-        address: fc.constantFrom(...remote),
-        lives: fc.array(lives, { maxLength: 2 }),
-        name: fc.constantFrom(undefined, 'a.example.org'),
-      }),
-    },
-    fc.record({
-      kind: fc.constant('node' as const),
-      addresses: fc.subarray(['192.168.7.11', '10.65.2.10']),
-      podRanges: fc.subarray(['10.65.1.0/24', '10.65.2.0/24']),
+const edits = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('pod' as const),
+      name: fc.constantFrom(...names),
+      life: lives,
+      addresses: fc.subarray(local),
     }),
-    fc.constantFrom({ kind: 'no node' as const }, { kind: 'no service' as const }, { kind: 'sweep' as const }),
-    fc.record({ kind: fc.constant('service' as const), addresses: fc.subarray(['10.96.0.80', '10.65.2.10']) }),
-  );
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('no pod' as const), name: fc.constantFrom(...names) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('look-up' as const),
+      address: fc.constantFrom(...remoteAddresses),
+      lives: fc.array(lives, { maxLength: 2 }),
+      name: fc.constantFrom(undefined, 'a.example.org'),
+    }),
+  },
+  fc.record({
+    kind: fc.constant('node' as const),
+    addresses: fc.subarray(['192.168.7.11', '10.65.2.10']),
+    podRanges: fc.subarray(['10.65.1.0/24', '10.65.2.0/24']),
+  }),
+  fc.constantFrom({ kind: 'no node' as const }, { kind: 'no service' as const }, { kind: 'sweep' as const }),
+  fc.record({ kind: fc.constant('service' as const), addresses: fc.subarray(['10.96.0.80', '10.65.2.10']) }),
+);
 
-  const flows = fc.record({
-    source: fc.constantFrom(...local, ...remote),
-    destination: fc.constantFrom(...local, ...remote, '10.96.0.80', '192.168.7.11'),
-    inInterface: fc.constantFrom('', 'eth0', ...names.map((name) => interfaceNames('shop', name)[0] ?? '')),
-  });
+const flows = fc.record({
+  source: fc.constantFrom(...local, ...remoteAddresses),
+  destination: fc.constantFrom(...local, ...remoteAddresses, '10.96.0.80', '192.168.7.11'),
+  inInterface: fc.constantFrom('', 'eth0', ...names.map((name) => interfaceNames('shop', name)[0] ?? '')),
+});
 
-  const program = fc.tuple(
-    fc.array(flows, { minLength: 1, maxLength: 3 }),
-    fc.array(
-      fc.record({
-        edit: fc.option(edits, { nil: undefined }),
-        pause: fc.constantFrom(0, 1, 1500, 20_000, 6 * minute),
-        lines: fc.array(
-          fc.record({ which: fc.nat(), ago: fc.constantFrom(0, 0, 1, 3000, 25_000), exact: fc.boolean() }),
-          { maxLength: 6 },
-        ),
-      }),
-      { maxLength: 20 },
-    ),
-  );
+const programs = fc.tuple(
+  fc.array(flows, { minLength: 1, maxLength: 3 }),
+  fc.array(
+    fc.record({
+      edit: fc.option(edits, { nil: undefined }),
+      pause: fc.constantFrom(0, 1, 1500, 20_000, 6 * minute),
+      lines: fc.array(
+        fc.record({ which: fc.nat(), ago: fc.constantFrom(0, 0, 1, 3000, 25_000), exact: fc.boolean() }),
+        { maxLength: 6 },
+      ),
+    }),
+    { maxLength: 20 },
+  ),
+);
 
-  type Edit = typeof edits extends fc.Arbitrary<infer T> ? T : never;
-  type Life = typeof lives extends fc.Arbitrary<infer T> ? T : never;
+type Edit = typeof edits extends fc.Arbitrary<infer T> ? T : never;
+type Life = typeof lives extends fc.Arbitrary<infer T> ? T : never;
 
-  function podOf({ generation, started, lasts, ...rest }: Life, name: string, addresses: string[], now: number): Pod {
-    const from = now + started;
-    const until = started === -Infinity ? Infinity : from + lasts;
-    return pod({ ...rest, name, addresses, uid: `${name} ${generation}`, from, until });
+function podOf({ generation, started, lasts, ...rest }: Life, name: string, addresses: string[], now: number): Pod {
+  const from = now + started;
+  const until = started === -Infinity ? Infinity : from + lasts;
+  return pod({ ...rest, name, addresses, uid: `${name} ${generation}`, from, until });
+}
+
+async function apply(edit: Edit, scene: Live): Promise<void> {
+  const { lists, found, hostNames } = scene;
+  const { now } = scene.clock;
+  switch (edit.kind) {
+    case 'pod':
+      return lists.setPod(podOf(edit.life, edit.name, edit.addresses, now), now);
+    case 'no pod':
+      return lists.removePod('shop', edit.name, now);
+    case 'look-up':
+      found.set(
+        edit.address,
+        edit.lives.map((life, number) => podOf(life, `db-${number}`, [edit.address], now)),
+      );
+      hostNames.set(edit.address, edit.name);
+      return await lookUp(edit.address, scene);
+    case 'node':
+      return lists.setNode(node({ addresses: edit.addresses, podRanges: edit.podRanges }));
+    case 'no node':
+      return lists.removeNode('node-a');
+    case 'service':
+      return lists.setService(service({ addresses: edit.addresses }), now);
+    case 'no service':
+      return lists.removeService('shop', 'api', now);
+    case 'sweep':
+      return lists.sweep(now);
+    default:
+      edit satisfies never;
   }
+}
 
-  async function apply(edit: Edit, scene: Live): Promise<void> {
-    const { lists, found, hostNames } = scene;
-    const { now } = scene.clock;
-    switch (edit.kind) {
-      case 'pod':
-        return lists.setPod(podOf(edit.life, edit.name, edit.addresses, now), now);
-      case 'no pod':
-        return lists.removePod('shop', edit.name, now);
-      case 'look-up':
-        found.set(
-          edit.address,
-          edit.lives.map((life, number) => podOf(life, `db-${number}`, [edit.address], now)),
-        );
-        hostNames.set(edit.address, edit.name);
-        return await lookUp(edit.address, scene);
-      case 'node':
-        return lists.setNode(node({ addresses: edit.addresses, podRanges: edit.podRanges }));
-      case 'no node':
-        return lists.removeNode('node-a');
-      case 'service':
-        return lists.setService(service({ addresses: edit.addresses }), now);
-      case 'no service':
-        return lists.removeService('shop', 'api', now);
-      case 'sweep':
-        return lists.sweep(now);
-      default:
-        edit satisfies never;
-    }
-  }
-
-  test('are as if resolved again, whatever becomes known or changes in between', async () => {
-    await forAllAsync([program], { numRuns: 250 })(async ([some, steps]) => {
-      const scene = live();
-      const { directory } = scene.lists;
-      const { meaningOf } = createMeanings({ directory, node: undefined });
-      for (const { edit, pause, lines } of steps) {
-        scene.clock.now += pause;
-        if (edit) await apply(edit, scene);
-        for (const { which, ago, exact } of lines) {
-          const { source, destination, inInterface } = some[which % some.length] ?? some[0]!;
-          const seen = observation({ inInterface, packet: packet({ source, destination }) });
-          const from = line({ time: scene.clock.now - ago, timeIsExact: exact, host: undefined });
-          expect(withoutVersions(meaningOf(from, seen))).toEqual(
-            withoutVersions(afresh(directory, undefined, from, seen)),
-          );
-        }
-      }
-    });
-  });
-
-  test.each<[string, Partial<Pod>, [number, string][]]>([
-    [
-      'began',
-      { from: nine + 10 * second },
-      [
-        [5, 'unknown'],
-        [10, 'pod'],
-        [20, 'pod'],
-        [5, 'unknown'],
-      ],
-    ],
-    [
-      'ended',
-      { from: nine, until: nine + 10 * second },
-      [
-        [5, 'pod'],
-        [10, 'unknown'],
-        [20, 'unknown'],
-        [5, 'pod'],
-      ],
-    ],
-  ])('end when a Pod that was looked up %s', async (_, life, expected) => {
+test('remembered flows are as if resolved again, whatever becomes known or changes in between', async () => {
+  await forAllAsync([programs], { numRuns: 250 })(async ([some, steps]) => {
     const scene = live();
-    scene.clock.now = nine + minute;
-    scene.found.set('10.65.2.9', [{ ...db, ...life }]);
-    await lookUp('10.65.2.9', scene);
-    const { meaningOf } = createMeanings({ directory: scene.lists.directory, node: undefined });
-    const seen = observation({ packet: packet({ destination: '10.65.2.9' }) });
-    for (const [offset, kind] of expected) {
-      const from = line({ time: nine + offset * second });
-      // It is remembered when it comes the second time.
-      for (let time = 0; time < 3; time++) expect(meaningOf(from, seen).ends.destination.kind).toBe(kind);
+    const { directory } = scene.lists;
+    const { meaningOf } = createMeanings({ directory, node: undefined });
+    for (const { edit, pause, lines } of steps) {
+      scene.clock.now += pause;
+      if (edit) await apply(edit, scene);
+      for (const { which, ago, exact } of lines) {
+        const { source, destination, inInterface } = some[which % some.length] ?? some[0]!;
+        const seen = observation({ inInterface, packet: packet({ source, destination }) });
+        const from = line({ time: scene.clock.now - ago, timeIsExact: exact, host: undefined });
+        expect(withoutVersions(meaningOf(from, seen))).toEqual(
+          withoutVersions(afresh(directory, undefined, from, seen)),
+        );
+      }
     }
   });
+});
 
-  test('outlive what changes nothing', () => {
-    const { lists } = live();
-    lists.setPod(pod({ resourceVersion: '1' }), nine);
-    const { meaningOf } = createMeanings({ directory: lists.directory, node: undefined });
-    meaningOf(line(), observation());
-    const known = meaningOf(line(), observation());
-    lists.setPod(pod({ resourceVersion: '2' }), nine + 1);
-    expect(meaningOf(line(), observation())).toBe(known);
-  });
+test.each<[string, Partial<Pod>, [number, string][]]>([
+  [
+    'began',
+    { from: nine + 10 * second },
+    [
+      [5, 'unknown'],
+      [10, 'pod'],
+      [20, 'pod'],
+      [5, 'unknown'],
+    ],
+  ],
+  [
+    'ended',
+    { from: nine, until: nine + 10 * second },
+    [
+      [5, 'pod'],
+      [10, 'unknown'],
+      [20, 'unknown'],
+      [5, 'pod'],
+    ],
+  ],
+])('remembered flows end when a Pod that was looked up %s', async (_, life, expected) => {
+  const scene = live();
+  scene.clock.now = nine + minute;
+  scene.found.set('10.65.2.9', [{ ...db, ...life }]);
+  await lookUp('10.65.2.9', scene);
+  const { meaningOf } = createMeanings({ directory: scene.lists.directory, node: undefined });
+  const seen = observation({ packet: packet({ destination: '10.65.2.9' }) });
+  for (const [offset, kind] of expected) {
+    const from = line({ time: nine + offset * second });
+    // It is remembered when it comes the second time.
+    for (let time = 0; time < 3; time++) expect(meaningOf(from, seen).ends.destination.kind).toBe(kind);
+  }
+});
+
+test('remembered flows outlive what changes nothing', () => {
+  const { lists } = live();
+  lists.setPod(pod({ resourceVersion: '1' }), nine);
+  const { meaningOf } = createMeanings({ directory: lists.directory, node: undefined });
+  meaningOf(line(), observation());
+  const known = meaningOf(line(), observation());
+  lists.setPod(pod({ resourceVersion: '2' }), nine + 1);
+  expect(meaningOf(line(), observation())).toBe(known);
 });
 
 /** Makes a SYN from the local Pod as the kernel prints it. */

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { LogLine } from '../../src/model/log-line.ts';
 import type { Series } from '../../src/model/series.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
@@ -320,41 +320,39 @@ test('a martian is a drop; who sent it is known by the interface alone', () => {
   expect([...martian('eth0').statistics.unresolved]).toEqual([]);
 });
 
-describe('drops of a host firewall', () => {
-  const noted: [time: number, drops: number][] = [];
-  const incidents = { firewallDropped: (time: number, drops = 1) => void noted.push([time, drops]) };
+const noted: [time: number, drops: number][] = [];
+const notingIncidents = { firewallDropped: (time: number, drops = 1) => void noted.push([time, drops]) };
 
-  function pipelineNoting() {
-    noted.length = 0;
-    const table = createSeriesTable();
-    return createPipeline({
-      prefixes: createPrefixTable(),
-      directory,
-      statistics: createStatistics(),
-      node: 'node-a',
-      includeNoise: false,
-      counts: () => ({ table, incidents: incidents as unknown as NodeIncidents }),
-    });
-  }
-
-  test('are noted for the incidents of their node, with all lines that repeat them', () => {
-    const pipeline = pipelineNoting();
-    const text = syn({ prefix: 'filter_FWD_public_REJECT: ' });
-    pipeline.take(line({ text, time: nine, host: 'node-a' }), 'kernel');
-    expect(noted).toEqual([[nine, 1]]);
-    const repeat = pipeline.repeats?.last();
-    if (repeat === undefined) throw new Error('is not repeated');
-    for (const later of [1, 2, 3]) pipeline.repeats?.again(repeat, nine + later);
-    pipeline.repeats?.flush();
-    expect(noted.slice(1).reduce((sum, [, drops]) => sum + drops, 0)).toBe(3);
-    expect(noted.at(-1)?.[0]).toBe(nine + 3);
+function pipelineNoting() {
+  noted.length = 0;
+  const table = createSeriesTable();
+  return createPipeline({
+    prefixes: createPrefixTable(),
+    directory,
+    statistics: createStatistics(),
+    node: 'node-a',
+    includeNoise: false,
+    counts: () => ({ table, incidents: notingIncidents as unknown as NodeIncidents }),
   });
+}
 
-  test('drops of a network policy are not noted', () => {
-    const pipeline = pipelineNoting();
-    pipeline.take(line({ text: syn(), time: nine, host: 'node-a' }), 'kernel');
-    expect(noted).toEqual([]);
-  });
+test('drops of a host firewall are noted for the incidents of their node, with all lines that repeat them', () => {
+  const pipeline = pipelineNoting();
+  const text = syn({ prefix: 'filter_FWD_public_REJECT: ' });
+  pipeline.take(line({ text, time: nine, host: 'node-a' }), 'kernel');
+  expect(noted).toEqual([[nine, 1]]);
+  const repeat = pipeline.repeats?.last();
+  if (repeat === undefined) throw new Error('is not repeated');
+  for (const later of [1, 2, 3]) pipeline.repeats?.again(repeat, nine + later);
+  pipeline.repeats?.flush();
+  expect(noted.slice(1).reduce((sum, [, drops]) => sum + drops, 0)).toBe(3);
+  expect(noted.at(-1)?.[0]).toBe(nine + 3);
+});
+
+test('drops of a network policy are not noted', () => {
+  const pipeline = pipelineNoting();
+  pipeline.take(line({ text: syn(), time: nine, host: 'node-a' }), 'kernel');
+  expect(noted).toEqual([]);
 });
 
 test('due Events are written before a record of a program is taken', () => {
@@ -404,23 +402,24 @@ const refused = (at: number) => ({
   host: undefined,
 });
 
-describe('felix says that it has written less than it meant to', () => {
-  const dropped = { ...refused(20), text: '... dropped 104 logs ...' };
+const droppedLogs = { ...refused(20), text: '... dropped 104 logs ...' };
 
-  test.each([
-    ['before it is an incident', [refused(0), dropped, refused(60)]],
-    ['while it lasts', [refused(0), refused(15), dropped]],
-  ])('%s: the incident of felix has a lower bound', (_, lines) => {
+test.each([
+  ['before it is an incident', [refused(0), droppedLogs, refused(60)]],
+  ['while it lasts', [refused(0), refused(15), droppedLogs]],
+])(
+  'the incident of felix has a lower bound where felix says that it has written less than it meant to: %s',
+  (_, lines) => {
     const { all, statistics } = run([...lines, failure(0), failure(1)], { nodeOfLog: ofNodeB });
     const marks = all.map(({ finding: { reason }, suppressed }) => `${reason} ${suppressed}`);
     expect(marks.toSorted()).toEqual(['FelixRestoreFailed true', 'XtablesLockHeld false']);
     expect(statistics).toMatchObject({ suppressed: 104, programRecords: 4 });
-  });
+  },
+);
 
-  test('no other program can say so for it', () => {
-    for (const origin of ['userspace', 'kernel', 'unknown'] as const)
-      expect(run([{ ...dropped, origin }], { node: 'node-b' }).statistics.suppressed).toBe(0);
-  });
+test('no other program can say so for it', () => {
+  for (const origin of ['userspace', 'kernel', 'unknown'] as const)
+    expect(run([{ ...droppedLogs, origin }], { node: 'node-b' }).statistics.suppressed).toBe(0);
 });
 
 test('a line that cannot be read is counted', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Incident, IncidentChange } from '../../src/incidents/incident.ts';
 import type { TrackerState } from '../../src/incidents/tracker/tracker.ts';
 import type { Millis } from '../../src/model/log-line.ts';
@@ -120,122 +120,120 @@ test('one cause alone is as a slow and obvious reference has it', () => {
   });
 });
 
-describe('whatever comes, in whatever order', () => {
-  const steps = fc.array(disordered, { maxLength: 60 });
+const anySteps = fc.array(disordered, { maxLength: 60 });
 
-  test('every failure of an incident is published once, at once or later', () => {
-    forAll(
-      [steps, fc.func(fc.boolean())],
-      runs,
-    )((all, isHeardAt) => {
-      const published = new Map<Incident, number>();
-      const bases = new Map<Incident, number>();
-      const tracker = run(all, ({ incident }) => {
-        if (!bases.has(incident)) bases.set(incident, incident.failures - incident.unpublished);
-        const isPublished = isHeardAt(incident.failures);
-        if (isPublished) published.set(incident, (published.get(incident) ?? 0) + incident.unpublished);
-        return isPublished;
-      });
-      for (const incident of tracker.incidents) {
-        if (incident.phase === 'suspected') expect(incident.unpublished).toBe(0);
-        else {
-          expect(bases.get(incident)).toBe(0);
-          expect((published.get(incident) ?? 0) + incident.unpublished).toBe(incident.failures);
-        }
+test('every failure of an incident is published once, at once or later', () => {
+  forAll(
+    [anySteps, fc.func(fc.boolean())],
+    runs,
+  )((all, isHeardAt) => {
+    const published = new Map<Incident, number>();
+    const bases = new Map<Incident, number>();
+    const tracker = run(all, ({ incident }) => {
+      if (!bases.has(incident)) bases.set(incident, incident.failures - incident.unpublished);
+      const isPublished = isHeardAt(incident.failures);
+      if (isPublished) published.set(incident, (published.get(incident) ?? 0) + incident.unpublished);
+      return isPublished;
+    });
+    for (const incident of tracker.incidents) {
+      if (incident.phase === 'suspected') expect(incident.unpublished).toBe(0);
+      else {
+        expect(bases.get(incident)).toBe(0);
+        expect((published.get(incident) ?? 0) + incident.unpublished).toBe(incident.failures);
       }
-    });
+    }
   });
+});
 
-  test('each cause of a program is there once, opens and closes in turn, and no time is odd', () => {
-    forAll(
-      [steps],
-      runs,
-    )((all) => {
-      const open = new Set<string>();
-      run(
-        all,
-        ({ kind, incident }) => {
-          const key = `${incident.code} ${incident.failing}`;
-          expect(open.has(key)).toBe(kind !== 'opened');
-          if (kind === 'closed') open.delete(key);
-          else open.add(key);
-          return false;
-        },
-        (tracker) => {
-          const { incidents } = tracker;
-          expect(new Set(incidents.map((each) => `${each.code} ${each.failing}`)).size).toBe(incidents.length);
-          expect(incidents.filter(({ phase }) => phase === 'open')).toHaveLength(open.size);
-          for (const { first, last, opened = first, ended, endedBy, phase, failures, restarts } of incidents) {
-            expect(first).toBeLessThanOrEqual(Math.min(last, opened));
-            expect(failures).toBeGreaterThan(0);
-            expect(restarts).toBeLessThanOrEqual(failures);
-            expect([ended === undefined, endedBy === undefined]).toEqual([phase !== 'over', phase !== 'over']);
-            if (ended !== undefined) expect(ended).toBeGreaterThanOrEqual(last);
-          }
-          return tracker;
-        },
-      );
-    });
+test('each cause of a program is there once, opens and closes in turn, and no time is odd', () => {
+  forAll(
+    [anySteps],
+    runs,
+  )((all) => {
+    const open = new Set<string>();
+    run(
+      all,
+      ({ kind, incident }) => {
+        const key = `${incident.code} ${incident.failing}`;
+        expect(open.has(key)).toBe(kind !== 'opened');
+        if (kind === 'closed') open.delete(key);
+        else open.add(key);
+        return false;
+      },
+      (tracker) => {
+        const { incidents } = tracker;
+        expect(new Set(incidents.map((each) => `${each.code} ${each.failing}`)).size).toBe(incidents.length);
+        expect(incidents.filter(({ phase }) => phase === 'open')).toHaveLength(open.size);
+        for (const { first, last, opened = first, ended, endedBy, phase, failures, restarts } of incidents) {
+          expect(first).toBeLessThanOrEqual(Math.min(last, opened));
+          expect(failures).toBeGreaterThan(0);
+          expect(restarts).toBeLessThanOrEqual(failures);
+          expect([ended === undefined, endedBy === undefined]).toEqual([phase !== 'over', phase !== 'over']);
+          if (ended !== undefined) expect(ended).toBeGreaterThanOrEqual(last);
+        }
+        return tracker;
+      },
+    );
   });
+});
 
-  test('all failures are counted, and opened are those closed and those open', () => {
-    forAll(
-      [steps],
-      runs,
-    )((all) => {
-      const { counts, incidents } = run(all, () => true);
-      const failures = all.filter(({ happens }) => typeof happens === 'object' && happens.kind === 'failure');
-      expect(sum(counts.failures)).toBeGreaterThanOrEqual(failures.length);
-      expect(sum(counts.opened) - sum(counts.closed)).toBe(incidents.filter(({ phase }) => phase === 'open').length);
-    });
+test('all failures are counted, and opened are those closed and those open', () => {
+  forAll(
+    [anySteps],
+    runs,
+  )((all) => {
+    const { counts, incidents } = run(all, () => true);
+    const failures = all.filter(({ happens }) => typeof happens === 'object' && happens.kind === 'failure');
+    expect(sum(counts.failures)).toBeGreaterThanOrEqual(failures.length);
+    expect(sum(counts.opened) - sum(counts.closed)).toBe(incidents.filter(({ phase }) => phase === 'open').length);
   });
+});
 
-  test('a restart of the agent at any point changes nothing that follows', () => {
-    forAll(
-      [steps, fc.nat({ max: 60 })],
-      runs,
-    )((all, at) => {
-      const [whole, parted]: [string[], string[]] = [[], []];
-      const one = run(all, publishInto(whole));
-      const other = run(all, publishInto(parted), (tracker, _, i) =>
-        i === at ? trackerWith(publishInto(parted), throughDisk(tracker)) : tracker,
-      );
-      expect(parted).toEqual(whole);
-      expect(throughDisk(other)).toEqual(throughDisk(one));
-    });
+test('a restart of the agent at any point changes nothing that follows', () => {
+  forAll(
+    [anySteps, fc.nat({ max: 60 })],
+    runs,
+  )((all, at) => {
+    const [whole, parted]: [string[], string[]] = [[], []];
+    const one = run(all, publishInto(whole));
+    const other = run(all, publishInto(parted), (tracker, _, i) =>
+      i === at ? trackerWith(publishInto(parted), throughDisk(tracker)) : tracker,
+    );
+    expect(parted).toEqual(whole);
+    expect(throughDisk(other)).toEqual(throughDisk(one));
   });
+});
 
-  test('after a crash everything is unpublished that was, and no failure is published twice', () => {
-    forAll(
-      [steps, fc.nat({ max: 60 })],
-      runs,
-    )((all, at) => {
-      const before = run(all.slice(0, at), () => false);
-      const after = trackerWith(() => false, throughDisk(before));
-      expect(after.incidents).toEqual(before.incidents);
-      for (const { phase, unpublished, failures } of after.incidents)
-        expect(unpublished).toBe(phase === 'suspected' ? 0 : failures);
-    });
+test('after a crash everything is unpublished that was, and no failure is published twice', () => {
+  forAll(
+    [anySteps, fc.nat({ max: 60 })],
+    runs,
+  )((all, at) => {
+    const before = run(all.slice(0, at), () => false);
+    const after = trackerWith(() => false, throughDisk(before));
+    expect(after.incidents).toEqual(before.incidents);
+    for (const { phase, unpublished, failures } of after.incidents)
+      expect(unpublished).toBe(phase === 'suspected' ? 0 : failures);
   });
+});
 
-  test('the revision is another whenever the state is', () => {
-    forAll(
-      [steps, fc.func(fc.boolean())],
-      runs,
-    )((all, isHeardAt) => {
-      const states = new Map<number, string>();
-      run(
-        all,
-        ({ incident }) => isHeardAt(incident.failures),
-        (tracker) => {
-          const state = JSON.stringify(tracker.state());
-          const { revision } = tracker;
-          expect(states.get(revision) ?? state).toBe(state);
-          states.set(revision, state);
-          return tracker;
-        },
-      );
-    });
+test('the revision is another whenever the state is', () => {
+  forAll(
+    [anySteps, fc.func(fc.boolean())],
+    runs,
+  )((all, isHeardAt) => {
+    const states = new Map<number, string>();
+    run(
+      all,
+      ({ incident }) => isHeardAt(incident.failures),
+      (tracker) => {
+        const state = JSON.stringify(tracker.state());
+        const { revision } = tracker;
+        expect(states.get(revision) ?? state).toBe(state);
+        states.set(revision, state);
+        return tracker;
+      },
+    );
   });
 });
 

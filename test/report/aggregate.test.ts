@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { load } from 'js-yaml';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/audit/fields.ts';
 import { type Aggregate, aggregate } from '../../src/report/aggregate/aggregate.ts';
 import { readGapIntervals } from '../../src/report/aggregate/time-line.ts';
@@ -158,46 +158,44 @@ test('a baseline shows policies that appeared and vanished, but not those whose 
   expect(policiesIn(changes?.policies.vanished.top)).toEqual(['NetworkPolicy shop/old denied 1', `${web} admitted 1`]);
 });
 
-describe('of a policy', () => {
-  const rows = [
-    row(1, verdictOf('denied', web, 'GlobalNetworkPolicy lockdown')),
-    row(2, verdictOf('denied', deny)),
-    row(3, { ...verdictOf('denied', 'NetworkPolicy other/web'), 'k8s.node.name': 'node-b' }),
-    row(4, { 'security_rule.name': undefined }),
-    gap(5),
-  ];
+const rowsOfPolicies = [
+  row(1, verdictOf('denied', web, 'GlobalNetworkPolicy lockdown')),
+  row(2, verdictOf('denied', deny)),
+  row(3, { ...verdictOf('denied', 'NetworkPolicy other/web'), 'k8s.node.name': 'node-b' }),
+  row(4, { 'security_rule.name': undefined }),
+  gap(5),
+];
 
-  test.each<[string, string[], number]>([
-    ['with kind and Namespace', [web], 1],
-    ['without the kind', ['shop/web'], 1],
-    ['without the Namespace', ['web'], 2],
-    ['of the cluster', ['lockdown'], 1],
-    ['by a pattern of its Namespace', ['shop/*'], 2],
-    ['by a pattern of its kind', ['Global*'], 1],
-    ['by a single character', ['we?'], 2],
-    ['in other letters', ['SHOP/Web'], 1],
-    ['one of two', ['shop/web', 'shop/default-deny'], 2],
-    ['any', ['*'], 4],
-    ['that a record names none of', ['(not named)'], 1],
-    ['part of a name', ['we'], 0],
-    ['with characters of a regular expression', ['shop/w.b', '[', 'a{9999}', String.raw`\Q`, '(', "'"], 0],
-  ])('%s', async (_, policy, records) => {
-    expect((await aggregated(rows, undefined, policy)).extent).toMatchObject({ records, gaps: 1 });
-  });
+test.each<[string, string[], number]>([
+  ['with kind and Namespace', [web], 1],
+  ['without the kind', ['shop/web'], 1],
+  ['without the Namespace', ['web'], 2],
+  ['of the cluster', ['lockdown'], 1],
+  ['by a pattern of its Namespace', ['shop/*'], 2],
+  ['by a pattern of its kind', ['Global*'], 1],
+  ['by a single character', ['we?'], 2],
+  ['in other letters', ['SHOP/Web'], 1],
+  ['one of two', ['shop/web', 'shop/default-deny'], 2],
+  ['any', ['*'], 4],
+  ['that a record names none of', ['(not named)'], 1],
+  ['part of a name', ['we'], 0],
+  ['with characters of a regular expression', ['shop/w.b', '[', 'a{9999}', String.raw`\Q`, '(', "'"], 0],
+])('records are chosen by policy: %s', async (_, policy, records) => {
+  expect((await aggregated(rowsOfPolicies, undefined, policy)).extent).toMatchObject({ records, gaps: 1 });
+});
 
-  test('nodes are those of its records, and the baseline has only its records, too', async () => {
-    const { nodes, changes } = await aggregated(rows, rows, ['other/web']);
-    expect({ nodes, baseline: changes?.baseline.records }).toEqual({ nodes: 1, baseline: 1 });
-  });
+test('nodes are those of its records, and the baseline has only its records, too', async () => {
+  const { nodes, changes } = await aggregated(rowsOfPolicies, rowsOfPolicies, ['other/web']);
+  expect({ nodes, baseline: changes?.baseline.records }).toEqual({ nodes: 1, baseline: 1 });
+});
 
-  test('policies that deny the same packets are not new: the baseline has not all of their records', async () => {
-    const { changes } = await aggregated(
-      [row(1, verdictOf('denied', web, deny))],
-      [row(2, verdictOf('denied', deny))],
-      [web],
-    );
-    expect(policiesIn(changes?.policies.appeared.top)).toEqual([`${web} denied 1`]);
-  });
+test('policies that deny the same packets are not new: the baseline has not all of their records', async () => {
+  const { changes } = await aggregated(
+    [row(1, verdictOf('denied', web, deny))],
+    [row(2, verdictOf('denied', deny))],
+    [web],
+  );
+  expect(policiesIn(changes?.policies.appeared.top)).toEqual([`${web} denied 1`]);
 });
 
 test('packets stand in the interval in which the first of a record was logged', async () => {

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { subjectsOf } from '../subject.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { readEvents } from '../../src/report/read/events.ts';
@@ -107,96 +107,94 @@ test('a file whose name is a pattern, a quotation or SQL is read', async () => {
   expect(await reading(name)).toEqual(clean);
 });
 
-describe('broken rows are named and counted, and the others are read', () => {
-  const lines: [string, string][] = [
-    ['cut off', '{"@timestamp":"2026-11-20T09:01:00.000Z","event.id":"x'],
-    ['cut off, and another row in the same line', `{"@timestamp":"2026${JSON.stringify(row(8))}`],
-    ['two rows in a line', JSON.stringify(row(8)) + JSON.stringify(row(9))],
-    ['text behind the object', `${JSON.stringify(row(8))} x`],
-    ['an array', '[]'],
-    ['null', 'null'],
-    ['text', 'Nov 20 09:01:00 node-a kernel: calico-drop'],
-    ['an empty object', '{}'],
-    ['NUL bytes, as a crash of the machine leaves them', '\0'.repeat(5000)],
-    ['no schema.version', JSON.stringify({ ...row(8), 'schema.version': undefined })],
-    ['no event.id', JSON.stringify({ ...row(8), 'event.id': undefined })],
-    ['an empty event.id', JSON.stringify({ ...row(8), 'event.id': '' })],
-    ['no event.name', JSON.stringify({ ...row(8), 'event.name': undefined })],
-    ['no @timestamp', JSON.stringify({ ...row(8), '@timestamp': undefined })],
-    ['@timestamp is infinity', JSON.stringify({ ...row(8), '@timestamp': 'infinity' })],
-    ['@timestamp has no zone', JSON.stringify({ ...row(8), '@timestamp': '2026-11-20T09:01:00' })],
-    ['@timestamp is a number', JSON.stringify({ ...row(8), '@timestamp': 1_795_000_000 })],
-    ['event.start is no time', JSON.stringify({ ...row(8), 'event.start': 'yesterday' })],
-    ['no packets', JSON.stringify({ ...row(8), 'network.packets': undefined })],
-    ['packets in words', JSON.stringify({ ...row(8), 'network.packets': 'many' })],
-    ['half a packet', JSON.stringify({ ...row(8), 'network.packets': 1.5 })],
-    ['fewer than no packets', JSON.stringify({ ...row(8), 'network.packets': -1 })],
-    ['more packets than a number can count', JSON.stringify({ ...row(8), 'network.packets': 1e30 })],
-    ['a port in hexadecimal', JSON.stringify({ ...row(8), 'destination.port': '0x10' })],
-    ['a boolean in words', JSON.stringify({ ...row(8), 'network.reply': 'yes' })],
-  ];
-  test.each(lines)('%s', async (_, line) => {
-    const file = write('broken.ndjson', `${rowsOf(1)}\n \n${line}\n${rowsOf(2)}`);
-    expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:4`] });
-  });
+const brokenLines = [
+  ['cut off', '{"@timestamp":"2026-11-20T09:01:00.000Z","event.id":"x'],
+  ['cut off, and another row in the same line', `{"@timestamp":"2026${JSON.stringify(row(8))}`],
+  ['two rows in a line', JSON.stringify(row(8)) + JSON.stringify(row(9))],
+  ['text behind the object', `${JSON.stringify(row(8))} x`],
+  ['an array', '[]'],
+  ['null', 'null'],
+  ['text', 'Nov 20 09:01:00 node-a kernel: calico-drop'],
+  ['an empty object', '{}'],
+  ['NUL bytes, as a crash of the machine leaves them', '\0'.repeat(5000)],
+  ['no schema.version', JSON.stringify({ ...row(8), 'schema.version': undefined })],
+  ['no event.id', JSON.stringify({ ...row(8), 'event.id': undefined })],
+  ['an empty event.id', JSON.stringify({ ...row(8), 'event.id': '' })],
+  ['no event.name', JSON.stringify({ ...row(8), 'event.name': undefined })],
+  ['no @timestamp', JSON.stringify({ ...row(8), '@timestamp': undefined })],
+  ['@timestamp is infinity', JSON.stringify({ ...row(8), '@timestamp': 'infinity' })],
+  ['@timestamp has no zone', JSON.stringify({ ...row(8), '@timestamp': '2026-11-20T09:01:00' })],
+  ['@timestamp is a number', JSON.stringify({ ...row(8), '@timestamp': 1_795_000_000 })],
+  ['event.start is no time', JSON.stringify({ ...row(8), 'event.start': 'yesterday' })],
+  ['no packets', JSON.stringify({ ...row(8), 'network.packets': undefined })],
+  ['packets in words', JSON.stringify({ ...row(8), 'network.packets': 'many' })],
+  ['half a packet', JSON.stringify({ ...row(8), 'network.packets': 1.5 })],
+  ['fewer than no packets', JSON.stringify({ ...row(8), 'network.packets': -1 })],
+  ['more packets than a number can count', JSON.stringify({ ...row(8), 'network.packets': 1e30 })],
+  ['a port in hexadecimal', JSON.stringify({ ...row(8), 'destination.port': '0x10' })],
+  ['a boolean in words', JSON.stringify({ ...row(8), 'network.reply': 'yes' })],
+];
+test.each(brokenLines)('broken rows are named and counted, and the others are read: %s', async (_, line) => {
+  const file = write('broken.ndjson', `${rowsOf(1)}\n \n${line}\n${rowsOf(2)}`);
+  expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:4`] });
+});
 
-  test('bytes that are no UTF-8', async () => {
-    const file = write('latin1.ndjson', Buffer.from(`${rowsOf(1)}{"event.id":"\xff\xfe"}\n${rowsOf(2)}`, 'latin1'));
-    expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:2`] });
-  });
+test('bytes that are no UTF-8 are named as a broken row', async () => {
+  const file = write('latin1.ndjson', Buffer.from(`${rowsOf(1)}{"event.id":"\xff\xfe"}\n${rowsOf(2)}`, 'latin1'));
+  expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:2`] });
+});
 
-  test.each([2, 40])('a line of %d MB is named', async (megabytes) => {
-    const file = write('long.ndjson', `${rowsOf(1)}{"event.id":"${'x'.repeat(megabytes * 1e6)}"}\n${rowsOf(2)}`);
-    expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:2`] });
-  });
+test.each([2, 40])('a line of %d MB is named', async (megabytes) => {
+  const file = write('long.ndjson', `${rowsOf(1)}{"event.id":"${'x'.repeat(megabytes * 1e6)}"}\n${rowsOf(2)}`);
+  expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:2`] });
+});
 
-  test('one object over many lines is named', async () => {
-    const file = write('pretty.ndjson', `${rowsOf(1)}{\n  "event.id": "x"\n}\n${rowsOf(2)}`);
-    expect(await reading(file)).toEqual({ ...clean, broken: 3, problems: [2, 3, 4].map((line) => `${file}:${line}`) });
-  });
+test('one object over many lines is named as broken rows', async () => {
+  const file = write('pretty.ndjson', `${rowsOf(1)}{\n  "event.id": "x"\n}\n${rowsOf(2)}`);
+  expect(await reading(file)).toEqual({ ...clean, broken: 3, problems: [2, 3, 4].map((line) => `${file}:${line}`) });
+});
 
-  test('gzip that is cut off: the rows before the cut are read', async () => {
-    const packed = gzipSync(linesOf(Array.from({ length: 2000 }, (_, number) => row(number))), { level: 1 });
-    const file = write('cut.ndjson.gz', packed.subarray(0, packed.length / 2));
-    const { rows, broken, problems } = (await reading(file)) as { rows: number; broken: number; problems: string[] };
-    expect(rows).toBeGreaterThan(500);
-    expect(rows).toBeLessThan(2000);
-    expect({ broken, problems }).toEqual({ broken: 1, problems: [file, `${file}:${rows + 1}`] });
-  });
+test('gzip that is cut off: the rows before the cut are read', async () => {
+  const packed = gzipSync(linesOf(Array.from({ length: 2000 }, (_, number) => row(number))), { level: 1 });
+  const file = write('cut.ndjson.gz', packed.subarray(0, packed.length / 2));
+  const { rows, broken, problems } = (await reading(file)) as { rows: number; broken: number; problems: string[] };
+  expect(rows).toBeGreaterThan(500);
+  expect(rows).toBeLessThan(2000);
+  expect({ broken, problems }).toEqual({ broken: 1, problems: [file, `${file}:${rows + 1}`] });
+});
 
-  const rows = Buffer.from(rowsOf(1, 2));
-  test.each<[string, Buffer]>([
-    ['gzip without its checksum', gzipSync(rows).subarray(0, -8)],
-    ['gzip at the end of a row', Buffer.concat([gzipSync(rows), gzipSync('').subarray(0, 10)])],
-    ['zstd at the end of a row', Buffer.concat([zstdCompressSync(rows), zstdCompressSync(rows).subarray(0, 20)])],
-  ])('%s is cut off: its rows are read, and the file is named', async (_, content) => {
-    const file = write('cut', content);
-    expect(await reading(file)).toEqual({ ...clean, files: 0, problems: [file] });
-  });
+const manyRows = Buffer.from(rowsOf(1, 2));
+test.each<[string, Buffer]>([
+  ['gzip without its checksum', gzipSync(manyRows).subarray(0, -8)],
+  ['gzip at the end of a row', Buffer.concat([gzipSync(manyRows), gzipSync('').subarray(0, 10)])],
+  ['zstd at the end of a row', Buffer.concat([zstdCompressSync(manyRows), zstdCompressSync(manyRows).subarray(0, 20)])],
+])('%s that is cut off has its rows read, and the file is named', async (_, content) => {
+  const file = write('cut', content);
+  expect(await reading(file)).toEqual({ ...clean, files: 0, problems: [file] });
+});
 
-  test('zstd before its first row is cut off: no row is read, and the file is named', async () => {
-    const file = write('cut.ndjson.zst', zstdCompressSync(rows).subarray(0, -20));
-    expect(await reading(file)).toEqual({ ...clean, files: 0, rows: 0, ids: [], problems: [file] });
-  });
+test('zstd before its first row is cut off: no row is read, and the file is named', async () => {
+  const file = write('cut.ndjson.zst', zstdCompressSync(manyRows).subarray(0, -20));
+  expect(await reading(file)).toEqual({ ...clean, files: 0, rows: 0, ids: [], problems: [file] });
+});
 
-  test('rows in two packed files of many are named by file and line, also where DuckDB reads with many threads', async () => {
-    const many = Array.from({ length: 30_000 }, (_, number) => JSON.stringify(row(number)));
-    const file = write('a.ndjson.gz', gzipSync(`${many.with(20_000, '{').with(29_999, '{').join('\n')}\n`));
-    const other = write('b.ndjson.zst', zstdCompressSync(`{\n${rowsOf(99_999)}`));
-    expect(await reading(file, other)).toMatchObject({
-      rows: 29_999,
-      problems: [`${file}:20001`, `${file}:30000`, `${other}:1`],
-    });
+test('rows in two packed files of many are named by file and line, also where DuckDB reads with many threads', async () => {
+  const many = Array.from({ length: 30_000 }, (_, number) => JSON.stringify(row(number)));
+  const file = write('a.ndjson.gz', gzipSync(`${many.with(20_000, '{').with(29_999, '{').join('\n')}\n`));
+  const other = write('b.ndjson.zst', zstdCompressSync(`{\n${rowsOf(99_999)}`));
+  expect(await reading(file, other)).toMatchObject({
+    rows: 29_999,
+    problems: [`${file}:20001`, `${file}:30000`, `${other}:1`],
   });
+});
 
-  test('the first 20 of a hundred are named', async () => {
-    const { problems, broken } = (await reading(write('many.ndjson', '{}\n'.repeat(100)))) as {
-      problems: string[];
-      broken: number;
-    };
-    expect(broken).toBe(100);
-    expect(problems).toHaveLength(21);
-  });
+test('the first 20 of a hundred are named', async () => {
+  const { problems, broken } = (await reading(write('many.ndjson', '{}\n'.repeat(100)))) as {
+    problems: string[];
+    broken: number;
+  };
+  expect(broken).toBe(100);
+  expect(problems).toHaveLength(21);
 });
 
 test('rows of another major version are refused, and named', async () => {

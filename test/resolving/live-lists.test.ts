@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Endpoint } from '../../src/model/endpoint.ts';
 import type { Moment } from '../../src/resolving/directory.ts';
 import { interfaceNames, slack } from '../../src/resolving/pod-index.ts';
@@ -388,54 +388,52 @@ test('only Pods of this node are known by an interface', () => {
 const nodeAgain = (given: Partial<Node>) => (lists: LiveLists) => lists.setNode(node(given));
 const serviceAgain = (given: Partial<Service>) => (lists: LiveLists) => lists.setService(service(given), nine);
 
-describe('version', () => {
-  interface Row {
-    what: string;
-    edit: (lists: LiveLists) => void;
-    counts: boolean;
-  }
-  const known = pod({ from: nine, workload: { kind: 'Deployment', namespace: 'shop', name: 'web' } });
-  const again = (given: Partial<Pod>) => (lists: LiveLists) => lists.setPod({ ...known, ...given }, nine + 1);
+interface Row {
+  what: string;
+  edit: (lists: LiveLists) => void;
+  counts: boolean;
+}
+const knownPod = pod({ from: nine, workload: { kind: 'Deployment', namespace: 'shop', name: 'web' } });
+const again = (given: Partial<Pod>) => (lists: LiveLists) => lists.setPod({ ...knownPod, ...given }, nine + 1);
 
-  test.each<Row>([
-    { what: 'a Pod as it was', edit: again({}), counts: false },
-    { what: 'a Pod’s resourceVersion', edit: again({ resourceVersion: '8' }), counts: false },
-    { what: 'a Pod’s addresses', edit: again({ addresses: ['10.65.1.5'] }), counts: true },
-    { what: 'a Pod’s end', edit: again({ until: nine + 1 }), counts: true },
-    { what: 'a Pod’s role', edit: again({ role: 'dns' }), counts: true },
-    { what: 'a Pod’s ports', edit: again({ ports: ',http=80/tcp,' }), counts: true },
-    { what: 'a Pod’s node', edit: again({ node: 'node-b' }), counts: true },
-    { what: 'a Pod’s network', edit: again({ hostNetwork: true }), counts: true },
-    { what: 'a Pod’s owner', edit: again({ workload: undefined }), counts: true },
-    { what: 'a Pod’s problem', edit: again({ problem: 'unready', restarted: nine }), counts: false },
-    { what: 'that a Pod runs no longer', edit: again({ running: false }), counts: false },
-    { what: 'another Pod of that name', edit: again({ uid: 'another' }), counts: true },
-    { what: 'a Pod less', edit: (lists) => lists.removePod('shop', 'web-0', nine), counts: true },
-    { what: 'a Node as it was', edit: nodeAgain({}), counts: false },
-    { what: 'a Node’s resourceVersion', edit: nodeAgain({ resourceVersion: '4' }), counts: false },
-    { what: 'a Node’s addresses', edit: nodeAgain({ addresses: [] }), counts: true },
-    { what: 'a Node’s Pod range', edit: nodeAgain({ podRanges: ['10.65.1.0/24'] }), counts: true },
-    { what: 'a Node’s host name', edit: nodeAgain({ hostNames: ['a'] }), counts: true },
-    { what: 'a Node made anew', edit: nodeAgain({ uid: 'another' }), counts: true },
-    { what: 'a Node less', edit: (lists) => lists.removeNode('node-a'), counts: true },
-    { what: 'a strange Node less', edit: (lists) => lists.removeNode('node-z'), counts: false },
-    { what: 'a Service as it was', edit: serviceAgain({}), counts: false },
-    { what: 'a Service’s resourceVersion', edit: serviceAgain({ resourceVersion: '6' }), counts: false },
-    { what: 'a Service’s addresses', edit: serviceAgain({ addresses: ['10.96.0.81'] }), counts: true },
-    { what: 'a Service’s ports', edit: serviceAgain({ ports: [] }), counts: true },
-    { what: 'a Service’s role', edit: serviceAgain({ role: 'dns' }), counts: true },
-    { what: 'a Service less', edit: (lists) => lists.removeService('shop', 'api', nine), counts: true },
-    { what: 'a strange Service less', edit: (lists) => lists.removeService('shop', 'web', nine), counts: false },
-    { what: 'a sweep of nothing', edit: (lists) => lists.sweep(nine + age), counts: false },
-  ])('$what: $counts', ({ edit, counts }) => {
-    const lists = create();
-    lists.setPod({ ...known }, nine);
-    lists.setNode(node());
-    lists.setService(service(), nine);
-    const { version } = lists.directory;
-    edit(lists);
-    expect(lists.directory.version !== version).toBe(counts);
-  });
+test.each<Row>([
+  { what: 'a Pod as it was', edit: again({}), counts: false },
+  { what: 'a Pod’s resourceVersion', edit: again({ resourceVersion: '8' }), counts: false },
+  { what: 'a Pod’s addresses', edit: again({ addresses: ['10.65.1.5'] }), counts: true },
+  { what: 'a Pod’s end', edit: again({ until: nine + 1 }), counts: true },
+  { what: 'a Pod’s role', edit: again({ role: 'dns' }), counts: true },
+  { what: 'a Pod’s ports', edit: again({ ports: ',http=80/tcp,' }), counts: true },
+  { what: 'a Pod’s node', edit: again({ node: 'node-b' }), counts: true },
+  { what: 'a Pod’s network', edit: again({ hostNetwork: true }), counts: true },
+  { what: 'a Pod’s owner', edit: again({ workload: undefined }), counts: true },
+  { what: 'a Pod’s problem', edit: again({ problem: 'unready', restarted: nine }), counts: false },
+  { what: 'that a Pod runs no longer', edit: again({ running: false }), counts: false },
+  { what: 'another Pod of that name', edit: again({ uid: 'another' }), counts: true },
+  { what: 'a Pod less', edit: (lists) => lists.removePod('shop', 'web-0', nine), counts: true },
+  { what: 'a Node as it was', edit: nodeAgain({}), counts: false },
+  { what: 'a Node’s resourceVersion', edit: nodeAgain({ resourceVersion: '4' }), counts: false },
+  { what: 'a Node’s addresses', edit: nodeAgain({ addresses: [] }), counts: true },
+  { what: 'a Node’s Pod range', edit: nodeAgain({ podRanges: ['10.65.1.0/24'] }), counts: true },
+  { what: 'a Node’s host name', edit: nodeAgain({ hostNames: ['a'] }), counts: true },
+  { what: 'a Node made anew', edit: nodeAgain({ uid: 'another' }), counts: true },
+  { what: 'a Node less', edit: (lists) => lists.removeNode('node-a'), counts: true },
+  { what: 'a strange Node less', edit: (lists) => lists.removeNode('node-z'), counts: false },
+  { what: 'a Service as it was', edit: serviceAgain({}), counts: false },
+  { what: 'a Service’s resourceVersion', edit: serviceAgain({ resourceVersion: '6' }), counts: false },
+  { what: 'a Service’s addresses', edit: serviceAgain({ addresses: ['10.96.0.81'] }), counts: true },
+  { what: 'a Service’s ports', edit: serviceAgain({ ports: [] }), counts: true },
+  { what: 'a Service’s role', edit: serviceAgain({ role: 'dns' }), counts: true },
+  { what: 'a Service less', edit: (lists) => lists.removeService('shop', 'api', nine), counts: true },
+  { what: 'a strange Service less', edit: (lists) => lists.removeService('shop', 'web', nine), counts: false },
+  { what: 'a sweep of nothing', edit: (lists) => lists.sweep(nine + age), counts: false },
+])('the version of the directory changes with an answer of it: $what: $counts', ({ edit, counts }) => {
+  const lists = create();
+  lists.setPod({ ...knownPod }, nine);
+  lists.setNode(node());
+  lists.setService(service(), nine);
+  const { version } = lists.directory;
+  edit(lists);
+  expect(lists.directory.version !== version).toBe(counts);
 });
 
 test('the Pods of this node are those that are here now', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
 import type { Suppressed } from '../../src/model/observation.ts';
 import type { Series } from '../../src/model/series.ts';
@@ -304,67 +304,65 @@ test('the total holds over windows, however long nothing can be written', () => 
   expect(table.due(Infinity).length).toBeLessThanOrEqual(3);
 });
 
-describe('suppress', () => {
-  const counted = [
-    drop(1),
-    finding({ identity: 'martian', details: flow({ martian: true }) }),
-    ...(['kernel', 'felix', 'kube-proxy'] as const).map((failing) =>
-      // It opened long after what it counts from.
-      incident({ identity: failing, details: incidentDetails({ failing, since: start - 5 * second }) }),
-    ),
-  ];
+const countedFindings = [
+  drop(1),
+  finding({ identity: 'martian', details: flow({ martian: true }) }),
+  ...(['kernel', 'felix', 'kube-proxy'] as const).map((failing) =>
+    // It opened long after what it counts from.
+    incident({ identity: failing, details: incidentDetails({ failing, since: start - 5 * second }) }),
+  ),
+];
 
-  test.each<[Suppressed['affects'], string[]]>([
-    ['everything', ['drop 1', 'felix', 'kernel', 'kube-proxy', 'martian']],
-    ['kernel-warnings', ['kernel', 'martian']],
-    ['felix', ['felix']],
-    ['nothing', []],
-  ])('a loss that affects %s marks the series whose lines may be missing, before and after it', (affects, expected) => {
-    const before = createSeriesTable();
-    for (const each of counted) before.count(each, start);
-    before.suppress(report(affects), 'node-a', start + 5 * second);
-    expect(marked(before)).toEqual(expected);
+test.each<[Suppressed['affects'], string[]]>([
+  ['everything', ['drop 1', 'felix', 'kernel', 'kube-proxy', 'martian']],
+  ['kernel-warnings', ['kernel', 'martian']],
+  ['felix', ['felix']],
+  ['nothing', []],
+])('a loss that affects %s marks the series whose lines may be missing, before and after it', (affects, expected) => {
+  const before = createSeriesTable();
+  for (const each of countedFindings) before.count(each, start);
+  before.suppress(report(affects), 'node-a', start + 5 * second);
+  expect(marked(before)).toEqual(expected);
 
-    const after = createSeriesTable();
-    after.suppress(report(affects), 'node-a', start);
-    for (const each of counted) after.count(each, start + 5 * second);
-    expect(marked(after)).toEqual(expected);
-  });
+  const after = createSeriesTable();
+  after.suppress(report(affects), 'node-a', start);
+  for (const each of countedFindings) after.count(each, start + 5 * second);
+  expect(marked(after)).toEqual(expected);
+});
 
-  test('a loss of lines that an incident counts marks the incident, even if it opens long after', () => {
-    const table = createSeriesTable();
-    table.suppress(report('everything'), 'node-a', start);
-    for (const each of counted) table.count(each, start + 60 * second);
-    expect(marked(table)).toEqual(['felix', 'kernel', 'kube-proxy']);
-  });
+test('a loss of lines that an incident counts marks the incident, even if it opens long after', () => {
+  const table = createSeriesTable();
+  table.suppress(report('everything'), 'node-a', start);
+  for (const each of countedFindings) table.count(each, start + 60 * second);
+  expect(marked(table)).toEqual(['felix', 'kernel', 'kube-proxy']);
+});
 
-  test.each([
-    ['another node', 'node-b', 5 * second],
-    ['a time long before', 'node-a', 11 * second],
-  ])('a loss does not mark a series of %s', (_, node, later) => {
-    const table = createSeriesTable();
-    table.count(drop(1), start);
-    table.suppress(report('everything'), node, start + later);
-    expect(marked(table)).toEqual([]);
-  });
+test.each([
+  ['another node', 'node-b', 5 * second],
+  ['a time long before', 'node-a', 11 * second],
+])('a loss does not mark a series of %s', (_, node, later) => {
+  const table = createSeriesTable();
+  table.count(drop(1), start);
+  table.suppress(report('everything'), node, start + later);
+  expect(marked(table)).toEqual([]);
+});
 
-  test('a loss does not mark a series that begins long after', () => {
-    const table = createSeriesTable();
-    table.suppress(report('everything'), 'node-a', start);
-    table.count(drop(1), start + 11 * second);
-    expect(marked(table)).toEqual([]);
-  });
+test('a loss does not mark a series that begins long after', () => {
+  const table = createSeriesTable();
+  table.suppress(report('everything'), 'node-a', start);
+  table.count(drop(1), start + 11 * second);
+  expect(marked(table)).toEqual([]);
+});
 
-  test('a count that was published as exact is corrected', () => {
-    const table = createSeriesTable();
-    table.count(drop(1), start);
-    write(table, start + second);
-    table.suppress(report('everything'), 'node-a', start + 2 * second);
-    expect(marked(table)).toEqual(['drop 1']);
-    write(table, start + minute);
-    table.suppress(report('everything'), 'node-a', start + 3 * second);
-    expect(table.due(Infinity)).toEqual([]);
-  });
+test('a count that was published as exact is corrected', () => {
+  const table = createSeriesTable();
+  table.count(drop(1), start);
+  write(table, start + second);
+  table.suppress(report('everything'), 'node-a', start + 2 * second);
+  expect(marked(table)).toEqual(['drop 1']);
+  write(table, start + minute);
+  table.suppress(report('everything'), 'node-a', start + 3 * second);
+  expect(table.due(Infinity)).toEqual([]);
 });
 
 test('objects of which nothing has come for hours are forgotten, on disk as well', () => {

@@ -198,30 +198,30 @@ const file = (path: string) => ({ kind: 'file', path: host(path) }) as const;
 
 describe('of several sources that are configured, one gives the lines of the kernel', () => {
   const journal = { kind: 'journal', directory: '/j' } as const;
-  const looks: Looks = { journal: aJournal, wall: () => noon, booted: () => booted, device };
+  const looksOf = { journal: aJournal, wall: () => noon, booted: () => booted, device };
   const kernel = { kind: 'kernel' } as const;
 
   test('the first that has them, in the order of SOURCES', () => {
     put(kern, kernelLine());
-    expect(chooseKernelGiver([file(kern), journal], looks)).toEqual(file(kern));
-    expect(chooseKernelGiver([journal, file(kern)], looks)).toEqual(journal);
+    expect(chooseKernelGiver([file(kern), journal], looksOf)).toEqual(file(kern));
+    expect(chooseKernelGiver([journal, file(kern)], looksOf)).toEqual(journal);
   });
 
   test('not one that is not there, or cannot be read', () => {
     put(kern, kernelLine());
     const sources = [{ kind: 'journal' } as const, kernel, file(messages), file(kern)];
-    expect(chooseKernelGiver(sources, { ...looks, journal: () => ({ reason: 'no' }) })).toEqual(file(kern));
+    expect(chooseKernelGiver(sources, { ...looksOf, journal: () => ({ reason: 'no' }) })).toEqual(file(kern));
   });
 
   test('one that can be read without a line of the kernel, where no other has one', () => {
     put(messages, other);
-    expect(chooseKernelGiver([kernel, file(messages)], looks)).toEqual(file(messages));
-    expect(chooseKernelGiver([file(messages), journal], looks)).toEqual(journal);
+    expect(chooseKernelGiver([kernel, file(messages)], looksOf)).toEqual(file(messages));
+    expect(chooseKernelGiver([file(messages), journal], looksOf)).toEqual(journal);
   });
 
   test('the first, where none can be read, and a single one in any case', () => {
-    expect(chooseKernelGiver([file(kern), kernel], looks)).toEqual(file(kern));
-    expect(chooseKernelGiver([kernel], looks)).toEqual(kernel);
-    expect(chooseKernelGiver([], looks)).toBeUndefined();
+    expect(chooseKernelGiver([file(kern), kernel], looksOf)).toEqual(file(kern));
+    expect(chooseKernelGiver([kernel], looksOf)).toEqual(kernel);
+    expect(chooseKernelGiver([], looksOf)).toBeUndefined();
   });
 });

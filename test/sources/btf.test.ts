@@ -1,33 +1,13 @@
 import { expect, test } from 'vitest';
 import { readBtf } from '../../src/sources/tracefs/btf.ts';
 import { btfOf } from './made-btf.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { types: Parameters<typeof btfOf>[0] };
 
 /** Tests how the places of fields are read from the kernel's own description of its types. Against real kernels: test/e2e/kernel-drops. */
 
-const btf = readBtf(
-  btfOf([
-    { name: 'other', kind: 'struct', members: [['data', 'int', 64]] },
-    { name: 'inner', kind: 'struct', members: [['number', 'int', 192]] },
-    {
-      name: '',
-      kind: 'union',
-      members: [
-        ['head', 'int', 0],
-        ['tail', 'int', 32],
-      ],
-    },
-    { name: 'alias', kind: 'typedef', of: 'inner' },
-    {
-      name: 'outer',
-      kind: 'struct',
-      members: [
-        ['first', 'int', 0],
-        ['', 2, 128],
-        ['ns', 'alias', 512],
-      ],
-    },
-  ]),
-);
+const btf = readBtf(btfOf(tables.types));
 
 test('a field stands where its structure says', () => {
   expect(btf.offsetOf('outer', 'first')).toBe(0);

@@ -12,6 +12,9 @@ import type { Position, Source } from '../../src/sources/source.ts';
 import { fakeTime } from './fake-time.ts';
 import { type Heard, listening } from './heard.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { read: object[] };
 
 /** Tests how the flows of Calico's Felix are taken. The messages are what its own code makes of flows (felix/collector/goldmane, 2026-08). */
 const messages = {
@@ -111,33 +114,9 @@ test('a flow that Felix hands over is read as a packet', async () => {
   const { heard } = await listen();
   await send(connect(), 'denied', 'egress', 'withoutPackets', 'fromSet');
   const prefixes = createPrefixTable([]);
-  expect(heard.lines.map(({ text, origin, program }) => parse(text, prefixes, origin, program))).toMatchObject([
-    {
-      verdict: 'dropped',
-      policySide: 'receiver',
-      policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'postgres' },
-      packet: {
-        source: 'batch/worker-84f9d6c5bb-*',
-        destination: 'shop/postgres-*',
-        protocol: 'TCP',
-        destinationPort: 5432,
-      },
-      repeat: 3,
-    },
-    {
-      policySide: 'sender',
-      policy: { kind: 'NetworkPolicy.projectcalico.org', namespace: 'shop', name: 'no-payments', tier: 'default' },
-      packet: { source: 'shop/cart-79d4c5b6c8-*', destination: 'public network', destinationPort: 443 },
-      repeat: 5,
-    },
-    // Felix remembers a flow for a while after its last packet.
-    undefined,
-    {
-      policy: { kind: 'ClusterNetworkPolicy', name: 'lockdown', tier: 'kube-admin' },
-      packet: { source: 'NetworkSet shop/partners' },
-      repeat: 1,
-    },
-  ]);
+  expect(heard.lines.map(({ text, origin, program }) => parse(text, prefixes, origin, program))).toMatchObject(
+    tables.read,
+  );
 });
 
 test('flows that are sent again are taken once, by the next agent, too', async () => {

@@ -128,11 +128,10 @@ describe('hostile lines', () => {
     expect(readEnvelope(line, createClock({ latest })).text).toMatch(/^\{"log":/);
   });
 
-  const stamps = tables.stamps;
-  const line = fc.oneof(
+  const hostileLine = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 200 }),
     fc
-      .array(fc.oneof(fc.constantFrom(...stamps), fc.string({ maxLength: 5 })), { maxLength: 12 })
+      .array(fc.oneof(fc.constantFrom(...tables.stamps), fc.string({ maxLength: 5 })), { maxLength: 12 })
       .map((parts) => parts.join('')),
     fc
       .object({
@@ -142,7 +141,7 @@ describe('hostile lines', () => {
   );
 
   test('never throw, and every answer is usable', () => {
-    forAll([line], { numRuns: 5000 })((hostile) => {
+    forAll([hostileLine], { numRuns: 5000 })((hostile) => {
       const { text, time: found, host, origin, layers } = readEnvelope(hostile, createClock({ latest }));
       expect(typeof text).toBe('string');
       expect(found === undefined || Number.isFinite(found)).toBe(true);

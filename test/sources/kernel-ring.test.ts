@@ -224,32 +224,30 @@ test.each<[string, Position, string]>([
   expect(losses).toStrictEqual([]);
 });
 
-describe('after a reboot', () => {
-  const saved = { bootId: 'another boot', seq: 12 };
+const savedBefore = { bootId: 'another boot', seq: 12 };
 
-  test('it begins with the first record after a reboot, however long the agent was away', () => {
-    const all = machine();
-    for (const stamp of [0, 1000, uptime]) all.ring.log('IN=', { stamp });
-    const first = read(all, { saved, since: noon });
-    expect(first.lines.map(({ line, time }) => [line, noon - time])).toStrictEqual([
-      [0, 5000],
-      [1, 4000],
-      [2, 0],
-    ]);
-    expect(first.losses).toStrictEqual([]);
-    expect(first.source.position).toStrictEqual({ bootId: 'this boot', seq: 2 });
-    first.source.stop();
-    all.ring.log('IN=new');
-    expect(read(all, { saved: kept(first.source), since: noon }).texts()).toStrictEqual(['IN=new']);
-  });
+test('it begins with the first record after a reboot, however long the agent was away', () => {
+  const all = machine();
+  for (const stamp of [0, 1000, uptime]) all.ring.log('IN=', { stamp });
+  const first = read(all, { saved: savedBefore, since: noon });
+  expect(first.lines.map(({ line, time }) => [line, noon - time])).toStrictEqual([
+    [0, 5000],
+    [1, 4000],
+    [2, 0],
+  ]);
+  expect(first.losses).toStrictEqual([]);
+  expect(first.source.position).toStrictEqual({ bootId: 'this boot', seq: 2 });
+  first.source.stop();
+  all.ring.log('IN=new');
+  expect(read(all, { saved: kept(first.source), since: noon }).texts()).toStrictEqual(['IN=new']);
+});
 
-  test('stopped before anything was read, the next one begins there too', () => {
-    const all = machine();
-    const { source } = prepare(all, { saved, since: noon });
-    source.stop();
-    all.ring.log('IN=', { stamp: 0 });
-    expect(read(all, { saved: kept(source), since: noon }).texts()).toStrictEqual(['IN=']);
-  });
+test('after a reboot, a source that is stopped before anything was read leaves its beginning to the next one', () => {
+  const all = machine();
+  const { source } = prepare(all, { saved: savedBefore, since: noon });
+  source.stop();
+  all.ring.log('IN=', { stamp: 0 });
+  expect(read(all, { saved: kept(source), since: noon }).texts()).toStrictEqual(['IN=']);
 });
 
 test('it begins at the boot with `since` at 0, were it years ago', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createScanner, maxLineLength, type ScannerOptions } from '../../src/sources/framing/scanner.ts';
 import { forAll } from '../for-all.ts';
 
@@ -112,54 +112,52 @@ test('any text cut into any blocks gives the lines of that text: lines about as 
   forAll([longParts, sizes], { numRuns: 200 })((parts, each) => agreesOnAll(written(parts), each));
 });
 
-describe('stopped anywhere, and gone on from where it says it is', () => {
-  const stops = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 4 });
-  const eachOrNone = fc.constantFrom(some, every);
+const stopsAt = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 4 });
+const eachOrNone = fc.constantFrom(some, every);
 
-  test('short lines come out whole', () => {
-    const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
-    fc.assert(fc.property(text, sizes, stops, eachOrNone, agreesInParts), { numRuns: 2000 });
-  });
+test('short lines come out whole', () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
+  fc.assert(fc.property(text, sizes, stopsAt, eachOrNone, agreesInParts), { numRuns: 2000 });
+});
 
-  test('lines about as long as the longest come out whole', () => {
-    const sizes = fc.array(fc.integer({ min: 1000, max: 200_000 }), { minLength: 1, maxLength: 4 });
-    forAll([longParts, sizes, stops, eachOrNone], { numRuns: 200 })((parts, each, places, wanted) =>
-      agreesInParts(written(parts), each, places, wanted),
-    );
-  });
+test('lines about as long as the longest come out whole', () => {
+  const sizes = fc.array(fc.integer({ min: 1000, max: 200_000 }), { minLength: 1, maxLength: 4 });
+  forAll([longParts, sizes, stopsAt, eachOrNone], { numRuns: 200 })((parts, each, places, wanted) =>
+    agreesInParts(written(parts), each, places, wanted),
+  );
+});
 
-  test('the rest of a line that is too long is a line, but not one too long', () => {
-    const { found, tooLong, counts } = scan([Buffer.from('rest IN=\nIN=1\n')], true);
-    expect(found).toStrictEqual([['IN=1', 2, false]]);
-    expect(tooLong).toStrictEqual([]);
-    expect(counts).toStrictEqual({ lines: 2, bytes: 14, tooLong: 0 });
-  });
+test('the rest of a line that is too long is a line, but not one too long', () => {
+  const { found, tooLong, counts } = scan([Buffer.from('rest IN=\nIN=1\n')], true);
+  expect(found).toStrictEqual([['IN=1', 2, false]]);
+  expect(tooLong).toStrictEqual([]);
+  expect(counts).toStrictEqual({ lines: 2, bytes: 14, tooLong: 0 });
+});
 
-  test('the counts and the position are right while a line is handed over', () => {
-    const seen: [number, boolean][] = [];
-    const look = (): void => void seen.push([scanner.held, scanner.skipping]);
-    const scanner = createScanner({ needles, lines: { take: look, tooLong: look } });
-    const long = 'x'.repeat(maxLineLength + 1);
-    scanner.write(Buffer.from(`IN=1\nother\nIN=2\n${long}`));
-    look();
-    scanner.write(Buffer.from('yyy'));
-    look();
-    scanner.write(Buffer.from('y\nIN=3\nIN='));
-    look();
-    scanner.end();
-    look();
-    expect(seen).toStrictEqual([
-      [long.length + 11, false],
-      [long.length, false],
-      [0, true],
-      [0, true],
-      [0, true],
-      [3, false],
-      [3, false],
-      [0, false],
-      [0, false],
-    ]);
-  });
+test('the counts and the position are right while a line is handed over', () => {
+  const seen: [number, boolean][] = [];
+  const look = (): void => void seen.push([scanner.held, scanner.skipping]);
+  const scanner = createScanner({ needles, lines: { take: look, tooLong: look } });
+  const long = 'x'.repeat(maxLineLength + 1);
+  scanner.write(Buffer.from(`IN=1\nother\nIN=2\n${long}`));
+  look();
+  scanner.write(Buffer.from('yyy'));
+  look();
+  scanner.write(Buffer.from('y\nIN=3\nIN='));
+  look();
+  scanner.end();
+  look();
+  expect(seen).toStrictEqual([
+    [long.length + 11, false],
+    [long.length, false],
+    [0, true],
+    [0, true],
+    [0, true],
+    [3, false],
+    [3, false],
+    [0, false],
+    [0, false],
+  ]);
 });
 
 /**

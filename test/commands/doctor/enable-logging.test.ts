@@ -9,7 +9,10 @@ import { textOf } from '../../monitoring/files.ts';
 import { answered, fakeApi, refused } from './fake.ts';
 import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { byLabel: [string, string][] };
+const tables = tablesOf(import.meta.filename) as {
+  byLabel: [string, string][];
+  all: NonNullable<Parameters<typeof seen>[0]['plugIns']>[number][];
+};
 
 function seen(given: Partial<Seen>): Seen {
   return { plugIns: ['calico'], calico: calico(), hasAwsPolicyAgent: true, obstacles: [], ...given };
@@ -158,22 +161,7 @@ test('AWS VPC CNI without its policy agent does not work', () => {
   expect(recipesFor(seen({ plugIns: ['aws-vpc-cni'] }))[0]).toMatchObject({ works: 'switch' });
 });
 
-const all = [
-  'calico',
-  'canal',
-  'cilium',
-  'gke-dataplane-v2',
-  'aws-vpc-cni',
-  'antrea',
-  'ovn-kubernetes',
-  'kube-router',
-  'k3s',
-  'azure-npm',
-  'kube-network-policies',
-  'kindnet',
-  'flannel',
-  'weave',
-] as const;
+const all = tables.all;
 
 test.each(all)('%s: the page is there, and what is switched on can be undone and has a price', (plugIn) => {
   const [recipe] = recipesFor(seen({ plugIns: [plugIn] }));

@@ -2,6 +2,9 @@ import fc from 'fast-check';
 import type { IncidentDetails, NodeFacts } from '../../../src/model/incident.ts';
 import { causes } from '../../../src/incidents/catalogue/catalogue.ts';
 import { incidentDetails, noFacts } from '../../builders.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { quotes: string[] };
 
 /** An incident of kube-proxy, with what a test is about in `parts`. */
 export function detailsOf(parts: Partial<IncidentDetails> = {}): IncidentDetails {
@@ -39,19 +42,7 @@ const anyText = fc.oneof(
   ),
 );
 /** What makes a cause say something else. */
-export const quotes = [
-  'you must be root',
-  'Permission denied',
-  'table `nat’ is incompatible',
-  'unknown option "--x"',
-  'bird.ctl',
-  'x509: expired',
-  'ipset',
-  'parseIP Error',
-  'open iptables lock',
-  'signal: killed',
-  'No such file or directory',
-];
+export const quotes = tables.quotes;
 const quote = fc.oneof(anyText, fc.constantFrom(...quotes));
 const failing = fc.constantFrom('kube-proxy', 'felix', 'confd', 'bird', 'calico-node', 'unknown', 'kernel');
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });

@@ -8,7 +8,10 @@ import { lines } from './lines.ts';
 import { forAll } from '../../for-all.ts';
 import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { reports: [TableReport, Partial<FailureSign>][] };
+const tables = tablesOf(import.meta.filename) as {
+  reports: [TableReport, Partial<FailureSign>][];
+  modules: [string, string, string][];
+};
 
 const record = (parts: Partial<ProgramRecord>): ProgramRecord => ({
   kind: 'program-record',
@@ -83,17 +86,7 @@ it.each<[TableReport, Partial<FailureSign>]>(tables.reports)('knows the table of
   expect(signOf(report)).toMatchObject({ kind: 'failure', failing: 'kernel', backend: undefined, ...sign });
 });
 
-it.each([
-  ['IPv4', 'MARK CONNMARK SET DNAT SNAT NOTRACK', 'xt_mark xt_connmark xt_set xt_nat xt_nat xt_CT'],
-  ['IPv4', 'tcp udp nfacct physdev ah frag', 'xt_tcpudp xt_tcpudp xt_nfacct xt_physdev ipt_ah xt_frag'],
-  ['IPv4', 'rpfilter REJECT SYNPROXY', 'ipt_rpfilter ipt_REJECT ipt_SYNPROXY'],
-  ['IPv6', 'rpfilter REJECT SYNPROXY ah tcp', 'ip6t_rpfilter ip6t_REJECT ip6t_SYNPROXY ip6t_ah xt_tcpudp'],
-  [
-    'IPv6',
-    'rt frag eui64 ipv6header hbh mh srh',
-    'ip6t_rt ip6t_frag ip6t_eui64 ip6t_ipv6header ip6t_hbh ip6t_mh ip6t_srh',
-  ],
-])('names the modules of the %s extensions %s', (ipFamily, extensions, modules) => {
+it.each(tables.modules)('names the modules of the %s extensions %s', (ipFamily, extensions, modules) => {
   const signs = extensions.split(' ').map((name) =>
     signOf(
       record({

@@ -1,12 +1,17 @@
 import type { Cause } from '../../../src/incidents/catalogue/cause.ts';
-import type { FelixSettings, IncidentDetails } from '../../../src/model/incident.ts';
+import type { FelixSettings, IncidentDetails, NodeFacts } from '../../../src/model/incident.ts';
 import { felixSettings, nine, noFacts } from '../../builders.ts';
 import { detailsOf, factsOf, quotes } from './details.ts';
+import { tablesOf } from '../../tables.ts';
+
+type FactsRow = Omit<Partial<NodeFacts>, 'namespacePod'> & { namespacePod?: string };
+type Row = [name: string, special: Omit<Partial<IncidentDetails>, 'facts'> & { facts?: FactsRow }];
+
+const tables = tablesOf(import.meta.filename) as { ofCause: Record<string, Row[]> };
 
 /** A name for what is special, and that. */
 type Situation = readonly [name: string, special: Partial<IncidentDetails>];
 
-const max = 262_144;
 const chains = ['KUBE-SVC-Q5DTBKX2YJ7RCW6N', 'KUBE-SEP-TCOU7JCQXEZGVUNU'];
 const modules = ['nf_conntrack', 'xt_set'];
 
@@ -45,48 +50,16 @@ const differences: readonly Situation[] = [
   ['two backends, the other way', { facts: factsOf({ backends: { 'kube-proxy': 'legacy', felix: 'nf_tables' } }) }],
 ];
 
+/** A table of a namespace whose Pod is not known is that of `nobody`. */
+function situationOf([name, { facts: { namespacePod, ...facts } = {}, ...special }]: Row): Situation {
+  const owner = namespacePod === 'nobody' ? null : namespacePod;
+  return [name, { ...special, facts: factsOf({ ...facts, ...(owner === undefined ? {} : { namespacePod: owner }) }) }];
+}
+
 /** Facts that may make a difference for one cause only. */
-const ofCause: Readonly<Record<string, readonly Situation[]>> = {
-  KN102: [['two chains', { subjects: chains }]],
-  KN103: [['KUBE-MARK-DROP', { subjects: ['KUBE-MARK-DROP'] }]],
-  KN105: [
-    ['two modules', { subjects: modules }],
-    ['xt_MASQUERADE', { subjects: ['xt_MASQUERADE'] }],
-    ['xt_mark for IPv6', { subjects: ['xt_mark'], families: ['IPv6'] }],
-  ],
-  KN401: [
-    ["the host's table", { subjects: ['the host'], facts: factsOf({ conntrack: { count: max, max } }) }],
-    [
-      'a table of a namespace, named by its line',
-      { subjects: ['network namespace 4026532317'], facts: factsOf({ namespacePod: null }) },
-    ],
-    [
-      "a table of a namespace, since the host's has room",
-      { subjects: ['the host'], facts: factsOf({ conntrack: { count: 120, max }, namespacePod: null }) },
-    ],
-    [
-      'a table of a Pod',
-      { subjects: ['shop/crawler-0'], facts: factsOf({ conntrack: { count: 120, max }, namespacePod: 'uid' }) },
-    ],
-    ['whose table is not known', { subjects: ['the host'], facts: factsOf({ conntrack: { count: undefined, max } }) }],
-    [
-      'top sources',
-      { facts: factsOf({ topSources: [{ name: 'shop/crawler-0 (10.244.0.7)', connections: 190_000 }] }) },
-    ],
-  ],
-  KN404: [
-    [
-      'as it is read',
-      {
-        subjects: ['the host'],
-        facts: factsOf({
-          conntrack: { count: 240_000, max },
-          topSources: [{ name: 'shop/crawler-0 (10.244.0.7)', connections: 190_000 }],
-        }),
-      },
-    ],
-  ],
-};
+const ofCause: Readonly<Record<string, readonly Situation[]>> = Object.fromEntries(
+  Object.entries(tables.ofCause).map(([code, rows]) => [code, rows.map(situationOf)]),
+);
 
 /** Subjects that are no chains. */
 const subjectsOf: Readonly<Record<string, string[]>> = {

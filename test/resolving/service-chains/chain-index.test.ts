@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   type ChainIndex,
   type OwnedChain,
@@ -81,28 +81,26 @@ test('a Service’s chain is another’s where only the first 32 bits of the has
   expect(index.ownerOf('KUBE-SVC-O5O3XV7U2EHZCRTH')).toMatchObject({ service: { uid: 'one' }, deleted: true });
 });
 
-describe('a chain of nftables mode', () => {
-  const chain = 'service-2QRHZV4L-default/kubernetes/tcp/https';
+const nftablesChain = 'service-2QRHZV4L-default/kubernetes/tcp/https';
 
-  test('names its Service, whether that is known or not', () => {
-    const index = createChainIndex();
-    expect(index.ownerOf(chain)).toMatchObject({
-      service: { namespace: 'default', name: 'kubernetes', uid: '' },
-      port: 'https',
-      deleted: false,
-    });
-    const ports: ServicePort[] = [{ name: 'https', port: 443, protocol: 'tcp' }];
-    index.setService(service({ namespace: 'default', name: 'kubernetes', uid: 'k', ports }), nine);
-    expect(described(index.ownerOf(chain))).toBe('kubernetes:https/tcp of k');
-    index.removeService('default', 'kubernetes', nine);
-    expect(described(index.ownerOf(chain))).toBe('kubernetes:https/tcp of k, deleted');
+test('a chain of nftables mode names its Service, whether that is known or not', () => {
+  const index = createChainIndex();
+  expect(index.ownerOf(nftablesChain)).toMatchObject({
+    service: { namespace: 'default', name: 'kubernetes', uid: '' },
+    port: 'https',
+    deleted: false,
   });
+  const ports: ServicePort[] = [{ name: 'https', port: 443, protocol: 'tcp' }];
+  index.setService(service({ namespace: 'default', name: 'kubernetes', uid: 'k', ports }), nine);
+  expect(described(index.ownerOf(nftablesChain))).toBe('kubernetes:https/tcp of k');
+  index.removeService('default', 'kubernetes', nine);
+  expect(described(index.ownerOf(nftablesChain))).toBe('kubernetes:https/tcp of k, deleted');
+});
 
-  test('names its endpoint', () => {
-    expect(described(createChainIndex().ownerOf('endpoint-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80'))).toBe(
-      'service:http/tcp of  at 10.180.0.1:80',
-    );
-  });
+test('a chain of nftables mode names its endpoint', () => {
+  expect(described(createChainIndex().ownerOf('endpoint-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80'))).toBe(
+    'service:http/tcp of  at 10.180.0.1:80',
+  );
 });
 
 test('an endpoint’s chain has its own port, and is called by the Service’s', () => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSavedLogReader, isProgramLog, kindOfLine } from '../../../src/sources/kubelet/saved-log.ts';
 import type { RecordLine } from '../../../src/sources/records/joiner.ts';
 import { join, joinedByTheBook, type PhysicalLine } from '../records/joining.ts';
@@ -33,44 +33,42 @@ function read(lines: readonly string[]): {
 
 const texts = (lines: readonly string[]): string[] => read(lines).records.map(({ text }) => text);
 
-describe('as kubectl logs prints it', () => {
-  const record = [klog('"Failed" err=<'), '\texit status 2: é', '\t', ' > ipFamily="IPv4"'];
+const recordLines = [klog('"Failed" err=<'), '\texit status 2: é', '\t', ' > ipFamily="IPv4"'];
 
-  test('lines are joined, numbered by the first, and decoded', () => {
-    const lines = [...record, klog('"Sync failed"'), felix, '\tmore', 'panic: (*logrus.Entry) 0x1', 'bird: BGP: x'];
-    expect(read(lines).records.map(({ number, text }) => [number, text])).toStrictEqual([
-      [1, record.join('\n')],
-      [5, klog('"Sync failed"')],
-      [6, `${felix}\n\tmore`],
-      [8, 'panic: (*logrus.Entry) 0x1'],
-      [9, 'bird: BGP: x'],
-    ]);
-  });
+test('lines are joined, numbered by the first, and decoded', () => {
+  const lines = [...recordLines, klog('"Sync failed"'), felix, '\tmore', 'panic: (*logrus.Entry) 0x1', 'bird: BGP: x'];
+  expect(read(lines).records.map(({ number, text }) => [number, text])).toStrictEqual([
+    [1, recordLines.join('\n')],
+    [5, klog('"Sync failed"')],
+    [6, `${felix}\n\tmore`],
+    [8, 'panic: (*logrus.Entry) 0x1'],
+    [9, 'bird: BGP: x'],
+  ]);
+});
 
-  test.each([
-    ['klog', klog('x'), '2026-11-21T10:00:00.250Z'],
-    ['klog of last year', klog('x', '1231'), '2025-12-31T10:00:00.250Z'],
-    ['klog on a day that is none', klog('x', '1341'), undefined],
-    ['klog JSON', '{"ts":1795255200250.5,"caller":"a.go:1","msg":"x"}', '2026-11-21T10:00:00.250Z'],
-    ['felix', felix, '2026-11-21T10:00:00.125Z'],
-    ['svlogd', '2026-11-21_10:00:00.12345 bird: x', '2026-11-21T10:00:00.123Z'],
-    ['logrus', 'time="2026-11-21T10:00:00Z" level=info msg=x', '2026-11-21T10:00:00.000Z'],
-    ['bird', 'bird: x', undefined],
-    ['--timestamps', `2026-11-21T12:00:00.5+02:00 ${klog('x')}`, '2026-11-21T10:00:00.500Z'],
-    ['--prefix', `[pod/kube-proxy-abcde/kube-proxy] ${klog('x')}`, '2026-11-21T10:00:00.250Z'],
-  ])('time: %s', (_, line, time) => {
-    const [first] = read([line]).records;
-    expect(first?.time === undefined ? undefined : new Date(first.time).toISOString()).toBe(time);
-  });
+test.each([
+  ['klog', klog('x'), '2026-11-21T10:00:00.250Z'],
+  ['klog of last year', klog('x', '1231'), '2025-12-31T10:00:00.250Z'],
+  ['klog on a day that is none', klog('x', '1341'), undefined],
+  ['klog JSON', '{"ts":1795255200250.5,"caller":"a.go:1","msg":"x"}', '2026-11-21T10:00:00.250Z'],
+  ['felix', felix, '2026-11-21T10:00:00.125Z'],
+  ['svlogd', '2026-11-21_10:00:00.12345 bird: x', '2026-11-21T10:00:00.123Z'],
+  ['logrus', 'time="2026-11-21T10:00:00Z" level=info msg=x', '2026-11-21T10:00:00.000Z'],
+  ['bird', 'bird: x', undefined],
+  ['--timestamps', `2026-11-21T12:00:00.5+02:00 ${klog('x')}`, '2026-11-21T10:00:00.500Z'],
+  ['--prefix', `[pod/kube-proxy-abcde/kube-proxy] ${klog('x')}`, '2026-11-21T10:00:00.250Z'],
+])('time: %s', (_, line, time) => {
+  const [first] = read([line]).records;
+  expect(first?.time === undefined ? undefined : new Date(first.time).toISOString()).toBe(time);
+});
 
-  test('prefixes that kubectl was asked to add are taken off each line, and the mark and line ends of editors', () => {
-    const stamp = '2026-11-21T12:00:00.123456789Z ';
-    expect(texts(record.map((line) => stamp + line))).toStrictEqual([record.join('\n')]);
-    expect(texts(record.map((line) => `[pod/a/b] ${stamp}${line}`))).toStrictEqual([record.join('\n')]);
-    expect(texts(record.map((line, index) => `${index === 0 ? '\uFEFF' : ''}${line}\r`))).toStrictEqual([
-      record.join('\n'),
-    ]);
-  });
+test('prefixes that kubectl was asked to add are taken off each line, and the mark and line ends of editors', () => {
+  const stamp = '2026-11-21T12:00:00.123456789Z ';
+  expect(texts(recordLines.map((line) => stamp + line))).toStrictEqual([recordLines.join('\n')]);
+  expect(texts(recordLines.map((line) => `[pod/a/b] ${stamp}${line}`))).toStrictEqual([recordLines.join('\n')]);
+  expect(texts(recordLines.map((line, index) => `${index === 0 ? '\uFEFF' : ''}${line}\r`))).toStrictEqual([
+    recordLines.join('\n'),
+  ]);
 });
 
 const physicalTexts = [klog('"Failed" err=<'), klog('"x"'), '\ta', '    b', ')', '', ' > a="b"', ' > rules=<', felix];
