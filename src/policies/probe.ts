@@ -23,6 +23,8 @@ export interface Probe {
   readonly flow: Flow;
   readonly pod: Pod;
   readonly peer: End;
+  /** The Pod that label selectors see at the other end; false for other ends. */
+  readonly peerPod: Pod | false | Unknown;
   readonly peerAddress: Address | undefined;
   /** The Pod reaches itself through a Service. */
   readonly itself: boolean;
@@ -50,6 +52,7 @@ export function createProbe(
     flow,
     pod: (own as End & { kind: 'pod' }).pod,
     peer,
+    peerPod: selectablePod(peer),
     peerAddress: peer.address === undefined ? undefined : parseAddress(peer.address),
     itself,
     namespaceLabelsOf,

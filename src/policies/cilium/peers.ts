@@ -2,7 +2,7 @@
 import { allOf, both, type End, type Match, type Pod, Unknown } from '../model.ts';
 import { type Clause, clauseOf } from '../policy.ts';
 import { BlockPeer, isPeer } from '../clauses/peers.ts';
-import { endName, type Probe, selectablePod } from '../probe.ts';
+import { endName, type Probe } from '../probe.ts';
 import {
   differences,
   type LabelSet,
@@ -22,7 +22,7 @@ export class CiliumEndpoints implements Clause {
   }
 
   matches(probe: Probe): Match {
-    const pod = selectablePod(probe.peer);
+    const pod = probe.peerPod;
     return !pod || pod instanceof Unknown ? pod : this.#selector.matches(identityOf(pod, probe));
   }
 
@@ -31,7 +31,7 @@ export class CiliumEndpoints implements Clause {
   }
 
   has(probe: Probe): string {
-    const pod = selectablePod(probe.peer);
+    const pod = probe.peerPod;
     if (!pod || pod instanceof Unknown) return `is ${endName(probe.peer)}, no endpoint`;
     return this.#selector.differences(identityOf(pod, probe));
   }

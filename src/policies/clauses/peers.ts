@@ -1,5 +1,5 @@
 import { both, type Labels, type Match, Unknown } from '../model.ts';
-import { endName, type Probe, selectablePod } from '../probe.ts';
+import { endName, type Probe } from '../probe.ts';
 import { type Clause, clauseOf } from '../policy.ts';
 import { differences, type LabelSelector, podLabels, selects, selectorText } from './labels.ts';
 import { contains, type Network, type Range } from './networks.ts';
@@ -15,7 +15,7 @@ export class PodPeer implements Clause {
   }
 
   matches(probe: Probe): Match {
-    const pod = selectablePod(probe.peer);
+    const pod = probe.peerPod;
     if (!pod || pod instanceof Unknown) return pod;
     return both(this.#namespace(pod.namespace, probe), () => selects(this.#pods, podLabels(pod)));
   }
@@ -33,7 +33,7 @@ export class PodPeer implements Clause {
   }
 
   has(probe: Probe): string {
-    const pod = selectablePod(probe.peer);
+    const pod = probe.peerPod;
     if (!pod || pod instanceof Unknown)
       return `is ${endName(probe.peer)}, ${probe.peer.kind === 'pod' ? "on its Node's network" : 'no Pod'}`;
     const parts = [differences(this.#pods, podLabels(pod))];
