@@ -192,16 +192,15 @@ function ipv4Range(value: number): AddressRange {
 
 /** Returns a function that finds the name of the node whose Pod range contains an address; undefined if none does. */
 export function indexPodRanges(nodes: readonly Node[]): (address: string) => string | undefined {
-  const ranges = nodes.flatMap(({ name, podRanges }) =>
-    podRanges.map((cidr) => ({ name, range: ipaddr.parseCIDR(cidr) })),
-  );
-  const ipv6 = ranges.flatMap(({ name, range: [base, length] }) =>
-    base instanceof ipaddr.IPv6 ? [{ name, base, length }] : [],
-  );
-  const ipv4 = ranges.flatMap(({ name, range: [base, length] }) => {
-    const value = ipv4Number(base.toString());
-    return value === undefined ? [] : [{ name, network: ipv4Network(value, length), length }];
-  });
+  const ipv4: { name: string; network: number; length: number }[] = [];
+  const ipv6: { name: string; base: ipaddr.IPv6; length: number }[] = [];
+  for (const { name, podRanges } of nodes)
+    for (const range of podRanges) {
+      const [base, length] = ipaddr.parseCIDR(range);
+      const value = ipv4Number(base.toString());
+      if (value === undefined) ipv6.push({ name, base: base as ipaddr.IPv6, length });
+      else ipv4.push({ name, network: ipv4Network(value, length), length });
+    }
   return (address) => {
     const value = ipv4Number(address);
     if (value !== undefined) return ipv4.find(({ network, length }) => ipv4Network(value, length) === network)?.name;

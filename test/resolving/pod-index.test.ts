@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createPodIndex, interfaceNames, isPodInterface, slack } from '../../src/resolving/pod-index.ts';
+import { createPodIndex, holder, interfaceNames, isPodInterface, slack } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { nine, pod } from '../builders.ts';
 import { forAll } from '../for-all.ts';
@@ -112,6 +112,30 @@ test('a Pod that was removed can be freed, whoever had its address after it', as
   collect();
   expect(gone.filter((each) => each.deref() !== undefined)).toHaveLength(0);
   expect(index.byAddress('10.65.1.4')).toHaveLength(100);
+});
+
+const before = { name: 'before', uid: '1', from: nine - 10_000, until: nine - 5000 };
+const now = { name: 'now', uid: '2', from: nine };
+
+test.each([
+  ['the present Pod, where it is the only one', [{ ...now, uid: '' }], 'now'],
+  ['the present Pod, where the other one is the same Pod', [{ ...before, uid: '2' }, now], 'now'],
+  ['the Pod of that time, where it is another one', [before, now], 'before'],
+  [
+    'the Pod of that time, where nobody knows whether it is another one',
+    [
+      { ...before, uid: '' },
+      { ...now, uid: '' },
+    ],
+    'before',
+  ],
+  ['the Pod of that time, where none is present', [before], 'before'],
+])('the holder of an address at an inexact time is %s', (_, given, expected) => {
+  expect(holder(given.map(pod), { time: nine - 7000, exact: false })?.name).toBe(expected);
+});
+
+test('the holder of an address at an exact time is no Pod that came later', () => {
+  expect(holder([pod(now)], { time: nine - 7000, exact: true })).toBeUndefined();
 });
 
 test('names as Calico and the AWS VPC CNI give them', () => {
