@@ -56,9 +56,10 @@ export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLin
       return false;
     },
     /** Learns the form of the line that `take` left last, because the next lines may repeat it. */
-    learn({ text, time, timeIsExact }: LogLine): void {
+    learn({ text, time }: LogLine): void {
       const { bytes, start, header, end, hash, place } = last;
-      if (last.time !== time || !timeIsExact) return;
+      // Of a line whose stamp `take` cannot read, it has kept no time.
+      if (last.time !== time) return;
       const isAgain = place >= 0 || wasLeft(hash);
       const textStart = end - text.length;
       // If the envelope continues behind the text or escapes it, the line must be read as text.
