@@ -40,6 +40,8 @@ test.each([
   ['lists on lines', `${json({ items: [pod('a')] })}\r\n\r\n${nodes({ metadata: { name: 'n' } })}`, ['a', 'n']],
   ['a byte order mark', `\uFEFF${json(pod('a'))}`, ['a']],
   ['YAML', 'kind: Pod\nmetadata: {name: a, namespace: shop}\n---\nkind: Node\nmetadata: {name: n}\n', ['a', 'n']],
+  ['YAML that begins with a brace', '{kind: Pod, metadata: {name: a, namespace: shop}}\n', ['a']],
+  ['YAML in braces on lines', "{\n  'kind': Pod,\n  'metadata': {'name': a, 'namespace': shop},\n}\n", ['a']],
   ['other kinds do no harm', json({ kind: 'List', items: [pod('d', 'Deployment'), pod('a')] }), ['a']],
 ])('a saved list is read in the shape of: %s', (_, content, expected) => {
   const snapshot = read(content);
@@ -83,6 +85,8 @@ test.each([
   ['a missing comma', '{\n  "a": 1\n  "b": 2}', ':3:3: ', "Expected ',' or '}'"],
   ['a missing value', `{\n${' "a": 1,\n'.repeat(9)} "b": }`, ':11:7: ', "Unexpected token '}'\n"],
   ['a missing value in a short text', '{"b": }', ':1:7: ', "Unexpected token '}'\n"],
+  ['a quoted key without its value', '{"kind": Pod}', ':1:10: ', "Unexpected token 'P'\n"],
+  ['YAML in braces that is cut', '{kind: Pod, metadata: {name: a', ': ', 'neither JSON nor YAML'],
   ['several texts', '{\n"a": 1}\n{\n"b": 2}', ':3:1: ', 'several JSON texts'],
 ])('a file that is not what it should be is refused with the place and the reason: %s', (_, content, place, reason) => {
   expect(() => read(content)).toThrow(`--pods ${path('0.json')}${place}`);

@@ -57,7 +57,8 @@ export function documentsOf(file: string): { content: string; documents: readonl
   if (!/^---/m.test(content)) {
     const documents = jsonLines(file, content);
     if (documents !== undefined) return { content, documents };
-    if (/^\s*[{[]/.test(content)) throw jsonError(file, content, failure);
+    // A map of YAML may begin like JSON, but not with a quoted key: `{apiVersion: v1, kind: Pod}`.
+    if (/^\s*(?:\{\s*"|\[)/.test(content)) throw jsonError(file, content, failure);
   }
   if (/^NAME(?:SPACE)? /.test(content)) throw new WhyError(`${file}: is the table that kubectl prints: use -o json`);
   // The user may name a large log by mistake, and parsing YAML is slow.
