@@ -1,5 +1,6 @@
-import { statSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { expect, test, vi } from 'vitest';
 import { hostProcess, namespaceOf, readConntrack } from '../../../src/platform/proc.ts';
 import { procTree, readerIn } from './proc-tree.ts';
 
@@ -39,6 +40,27 @@ test('numbers larger than any table are not believed', async () => {
 test('nothing is returned where connections are not tracked', async () => {
   expect(await readConntrack(procTree({ version: 'Linux' }), 'self')).toBeUndefined();
   expect(await readConntrack('/nowhere', '1')).toBeUndefined();
+});
+
+const ofMachine = {
+  count: '/proc/sys/net/netfilter/nf_conntrack_count',
+  max: '/proc/sys/net/netfilter/nf_conntrack_max',
+  statistics: `/proc/${process.pid}/net/stat/nf_conntrack`,
+};
+
+function printedBy(path: string): number {
+  return Number(execFileSync('cat', [path], { encoding: 'utf8' }));
+}
+
+test('the table of this machine is read as the kernel shows it to other programs', async ({ skip }) => {
+  const missing = Object.values(ofMachine).find((path) => !existsSync(path));
+  skip(missing !== undefined, `this kernel has no ${missing}`);
+  // Other programs may open a connection between two readings.
+  await vi.waitFor(async () => {
+    const expected = { count: printedBy(ofMachine.count), max: printedBy(ofMachine.max) };
+    expect(await readConntrack('/proc', 'self')).toEqual(expected);
+    expect(await readConntrack('/proc', String(process.pid))).toEqual(expected);
+  });
 });
 
 const links = (own: string, first: string): Record<string, string> => ({
