@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { completionScript, type Shell } from '../../src/commands/options/program.ts';
-import { createProgram, manualPage } from '../../src/commands/options/program.ts';
+import { completionScript, type Shell, createProgram, manualPage } from '../../src/commands/options/program.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { helpOf } from './parsed.ts';
 import { program } from './program.ts';

@@ -10,10 +10,9 @@ import { parseProgramRecord } from '../../src/parsing/components/program-record.
 import { createReadTotals, readLog } from '../../src/commands/replay/read-log.ts';
 import { createContainerLogs } from '../../src/sources/kubelet/container-logs.ts';
 import { createRotatedLog } from '../../src/sources/tail/rotated-log.ts';
-import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
+import { createFollowFile, createFollowProgram } from '../../src/sources/tail/follow-file.ts';
 import { openInput } from '../../src/sources/framing/input.ts';
 import { createJournal } from '../../src/sources/journald/journal.ts';
-import { createFollowProgram } from '../../src/sources/tail/follow-file.ts';
 import type { Source, SourceListener, Timing } from '../../src/sources/source.ts';
 import { lines } from '../incidents/catalogue/lines.ts';
 import { fakeJournalctl, printed, printedAsJson } from '../sources/fake-journalctl.ts';

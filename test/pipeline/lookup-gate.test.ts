@@ -6,7 +6,7 @@ import type { Ends } from '../../src/model/endpoint.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
-import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
+import { createSeriesTable } from '../../src/series/series.ts';
 import type { AgentState } from '../../src/state/state.ts';
 import { createStatistics } from '../../src/pipeline/statistics.ts';
 import { cluster, line, nine, pod } from '../builders.ts';
@@ -25,28 +25,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-interface Rig {
-  queue: LookupQueue;
-  table: SeriesTable;
-  pipeline: Pipeline;
-  /** Reads the line of a dropped packet from that host of the outside to that port of the Pod. */
-  read: (host: number, port?: number) => void;
-  /** Counts as many lines more that repeat the one that was read last. */
-  repeat: (lines: number) => void;
-  /** The lists of Pods are there. */
-  sync: () => void;
-  /** A look-up has come back. */
-  answer: (host: number) => void;
-  /** The flows counted so far: `203.0.113.7 80 x3`. */
-  counted: () => string[];
-  /** The time that each flow had waited since it could have been looked up. */
-  waits: number[];
-  full: () => number;
-  /** How many packets were told of each time. */
-  told: number[];
-  snapshot: () => string;
-}
-
 interface RigOptions {
   limit?: number;
   /** A host is only then looked up, else it is known. */
@@ -58,12 +36,14 @@ interface RigOptions {
 const directory = createDirectory(cluster({ pods: [pod()] }));
 const hostOf = (address: string): number => Number(address.split('.').at(-1));
 
-function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigOptions = {}): Rig {
+function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigOptions = {}) {
   const state = snapshot === undefined ? undefined : (JSON.parse(snapshot) as Pick<AgentState, 'series' | 'waiting'>);
   const queue = createLookupQueue(limit, state?.waiting);
   const table = createSeriesTable({ restored: state?.series, limits: { perObject: 1000, total: 1000 } });
   const answered = new Set<number>();
+  /** The time that each flow had waited since it could have been looked up. */
   const waits: number[] = [];
+  /** How many packets were told of each time. */
   const told: number[] = [];
   let syncedAt = synced ? Date.now() : Infinity;
   const incidents = nodeIncidents(table.count);
@@ -94,23 +74,29 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     pipeline,
     waits,
     told,
-    read: (host, port = 80) => pipeline.take(line({ text: textOf(host, port), time: Date.now() }), 'kernel'),
-    repeat(lines) {
+    /** Reads the line of a dropped packet from that host of the outside to that port of the Pod. */
+    read: (host: number, port = 80): void =>
+      pipeline.take(line({ text: textOf(host, port), time: Date.now() }), 'kernel'),
+    /** Counts as many lines more that repeat the one that was read last. */
+    repeat(lines: number): void {
       const { repeats } = pipeline;
       const repeat = repeats?.last();
       for (let i = 0; i < lines; i++) if (repeat !== undefined) repeats?.again(repeat, Date.now() + i);
       repeats?.flush();
     },
-    sync() {
+    /** The lists of Pods are there. */
+    sync(): void {
       if (syncedAt < Infinity) return;
       syncedAt = Date.now();
       pipeline.review();
     },
-    answer(host) {
+    /** A look-up has come back. */
+    answer(host: number): void {
       answered.add(host);
       pipeline.review();
     },
-    counted: () =>
+    /** The flows counted so far: `203.0.113.7 80 x3`. */
+    counted: (): string[] =>
       stateOf(table).series.map(({ finding: { details }, count }) =>
         details.kind === 'flow' ? `${details.peer.address} ${details.port} x${count}` : '',
       ),

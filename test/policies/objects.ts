@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
-import type { Labels, NamedPort, Namespace, Pod } from '../../src/policies/policies.ts';
 import {
+  type Labels,
+  type NamedPort,
+  type Namespace,
+  type Pod,
   type CalicoKind,
   collectCalicoObjects,
   compilePolicy,

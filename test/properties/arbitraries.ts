@@ -4,12 +4,10 @@
  */
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
-import { emptyPacket, octet, uint16, uint32 } from './printed.ts';
-import type { Piece } from './printed.ts';
+import { emptyPacket, octet, uint16, uint32, type Piece } from './printed.ts';
 import { ipv4Packet } from './printed-ipv4.ts';
 import { ipv6Packet } from './printed-ipv6.ts';
-import { unparsable } from './reference.ts';
-import type { BareObservation, BarePacketObservation } from './reference.ts';
+import { unparsable, type BareObservation, type BarePacketObservation } from './reference.ts';
 
 export interface PrintedLine {
   line: string;

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
 import type { Packet } from '../../src/model/packet.ts';
-import { emptyPacket, hexByte, octet, options, piece, uint16 } from './printed.ts';
-import type { Piece } from './printed.ts';
+import { emptyPacket, hexByte, octet, options, piece, uint16, type Piece } from './printed.ts';
 import { icmpHeader, spiHeader, tcpHeader, udpHeader } from './printed-transport.ts';
 
 interface Transport {

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
 import type { Packet } from '../../src/model/packet.ts';
-import { emptyPacket, octet, piece, uint16, uint32 } from './printed.ts';
-import type { Piece } from './printed.ts';
+import { emptyPacket, octet, piece, uint16, uint32, type Piece } from './printed.ts';
 import { commonTransports, inBrackets, withTransport } from './printed-ipv4.ts';
 import { icmpv6Header } from './printed-transport.ts';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
 import { TcpFlag } from '../../src/model/packet.ts';
-import { incomplete, octet, options, piece, port, uint16, uint32 } from './printed.ts';
-import type { Piece } from './printed.ts';
+import { incomplete, octet, options, piece, port, uint16, uint32, type Piece } from './printed.ts';
 
 /** The order is that in which the kernel prints them; `AE` has no bit here. */
 const flagWords = ['AE', 'CWR', 'ECE', 'URG', 'ACK', 'PSH', 'RST', 'SYN', 'FIN'] as const;

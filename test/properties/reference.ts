@@ -3,11 +3,9 @@
  * parser is held by `netfilter.test.ts`. It shares no code with it and prefers plainness to speed: it may be quadratic.
  */
 import type { Packet, PacketObservation } from '../../src/model/packet.ts';
-import { canonicalAddress, familyOf } from './reference-address.ts';
-import type { Family } from './reference-address.ts';
+import { canonicalAddress, familyOf, type Family } from './reference-address.ts';
 import { isInteger, protocolName, upTo } from './reference-values.ts';
-import { bracketed, firstValues } from './reference-tokens.ts';
-import type { Level } from './reference-tokens.ts';
+import { bracketed, firstValues, type Level } from './reference-tokens.ts';
 
 /** A packet line without what the prefix table adds to it. */
 export type BarePacketObservation = Omit<PacketObservation, 'verdict' | 'prefixRule' | 'policy' | 'enforcer'>;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createLookup, type Lookup, type LookupOptions } from '../../src/resolving/lookups/lookup.ts';
+import { createLookup, type LookupOptions } from '../../src/resolving/lookups/lookup.ts';
 import { nine } from '../builders.ts';
 import { forAllAsync } from '../for-all.ts';
 
@@ -15,17 +15,9 @@ interface Asked {
   fail: () => Promise<void>;
 }
 
-interface Scene {
-  lookup: Lookup<string>;
-  /** The requests to the source that it has not answered yet, in their order. */
-  open: Asked[];
-  asked: string[];
-  settled: string[];
-  clock: { now: number };
-}
-
-function scene(given: Partial<LookupOptions<string>> = {}): Scene {
+function scene(given: Partial<LookupOptions<string>> = {}) {
   const clock = { now: nine };
+  /** The requests to the source that it has not answered yet, in their order. */
   const open: Asked[] = [];
   const asked: string[] = [];
   const settled: string[] = [];

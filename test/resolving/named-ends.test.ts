@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Ends } from '../../src/model/endpoint.ts';
-import { createDirectory } from '../../src/resolving/directory.ts';
-import { directoryOf } from '../../src/resolving/directory.ts';
+import { createDirectory, directoryOf } from '../../src/resolving/directory.ts';
 import { createPodIndex } from '../../src/resolving/pod-index.ts';
 import { resolvePacket } from '../../src/resolving/resolver.ts';
 import { cluster, nine, node, observation, packet, pod } from '../builders.ts';

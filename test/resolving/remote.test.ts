@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Endpoint } from '../../src/model/endpoint.ts';
-import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
+import { createLiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
-import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
+import { createRemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { scopeOf } from '../../src/resolving/endpoints.ts';
 import { resolveMartian } from '../../src/resolving/resolver.ts';
 import { ends, nine, node, pod, podEnd, service } from '../builders.ts';
@@ -26,23 +26,7 @@ interface Cluster {
   failing: boolean;
 }
 
-interface Scene {
-  cluster: Cluster;
-  lists: LiveLists;
-  remote: RemoteLookups;
-  clock: { now: number };
-  /** `pods 10.65.2.9`, `name 203.0.113.9`: since the last look. */
-  asked: () => string[];
-  changes: string[];
-  /** Returns the owner of an address as of now. */
-  who: (address: string) => Endpoint;
-  /** A packet to that address comes along; true if it is to wait. */
-  drop: (address: string) => boolean;
-  /** … and its look-ups are answered, one after the other. */
-  resolve: (address: string) => Promise<Endpoint>;
-}
-
-function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names'): Scene {
+function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names') {
   const cluster: Cluster = { pods: [], others: [], node: undefined, names: {}, failing: false, ...given };
   const clock = { now: nine };
   const changes: string[] = [];
@@ -76,7 +60,9 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names'): Scene 
   lists.setService(service(), nine);
   lists.setPod(pod(), nine);
 
+  /** Returns the owner of an address as of now. */
   const who = (address: string): Endpoint => lists.directory.byAddress(address, { time: clock.now, exact: true });
+  /** A packet to that address comes along; true if it is to wait. */
   const drop = (address: string): boolean => remote.startLookups(ends({ source: podEnd(), destination: who(address) }));
   return {
     cluster,
@@ -86,12 +72,14 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names'): Scene 
     changes,
     who,
     drop,
-    asked() {
+    /** `pods 10.65.2.9`, `name 203.0.113.9`: since the last look. */
+    asked(): string[] {
       const those = questions;
       questions = [];
       return those;
     },
-    async resolve(address) {
+    /** A packet comes along, and its look-ups are answered, one after the other. */
+    async resolve(address: string): Promise<Endpoint> {
       while (drop(address)) await setImmediate();
       return who(address);
     },

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { programNeedles } from '../../src/incidents/catalogue/catalogue.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
 import { createFollowProgram, findProgramLogs, type FollowProgramOptions } from '../../src/sources/tail/follow-file.ts';
-import type { Position, Source } from '../../src/sources/source.ts';
-import { type FakeTime, fakeTime } from './fake-time.ts';
+import type { Position } from '../../src/sources/source.ts';
+import { fakeTime } from './fake-time.ts';
 import { openAtOnce } from './tail/at-once.ts';
 import { type Heard, listening } from './heard.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -22,15 +22,7 @@ const quiet = 'I1121 11:59:01.000000   20506 proxier.go:822] "Syncing iptables r
 
 const anHourAhead: FollowProgramOptions['zone'] = (...parts) => Date.UTC(...parts) - 3_600_000;
 
-interface Scene {
-  source: Source;
-  heard: Heard;
-  time: FakeTime;
-  path: string;
-  write: (...lines: string[]) => void;
-}
-
-function scene(options: Partial<FollowProgramOptions> = {}): Scene {
+function scene(options: Partial<FollowProgramOptions> = {}) {
   const path = options.path ?? newPath(`kube-proxy-${files++}.log`);
   if (options.path === undefined) writeFileSync(path, '');
   const { heard, listener } = listening();
@@ -43,7 +35,7 @@ function scene(options: Partial<FollowProgramOptions> = {}): Scene {
     heard,
     time,
     path,
-    write: (...lines) => appendFileSync(path, lines.map((line) => `${line}\n`).join('')),
+    write: (...lines: string[]): void => appendFileSync(path, lines.map((line) => `${line}\n`).join('')),
   };
 }
 

@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { noApi } from '../../../src/commands/doctor/api.ts';
-import { askVersion, lookAtFelix } from '../../../src/commands/doctor/api.ts';
+import { noApi, askVersion, lookAtFelix } from '../../../src/commands/doctor/api.ts';
 import { type Facts, type Gathered, gatherFacts, type Where } from '../../../src/commands/doctor/facts.ts';
 import { lookAtContainers, lookAtProgramLog, type Machine } from '../../../src/commands/doctor/machine.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';

@@ -1,5 +1,4 @@
-import type { Asked } from '../../../src/commands/doctor/api.ts';
-import { lookAtFelix } from '../../../src/commands/doctor/api.ts';
+import { type Asked, lookAtFelix } from '../../../src/commands/doctor/api.ts';
 import type { Facts } from '../../../src/commands/doctor/facts.ts';
 import type { ContainerLook } from '../../../src/commands/doctor/machine.ts';
 import type { KernelLog } from '../../../src/commands/doctor/kernel-log.ts';

@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createTable } from '../../../src/commands/drops/drops.ts';
-import { rowOf } from '../../../src/commands/drops/drops.ts';
+import { createTable, rowOf } from '../../../src/commands/drops/drops.ts';
 import { createRates } from '../../../src/commands/top/rows.ts';
 import type { CoreEvent } from '../../../src/events/event.ts';
 import { expectLines } from '../../expected-file.ts';

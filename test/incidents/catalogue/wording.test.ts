@@ -1,8 +1,7 @@
 import { test } from 'vitest';
-import { causes } from '../../../src/incidents/catalogue/catalogue.ts';
+import { causes, hints } from '../../../src/incidents/catalogue/catalogue.ts';
 import type { Cause } from '../../../src/incidents/catalogue/cause.ts';
 import { incidentMessage } from '../../../src/incidents/reporting/message.ts';
-import { hints } from '../../../src/incidents/catalogue/catalogue.ts';
 import type { NodeFacts } from '../../../src/model/incident.ts';
 import { felixSettings, incidentDetails, noFacts } from '../../builders.ts';
 import { expectLines } from '../../expected-file.ts';

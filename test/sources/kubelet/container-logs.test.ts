@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type ContainerLogsOptions, createContainerLogs } from '../../../src/sources/kubelet/container-logs.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { systemError } from '../fake-ring.ts';
-import { type FakeTime, fakeTime } from '../fake-time.ts';
+import { fakeTime } from '../fake-time.ts';
 import { kept } from '../following.ts';
-import { type Heard, listening } from '../heard.ts';
+import { listening } from '../heard.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { fakeLogs } from './fake-logs.ts';
 
@@ -19,25 +19,15 @@ const record = (text: string): string => `2026-11-21T10:00:00.25Z stderr F ${tex
 const path = temporaryFolder();
 let roots = 0;
 
-interface Following extends Heard, ReturnType<typeof fakeLogs> {
-  source: Source;
-  time: FakeTime;
-  root: string;
-  /** Makes a log, and the folders above it. */
-  make: (key: string) => void;
-  remove: (key: string) => void;
-  /** Returns the paths that are read now, below the root. */
-  keys: () => string[];
-}
-
 type Options = Partial<ContainerLogsOptions> & { there?: readonly string[]; hasRoot?: boolean };
 
 /** A source that has looked once at these logs. */
-function follow({ there = [], hasRoot = true, ...options }: Options = {}): Following {
+function follow({ there = [], hasRoot = true, ...options }: Options = {}) {
   const root = options.root ?? path(String(++roots));
   const time = fakeTime(noon);
   const logs = fakeLogs();
   const { heard, listener } = listening();
+  /** Makes a log, and the folders above it. */
   const make = (key: string): void => {
     mkdirSync(dirname(`${root}/${key}`), { recursive: true });
     writeFileSync(`${root}/${key}`, '');
@@ -55,8 +45,9 @@ function follow({ there = [], hasRoot = true, ...options }: Options = {}): Follo
     time,
     root,
     make,
-    remove: (key) => rmSync(`${root}/${key}`, { recursive: true }),
-    keys: () => logs.running().map((each) => each.slice(root.length + 1)),
+    remove: (key: string): void => rmSync(`${root}/${key}`, { recursive: true }),
+    /** Returns the paths that are read now, below the root. */
+    keys: (): string[] => logs.running().map((each) => each.slice(root.length + 1)),
   };
 }
 

@@ -1,5 +1,14 @@
-import { appendFileSync, copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { truncateSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
 import { descriptorsOf } from '../following.ts';

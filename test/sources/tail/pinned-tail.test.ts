@@ -2,9 +2,8 @@ import { execFile } from 'node:child_process';
 import nodeFs, { appendFileSync, readdirSync, renameSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Content } from '../../../src/sources/tail/content.ts';
+import { type Content, openPinnedTail } from '../../../src/sources/tail/content.ts';
 import { closeLog, openLog, type OpenLog } from '../../../src/sources/tail/open-log.ts';
-import { openPinnedTail } from '../../../src/sources/tail/content.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const path = temporaryFolder();

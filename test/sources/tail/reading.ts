@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { createRotatedLog } from '../../../src/sources/tail/rotated-log.ts';
-import type { RotatedLog, RotatedLogOptions } from '../../../src/sources/tail/rotated-log.ts';
+import { createRotatedLog, type RotatedLog, type RotatedLogOptions } from '../../../src/sources/tail/rotated-log.ts';
 import type { Notice, Position } from '../../../src/sources/source.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
