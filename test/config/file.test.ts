@@ -5,35 +5,15 @@ import { settings } from '../../src/config/settings.ts';
 import { temporaryFolder } from '../sources/temporary-folder.ts';
 import { subjectsOf } from '../subject.ts';
 import { problemsOf, readConfig, readFileOf } from './reading.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { files: [string, object][] };
 
 const base = readConfig({ node: 'node-a' }, {});
 
 const files = temporaryFolder();
 
-test.each<[string, object]>([
-  ['logLevel: debug', { logLevel: 'debug' }],
-  ['logLevel: Warn', { logLevel: 'warn' }],
-  [
-    '{"logLevel": "debug", "maxNodes": 7, "includeNoise": true}',
-    { logLevel: 'debug', maxNodes: 7, includeNoise: true },
-  ],
-  ['# nothing but this\n', {}],
-  ['{}', {}],
-  ['\uFEFFlogLevel: warn\r\nmaxNodes: 1\r\n', { logLevel: 'warn', maxNodes: 1 }],
-  ['$schema: https://example.org/config.schema.json\nmaxNodes: 0x10', { maxNodes: 16 }],
-  ['sources: [kernel, "file:/a,b"]', { sources: [{ kind: 'kernel' }, { kind: 'file', path: '/a,b' }] }],
-  ['timeZone: +02:00', { timeZone: '+02:00' }],
-  ['stateDir: &here /a', { stateDir: '/a' }],
-  ['prefixes: [a=dropped, "b: =logged"]', { prefixes: [rule('a', 'dropped'), rule('b: ', 'logged')] }],
-  [
-    'prefixes:\n  b=c: dropped\n  10: rejected\n  2: logged\n  __proto__: accepted',
-    {
-      prefixes: [rule('b=c', 'dropped'), rule('10', 'rejected'), rule('2', 'logged'), rule('__proto__', 'accepted')],
-    },
-  ],
-  ['prefixes: {}', { prefixes: [] }],
-  ['containers:\n  - a,b/*/c', { containers: [{ namespaces: ['a', 'b'], pods: ['*'], containers: ['c'] }] }],
-])('a file: %j', (text, expected) => {
+test.each<[string, object]>(tables.files)('a file: %j', (text, expected) => {
   expect(readFileOf(text).config).toEqual({ ...base, ...expected });
 });
 
@@ -143,7 +123,3 @@ test('every setting has a key of its own in the file', () => {
   expect(problemsOf(text.join('\n')).filter((problem) => /^\d+:1: /.test(problem))).toEqual([]);
   expect(subjectsOf(problemsOf('none: {}'))).toEqual(['1:1: none']);
 });
-
-function rule(prefix: string, verdict: string) {
-  return { prefix, verdict };
-}

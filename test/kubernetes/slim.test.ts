@@ -9,6 +9,8 @@ import { rowsIn } from '../corpus/lines.ts';
 import { tablesOf } from '../tables.ts';
 
 const tables = tablesOf(import.meta.filename) as {
+  pod: Required<Given>;
+  mirror: Given;
   node: Record<string, object>;
   roles: [string, Record<string, string>, string | undefined][];
   owners: [string, object][];
@@ -24,36 +26,13 @@ interface Given {
 
 /** Makes a Pod as `kubectl get pod -o json` prints it, without what this program does not read. */
 function savedPod({ metadata = {}, spec = {}, status = {} }: Given = {}): Fields {
+  const { pod } = tables;
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: {
-      name: 'web-6c8d5f7b94-x2x7k',
-      namespace: 'shop',
-      uid: '50c253ec-85f8-4630-b83a-be6e5ce9ec72',
-      resourceVersion: '58801',
-      creationTimestamp: '2026-11-21T08:59:58Z',
-      labels: { app: 'web', 'pod-template-hash': '6c8d5f7b94' },
-      ownerReferences: [
-        {
-          apiVersion: 'apps/v1',
-          kind: 'ReplicaSet',
-          name: 'web-6c8d5f7b94',
-          controller: true,
-          blockOwnerDeletion: true,
-          uid: 'e0e66ef7',
-        },
-      ],
-      ...metadata,
-    },
-    spec: { nodeName: 'node-a', containers: [{ name: 'web', image: 'web:1' }], ...spec },
-    status: {
-      phase: 'Running',
-      startTime: '2026-11-21T09:00:00Z',
-      podIP: '10.65.1.4',
-      podIPs: [{ ip: '10.65.1.4' }],
-      ...status,
-    },
+    metadata: { ...pod.metadata, ...metadata },
+    spec: { ...pod.spec, ...spec },
+    status: { ...pod.status, ...status },
   };
 }
 
@@ -134,20 +113,7 @@ describe('slimPod', () => {
   });
 
   test('a mirror Pod is known to Events by its annotation, and has no workload', () => {
-    const setTotal = savedPod({
-      metadata: {
-        name: 'kube-apiserver-node-a',
-        namespace: 'kube-system',
-        labels: { component: 'kube-apiserver', tier: 'control-plane' },
-        annotations: {
-          'kubernetes.io/config.mirror': 'b5b3a9b1f2c84d6e9a7075a1f3e2d4c6',
-          'kubernetes.io/config.source': 'file',
-        },
-        ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'node-a', controller: true, uid: 'x' }],
-      },
-      spec: { hostNetwork: true },
-    });
-    expect(slimPod(setTotal)).toMatchObject({
+    expect(slimPod(savedPod(tables.mirror))).toMatchObject({
       uid: 'b5b3a9b1f2c84d6e9a7075a1f3e2d4c6',
       hostNetwork: true,
       workload: undefined,
