@@ -4,16 +4,12 @@ import { loadConfig } from '../../src/config/config.ts';
 import { subjectsOf } from '../subject.ts';
 import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { others: [string, Record<string, string>][] };
+const tables = tablesOf(import.meta.filename) as {
+  others: [string, Record<string, string>][];
+  typos: [string, string][];
+};
 
-test.each([
-  ['MAX_NODE', 'MAX_NODES'],
-  ['MAXNODES', 'MAX_NODES'],
-  ['LOG_LEVLE', 'LOG_LEVEL'],
-  ['METRIC_ADDRESS', 'METRICS_ADDRESS'],
-  ['CONFIG_FILES', 'CONFIG_FILE'],
-  ['STATEDIR', 'STATE_DIR'],
-])('%s is taken for a typo of %s', (name, meant) => {
+test.each(tables.typos)('%s is taken for a typo of %s', (name, meant) => {
   const [typo = '', ...others] = envTypos({ [name]: 'x' });
   expect(subjectsOf([typo, ...others])).toEqual([name]);
   expect(typo).toContain(`${meant}?`);

@@ -5,6 +5,11 @@ import type { Packet } from '../../src/model/packet.ts';
 import { createDirectory } from '../../src/resolving/directory.ts';
 import { resolvePacket } from '../../src/resolving/resolver.ts';
 import { cluster, icmp, nine, observation, packet, portless } from '../builders.ts';
+import { tablesOf } from '../tables.ts';
+
+type Header = Partial<Packet> & { portless?: string; icmp?: [type: number, code: number] };
+
+const tables = tablesOf(import.meta.filename) as { noise: [string, Header, string][]; others: [string, Header][] };
 
 const emptyDirectory = createDirectory(cluster());
 const noise = (given: Packet, destinationMac?: string): string | undefined =>
@@ -15,31 +20,14 @@ const noise = (given: Packet, destinationMac?: string): string | undefined =>
   );
 const udp = (given: Partial<Packet>): Packet => packet({ protocol: 'UDP', tcpFlags: undefined, ...given });
 
-test.each([
-  ['IGMP', portless('IGMP', { destination: '224.0.0.22' }), 'IGMP'],
-  ['VRRP', portless('VRRP', { destination: '224.0.0.18' }), 'VRRP'],
-  ['ARP', portless('ARP'), 'ARP'],
-  ['OSPF by unicast', portless('OSPF'), 'OSPF'],
-  ['mDNS', udp({ destination: '224.0.0.251', destinationPort: 5353 }), 'multicast'],
-  ['mDNS, IPv6', udp({ source: 'fe80::1', destination: 'ff02::fb', destinationPort: 5353 }), 'multicast'],
-  ['limited broadcast', udp({ destination: '255.255.255.255' }), 'broadcast'],
-  ['DHCP renewal', udp({ sourcePort: 68, destinationPort: 67 }), 'DHCP'],
-  ['DHCPv6 answer', udp({ source: 'fe80::1', destination: 'fe80::2', sourcePort: 547, destinationPort: 546 }), 'DHCP'],
-  [
-    'neighbour solicitation by unicast',
-    icmp(135, 0, { protocol: 'ICMPv6', source: 'fd00::1', destination: 'fd00::2' }),
-    'neighbour discovery',
-  ],
-  [
-    'router advertisement',
-    icmp(134, 0, { protocol: 'ICMPv6', source: 'fe80::1', destination: 'ff02::1' }),
-    'multicast',
-  ],
-  ['no source address yet', udp({ source: '0.0.0.0', destinationPort: 9999 }), 'no address yet'],
-  ['to a link-local address', packet({ destination: '169.254.7.7' }), 'link-local'],
-  ['from a link-local address', packet({ source: 'fe80::1', destination: 'fd00::2' }), 'link-local'],
-])('%s is noise', (_, given, expected) => {
-  expect(noise(given)).toBe(expected);
+function headerOf({ portless: protocol, icmp: message, ...given }: Header): Packet {
+  if (protocol !== undefined) return portless(protocol, given);
+  if (message !== undefined) return icmp(...message, given);
+  return given.protocol === 'UDP' ? udp(given) : packet(given);
+}
+
+test.each(tables.noise)('%s is noise', (_, given, expected) => {
+  expect(noise(headerOf(given))).toBe(expected);
 });
 
 test('a packet to every machine of the link is noise, whatever its address', () => {
@@ -47,20 +35,8 @@ test('a packet to every machine of the link is noise, whatever its address', () 
   expect(noise(udp({ destination: '192.168.7.255' }), 'ee:ee:ee:ee:ee:ee')).toBeUndefined();
 });
 
-test.each([
-  ['a connection', packet()],
-  ['to the metadata service', packet({ destination: '169.254.169.254', destinationPort: 80 })],
-  ['to the node-local DNS cache', udp({ destination: '169.254.20.10', destinationPort: 53 })],
-  ['from the node-local DNS cache', udp({ source: '169.254.20.10', sourcePort: 53, destinationPort: 40112 })],
-  ['ping', icmp(8, 0)],
-  ['ICMP of a type that in ICMPv6 is discovery', icmp(133, 0)],
-  ['packet too big', icmp(2, 0, { protocol: 'ICMPv6', source: 'fd00::1', destination: 'fd00::2' })],
-  ['TCP to port 67', packet({ destinationPort: 67 })],
-  ['UDP that hides behind a port of DHCP', udp({ sourcePort: 68, destinationPort: 5353 })],
-  ['a service at a port of DHCP', udp({ sourcePort: 40_112, destinationPort: 546 })],
-  ['SCTP', portless('SCTP')],
-])('%s is not', (_, given) => {
-  expect(noise(given)).toBeUndefined();
+test.each(tables.others)('%s is not noise', (_, given) => {
+  expect(noise(headerOf(given))).toBeUndefined();
 });
 
 test.each([

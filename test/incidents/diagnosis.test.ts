@@ -3,10 +3,21 @@ import type { Symptoms } from '../../src/incidents/catalogue/cause.ts';
 import { diagnose, hints } from '../../src/incidents/catalogue/catalogue.ts';
 import type { FelixSettings, NodeFacts } from '../../src/model/incident.ts';
 import { felixSettings, nine, noFacts } from '../builders.ts';
+import { tablesOf } from '../tables.ts';
 
-function felixWith(some: Partial<FelixSettings>, facts: Partial<NodeFacts> = {}): NodeFacts {
-  return { ...noFacts, ...facts, felix: { kind: 'settings', settings: felixSettings(some) } };
+const tables = tablesOf(import.meta.filename) as {
+  deleting: [string, Partial<NodeFacts>, Partial<Symptoms>, string][];
+  backends: [string, Partial<NodeFacts>, string][];
+};
+
+/** Settings of felix that are left out are not set. */
+function factsOf({ felix, ...facts }: Partial<NodeFacts>): NodeFacts {
+  const settings = felix?.kind === 'settings' ? { ...felix, settings: felixSettings(felix.settings) } : felix;
+  return { ...noFacts, ...facts, felix: settings };
 }
+
+const felixWith = (some: Partial<FelixSettings>, facts: Partial<NodeFacts> = {}): NodeFacts =>
+  factsOf({ ...facts, felix: { kind: 'settings', settings: felixSettings(some) } });
 
 const again: Symptoms = { failing: 'kube-proxy', subjects: [], first: nine, last: nine + 30_000 };
 const once: Symptoms = { ...again, last: nine + 10_000 };
@@ -38,27 +49,8 @@ test('felix deletes the chains of kube-proxy explains that chains, jumps and tab
   expect(diagnose('KN102', bpf, again)).toBe('KN101');
 });
 
-test.each<[string, NodeFacts, Partial<Symptoms>, string]>([
-  ['cleanup on', felixWith({ bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: true }), {}, 'KN101'],
-  ['cleanup off', felixWith({ bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: false }), {}, 'KN102'],
-  ['no BPF', felixWith({ bpfEnabled: false }), {}, 'KN102'],
-  ['BPF not set', felixWith({ bpfKubeProxyIptablesCleanupEnabled: true }), {}, 'KN102'],
-  ['no Calico', { ...noFacts, felix: { kind: 'absent' } }, {}, 'KN102'],
-  ['not readable', { ...noFacts, felix: { kind: 'unreadable', reason: 'forbidden' } }, {}, 'KN102'],
-  ['kube-proxy without a Pod', { ...bpf, kubeProxyHere: false }, {}, 'KN101'],
-  ['an unknown program, kube-proxy is here', { ...bpf, kubeProxyHere: true }, { failing: 'unknown' }, 'KN101'],
-  ['an unknown program, no kube-proxy', { ...bpf, kubeProxyHere: false }, { failing: 'unknown' }, 'KN102'],
-  ['felix itself', { ...bpf, kubeProxyHere: true }, { failing: 'felix' }, 'KN102'],
-  ['no eBPF in the kernel', { ...bpf, ebpf: false }, {}, 'KN102'],
-  ['eBPF is on', { ...bpf, ebpf: true }, {}, 'KN101'],
-  ['a chain that felix deletes', bpf, { subjects: ['KUBE-SVC-UOLAULR5MHUYULMB'] }, 'KN101'],
-  ['a shared one it deletes', bpf, { subjects: ['KUBE-EXTERNAL-SERVICES'] }, 'KN101'],
-  ['one that it leaves', bpf, { subjects: ['KUBE-MARK-MASQ'] }, 'KN102'],
-  ['one of newer releases that it leaves', bpf, { subjects: ['KUBE-SVL-UOLAULR5MHUYULMB'] }, 'KN102'],
-  ['one of several', bpf, { subjects: ['KUBE-MARK-MASQ', 'KUBE-SEP-SXIVWICOYRO3J4NJ'] }, 'KN101'],
-  ['a subject that is no chain', bpf, { subjects: ['line 177'] }, 'KN101'],
-])('felix deletes the chains of kube-proxy: %s', (_, facts, some, expected) => {
-  expect(diagnose('KN102', facts, { ...again, ...some })).toBe(expected);
+test.each(tables.deleting)('felix deletes the chains of kube-proxy: %s', (_, facts, some, expected) => {
+  expect(diagnose('KN102', factsOf(facts), { ...again, ...some })).toBe(expected);
 });
 
 test('felix deletes the chains of kube-proxy goes before two backends and a firewall', () => {
@@ -70,30 +62,8 @@ test('two backends: explain failing and overwritten rules of iptables', () => {
   expect(diagnose('KN204', mixed, again)).toBe('KN110');
 });
 
-test.each<[string, NodeFacts, string]>([
-  ['the same', { ...noFacts, backends: { 'kube-proxy': 'legacy', felix: 'legacy' } }, 'KN204'],
-  ['only one seen', { ...noFacts, backends: { 'kube-proxy': 'legacy' } }, 'KN204'],
-  ['others', { ...noFacts, backends: { 'kube-proxy': 'legacy', unknown: 'nf_tables' } }, 'KN204'],
-  ['felix is set to another', felixWith({ iptablesBackend: 'NFT' }, { backends: { 'kube-proxy': 'legacy' } }), 'KN110'],
-  ['in any case', felixWith({ iptablesBackend: 'lEGACY' }, { backends: { 'kube-proxy': 'nf_tables' } }), 'KN110'],
-  [
-    'felix is set to the same',
-    felixWith({ iptablesBackend: 'Legacy' }, { backends: { 'kube-proxy': 'legacy' } }),
-    'KN204',
-  ],
-  ['felix chooses', felixWith({ iptablesBackend: 'Auto' }, { backends: { 'kube-proxy': 'legacy' } }), 'KN204'],
-  [
-    'what is seen counts more',
-    felixWith({ iptablesBackend: 'NFT' }, { backends: { 'kube-proxy': 'legacy', felix: 'legacy' } }),
-    'KN204',
-  ],
-  [
-    'felix without iptables',
-    felixWith({ iptablesBackend: 'NFT', nftablesMode: 'Enabled' }, { backends: { 'kube-proxy': 'legacy' } }),
-    'KN204',
-  ],
-])('two backends: %s', (_, facts, expected) => {
-  expect(diagnose('KN204', facts, again)).toBe(expected);
+test.each(tables.backends)('two backends: %s', (_, facts, expected) => {
+  expect(diagnose('KN204', factsOf(facts), again)).toBe(expected);
 });
 
 test('a reload of the firewall explains what happened once when it began to drop', () => {

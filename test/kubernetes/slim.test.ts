@@ -14,6 +14,7 @@ const tables = tablesOf(import.meta.filename) as {
   node: Record<string, object>;
   roles: [string, Record<string, string>, string | undefined][];
   owners: [string, object][];
+  serviceRoles: [string, string, string | undefined][];
 };
 
 type Fields = Record<string, unknown>;
@@ -227,14 +228,6 @@ test('names and nothing else are no addresses of a Node', () => {
   });
 });
 
-test.each([
-  ['default', 'kubernetes', 'api-server'],
-  ['shop', 'kubernetes', undefined],
-  ['kube-system', 'kube-dns', 'dns'],
-  ['kube-system', 'rke2-coredns-rke2-coredns', 'dns'],
-  ['openshift-dns', 'dns-default', 'dns'],
-  ['shop', 'api', undefined],
-  ['shop', 'kube-dns', undefined],
-])('slimService: %s/%s plays the part of %j', (namespace, name, role) => {
+test.each(tables.serviceRoles)('slimService: %s/%s plays the part of %j', (namespace, name, role) => {
   expect(slimService({ metadata: { name, namespace } }).role).toBe(role);
 });

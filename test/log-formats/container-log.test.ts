@@ -4,7 +4,7 @@ import { decodeText, readRecord } from '../../src/log-formats/container-log.ts';
 import { forAll } from '../for-all.ts';
 import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { others: string[] };
+const tables = tablesOf(import.meta.filename) as { others: string[]; docker: [string, object][] };
 
 const ten = Date.UTC(2026, 10, 21, 10);
 const stderr = { stream: 'stderr', partial: false };
@@ -22,13 +22,7 @@ test.each([
   expect(readRecord(line)).toStrictEqual(record);
 });
 
-test.each([
-  ['{"log":"some text\\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: 'some text' }],
-  ['{"log":"no end","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: 'no end', partial: true }],
-  ['{"log":"\\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: '' }],
-  ['{"log":"\\ta \\u003c b \\u00e9\\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: '\ta < b Ã©' }],
-  ['{"time":"2026-11-21T10:00:00.25Z","attrs":{"a":1},"stream":"stderr","log":"Ã©\\n"}', { text: 'Ã©' }],
-])("Docker's JSON: %s", (line, record) => {
+test.each(tables.docker)("Docker's JSON: %s", (line, record) => {
   expect(readRecord(line)).toStrictEqual({ ...stderr, time: ten + 250, ...record });
 });
 

@@ -5,20 +5,13 @@ import { rangeOf, scopeOf } from '../../src/resolving/endpoints.ts';
 import { forAll } from '../for-all.ts';
 import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { ranges: [string, string][] };
+const tables = tablesOf(import.meta.filename) as { ranges: [string, string][]; roles: [string, string][] };
 
 test.each(tables.ranges)('%s is %s', (address, range) => {
   expect(scopeOf(address)).toMatchObject({ range, role: undefined });
 });
 
-test.each([
-  ['169.254.169.254', 'metadata'],
-  ['fd00:ec2::254', 'metadata'],
-  ['169.254.170.2', 'metadata'],
-  ['169.254.170.23', 'metadata'],
-  ['169.254.20.10', 'dns'],
-  ['169.254.25.10', 'dns'],
-])('%s plays the part of %s', (address, role) => {
+test.each(tables.roles)('%s plays the part of %s', (address, role) => {
   expect(scopeOf(address).role).toBe(role);
 });
 

@@ -8,7 +8,7 @@ import { expectLines } from '../expected-file.ts';
 import { forAll } from '../for-all.ts';
 import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { stamps: string[] };
+const tables = tablesOf(import.meta.filename) as { stamps: string[]; messages: string[] };
 
 const latest = Date.parse('2026-11-21T20:00:00Z');
 const boot = Date.parse('2026-11-21T00:00:00Z');
@@ -42,14 +42,7 @@ test('an empty line has no envelope', () => {
 
 // Where nothing names a host, the first word of the message is the prefix, by which the verdict is known.
 
-const messages = [
-  'calico-drop: IN=eth0 OUT=',
-  '[UFW BLOCK] IN=eth0 OUT=',
-  'IN=eth0 OUT=',
-  'my-drop IN=eth0 OUT=',
-  'kube-drop IN=eth0 OUT=',
-  'kernel-drop[1]: IN=eth0 OUT=',
-];
+const messages = tables.messages;
 
 test.each(messages)('a LOG prefix is no host behind an uptime, a kmsg record, a container runtime: %s', (text) => {
   for (const before of [

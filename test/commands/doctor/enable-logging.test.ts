@@ -12,6 +12,7 @@ import { tablesOf } from '../../tables.ts';
 const tables = tablesOf(import.meta.filename) as {
   byLabel: [string, string][];
   all: NonNullable<Parameters<typeof seen>[0]['plugIns']>[number][];
+  versions: [string, Seen['calico']['version'], string][];
 };
 
 function seen(given: Partial<Seen>): Seen {
@@ -88,18 +89,14 @@ test('all that is asked is one object of each', async () => {
   expect(new Set(api.asked.map(({ verb }) => verb))).toEqual(new Set(['GET']));
 });
 
-test.each<[string, Seen['calico']['version'], string]>([
-  ['3.30.5', [3, 30, 5], 'felix-configuration-old'],
-  ['3.30.6', [3, 30, 6], 'felix-configuration'],
-  ['3.31.3', [3, 31, 3], 'felix-configuration-old'],
-  ['3.31.4', [3, 31, 4], 'felix-configuration'],
-  ['4.0.0', [4, 0, 0], 'felix-configuration'],
-  ['an unknown version', undefined, 'felix-configuration-old'],
-])('Calico: %s gets the patch of its file', (_, version, file) => {
-  const [recipe] = recipesFor(seen({ calico: calico(version) }));
-  const [, patch = ''] = /--patch='(.*)'$/.exec(recipe?.commands?.[0] ?? '') ?? [];
-  expect(JSON.parse(patch)).toEqual(load(textOf(`deploy/logging/calico/${file}.patch.yaml`)));
-});
+test.each<[string, Seen['calico']['version'], string]>(tables.versions)(
+  'Calico: %s gets the patch of its file',
+  (_, version, file) => {
+    const [recipe] = recipesFor(seen({ calico: calico(version) }));
+    const [, patch = ''] = /--patch='(.*)'$/.exec(recipe?.commands?.[0] ?? '') ?? [];
+    expect(JSON.parse(patch)).toEqual(load(textOf(`deploy/logging/calico/${file}.patch.yaml`)));
+  },
+);
 
 test.each([
   ['the Calico API server', true, 'global-network-policy.yaml'],

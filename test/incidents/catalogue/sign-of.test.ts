@@ -11,6 +11,7 @@ import { tablesOf } from '../../tables.ts';
 const tables = tablesOf(import.meta.filename) as {
   reports: [TableReport, Partial<FailureSign>][];
   modules: [string, string, string][];
+  retries: [string, number | undefined][];
 };
 
 const record = (parts: Partial<ProgramRecord>): ProgramRecord => ({
@@ -99,14 +100,7 @@ it.each(tables.modules)('names the modules of the %s extensions %s', (ipFamily, 
   expect(signs.map((sign) => sign?.kind === 'failure' && sign.subject).join(' ')).toBe(modules);
 });
 
-it.each([
-  ['30s', 30_000],
-  ['1m0s', 60_000],
-  ['1h2m3.5s', 3_723_500],
-  ['250ms', 250],
-  ['soon', undefined],
-  ['', undefined],
-])('reads that the next attempt is in %s', (retryingTime, retry) => {
+it.each(tables.retries)('reads that the next attempt is in %s', (retryingTime, retry) => {
   expect(signOf(record({ severity: 'info', message: 'Sync failed', fields: { retryingTime } }))).toMatchObject({
     kind: 'sync-failed',
     retry,

@@ -7,7 +7,11 @@ import type { ServiceProtocol } from '../../../src/resolving/objects.ts';
 import { forAll } from '../../for-all.ts';
 import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { ofNoService: string[]; nftables: [string, object][] };
+const tables = tablesOf(import.meta.filename) as {
+  ofNoService: string[];
+  nftables: [string, object][];
+  iptables: [string, string][];
+};
 
 /** RFC 4648, section 6, as it is written there. */
 function base32(bytes: Buffer): string {
@@ -48,14 +52,7 @@ test('a port without a name has two spellings', () => {
   expect(hashedTexts('default', 'nginx', 'http', 'udp')).toEqual(['default/nginx:httpudp']);
 });
 
-test.each([
-  ['KUBE-SVC-NPX46M4PTMTKRN6Y', 'service-hash'],
-  ['KUBE-SVL-NPX46M4PTMTKRN6Y', 'service-hash'],
-  ['KUBE-FW-NPX46M4PTMTKRN6Y', 'service-hash'],
-  ['KUBE-EXT-NPX46M4PTMTKRN6Y', 'service-hash'],
-  ['KUBE-XLB-NPX46M4PTMTKRN6Y', 'service-hash'],
-  ['KUBE-SEP-NPX46M4PTMTKRN6Y', 'endpoint-hash'],
-])('in iptables mode: %s: %s', (chain, kind) => {
+test.each(tables.iptables)('in iptables mode: %s: %s', (chain, kind) => {
   expect(parseChainName(chain)).toEqual({ kind, hash: 'NPX46M4PTMTKRN6Y' });
 });
 
