@@ -78,20 +78,20 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     read: (host: number, port = 80): void =>
       pipeline.take(line({ text: textOf(host, port), time: Date.now() }), 'kernel'),
     /** Counts as many lines more that repeat the one that was read last. */
-    repeat(lines: number): void {
+    repeat(this: void, lines: number): void {
       const { repeats } = pipeline;
       const repeat = repeats?.last();
       for (let i = 0; i < lines; i++) if (repeat !== undefined) repeats?.again(repeat, Date.now() + i);
       repeats?.flush();
     },
     /** The lists of Pods are there. */
-    sync(): void {
+    sync(this: void): void {
       if (syncedAt < Infinity) return;
       syncedAt = Date.now();
       pipeline.review();
     },
     /** A look-up has come back. */
-    answer(host: number): void {
+    answer(this: void, host: number): void {
       answered.add(host);
       pipeline.review();
     },

@@ -73,13 +73,13 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names') {
     who,
     drop,
     /** `pods 10.65.2.9`, `name 203.0.113.9`: since the last look. */
-    asked(): string[] {
+    asked(this: void): string[] {
       const those = questions;
       questions = [];
       return those;
     },
     /** A packet comes along, and its look-ups are answered, one after the other. */
-    async resolve(address: string): Promise<Endpoint> {
+    async resolve(this: void, address: string): Promise<Endpoint> {
       while (drop(address)) await setImmediate();
       return who(address);
     },
