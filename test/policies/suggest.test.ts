@@ -15,6 +15,9 @@ import { clusterPolicies, labelSets, namedPorts, namespaceLists, networkPolicies
 import { literalVerdict } from './literal.ts';
 import { baselineAdminNetworkPolicy, clusterNetworkPolicy, namespace, networkPolicy, pod } from './objects.ts';
 import { forAll } from '../for-all.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { near: [string, object, string[]][] };
 
 const isolated = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'isolated');
 const postgres = pod({
@@ -74,7 +77,6 @@ function nearIn(rule: object): string[] {
       .concat(portNames.map(({ path, name, own }) => `${path} ${name}: ${own.join()}`)),
   );
 }
-const excepting = { ipBlock: { cidr: '10.0.0.0/8', except: ['10.64.0.0/16', '10.65.0.0/16'] } };
 const named = pod({
   ports: [
     { name: 'db', port: 5432, protocol: 'TCP' },
@@ -110,20 +112,7 @@ test('a suggestion is unknown where the verdict is', () => {
   expect(suggestFor([unknown], { source }).kind).toBe('unknown');
 });
 
-test.each<[string, object, string[]]>([
-  ['an exception of its address', { from: [excepting] }, ['ingress[0].from[0] except 10.65.0.0/16']],
-  ['an exception for another port', { from: [excepting], ports: [{ port: 80 }] }, []],
-  [
-    'an exception of other addresses',
-    { from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.9.0.0/16'] } }, excepting] },
-    ['not-needed'],
-  ],
-  ['a block of other addresses', { from: [{ ipBlock: { cidr: '192.0.2.0/24', except: ['192.0.2.1/32'] } }] }, []],
-  ['a port name that no Pod has', { ports: [{ port: 80 }, { port: 'dv' }] }, ['ingress[0].ports[1] dv: db']],
-  ['a port name that no Pod has over TCP', { ports: [{ port: 'dns' }] }, ['ingress[0].ports[0] dns: db']],
-  ['a port name that no Pod has over UDP', { ports: [{ port: 'db', protocol: 'UDP' }] }, []],
-  ['a port name that no Pod has, for other peers', { from: [{ podSelector: {} }], ports: [{ port: 'dv' }] }, []],
-])('a suggestion knows of %s', (_, rule, near) => {
+test.each(tables.near)('a suggestion knows of %s', (_, rule, near) => {
   expect(nearIn(rule)).toEqual(near);
 });
 

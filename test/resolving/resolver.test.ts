@@ -10,6 +10,7 @@ type Interfaces = Partial<Pick<PacketObservation, 'inInterface' | 'outInterface'
 
 const tables = tablesOf(import.meta.filename) as {
   ends: [string, Interfaces & { packet?: Partial<Packet> }, string][];
+  nodes: [string, string | undefined, Interfaces, keyof typeof known, string][];
 };
 
 const at = { time: nine, exact: true };
@@ -38,9 +39,11 @@ const interfaces: Readonly<Record<string, string>> = {
   'veth of db-0': dbVeth,
 };
 
+const named = (given: Interfaces): Interfaces =>
+  Object.fromEntries(Object.entries(given).map(([key, name]) => [key, interfaces[name ?? ''] ?? name]));
+
 test.each(tables.ends)('the ends of a packet: %s', (_, { packet: header, ...given }, expected) => {
-  const named = Object.entries(given).map(([key, name]) => [key, interfaces[name ?? ''] ?? name]);
-  expect(ends({ ...Object.fromEntries(named), packet: packet(header) })).toBe(expected);
+  expect(ends({ ...named(given), packet: packet(header) })).toBe(expected);
 });
 
 test('a name by which the sender has asked for an address is shown where nobody in the cluster has it', () => {
@@ -145,24 +148,10 @@ test('the address of a Node is named as a Node’s', () => {
 });
 
 const single = createDirectory(cluster({ nodes: [node()] }));
-const empty = createDirectory(cluster());
+const known = { both: directory, one: single, none: createDirectory(cluster()) };
 
-test.each([
-  ['the host name', 'node-b', {}, directory, 'node-b'],
-  ['the host name with its domain', 'node-b.example.org', {}, directory, 'node-b'],
-  ['the host name over the interface', 'node-a', { inInterface: dbVeth }, directory, 'node-a'],
-  ['IN= when the host is no node', 'log-relay', { inInterface: dbVeth }, directory, 'node-b'],
-  ['OUT= when the host is no node', 'log-relay', { inInterface: 'eth0', outInterface: dbVeth }, directory, 'node-b'],
-  ['IN= without a host', undefined, { inInterface: webVeth }, directory, 'node-a'],
-  ['a host of no known node', 'node-z', {}, directory, 'node-z'],
-  ['a host where no node is known', 'node-z', {}, empty, 'node-z'],
-  ['nothing: a host that is no name of one', '<!here>', {}, empty, ''],
-  ['nothing: a host that is too long', 'x'.repeat(254), {}, empty, ''],
-  ['the only node', undefined, {}, single, 'node-a'],
-  ['nothing: several nodes', undefined, { inInterface: 'eth0' }, directory, ''],
-  ['nothing at all', undefined, {}, empty, ''],
-])('the node of a line: %s', (_, host, given, known, expected) => {
-  expect(nodeOf(host, observation(given), known, at)).toBe(expected);
+test.each(tables.nodes)('the node of a line: %s', (_, host, given, nodes, expected) => {
+  expect(nodeOf(host, observation(named(given)), known[nodes], at)).toBe(expected);
 });
 
 test('the node of a line works for lines that are no packets', () => {
