@@ -8,6 +8,7 @@ import { tablesOf } from '../tables.ts';
 const tables = tablesOf(import.meta.filename) as {
   deleting: [string, Partial<NodeFacts>, Partial<Symptoms>, string][];
   backends: [string, Partial<NodeFacts>, string][];
+  severities: [string, boolean][];
 };
 
 /** Settings of felix that are left out are not set. */
@@ -109,15 +110,7 @@ test.each([
   expect(hintsOn(forbidden, code, diagnosis)).toEqual([]);
 });
 
-test.each([
-  ['Error', true],
-  ['FATAL', true],
-  ['None', true],
-  ['panic', true],
-  ['Warning', false],
-  ['Info', false],
-  ['Whatever', false],
-])('a log without warnings: %s', (logSeverityScreen, shown) => {
+test.each(tables.severities)('a log without warnings: %s', (logSeverityScreen, shown) => {
   expect(hintsOn(felixWith({ logSeverityScreen }), 'KN204')).toEqual(
     shown ? [expect.stringContaining(`${logSeverityScreen} `)] : [],
   );

@@ -5,6 +5,9 @@ import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createClock } from '../../src/sources/envelopes/clock.ts';
 import { readEnvelope } from '../../src/sources/envelopes/read-envelope.ts';
 import { lines } from '../corpus/lines.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { writers: Record<string, string[]> };
 
 /** Tests who is believed: each format has its writers, and its lines begin as those write them. */
 
@@ -99,20 +102,7 @@ test.each([...samples].filter(([name]) => name !== 'netfilter'))(
 
 test('each format has its writers', () => {
   const own = formats.filter(({ writers }) => !writers.includes('kernel'));
-  expect(Object.fromEntries(own.map(({ name, writers }) => [name, writers]))).toEqual({
-    ulogd: ['ulogd', 'ulogd2'],
-    journald: ['systemd-journald'],
-    'calico-bpf': ['bpf'],
-    'calico-flow': ['calico-flows'],
-    'kernel-drop': ['kernel-drops'],
-    hubble: ['cilium-agent'],
-    'gke-policy-action': ['cilium-agent'],
-    'aws-network-policy-agent': ['aws-network-policy-agent', 'network-policy-agent', 'aws-eks-nodeagent', 'aws-node'],
-    'kube-network-policies': ['kube-network-policies', 'kindnet-cni'],
-    'ovn-acl': ['ovn-controller', 'ovn-acl-logging'],
-    'weave-npc': ['weave-npc'],
-    antrea: ['antrea-agent'],
-  });
+  expect(Object.fromEntries(own.map(({ name, writers }) => [name, writers]))).toEqual(tables.writers);
 });
 
 test('no needle is in every line', () => {

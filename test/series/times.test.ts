@@ -4,6 +4,9 @@ import { createSeriesTable } from '../../src/series/series.ts';
 import { dueAfter, isQuiet, readSpreadOf, spreadOf, windowLength, windowOf } from '../../src/series/times.ts';
 import { finding, incident, nine, series } from '../builders.ts';
 import { forAll } from '../for-all.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { waits: { writes: number; wait: number }[] };
 
 const second = 1000;
 
@@ -11,16 +14,7 @@ test('the first write is a second after the first packet', () => {
   expect(dueAfter(series(), nine)).toBe(nine + second);
 });
 
-test.each([
-  { writes: 1, wait: 30 },
-  { writes: 2, wait: 60 },
-  { writes: 3, wait: 120 },
-  { writes: 4, wait: 240 },
-  { writes: 5, wait: 480 },
-  { writes: 6, wait: 900 },
-  { writes: 7, wait: 900 },
-  { writes: 100, wait: 900 },
-])('after write $writes the next is $wait s later', ({ writes, wait }) => {
+test.each(tables.waits)('after write $writes the next is $wait s later', ({ writes, wait }) => {
   const goingOn = { last: nine + wait * second, count: 1000 };
   const written = series({
     ...goingOn,

@@ -3,6 +3,12 @@ import { plainText, press, shownRows, viewLines, type ViewState } from '../../..
 import { createRates } from '../../../src/commands/top/rows.ts';
 import { expectLines } from '../../expected-file.ts';
 import { flow } from './flows.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  sizes: [number, number][];
+  moves: [string, (string | object)[], number][];
+};
 
 const now = Date.parse('2026-11-22T10:00:00Z');
 const plain = (_: string, text: string): string => text;
@@ -58,24 +64,16 @@ test.each([
   );
 });
 
-test.each([
-  [1, 1],
-  [2, 24],
-  [3, 2],
-  [20, 5],
-  [43, 24],
-  [79, 24],
-  [99, 24],
-  [100, 24],
-  [139, 10],
-  [500, 100],
-])('a screen of %i columns and %i lines has no line that is too long, and no line too many', (columns, lines) => {
-  for (const filter of ['', 'x'.repeat(100)]) {
-    const shown = viewLines(state({ filter, problem: 'p'.repeat(600) }), { columns, lines }, now, plain);
-    expect(shown.length).toBe(lines);
-    expect(Math.max(...shown.map((line) => Array.from(line).length))).toBeLessThanOrEqual(columns);
-  }
-});
+test.each(tables.sizes)(
+  'a screen of %i columns and %i lines has no line that is too long, and no line too many',
+  (columns, lines) => {
+    for (const filter of ['', 'x'.repeat(100)]) {
+      const shown = viewLines(state({ filter, problem: 'p'.repeat(600) }), { columns, lines }, now, plain);
+      expect(shown.length).toBe(lines);
+      expect(Math.max(...shown.map((line) => Array.from(line).length))).toBeLessThanOrEqual(columns);
+    }
+  },
+);
 
 test('the selected row has a mark that needs no colour, and is on the screen', () => {
   for (const selected of [0, 5, 9, 99]) {
@@ -119,15 +117,7 @@ test('sorting by packets puts the most first', () => {
   expect(ports(keys(state(), 'P', 'P')).slice(0, 2)).toEqual(['8080/TCP', '8081/TCP']);
 });
 
-test.each<[string, (string | object)[], number]>([
-  ['down', [{ name: 'down' }, 'j'], 2],
-  ['up stops at the first', [{ name: 'up' }, 'k'], 0],
-  ['the last', ['G'], 9],
-  ['down stops at the last', ['G', 'j'], 9],
-  ['the first', ['G', 'g'], 0],
-  ['a page down', [{ name: 'pagedown' }], 9],
-  ['what is no key', ['z', 'é', { name: undefined }], 0],
-])('keys: %s', (_, pressed, selected) => {
+test.each<[string, (string | object)[], number]>(tables.moves)('keys: %s', (_, pressed, selected) => {
   expect(keys(state(), ...pressed)).toMatchObject({ selected });
 });
 
