@@ -8,7 +8,7 @@ import { createPipeline, type Pipeline } from '../../src/pipeline/pipeline.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
-import { createRemoteLookups, type RemoteLookups } from '../../src/resolving/lookups/remote.ts';
+import { createRemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { resolvePacket } from '../../src/resolving/resolver.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { createStatistics, type Statistics } from '../../src/pipeline/statistics.ts';
@@ -22,15 +22,9 @@ const minute = 60 * second;
 const [veth = ''] = interfaceNames('shop', 'web-0');
 const db = pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9'] });
 
-interface Live {
-  lists: LiveLists;
-  remote: RemoteLookups;
-  found: Map<string, Pod[]>;
-  hostNames: Map<string, string | undefined>;
-  clock: { now: number };
-}
+type Live = ReturnType<typeof live>;
 
-function live(): Live {
+function live() {
   const clock = { now: nine };
   const found = new Map<string, Pod[]>();
   const hostNames = new Map<string, string | undefined>();

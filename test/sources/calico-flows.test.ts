@@ -10,7 +10,7 @@ import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { createCalicoFlows, obstacleOf } from '../../src/sources/calico-flows/calico-flows.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
 import { fakeTime } from './fake-time.ts';
-import { type Heard, listening } from './heard.ts';
+import { listening } from './heard.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tablesOf } from '../tables.ts';
 
@@ -47,13 +47,9 @@ afterEach(() => {
   for (const source of sources) source.stop();
 });
 
-interface Listening {
-  heard: Heard;
-  source: Source;
-  time: ReturnType<typeof fakeTime>;
-}
+type Listening = Awaited<ReturnType<typeof listen>>;
 
-async function listen(saved?: Position): Promise<Listening> {
+async function listen(saved?: Position) {
   const { heard, listener } = listening();
   const time = fakeTime(start);
   const source = createCalicoFlows({ folder, saved, listener, timing: time });

@@ -23,19 +23,9 @@ const symbols = (...reasons: string[]): string =>
 const known = ['{ 2, "NOT_SPECIFIED" }', '{ 7, "NETFILTER_DROP" }', '{ 12, "IP_RPFILTER" }', '{ 70, "TCP_RESET" }'];
 let runs = 0;
 
-interface Tracefs {
-  path: string;
-  btf: string;
-  definitions: () => string;
-  /** Does what the kernel does when a probe is defined and an instance made: their files appear. Returns the name of the event. */
-  react: () => string;
-  read: (file: string) => string;
-}
+type Tracefs = ReturnType<typeof tracefsOf>;
 
-function tracefsOf(
-  format: string | undefined = symbols(...known),
-  types: Buffer | undefined = btfOf(kernelTypes),
-): Tracefs {
+function tracefsOf(format: string | undefined = symbols(...known), types: Buffer | undefined = btfOf(kernelTypes)) {
   const path = folder(`tracefs-${++runs}`);
   mkdirSync(join(path, 'instances'), { recursive: true });
   writeFileSync(join(path, 'dynamic_events'), '');

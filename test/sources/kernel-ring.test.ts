@@ -4,8 +4,8 @@ import type { Millis } from '../../src/model/log-line.ts';
 import { createKernelRing, type KernelRingOptions } from '../../src/sources/kmsg/kernel-ring.ts';
 import type { Device } from '../../src/sources/kmsg/device.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
-import { type FakeRing, fakeRing } from './fake-ring.ts';
-import { type FakeTime, fakeTime } from './fake-time.ts';
+import { fakeRing } from './fake-ring.ts';
+import { fakeTime } from './fake-time.ts';
 import { kept } from './following.ts';
 import { type Heard, listening } from './heard.ts';
 import { forAll } from '../for-all.ts';
@@ -18,13 +18,9 @@ const noon = Date.UTC(2026, 10, 21, 12);
 const uptime: Millis = 5000;
 const minute: Millis = 60_000;
 
-interface Machine {
-  time: FakeTime;
-  ring: FakeRing;
-  monotonic: () => Millis;
-}
+type Machine = ReturnType<typeof machine>;
 
-function machine(firstNumber = 0): Machine {
+function machine(firstNumber = 0) {
   const time = fakeTime(noon);
   const monotonic = (): Millis => uptime + time.elapsed();
   return { time, monotonic, ring: fakeRing(monotonic, firstNumber) };
