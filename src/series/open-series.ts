@@ -18,7 +18,7 @@ import { createScans, scanFinding, scanIdentity } from './scans.ts';
 import { objectKey } from '../model/endpoint.ts';
 
 export interface SeriesLimits extends SlotLimits {
-  /** The most series in memory. Packets without a series count only in `counts.uncounted`. */
+  /** The most series in memory, besides overflow series. Packets without a series count only in `counts.uncounted`. */
   total: number;
 }
 
@@ -166,7 +166,7 @@ function createPlacement(
       return (
         (room === 'past share' ? openPorts(finding, time, clock) : undefined) ??
         openOne(overflowIdentity(finding), clock) ??
-        (isFull() ? undefined : begin(overflowFinding(finding), time, clock))
+        begin(overflowFinding(finding), time, clock)
       );
     return isFull() ? undefined : beginWithSlot(finding, time, clock);
   }
