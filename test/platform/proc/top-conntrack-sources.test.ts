@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { readTopSources } from '../../../src/platform/proc.ts';
 import { procTree } from './proc-tree.ts';
 import { forAllAsync } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { sources: object };
 
 /** Linux 6.18 prints them so. */
 const udp = (source: string, port: number): string =>
@@ -21,15 +24,7 @@ test('counts by whoever began, most first, at most three', async () => {
     udp6.repeat(3),
     ...Array.from({ length: 2 }, () => tcp('10.244.0.9')),
   ].join('');
-  expect(await readTopSources(table(text), '1')).toEqual({
-    top: [
-      { address: '10.244.0.7', connections: 5 },
-      { address: 'fd00::1', connections: 3 },
-      { address: '10.244.0.9', connections: 2 },
-    ],
-    counted: 11,
-    complete: true,
-  });
+  expect(await readTopSources(table(text), '1')).toEqual(tables.sources);
 });
 
 test('an empty table has no sources', async () => {

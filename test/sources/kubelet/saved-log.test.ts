@@ -11,6 +11,7 @@ const tables = tablesOf(import.meta.filename) as {
   ofPrograms: [string, string[]][];
   ofOthers: [string, string[]][];
   kinds: [ReturnType<typeof kindOfLine>, string[]][];
+  times: [string, string, string | undefined][];
 };
 
 const latest = Date.UTC(2026, 10, 22);
@@ -46,18 +47,7 @@ test('lines are joined, numbered by the first, and decoded', () => {
   ]);
 });
 
-test.each([
-  ['klog', klog('x'), '2026-11-21T10:00:00.250Z'],
-  ['klog of last year', klog('x', '1231'), '2025-12-31T10:00:00.250Z'],
-  ['klog on a day that is none', klog('x', '1341'), undefined],
-  ['klog JSON', '{"ts":1795255200250.5,"caller":"a.go:1","msg":"x"}', '2026-11-21T10:00:00.250Z'],
-  ['felix', felix, '2026-11-21T10:00:00.125Z'],
-  ['svlogd', '2026-11-21_10:00:00.12345 bird: x', '2026-11-21T10:00:00.123Z'],
-  ['logrus', 'time="2026-11-21T10:00:00Z" level=info msg=x', '2026-11-21T10:00:00.000Z'],
-  ['bird', 'bird: x', undefined],
-  ['--timestamps', `2026-11-21T12:00:00.5+02:00 ${klog('x')}`, '2026-11-21T10:00:00.500Z'],
-  ['--prefix', `[pod/kube-proxy-abcde/kube-proxy] ${klog('x')}`, '2026-11-21T10:00:00.250Z'],
-])('time: %s', (_, line, time) => {
+test.each(tables.times)('time: %s', (_, line, time) => {
   const [first] = read([line]).records;
   expect(first?.time === undefined ? undefined : new Date(first.time).toISOString()).toBe(time);
 });
