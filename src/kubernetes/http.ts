@@ -90,7 +90,7 @@ export async function textOf({ body }: Pick<HttpAnswer, 'body'>): Promise<string
       size += part.length;
       if (size > largestAnswer) throw new TooLargeError(`the answer is larger than ${largestAnswer} bytes`);
       parts.push(part);
-      if (size > largeAnswer) endTurn ??= await turnOfLarge();
+      if (size > largeAnswer) endTurn ??= await turnOfLarge(body);
     }
     return wholeText(parts, size);
   } finally {
@@ -100,12 +100,15 @@ export async function textOf({ body }: Pick<HttpAnswer, 'body'>): Promise<string
 
 let lastTurn: Promise<void> = Promise.resolve();
 
-/** Resolves when all earlier turns have ended, to the function that ends this one. A turn is as short as the time limit of its request. */
-async function turnOfLarge(): Promise<() => void> {
+/**
+ * Resolves when all earlier turns have ended, to the function that ends this one. A body that breaks meanwhile waits no longer, so that its
+ * request keeps its time limit.
+ */
+async function turnOfLarge(body: Readable): Promise<() => void> {
   const before = lastTurn;
   const { promise, resolve } = Promise.withResolvers<void>();
-  lastTurn = promise;
-  await before;
+  lastTurn = before.then(() => promise);
+  await Promise.race([before, new Promise((broken) => void body.once('close', broken))]);
   return resolve;
 }
 

@@ -138,7 +138,7 @@ export function createReady() {
       // A turn may move the object's other series to the second half of their line.
       for (const other of same ?? []) lines.again(other);
     },
-    /** Sorts all series again, because a turn that was given back moves some of them forward. */
+    /** Sorts all series again, because a turn that was undone moves some of them forward. */
     reorder(this: void): void {
       lines.reset();
     },

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type HttpAnswer, send, textOf, TooLargeError } from '../../src/kubernetes/http.ts';
@@ -92,4 +93,22 @@ test('large answers are read one at a time, and none holds up the others when it
   await untilRead([8, 8, 8]);
   bodies[2]?.push(null);
   expect(await Promise.all(texts)).toEqual(['Error: cut off', 8, 8]);
+});
+
+/** A body that is not complete after these mebibytes. */
+function bodyOf(mebibytes: number): Readable {
+  const body = new Readable({ read: () => {} });
+  body.push(Buffer.alloc(mebibytes * 2 ** 20, ' '));
+  return body;
+}
+
+test('a large answer that breaks while it waits fails at once, and the next one still waits for the one that is read', async () => {
+  const [read, broken, next] = [bodyOf(3), bodyOf(3), bodyOf(3)];
+  const texts = [read, broken, next].map(async (body) => (await textOf({ body })).length / 2 ** 20);
+  broken.destroy(new Error('out of time'));
+  await expect(texts[1]).rejects.toThrow('out of time');
+  next.push(null);
+  const first = await Promise.race([texts[2], delay(50, 'still waits')]);
+  read.push(null);
+  expect([first, await texts[0], await texts[2]]).toEqual(['still waits', 3, 3]);
 });

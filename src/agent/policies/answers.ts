@@ -114,7 +114,7 @@ export function createPolicyAnswers({
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies)));
   }
 
-  /** Returns undefined if policies, Pods or other objects that they need are not known or were read before `since`. */
+  /** Returns undefined if policies or other objects that they need are not known, or what is known is older than `since` (`Known.at`). */
   function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Known | undefined {
     const known = evaluated(() => objects.known(finding, needs));
     return known === undefined || known.at < since ? undefined : known;
