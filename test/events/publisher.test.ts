@@ -653,6 +653,19 @@ test('a namespace that is going takes nothing from the budget of others', async 
   expect(one.table.sizes.pending).toBe(0);
 });
 
+test.each<[string, Record<string, Answer[]>, string[]]>([
+  ['its namespace is going', { a: [[403, 'NamespaceTerminating']] }, ['a', 'c', 'd']],
+  ['its namespace is throttled', { a: [[429, 60], 'ok'] }, ['a', 'c', 'd']],
+  ['all writes are refused', { a: [401, 'ok'] }, ['a', 'c', 'a', 'd']],
+])('the token of an Event that is not tried goes to the next one at once: %s', async (_, answers, names) => {
+  vi.spyOn(Math, 'random').mockReturnValue(1);
+  const one = rig({ answers, budget: { rate: 0.01, burst: names.length } });
+  for (const name of ['a', 'b']) one.count(drop(name, 'old'));
+  for (const name of ['c', 'd']) one.count(drop(name));
+  await pass(30);
+  expect(namesOf(one)).toEqual(names);
+});
+
 /** Stops, and says how many seconds that took. */
 async function stop({ publisher }: Rig, grace: number): Promise<number> {
   const before = Date.now();

@@ -79,6 +79,15 @@ test('a namespace that was slow lately waits while eight others are slow, for a 
   expect(busyFor('late')).toBeUndefined();
 });
 
+test('a ninth slow write lets another one begin as soon as one of the eight ends', async () => {
+  const { inFlight, writeAll, pass, end } = rig();
+  void writeAll(...Array.from({ length: 13 }, (_, index) => `hung-${index}`));
+  for (let seconds = 0; seconds < 3; seconds++) await pass(second);
+  expect([inFlight.size, inFlight.busyUntil('hung-12')]).toEqual([12, undefined]);
+  await end('hung-0');
+  expect(inFlight.busyUntil('hung-12')).toBe(4 * second);
+});
+
 test('a series that may not be written is not begun, and is handed back', async () => {
   const { inFlight } = rig();
   expect(await inFlight.writeAll([{ namespace: 'a' }], () => false)).toEqual([{ namespace: 'a' }]);

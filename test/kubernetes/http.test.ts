@@ -84,7 +84,7 @@ test('large answers are read one at a time, and none holds up the others when it
     bodies[at]?.push(Buffer.alloc(2 ** 20, ' '));
   };
   const texts = bodies.map(async (body) => await textOf({ body }).then(({ length }) => length / 2 ** 20, String));
-  const untilRead = (expected: number[]) => vi.waitFor(() => expect(mebibytes).toEqual(expected));
+  const untilRead = (expected: number[]) => vi.waitFor(() => expect(mebibytes).toEqual(expected), 30_000);
   // One more is read ahead by the stream.
   await untilRead([8, 4, 4]);
   bodies[0]?.destroy(new Error('cut off'));

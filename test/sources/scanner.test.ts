@@ -134,7 +134,7 @@ test('the rest of a line that is too long is a line, but not one too long', () =
   expect(counts).toStrictEqual({ lines: 2, bytes: 14, tooLong: 0 });
 });
 
-test('the counts and the position are right while a line is handed over', () => {
+test('a scanner says how much it holds and whether it skips, also while it hands over a line', () => {
   const seen: [number, boolean][] = [];
   const look = (): void => void seen.push([scanner.held, scanner.skipping]);
   const scanner = createScanner({ needles, lines: { take: look, tooLong: look } });

@@ -191,9 +191,9 @@ test.each(['spec', 'specs'])(
 );
 
 test.each([
-  ['few labels are kept', 10, 12],
-  ['very many labels are not all kept', 3000, 13],
-])('the selector takes those of twelve Pods that have %s', async (_, labels, expected) => {
+  ['few are all kept', 10, 12],
+  ['very many are not all kept', 3000, 13],
+])('labels of twelve Pods: %s', async (_, labels, expected) => {
   const many = Object.fromEntries(Array.from({ length: labels }, (__, number) => [`label-${number}`, 'x']));
   const path = '/api/v1/namespaces/shop/pods';
   const { scene, answerOn } = setUp({ [path]: answered({ items: [podObject('web-0', 'shop', many)] }) });

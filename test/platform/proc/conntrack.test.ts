@@ -60,7 +60,7 @@ test('the table of this machine is read as the kernel shows it to other programs
     const expected = { count: printedBy(ofMachine.count), max: printedBy(ofMachine.max) };
     expect(await readConntrack('/proc', 'self')).toEqual(expected);
     expect(await readConntrack('/proc', String(process.pid))).toEqual(expected);
-  });
+  }, 30_000);
 });
 
 const links = (own: string, first: string): Record<string, string> => ({

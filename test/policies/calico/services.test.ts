@@ -102,9 +102,8 @@ const required = (spec: object, given: Partial<Flow> = {}): Requirements => {
 const nothing: Requirements = { services: [], serviceAccounts: [], networkSets: [] };
 const source = (given: object): object => ({ ingress: [{ action: 'Allow', source: given }] });
 
-test.each<[string, object, Partial<Requirements>]>(tables.needs)(
-  'needs records are chosen by policy: %s',
-  (_, spec, wanted) => expect(required(spec)).toEqual({ ...nothing, ...wanted }),
+test.each<[string, object, Partial<Requirements>]>(tables.needs)('needs of a policy: %s', (_, spec, wanted) =>
+  expect(required(spec)).toEqual({ ...nothing, ...wanted }),
 );
 
 test('needs of a policy: worked out once, until the Pod or the labels of its Namespace change', () => {

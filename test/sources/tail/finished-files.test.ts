@@ -20,7 +20,7 @@ test.each<[string, string, string, boolean]>([
   expect(isCopy(Buffer.from(b), Buffer.from(a))).toBe(expected);
 });
 
-test('files that are done with files that were empty are known by their inode as long as they are', () => {
+test('files that are done with and were empty are known by their inode as long as they are empty', () => {
   const done = createFinishedFiles();
   const empty = file('1', '');
   done.add(empty);
@@ -38,7 +38,7 @@ test('files that are done with are forgotten when they were not there for two lo
   expect(done.hasCopyOf(Buffer.from(long))).toBe(false);
 });
 
-test('files that are done with the oldest of more than 4,096 are forgotten', () => {
+test('the oldest of more than 4,096 files that are done with are forgotten', () => {
   const done = createFinishedFiles();
   for (let inode = 0; inode < 4097; inode++) done.add(file(String(inode), 'abc'));
   const known = (inode: number): boolean => done.find(identity(String(inode)), Buffer.from('abc')) !== undefined;
