@@ -177,6 +177,13 @@ test('without sources, what was logged is at hand', () => {
   expect(knownFacts(incident({ code: 'KN401', failing: 'kernel' }), recent, {})).toEqual(logged);
 });
 
+test('settings of felix that are at hand are a fact of failures of rules alone, and none where they cannot be read', () => {
+  const felix = (): NodeFacts['felix'] => absent;
+  expect(knownFacts(incident(), recent, { felix })).toEqual({ ...logged, felix: absent });
+  expect(knownFacts(incident({ code: 'KN401', failing: 'kernel' }), recent, { felix })).toEqual(logged);
+  expect(knownFacts(incident(), recent, { felix: fail })).toEqual(logged);
+});
+
 test('facts from the log count at the time of the incident, not now', () => {
   const later = nine + 3 * 3_600_000;
   expect(knownFacts(incident({ first: later, last: later }), recent, {})).toMatchObject({
