@@ -238,6 +238,9 @@ const ofNodes = createDirectory(
       // A third one does not make the name of the two mean anything again.
       ...[1, 2, 3].map((number) => node({ name: `twin.rack-${number}` })),
       node({ name: '10.0.1.9' }),
+      // The whole name of the first is the short name of both.
+      node({ name: 'relay' }),
+      node({ name: 'relay.east' }),
     ],
   }),
 );

@@ -290,6 +290,13 @@ test('past the total packets are only counted', () => {
   expect(table.due(Infinity).map(({ count }) => count)).toEqual([2, 1]);
 });
 
+test('past the total an object whose places are full still gets one Event about the rest', () => {
+  const table = createSeriesTable({ limits: { perObject: 1, total: 1 } });
+  table.count(dropFrom(1, '203.0.113.1'), start);
+  for (const port of [2, 3]) table.count(dropFrom(port, `203.0.113.${port}`), start, 5);
+  expect([kinds(table), table.counts]).toEqual([['flow', 'overflow'], { uncounted: 0, overflowed: 10 }]);
+});
+
 test('a published series makes room when its window is over', () => {
   const table = createSeriesTable({ limits: { perObject: 8, total: 1 } });
   table.count(drop(1), start + windowLength - minute);
