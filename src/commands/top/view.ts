@@ -79,7 +79,7 @@ function compare(a: TopRow, b: TopRow, key: SortKey): number {
   return (b[key] ?? -1) - (a[key] ?? -1);
 }
 
-/** Returns as many lines as the screen has. No line is wider than the screen, or than two columns. */
+/** Returns as many lines as the screen has, each at most as wide as the screen. Screens with one column get lines of two. */
 export function viewLines(state: ViewState, { columns: width, lines }: Size, now: Millis, paint: Paint): string[] {
   const rows = shownRows(state);
   const room = Math.max(0, lines - 4);

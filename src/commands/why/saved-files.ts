@@ -57,7 +57,7 @@ export function documentsOf(file: string): { content: string; documents: readonl
   if (!/^---/m.test(content)) {
     const documents = jsonLines(file, content);
     if (documents !== undefined) return { content, documents };
-    // A map of YAML may begin like JSON, but not with a quoted key: `{apiVersion: v1, kind: Pod}`.
+    // Maps of YAML may begin like JSON (`{apiVersion: v1}`), but hardly ever with a quoted key, so the error of JSON helps more.
     if (/^\s*(?:\{\s*"|\[)/.test(content)) throw jsonError(file, content, failure);
   }
   if (/^NAME(?:SPACE)? /.test(content)) throw new WhyError(`${file}: is the table that kubectl prints: use -o json`);
