@@ -2,21 +2,20 @@ import fc from 'fast-check';
 
 type Arbitraries<Values extends [unknown, ...unknown[]]> = { [Index in keyof Values]: fc.Arbitrary<Values[Index]> };
 
-/** Tries what must hold of all values that these can generate: `forAll([ports, times], { numRuns: 500 })((port, time) => { … })`. */
+/** Tries what must hold of all values that these can generate: `forAll([ports, times], { numRuns: 500 }, (port, time) => { … })`. */
 export function forAll<Values extends [unknown, ...unknown[]]>(
   arbitraries: Arbitraries<Values>,
-  parameters?: fc.Parameters<Values>,
-) {
-  return (holds: (...values: Values) => boolean | void): void => {
-    fc.assert(fc.property<Values>(...arbitraries, holds), parameters);
-  };
+  parameters: fc.Parameters<Values>,
+  holds: (...values: Values) => boolean | void,
+): void {
+  fc.assert(fc.property<Values>(...arbitraries, holds), parameters);
 }
 
 /** The same of what takes its time. */
-export function forAllAsync<Values extends [unknown, ...unknown[]]>(
+export async function forAllAsync<Values extends [unknown, ...unknown[]]>(
   arbitraries: Arbitraries<Values>,
-  parameters?: fc.Parameters<Values>,
-) {
-  return (holds: (...values: Values) => Promise<boolean | void>): Promise<void> =>
-    fc.assert(fc.asyncProperty<Values>(...arbitraries, holds), parameters);
+  parameters: fc.Parameters<Values>,
+  holds: (...values: Values) => Promise<boolean | void>,
+): Promise<void> {
+  await fc.assert(fc.asyncProperty<Values>(...arbitraries, holds), parameters);
 }

@@ -438,7 +438,7 @@ test('records add up to the packets that were kept, with ids of their own, howev
     }),
     fc.record({ kind: fc.constantFrom('close' as const, 'kill' as const, 'keep' as const) }),
   );
-  forAll([fc.array(step, { maxLength: 60 })])((steps) => {
+  forAll([fc.array(step, { maxLength: 60 })], {}, (steps) => {
     const disk = new Map<string, unknown>();
     const sent: FlowRecord[] = [];
     let counted = 0;

@@ -261,7 +261,7 @@ test('redacting what is redacted changes nothing', () => {
     externalEnd({ address: '2001:db8::1' }),
     nodeEnd(),
   );
-  forAll([privacy, end, end, fc.constantFrom('batch', 'shop', 'other')])((given, source, destination, of) => {
+  forAll([privacy, end, end, fc.constantFrom('batch', 'shop', 'other')], {}, (given, source, destination, of) => {
     const redact =
       redactionOf({ ...all, ...given, isHidden: (namespace) => given.hidden.includes(namespace) }) ?? ((x) => x);
     const { fields } = flowOf({

@@ -132,7 +132,7 @@ test('files that are missing, or have no row at all, end it with 2', async () =>
 
 test('files of --audit: cut anywhere have each row that is whole, and one that is broken at most', async () => {
   const whole = Buffer.from(linesOf([row(1), row(2), row(3)]));
-  await forAllAsync([fc.nat(whole.length)], { numRuns: 100 })(async (length) => {
+  await forAllAsync([fc.nat(whole.length)], { numRuns: 100 }, async (length) => {
     writeFileSync(path('cut.ndjson'), whole.subarray(0, length));
     const ids: string[] = [];
     const { rows, broken } = await readAuditRows([path('cut.ndjson')], (each) => void ids.push(each['event.id'] ?? ''));

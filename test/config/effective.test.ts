@@ -80,7 +80,7 @@ describe('read back as a file, it is the same', () => {
   );
 
   test('with default values', () => {
-    forAll([flags], { numRuns: 200 })((given) => {
+    forAll([flags], { numRuns: 200 }, (given) => {
       const { config, given: effective } = read(given);
       const again = readBack(printYaml(effective));
       expect(again.config).toEqual(config);
@@ -90,14 +90,14 @@ describe('read back as a file, it is the same', () => {
   });
 
   test('without default values', () => {
-    forAll([flags], { numRuns: 100 })((given) => {
+    forAll([flags], { numRuns: 100 }, (given) => {
       const { config, given: effective } = read(given);
       expect(readBack(printYaml(withoutDefaults(effective))).config).toEqual(config);
     });
   });
 
   test('as JSON', () => {
-    forAll([flags], { numRuns: 100 })((given) => {
+    forAll([flags], { numRuns: 100 }, (given) => {
       const { config, given: effective } = read(given);
       const { config: printed } = JSON.parse(printJson(effective, [])) as { config: unknown };
       expect(readBack(JSON.stringify(printed)).config).toEqual(config);

@@ -35,7 +35,7 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
       fc.record({ do: fc.constant('write' as const), lines: fc.integer({ min: 1, max: 5 }) }),
       fc.record({ do: fc.constantFrom('settle', 'keep', 'stop', 'kill'), lines: fc.constant(0) }),
     );
-    forAll([fc.array(step, { maxLength: 20 })], { numRuns: 100 })((steps) => {
+    forAll([fc.array(step, { maxLength: 20 })], { numRuns: 100 }, (steps) => {
       const ground = prepare(path(`run-${++runs}`));
       let written = 0;
       let seen: number[] = [];

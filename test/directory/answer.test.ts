@@ -72,7 +72,7 @@ describe('an answer that lies', () => {
   });
 
   test('is bounded, whatever it is', () => {
-    forAll([fc.jsonValue()])((value) => {
+    forAll([fc.jsonValue()], {}, (value) => {
       const { pods } = decodeAnswer(JSON.stringify({ pods: [value, db] }), '10.65.2.9', clock);
       expect(pods.every(({ addresses }) => addresses.includes('10.65.2.9'))).toBe(true);
     });

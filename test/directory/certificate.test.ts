@@ -31,7 +31,7 @@ test('each has another key and another number', () => {
 
 test('any address and time up to 2049 gives one that can be read', () => {
   const time = fc.integer({ min: Date.UTC(2026, 0), max: Date.UTC(2049, 0) });
-  forAll([fc.oneof(fc.ipV4(), fc.ipV6()), time], { numRuns: 50 })((address, from) => {
+  forAll([fc.oneof(fc.ipV4(), fc.ipV6()), time], { numRuns: 50 }, (address, from) => {
     const { certificate } = createCertificate(address, from, from + day);
     expect(new X509Certificate(certificate).validFromDate.getTime()).toBe(Math.floor(from / 1000) * 1000);
   });

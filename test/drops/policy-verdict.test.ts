@@ -155,7 +155,7 @@ test('a Pod that has completed since had its address when the packet was dropped
 const names = fc.string({ unit: 'binary', minLength: 1, maxLength: 2000 });
 
 test('a message has one line of at most 1,024 bytes and no markup, whatever policies and labels are called', () => {
-  forAll([names, names, names, fc.boolean()])((name, key, value, isSent) => {
+  forAll([names, names, names, fc.boolean()], {}, (name, key, value, isSent) => {
     const from = [{ podSelector: { matchLabels: { [key]: value } } }];
     const policy = networkPolicy({ podSelector: {}, ingress: [{ from }] }, name);
     const labelled = [pod(), pod({ namespace: 'batch', name: 'worker-7', labels: { [key]: `${value}x` } })];

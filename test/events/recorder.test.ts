@@ -132,7 +132,7 @@ function countBoth(list: Counted[]): [number, number] {
 }
 
 test('the Events count every packet, of logs in order and in any order', () => {
-  forAll([packets], { numRuns: 300 })((list) => {
+  forAll([packets], { numRuns: 300 }, (list) => {
     for (const log of [list, list.toSorted((a, b) => a.time - b.time)]) {
       const [events, taken] = countBoth(log);
       expect(events).toBe(taken);
@@ -141,7 +141,7 @@ test('the Events count every packet, of logs in order and in any order', () => {
 });
 
 test('an Event never counts less than before', () => {
-  forAll([packets])((list) => {
+  forAll([packets], {}, (list) => {
     const { recorder, writes, take } = record();
     for (const { name, node, time, weight } of list) take(drop(name, { node }), time, weight);
     recorder.finish();

@@ -99,7 +99,7 @@ function mostAbove(times: readonly number[]): number {
 }
 
 test('killed at any moments, over steps of the wall clock and restarts of the machine, no hour has more than 120 writes beside the 240 of each', () => {
-  forAll([fc.array(step, { maxLength: 25 })], { numRuns: 300 })((steps) => {
+  forAll([fc.array(step, { maxLength: 25 })], { numRuns: 300 }, (steps) => {
     expect(mostAbove(writesOf(steps))).toBeLessThanOrEqual(1e-6);
   });
 });

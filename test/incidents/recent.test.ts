@@ -102,7 +102,7 @@ test.each([
 });
 
 test('holds few runs however often one begins, the newest in order, apart', () => {
-  forAll([fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 300 })])((seconds) => {
+  forAll([fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 300 })], {}, (seconds) => {
     const { runs } = dropsAt(...seconds).state();
     expect(runs.length).toBeLessThanOrEqual(16);
     for (const [index, { first, last, drops }] of runs.entries()) {

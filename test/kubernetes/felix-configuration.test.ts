@@ -103,7 +103,7 @@ test('the name of a node stays one part of the path', async () => {
 });
 
 test('FelixConfiguration is read without an error, whatever the objects hold', async () => {
-  await forAllAsync([fc.anything(), fc.jsonValue()])(async (body, spec) => {
+  await forAllAsync([fc.anything(), fc.jsonValue()], {}, async (body, spec) => {
     const bodies = [body, { spec }];
     const request: Connection['request'] = () => Promise.resolve({ kind: 'answered', body: bodies.pop() });
     const felix = await createFelixReader({ request }, 'node-a', () => nine).read();

@@ -31,7 +31,7 @@ test.each(tables.others)('a line that is neither CRI nor Docker: %s', (line) => 
 });
 
 test('any text comes back from either format byte by byte, and as the text that it was', () => {
-  forAll([fc.string({ unit: 'grapheme' })])((text) => {
+  forAll([fc.string({ unit: 'grapheme' })], {}, (text) => {
     const written = text.replaceAll('\n', ' ').toWellFormed();
     const bytes = Buffer.from(written).toString('latin1');
     const json = JSON.stringify({ log: `${written}\n`, stream: 'stdout', time: '2026-11-21T10:00:00Z' });

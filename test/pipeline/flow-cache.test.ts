@@ -112,7 +112,9 @@ const sequence = fc
   );
 
 test('answers as resolving and explaining afresh would, whatever came before', () => {
-  forAll([pods, fc.constantFrom(undefined, undefined, 'node-b'), sequence], { numRuns: 1000 })(
+  forAll(
+    [pods, fc.constantFrom(undefined, undefined, 'node-b'), sequence],
+    { numRuns: 1000 },
     (list, fixedNode, seen) => {
       // A Pod that lasts from -Infinity for a while has no end that is a time.
       const known = list.map((each) => (Number.isNaN(each.until) ? { ...each, until: Infinity } : each));

@@ -152,7 +152,7 @@ async function apply(edit: Edit, scene: Live): Promise<void> {
 }
 
 test('remembered flows are as if resolved again, whatever becomes known or changes in between', async () => {
-  await forAllAsync([programs], { numRuns: 250 })(async ([some, steps]) => {
+  await forAllAsync([programs], { numRuns: 250 }, async ([some, steps]) => {
     const scene = live();
     const { directory } = scene.lists;
     const { meaningOf } = createMeanings({ directory, node: undefined });
@@ -490,7 +490,7 @@ describe('a packet whose ends are being found out', () => {
   );
 
   test('is counted exactly once, whatever happens in whatever order', async () => {
-    await forAllAsync([steps, fc.constantFrom(2, 4096)], { numRuns: 200 })(async (program, limit) => {
+    await forAllAsync([steps, fc.constantFrom(2, 4096)], { numRuns: 200 }, async (program, limit) => {
       const { drop, open, lists, table, statistics, queue, sync } = scene({ synced: false, limit });
       const sent = new Map<number, number>();
       for (const step of program) {

@@ -195,7 +195,7 @@ const step = fc.oneof<fc.WeightedArbitrary<Step>[]>(
 );
 
 test('nothing is lost or counted twice or waits for too long, whatever happens', () => {
-  forAll([fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 6 })], { numRuns: 300 })((steps, limit) => {
+  forAll([fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 6 })], { numRuns: 300 }, (steps, limit) => {
     const options = { limit, unknown: (host: number) => host !== 1 };
     let one = rig({ ...options, synced: false });
     const waits: number[][] = [one.waits];

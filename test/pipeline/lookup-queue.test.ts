@@ -248,7 +248,7 @@ test('only packets that are counted alike are taken for one flow', () => {
     .map(([one, two, key]): [typeof one, typeof two] =>
       one.kind === 'packet' && two.kind === 'packet' && key !== 'all' ? [one, { ...one, [key]: two[key] }] : [one, two],
     );
-  forAll([pair, fc.boolean()], { numRuns: 2000 })(([one, two], exact) => {
+  forAll([pair, fc.boolean()], { numRuns: 2000 }, ([one, two], exact) => {
     const [first, second_] = [line(), line({ timeIsExact: exact })];
     const queue = createLookupQueue(10);
     queue.admit(first, one, nine);

@@ -171,7 +171,7 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
 }
 
 test('a log is read alike, whether or not lines that repeat one another become text', { timeout: 60_000 }, async () => {
-  await forAllAsync([log], { numRuns: runs(500) })(async (each) => {
+  await forAllAsync([log], { numRuns: runs(500) }, async (each) => {
     const bytes = written(each);
     const fast = await read(bytes, each.blockSize, each.node, true);
     const slow = await read(bytes, each.blockSize, each.node, false);

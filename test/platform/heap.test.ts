@@ -4,7 +4,7 @@ import { Heap } from '../../src/platform/heap.ts';
 import { forAll } from '../for-all.ts';
 
 test('gives its values in order, whatever the order of changes', () => {
-  forAll([fc.array(fc.option(fc.integer({ min: -5, max: 5 }), { nil: undefined }))])((steps) => {
+  forAll([fc.array(fc.option(fc.integer({ min: -5, max: 5 }), { nil: undefined }))], {}, (steps) => {
     const heap = new Heap<number>((a, b) => a - b);
     let sorted: number[] = [];
     // A number is pushed; undefined takes the least.

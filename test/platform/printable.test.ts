@@ -19,7 +19,7 @@ test('JSON stays the same value, and nothing in it steers a terminal', () => {
     fc.string({ unit: 'binary' }),
     fc.constantFrom('\u009b', '\u202e', '\u{e0041}', '\ud83d', '\n'),
   );
-  forAll([fc.dictionary(text, text), fc.constantFrom(undefined, 2)])((value, indent) => {
+  forAll([fc.dictionary(text, text), fc.constantFrom(undefined, 2)], {}, (value, indent) => {
     const json = printableJson(JSON.stringify(value, undefined, indent));
     expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)));
     expect(json.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);

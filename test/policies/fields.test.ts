@@ -18,7 +18,7 @@ function objectsIn(value: unknown, path: string[] = []): { object: Record<string
 }
 
 test('all fields of policies are known, and one that is added is found wherever it stands', () => {
-  forAll([policies, fc.nat()], { numRuns: 2000 })((given, pick) => {
+  forAll([policies, fc.nat()], { numRuns: 2000 }, (given, pick) => {
     const policy = JSON.parse(JSON.stringify(given)) as object;
     expect(policyProblems(policy)).toEqual([]);
     const places = objectsIn(policy);

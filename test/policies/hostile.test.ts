@@ -37,7 +37,9 @@ test('no object, however broken, makes a verdict anything but one of the three',
   });
   const changes = fc.array(fc.tuple(fc.nat(), strange), { minLength: 1, maxLength: 4 });
   const seen = new Set<string>();
-  forAll([policies, calicoObjects, namespaceLists, flows, changes], { numRuns: runs(6000) })(
+  forAll(
+    [policies, calicoObjects, namespaceLists, flows, changes],
+    { numRuns: runs(6000) },
     (given, others, namespaces, flow, changed) => {
       const objects = structuredClone([...given, ...others]);
       for (const [pick, value] of changed) {

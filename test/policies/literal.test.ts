@@ -17,7 +17,7 @@ test.each([
   ['policies of all kinds', allKinds],
 ])('%s mean what a literal reading of the API says', (_title, policies) => {
   const seen = new Set<string>();
-  forAll([policies, namespaceLists, flows], { numRuns: runs(15_000) })((given, namespaces, flow) => {
+  forAll([policies, namespaceLists, flows], { numRuns: runs(15_000) }, (given, namespaces, flow) => {
     const { verdict } = evaluator(given, namespaces);
     for (const direction of directions) {
       const literal = literalVerdict({ policies: given, namespaces }, flow, direction);
@@ -30,7 +30,7 @@ test.each([
 
 test('a missing fact makes a verdict unknown, and never another one', () => {
   const outcomes = { known: 0, unknown: 0 };
-  forAll([allKinds, namespaceLists, flows, hiddenFacts], { numRuns: runs(15_000) })((given, namespaces, flow, hide) => {
+  forAll([allKinds, namespaceLists, flows, hiddenFacts], { numRuns: runs(15_000) }, (given, namespaces, flow, hide) => {
     const readable = namespaces.filter(({ name }) => !hide.namespaces.includes(name));
     const seen: Flow = {
       ...flow,

@@ -22,7 +22,7 @@ const near = fc.tuple(fc.oneof(fc.ipV4(), fc.ipV6()), fc.nat(128), fc.nat(127)).
 
 test('an address is in a range where ipaddr.js finds it there', () => {
   const seen = new Set<boolean>();
-  forAll([near], { numRuns: 2000 })(({ first, bits, other }) => {
+  forAll([near], { numRuns: 2000 }, ({ first, bits, other }) => {
     const range = parseRange(`${first}/${bits}`) as Range;
     const expected = ipaddr.parse(other).match(ipaddr.parse(first), bits);
     seen.add(expected);

@@ -248,7 +248,9 @@ const policies = fc.array(
 
 test('verdicts before and after differ by added admissions only, the one that was asked for among them', () => {
   let [runs, suggested] = [0, 0];
-  forAll([policies, namespaceLists, details, owners, fc.nat()], { numRuns: 2000 })(
+  forAll(
+    [policies, namespaceLists, details, owners, fc.nat()],
+    { numRuns: 2000 },
     (given, namespaces, found, owning, pick) => {
       const pods = machines.map((machine, index): Pod => pod({ ...machine, ...found[index] }));
       const flows = allFlows(pods);

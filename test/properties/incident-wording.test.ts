@@ -90,10 +90,7 @@ function written(given: IncidentDetails, node: string, suppressed = false): stri
 }
 
 test('any Event message of an incident is one line of at most 1,024 bytes that ends in its code', () => {
-  forAll(
-    [details, anyNode, fc.boolean()],
-    runs,
-  )((given, node, suppressed) => {
+  forAll([details, anyNode, fc.boolean()], runs, (given, node, suppressed) => {
     const message = written(given, node, suppressed);
     const { code, diagnosis } = given;
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(limit);
@@ -108,10 +105,7 @@ test('any Event message of an incident is one line of at most 1,024 bytes that e
 });
 
 test('the fault and the command to run stay whole', () => {
-  forAll(
-    [details, anyNode],
-    runs,
-  )((given, node) => {
+  forAll([details, anyNode], runs, (given, node) => {
     const open: IncidentDetails = { ...given, role: 'full', phase: 'open' };
     const cause = causeOf(open.diagnosis);
     const message = written(open, node);

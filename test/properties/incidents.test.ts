@@ -95,10 +95,7 @@ function publishInto(published: string[]): Listener {
 const throughDisk = (tracker: Tracker) => JSON.parse(JSON.stringify(tracker.state())) as TrackerState;
 
 test('one cause alone is as a slow and obvious reference has it', () => {
-  forAll(
-    [fc.array(wait, { maxLength: 40 })],
-    runs,
-  )((waits) => {
+  forAll([fc.array(wait, { maxLength: 40 })], runs, (waits) => {
     let time = 0;
     const times = waits.map((each) => (time += each));
     const end = time + 4_000_000;
@@ -123,10 +120,7 @@ test('one cause alone is as a slow and obvious reference has it', () => {
 const anySteps = fc.array(disordered, { maxLength: 60 });
 
 test('every failure of an incident is published once, at once or later', () => {
-  forAll(
-    [anySteps, fc.func(fc.boolean())],
-    runs,
-  )((all, isHeardAt) => {
+  forAll([anySteps, fc.func(fc.boolean())], runs, (all, isHeardAt) => {
     const published = new Map<Incident, number>();
     const bases = new Map<Incident, number>();
     const tracker = run(all, ({ incident }) => {
@@ -146,10 +140,7 @@ test('every failure of an incident is published once, at once or later', () => {
 });
 
 test('each cause of a program is there once, opens and closes in turn, and no time is odd', () => {
-  forAll(
-    [anySteps],
-    runs,
-  )((all) => {
+  forAll([anySteps], runs, (all) => {
     const open = new Set<string>();
     run(
       all,
@@ -178,10 +169,7 @@ test('each cause of a program is there once, opens and closes in turn, and no ti
 });
 
 test('all failures are counted, and opened are those closed and those open', () => {
-  forAll(
-    [anySteps],
-    runs,
-  )((all) => {
+  forAll([anySteps], runs, (all) => {
     const { counts, incidents } = run(all, () => true);
     const failures = all.filter(({ happens }) => typeof happens === 'object' && happens.kind === 'failure');
     expect(sum(counts.failures)).toBeGreaterThanOrEqual(failures.length);
@@ -190,10 +178,7 @@ test('all failures are counted, and opened are those closed and those open', () 
 });
 
 test('a restart of the agent at any point changes nothing that follows', () => {
-  forAll(
-    [anySteps, fc.nat({ max: 60 })],
-    runs,
-  )((all, at) => {
+  forAll([anySteps, fc.nat({ max: 60 })], runs, (all, at) => {
     const [whole, parted]: [string[], string[]] = [[], []];
     const one = run(all, publishInto(whole));
     const other = run(all, publishInto(parted), (tracker, _, i) =>
@@ -205,10 +190,7 @@ test('a restart of the agent at any point changes nothing that follows', () => {
 });
 
 test('after a crash everything is unpublished that was, and no failure is published twice', () => {
-  forAll(
-    [anySteps, fc.nat({ max: 60 })],
-    runs,
-  )((all, at) => {
+  forAll([anySteps, fc.nat({ max: 60 })], runs, (all, at) => {
     const before = run(all.slice(0, at), () => false);
     const after = trackerWith(() => false, throughDisk(before));
     expect(after.incidents).toEqual(before.incidents);
@@ -218,10 +200,7 @@ test('after a crash everything is unpublished that was, and no failure is publis
 });
 
 test('the revision is another whenever the state is', () => {
-  forAll(
-    [anySteps, fc.func(fc.boolean())],
-    runs,
-  )((all, isHeardAt) => {
+  forAll([anySteps, fc.func(fc.boolean())], runs, (all, isHeardAt) => {
     const states = new Map<number, string>();
     run(
       all,
@@ -238,10 +217,7 @@ test('the revision is another whenever the state is', () => {
 });
 
 test('how often it ticks only decides how soon an end is known', () => {
-  forAll(
-    [fc.array(inOrder, { maxLength: 60 }), fc.integer({ min: 10_000, max: 400_000 })],
-    runs,
-  )((all, interval) => {
+  forAll([fc.array(inOrder, { maxLength: 60 }), fc.integer({ min: 10_000, max: 400_000 })], runs, (all, interval) => {
     expect(trace(all, interval)).toEqual(trace(all, Infinity));
   });
 });

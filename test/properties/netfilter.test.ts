@@ -35,10 +35,7 @@ function agrees(text: string): void {
 }
 
 test('the reference parser reads back what the kernel prints', () => {
-  forAll(
-    [printedLine],
-    often,
-  )((printed) => {
+  forAll([printedLine], often, (printed) => {
     expect(referenceParse(printed.line)).toStrictEqual(printed.expected);
   });
 });

@@ -291,7 +291,7 @@ function expectPairs(counted: readonly Counted[]): void {
 const cuts = fc.array(fc.nat(50), { maxLength: 8 }).map((all) => new Set(all));
 
 test('restarts of the agent change nothing of what is counted', async () => {
-  await forAllAsync([steps, cuts], { numRuns: 30 })(async (some, restarts) => {
+  await forAllAsync([steps, cuts], { numRuns: 30 }, async (some, restarts) => {
     // The portions differ between what is published at once and later, when the server is back; see below.
     const all = some.filter((step) => step.happening.what !== 'server');
     const whole = await play(all, {});
@@ -302,7 +302,7 @@ test('restarts of the agent change nothing of what is counted', async () => {
 });
 
 test('every failure of an incident is counted once, and each object with a beginning gets its end', async () => {
-  await forAllAsync([steps], { numRuns: 30 })(async (all) => {
+  await forAllAsync([steps], { numRuns: 30 }, async (all) => {
     const { counted, failures } = await play(all, {});
     expect(countedFailures(counted)).toEqual(failures);
     expectPairs(counted);
@@ -310,7 +310,7 @@ test('every failure of an incident is counted once, and each object with a begin
 });
 
 test('the same holds when facts come late, in another order, or not before the process ends', async () => {
-  await forAllAsync([steps, cuts], { numRuns: 30 })(async (all, restarts) => {
+  await forAllAsync([steps, cuts], { numRuns: 30 }, async (all, restarts) => {
     const { counted, failures } = await play(all, { restarts, late: true });
     expect(countedFailures(counted)).toEqual(failures);
     expectPairs(counted);
@@ -318,7 +318,7 @@ test('the same holds when facts come late, in another order, or not before the p
 });
 
 test('nothing is left in the end, and what is kept is small', async () => {
-  await forAllAsync([steps], { numRuns: 20 })(async (all) => {
+  await forAllAsync([steps], { numRuns: 20 }, async (all) => {
     const { incidents } = await play(all, { late: true });
     const { table, reported } = incidents.state();
     expect([table.incidents, reported]).toEqual([[], {}]);

@@ -84,7 +84,7 @@ function expectHarmless(event: object & { message?: string }): void {
 }
 
 test('no stranger steers a reader of Events', async () => {
-  await forAllAsync([strangeObjects, strangeLog], { numRuns })(async (objects, log) => {
+  await forAllAsync([strangeObjects, strangeLog], { numRuns }, async (objects, log) => {
     const { out } = await run(objects, log, '-q', '-o', 'json');
     for (const line of linesOf(out)) {
       expect(line).not.toMatch(steering);
@@ -94,7 +94,7 @@ test('no stranger steers a reader of Events', async () => {
 });
 
 test('no stranger steers a reader of tables', async () => {
-  await forAllAsync([strangeObjects, strangeLog, fc.boolean()], { numRuns })(async (objects, log, writes) => {
+  await forAllAsync([strangeObjects, strangeLog, fc.boolean()], { numRuns }, async (objects, log, writes) => {
     const { out, err } = await run(objects, log, ...(writes ? ['--writes'] : []));
     for (const line of linesOf(out + err)) {
       expectPlain(line, 4096);
@@ -104,7 +104,7 @@ test('no stranger steers a reader of tables', async () => {
 });
 
 test('no stranger steers a reader of audit rows', async () => {
-  await forAllAsync([strangeObjects, strangeLog], { numRuns })(async (objects, log) => {
+  await forAllAsync([strangeObjects, strangeLog], { numRuns }, async (objects, log) => {
     const { out } = await run(objects, log, '-q', '-o', 'audit');
     for (const line of linesOf(out)) {
       expectPlain(line, 8192);
@@ -114,7 +114,7 @@ test('no stranger steers a reader of audit rows', async () => {
 });
 
 test('no stranger steers a reader of what one line is explained by', () => {
-  forAll([strangeObjects, fc.constantFrom(...templates), hostile], { numRuns })((objects, template, text) => {
+  forAll([strangeObjects, fc.constantFrom(...templates), hostile], { numRuns }, (objects, template, text) => {
     const printed: string[] = [];
     const print = (each: string): void => void printed.push(each);
     explainLine(`2026-11-21T09:00:00Z ${template(text, 0)}`, optionsOf(objects, 'x'), { out: print, err: print });
@@ -124,7 +124,9 @@ test('no stranger steers a reader of what one line is explained by', () => {
 
 test('no stranger steers a reader of Events and labels of packets from an address whose owner answers reverse DNS', async () => {
   const namings = fc.constantFrom('namespace', 'name', 'name_with_namespace', 'workload');
-  await forAllAsync([strangeObjects, hostile, hostile, namings], { numRuns })(
+  await forAllAsync(
+    [strangeObjects, hostile, hostile, namings],
+    { numRuns },
     async (objects, hostName, prefix, naming) => {
       const remote = {
         podsOf: () => undefined,
@@ -166,7 +168,7 @@ test('no stranger steers a reader of the log of the agent', async () => {
   const write = (line: string): void => void lines.push(line);
   const json = await createLogger({ level: 'debug', terminal: false, node: 'node-b', write });
   const terminal = await createLogger({ level: 'debug', terminal: true, node: 'node-b', write });
-  forAll([hostile], { numRuns: 10 * numRuns })((text) => {
+  forAll([hostile], { numRuns: 10 * numRuns }, (text) => {
     lines.length = 0;
     for (const log of [json, terminal]) log.warn({ prefix: text, error: new Error(text) }, text);
     const [first = '', second = ''] = lines.map((line) => line.replace(/\n$/, ''));
@@ -189,7 +191,9 @@ test('no stranger adds to what is to be run against an incident', () => {
       });
     }),
   );
-  forAll([named, fc.oneof(anyNode, hostile), fc.constantFrom(...causes)], { numRuns: 10 * numRuns })(
+  forAll(
+    [named, fc.oneof(anyNode, hostile), fc.constantFrom(...causes)],
+    { numRuns: 10 * numRuns },
     (details, node, cause) => {
       expect(cause.fix(details, node)).not.toContain('evil');
     },

@@ -270,7 +270,7 @@ const anyPods = fc
 const times = fc.integer({ min: -6000, max: 26_000 }).map((value) => nine + value);
 
 test('every answer stays the same within it', () => {
-  forAll([anyPods, times, times], { numRuns: 500 })((list, one, other) => {
+  forAll([anyPods, times, times], { numRuns: 500 }, (list, one, other) => {
     const directory = createDirectory(cluster({ pods: list }));
     const { from, until } = directory.epoch(one);
     expect(one >= from && one < until).toBe(true);
@@ -288,7 +288,7 @@ test('every answer stays the same within it', () => {
 });
 
 test('spans follow each other without gaps', () => {
-  forAll([anyPods, times])((list, one) => {
+  forAll([anyPods, times], {}, (list, one) => {
     const directory = createDirectory(cluster({ pods: list }));
     const { until } = directory.epoch(one);
     if (until < Infinity) expect(directory.epoch(until).from).toBe(until);

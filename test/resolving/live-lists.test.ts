@@ -178,7 +178,7 @@ const steps = fc.array(
 );
 
 test('answers as a model that forgets nothing', () => {
-  forAll([steps], { numRuns: 300 })((program) => {
+  forAll([steps], { numRuns: 300 }, (program) => {
     const lists = create();
     const model = createModel();
     let now = nine;
@@ -213,7 +213,7 @@ const cluster = fc.array(
 );
 
 test('the Pod that really had an address at a time is found by it', () => {
-  forAll([cluster], { numRuns: 300 })((program) => {
+  forAll([cluster], { numRuns: 300 }, (program) => {
     const lists = create();
     const alive: Pod[] = [];
     const free = ['10.65.1.4', '10.65.1.5'];

@@ -123,7 +123,7 @@ const steps = fc.array(
 );
 
 test('any order of questions, answers and waiting is as a model that looks at all that it has heard', async () => {
-  await forAllAsync([steps], { numRuns: 300 })(async (program) => {
+  await forAllAsync([steps], { numRuns: 300 }, async (program) => {
     const { lookup, open, settled, clock } = scene({ budget: { rate: 0.5, burst: 3 } });
     const heard = new Map<string, Heard>();
     const waiting: string[] = [];

@@ -30,7 +30,7 @@ const pods = fc.record({
 const programs = fc.array(fc.tuple(pods, fc.integer({ min: 1, max: 12 })), { maxLength: 15 });
 
 test('holds what was added and not removed, and nothing else', () => {
-  forAll([programs, fc.constantFrom(undefined, 'node-a'), offsets], { numRuns: 150 })((program, ownNode, time) => {
+  forAll([programs, fc.constantFrom(undefined, 'node-a'), offsets], { numRuns: 150 }, (program, ownNode, time) => {
     const index = createPodIndex(ownNode);
     const there = new Set<Pod>();
     const leaving = new Map<number, Pod[]>();

@@ -41,7 +41,7 @@ const anyProtocol = fc.constantFrom('tcp' as const, 'udp' as const, 'sctp' as co
 const anyPort = fc.record({ name, port: fc.integer({ min: 1, max: 65_535 }), protocol: anyProtocol });
 
 test('all that is packed gives its names back', () => {
-  forAll([fc.uniqueArray(anyPort, { minLength: 1, maxLength: 16, selector: (each) => each.port })])((ports) => {
+  forAll([fc.uniqueArray(anyPort, { minLength: 1, maxLength: 16, selector: (each) => each.port })], {}, (ports) => {
     const packed = packPorts(ports) ?? '';
     expect(isPackedPorts(packed)).toBe(true);
     expect(ports.map((each) => packedName(packed, each.port, each.protocol))).toEqual(ports.map((each) => each.name));

@@ -22,7 +22,7 @@ test('IPv4 by hand agrees with ipaddr.js', () => {
     ...'0 1 9 10 11 15 16 31 32 63 64 100 127 128 168 169 172 192 223 224 239 240 254 255'.split(' ').map(Number),
   );
   const octet = fc.oneof(edges, fc.nat({ max: 255 }));
-  forAll([fc.tuple(octet, octet, octet, octet)], { numRuns: 5000 })((octets) => {
+  forAll([fc.tuple(octet, octet, octet, octet)], { numRuns: 5000 }, (octets) => {
     const range = ipaddr.IPv4.parse(octets.join('.')).range();
     expect(rangeOf(octets.join('.'))).toBe(ours[range] ?? (same.has(range) ? range : 'public'));
   });

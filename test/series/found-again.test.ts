@@ -71,7 +71,7 @@ function tableOf(
 }
 
 test('a finding that comes again counts as one that is equal to it', { timeout: 60_000 }, () => {
-  forAll([some, fc.array(step, { minLength: 20, maxLength: 250 })], { numRuns: 200 })((counted, steps) => {
+  forAll([some, fc.array(step, { minLength: 20, maxLength: 250 })], { numRuns: 200 }, (counted, steps) => {
     expect(stateOf(tableOf(counted, steps, true))).toEqual(stateOf(tableOf(counted, steps, false)));
   });
 });
@@ -82,7 +82,7 @@ function onDisk(changes: Iterable<StateChange>, values = new Map<string, unknown
 }
 
 test('the disk has what the table has of scans, many ports and overflows, and nothing that is over', () => {
-  forAll([some, fc.array(step, { minLength: 20, maxLength: 120 })], { numRuns: 200 })((counted, steps) => {
+  forAll([some, fc.array(step, { minLength: 20, maxLength: 120 })], { numRuns: 200 }, (counted, steps) => {
     const values = new Map<string, unknown>();
     const table = tableOf(counted, steps, true, (each) => onDisk(each.takeChanges(), values));
     expect(onDisk(table.takeChanges(), values)).toEqual(onDisk(table.entries()));

@@ -180,7 +180,7 @@ test('each packet is in one Event, and a peer has four of a Pod in an hour at mo
     }),
     { minLength: 20, maxLength: 120 },
   );
-  forAll([steps], { numRuns: runs(1000) })((list) => {
+  forAll([steps], { numRuns: runs(1000) }, (list) => {
     let table = createSeriesTable({ limits: { perObject: 8, total: 1000 } });
     let time = at(0);
     let counted = 0;

@@ -200,7 +200,7 @@ const steps = fc.array(
 const dropOf = ({ namespace, pod, port, peer }: Step): Finding => drop(`team-${namespace}/web-${pod}`, port, peer);
 
 test('no object has its second Event while another waits for its first', () => {
-  forAll([steps])((list) => {
+  forAll([steps], {}, (list) => {
     const table = createSeriesTable();
     const had = new Set<string>();
     for (const [index, step] of list.entries()) {
@@ -224,7 +224,7 @@ test('a namespace that waits sees each other one written about twice at most', (
     fc.record({ namespace: fc.integer({ min: 0, max: 3 }), written: fc.integer({ min: 0, max: 2 }) }),
     { maxLength: 80 },
   );
-  forAll([arrivals])((list) => {
+  forAll([arrivals], {}, (list) => {
     const table = createSeriesTable();
     /** By namespace that waits, the namespaces written about since. */
     const waits = new Map<number, number[]>();
@@ -250,7 +250,7 @@ test('a namespace that waits sees each other one written about twice at most', (
 });
 
 test('all that is due is written in the end', () => {
-  forAll([steps])((list) => {
+  forAll([steps], {}, (list) => {
     const table = createSeriesTable();
     for (const [index, step] of list.entries()) {
       table.count(dropOf(step), at(index));

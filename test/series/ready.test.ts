@@ -30,7 +30,7 @@ const step = fc.oneof(
 );
 
 test('the next turn is that of the series that comes first by a look at each', () => {
-  forAll([fc.array(step, { minLength: 20, maxLength: 80, size: 'max' })])((steps) => {
+  forAll([fc.array(step, { minLength: 20, maxLength: 80, size: 'max' })], {}, (steps) => {
     const world = createWorld();
     for (const each of steps) world.take(each);
   });

@@ -288,7 +288,7 @@ test('each packet is counted in one Event of each Pod at its ends, and once more
     }),
     { minLength: 20, maxLength: 120 },
   );
-  forAll([steps])((list) => {
+  forAll([steps], {}, (list) => {
     let table = createSeriesTable();
     const counted = new Map<string, number>();
     const count = (each: Finding, time: number, weight: number, peer = ''): void => {

@@ -145,7 +145,7 @@ test('a restored table of nothing is as a new one', () => {
 
 /** Runs programs, and looks at a table before and after each step. */
 function check(look: (table: SeriesTable, onEarlier: Mock) => () => void): void {
-  forAll([program, fc.boolean()], { numRuns: 300 })((steps, wall) => {
+  forAll([program, fc.boolean()], { numRuns: 300 }, (steps, wall) => {
     let time = start;
     const onEarlier = vi.fn<() => void>();
     const table = createSeriesTable({ limits, now: wall ? () => time : undefined, onEarlier });

@@ -393,21 +393,25 @@ test('no packet is lost or counted twice, whatever the order', () => {
     }),
     { maxLength: 80 },
   );
-  forAll([packets, fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.integer({ min: 1, max: 30 }) })], {
-    numRuns: runs(2000),
-  })((list, limits) => {
-    const table = createSeriesTable({ limits });
-    const all = new Set<Series>();
-    let counted = 0;
-    for (const { port, object, time, weight, written } of list) {
-      table.count(drop(port, { identity: `${object} ${port}`, regarding: podRef(object) }), time, weight);
-      counted += weight;
-      for (const series of table.due(Infinity)) all.add(series);
-      if (written) write(table, time + minute);
-    }
-    // Events that no longer count anything were withdrawn for an Event of many ports.
-    const events = [...all].filter(({ due, published }) => due !== null || published.writes > 0);
-    const sum = events.reduce((total, { count }) => total + count, 0);
-    expect(sum + table.counts.uncounted).toBe(counted);
-  });
+  forAll(
+    [packets, fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.integer({ min: 1, max: 30 }) })],
+    {
+      numRuns: runs(2000),
+    },
+    (list, limits) => {
+      const table = createSeriesTable({ limits });
+      const all = new Set<Series>();
+      let counted = 0;
+      for (const { port, object, time, weight, written } of list) {
+        table.count(drop(port, { identity: `${object} ${port}`, regarding: podRef(object) }), time, weight);
+        counted += weight;
+        for (const series of table.due(Infinity)) all.add(series);
+        if (written) write(table, time + minute);
+      }
+      // Events that no longer count anything were withdrawn for an Event of many ports.
+      const events = [...all].filter(({ due, published }) => due !== null || published.writes > 0);
+      const sum = events.reduce((total, { count }) => total + count, 0);
+      expect(sum + table.counts.uncounted).toBe(counted);
+    },
+  );
 });

@@ -78,7 +78,7 @@ test('a window is an hour', () => {
 });
 
 test('every time lies in exactly one window, of its length', () => {
-  forAll([anyTime, fc.string()])((time, uid) => {
+  forAll([anyTime, fc.string()], {}, (time, uid) => {
     const { number, end } = windowOf(time, uid);
     expect(time).toBeLessThan(end);
     expect(time).toBeGreaterThanOrEqual(end - windowLength);

@@ -6,7 +6,7 @@ import { forAll } from '../for-all.ts';
 const end = 30;
 
 test('runs of lines agree with a count for each number', () => {
-  forAll([fc.array(fc.nat(end - 1), { maxLength: 60 })])((numbers) => {
+  forAll([fc.array(fc.nat(end - 1), { maxLength: 60 })], {}, (numbers) => {
     const runs: Run[] = [];
     for (const number of numbers) addTo(runs, number);
     const { missing, doubled } = differences(runs, end);

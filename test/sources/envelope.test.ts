@@ -134,7 +134,7 @@ describe('hostile lines', () => {
   );
 
   test('never throw, and every answer is usable', () => {
-    forAll([hostileLine], { numRuns: 5000 })((hostile) => {
+    forAll([hostileLine], { numRuns: 5000 }, (hostile) => {
       const { text, time: found, host, origin, layers } = readEnvelope(hostile, createClock({ latest }));
       expect(typeof text).toBe('string');
       expect(found === undefined || Number.isFinite(found)).toBe(true);

@@ -37,7 +37,7 @@ function firstOfEach(fields: readonly Field[]): Record<string, string> {
 }
 
 test('records in a row, whose fields repeat or differ by a byte, come with the first value of each name, but for names without a use', () => {
-  forAll([fc.array(records, { maxLength: 6 })])((all) => {
+  forAll([fc.array(records, { maxLength: 6 })], {}, (all) => {
     const parts = all.map((fields) => Buffer.concat([...fields.map(exported), Buffer.from('\n')]));
     const block = Buffer.concat(parts);
     let start = 0;

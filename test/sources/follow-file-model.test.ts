@@ -114,7 +114,7 @@ test(
   'one file and any number of restarts: each line once, to the byte',
   () => {
     const program = programs(writing, writing, turns, save, restarts());
-    forAll([program], { numRuns })((each) => {
+    forAll([program], { numRuns }, (each) => {
       const { seen, all, whole, counts, heard } = perform(each);
       expect(seen).toStrictEqual(whole);
       expect(counts).toStrictEqual({ lines: all.length, tooLong: all.filter(isTooLong).length });
@@ -129,7 +129,7 @@ test(
   'rotated in every style while it is followed: nothing is lost',
   () => {
     const program = programs(writing, writing, late, turns, changes('rotate'));
-    forAll([program], { numRuns })((each) => {
+    forAll([program], { numRuns }, (each) => {
       const { seen, whole, inOrder, excused, heard } = perform(each);
       expect([...seen].toSorted(byNumber)).toStrictEqual(
         whole.filter((line) => !excused.has(line) || seen.includes(line)),
@@ -146,7 +146,7 @@ test(
   () => {
     const change = changes('rotate', 'rotate', 'rotate', 'truncate', 'delete', 'replace', 'rewrite', 'switch');
     const program = programs(writing, writing, late, turns, save, change, change, restarts(writing, late, change));
-    forAll([program], { numRuns })((each) => expectEachOnce(perform(each)));
+    forAll([program], { numRuns }, (each) => expectEachOnce(perform(each)));
   },
   timeLimit,
 );
@@ -159,7 +159,7 @@ test(
       programs(writing, writing, turns, save, cut, restarts(writing, cut)),
       programs(writing, writing, turns, changes('rotate', 'cut', 'cut')),
     );
-    forAll([program], { numRuns })((each) => expectEachOnce(perform(each)));
+    forAll([program], { numRuns }, (each) => expectEachOnce(perform(each)));
   },
   timeLimit,
 );

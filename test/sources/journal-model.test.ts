@@ -36,7 +36,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 );
 
 test('every record comes once and in order, whatever the chunks are and however often journalctl or the source dies', () => {
-  forAll([fc.array(action, { maxLength: 60 })], { numRuns: 300 })((actions) => {
+  forAll([fc.array(action, { maxLength: 60 })], { numRuns: 300 }, (actions) => {
     const journal: JournalRecord[] = [];
     const { heard, listener } = listening();
     const time = fakeTime(0);

@@ -319,7 +319,7 @@ test('each record is handed over once, or counted as lost, whatever comes and go
     fc.record({ do: fc.constant('restart' as const), count: fc.integer({ min: 0, max: 100 }) }),
     fc.record({ do: fc.constant('fail' as const), count: fc.integer({ min: 0, max: 30_000 }) }),
   );
-  forAll([fc.array(action, { maxLength: 30 })], { numRuns: 300 })((actions) => {
+  forAll([fc.array(action, { maxLength: 30 })], { numRuns: 300 }, (actions) => {
     const all = machine(1000);
     const { time, ring } = all;
     const seen: number[] = [];

@@ -108,8 +108,8 @@ test('any text cut into any blocks gives the lines of that text: lines about as 
     fc.integer({ min: maxLineLength - 2, max: maxLineLength + 2 }),
   );
   const sizes = fc.array(size, { minLength: 1, maxLength: 4 });
-  forAll([longParts, sizes], { numRuns: 200 })((parts, each) => agrees(written(parts), each));
-  forAll([longParts, sizes], { numRuns: 200 })((parts, each) => agreesOnAll(written(parts), each));
+  forAll([longParts, sizes], { numRuns: 200 }, (parts, each) => agrees(written(parts), each));
+  forAll([longParts, sizes], { numRuns: 200 }, (parts, each) => agreesOnAll(written(parts), each));
 });
 
 const stopsAt = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 4 });
@@ -122,7 +122,7 @@ test('short lines come out whole', () => {
 
 test('lines about as long as the longest come out whole', () => {
   const sizes = fc.array(fc.integer({ min: 1000, max: 200_000 }), { minLength: 1, maxLength: 4 });
-  forAll([longParts, sizes, stopsAt, eachOrNone], { numRuns: 200 })((parts, each, places, wanted) =>
+  forAll([longParts, sizes, stopsAt, eachOrNone], { numRuns: 200 }, (parts, each, places, wanted) =>
     agreesInParts(written(parts), each, places, wanted),
   );
 });

@@ -14,7 +14,7 @@ async function check(
   requests: fc.Arbitrary<Fate[]>,
   look: (world: World, object: string) => void,
 ): Promise<void> {
-  await forAllAsync([programs, requests, limits], { numRuns: runs(1500) })(async (program, queue, limit) => {
+  await forAllAsync([programs, requests, limits], { numRuns: runs(1500) }, async (program, queue, limit) => {
     const world = createWorld(queue, limit);
     await act(world, program);
     await world.settle();

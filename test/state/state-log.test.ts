@@ -184,7 +184,7 @@ const operation = fc.oneof(
 );
 
 test('the state that is read is that of one moment, at the last successful write or later', async () => {
-  await forAllAsync([fc.array(operation, { maxLength: 60 })], { numRuns: 60 })(async (operations) => {
+  await forAllAsync([fc.array(operation, { maxLength: 60 })], { numRuns: 60 }, async (operations) => {
     rmSync(folder, { recursive: true, force: true });
     let map = createMap();
     let failing = false;

@@ -93,24 +93,28 @@ test('pairs that get a time series of their own are found in a flood of stranger
 });
 
 test('every packet is counted once, and no time series ever falls but to nothing', async () => {
-  await forAllAsync([fc.array(fc.tuple(fc.nat(6), fc.nat(2), fc.integer({ min: 1, max: 5 })), { maxLength: 60 })], {
-    numRuns: 50,
-  })(async (packets) => {
-    const metric = open('namespace', 3);
-    let before: Record<string, number> = {};
-    for (const [source, destination, count] of packets) {
-      metric.count(pair(source, destination), count);
-      const series = await shown(metric);
-      expect(Object.keys(series).length).toBeLessThanOrEqual(4);
-      let grown = 0;
-      for (const [key, value] of Object.entries(series)) {
-        expect(value).toBeGreaterThanOrEqual(before[key] ?? 0);
-        grown += value - (before[key] ?? 0);
+  await forAllAsync(
+    [fc.array(fc.tuple(fc.nat(6), fc.nat(2), fc.integer({ min: 1, max: 5 })), { maxLength: 60 })],
+    {
+      numRuns: 50,
+    },
+    async (packets) => {
+      const metric = open('namespace', 3);
+      let before: Record<string, number> = {};
+      for (const [source, destination, count] of packets) {
+        metric.count(pair(source, destination), count);
+        const series = await shown(metric);
+        expect(Object.keys(series).length).toBeLessThanOrEqual(4);
+        let grown = 0;
+        for (const [key, value] of Object.entries(series)) {
+          expect(value).toBeGreaterThanOrEqual(before[key] ?? 0);
+          grown += value - (before[key] ?? 0);
+        }
+        expect(grown).toBe(count);
+        before = series;
       }
-      expect(grown).toBe(count);
-      before = series;
-    }
-  });
+    },
+  );
 });
 
 test('lost packets are counted in it and in the statistics, noise only in these', async () => {

@@ -43,27 +43,31 @@ it('says in a bounded line what any record says, and never throws', () => {
       '\nadd rule ip x '.repeat(5000),
     ),
   );
-  forAll([
-    fc.record({
-      program: fc.constantFrom('kube-proxy', 'felix', 'confd', 'bird', 'calico-node', 'unknown'),
-      severity: fc.constantFrom('debug', 'info', 'warning', 'error', 'fatal'),
-      caller: fc.constantFrom('', 'proxier.go', 'server.go', 'felix/table.go', 'cleanup.go'),
-      message: fc.tuple(text, text).map(([a, b]) => a + b),
-      error: text,
-      fields: fc.dictionary(
-        fc.constantFrom('chainName', 'ipFamily', 'retryingTime', 'table', 'dstChain', 'reason'),
-        text,
-      ),
-    }),
-  ])((parts) => {
-    const sign = signOf(record(parts));
-    if (sign?.kind !== 'failure') return;
-    expect(causeOf(sign.code).programs).toContain(sign.failing);
-    expect(sign.quote.length).toBeLessThanOrEqual(200);
-    expect(sign.subject?.length ?? 0).toBeLessThanOrEqual(160);
-    expect(`${sign.quote}${sign.subject ?? ''}`).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u);
-    expect(['', 'IPv4', 'IPv6']).toContain(sign.family);
-  });
+  forAll(
+    [
+      fc.record({
+        program: fc.constantFrom('kube-proxy', 'felix', 'confd', 'bird', 'calico-node', 'unknown'),
+        severity: fc.constantFrom('debug', 'info', 'warning', 'error', 'fatal'),
+        caller: fc.constantFrom('', 'proxier.go', 'server.go', 'felix/table.go', 'cleanup.go'),
+        message: fc.tuple(text, text).map(([a, b]) => a + b),
+        error: text,
+        fields: fc.dictionary(
+          fc.constantFrom('chainName', 'ipFamily', 'retryingTime', 'table', 'dstChain', 'reason'),
+          text,
+        ),
+      }),
+    ],
+    {},
+    (parts) => {
+      const sign = signOf(record(parts));
+      if (sign?.kind !== 'failure') return;
+      expect(causeOf(sign.code).programs).toContain(sign.failing);
+      expect(sign.quote.length).toBeLessThanOrEqual(200);
+      expect(sign.subject?.length ?? 0).toBeLessThanOrEqual(160);
+      expect(`${sign.quote}${sign.subject ?? ''}`).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u);
+      expect(['', 'IPv4', 'IPv6']).toContain(sign.family);
+    },
+  );
 });
 
 it.each(['info', 'debug'] as const)('takes a failure for information when it is logged as %s', (severity) => {

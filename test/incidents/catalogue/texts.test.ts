@@ -19,7 +19,7 @@ function textsOf(cause: Cause, details: IncidentDetails, node: string) {
 
 describe.each(causes.map((cause) => [cause.code, cause] as const))('%s', (code, cause) => {
   it('says whole sentences of bounded length whatever the details', () => {
-    forAll([anyDetails, anyNode], { numRuns: 80 })((details, node) => {
+    forAll([anyDetails, anyNode], { numRuns: 80 }, (details, node) => {
       for (const text of Object.values(textsOf(cause, details, node))) {
         if (text === undefined) continue;
         expect(bytes(text)).toBeLessThanOrEqual(300);

@@ -29,7 +29,7 @@ test.each([
 
 test('all nodes together never take more than a twentieth of a core', () => {
   const size = fc.record({ pods: fc.nat({ max: 300_000 }), nodes: fc.nat({ max: 10_000 }) });
-  forAll([size])(({ pods, nodes }) => {
+  forAll([size], {}, ({ pods, nodes }) => {
     const { rate, burst } = selectorBudget({ pods, nodes }) ?? { rate: 0, burst: 0 };
     const cost = pods * 1.7e-6 * nodes;
     expect(rate * cost).toBeLessThanOrEqual(0.05 + 1e-9);

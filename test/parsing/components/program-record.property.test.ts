@@ -75,7 +75,7 @@ const asObject = (pairs: [string, string][]): Record<string, string> => Object.f
 const header = 'E1121 13:37:46.657104   31530 proxier.go:1406] ';
 
 test('klog text is read back', () => {
-  forAll([hard, settled, fields], { numRuns: 1000 })((message, error, more) => {
+  forAll([hard, settled, fields], { numRuns: 1000 }, (message, error, more) => {
     const text = `${header}${goQuote(message)} err=${klogValue(error)}${more.map(([name, value]) => ` ${name}=${klogValue(value)}`).join('')}`;
     const record = parseProgramRecord(text);
     expect(record).toMatchObject({ message, error, caller: 'proxier.go', severity: 'error', program: 'kube-proxy' });
@@ -84,7 +84,7 @@ test('klog text is read back', () => {
 });
 
 test('klog text without structure is read back', () => {
-  forAll([fc.stringMatching(/^[A-Z][a-z /-]{0,40}$/), settled], { numRuns: 1000 })((message, error) => {
+  forAll([fc.stringMatching(/^[A-Z][a-z /-]{0,40}$/), settled], { numRuns: 1000 }, (message, error) => {
     fc.pre(!/, err(or)?: /.test(`${message}: ${error}`) && !/\n(goroutine \d|Rules:)/.test(error));
     expect(parseProgramRecord(`${header}${message}: ${error}`)).toMatchObject({ message, error });
   });
@@ -100,7 +100,7 @@ test('klog JSON is read back', () => {
     fc.record({ Name: hard, List: fc.array(hard) }),
   );
   const pairs = fc.uniqueArray(fc.tuple(key, value), { selector: ([name]) => name, maxLength: 4 });
-  forAll([hard, hard, pairs], { numRuns: 1000 })((msg, err, more) => {
+  forAll([hard, hard, pairs], { numRuns: 1000 }, (msg, err, more) => {
     const text = JSON.stringify({
       ts: 1_795_268_266_657.25,
       caller: 'iptables/proxier.go:30',
@@ -129,7 +129,7 @@ const message = fc
 test("Calico's logrus is read back", () => {
   const names = fc.constantFrom('chainName', 'ipVersion', 'table', '_x', 'a.b');
   const pairs = fc.uniqueArray(fc.tuple(names, hard), { selector: ([name]) => name, maxLength: 4 });
-  forAll([message, plain, hard, pairs], { numRuns: 1000 })((words, error, errorOutput, more) => {
+  forAll([message, plain, hard, pairs], { numRuns: 1000 }, (words, error, errorOutput, more) => {
     const values = more.map(([name, value]) => ` ${name}=${goQuote(value)}`).join('');
     const text = `2026-11-21 10:00:00.123 [WARNING][56] felix/table.go 654: ${words} error=${error} errorOutput=${goQuote(errorOutput)}${values}`;
     const record = parseProgramRecord(text);
@@ -145,7 +145,7 @@ function logrusValue(text: string): string {
 }
 
 test('logrus that is not on a terminal is read back', () => {
-  forAll([fc.constantFrom('debug', 'info', 'error'), hard, fields], { numRuns: 500 })((level, msg, more) => {
+  forAll([fc.constantFrom('debug', 'info', 'error'), hard, fields], { numRuns: 500 }, (level, msg, more) => {
     fc.pre(msg !== '');
     const values = more.map(([name, value]) => ` ${name.replaceAll(/[^\w]/g, '_')}=${logrusValue(value)}`).join('');
     const record = parseProgramRecord(`time="2026-11-21T13:37:46Z" level=${level} msg=${logrusValue(msg)}${values}`);
@@ -164,7 +164,7 @@ test('whatever is written: never throws, and holds to its bounds', () => {
     fc.constantFrom(...openings),
     fc.string({ unit: fc.oneof(fc.constantFrom(...pieces), fc.string()), maxLength: 60 }),
   );
-  forAll([text], { numRuns: 3000 })(([head, rest]) => {
+  forAll([text], { numRuns: 3000 }, ([head, rest]) => {
     const record = parseProgramRecord(head + rest);
     if (record === undefined) return;
     expect(Object.keys(record.fields).length).toBeLessThanOrEqual(32);

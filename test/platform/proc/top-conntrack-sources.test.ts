@@ -73,7 +73,9 @@ describe('the connection table is read up to a bound of', () => {
 });
 
 test('sums are those of a count by hand, whatever the order, across blocks', async () => {
-  await forAllAsync([fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 1200 })], { numRuns: 20 })(
+  await forAllAsync(
+    [fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 1200 })],
+    { numRuns: 20 },
     async (sources) => {
       const found = await readTopSources(table(sources.map((part, port) => udp(`10.0.0.${part}`, port)).join('')), '1');
       const expected = Object.values(Object.groupBy(sources, String)).map((same = []) => same.length);

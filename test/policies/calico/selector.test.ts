@@ -78,7 +78,7 @@ const selector = fc.letrec<{ node: Selector }>((tie) => ({
 })).node;
 
 test('the canonical text of a selector means the same and is canonical', () => {
-  forAll([selector, fc.dictionary(word, value)])((parsed, labels) => {
+  forAll([selector, fc.dictionary(word, value)], {}, (parsed, labels) => {
     const text = canonicalSelector(parsed);
     const again = parseSelector(text);
     expect(selects(again, labels)).toBe(selects(parsed, labels));
@@ -88,7 +88,7 @@ test('the canonical text of a selector means the same and is canonical', () => {
 
 test('no text makes the parser throw anything but a SelectorError', () => {
   const token = fc.constantFrom(' ', ...`( ) ! != == && || a "x" ' { } , in not has( all( \0`.split(' '));
-  forAll([fc.array(token).map((parts) => parts.join(''))])((text) => {
+  forAll([fc.array(token).map((parts) => parts.join(''))], {}, (text) => {
     try {
       parseSelector(text);
     } catch (error) {

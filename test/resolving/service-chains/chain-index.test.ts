@@ -246,36 +246,40 @@ function apply(edit: Edit, index: ChainIndex, now: number): void {
 }
 
 test('knows what a model knows that forgets nothing', () => {
-  forAll([fc.array(fc.record({ edit: edits, pause: fc.constantFrom(0, 1, day / 2, day) }), { maxLength: 25 })], {
-    numRuns: 300,
-  })((program) => {
-    const index = createChainIndex();
-    const model = createModel();
-    let now = nine;
-    for (const { edit, pause } of program) {
-      now += pause;
-      apply(edit, index, now);
-      model.apply(edit, now);
-    }
-    expect(index.sliceCount).toBe(model.slices.size);
-    for (const name of services) {
-      expect(new Set(index.backendsOf('shop', name).map(({ address }) => address))).toEqual(model.backends(name));
-      for (const port of ['', 'http', 'dns']) {
-        for (const protocol of ['tcp', 'udp'] as const) {
-          const chain = serviceChain(name, port, protocol);
-          const owner = index.ownerOf(chain);
-          expect(owner !== undefined).toBe(model.isKnown(chain));
-          if (owner) expect(owner).toMatchObject({ service: { name }, protocol, deleted: !model.exists(name) });
-          for (const endpoint of addresses.flatMap((address) =>
-            [53, 80].map((number) => hostAndPort(address, number)),
-          )) {
-            const own = endpointChain(name, port, protocol, endpoint);
-            const found = index.ownerOf(own);
-            expect(found !== undefined).toBe(model.isKnown(own));
-            if (found) expect(found).toMatchObject({ service: { name }, protocol, endpoint });
+  forAll(
+    [fc.array(fc.record({ edit: edits, pause: fc.constantFrom(0, 1, day / 2, day) }), { maxLength: 25 })],
+    {
+      numRuns: 300,
+    },
+    (program) => {
+      const index = createChainIndex();
+      const model = createModel();
+      let now = nine;
+      for (const { edit, pause } of program) {
+        now += pause;
+        apply(edit, index, now);
+        model.apply(edit, now);
+      }
+      expect(index.sliceCount).toBe(model.slices.size);
+      for (const name of services) {
+        expect(new Set(index.backendsOf('shop', name).map(({ address }) => address))).toEqual(model.backends(name));
+        for (const port of ['', 'http', 'dns']) {
+          for (const protocol of ['tcp', 'udp'] as const) {
+            const chain = serviceChain(name, port, protocol);
+            const owner = index.ownerOf(chain);
+            expect(owner !== undefined).toBe(model.isKnown(chain));
+            if (owner) expect(owner).toMatchObject({ service: { name }, protocol, deleted: !model.exists(name) });
+            for (const endpoint of addresses.flatMap((address) =>
+              [53, 80].map((number) => hostAndPort(address, number)),
+            )) {
+              const own = endpointChain(name, port, protocol, endpoint);
+              const found = index.ownerOf(own);
+              expect(found !== undefined).toBe(model.isKnown(own));
+              if (found) expect(found).toMatchObject({ service: { name }, protocol, endpoint });
+            }
           }
         }
       }
-    }
-  });
+    },
+  );
 });

@@ -23,7 +23,7 @@ function base32(bytes: Buffer): string {
 }
 
 test('a hash is the SHA-256 in base32, cut', () => {
-  forAll([fc.string()])((text) => {
+  forAll([fc.string()], {}, (text) => {
     const digest = createHash('sha256').update(text).digest();
     const hash = chainHash(text);
     expect(hash).toBe(base32(digest).slice(0, 16));
@@ -98,7 +98,9 @@ test.each(['__1.2.3/80', '__10.0.0.1', '__10.0.0.1/', '__10.0.0.1/123456', '__/8
 );
 
 test('any text is looked at without harm', () => {
-  forAll([fc.string({ unit: 'binary', maxLength: 400 }), fc.constantFrom('KUBE-SVC-', 'service-', '')])(
+  forAll(
+    [fc.string({ unit: 'binary', maxLength: 400 }), fc.constantFrom('KUBE-SVC-', 'service-', '')],
+    {},
     (text, head) => {
       parseChainName(head + text);
     },

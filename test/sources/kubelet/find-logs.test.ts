@@ -43,7 +43,7 @@ test.each(['kube-system/kube-proxy', 'a/b/c/d', '', '/b/c', 'a/b,/c', 'a/b/ ', '
 test('a star stands for any text', () => {
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 });
   const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 6 });
-  forAll([pattern, name], { numRuns: 2000 })((glob, text) => {
+  forAll([pattern, name], { numRuns: 2000 }, (glob, text) => {
     const rule = { namespaces: ['*'], pods: ['*'], containers: [glob] };
     const expected = new RegExp(`^${RegExp.escape(glob).replaceAll(String.raw`\*`, '.*')}$`).test(text);
     expect(isFound([rule], 'x', 'y', text)).toBe(expected);

@@ -86,7 +86,7 @@ test('the same as the source that follows such a log makes of it', () => {
     partial: fc.boolean(),
     text: anyText,
   });
-  forAll([fc.array(line, { maxLength: 40 })], { numRuns: 500 })((physical: PhysicalLine[]) => {
+  forAll([fc.array(line, { maxLength: 40 })], { numRuns: 500 }, (physical: PhysicalLine[]) => {
     const live = join(physical);
     live.read(Infinity);
     live.finish();
@@ -98,7 +98,7 @@ test('the same as the source that follows such a log makes of it', () => {
 });
 
 test('raw text is joined by the book', () => {
-  forAll([fc.array(anyText, { maxLength: 40 })], { numRuns: 500 })((lines) => {
+  forAll([fc.array(anyText, { maxLength: 40 })], { numRuns: 500 }, (lines) => {
     const physical = lines.map((each) => ({ stream: 'stdout' as const, partial: false, text: each }));
     expect(read(lines).records.map(({ text: printed, number }) => ({ number, text: printed }))).toStrictEqual(
       joinedByTheBook(physical),
@@ -159,7 +159,7 @@ test('any lines are read once each, without an error', () => {
       }),
     )
     .map((text) => text.replaceAll('\n', ''));
-  forAll([fc.array(line, { maxLength: 20 })], { numRuns: 300 })((lines) => {
+  forAll([fc.array(line, { maxLength: 20 })], { numRuns: 300 }, (lines) => {
     isProgramLog(lines.join('\n'));
     const { records } = read(lines);
     expect(new Set(records.map(({ number }) => number)).size).toBe(records.length);

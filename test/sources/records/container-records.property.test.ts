@@ -84,7 +84,7 @@ function perform(physical: readonly PhysicalLine[], actions: readonly Action[]):
 }
 
 test('any number of restarts: the same records, each once', () => {
-  forAll([physicalLines, fc.array(act, { maxLength: 30 })], { numRuns: 1000 })((physical, actions) => {
+  forAll([physicalLines, fc.array(act, { maxLength: 30 })], { numRuns: 1000 }, (physical, actions) => {
     const { records, position } = perform(physical, actions);
     const inOrder = records.toSorted((a, b) => a.number - b.number);
     expect(inOrder.map(({ number, text: joined }) => ({ number, text: joined }))).toStrictEqual(
@@ -95,7 +95,7 @@ test('any number of restarts: the same records, each once', () => {
 });
 
 test('each physical line comes once, in the order of its stream, whatever takes too long', () => {
-  forAll([physicalLines, fc.array(fc.oneof(act, wait), { maxLength: 30 })], { numRuns: 1000 })((physical, actions) => {
+  forAll([physicalLines, fc.array(fc.oneof(act, wait), { maxLength: 30 })], { numRuns: 1000 }, (physical, actions) => {
     const marked = physical.map((each, index) => ({ ...each, text: `${each.text}#${index}#` }));
     const { records } = perform(marked, actions);
     const numbers = records.map((each) => {
