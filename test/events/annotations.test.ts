@@ -63,6 +63,14 @@ test('annotations of a drop name the policy that the log names', () => {
   });
 });
 
+test('annotations of a drop say that the policy was evaluated if the log names none', () => {
+  const evidence = [undefined, policy].map((logged) => {
+    const dropped = series({ finding: finding({ details: flow({ policy: logged }) }) });
+    return annotationsOf(dropped, policy)['kube-netfilter-tailer/policy-evidence'];
+  });
+  expect(evidence).toEqual(['evaluated', undefined]);
+});
+
 test('annotations of a drop name no policy where the log names none, no port where there is none, and no node that is not known', () => {
   const details = flow({ protocol: 'ICMP', port: undefined, policy: undefined });
   const keys = Object.keys(annotated({ finding: finding({ details, node: '' }) }));

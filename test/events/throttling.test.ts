@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { refusedScope, throttledScope } from '../../src/events/retry.ts';
+import { createRetries, refusedScope, throttledScope } from '../../src/events/retry.ts';
+import { series } from '../builders.ts';
 
 const reached = (type: string, key = 'team-a'): string => `limit reached on type ${type} for key ${key}`;
 
@@ -27,4 +28,17 @@ test.each([
   [0, 30_000, undefined],
 ])('a refusal with status %d after %d ms is of %s', (status, took, scope) => {
   expect(refusedScope({ kind: 'refused', status, message: '' } as never, took)).toBe(scope);
+});
+
+test('after an outage first Events use the budget of others, and those of quiet flows keep theirs', () => {
+  const retries = createRetries(
+    () => 0,
+    () => 0,
+  );
+  const paced = () => (['first', 'more', 'rest'] as const).map((kind) => retries.paced(kind));
+  expect(paced()).toEqual(['first', 'more', 'rest']);
+  const refusal = { kind: 'refused', status: 503, reason: '', message: '', retryAfter: undefined } as const;
+  retries.endAfter(series(), { kind: 'refused', verb: 'create', refusal }, 0);
+  retries.pause();
+  expect(paced()).toEqual(['more', 'more', 'rest']);
 });

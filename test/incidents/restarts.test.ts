@@ -51,4 +51,7 @@ test('the last words of a program are its message and the first line of its erro
     restarts.take({ ...log, restarts: 2 }, '', { ...record, severity: 'info', message: 'started', error: '' }, 2)
       ?.lastWords,
   ).toBe('and again');
+  restarts.take({ ...log, restarts: 2 }, '', { ...record, message: 'x'.repeat(300), error: '' }, 3);
+  const cut = restarts.take({ ...log, restarts: 3 }, '', { ...record, message: 'later', error: '' }, 4)?.lastWords;
+  expect(cut).toBe('x'.repeat(200));
 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createSeriesTable } from '../../src/series/series.ts';
-import { dueAfter, isQuiet, readSpreadOf, spreadOf, windowLength, windowOf } from '../../src/series/times.ts';
-import { finding, incident, nine, series } from '../builders.ts';
+import { dueAfter, isQuiet, lineOf, readSpreadOf, spreadOf, windowLength, windowOf } from '../../src/series/times.ts';
+import { finding, incident, incidentDetails, nine, series } from '../builders.ts';
 import { forAll } from '../for-all.ts';
 import { tablesOf } from '../tables.ts';
 
@@ -50,6 +50,16 @@ test('drops on 5,000 nodes are spread over half a minute, an incident over more 
   expect(readSpreadOf(5000)).toBe(10 * second);
   expect(spreadOf({ finding: finding() }, 5000)).toBe(30 * second);
   expect(spreadOf({ finding: incident() }, 5000)).toBe(75 * second);
+});
+
+const lineOfRole = (role: 'full' | 'pod-notice'): number =>
+  lineOf(series({ finding: incident({ details: incidentDetails({ role }) }) }), nine);
+
+test('an Event that only tells a Pod of an incident waits until the updates of drops are written', () => {
+  const published = { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined };
+  const update = lineOf(series({ published }), nine);
+  expect(lineOfRole('full')).toBeLessThan(update);
+  expect(lineOfRole('pod-notice')).toBeGreaterThan(update);
 });
 
 test('on three nodes an Event is hardly later', () => {

@@ -100,9 +100,9 @@ function requirementText({ key, operator, values }: Requirement): string {
   }
 }
 
-/** Describes the labels that do not match the selector: `has app=worker, has no label tier`. */
+/** Describes the labels that do not match the selector: `has app=worker, has no label tier`; '' for a selector that cannot be read. */
 export function differences(selector: LabelSelector, set: LabelSet): string {
-  if (selector instanceof Unknown) return selector.missing;
+  if (selector instanceof Unknown) return '';
   const failing = selector.filter((requirement) => holds(requirement, set) === false);
   return failing
     .map(({ key }) => `has ${Object.hasOwn(set.labels, key) ? `${key}=${set.labels[key]}` : `no label ${key}`}`)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { causeOf, causes } from '../../../src/incidents/catalogue/catalogue.ts';
 import type { Cause } from '../../../src/incidents/catalogue/cause.ts';
+import { unreachable } from '../../../src/incidents/catalogue/texts.ts';
 import type { IncidentDetails } from '../../../src/model/incident.ts';
 import { felixSettings } from '../../builders.ts';
 import { anyNode, anyDetails, factsOf, detailsOf } from './details.ts';
@@ -50,6 +51,14 @@ describe.each(causes.map((cause) => [cause.code, cause] as const))('%s', (code, 
   it('has a sentence for Pods if it is serious, and none else', () => {
     expect(cause.impact === undefined).toBe(cause.severity === 'warning');
   });
+});
+
+it.each([
+  ['felix', 'Policy changes'],
+  ['calico-node', 'Policy changes'],
+  ['kube-proxy', 'Service changes'],
+] as const)('a Pod cannot rely on what %s writes: %s', (failing, beginning) => {
+  expect(unreachable(detailsOf({ failing }))).toMatch(new RegExp(`^${beginning}`));
 });
 
 it('KN101 pastes no name of an object that is none', () => {

@@ -3,7 +3,7 @@ import { causes, hints } from '../../../src/incidents/catalogue/catalogue.ts';
 import type { Cause } from '../../../src/incidents/catalogue/cause.ts';
 import { incidentMessage } from '../../../src/incidents/reporting/message.ts';
 import type { NodeFacts } from '../../../src/model/incident.ts';
-import { felixSettings, incidentDetails, noFacts } from '../../builders.ts';
+import { felixSettings, incidentDetails, noFacts, nine } from '../../builders.ts';
 import { expectLines } from '../../expected-file.ts';
 import { situationsOf } from './situations.ts';
 
@@ -38,10 +38,14 @@ test('every sentence of every cause, and the notice on a Pod, is in causes.expec
   const pod = incidentDetails({ role: 'pod-notice' });
   const notice = `notice of a Pod: ${incidentMessage(pod, node)}`;
   const healthy = `notice of a Pod that runs well: ${incidentMessage(pod, node, '', 'Normal')}`;
+  const over = [nine + 300_000, undefined].map(
+    (ended) => `notice of a Pod that is over: ${incidentMessage({ ...pod, phase: 'over', ended }, node)}`,
+  );
   await expectLines(import.meta.dirname, 'causes.expected.txt', [
     ...causes.flatMap(linesOf),
     ...beside,
     notice,
     healthy,
+    ...over,
   ]);
 });
