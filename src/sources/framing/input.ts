@@ -67,7 +67,7 @@ type Kind = keyof typeof magic;
 
 function kindOf(head: Buffer): Kind | undefined {
   if (head.subarray(0, magic.gzip.length).equals(magic.gzip)) return 'gzip';
-  return framesIn(head)[0] === 0 ? 'zstd' : undefined;
+  return framesIn(head.subarray(0, magic.zstd.length))[0] === 0 ? 'zstd' : undefined;
 }
 
 /** Errors of `onBlock` (a closed pipe behind our output) pass through unchanged, because `blocks` does not see them. */

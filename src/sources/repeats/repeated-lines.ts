@@ -58,7 +58,7 @@ export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLin
     /** Learns the form of the line that `take` left last, because the next lines may repeat it. */
     learn({ text, time }: LogLine): void {
       const { bytes, start, header, end, hash, place } = last;
-      // Of a line whose stamp `take` cannot read, it has kept no time.
+      // `take` keeps no time of a line whose stamp it cannot read.
       if (last.time !== time) return;
       const isAgain = place >= 0 || wasLeft(hash);
       const textStart = end - text.length;

@@ -114,7 +114,8 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
   const files = position.files.filter(hasContent);
   const finished = position.finished && hasContent(position.finished) ? position.finished : undefined;
   const places = recognised(there, finished === undefined ? files : [...files, finished]);
-  const missing = files.filter((file) => ![...places.values()].includes(file));
+  const found = new Set(places.values());
+  const missing = files.filter((file) => !found.has(file));
   const isReplaced = missing.includes(files.at(-1) as FilePosition);
   const newest = there.findLastIndex((each) => places.has(each));
   const heads = there.map(({ head }) => head);
