@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 
-/** Reads the tables of a test, which stand in the YAML file of its name beside it: `~` is what is undefined. */
+/**
+ * Reads the tables of a test, which stand in the YAML file of its name beside it: `~` is what is undefined. The caller states their type by
+ * `as`, and tables.test.ts has the compiler check it.
+ */
 export function tablesOf(file: string): unknown {
   return withoutNulls(load(readFileSync(file.replace(/(?:\.test)?\.ts$/, '.yaml'), 'utf8')));
 }

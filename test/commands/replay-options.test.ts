@@ -5,7 +5,8 @@ import { asksForHelp, parsed } from './parsed.ts';
 import { tablesOf } from '../tables.ts';
 
 const tables = tablesOf(import.meta.filename) as {
-  lines: [string[], Record<string, string>][];
+  /** Times are texts. */
+  lines: [string[], Partial<Record<keyof ReplayOptions, unknown>>][];
   zones: [string, string][];
 };
 
@@ -34,7 +35,10 @@ const clock = Date.parse('2026-11-22T08:00:00Z');
 const times = new Set(['now', 'since', 'bootTime']);
 
 test.each(tables.lines)('the command line %j', (args, expected) => {
-  const given = Object.entries(expected).map(([key, value]) => [key, times.has(key) ? Date.parse(value) : value]);
+  const given = Object.entries(expected).map(([key, value]) => [
+    key,
+    times.has(key) ? Date.parse(String(value)) : value,
+  ]);
   expect(readReplayOptions(parsed('replay', ...args), { clock })).toStrictEqual({
     ...defaults,
     ...Object.fromEntries(given),

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { annotationsOf, eventOf } from '../../src/events/event.ts';
+import { annotationsOf, type CoreEvent, eventOf } from '../../src/events/event.ts';
 import { cutBytes } from '../../src/platform/printable.ts';
 import type { Finding } from '../../src/model/finding.ts';
 import { finding, incident, nine, nodeRef, podRef, series } from '../builders.ts';
 import { tablesOf } from '../tables.ts';
 
 const tables = tablesOf(import.meta.filename) as {
-  event: { metadata: object };
+  event: Omit<CoreEvent, 'metadata'> & { metadata: object };
   names: string[];
   heads: [string, string][];
   cuts: [string, number, string][];

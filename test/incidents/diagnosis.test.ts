@@ -5,14 +5,18 @@ import type { FelixSettings, NodeFacts } from '../../src/model/incident.ts';
 import { felixSettings, nine, noFacts } from '../builders.ts';
 import { tablesOf } from '../tables.ts';
 
+/** Settings of felix that are left out are not set. */
+type Facts = Partial<Omit<NodeFacts, 'felix'>> & {
+  felix?: Exclude<NodeFacts['felix'], { settings: object }> | { kind: 'settings'; settings: Partial<FelixSettings> };
+};
+
 const tables = tablesOf(import.meta.filename) as {
-  deleting: [string, Partial<NodeFacts>, Partial<Symptoms>, string][];
-  backends: [string, Partial<NodeFacts>, string][];
+  deleting: [string, Facts, Partial<Symptoms>, string][];
+  backends: [string, Facts, string][];
   severities: [string, boolean][];
 };
 
-/** Settings of felix that are left out are not set. */
-function factsOf({ felix, ...facts }: Partial<NodeFacts>): NodeFacts {
+function factsOf({ felix, ...facts }: Facts): NodeFacts {
   const settings = felix?.kind === 'settings' ? { ...felix, settings: felixSettings(felix.settings) } : felix;
   return { ...noFacts, ...facts, felix: settings };
 }

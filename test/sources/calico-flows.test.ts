@@ -14,7 +14,7 @@ import { listening } from './heard.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { read: object[] };
+const tables = tablesOf(import.meta.filename) as { read: (object | undefined)[] };
 
 /** Tests how the flows of Calico's Felix are taken. The messages are what its own code makes of flows (felix/collector/goldmane, 2026-08). */
 const messages = {
