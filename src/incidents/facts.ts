@@ -71,19 +71,21 @@ async function askAboutRules({ subjects }: Incident, sources: AskedSources): Pro
   const { felix, felixDelay, prepareChains, schedule = systemSchedule } = sources;
   const pause = (time: Millis): Promise<void> => new Promise((resolve) => void schedule(resolve, time));
   const delay = felixDelay?.() ?? 0;
-  const [settings] = await Promise.all([
+  const asking = { isOver: false, settings: undefined as NodeFacts['felix'] };
+  await Promise.all([
     inTime(delay + felixLimit, sources, () => felix && askFelix(felix)),
     inTime(delay + answerLimit, sources, () => prepareChains?.(subjects)),
   ]);
-  return { felix: settings };
+  asking.isOver = true;
+  return { felix: asking.settings };
 
   /** Asks again if the API server does not answer, because the rules for its own Service may be missing. */
-  async function askFelix(ask: () => Promise<NodeFacts['felix']>): Promise<NodeFacts['felix']> {
+  async function askFelix(ask: () => Promise<NodeFacts['felix']>): Promise<void> {
     if (delay > 0) await pause(delay);
-    for (let time = felixPause; ; time += felixPause) {
-      const answer = await ask();
-      if (answer?.kind !== 'unreadable' || answer.reason !== 'failed' || time >= felixLimit) return answer;
-      await pause(felixPause);
+    for (; !asking.isOver; await pause(felixPause)) {
+      const settings = await ask();
+      asking.settings = settings;
+      if (settings?.kind !== 'unreadable' || settings.reason !== 'failed') return;
     }
   }
 }

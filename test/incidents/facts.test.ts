@@ -221,7 +221,7 @@ test('FelixConfiguration is asked for again for ten seconds where the API server
   const failed = { kind: 'unreadable', reason: 'failed' } as const;
   const felix = vi.fn<() => Promise<NodeFacts['felix']>>(() => Promise.resolve(failed));
   const late = finder({ felix }).find(incident());
-  await vi.advanceTimersByTimeAsync(9000);
+  await vi.advanceTimersByTimeAsync(10_000);
   expect(await late).toMatchObject({ felix: failed });
   expect(felix).toHaveBeenCalledTimes(10);
 
@@ -236,6 +236,20 @@ test('FelixConfiguration is asked for again for ten seconds where the API server
   await vi.advanceTimersByTimeAsync(1);
   expect(await unanswered).toMatchObject({ felix: undefined, kubeProxyHere: true });
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('FelixConfiguration is no longer asked for after ten seconds, and what failed before is still said, where an API server takes long to fail', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const failed = { kind: 'unreadable', reason: 'failed' } as const;
+  const felix = vi.fn<() => Promise<NodeFacts['felix']>>(
+    () => new Promise((resolve) => void setTimeout(() => resolve(failed), 6000)),
+  );
+  const facts = finder({ felix }).find(incident());
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await facts).toMatchObject({ felix: failed });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(felix).toHaveBeenCalledTimes(2);
 });
 
 test('FelixConfiguration is asked for after its delay, and has time from then on', async () => {
