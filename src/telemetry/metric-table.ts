@@ -163,7 +163,7 @@ export const metricTable = {
   apiRequests: counter('api_requests_total', 'Requests to the API server.', {
     verb: 'an HTTP method',
     resource,
-    code: 'the HTTP status; 0 if there was no answer',
+    code: 'the HTTP status; 0 without an answer that could be read',
   }),
   apiRequestSeconds: histogram(
     'api_request_seconds',
