@@ -40,8 +40,11 @@ const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
 /** The largest answer in bytes. All Pods of a node, or one page of a list, take a few MiB. */
 const largestAnswer = 16 * 1024 * 1024;
 
-/** The size in bytes from which answers are read one after another, because ten of the largest at once exceed the memory of the container. */
-const largeAnswer = 2 * 1024 * 1024;
+/**
+ * The size in bytes from which answers are read one after another, because ten of the largest at once exceed the memory of the container, and
+ * sixty policy look-ups may be under way.
+ */
+const largeAnswer = 512 * 1024;
 
 /**
  * The most objects and lists in one answer, because each takes at least three bytes of text (`{},`) but 60 in memory. A single object never
