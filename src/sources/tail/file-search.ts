@@ -118,8 +118,18 @@ interface Found {
 }
 
 /**
- * Scans all files. Returns undefined if a known file was cut off, because its rest is in a copy and everything must be scanned again. Never
- * throws. `missing`: positions in files that were not found. A position is removed when its file is found.
+ * Scans all files, and decides about each. The first row that matches decides:
+ *
+ *     file      how it is known                                                is read
+ *     open      it is being read, whatever its name is now                     on; new files that are older are read before it
+ *     live      it is at the path                                              from its start, or on if it was finished and is back,
+ *                                                                              instead of new files that are copies of it in the making
+ *     known     it was finished, or is a copy of a finished or an open file    not again
+ *     unknown   it may become a copy of an open or the live file               not yet: the next scan finds it again
+ *     new       every other file                                               from its saved place if it was missing, else from its start
+ *
+ * Returns undefined if a known file was cut off, because its rest is in a copy and everything must be scanned again. Never throws. `missing`:
+ * positions in files that were not found. A position is removed when its file is found.
  */
 function discoverFiles(path: string, order: ReadingOrder, missing: FilePosition[], now: Millis): Found | undefined {
   // Open all files first: they are compared with the first bytes of known files, and one of them may be a copy.
