@@ -98,10 +98,11 @@ const table: readonly Advice[] = [
   },
   {
     applies: ({ peer, port, direction }) => direction === 'sending' && port === 53 && peer.role === 'dns',
+    // If the DNS refused the packet, a new egress policy would not help, and would isolate the Pod.
     say: (details, { namespace }) =>
-      `This Pod cannot resolve names. Allow egress to the cluster DNS on port 53, UDP and TCP: ${describeIn(namespace, details)}`,
-    sayAnswer: ({ text, outcome }) =>
-      `This Pod cannot resolve names. ${text}${outcome === 'denies' ? ' Allow egress to the cluster DNS on port 53, UDP and TCP.' : ''}`,
+      `This Pod cannot resolve names. ${details.refusedBy === 'receiver' ? policyAdvice(details, namespace) : `Allow egress to the cluster DNS on port 53, UDP and TCP: ${describeIn(namespace, details)}`}`,
+    sayAnswer: ({ text, outcome, isOwn }) =>
+      `This Pod cannot resolve names. ${text}${outcome === 'denies' && isOwn ? ' Allow egress to the cluster DNS on port 53, UDP and TCP.' : ''}`,
   },
   {
     applies: ({ peer }) => peer.role === 'metadata',

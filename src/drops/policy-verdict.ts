@@ -14,6 +14,8 @@ export interface PolicyVerdict {
   readonly text: string;
   /** The policy in the log, else the only policy that denies; undefined if several deny, or if the reader must not know it. */
   readonly policy: PolicyName | undefined;
+  /** Whether the policies are those of the Pod that has the Event, and not of its peer. */
+  readonly isOwn: boolean;
 }
 
 /** The longest text in bytes. With names of usual length, the whole message stays below 600 bytes. */
@@ -66,7 +68,7 @@ function matches(whole: string, named: string): boolean {
 function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict {
   const { outcome } = trace.verdict;
   const text = sentenceOf(trace, { node: node || undefined, at, max: longest });
-  return { outcome, text, policy: denying(trace) };
+  return { outcome, text, policy: denying(trace), isOwn: true };
 }
 
 /**
@@ -76,23 +78,24 @@ function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict 
 function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint, at: Millis): PolicyVerdict {
   const { outcome, decision, direction } = trace.verdict;
   const whose = nameOf(peer);
+  const isOwn = false;
   const options = { node: node || undefined, at, max: longest, whose };
   const namespace = peer.object?.namespace;
   const isOfCluster = decision !== undefined && decision.policy.namespace === undefined;
   if (namespace === undefined || namespace === regarding.namespace || isOfCluster) {
-    return { outcome, text: sentenceOf(trace, options), policy: denying(trace) };
+    return { outcome, text: sentenceOf(trace, options), policy: denying(trace), isOwn };
   }
   const policy = undefined;
-  if (outcome === 'unknown') return { outcome, text: `Cannot tell what the policies of ${whose} say.`, policy };
+  if (outcome === 'unknown') return { outcome, text: `Cannot tell what the policies of ${whose} say.`, policy, isOwn };
   if (outcome === 'admits') {
     const verdict = { ...trace.verdict, decision: undefined };
-    return { outcome, text: sentenceOf({ ...trace, verdict }, options), policy };
+    return { outcome, text: sentenceOf({ ...trace, verdict }, options), policy, isOwn };
   }
   const kinds = trace.policies.some((each) => isCilium(each.policy))
     ? 'networkpolicies,ciliumnetworkpolicies'
     : 'networkpolicy';
   const text = `Denied by the ${direction} policies of ${whose}. Check: kubectl -n ${namespace} describe ${kinds}`;
-  return { outcome, text, policy };
+  return { outcome, text, policy, isOwn };
 }
 
 /** Returns the policy of the rule that denies, or the only policy that isolates the Pod. */

@@ -95,7 +95,7 @@ test.each<PolicyName>([
   expect(advice({ ...shown, policy })).toBe(advice(shown));
 });
 
-const admits = { outcome: 'admits', text: 'Policies admit this.', policy: undefined } as const;
+const admits = { outcome: 'admits', text: 'Policies admit this.', policy: undefined, isOwn: true } as const;
 const ofAws = { ...denied, logger: 'aws-network-policy-agent', refusedBy: 'sender' } as const;
 
 test.each<[string, Partial<FlowDetails>]>([

@@ -217,7 +217,12 @@ const scan = (
 test('messages of a scan are as expected', async () => {
   const byPod = { ...calico, peer: podEnd({ address: '10.65.9.9', object: podRef('scan', 'lab') }) };
   const pods = Array.from({ length: 110 }, (_, number) => `shop/web-${number}`);
-  const answer: PolicyVerdict = { outcome: 'denies', text: 'Denied by shop/default-deny.', policy: undefined };
+  const answer: PolicyVerdict = {
+    outcome: 'denies',
+    text: 'Denied by shop/default-deny.',
+    policy: undefined,
+    isOwn: true,
+  };
   const two = ['203.0.113.9', '203.0.113.8'];
   const checks = { look: 'monitoring', answer } as const;
   const toPod = { direction: 'sending', peer: podEnd() } as const;
