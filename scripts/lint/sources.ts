@@ -70,6 +70,7 @@ function pastDoors(): string[] {
     'audit/fields',
     'kubernetes/kubeconfig',
     'kubernetes/policy-kinds',
+    'kubernetes/slim',
     'kubernetes/snapshot',
     'sources/reading',
   ]);

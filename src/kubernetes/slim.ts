@@ -97,14 +97,12 @@ function isConfigHash(annotation: string): boolean {
 
 export function slimNode(object: Json): Node {
   const { name, uid, resourceVersion } = identity(object, false);
-  const annotations = strings(at(object, 'metadata', 'annotations'));
   const status = list(at(object, 'status', 'addresses'));
-  const tunnels = tunnelAnnotations.map((key) => annotations[key]);
   return {
     name,
     uid,
     resourceVersion,
-    addresses: addresses([...status.map((each) => at(each, 'address')), ...tunnels]),
+    addresses: nodeAddresses(object),
     podRanges: ranges([...list(at(object, 'spec', 'podCIDRs')), at(object, 'spec', 'podCIDR')]),
     hostNames: [
       ...status.filter((each) => /Hostname|DNS$/.test(text(at(each, 'type')) ?? '')).map((each) => at(each, 'address')),
@@ -113,27 +111,43 @@ export function slimNode(object: Json): Node {
   };
 }
 
+export function nodeAddresses(object: Json): string[] {
+  const annotations = strings(at(object, 'metadata', 'annotations'));
+  const status = list(at(object, 'status', 'addresses')).map((each) => at(each, 'address'));
+  return addresses([...status, ...addressAnnotations.map((key) => annotations[key])]);
+}
+
+/** Returns the addresses from which a Node sends its own packets to Pods on other nodes, if they go through a tunnel. */
+export function tunnelAddresses(object: Json): string[] {
+  const annotations = strings(at(object, 'metadata', 'annotations'));
+  return addresses(tunnelAnnotations.map((key) => annotations[key]));
+}
+
 export function slimNamespace(object: Json): { name: string } {
   return { name: identity(object, false).name };
 }
 
 export function slimService(object: Json): Service {
   const { namespace, name, uid, resourceVersion } = identity(object, true);
-  const balancers = list(at(object, 'status', 'loadBalancer', 'ingress')).map((each) => at(each, 'ip'));
   return {
     namespace,
     name,
     uid,
     resourceVersion,
-    addresses: addresses([
-      ...list(at(object, 'spec', 'clusterIPs')),
-      at(object, 'spec', 'clusterIP'),
-      ...list(at(object, 'spec', 'externalIPs')),
-      ...balancers,
-    ]),
+    addresses: serviceAddresses(object),
     role: serviceRole(namespace, name),
     ports: slimPorts(at(object, 'spec', 'ports')),
   };
+}
+
+export function serviceAddresses(object: Json): string[] {
+  const balancers = list(at(object, 'status', 'loadBalancer', 'ingress')).map((each) => at(each, 'ip'));
+  return addresses([
+    ...list(at(object, 'spec', 'clusterIPs')),
+    at(object, 'spec', 'clusterIP'),
+    ...list(at(object, 'spec', 'externalIPs')),
+    ...balancers,
+  ]);
 }
 
 /** Slices of host names (`addressType: FQDN`) count as empty. */
@@ -165,15 +179,19 @@ function backend(namespace: string, endpoint: Json): Backend[] {
   ];
 }
 
-/** Annotations with further addresses of a Node. It sends its own packets to Pods on other nodes from its tunnel addresses. */
 const tunnelAnnotations = [
   'projectcalico.org/IPv4IPIPTunnelAddr',
   'projectcalico.org/IPv4VXLANTunnelAddr',
   'projectcalico.org/IPv6VXLANTunnelAddr',
-  'projectcalico.org/IPv4Address',
-  'projectcalico.org/IPv6Address',
   'projectcalico.org/IPv4WireguardInterfaceAddr',
   'projectcalico.org/IPv6WireguardInterfaceAddr',
+];
+
+/** Annotations with further addresses of a Node. */
+const addressAnnotations = [
+  ...tunnelAnnotations,
+  'projectcalico.org/IPv4Address',
+  'projectcalico.org/IPv6Address',
   'flannel.alpha.coreos.com/public-ip',
 ];
 

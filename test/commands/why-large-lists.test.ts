@@ -132,3 +132,13 @@ test('where the server of projectcalico.org/v3 is away, a Node may have a HostEn
 test('the same cluster without such a list has a verdict', async () => {
   expect(await ask('why', worker, '')).toMatchObject({ status: 0 });
 });
+
+test("the Node of a Pod on the Node's network is read, because it may send from the address of a tunnel", async () => {
+  const proxy = podObject('batch', 'proxy', 'proxy', '192.168.7.12', { hostNetwork: true, nodeName: 'node-b' });
+  const annotations = { 'projectcalico.org/IPv4IPIPTunnelAddr': '10.65.2.0' };
+  const { text } = await ask('why', 'batch/proxy', '', {
+    '/api/v1/namespaces/batch/pods/proxy': proxy,
+    '/api/v1/nodes/node-b': { ...nodeB, metadata: { ...nodeB.metadata, annotations } },
+  });
+  expect(text).toContain('note: Node node-b sends from 10.65.2.0');
+});

@@ -115,6 +115,36 @@ beforeAll(() => {
     'host.json': list([
       podObject('batch', 'proxy', 'proxy', '192.168.7.12', { hostNetwork: true, nodeName: 'node-b' }),
     ]),
+    'tunnel.json': list([
+      {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: {
+          name: 'node-b',
+          annotations: {
+            'projectcalico.org/IPv4VXLANTunnelAddr': '10.65.2.0',
+            'projectcalico.org/IPv6VXLANTunnelAddr': 'fd00::2:0',
+          },
+        },
+        status: {
+          addresses: [
+            { type: 'Hostname', address: 'node-b' },
+            { type: 'InternalIP', address: '192.168.7.12' },
+          ],
+        },
+      },
+      podObject('batch', 'near', 'worker', '10.65.2.11', { nodeName: 'node-b' }),
+    ]),
+    'balancer.json': list([
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { namespace: 'shop', name: 'web' },
+        status: {
+          loadBalancer: { ingress: [{ ip: '198.51.100.9' }, { ip: '192.168.7.12' }, { hostname: 'web.example.com' }] },
+        },
+      },
+    ]),
     'shapes.json': JSON.stringify(
       networkPolicy({ podSelector: [], policyTypes: ['ingress'], ingress: { from: [] } }, 'shapes'),
       null,

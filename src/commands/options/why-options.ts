@@ -55,7 +55,7 @@ export function whyCommand(): Command {
     usage,
     about: `Says whether network policies admit a connection, and by which policy, rule and clause. Reads only: with your rights, or saved objects.
 
-  kubectl get pods,namespaces,nodes,networkpolicies -A -o yaml > cluster.yaml
+  kubectl get pods,namespaces,nodes,services,networkpolicies -A -o yaml > cluster.yaml
   kube-netfilter-tailer why --from batch/worker-7 --to shop/postgres-0 --port 5432/TCP --policies cluster.yaml`,
     exits: ['policies admit the connection, in both directions', 'a policy denies it', ...lastExits],
     options: [...connectionOptions(), ...clusterOptions],

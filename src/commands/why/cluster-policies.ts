@@ -18,7 +18,8 @@ import {
 import { at, list } from '../../platform/json.ts';
 import { anyTier, awayPolicy, isCalico, serviceNameLabel } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
-import { type Collector, evaluatorOf, findFlow, WhyError } from './known-objects.ts';
+import { findFlow } from './ends.ts';
+import { type Collector, evaluatorOf, WhyError } from './known-objects.ts';
 
 export interface Reader {
   readonly connection: Connection;

@@ -10,6 +10,7 @@ import { findKinds, readPolicies, type Reader, readRequired, requireAnswer } fro
 import { collectObjects, type ItemKind, type KnownObjects, WhyError, workloadKinds } from './known-objects.ts';
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
+const nodeKind = { apiVersion: 'v1', kind: 'Node' };
 
 /** `wholeNamespaces`: also reads all Pods of the two Namespaces, and the owners of the two Pods. Rejects with a `WhyError`. */
 export async function readCluster(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
@@ -18,7 +19,7 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
   const ends = [options.from, options.to];
   await Promise.all(ends.map((end) => readEnd(reader, end)));
   if (ends.some(({ kind }) => kind === 'address')) {
-    const isComplete = await readAll(reader, '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node' });
+    const isComplete = await readAll(reader, '/api/v1/nodes', nodeKind);
     if (isComplete) collector.complete('nodes');
   }
   const pods = [...collector.objects().pods.values()];
@@ -30,6 +31,9 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
     ...(wholeNamespaces ? namespaces.map((name) => readAll(reader, `/api/v1/namespaces/${name}/pods`, podKind)) : []),
     ...(wholeNamespaces ? pods.map((pod) => readOwner(reader, pod)) : []),
     ...namespaces.map((name) => readOne(reader, `/api/v1/namespaces/${name}`, { apiVersion: 'v1', kind: 'Namespace' })),
+    ...pods.flatMap(({ hostNetwork, node }) =>
+      hostNetwork && node !== undefined ? [readOne(reader, `/api/v1/nodes/${node}`, nodeKind)] : [],
+    ),
     ...(hasCalico ? pods.map((pod) => readAccount(reader, pod)) : []),
   ]);
   if (hasCalico) await readRequired(reader, kinds, options);

@@ -1,7 +1,5 @@
-/** Collects the objects of a cluster for `why`, from files or from the API server, and finds the two ends among them. */
-import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
-import { suggest } from '../../config/suggest.ts';
-import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
+/** Collects the objects of a cluster for `why`, from files or from the API server. */
+import { nodeAddresses, serviceAddresses, tunnelAddresses } from '../../kubernetes/slim.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, spelled, text } from '../../platform/json.ts';
 import {
@@ -13,7 +11,7 @@ import {
   type Evaluator,
   isCalico,
   type Namespace,
-  type NodeWithAddresses,
+  type Node,
   type Owner,
   type Pod,
   type Policy,
@@ -21,14 +19,12 @@ import {
   readNamespace,
   readNode,
   readPod,
-  type End,
-  type Flow,
 } from '../../policies/policies.ts';
 
 export interface KnownObjects {
   readonly pods: ReadonlyMap<string, Pod>;
   readonly namespaces: ReadonlyMap<string, Namespace>;
-  readonly nodes: ReadonlyMap<string, NodeWithAddresses>;
+  readonly nodes: ReadonlyMap<string, KnownNode>;
   readonly policies: readonly Policy[];
   /** Names (`namespace/name`) by address. */
   readonly services: ReadonlyMap<string, string>;
@@ -37,6 +33,12 @@ export interface KnownObjects {
   readonly calico: CalicoObjects;
   /** Returns undefined if the Pod has no owner, or an owner of another kind. */
   readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
+}
+
+interface KnownNode extends Node {
+  readonly addresses: readonly string[];
+  /** Those of the addresses from which it sends its own packets through a tunnel. */
+  readonly tunnels: readonly string[];
 }
 
 /** Thrown if the input is wrong, or the API server cannot be asked at all. */
@@ -65,7 +67,7 @@ export function collectObjects() {
   const known = {
     pods: new Map<string, Pod>(),
     namespaces: new Map<string, Namespace>(),
-    nodes: new Map<string, NodeWithAddresses>(),
+    nodes: new Map<string, KnownNode>(),
     services: new Map<string, string>(),
     complete: { pods: false, nodes: false },
   };
@@ -104,9 +106,9 @@ export function collectObjects() {
       case 'v1/Namespace':
         return keep(namespaces, readNamespace(whole), ({ name }) => name);
       case 'v1/Node':
-        return keep(nodes, readNode(whole), ({ name }) => name);
+        return keep(nodes, knownNode(whole), ({ name }) => name);
       case 'v1/Service':
-        for (const address of addressesOf(whole)) services.set(address, nameOf(whole));
+        for (const address of serviceAddresses(whole)) services.set(address, nameOf(whole));
         return true;
       default: {
         if (calico.add(whole)) return true;
@@ -148,10 +150,9 @@ export function itemsOf(object: Json, itemKind?: ItemKind): { object: object; pa
   });
 }
 
-function addressesOf(service: Json): string[] {
-  const spec = at(service, 'spec');
-  const given = [at(spec, 'clusterIP'), ...list(at(spec, 'clusterIPs')), ...list(at(spec, 'externalIPs'))];
-  return given.map((each) => canonicalAddress(text(each) ?? '')).filter((address) => address !== '');
+function knownNode(object: Json): KnownNode | undefined {
+  const node = readNode(object);
+  return node && { ...node, addresses: nodeAddresses(object), tunnels: tunnelAddresses(object) };
 }
 
 /** Returns the same key for all API versions of a policy. Calico stores a policy of the tier `default` as `default.NAME`. */
@@ -197,54 +198,4 @@ function ownerOf(pod: Json): { kind: WorkloadKind; name: string } | undefined {
   const hash = text(at(pod, 'metadata', 'labels', 'pod-template-hash'));
   const isOfDeployment = kind === 'ReplicaSet' && hash !== undefined && name.endsWith(`-${hash}`);
   return isOfDeployment ? { kind: 'Deployment', name: name.slice(0, -hash.length - 1) } : { kind, name };
-}
-
-/** Finds the ends of the connection. Of a Pod with IPv4 and IPv6, the address of the other end's family is used. Throws a `WhyError`. */
-export function findFlow({ from, to, port, protocol, files }: WhyOptions, objects: KnownObjects): Flow {
-  const [source, destination] = [findEnd('--from', from, objects, files), findEnd('--to', to, objects, files)];
-  return {
-    source: withFamily(source, destination),
-    destination: withFamily(destination, source),
-    protocol,
-    port,
-  };
-}
-
-function findEnd(option: string, end: NamedEnd, objects: KnownObjects, files: readonly string[]): End {
-  const { pods, nodes, services, complete } = objects;
-  if (end.kind === 'pod') {
-    const shown = `${option} ${end.namespace}/${end.name}`;
-    const pod = pods.get(`${end.namespace}/${end.name}`);
-    if (pod === undefined)
-      throw new WhyError(`${shown}: there is no such Pod${files.length === 0 ? '' : hintFor(end, pods)}`);
-    if (pod.completed) throw new WhyError(`${shown}: the Pod has completed`);
-    return { kind: 'pod', pod, address: pod.addresses[0] };
-  }
-  const { address } = end;
-  const service = services.get(address);
-  if (service !== undefined)
-    throw new WhyError(
-      `${option} ${address}: is of the Service ${service}; policies see the Pod behind it, so name one`,
-    );
-  for (const node of nodes.values()) if (node.addresses.includes(address)) return { kind: 'node', node, address };
-  for (const pod of pods.values())
-    if (!pod.completed && !pod.hostNetwork && pod.addresses.includes(address)) return { kind: 'pod', pod, address };
-  return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
-}
-
-/** Suggests another Pod if the named one does not exist, such as a Pod of the workload with that name. */
-function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObjects['pods']): string {
-  if (pods.size === 0)
-    return '; no Pods are known: kubectl get pods,namespaces,nodes -A -o yaml > cluster.yaml saves them for --policies';
-  const names = [...pods.values()].filter((pod) => pod.namespace === namespace).map((pod) => pod.name);
-  if (names.length === 0) return `; no Pod of Namespace ${namespace} is known`;
-  const own = names.find((each) => each.startsWith(`${name}-`));
-  return own === undefined ? suggest(name, names) : `; did you mean ${own}?`;
-}
-
-function withFamily(end: End, other: End): End {
-  if (end.kind !== 'pod' || other.address === undefined) return end;
-  const family = isIPv6(other.address);
-  const address = end.pod.addresses.find((each) => isIPv6(each) === family);
-  return address === undefined ? end : { ...end, address };
 }

@@ -14,8 +14,9 @@ import { nearest } from '../../config/suggest.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { cell, plural, type Streams } from '../terminal.ts';
 import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
-import { findFlow, type KnownObjects, WhyError } from './known-objects.ts';
-import { endText, readObjects, withVerdict } from './why.ts';
+import { findFlow, tunnelNotes } from './ends.ts';
+import { type KnownObjects, WhyError } from './known-objects.ts';
+import { endText, readObjects, withVerdict, writeNotes } from './why.ts';
 
 /** Prints the policies, or the reasons why there are none. Resolves to the exit status. */
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
@@ -23,6 +24,7 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
     const objects = await readObjects(options, true, streams.err);
     const { pods, policies, namespaces, ...known } = objects;
     const flow = findFlow(options, objects);
+    writeNotes(tunnelNotes(flow, objects), streams.err);
     const suggestion = suggest({
       flow,
       policies,

@@ -16,7 +16,8 @@ import {
 } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { cell, jsonText, paintTerminal, type Streams, writeUnlessClosed } from '../terminal.ts';
-import { findFlow, evaluatorOf, type KnownObjects, WhyError } from './known-objects.ts';
+import { findFlow, tunnelNotes } from './ends.ts';
+import { evaluatorOf, type KnownObjects, WhyError } from './known-objects.ts';
 import { readSavedFiles } from './saved-files.ts';
 
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
@@ -27,6 +28,7 @@ export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'e
   return await withVerdict(streams, async () => {
     const objects = await readObjects(options, false, streams.err);
     const flow = findFlow(options, objects);
+    writeNotes(tunnelNotes(flow, objects), streams.err);
     const { trace } = evaluatorOf(objects);
     const answer = { flow, ingress: trace(flow, 'ingress'), egress: trace(flow, 'egress') };
     const text = options.output === 'json' ? jsonAnswer(answer) : textAnswer(answer);
@@ -175,14 +177,18 @@ export async function readObjects(
 ): Promise<KnownObjects> {
   if (options.files.length > 0) {
     const objects = readSavedFiles(options.files);
-    for (const note of objects.notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
+    writeNotes(objects.notes, err);
     // Without policies everything is admitted. The user probably forgot to save them.
-    if (objects.policies.length === 0) err('kube-netfilter-tailer: note: the files have no network policy\n');
+    if (objects.policies.length === 0) writeNotes(['the files have no network policy'], err);
     return objects;
   }
   // Loaded on demand, because saved files do not need the client library.
   const { readCluster } = await import('./cluster.ts');
   return await readCluster(options, wholeNamespaces);
+}
+
+export function writeNotes(notes: readonly string[], err: (text: string) => void): void {
+  for (const note of notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
 }
 
 /** Runs a command and prints its text. Resolves to its exit status, or to 2 if the input is wrong or the output cannot be written. */

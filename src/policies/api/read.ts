@@ -175,20 +175,7 @@ export function readNamespace(object: Json): Namespace | undefined {
   return name === undefined ? undefined : { name, labels: strings(at(object, 'metadata', 'labels')) };
 }
 
-export interface NodeWithAddresses extends Node {
-  readonly labels: Labels;
-  readonly addresses: readonly string[];
-}
-
-export function readNode(object: Json): NodeWithAddresses | undefined {
+export function readNode(object: Json): (Node & { readonly labels: Labels }) | undefined {
   const name = spelled(at(object, 'metadata', 'name'), isSubdomain);
-  if (name === undefined) return undefined;
-  const addresses = list(at(object, 'status', 'addresses')).map((each) =>
-    canonicalAddress(text(at(each, 'address')) ?? ''),
-  );
-  return {
-    name,
-    labels: strings(at(object, 'metadata', 'labels')),
-    addresses: addresses.filter((address) => address !== ''),
-  };
+  return name === undefined ? undefined : { name, labels: strings(at(object, 'metadata', 'labels')) };
 }
