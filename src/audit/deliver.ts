@@ -21,7 +21,7 @@ export interface DeliverOptions {
 
 export interface Delivery {
   wake: () => void;
-  /** Sends what is queued, until a batch fails or `grace` is over, and closes the sink. */
+  /** Sends what is queued, and closes the sink, until a batch fails or `grace` is over. */
   stop: (grace: Millis) => Promise<void>;
 }
 
@@ -40,10 +40,12 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
     async stop(grace) {
       stopping.abort();
       more.resolve();
-      const timer = setTimeout(() => aborting.abort(), grace);
-      await finished;
+      const timeOut = Promise.withResolvers<void>();
+      const timer = setTimeout(timeOut.resolve, grace);
+      // A disk that hangs ends no write, whatever it is asked.
+      await Promise.race([finished.then(() => sink.close()), timeOut.promise]);
       clearTimeout(timer);
-      await sink.close();
+      aborting.abort();
     },
   };
 

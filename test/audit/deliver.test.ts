@@ -1,9 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { RefusedForNowError, startDelivery } from '../../src/audit/deliver.ts';
 import { createAuditQueue } from '../../src/audit/queue.ts';
 
 /** A receiver that does with each batch what is next in the list, then takes all. */
-function scene(answers: ('fail' | 'busy' | number)[], { most = 1000, rows = ['a', 'b', 'c'] } = {}) {
+function scene(answers: ('fail' | 'busy' | 'hang' | number)[], { most = 1000, rows = ['a', 'b', 'c'] } = {}) {
   const queue = createAuditQueue({ sinks: ['otlp'], most, restored: undefined, now: () => 0 });
   const sent: string[][] = [];
   const attempts: { rows?: number; refused?: number; error?: unknown }[] = [];
@@ -18,6 +19,7 @@ function scene(answers: ('fail' | 'busy' | number)[], { most = 1000, rows = ['a'
       send(batch) {
         sent.push([...batch]);
         const answer = answers.shift() ?? 0;
+        if (answer === 'hang') return new Promise(() => {});
         if (answer === 'busy') return Promise.reject(new RefusedForNowError('busy', 100));
         return answer === 'fail' ? Promise.reject(new Error('away')) : Promise.resolve(answer);
       },
@@ -84,5 +86,12 @@ test('the loss of the queue is the first row of the next batch', async () => {
 test('an end does not wait for a receiver that is away; what it did not take stays in the queue', async () => {
   const { delivery, queue } = scene(Array.from({ length: 100 }, () => 'fail' as const));
   await delivery.stop(1000);
+  expect(queue.sizes.rows).toBe(3);
+});
+
+test('an end does not wait for a disk that hangs longer than it may', async () => {
+  const { delivery, queue } = scene(['hang']);
+  const ended = delivery.stop(10).then(() => 'ended');
+  expect(await Promise.race([ended, delay(5000, 'waits', { ref: false })])).toBe('ended');
   expect(queue.sizes.rows).toBe(3);
 });
