@@ -45,10 +45,7 @@ export function createOpenSeries(options: OpenSeriesOptions) {
 
   return {
     held,
-    /**
-     * Finds or opens the series of a finding; undefined above the limit `total`. `last`: the time of the last of several packets that are
-     * counted at once; no window ends between `time` and `last`.
-     */
+    /** Finds or opens the series of a finding; undefined past `total`. `last`: the time of the last of several packets in one window. */
     seriesFor(finding: Finding, time: Millis, last?: Millis): Series | undefined {
       clock = Math.max(clock, last ?? time);
       if (clock >= nextSweep) sweep();
@@ -140,6 +137,9 @@ function isPending({ due }: Series): boolean {
   return due !== null;
 }
 
+/** The shortest pause between two sweeps that make room, because past the limit each packet of a storm asks for room. */
+const roomInterval: Millis = 1000;
+
 /** Chooses the series for a finding: its own, the scan's, the one for all ports of its peer, or the object's overflow. */
 function createPlacement(
   { limits: { total }, withdraw }: OpenSeriesOptions,
@@ -147,6 +147,7 @@ function createPlacement(
   slots: Slots,
   sweep: () => void,
 ) {
+  let nextRoom: Millis = -Infinity;
   return { openOne, open };
 
   /** Finds the series of an identity if its window is open. */
@@ -159,7 +160,7 @@ function createPlacement(
     const role = held.scans.roleIn(finding);
     if (role !== undefined) {
       const known = openOne(scanIdentity(finding, role), clock);
-      return known ?? (isFull() ? undefined : begin(scanFinding(finding, role), time, clock));
+      return known ?? (isFull(clock) ? undefined : begin(scanFinding(finding, role), time, clock));
     }
     const room = slots.roomFor(finding, clock);
     if (room !== 'free')
@@ -168,7 +169,7 @@ function createPlacement(
         openOne(overflowIdentity(finding), clock) ??
         begin(overflowFinding(finding), time, clock)
       );
-    return isFull() ? undefined : beginWithSlot(finding, time, clock);
+    return isFull(clock) ? undefined : beginWithSlot(finding, time, clock);
   }
 
   /**
@@ -185,7 +186,7 @@ function createPlacement(
       held.remove(series);
       slots.giveUp(series);
     }
-    if (moved.length === 0 && (slots.isFull(finding, clock) || isFull())) return undefined;
+    if (moved.length === 0 && (slots.isFull(finding, clock) || isFull(clock))) return undefined;
     const joint = beginWithSlot(portsFinding(finding, identity), time, clock);
     for (const series of moved) moveInto(joint, series);
     return joint;
@@ -197,8 +198,9 @@ function createPlacement(
     return series;
   }
 
-  function isFull(): boolean {
-    if (held.size < total) return false;
+  function isFull(clock: Millis): boolean {
+    if (held.size < total || clock < nextRoom) return held.size >= total;
+    nextRoom = clock + roomInterval;
     sweep();
     return held.size >= total;
   }
