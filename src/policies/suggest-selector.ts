@@ -17,16 +17,17 @@ export interface Owner {
   readonly selector: Json;
 }
 
+/** Whose labels select a Pod: its owner's, its own, or none, because none of its labels is stable, as with most Jobs. */
+export type LabelsOf = 'owner' | 'pod' | 'none';
+
 /** Returns the owner's selector without labels of a revision; if none is left or it does not select the Pod, the Pod's stable labels. */
-export function lastingSelector(
-  pod: Pod,
-  owner: Owner | undefined,
-): { selector: PlainSelector; from: 'owner' | 'pod' } {
+export function lastingSelector(pod: Pod, owner: Owner | undefined): { selector: PlainSelector; from: LabelsOf } {
   const read = owner?.selector === undefined ? [] : readSelector(owner.selector);
   const lasting = read instanceof Unknown ? [] : read.filter(({ key }) => !ofRevision.test(key));
   if (lasting.length > 0 && selects(read, podLabels(pod)) === true)
     return { selector: narrowed({}, lasting), from: 'owner' };
-  return { selector: { matchLabels: stableLabels(pod) }, from: 'pod' };
+  const matchLabels = stableLabels(pod);
+  return { selector: { matchLabels }, from: Object.keys(matchLabels).length === 0 ? 'none' : 'pod' };
 }
 
 /** Matches labels that controllers add for one revision, and by which a ReplicaSet selects. */
@@ -72,7 +73,7 @@ interface Peer {
   readonly peer: object;
   readonly count: number | undefined;
   readonly name: string;
-  readonly labelsOf: 'owner' | 'pod' | undefined;
+  readonly labelsOf: LabelsOf | undefined;
 }
 
 /** Selects a Pod by its labels, and anything else by its address. */

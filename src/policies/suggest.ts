@@ -25,6 +25,7 @@ import { createProbe, type Probe } from './probe.ts';
 import {
   freeName,
   isolatingSelector,
+  type LabelsOf,
   lastingSelector,
   nameFor,
   narrowed,
@@ -40,8 +41,8 @@ export interface Suggested {
   readonly peers: number | undefined;
   /** How many known Pods it selects. */
   readonly selected: number;
-  /** Whose labels select the Pod and the peer: the owner's or the Pod's. `peer` is undefined if the peer is an address. */
-  readonly labelsOf: { readonly own: 'owner' | 'pod'; readonly peer: 'owner' | 'pod' | undefined };
+  /** Whose labels select the Pod and the peer. `peer` is undefined if the peer is an address. */
+  readonly labelsOf: { readonly own: LabelsOf; readonly peer: LabelsOf | undefined };
   /** The policy admits all protocols, because NetworkPolicies cannot name this one, or the port is not known. */
   readonly anyPort: boolean;
   /** Rules that fail only in one field: a forgotten exception, or a misspelled port name. */

@@ -135,6 +135,13 @@ beforeAll(() => {
       },
       podObject('batch', 'near', 'worker', '10.65.2.11', { nodeName: 'node-b' }),
     ]),
+    'job.json': list([
+      ownedBy(podObject('batch', 'report-29920440-gq5ks', 'x', '10.65.2.12'), 'Job', 'report-29920440', {
+        app: undefined,
+        'job-name': 'report-29920440',
+        'batch.kubernetes.io/controller-uid': '9c1d',
+      }),
+    ]),
     'balancer.json': list([
       {
         apiVersion: 'v1',

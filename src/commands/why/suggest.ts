@@ -131,6 +131,9 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['own
     labelsText(own, labelsOf.own, ownerOf),
     labelsText(other, labelsOf.peer, ownerOf),
     ...exceptions,
+    other.kind === 'node' || (other.kind === 'pod' && other.pod.hostNetwork)
+      ? 'Cilium, for one, matches no Node with ipBlock: there, name its entity host or remote-node'
+      : '',
     other.kind === 'pod' && other.pod.hostNetwork
       ? `${peer} is on its Node's network: all of Node ${other.pod.node ?? other.address} is ${direction === 'ingress' ? 'admitted' : 'reached'}`
       : '',
@@ -142,10 +145,12 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['own
 }
 
 /** Says where the labels of an end come from. */
-function labelsText(end: End, from: 'owner' | 'pod' | undefined, ownerOf: KnownObjects['ownerOf']): string {
+function labelsText(end: End, from: Suggested['labelsOf']['peer'], ownerOf: KnownObjects['ownerOf']): string {
   if (end.kind !== 'pod' || from === undefined) return '';
   const owner = ownerOf(end.pod);
   if (from === 'owner' && owner !== undefined)
     return `labels of ${endText(end)}: those that its ${owner.kind} ${end.pod.namespace}/${owner.name} selects by`;
+  if (from === 'none')
+    return `labels of ${endText(end)}: none that lasts, so this is wider than need be until its template has one`;
   return `labels of ${endText(end)}: its own, without those of a revision`;
 }

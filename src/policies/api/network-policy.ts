@@ -59,8 +59,10 @@ function portClause(given: Json): Clause {
   if (port === undefined && end === undefined) return new PortRange(protocol);
   // A port name has a letter: the API server rejects a number in quotes.
   if (typeof port === 'string' && /[a-z]/.test(port) && end === undefined) return new PortName(port, protocol);
-  if (!isPort(port) || (end !== undefined && !(isPort(end) && end >= port))) return unusable('a port is no port');
-  return new PortRange(protocol, port, end ?? port);
+  if (isPort(port) && (end === undefined || (isPort(end) && end >= port)))
+    return new PortRange(protocol, port, end ?? port);
+  if (end !== undefined) return unusable('an endPort needs a port that is a number and not above it');
+  return unusable(typeof port === 'string' ? 'a port in quotes is no number' : 'a port is no port');
 }
 
 function peerClause(peer: Json, namespace: string): Clause {

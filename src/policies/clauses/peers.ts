@@ -98,9 +98,9 @@ export class BlockPeer extends NetworkPeer {
   }
 
   note({ peer }: Probe): string {
-    return peer.kind === 'pod' && !peer.pod.hostNetwork
-      ? 'by its address; Cilium, for one, matches no Pod with ipBlock'
-      : '';
+    if (peer.kind === 'external' || peer.kind === 'unknown') return '';
+    const kind = peer.kind === 'pod' && !peer.pod.hostNetwork ? 'Pod' : 'Node';
+    return `by its address; Cilium, for one, matches no ${kind} with ipBlock`;
   }
 }
 
