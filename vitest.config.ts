@@ -1,16 +1,37 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+
+const root = import.meta.dirname;
+const include = ['test/**/*.test.ts'];
+/** Those need a control plane, and have a configuration of their own. */
+const exclude = ['test/e2e/**'];
+
+/** A module that another file has loaded cannot be mocked any more, so these files have processes of their own. */
+const mocking = globSync(include, { cwd: root, exclude }).filter((file) =>
+  readFileSync(join(root, file), 'utf8').includes('vi.mock('),
+);
+
+/** What each project and the run of mutants have in common. */
+export const common = {
+  root,
+  setupFiles: 'test/setup.ts',
+  // Only what hangs; a loaded machine is slow, and `npm run fuzz` generates more.
+  testTimeout: process.env['FUZZ'] === undefined ? 120_000 : 600_000,
+  hookTimeout: 120_000,
+};
+
+export const globalSetup = 'test/programs/unit-setup.ts';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Those need a control plane, and have a configuration of their own.
-    exclude: ['test/e2e/**'],
-    globalSetup: 'test/programs/unit-setup.ts',
-    setupFiles: ['test/fast-check.ts'],
+    globalSetup,
     // By default one core is left idle, which is half of a small machine.
     maxWorkers: '100%',
-    // Only what hangs; a loaded machine is slow, and `npm run fuzz` generates more.
-    testTimeout: process.env['FUZZ'] === undefined ? 120_000 : 600_000,
-    hookTimeout: 120_000,
+    projects: [
+      // Files share processes, because loading the modules again for each file takes as long as the tests.
+      { test: { ...common, name: 'unit', include, exclude: [...exclude, ...mocking], isolate: false } },
+      { test: { ...common, name: 'mocks', include: mocking } },
+    ],
   },
 });

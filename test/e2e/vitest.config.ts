@@ -50,7 +50,7 @@ function project(
   { setup, ...files }: { include: string[]; exclude?: string[]; maxWorkers: number; setup: string },
 ): UserProjectConfigExport {
   const root = import.meta.dirname;
-  const setupFiles = join(root, '../fast-check.ts');
+  const setupFiles = join(root, '../setup.ts');
   // Not once for all projects: Vitest would run that after the ones of projects, which already need the programs that it installs.
   const globalSetup = ['./global-setup.ts', setup];
   return {

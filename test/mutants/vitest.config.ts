@@ -1,4 +1,4 @@
-import base from '../../vitest.config.ts';
+import { common, globalSetup } from '../../vitest.config.ts';
 
 /** Tests of a folder that stand beside it. */
 const beside: Readonly<Record<string, readonly string[]>> = {
@@ -12,4 +12,4 @@ const folder = process.env['MUTANTS_FOLDER'] ?? '';
 /** Tests of other folders notice a mutant, too, but do not say where it is. */
 const include = [folder, ...(beside[folder] ?? [])].map((each) => `test/${each}{/**/*,}.test.ts`);
 
-export default { test: { ...base.test, include } };
+export default { test: { ...common, globalSetup, include } };

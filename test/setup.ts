@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { afterAll, vi } from 'vitest';
 
 const { FUZZ_SEED: seed, FUZZ_LIMIT_MS: limit } = process.env;
 
@@ -9,4 +10,11 @@ const { FUZZ_SEED: seed, FUZZ_LIMIT_MS: limit } = process.env;
 fc.configureGlobal({
   seed: Number(seed ?? 20_261_121),
   ...(limit === undefined ? {} : { interruptAfterTimeLimit: Number(limit) }),
+});
+
+// The next file runs in the same process.
+afterAll(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
 });
