@@ -8,7 +8,6 @@ const kernel = [
   'logging/**/*.test.ts',
   'network/**/*.test.ts',
   'bpf/*.test.ts',
-  'kernel-drops/*.test.ts',
 ];
 
 const controlPlane = './control-plane/global-setup.ts';

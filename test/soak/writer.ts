@@ -90,7 +90,9 @@ function endLine(): void {
 
 /** Whether what the next rotation deletes was read or, if it is what was written last, is open. */
 function mayDelete(): boolean {
-  const needed = style === 'delete' ? (ends.at(-1) ?? 0) + 1 : (ends[rotations - options.keep] ?? 0);
+  // With a link, the new file is one of those that are kept.
+  const oldest = rotations - options.keep + (style === 'symlink' ? 1 : 0);
+  const needed = style === 'delete' ? (ends.at(-1) ?? 0) + 1 : (ends[oldest] ?? 0);
   if (snapshot === undefined || needed === 0) return true;
   return (readSnapshot(snapshot)?.runs ?? []).some(([, to]) => to >= needed);
 }
