@@ -15,7 +15,7 @@ import { type Streams, writeUnlessClosed } from './commands/terminal.ts';
 import { environment, version } from './config/config.ts';
 import { docsUrlProblem } from './config/docs-url.ts';
 import { reasonOf } from './platform/system-error.ts';
-import { hasReadEnough, writeAll } from './platform/write-all.ts';
+import { hasReadEnough, writeAll } from './platform/file-io.ts';
 import { loadReport, ReportError } from './report/report.ts';
 
 const actions: Readonly<Record<string, (command: Command) => number | Promise<number>>> = {

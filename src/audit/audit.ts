@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Suppressed } from '../model/observation.ts';
 import { entriesOfKind, type StateChange } from '../platform/keyed-changes.ts';
-import { writeAll } from '../platform/write-all.ts';
+import { writeAll } from '../platform/file-io.ts';
 import { type Delivery, type DeliveryReport, type Sink, startDelivery } from './deliver.ts';
 import { createIntervals, type PoliciesOn } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';

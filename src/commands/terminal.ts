@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import { cutBytes, printable, printableJson } from '../platform/printable.ts';
-import { hasReadEnough } from '../platform/write-all.ts';
+import { hasReadEnough } from '../platform/file-io.ts';
 
 export interface Streams {
   stdin: Readable;

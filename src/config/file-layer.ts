@@ -23,7 +23,7 @@ import {
 import { configFile, type SettingName, settingNames, settingOf } from './settings.ts';
 import { suggest } from './suggest.ts';
 import { verdicts } from '../model/packet.ts';
-import { readAtMost } from '../platform/read-at-most.ts';
+import { readAtMost } from '../platform/file-io.ts';
 import { reasonOf } from '../platform/system-error.ts';
 
 export interface FileLayer {

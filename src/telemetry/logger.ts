@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { Millis } from '../model/log-line.ts';
 import { printable, printableJson } from '../platform/printable.ts';
-import { writeAll } from '../platform/write-all.ts';
+import { writeAll } from '../platform/file-io.ts';
 
 export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];

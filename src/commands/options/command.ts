@@ -3,7 +3,7 @@ import { Command, Help, Option } from 'commander';
 import { suggest } from '../../config/suggest.ts';
 import { withAddresses } from '../../config/docs-url.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { writeAll } from '../../platform/write-all.ts';
+import { writeAll } from '../../platform/file-io.ts';
 
 export const programName = 'kube-netfilter-tailer';
 

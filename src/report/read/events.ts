@@ -1,7 +1,7 @@
 /** Reads Events that `replay` or kubectl has printed as JSON. */
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { at, type Json, text } from '../../platform/json.ts';
-import { readAtMost } from '../../platform/read-at-most.ts';
+import { readAtMost } from '../../platform/file-io.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import type { Bounded, ReportedEvent } from '../model.ts';
 

@@ -6,7 +6,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { parsed } from '../../platform/json.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { InputError, openInput } from '../../sources/reading.ts';
-import { writeAll } from '../../platform/write-all.ts';
+import { writeAll } from '../../platform/file-io.ts';
 import { ReportError } from '../model.ts';
 
 /**

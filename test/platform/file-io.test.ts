@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasReadEnough } from '../../src/platform/write-all.ts';
+import { hasReadEnough } from '../../src/platform/file-io.ts';
 
 test.each<[string, string, boolean]>([
   ['EPIPE', 'write', true],
