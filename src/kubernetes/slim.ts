@@ -227,10 +227,14 @@ function required(object: Json, field: string, grammar: (text: string) => boolea
   throw new UnusableObject(`has ${text(value) === undefined ? 'no' : 'an impossible'} metadata.${field}`, name);
 }
 
+/** The most addresses that are kept of one object, because whoever may create a Service may give it ninety thousand. */
+const mostAddresses = 128;
+
 /** Keeps valid addresses only, without host names, `None` and the prefix length of a CIDR. */
 function addresses(values: Json[]): string[] {
   const found = new Set<string>();
   for (const value of values) {
+    if (found.size === mostAddresses) break;
     const address = canonicalAddress(text(value)?.split('/', 1)[0] ?? '');
     if (address !== '') found.add(address);
   }
