@@ -10,7 +10,8 @@ export function findFlow({ from, to, port, protocol, files }: WhyOptions, object
   const [opener, target] = [findEnd('--from', from, objects, files), findEnd('--to', to, objects, files)];
   const source = from.kind === 'pod' ? withFamily(opener, target) : opener;
   const destination = to.kind === 'pod' ? withFamily(target, source) : target;
-  return { source, destination, protocol, port };
+  const isOfIPv6 = isIPv6(source.address ?? destination.address ?? '');
+  return { source, destination, protocol: protocol === 'ICMP' && isOfIPv6 ? 'ICMPv6' : protocol, port };
 }
 
 /** Names the addresses that a Pod on another node may see in place of the Node's: policies then need them, too. */

@@ -29,7 +29,6 @@ import {
   NotClause,
   NotNetsClause,
   protocolClause,
-  protocolOf,
   requireLabels,
   serviceClause,
   unseenClause,
@@ -149,8 +148,8 @@ function protocolAt(given: Json, field: string): { name: string; clause?: Clause
 function icmpClause(value: Json, not: string): Clause | undefined {
   if (fieldsOf(value).length === 0) return undefined;
   const part = (name: string): string => `${name} ${JSON.stringify(at(value, name)) ?? 'any'}`;
-  return unseenClause(`${not}${part('type')}, ${part('code')}`, 'type and code of the ICMP packet', (probe) =>
-    protocolOf(probe).startsWith('ICMP'),
+  return unseenClause(`${not}${part('type')}, ${part('code')}`, 'type and code of the ICMP packet', ({ flow }) =>
+    flow.protocol.startsWith('ICMP'),
   );
 }
 

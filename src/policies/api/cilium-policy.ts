@@ -13,7 +13,7 @@ import {
   isEntity,
   requestPort,
 } from '../cilium/peers.ts';
-import { protocolOf, unseenClause } from '../calico/clauses.ts';
+import { unseenClause } from '../calico/clauses.ts';
 import { serviceAccountLabel } from '../calico/endpoint.ts';
 import { type Clause, type Policy, type Rule, type Subject, unusable } from '../policy.ts';
 import { readSelector } from '../clauses/labels.ts';
@@ -225,5 +225,5 @@ function portsOf(given: Json): Clause[] {
 function icmpClause(given: Json): Clause {
   const family = at(given, 'family') === 'IPv6' ? 'ICMPv6' : 'ICMP';
   const type = shown(at(given, 'type'));
-  return unseenClause(`${family} ${type}`, 'the type of ICMP', (probe) => protocolOf(probe) === family);
+  return unseenClause(`${family} ${type}`, 'the type of ICMP', ({ flow }) => flow.protocol === family);
 }

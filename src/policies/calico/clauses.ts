@@ -150,12 +150,7 @@ export function protocolClause(protocol: string): Clause {
 
 function isProtocol(probe: Probe, protocol: string): Match {
   const isOpen = probe.flow.protocol === 'ICMP' && probe.family === undefined && protocol.startsWith('ICMP');
-  return isOpen ? unknownFamily : protocolOf(probe) === protocol;
-}
-
-/** Returns the protocol by its IANA name. `--port ICMP` may also mean ICMPv6, so the family decides. */
-export function protocolOf({ flow: { protocol }, family }: Probe): string {
-  return protocol === 'ICMP' && family === 6 ? 'ICMPv6' : protocol;
+  return isOpen ? unknownFamily : probe.flow.protocol === protocol;
 }
 
 export function familyClause(family: 4 | 6): Clause {

@@ -48,8 +48,8 @@ export function felixFlows(pods: readonly Pod[]): Flow[] {
     ends
       .filter((end) => end !== source && end.address?.includes(':') === source.address?.includes(':'))
       .flatMap((destination) =>
-        ['TCP', 'UDP', 'SCTP', 'ICMP'].flatMap((protocol) =>
-          (protocol === 'ICMP' ? [undefined] : [80, 81, 443]).map((port): Flow => ({
+        ['TCP', 'UDP', 'SCTP', source.address?.includes(':') ? 'ICMPv6' : 'ICMP'].flatMap((protocol) =>
+          (protocol.startsWith('ICMP') ? [undefined] : [80, 81, 443]).map((port): Flow => ({
             source,
             destination,
             protocol,

@@ -126,7 +126,7 @@ export function literalCalicoVerdict(cluster: Cluster, flow: Flow, direction: 'i
   /** "All the match criteria within a rule must be satisfied for a packet to match." */
   function matches(rule: Any, namespace: string | undefined): boolean {
     const isV6 = (flow.source.address ?? flow.destination.address ?? '').includes(':');
-    const protocol = flow.protocol === 'ICMP' && isV6 ? 'ICMPv6' : flow.protocol;
+    const { protocol } = flow;
     const named = (given: Any): string => ({ 1: 'ICMP', 17: 'UDP' })[given as number] ?? given;
     if (rule.ipVersion !== undefined && rule.ipVersion !== (isV6 ? 6 : 4)) return false;
     if (rule.protocol !== undefined && named(rule.protocol) !== protocol) return false;
