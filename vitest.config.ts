@@ -7,9 +7,12 @@ const include = ['test/**/*.test.ts'];
 /** Those need a control plane, and have a configuration of their own. */
 const exclude = ['test/e2e/**'];
 
-/** A module that another file has loaded cannot be mocked any more, so these files have processes of their own. */
-const mocking = globSync(include, { cwd: root, exclude }).filter((file) =>
-  readFileSync(join(root, file), 'utf8').includes('vi.mock('),
+/**
+ * These files have processes of their own: those that mock a module, because it cannot be mocked any more when another file has loaded it,
+ * and those that measure the memory or the processor's time of the process.
+ */
+const alone = globSync(include, { cwd: root, exclude }).filter((file) =>
+  /vi\.mock\(|process\.(?:memoryUsage|cpuUsage|threadCpuUsage)/.test(readFileSync(join(root, file), 'utf8')),
 );
 
 /** What each project and the run of mutants have in common. */
@@ -29,9 +32,9 @@ export default defineConfig({
     // By default one core is left idle, which is half of a small machine.
     maxWorkers: '100%',
     projects: [
-      // Files share processes, because loading the modules again for each file takes as long as the tests.
-      { test: { ...common, name: 'unit', include, exclude: [...exclude, ...mocking], isolate: false } },
-      { test: { ...common, name: 'mocks', include: mocking } },
+      // Other files share processes, because loading the modules again for each file takes as long as the tests.
+      { test: { ...common, name: 'unit', include, exclude: [...exclude, ...alone], isolate: false } },
+      { test: { ...common, name: 'alone', include: alone } },
     ],
   },
 });
