@@ -22,7 +22,8 @@ interface Advice {
 const table: readonly Advice[] = [
   {
     applies: ({ dropReason }) => dropReason !== undefined,
-    say: ({ dropReason = '', nextMtu }, { namespace }) => adviseOnReason(dropReason, namespace, nextMtu),
+    say: ({ dropReason = '', nextMtu, peer }, { namespace }) =>
+      adviseOnReason(dropReason, (peer.kind === 'service' ? peer.object?.namespace : undefined) ?? namespace, nextMtu),
   },
   {
     applies: isForRoutersToReport,
@@ -228,7 +229,6 @@ export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict)
 
 function policyAdvice(details: FlowDetails, namespace: string): string {
   const { direction, refusedBy, peer, policy, prefix } = details;
-  const describe = (where: string): string => describeIn(where, details);
   if (policy !== undefined && isShown(policy)) return `Check: ${showPolicy(policy)}`;
   const peerNamespace = peer.object?.namespace;
   const receiving = direction === 'receiving';
@@ -239,7 +239,7 @@ function policyAdvice(details: FlowDetails, namespace: string): string {
   const of = (side: 'ingress' | 'egress', whose: string): string =>
     isRecord ? `an ${side} policy of ${whose}` : `${side} policies of ${whose}`;
   const say = (which: string, namespaces: readonly string[]): string =>
-    `${isRecord ? `Denied by ${which}. Check` : `Check ${which}`}: ${[...new Set(namespaces)].map(describe).join('; ')}`;
+    `${isRecord ? `Denied by ${which}. Check` : `Check ${which}`}: ${[...new Set(namespaces)].map((each) => describeIn(each, details)).join('; ')}`;
   if (refusedBy === undefined && peerNamespace !== undefined) {
     const either = [of(mine, 'this Pod'), of(theirs, 'its peer')].join(isRecord ? ' or ' : ' and ');
     return say(either, [namespace, peerNamespace]);

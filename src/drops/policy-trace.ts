@@ -90,7 +90,8 @@ export function questionOf({ details, regarding }: Finding, known: Pick<KnownPol
   const peer = peerEnd(details.peer, known);
   const ends =
     details.direction === 'receiving' ? { source: peer, destination: own } : { source: own, destination: peer };
-  return { flow: connectionOf(details, ends, details), sides: sidesOf(details) };
+  const byCilium = details.logger === 'hubble' || details.logger === 'gke-policy-action';
+  return { flow: { ...connectionOf(details, ends, details), byCilium }, sides: sidesOf(details) };
 }
 
 /** Returns undefined in the same cases as `questionOf`. */

@@ -54,6 +54,8 @@ export interface Flow {
   readonly port: number | undefined;
   /** The source used the address of a Service. This matters if a Pod reaches itself. */
   readonly viaService?: boolean;
+  /** Cilium decided, so that an ipBlock matches no Pod. */
+  readonly byCilium?: boolean;
 }
 
 export type Direction = 'ingress' | 'egress';

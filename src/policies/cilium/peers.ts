@@ -1,7 +1,7 @@
 /** Matches the peers in Cilium's rules: Pods (by the identity that Cilium derives from labels), entities, and external addresses. */
-import { allOf, both, type End, type Match, type Pod, Unknown } from '../model.ts';
+import { allOf, both, type Match, type Pod, Unknown } from '../model.ts';
 import { type Clause, clauseOf } from '../policy.ts';
-import { BlockPeer, isPeer } from '../clauses/peers.ts';
+import { BlockPeer, isEndpoint, isPeer, outsideMatch, whose } from '../clauses/peers.ts';
 import { endName, type Probe } from '../probe.ts';
 import {
   differences,
@@ -73,15 +73,6 @@ export function entityPeer(entity: Entity): Clause {
   return clauseOf(`entity ${entity}`, entities[entity], isPeer);
 }
 
-/** Returns whether Cilium knows the end by identity. A Pod on its Node's network has the Node's address and counts as the Node. */
-function isEndpoint(peer: End): boolean {
-  return peer.kind === 'pod' && !peer.pod.hostNetwork;
-}
-
-function whose(peer: End): Unknown {
-  return new Unknown(`whose ${endName(peer)} is`);
-}
-
 function worldMatch({ peer, family }: Probe, only?: 4 | 6): Match {
   if (peer.kind === 'unknown') return whose(peer);
   return peer.kind === 'external' && (only === undefined || family === only);
@@ -96,14 +87,10 @@ function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
   return (node === pod.node) === own;
 }
 
-/** Matches networks outside the cluster. Cilium knows Pods by identity, so they never match; for Nodes, its settings decide. */
+/** Matches networks outside the cluster. */
 export class CiliumNetworks extends BlockPeer {
   override matches(probe: Probe): Match {
-    const match = super.matches(probe);
-    if (match === false || probe.peer.kind === 'external') return match;
-    if (probe.peer.kind === 'unknown') return whose(probe.peer);
-    if (isEndpoint(probe.peer)) return false;
-    return new Unknown('whether Cilium matches Nodes by CIDR (policy-cidr-match-mode)');
+    return outsideMatch(super.matches(probe), probe);
   }
 
   override has(probe: Probe): string {

@@ -1,4 +1,4 @@
-import { both, type Labels, type Match, Unknown } from '../model.ts';
+import { both, type End, type Labels, type Match, Unknown } from '../model.ts';
 import { endName, type Probe } from '../probe.ts';
 import { type Clause, clauseOf } from '../policy.ts';
 import { differences, type LabelSelector, podLabels, selects, selectorText } from './labels.ts';
@@ -89,19 +89,38 @@ export class BlockPeer extends NetworkPeer {
   }
 
   override matches(probe: Probe): Match {
-    return this.exceptionFor(probe) === undefined && super.matches(probe);
+    const match = this.exceptionFor(probe) === undefined && super.matches(probe);
+    return probe.flow.byCilium ? outsideMatch(match, probe) : match;
   }
 
   override has(probe: Probe): string {
     const exception = this.exceptionFor(probe);
+    if (exception === undefined && probe.flow.byCilium && isEndpoint(probe.peer))
+      return `is ${endName(probe.peer)}, and in Cilium no ipBlock matches a Pod`;
     return `${super.has(probe)}${exception === undefined ? '' : `, is in except ${exception}`}`;
   }
 
   note({ peer }: Probe): string {
     if (peer.kind === 'external' || peer.kind === 'unknown') return '';
-    const kind = peer.kind === 'pod' && !peer.pod.hostNetwork ? 'Pod' : 'Node';
-    return `by its address; Cilium, for one, matches no ${kind} with ipBlock`;
+    return `by its address; Cilium, for one, matches no ${isEndpoint(peer) ? 'Pod' : 'Node'} with ipBlock`;
   }
+}
+
+/** Limits a match by address to what Cilium matches: it knows Pods by identity, so they never match; for Nodes, its settings decide. */
+export function outsideMatch(match: Match, { peer }: Probe): Match {
+  if (match === false || peer.kind === 'external') return match;
+  if (peer.kind === 'unknown') return whose(peer);
+  if (isEndpoint(peer)) return false;
+  return new Unknown('whether Cilium matches Nodes by CIDR (policy-cidr-match-mode)');
+}
+
+/** Returns whether Cilium knows the end by identity. A Pod on its Node's network has the Node's address and counts as the Node. */
+export function isEndpoint(peer: End): boolean {
+  return peer.kind === 'pod' && !peer.pod.hostNetwork;
+}
+
+export function whose(peer: End): Unknown {
+  return new Unknown(`whose ${endName(peer)} is`);
 }
 
 /** Returns ` except 10.0.0.0/24`, or '' without exceptions. */
