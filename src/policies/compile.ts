@@ -36,7 +36,6 @@ const calicoKinds: readonly (readonly [string, Kind])[] = [
   ['StagedKubernetesNetworkPolicy', { ...calico, fields: networkPolicyFields }],
 ];
 
-/** Lists the kinds that are evaluated, by `apiVersion/kind`. */
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ['networking.k8s.io/v1/NetworkPolicy', { compile: compileNetworkPolicy, fields: networkPolicyFields }],
   ['policy.networking.k8s.io/v1alpha2/ClusterNetworkPolicy', cluster],
@@ -49,10 +48,10 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   ),
 ]);
 
-/** Matches the kinds that admit or deny connections of Pods. Kinds without a compiler make the verdict unknown. */
+/** Kinds of such a name that have no compiler make the verdict unknown. */
 const policyKinds = /^(?:Global|Cilium|CiliumClusterwide|Cluster|Admin|BaselineAdmin)?(?:Network)?Policy$/;
 
-/** Groups in which a Policy is a network policy; in other groups it is something else. */
+/** In other groups, a Policy is something else. */
 const policyGroups: ReadonlySet<string> = new Set([
   'networking.k8s.io',
   'policy.networking.k8s.io',
@@ -63,8 +62,7 @@ const policyGroups: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the parts of a policy that are evaluated separately; none if the object is not a policy for Pods. An invalid policy, or one of an
- * unknown version, makes the verdict unknown. Never throws.
+ * Returns parts that are evaluated separately; none if it is no policy for Pods. Never throws: an invalid one makes the verdict unknown.
  */
 export function compilePolicy(object: Json): Policy[] {
   const { apiVersion, kind } = refOf(object);
@@ -75,7 +73,6 @@ export function compilePolicy(object: Json): Policy[] {
   return [unknownPolicy(object, anyTier, `${apiVersion} is not evaluated`)];
 }
 
-/** Returns the problems of a policy's fields; none for objects that are not evaluated. */
 export function policyProblems(object: Json): FieldProblem[] {
   const { apiVersion, kind } = refOf(object);
   const evaluated = kinds.get(`${apiVersion}/${kind}`);

@@ -20,7 +20,7 @@ import type { TierPolicies } from './policy-set.ts';
 import type { Probe } from './probe.ts';
 
 export interface Outcome {
-  /** Whether the connection may be admitted, and below, denied. If both are true, the verdict is unknown. */
+  /** If `admits` and `denies` are both true, the verdict is unknown. */
   admits: boolean;
   denies: boolean;
   decision: Decision | undefined;
@@ -30,7 +30,7 @@ export interface Outcome {
   missing: Set<string>;
 }
 
-/** Which outcomes are possible. `none`: no rule decides. */
+/** `none`: no rule decides. */
 type Possible = Record<Exclude<Action, 'log'> | 'none', boolean>;
 
 export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): Outcome {
@@ -138,7 +138,6 @@ function matchRule({ groups }: Rule, probe: Probe): Match {
 /** Limits the policies in one trace, because a Namespace may have ten thousand. */
 export const maxTraced = 50;
 
-/** Returns how each rule compares with the connection, and the admitting rule that is nearest to a match. */
 export function matchRuleTraces(
   selecting: readonly Selecting[],
   probe: Probe,
@@ -168,7 +167,7 @@ export function matchRuleTraces(
   return { traced, nearest };
 }
 
-/** Returns the index of the last policy that was evaluated. Later policies could not have changed the verdict. */
+/** Policies after this index were not evaluated, so they could not have changed the verdict. */
 function lastAsked(selecting: readonly Selecting[], { decision, tier }: Verdict): number {
   if (decision !== undefined) return selecting.findIndex(({ policy }) => policy.ref === decision.policy);
   return tier === undefined ? Infinity : selecting.findLastIndex(({ policy }) => policy.tier === tier);

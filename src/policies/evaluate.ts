@@ -71,7 +71,6 @@ export function createEvaluator({ policies, namespaces }: { policies: PolicySet;
     return createProbe(flow, direction, isItself(flow), namespaceLabels, policies.calico);
   }
 
-  /** Collects the needs once for each Pod and the policies that select it. */
   function needsOf(probe: Probe): Needs {
     const list = tiersOf(policies, probe);
     let needs = neededBy.get(list);
@@ -149,7 +148,6 @@ function accountOf(end: End): string[] {
     : [];
 }
 
-/** Returns the verdict if it needs no policies; undefined if policies decide. */
 function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet): Verdict | undefined {
   const end = direction === 'ingress' ? flow.destination : flow.source;
   const admits = (reason: Reason): Verdict => withoutDecision(direction, 'admits', reason);
@@ -174,14 +172,13 @@ function isItself({ source, destination }: Flow): boolean {
   return isEndOf(source, destination) || isEndOf(destination, source);
 }
 
-/** Returns whether both ends may be the same Pod. An unresolved address may be the Pod's own. */
+/** An unresolved address may be the Pod's own. */
 function isEndOf(end: End, other: End): boolean {
   if (other.kind !== 'pod') return false;
   if (end.kind === 'unknown') return other.pod.addresses.includes(end.address);
   return end.kind === 'pod' && podName(end.pod) === podName(other.pod);
 }
 
-/** Returns whether the source is the Pod's Node, or a Pod on the network of that Node. */
 function isOwnNode(source: End, pod: Pod): Match {
   if (source.kind === 'external') return false;
   if (source.kind === 'unknown') return new Unknown(`whether ${source.address} is the Node of Pod ${podName(pod)}`);

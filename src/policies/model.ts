@@ -21,7 +21,6 @@ export interface Pod {
   /** The Pod has succeeded or failed, so its address may belong to another Pod now. */
   readonly completed: boolean;
   readonly ports: readonly NamedPort[] | undefined;
-  /** Selectors of Calico and Cilium may name the ServiceAccount. */
   readonly serviceAccount?: string | undefined;
 }
 
@@ -80,7 +79,7 @@ export class Unknown {
   }
 }
 
-/** Whether something matches. An unknown match matters only if no other match decides. */
+/** An unknown match matters only if no other match decides. */
 export type Match = boolean | Unknown;
 
 export type Reason =
@@ -113,11 +112,9 @@ export interface Verdict {
   readonly decision: Decision | undefined;
   /** Set with the reason `isolated`: the tier that denies. */
   readonly tier?: string | undefined;
-  /** The missing facts, if the outcome is unknown. */
   readonly missing: readonly string[];
 }
 
-/** The comparison of one alternative of a rule with the connection. */
 export interface ClauseTrace {
   readonly path: string;
   readonly match: Match;
@@ -199,14 +196,14 @@ export interface Tier {
   /** The tier with the lower order comes first. Tiers of equal order come by Calico's name. */
   readonly order: number;
   readonly calicoName: string;
-  /** What happens to a connection that no rule matches, if a policy of the tier selects the Pod in this direction. */
+  /** For connections that no rule matches, if a policy of the tier selects the Pod in this direction. */
   readonly end: 'deny' | 'next';
 }
 
 /** The tier of policies whose own tier is not known. They are not evaluated. */
 export const anyTier = 'any';
 
-/** The tier of NetworkPolicies, which is Calico's `default`. */
+/** Calico's `default`. */
 export const networkPolicyTier = 'NetworkPolicy';
 
 /** The tier of Cilium's rules that deny, or admit without isolating: they override NetworkPolicies. Other rules are in `networkPolicyTier`. */
@@ -230,7 +227,7 @@ export function byTierOrder(a: Tier, b: Tier): number {
 /** The order of a NetworkPolicy in Calico's tier `default` (libcalico-go/lib/backend/k8s/conversion/conversion.go). */
 export const networkPolicyOrder = 1000;
 
-/** Returns whether an object is of Calico's own API, as served or as stored (`crd.`). */
+/** Whether an object is of Calico's own API, as served or as stored (`crd.`). */
 export function isCalico({ apiVersion }: Pick<PolicyRef, 'apiVersion'>): boolean {
   return apiVersion.startsWith('projectcalico.org/') || apiVersion.startsWith('crd.projectcalico.org/');
 }

@@ -16,7 +16,6 @@ export interface PolicySet {
   readonly tiers: ReadonlyMap<string, Tier>;
   /** Undefined if Calico's other objects are not known. */
   readonly calico: CalicoObjects | undefined;
-  /** Returns the policies that select the Pod, or may, and apply to the direction. */
   readonly selecting: (pod: Pod, direction: Direction, namespaceLabels: NamespaceLabels) => readonly TierPolicies[];
   /** The same set with staged policies enforced; undefined if there are none. */
   readonly staged: PolicySet | undefined;
@@ -26,7 +25,7 @@ interface Kept extends Readonly<Record<Direction, readonly TierPolicies[]>> {
   readonly namespace: LabelSet;
 }
 
-/** Creates the set for one state of the cluster. Without `calico`, verdicts that depend on Calico's tiers and network sets are unknown. */
+/** Without `calico`, verdicts that depend on Calico's tiers and network sets are unknown. */
 export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects): PolicySet {
   const all = [...given];
   // Tiers that Calico lists replace the built-in ones.
@@ -103,7 +102,6 @@ function inTier(policy: Policy, tiers: ReadonlyMap<string, Tier>, calico: Calico
   };
 }
 
-/** Groups sorted policies: a list has several if it is not known which of them is evaluated first. */
 function inOrder(policies: readonly Selecting[], calico: boolean): Selecting[][] {
   const lists: Selecting[][] = [];
   for (let first = 0; first < policies.length;) {
@@ -119,7 +117,6 @@ function inOrder(policies: readonly Selecting[], calico: boolean): Selecting[][]
   return lists;
 }
 
-/** Applies staged policies: `set` adds a policy or replaces the one of its name, `delete` removes that one. */
 function promoted(policies: readonly Policy[]): Policy[] {
   const applied = policies.filter(({ staged }) => staged === 'set' || staged === 'delete');
   const byKey = new Map(applied.map((policy) => [keyOf(policy), policy]));

@@ -20,12 +20,11 @@ export interface Clause {
   readonly requires?: (into: Needs) => void;
 }
 
-/** Makes a clause from functions. Clauses that a cluster has many of are classes instead, which take less memory. */
+/** Classes take less memory, so the clauses that a cluster has many of are classes instead. */
 export function clauseOf(wants: string, matches: Clause['matches'], has: Clause['has']): Clause {
   return { matches, wants: () => wants, has };
 }
 
-/** Replaces a clause that is invalid or of an unknown kind. Its result is unknown. */
 export function unusable(reason: string): Clause {
   return clauseOf(
     `(${reason})`,
@@ -44,7 +43,6 @@ export interface ClauseGroup {
 }
 
 export interface Rule {
-  /** `log` logs the packet and continues with the next rule. */
   readonly action: Action;
   /** All groups must match. A rule without groups matches every connection. */
   readonly groups: readonly ClauseGroup[];
@@ -56,34 +54,28 @@ export function pathOf({ path }: Rule, direction: Direction, index: number): str
   return path ?? `${direction}[${index}]`;
 }
 
-/** Selects the Pods of a policy. */
 export interface Subject {
   /** `endpoint` is the Pod as Calico's selectors see it. */
   readonly selects: (pod: LabelSet, namespace: LabelSet, endpoint: Endpoint) => Match;
-  /** `podSelector app=postgres`. */
   readonly text: () => string;
   readonly requires?: (into: Needs) => void;
 }
 
-/** What enforcing a staged policy would do: `set` adds it, `delete` removes the policy with its name, `nothing` changes nothing. */
+/** What a staged policy, never enforced, would do: `set` adds it or replaces the policy with its name, `delete` removes that one. */
 export type Staged = 'set' | 'delete' | 'nothing';
 
 export interface Policy {
   readonly ref: PolicyRef;
-  /** Name of its tier; Calico's `default` is the tier NetworkPolicy. */
   readonly tier: string;
-  /** The policy with the lower order is evaluated first. For equal orders see `isOrderKnown`. */
+  /** The lower order is evaluated first. For equal orders see `isOrderKnown`. */
   readonly order: number;
   readonly subject: Subject;
   /** The list is undefined if the policy does not apply to the direction, and empty if no rule ever matches. */
   readonly rules: Readonly<Record<Direction, readonly Rule[] | undefined>>;
-  /** The time when the policy was last changed. */
   readonly changed: Millis | undefined;
-  /** Set for staged policies, which are never enforced. */
   readonly staged?: Staged;
 }
 
-/** A policy that selects a Pod, or may. */
 export interface Selecting {
   readonly policy: Policy;
   readonly selects: true | Unknown;
@@ -96,7 +88,7 @@ export function byOrder(a: Policy, b: Policy): number {
   return names(a) < names(b) ? -1 : 1;
 }
 
-/** Returns whether it is known which of two policies of equal tier and order is evaluated first. */
+/** `a` and `b` have the same tier and order. */
 export function isOrderKnown(a: Policy, b: Policy, calico: boolean): boolean {
   // Calico's internal name for a policy of Kubernetes differs between its releases.
   return calico && isCalico(a.ref) === isCalico(b.ref) && (isCalico(a.ref) || a.ref.kind === b.ref.kind);
@@ -112,10 +104,9 @@ export interface Requirements {
   readonly networkSets: readonly string[] | 'all';
 }
 
-/** Stands for all Namespaces. No Namespace has this name. */
+/** No Namespace has this name. */
 export const anyNamespace = '*';
 
-/** What the clauses of several policies need. */
 export type Needs = ReturnType<typeof newNeeds>;
 
 export function newNeeds() {

@@ -29,7 +29,6 @@ export interface Probe {
   /** The Pod reaches itself through a Service. */
   readonly itself: boolean;
   readonly namespaceLabelsOf: NamespaceLabels;
-  /** An end as Calico's rules see it. */
   readonly side: (side: Side) => SeenEnd;
   readonly endpointsOf: EndpointsOf;
   /** The family of both addresses; undefined if neither address is known. */
@@ -62,7 +61,7 @@ export function createProbe(
   };
 }
 
-/** Looks at an end as Calico does. It takes time, so it runs only if a rule of Calico needs it. */
+/** It takes time, so it runs only if a rule of Calico needs it. */
 function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObjects | undefined): SeenEnd {
   const pod = selectablePod(end);
   const address = end.address === undefined ? undefined : parseAddress(end.address);
@@ -79,7 +78,6 @@ export function selectablePod(end: End): Pod | false | Unknown {
   return end.pod;
 }
 
-/** Returns what is unknown about a Pod that has completed: another Pod may have its address now. */
 export function ownerNow(end: End & { kind: 'pod' }): Unknown {
   const name = endName(end);
   if (end.address === undefined) return new Unknown(`address of ${name}, which has completed`);
@@ -96,7 +94,7 @@ export function endName(end: End): string {
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
 }
 
-/** Returns the connection of a packet. `reply`: the packet goes back to the opener. `port`: the listening port. */
+/** `reply`: the packet goes back to the opener. `port`: the listening port. */
 export function connectionOf(
   { protocol }: Pick<Packet, 'protocol'>,
   ends: { source: End; destination: End },

@@ -71,7 +71,6 @@ function isolatingText(isolating: readonly PolicyRef[], tier = ''): string {
   return `${count === 1 ? '1 policy' : `${count} policies`} of the tier ${shown} isolate${count === 1 ? 's' : ''}`;
 }
 
-/** Returns the name of a tier: `default` for Calico's policies in the tier of NetworkPolicies. */
 export function tierText({ policy, tier }: Pick<PolicyTrace, 'policy' | 'tier'>): string {
   return tier === networkPolicyTier && isCalico(policy) ? 'default' : tier;
 }
@@ -89,7 +88,7 @@ function nearestText({ policy, rule }: { policy: PolicyRef; rule: RuleTrace }, d
   return `${policyText(policy)} ${rule.path}: ${groups.join(', ')}`;
 }
 
-/** Returns two names of a clause: `ingress[0].source.nets[1]` → `source.nets[1]`, `source.nets`. */
+/** `ingress[0].source.nets[1]` → `source.nets[1]`, `source.nets`. */
 function partsOf(clause: ClauseTrace | undefined): { name: string; field: string } {
   const name = (clause?.path ?? '').replace(/^(?:specs\[\d+\]\.)?[^.]+\./, '');
   return { name, field: name.replace(/\[\d+\]$/, '') };

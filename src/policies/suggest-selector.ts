@@ -33,7 +33,6 @@ export function lastingSelector(pod: Pod, owner: Owner | undefined): { selector:
 /** Matches labels that controllers add for one revision, and by which a ReplicaSet selects. */
 const ofRevision = /^(?:pod-template-hash|pod-template-generation|controller-revision-hash|controller-uid)$/;
 
-/** Returns the selector of the first NetworkPolicy that already isolates the Pod; empty without one. */
 export function isolatingSelector(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
   for (const { ref, rules, subject, staged } of policies) {
     if (staged !== undefined || ref.namespace !== pod.namespace || rules[direction] === undefined) continue;
@@ -61,7 +60,6 @@ export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelecto
   };
 }
 
-/** Returns the labels that do not belong to a single Pod, revision or release. */
 function stableLabels({ labels = {} }: Pod): Labels {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !shortLived.test(key)));
 }
@@ -76,7 +74,6 @@ interface Peer {
   readonly labelsOf: LabelsOf | undefined;
 }
 
-/** Selects a Pod by its labels, and anything else by its address. */
 export function suggestedPeer(
   peer: End,
   pods: readonly Pod[],

@@ -41,7 +41,6 @@ export interface Suggested {
   readonly peers: number | undefined;
   /** How many known Pods it selects. */
   readonly selected: number;
-  /** Whose labels select the Pod and the peer. `peer` is undefined if the peer is an address. */
   readonly labelsOf: { readonly own: LabelsOf; readonly peer: LabelsOf | undefined };
   /** The policy admits all protocols, because NetworkPolicies cannot name this one, or the port is not known. */
   readonly anyPort: boolean;
@@ -52,7 +51,6 @@ export interface Suggested {
 export type Suggestion =
   | { readonly kind: 'not-needed' }
   | { readonly kind: 'policies'; readonly policies: readonly Suggested[] }
-  /** A NetworkPolicy would be overruled, or would isolate a Pod that is not isolated now. */
   | {
       readonly kind: 'refused';
       readonly direction: Direction;
@@ -98,7 +96,7 @@ function ownPod(flow: Flow, direction: Direction): Pod {
   return ((direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' }).pod;
 }
 
-/** Returns why a NetworkPolicy does not help. Policies of Calico with a higher order are asked later, so they are no reason. */
+/** Policies of Calico with a higher order are asked later, so they are no reason. */
 function refusalOf(
   asked: readonly TierPolicies[],
   ofNetworkPolicies: Tier,
@@ -119,7 +117,6 @@ function refusalOf(
   return denying.policies.some(({ ref }) => !isCalico(ref) && !isCilium(ref)) ? undefined : { by, reason: 'foreign' };
 }
 
-/** Checks by an evaluation that the suggestion admits the connection. */
 function confirmed(
   { flow, policies, namespaces, calico }: SuggestOptions,
   suggested: readonly Suggested[],
@@ -216,7 +213,6 @@ function nearMisses(selecting: readonly Selecting[], probe: Probe, pods: readonl
   return { exceptions, portNames };
 }
 
-/** Returns the clauses of the only group that does not match; none if several groups do not match. */
 function onlyFailing({ groups }: Rule, probe: Probe): { clause: Clause; field: string; place: number }[] {
   const failing = groups.filter(({ alternatives }) => !alternatives.some((clause) => clause.matches(probe) === true));
   const [group, ...more] = failing;

@@ -134,7 +134,7 @@ function ipVersionClause(version: Json): Clause | undefined {
   return version === 4 || version === 6 ? familyClause(version) : unusable('a rule has an unknown ipVersion');
 }
 
-/** Returns the protocol of the field. `clause` replaces a protocol that is unknown. */
+/** `clause` replaces a protocol that is unknown. */
 function protocolAt(given: Json, field: string): { name: string; clause?: Clause } | undefined {
   const value = at(given, field);
   if (!isGiven(value)) return undefined;

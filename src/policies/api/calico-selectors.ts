@@ -4,7 +4,6 @@ import { namespaceLabel, namespacePrefix, serviceAccountLabel, serviceAccountPre
 import { Unknown } from '../model.ts';
 import { parseSelector, type Selector, SelectorError, withPrefix } from '../calico/selector.ts';
 
-/** Returns undefined for an absent or empty selector. What an invalid one selects is unknown. */
 function parsedSelector(value: Json): Selector | Unknown | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') return new Unknown('a selector is no text');
@@ -16,7 +15,6 @@ function parsedSelector(value: Json): Selector | Unknown | undefined {
   }
 }
 
-/** Joins selectors so that all must match. */
 function all(selectors: readonly (Selector | Unknown | undefined)[]): Selector | Unknown | undefined {
   const broken = selectors.find((each) => each instanceof Unknown);
   if (broken !== undefined) return broken;
@@ -40,7 +38,7 @@ function ofNamespace(namespace: string): Selector {
   return { kind: '==', label: namespaceLabel, value: namespace };
 }
 
-/** Reads which Pods a policy selects. Without `namespace` the policy is global. */
+/** Without `namespace` the policy is global. */
 export function subjectSelector(
   spec: Json,
   namespace: string | undefined,
@@ -59,8 +57,7 @@ export function subjectSelector(
 }
 
 /**
- * Reads what one end of a rule selects and excludes; undefined means any address. A rule of a namespaced policy is confined to its
- * Namespace, unless it has no selector or has a namespaceSelector.
+ * Undefined: any address. A namespaced policy's rule is confined to its Namespace, unless it has a namespaceSelector or no selector at all.
  */
 export function entitySelector(
   entity: Json,

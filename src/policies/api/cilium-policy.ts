@@ -111,7 +111,7 @@ function subjectOf(selector: CiliumSelector): Subject {
 
 type ReadPeer = (value: Json, namespace: string | undefined) => Clause;
 
-/** How each field of a rule names the other end. The names are without `from` or `to`. */
+/** How fields name the other end, without `from` or `to`. */
 const peers: Readonly<Record<string, ReadPeer>> = {
   Endpoints: endpointsPeer,
   CIDR: (value) => networksPeer(value, []),
@@ -189,7 +189,6 @@ function networksPeer(value: Json, except: readonly Json[]): Clause {
   return new CiliumNetworks(networks, excepted, `CIDR ${cidr}${exceptText(excepted)}`);
 }
 
-/** Reads `toPorts[]`: ports, and conditions on requests that a proxy checks. */
 function portClauses(given: Json): Clause[] {
   const ports = list(at(given, 'ports')).flatMap(portsOf);
   const clauses = ports.length === 0 ? [new PortRange('TCP'), new PortRange('UDP'), new PortRange('SCTP')] : ports;

@@ -145,7 +145,7 @@ export function strangeField(object: Json, fields: Fields): string | undefined {
   );
 }
 
-/** Returns the problems of a policy's fields. `spec`: the known fields of its spec; only Cilium policies may have several specs. */
+/** `spec`: the known fields of its spec; only Cilium policies may have several specs. */
 export function fieldProblems(object: Json, spec: Fields): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const specs: Fields = spec === ciliumPolicyFields ? { specs: [spec] } : {};

@@ -99,7 +99,6 @@ export function awayPolicy(apiVersion: string): Policy {
   return unknownPolicy(object, anyTier, `the server of ${apiVersion} is away`);
 }
 
-/** Returns rules that may do anything. `why` is the missing fact. */
 export function unknownRules(why: string): Policy['rules'] {
   const rules = anyAction('rules', why);
   return { ingress: rules, egress: rules };
@@ -118,7 +117,6 @@ export function readRules(given: readonly Json[], direction: Direction, read: (e
   return rules.flatMap((some, index) => some.map((each) => ({ ...each, path: `${direction}[${index}]` })));
 }
 
-/** Returns a name such as `NetworkPolicy shop/default-deny`. */
 export function nameOf({ kind, namespace, name }: PolicyRef): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }

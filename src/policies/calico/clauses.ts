@@ -48,7 +48,6 @@ export class EndpointClause implements Clause {
   }
 }
 
-/** Negates another clause: `notSelector`, `notPorts`, … */
 export class NotClause implements Clause {
   readonly #clauses: readonly Clause[];
 
@@ -73,7 +72,6 @@ export class NotClause implements Clause {
   }
 }
 
-/** Matches an address in one of `nets`. */
 export class NetClause implements Clause {
   readonly #side: Side;
   readonly #range: Range;
@@ -161,7 +159,7 @@ export function familyClause(family: 4 | 6): Clause {
   );
 }
 
-/** Matches a named port of the destination Pod. Several ports may have the same name (felix/labelindex/named_port_index.go). */
+/** Several ports may have the same name (felix/labelindex/named_port_index.go). */
 export function namedPortClause(name: string, protocol: string, selector: Selector | undefined): Clause {
   const matches = (probe: Probe): Match => {
     const { flow } = probe;

@@ -40,7 +40,6 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
   }
 }
 
-/** Describes a label of an endpoint: `has app=web`, `is in Namespace shop`. */
 export function labelText({ labelOf }: Endpoint, label: string): string {
   const value = labelOf(label);
   const text = value instanceof Unknown ? 'an unknown value' : value;
@@ -71,7 +70,6 @@ function own(labels: Readonly<Record<string, string>>, key: string): string | un
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-/** Returns the network sets that contain the address, and whether there are more of them. */
 export function networkSetsAt(
   end: End,
   address: Address | undefined,

@@ -48,7 +48,7 @@ function readHostEndpoint(name: string, spec: Json): HostEndpoint {
   return { name, node: text(at(spec, 'node')), addresses: addresses.filter((each) => each !== '') };
 }
 
-/** Returns the order: Infinity (last) if absent, undefined if invalid. */
+/** Infinity (last) if absent, undefined if invalid. */
 export function readOrder(order: Json): number | undefined {
   if (order === undefined || order === null) return Infinity;
   return typeof order === 'number' && Number.isFinite(order) ? order : undefined;
@@ -73,7 +73,6 @@ function rangesOf(spec: Json): Range[] {
     .filter((range) => range !== undefined);
 }
 
-/** Parses a CIDR; undefined if it is invalid. A bare address is a network of one address. */
 export function parseNet(net: string): Range | undefined {
   return parseRange(net.includes('/') ? net : `${net}/${isIPv6(net) ? 128 : 32}`);
 }
@@ -129,7 +128,7 @@ export function collectCalicoObjects() {
 /** Maps the addresses of a Service's endpoints (canonical text, platform/address.ts) to their ports, such as `TCP/5432`. */
 export type ServiceEndpoints = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Returns the endpoints of a Service, given as `NAMESPACE/NAME`. */
+/** `service`: `NAMESPACE/NAME`. */
 export type EndpointsOf = (service: string) => ServiceEndpoints | Unknown;
 
 /** Limits the endpoints of one Service in memory, because its owner may create any number. */

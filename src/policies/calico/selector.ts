@@ -1,7 +1,6 @@
 /** Reads selectors of Calico (libcalico-go/lib/selector): `app == "web" && !has(x)`. `!=` and `not in` also match if the label is absent. */
 import { allOf, anyOf, type Match, not, Unknown } from '../model.ts';
 
-/** A parsed selector, as plain data. */
 export type Selector =
   | { readonly kind: 'all' | 'global' }
   | { readonly kind: 'has'; readonly label: string }
@@ -91,10 +90,7 @@ export function parseSelector(text: string): Selector {
 export type Label = string | undefined | Unknown;
 export type LabelOf = (key: string) => Label;
 
-/**
- * Returns whether a selector selects an object with these labels. `global()` is true here; where it means "in no Namespace", `withPrefix`
- * has replaced it.
- */
+/** `global()` is true here; where it means "in no Namespace", `withPrefix` has replaced it. */
 export function selects(selector: Selector, labelOf: LabelOf): Match {
   switch (selector.kind) {
     case 'all':
@@ -169,7 +165,6 @@ function matches(
   }
 }
 
-/** Reports an invalid selector. */
 export class SelectorError extends Error {
   override name = 'SelectorError';
 }

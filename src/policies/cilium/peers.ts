@@ -41,7 +41,6 @@ function identityOf(pod: Pod, { namespaceLabelsOf }: Probe): Identity {
   return { pod: podLabels(pod), namespace: namespaceLabelsOf(pod.namespace), account: pod.serviceAccount };
 }
 
-/** Each function says whether the other end belongs to the entity. */
 const entities = {
   all: () => true,
   world: worldMatch,
@@ -78,7 +77,6 @@ function worldMatch({ peer, family }: Probe, only?: 4 | 6): Match {
   return peer.kind === 'external' && (only === undefined || family === only);
 }
 
-/** Returns whether the peer is the Pod's own Node (`own`), or else another Node. A Pod on the network of a Node counts as the Node. */
 function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
   if (peer.kind === 'unknown') return whose(peer);
   if (peer.kind === 'external' || (peer.kind === 'pod' && !peer.pod.hostNetwork)) return false;
@@ -159,7 +157,6 @@ export function requestPort(port: Clause, request: string): Clause {
   );
 }
 
-/** The labels of a Pod from which Cilium derives its identity. */
 export interface Identity {
   readonly pod: LabelSet;
   readonly namespace: LabelSet;
@@ -175,7 +172,7 @@ const clusterLabel = 'io.cilium.k8s.policy.cluster';
 const filtered =
   /^(?:io\.kubernetes|kubernetes\.io|.*beta\.kubernetes\.io|k8s\.io|pod-template-generation|pod-template-hash|controller-revision-hash|annotation\.|controller-uid|etcd_node|statefulset\.kubernetes\.io\/pod-name|apps\.kubernetes\.io\/pod-index|batch\.kubernetes\.io\/(?:job-completion-index|controller-uid))/;
 
-/** Selects Pods. Keys may have a source as prefix: `k8s:app`, `any:app`. */
+/** Keys may have a source as prefix: `k8s:app`, `any:app`. */
 export class CiliumSelector {
   readonly #parts: readonly Requirement[];
 

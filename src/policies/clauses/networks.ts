@@ -27,7 +27,6 @@ export function parseRange(text: string): Range | undefined {
   return mask <= (typeof first === 'number' ? 32 : 128) ? { first, mask } : undefined;
 }
 
-/** A range, together with its original text. */
 export interface Network {
   readonly range: Range;
   readonly text: string;
@@ -46,7 +45,6 @@ export function readNetworks(
   return wrong === undefined ? (networks as Network[]) : wrong.text;
 }
 
-/** Returns whether the range contains the address; false if their families differ. */
 export function contains({ first, mask }: Range, address: Address): boolean {
   if (typeof first === 'number')
     return typeof address === 'number' && (mask === 0 || (first ^ address) >>> (32 - mask) === 0);

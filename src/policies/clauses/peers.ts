@@ -4,7 +4,7 @@ import { type Clause, clauseOf } from '../policy.ts';
 import { differences, type LabelSelector, podLabels, selects, selectorText } from './labels.ts';
 import { contains, type Network, type Range } from './networks.ts';
 
-/** Selects Pods by labels. `namespaces` is the name of one Namespace, or a selector of Namespaces. */
+/** `namespaces`: the name of one Namespace, or a selector of Namespaces. */
 export class PodPeer implements Clause {
   readonly #namespaces: string | LabelSelector;
   readonly #pods: LabelSelector;
@@ -47,7 +47,7 @@ export class PodPeer implements Clause {
   }
 }
 
-/** Matches addresses. Addresses of Pods count, too, because netfilter sees no difference. */
+/** Addresses of Pods match, too, because netfilter sees no difference. */
 export class NetworkPeer implements Clause {
   readonly #ranges: readonly Range[];
   readonly #text: string;
@@ -72,7 +72,6 @@ export class NetworkPeer implements Clause {
   }
 }
 
-/** Matches an ipBlock: networks without their exceptions. */
 export class BlockPeer extends NetworkPeer {
   readonly #except: readonly Network[];
 
@@ -81,7 +80,6 @@ export class BlockPeer extends NetworkPeer {
     this.#except = except;
   }
 
-  /** Returns the exception (`except`) that contains the peer's address; undefined if none does. */
   exceptionFor(probe: Probe): string | undefined {
     const { peerAddress } = probe;
     if (peerAddress === undefined || super.matches(probe) !== true) return undefined;
@@ -123,12 +121,11 @@ export function whose(peer: End): Unknown {
   return new Unknown(`whose ${endName(peer)} is`);
 }
 
-/** Returns ` except 10.0.0.0/24`, or '' without exceptions. */
 export function exceptText(except: readonly Network[]): string {
   return except.length === 0 ? '' : ` except ${except.map(({ text }) => text).join(', ')}`;
 }
 
-/** Selects Nodes by labels. A Pod on a Node's network has the Node's address and counts as that Node, with unknown labels. */
+/** A Pod on a Node's network has the Node's address and counts as that Node, with unknown labels. */
 export function nodePeer(nodes: LabelSelector): Clause {
   const selectsNode = (labels: Labels | undefined, name: string): Match =>
     selects(nodes, { labels: labels ?? {}, complete: labels !== undefined, owner: `Node ${name}` });
@@ -144,7 +141,7 @@ export function nodePeer(nodes: LabelSelector): Clause {
   );
 }
 
-/** Makes a clause for domain names. Its result is always unknown, because no API tells which addresses a name had when the packet was sent. */
+/** The result is always unknown, because no API tells which addresses a name had when the packet was sent. */
 export function domainPeer(names: readonly string[]): Clause {
   const named = names.join(', ');
   return clauseOf(

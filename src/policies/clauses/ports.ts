@@ -10,7 +10,6 @@ export function isPortProtocol(protocol: unknown): protocol is 'TCP' | 'UDP' | '
   return protocol === 'TCP' || protocol === 'UDP' || protocol === 'SCTP';
 }
 
-/** Matches a range of ports; by default all ports of the protocol. */
 export class PortRange implements Clause {
   readonly #protocol: string;
   readonly #first: number;
@@ -39,7 +38,6 @@ export class PortRange implements Clause {
   }
 }
 
-/** Matches a named port of the destination Pod, of one protocol or of any. */
 export class PortName implements Clause {
   readonly name: string;
   readonly #protocol: string | undefined;
@@ -94,7 +92,6 @@ export function namesOf({ ports = [] }: Pod, { protocol, port }: Flow): string[]
 
 export const unknownPort = new Unknown('the port: the packet shows none');
 
-/** Returns `5432/TCP`, `ICMP`. */
 export function portText({ flow: { protocol, port } }: Pick<Probe, 'flow'>): string {
   return port === undefined ? protocol : `${port}/${protocol}`;
 }
