@@ -17,7 +17,6 @@ import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
 
 export type { Moment } from './pod-index.ts';
 
-/** The lists that a directory searches. */
 export interface Lists {
   pods: PodIndex;
   /** The Pods of an earlier run. They are used if no Pod of `pods` had the address or interface at the time. */
@@ -27,7 +26,6 @@ export interface Lists {
   remote?: Pick<RemoteLookups, 'podsOf' | 'nodeOf' | 'hostNameOf' | 'latestChange'> | undefined;
 }
 
-/** Makes a directory from saved objects of a cluster. */
 export function createDirectory(objects: ClusterObjects): Directory {
   const pods = createPodIndex(undefined);
   for (const pod of objects.pods) pods.add(pod);
@@ -57,7 +55,6 @@ export function directoryOf(lists: Lists) {
     get podCount(): number {
       return pods.size;
     },
-    /** Call this after each change of a list. */
     changed(what: 'pods' | 'nodes' | 'services' | 'remote'): void {
       version++;
       if (what === 'nodes') nodeIndexes = undefined;
@@ -74,7 +71,7 @@ export function directoryOf(lists: Lists) {
       return { from: Math.max(from, remote.latestChange), until };
     },
     node: (name: string): Node | undefined => nodes().byName(name),
-    /** Finds the node that a log line names as its host: by name or, as in talosctl, by address. */
+    /** A log line names its host or, as in talosctl, the address of its host. */
     nodeOfHost: (host: string): Node | undefined => nodes().byName(host) ?? nodes().byAddress.get(host),
     homeOf: (address: string): string | undefined => nodes().homeOf(address),
     podByInterface(name: string, address: string, at: Moment): Endpoint | undefined {
@@ -83,21 +80,17 @@ export function directoryOf(lists: Lists) {
         (earlier && byInterfaceIn(earlier, 'earlier-run', name, address, at))
       );
     },
-    /** Returns the name of the node that has the interface: the node of its Pod. */
     nodeByInterface: (name: string, address: string, at: Moment): string | undefined =>
       ownerOf(pods, name, address, at)?.node,
-    /** Finds the owner of an address. `named`: the Pod that the logger names, such as `shop/web-0` (see `comparedWith`). */
+    /** `named`: the Pod that the logger names, such as `shop/web-0` (see `comparedWith`). */
     byAddress(address: string, at: Moment, named?: string): Endpoint {
       const end = ownerOfAddress(address, at, lists, indexes);
       return named === undefined ? end : comparedWith(named, end, holdersOf(address), at);
     },
-    /**
-     * Finds an end that a logger names instead of giving its address. `shop/web-*` are Pods of `node`: '' for any node, undefined for an
-     * unknown one.
-     */
+    /** Finds an end that a logger names instead of giving its address. `node`: as in `ownerOfName`. */
     byName: (name: string, at: Moment, node: string | undefined): Endpoint =>
       ownerOfName(name, at, node, { pods, earlier, nodes: nodes().byName }),
-    /** Returns a port's name at an address of its Pod or Service. `protocol` as in a packet (`TCP`). */
+    /** `protocol`: as in a packet (`TCP`). */
     portName({ kind, object, address }: Endpoint, port: number, protocol: string): string | undefined {
       const transport = protocol.toLowerCase();
       if (kind === 'service') return servicePortName(services().get(address), port, transport);
@@ -139,10 +132,7 @@ function unassigned(address: string, past: Pod | undefined, home: string | undef
   return home === undefined ? undefined : unknownEndpoint(address, 'address-range', note);
 }
 
-/**
- * Compares the Pod that the log names with the owner of the address. The log is as old as the packet, so a Pod of this name that ever had
- * the address is the owner. A Node or Service stays the owner; otherwise neither is trusted.
- */
+/** The log is as old as the packet, so the named Pod is the owner if it ever had the address. Otherwise neither is trusted. */
 function comparedWith(named: string, end: Endpoint, holders: readonly Pod[], at: Moment): Endpoint {
   const { kind, object, address } = end;
   if (kind === 'node' || kind === 'service') return end;
@@ -169,7 +159,6 @@ function byInterfaceIn(
   return podEndpoint(pod, address, evidence, isOwn(pods, pod, address, at) ? undefined : 'not its own address');
 }
 
-/** Returns the name of a Service's port; undefined if it has none, or there is no such port. */
 function servicePortName(service: Service | undefined, port: number, transport: string): string | undefined {
   return service?.ports.find((each) => each.port === port && each.protocol === transport)?.name || undefined;
 }
@@ -189,7 +178,7 @@ function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]
   return new Map(objects.flatMap((each) => each.addresses.map((address) => [address, each])));
 }
 
-/** Returns a reference to a Node. The reference to an unknown Node has its name, but no uid. */
+/** An unknown Node has its name, but no uid. */
 export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): ObjectRef {
   return nodeRef(directory.node(name) ?? namedNode(name));
 }

@@ -19,7 +19,6 @@ export function addressOnly(address: string) {
 /** Caches the last endpoint of each Pod, because a Pod nearly always has one address and one interface. */
 const latest = new WeakMap<Pod, Endpoint>();
 
-/** Returns the endpoint of a Pod: the same object as for its last packet, if it would be equal. */
 export function podEndpoint(pod: Pod, address: string, evidence: Evidence, note?: string): Endpoint {
   const known = latest.get(pod);
   if (
@@ -56,7 +55,6 @@ export function serviceEndpoint(service: Service, address: string): Endpoint {
   return { ...addressOnly(address), kind: 'service', evidence: 'service-address', identity, object, role };
 }
 
-/** Returns the endpoint for an address whose owner is not known. */
 export function unknownEndpoint(address: string, evidence: Evidence, note: string): Endpoint {
   const { range, role } = scopeOf(address);
   return { ...addressOnly(address), kind: 'unknown', evidence, range, role, note };
@@ -77,13 +75,11 @@ export function nodeRef({ name, uid, resourceVersion }: Node): ObjectRef {
   return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid, resourceVersion };
 }
 
-/** Returns a reference to a Service. Its uid is empty if only its name is known. */
 export function serviceRef(service: Pick<Service, 'namespace' | 'name'> & Partial<Service>): ObjectRef {
   const { namespace, name, uid = '', resourceVersion } = service;
   return { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion };
 }
 
-/** Returns a Node of which only the name is known. */
 export function namedNode(name: string): Node {
   return { name, uid: '', resourceVersion: undefined, addresses: [], podRanges: [], hostNames: [] };
 }
@@ -113,7 +109,7 @@ export function scopeOf(address: string): Scope {
   return { range, role: undefined, note: notes[range] };
 }
 
-/** Returns the range of an address. A name instead of an address usually stands for Pods, so it is private. */
+/** A name instead of an address usually stands for Pods, so it is private. */
 export function rangeOf(address: string): AddressRange {
   const value = ipv4Number(address);
   if (value !== undefined) return ipv4Range(value);
@@ -173,10 +169,7 @@ function ipv4Network(value: number, length: number): number {
   return length === 0 ? 0 : Math.floor(value / 2 ** (32 - length));
 }
 
-/**
- * Returns the range in IANA's special-purpose registry without ipaddr.js, which takes 4 µs, because in a flood this runs for every packet.
- * A test compares both.
- */
+/** Follows IANA's special-purpose registry. ipaddr.js takes 4 µs, which is too long for each packet of a flood. A test compares both. */
 function ipv4Range(value: number): AddressRange {
   const first = value >>> 24;
   const second = (value >>> 16) & 0xff;

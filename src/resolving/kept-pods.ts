@@ -12,7 +12,7 @@ export interface EarlierPods {
   alive: Json;
 }
 
-/** The most Pods that are kept. A kubelet runs 110 by default, and 500 if it is configured to. */
+/** A kubelet runs 110 Pods by default, and 500 if it is configured to. */
 const most = 1024;
 
 /** How often an idle node saves its state, so that the next run knows how long no agent ran. */
@@ -22,10 +22,7 @@ const longestAway: Millis = 3 * aliveStep;
 
 export type KeptPods = ReturnType<typeof createKeptPods>;
 
-/**
- * Keeps the Pods of this node for the saved state. `earlier` has the Pods of an earlier run until the API server has listed Pods, and then
- * for `age`, for older packets.
- */
+/** Saves this node's Pods. `earlier` has those of an earlier run until the API server lists Pods, then for `age`, for older packets. */
 export function createKeptPods(
   node: string,
   restored: EarlierPods | undefined,
@@ -66,7 +63,7 @@ export function createKeptPods(
       ofEarlier = ofEarlier.flatMap((pod) => endOf(pod, listed?.get(keyOf(pod.namespace, pod.name)), now()));
       listed = undefined;
     },
-    /** Forgets the Pods of an earlier run when they are too old. Returns whether there were any. */
+    /** Returns whether it has forgotten Pods of an earlier run. */
     sweep(): boolean {
       if (ofEarlier.length === 0 || listedAt === undefined || listedAt > now() - age) return false;
       for (const pod of ofEarlier) earlier.remove(pod);
@@ -87,7 +84,7 @@ export function createKeptPods(
     if (records.delete(key)) changes.changed(key);
   }
 
-  /** Ends the entry of a Pod of an earlier run. If the Pod still exists, the entry keeps only addresses that the Pod has lost. */
+  /** If the Pod still exists, its entry keeps only addresses that it has lost. */
   function endOf(pod: Pod, current: Pod | undefined, end: Millis): Pod[] {
     earlier.remove(pod);
     const isSame = current?.uid === pod.uid;

@@ -74,14 +74,12 @@ export function createLiveLists(ownNode: string, remote: Lists['remote'], limits
   };
 }
 
-/** Compares all fields except `resourceVersion`. */
 function isSame<T extends Node | Service>(a: T | undefined, b: T): boolean {
   return isEqual(a && { ...a, resourceVersion: b.resourceVersion }, b);
 }
 
 const recently: Millis = 600_000;
 
-/** Keeps Pods, and deleted Pods within `limits`. */
 function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () => void) {
   const index = createPodIndex(ownNode);
   const pods = new Map<string, Pod>();

@@ -37,7 +37,7 @@ export interface Node {
   resourceVersion: string | undefined;
   /** The internal, external and tunnel addresses in canonical form. */
   addresses: string[];
-  /** The Pod ranges in CIDR notation. */
+  /** In CIDR notation. */
   podRanges: string[];
   hostNames: string[];
 }
@@ -70,7 +70,7 @@ export interface EndpointSlice {
   /** The Service, which is in the same Namespace; '' if the slice belongs to none. */
   service: string;
   ports: readonly ServicePort[];
-  /** The endpoints, in the form of `packEndpoints`. */
+  /** In the form of `packEndpoints`. */
   endpoints: string;
 }
 
@@ -79,7 +79,6 @@ export interface ClusterObjects {
   nodes: Node[];
   services: Service[];
   endpointSlices: EndpointSlice[];
-  /** The names of the Namespaces. */
   namespaces: string[];
 }
 
@@ -97,10 +96,7 @@ export interface Owner {
   name: string;
 }
 
-/**
- * Returns the workload of a Pod; undefined without one. A Deployment is recognized by the Pod's template hash (`web-6c8d5f7b94`), a CronJob
- * by the time in its Job's name (`report-29920440`).
- */
+/** A Deployment is recognized by the Pod's template hash (`web-6c8d5f7b94`), a CronJob by the time in a Job's name (`report-29920440`). */
 export function workloadOf(
   namespace: string,
   owner: Owner | undefined,
@@ -139,10 +135,7 @@ export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undef
 
 const partsOfCalicoNode: ReadonlySet<Failing> = new Set<Failing>(['felix', 'confd', 'bird', 'calico-node']);
 
-/**
- * Returns a function that returns the first value used with a key, to share equal values, of which JSON.parse makes copies. The memory is
- * bounded: a million characters of keys.
- */
+/** Shares equal values, of which JSON.parse makes copies. The memory is bounded: a million characters of keys. */
 export function createInterner<T extends {}>(): (key: string, value: T) => T {
   const known = new LRUCache<string, T>({ maxSize: 1 << 20, sizeCalculation: (_, key) => key.length || 1 });
   return (key, value) => {

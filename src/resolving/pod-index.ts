@@ -24,7 +24,7 @@ export function createPodIndex(ownNode: string | undefined) {
     get size(): number {
       return all.size;
     },
-    /** Adds a Pod. `lost`: addresses that an existing Pod no longer has; only these lead to this entry. */
+    /** `lost`: addresses that an existing Pod no longer has; only these lead to this entry. */
     add(pod: Pod, lost?: readonly string[]): void {
       all.add(pod);
       if (lost !== undefined) lostBy.set(pod, lost);
@@ -104,37 +104,30 @@ export function generateNameOf(pod: string): string {
   return pod.slice(0, Math.max(pod.lastIndexOf('-'), pod.lastIndexOf('.')) + 1);
 }
 
-/** The time of a packet. An inexact time decides between Pods only if nothing else does. */
+/** An inexact time decides between Pods only if nothing else does. */
 export interface Moment {
   time: Millis;
   exact: boolean;
 }
 
-/**
- * Returns the Pod of an interface. An interface's name has only 44 bits of a hash. If two Pods share it, the one with the address is
- * chosen, or else the only one with addresses.
- */
+/** A name has only 44 bits of a hash. Of Pods that share it, the one with the address is chosen, or else the only one with addresses. */
 export function ownerOf(index: PodIndex, name: string, address: string, at: Moment): Pod | undefined {
   const named = index.byInterface(name);
-  if (named === undefined || isOne(named)) return holder(named, at);
+  if (named === undefined || haveOneName(named)) return holder(named, at);
   const own = named.filter((pod) => isOwn(index, pod, address, at));
   const addressed = named.filter(({ addresses }) => addresses.length > 0);
-  return holder(own, at) ?? (isOne(addressed) ? holder(addressed, at) : undefined);
+  return holder(own, at) ?? (haveOneName(addressed) ? holder(addressed, at) : undefined);
 }
 
 export function isOwn(index: PodIndex, { addresses, uid }: Pod, address: string, at: Moment): boolean {
   return addresses.includes(address) || hadThen(index.byAddress(address), uid, at);
 }
 
-/** Returns whether all are Pods of one name, one after the other. */
-function isOne(pods: readonly Pod[]): boolean {
+function haveOneName(pods: readonly Pod[]): boolean {
   return pods.every(({ namespace, name }) => namespace === pods[0]?.namespace && name === pods[0].name);
 }
 
-/**
- * Returns the Pod of a list that existed at the time, or else with the tolerance `slack`. At an inexact time, returns the present Pod if no
- * other Pod is in the list.
- */
+/** Tolerates `slack` if no Pod existed at the time. At an inexact time, the present Pod holds if no other Pod is in the list. */
 export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment): Pod | undefined {
   if (pods === undefined) return undefined;
   if (!exact) {
@@ -145,7 +138,7 @@ export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment
   return holderAt(pods, time, 0) ?? holderAt(pods, time, slack);
 }
 
-/** Returns the Pod at a time. A Pod keeps its addresses to its end, so of two Pods with one address, the one that ends first has it. */
+/** A Pod keeps its addresses to its end, so of two Pods with one address, the one that ends first has it. */
 function holderAt(pods: readonly Pod[], time: Millis, early: Millis): Pod | undefined {
   let found: Pod | undefined;
   for (const pod of pods) {
@@ -166,9 +159,8 @@ export function interfaceNames(namespace: string, pod: string): string[] {
   return [`cali${hash}`, `eni${hash}`];
 }
 
-/** Returns whether a name has the form of `interfaceNames`, so that it belongs to a Pod of the node. */
+/** Not a regular expression, because this runs several times for every packet. */
 export function isPodInterface(name: string): boolean {
-  // No regular expression, because this runs several times for every packet.
   return (name.length === 15 && name.startsWith('cali')) || (name.length === 14 && name.startsWith('eni'));
 }
 
@@ -181,10 +173,7 @@ interface NamedLists {
 
 const mostCandidates = 8;
 
-/**
- * Finds the owner of a name such as `shop/netcheck` or `Node node-a`. `shop/web-*` means the Pods of a workload on `node` ('': on any
- * node); if `node` is undefined, none of them is found, because Pods of other nodes are not all known.
- */
+/** `shop/web-*` means Pods on `node` ('': on any node). Undefined finds none of them, because Pods of other nodes are not all known. */
 export function ownerOfName(name: string, at: Moment, node: string | undefined, lists: NamedLists): Endpoint {
   const host = name.startsWith('Node ') ? lists.nodes(name.slice('Node '.length)) : undefined;
   if (host !== undefined) return nodeEndpoint(host, host.addresses[0] ?? name);
@@ -211,7 +200,7 @@ function namedEndpoint(name: string, kind: 'external' | 'unknown', note: string)
   return { ...addressOnly(name), kind, evidence: 'none', note };
 }
 
-/** Returns the Pods that existed at the time or later, without repeats. The time is only the beginning of an interval. */
+/** Returns later Pods, too, because the time is only the beginning of an interval. */
 function ownersAt(pods: readonly Pod[], { time }: Moment): Pod[] {
   const there = pods.filter(({ until }) => until === Infinity || until > time - slack);
   const once = new Map(there.map((pod) => [objectKey(pod), pod]));

@@ -9,7 +9,7 @@ import type { Pod, ServicePort } from './objects.ts';
 /** A Pod as plain JSON, with times of the wall clock. */
 export type PodRecord = ReturnType<typeof podRecordOf>;
 
-/** The most addresses of a Pod. Each network attachment has one or two. */
+/** Each network attachment has one or two. */
 const addressLimit = 16;
 
 export function podRecordOf(pod: Pod, toWall: Clock['toWall']) {
@@ -22,7 +22,7 @@ function finite(time: Millis): Millis | undefined {
   return Number.isFinite(time) ? time : undefined;
 }
 
-/** Reads a Pod from a record; undefined if an API server would not accept its names. The Pod may not exist any more. */
+/** Returns undefined if an API server would not accept the names. The Pod may not exist any more. */
 export function podFromRecord(record: Json, fromWall: Clock['fromWall']): Pod | undefined {
   const namespace = spelled(at(record, 'namespace'), isLabel);
   const name = spelled(at(record, 'name'), isSubdomain);
@@ -72,7 +72,7 @@ function workloadIn(value: Json, namespace: string): Workload | undefined {
   return kind === undefined || name === undefined ? undefined : { kind, namespace, name };
 }
 
-/** Reads a role. Only Pods of system Namespaces have a role, because advice must not point to other Pods. */
+/** Only Pods of system Namespaces have a role, because advice must not point to other Pods. */
 function roleIn(value: Json, namespace: string): Endpoint['role'] {
   if (!systemNamespaces.has(namespace)) return undefined;
   return value === 'dns' || value === 'api-server' ? value : undefined;
@@ -97,7 +97,6 @@ function isPackedPort(part: string): boolean {
   return isPortName(name) && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
-/** Returns the first name with this number and protocol (`tcp`). */
 export function packedName(packed: string, port: number, protocol: string): string | undefined {
   const end = packed.indexOf(`=${port}/${protocol},`);
   return end < 0 ? undefined : packed.slice(packed.lastIndexOf(',', end) + 1, end);

@@ -13,10 +13,7 @@ export function endsOf(observation: PacketObservation | Martian, directory: Dire
     : resolveMartian(observation, directory, at);
 }
 
-/**
- * Finds the ends of a packet. A Pod's interface is the best evidence, even if the address is not the Pod's own. `logged`: the node of the
- * packet, for loggers that name Pods; '' for any node.
- */
+/** A Pod's interface is the best evidence, even for an address not its own. `logged`: the node, for loggers that name Pods; '' for any. */
 export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment, logged = ''): Ends {
   const {
     packet,
@@ -51,17 +48,14 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
   }
 }
 
-/**
- * Returns the node that sent a packet itself, for which the kernel names no input device: the address of its bridge or gateway is in its
- * Pod range.
- */
+/** The kernel names no input device for packets of the node itself. The address of its bridge or gateway is in its Pod range. */
 function ownNode(address: string, directory: Directory): Endpoint | undefined {
   const home = directory.homeOf(address);
   const node = home === undefined ? undefined : directory.node(home);
   return node && nodeEndpoint(node, address);
 }
 
-/** Finds the ends of a martian. The kernel does not trust its source address, so only the interface shows the sender. */
+/** The kernel does not trust the source address of a martian, so only the interface shows the sender. */
 export function resolveMartian({ source, destination, device }: Martian, directory: Directory, at: Moment): Ends {
   const sender = directory.podByInterface(device, source, at);
   const claimed = directory.byAddress(source, at);

@@ -2,7 +2,6 @@ import type { Millis } from '../model/log-line.ts';
 
 export interface TombstoneLimits {
   age: Millis;
-  /** The most values. The oldest are forgotten first. */
   count: number;
 }
 

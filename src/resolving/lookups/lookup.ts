@@ -21,7 +21,6 @@ export interface LookupOptions<V> {
   onSettled: (address: string) => void;
   /** How many look-ups may begin in a second on average, and how many in a burst. */
   budget: { rate: number; burst: number };
-  /** How many look-ups run at the same time. Others wait for their turn. */
   concurrency: number;
   entries: number;
   ages: { hit: Millis; miss: Millis; failed: Millis };
@@ -52,7 +51,6 @@ export function createLookup<V>(options: LookupOptions<V>) {
     get: (address: string): V | undefined => answers.get(address)?.value,
     /** Remembers an answer that came together with another one. */
     learn: (address: string, value: V): void => void answers.set(address, { value, failed: false }, { ttl: ages.hit }),
-    /** Begins a look-up if it is needed and within the budget. */
     ask(address: string): LookupState {
       if (pending.has(address)) return 'pending';
       const known = answers.get(address);
@@ -128,7 +126,6 @@ export interface WayState {
   why: string;
 }
 
-/** Rejects a look-up because the budget of a way is used up. */
 export class OverBudget extends Error {}
 
 export type WayResult = 'hit' | 'miss' | 'failed' | 'refused';
@@ -143,7 +140,7 @@ export function createFinderChain(finders: readonly PodFinder[], onEnd: (way: Lo
 
   return { counts, find };
 
-  /** Returns the first answer. Rejects if no way has answered and one has failed. */
+  /** Rejects if no way has answered and one has failed. */
   async function find(address: string): Promise<Owners> {
     let failure: unknown;
     for (const finder of finders) {

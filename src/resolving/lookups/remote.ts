@@ -5,7 +5,6 @@ import { createLookup, type Lookup, type LookupCounts, type Owners } from './loo
 import type { Pod } from '../objects.ts';
 
 export interface RemoteOptions {
-  /** Undefined if Pods are not looked up. */
   findPods: ((address: string) => Promise<Owners>) | undefined;
   findHostName: ((address: string) => Promise<string | undefined>) | undefined;
   onChange: (address: string) => void;
@@ -44,7 +43,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     get latestChange(): Millis {
       return latestChange;
     },
-    /** Begins the look-ups for a packet. Returns whether it is worth waiting for their answers. */
+    /** Returns whether it is worth waiting for the answers. */
     startLookups({ source, destination, inner }: Ends): boolean {
       // Begin the look-ups of all ends before returning, so that they run at the same time.
       const ofSource = isWorthWaiting(source);

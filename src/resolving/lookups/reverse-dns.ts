@@ -5,21 +5,17 @@ import type { Millis } from '../../model/log-line.ts';
 /** Limits a request, so that no finding waits for a dead DNS server. Node.js checks at multiples of this time, so it may take twice as long. */
 const defaultTimeout: Millis = 900;
 
-/**
- * Matches host names (RFC 1123, and underscores). The last part must not be a number, because the owner of the address chooses the name
- * and could make it look like an address.
- */
+/** RFC 1123, and underscores. The last part is no number, because the owner of the address chooses the name and could imitate one. */
 const hostName =
   /^(?=.{1,253}$)(?!.*(?:^|\.)\d+$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
 
-/** The most names of one address that are tried. Most addresses have one. */
+/** Most addresses have one name. */
 const nameLimit = 3;
 
 /**
- * Creates a function that finds the host name of an address by its PTR record. The owner of the address writes that record, so a name
- * counts only if it leads back to the address. The function returns undefined without such a name, and rejects if no server answers.
- * `servers`: as for `dns.setServers`, by default the system's. Each server is asked once for the record and once for each of up to three
- * names, and each request takes at most twice `timeout`.
+ * The owner of an address writes its PTR record, so a name counts only if it leads back to the address. The function rejects if no server
+ * answers. Each server is asked once for the record and once for each of up to three names, and each request takes at most twice `timeout`.
+ * `servers`: as for `dns.setServers`, by default the system's.
  */
 export function createReverseDns(
   servers?: readonly string[],
@@ -56,10 +52,7 @@ async function orNone(answer: Promise<string[]>): Promise<string[]> {
   }
 }
 
-/**
- * Returns the name to ask for: `10.1.2.3` → `3.2.1.10.in-addr.arpa` (RFC 1035, 3.5), and for IPv6 the hexadecimal digits under `ip6.arpa`
- * (RFC 3596, 2.5).
- */
+/** `10.1.2.3` → `3.2.1.10.in-addr.arpa` (RFC 1035, 3.5), and for IPv6 the hexadecimal digits under `ip6.arpa` (RFC 3596, 2.5). */
 function nameInArpa(address: ipaddr.IPv4 | ipaddr.IPv6): string {
   const bytes = address.toByteArray().toReversed();
   if (bytes.length === 4) return `${bytes.join('.')}.in-addr.arpa`;

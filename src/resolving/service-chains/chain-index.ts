@@ -15,17 +15,13 @@ import { serviceRef } from '../endpoints.ts';
 import { createTombstones, type TombstoneLimits } from '../tombstones.ts';
 import { chainHash, type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';
 
-/** The Service, port and endpoint of a chain. */
 export interface OwnedChain extends ChainOwner {
   protocol: ServiceProtocol;
   /** Such as `10.244.1.30:5432`, for the chain of an endpoint. */
   endpoint: string | undefined;
 }
 
-/**
- * The limits for deleted ports, and the same for deleted endpoints. A chain may be logged long after its Service was deleted, which may be
- * why the chain is missing.
- */
+/** Both for ports and for endpoints. A chain may be logged long after its Service was deleted, which may be why the chain is missing. */
 export const defaultChainLimits: TombstoneLimits = { age: 86_400_000, count: 4096 };
 
 interface PortOfService {
@@ -80,7 +76,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
     },
   };
 
-  /** Finds the owner of a port. The Service may be unknown, because there are too many to watch, or Services are not listed yet. */
+  /** The Service may be unknown, because there are too many to watch, or Services are not listed yet. */
   function ownerOfPort({ namespace, service: name, port, protocol, endpoint }: ChainPort): OwnedChain {
     const [text = ''] = hashedTexts(namespace, name, port, protocol);
     const service = services.objects.get(keyOf(namespace, name));
@@ -121,7 +117,7 @@ function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, Chain
   }
 }
 
-/** The most hashes in one pass. An incident names at most 16 chains. */
+/** An incident names at most 16 chains. */
 const mostAsked = 256;
 
 /** Finds values by hashes of their texts in one pass over all texts. An index would take memory, and few hashes are ever asked for. */

@@ -2,10 +2,7 @@ import { hash } from 'node:crypto';
 import { canonicalAddress, hostAndPort } from '../../platform/address.ts';
 import type { ServiceProtocol } from '../objects.ts';
 
-/**
- * What a chain's name tells: a hash that cannot be reversed, or in nftables mode the Service and its port (kube-proxy's
- * pkg/proxy/{iptables,nftables,ipvs}).
- */
+/** A hash that cannot be reversed, or in nftables mode the Service and its port (kube-proxy's pkg/proxy/{iptables,nftables,ipvs}). */
 export type ChainName = { kind: 'service-hash'; hash: string } | { kind: 'endpoint-hash'; hash: string } | ChainPort;
 
 export interface ChainPort {
@@ -59,10 +56,7 @@ function endpointOf(text: string): string | undefined {
   return address === '' ? undefined : hostAndPort(address, Number(port));
 }
 
-/**
- * Returns the texts that kube-proxy may hash for a port: `kube-system/kube-dns:dnsudp`. The text for an endpoint begins with one of them.
- * Old releases wrote the colon even for a port without a name.
- */
+/** kube-proxy hashes `kube-system/kube-dns:dnsudp`, or more for an endpoint. Old releases wrote the colon even without a port's name. */
 export function hashedTexts(namespace: string, service: string, port: string, protocol: ServiceProtocol): string[] {
   const name = `${namespace}/${service}`;
   return port === '' ? [`${name}${protocol}`, `${name}:${protocol}`] : [`${name}:${port}${protocol}`];
