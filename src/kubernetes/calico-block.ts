@@ -11,10 +11,7 @@ import { may } from './rights.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { networkOf } from '../platform/address.ts';
 
-/**
- * The API groups that have blocks. Calico's datastore keeps them as custom resources, newer releases in the second group. Calico's own API
- * server does not serve them.
- */
+/** Only custom resources of Calico's datastore are blocks, in newer releases of the second group; Calico's own API server serves none. */
 const versions = { 'crd.projectcalico.org': 'v1', 'projectcalico.org': 'v3' } as const;
 type Group = keyof typeof versions;
 
@@ -23,7 +20,6 @@ interface Pool {
   blockSize: number;
 }
 
-/** The holder of an address: a Pod, or a node with its tunnel address. */
 type Holder = { kind: 'pod'; namespace: string; name: string } | { kind: 'node'; node: string };
 
 /** The holders by their position in the block; undefined if the block does not exist. */
@@ -31,7 +27,7 @@ type Block = ReadonlyMap<number, Holder> | undefined;
 
 /** Pools hardly ever change, but a missing right may be granted later. */
 const poolsAge: Millis = 600_000;
-/** An old block does no harm, because the Pod itself confirms its address. */
+/** An old block names no wrong Pod, because the Pod itself confirms its address. A node does not. */
 const blockAge: Millis = 600_000;
 /** How long a block is used to answer that nobody has an address. */
 const missAge: Millis = 10_000;
@@ -43,7 +39,6 @@ const poolLimit = 256;
 
 const blockSizes = { ipv4: { default: 26, from: 20, to: 32 }, ipv6: { default: 122, from: 116, to: 128 } };
 
-/** `clock`: the clock for the times of Pods. */
 export interface PodListOptions {
   connection: Pick<Connection, 'request'>;
   clock: Pick<Clock, 'now' | 'fromWall'>;
@@ -62,7 +57,6 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     (path): Promise<Block> => read(path).then((object) => (object === undefined ? undefined : holdersIn(object))),
     { entries: blocks, now },
   );
-  /** Until then nothing is asked, because a right is missing. */
   let deniedUntil: Millis = -Infinity;
 
   return { way: 'calico-block', find, look };
@@ -89,7 +83,6 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     return exists ? { pods: [] } : undefined;
   }
 
-  /** Returns undefined if the Pod no longer has the address. */
   async function ownersOf(holder: Holder, address: string): Promise<Owners | undefined> {
     if (holder.kind === 'node') return { pods: [], node: holder.node };
     const pod = await readPod(holder.namespace, holder.name);
@@ -102,7 +95,6 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     return pod === undefined ? undefined : onSteadyClock(pod, clock.fromWall);
   }
 
-  /** Returns undefined if the object does not exist. The API server answers from its cache. */
   async function read(path: string): Promise<Json> {
     const answer = await connection.request('GET', path, { query: { resourceVersion: '0' } });
     if (answer.kind === 'answered') return answer.body;
@@ -160,7 +152,7 @@ function poolIn(object: Json): Pool[] {
   return [{ network, blockSize: isSize ? given : sizes.default }];
 }
 
-/** Reads the holders. Reserved addresses have none. */
+/** Reserved addresses have no holder. */
 function holdersIn(object: Json): ReadonlyMap<number, Holder> {
   const holders = list(at(object, 'spec', 'attributes')).map(holderIn);
   const found = new Map<number, Holder>();
@@ -198,7 +190,7 @@ function contains(network: Network, address: string): boolean {
   return ip.kind() === network[0].kind() && (ip as ipaddr.IPv4).match(network);
 }
 
-/** Returns the block of `2^(width - length)` addresses that contains a canonical address, and the address's position in it. */
+/** `address` is canonical; the block has `2^(width - length)` addresses. */
 function blockOf(address: string, length: number): { cidr: string; ordinal: number } {
   const bytes = ipaddr.parse(address).toByteArray();
   const [high = 0, low = 0] = bytes.slice(-2);

@@ -30,12 +30,8 @@ export interface ClusterWatchReport extends InformerReport {
 
 export interface ClusterWatchOptions extends ListInformerOptions {
   ownNode: string;
-  /** `node`: only the Pods of this node; `cluster`: all Pods. */
   podCache: 'node' | 'cluster';
-  /**
-   * A kind with more objects than this is not watched; of Nodes, only this node is watched then. With 0 EndpointSlices, they are not even
-   * counted.
-   */
+  /** A kind with more objects is not watched, of Nodes only this one; with 0 EndpointSlices, they are not even counted. */
   limits: { nodes: number; services: number; endpointSlices: number };
   report: ClusterWatchReport;
 }
@@ -43,8 +39,7 @@ export interface ClusterWatchOptions extends ListInformerOptions {
 /** Nodes that are not watched are counted again after this time, or up to twice as long. */
 const countInterval: Millis = 3_600_000;
 
-/** Optional objects are asked for again after this time, or up to twice as long. */
-const optionalInterval: Millis = 600_000;
+const slicesRetryInterval: Millis = 600_000;
 
 export type ClusterWatch = ReturnType<typeof createClusterWatch>;
 
@@ -65,7 +60,6 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     get nodeCount(): number {
       return Math.max(countedNodes, lists.directory.nodes.length);
     },
-    /** Whether all required objects have been listed, except those that are too many. */
     get synced(): boolean {
       return missing().length === 0;
     },
@@ -101,7 +95,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     informer.start();
   }
 
-  /** Counts first, because all nodes of a large cluster must not list all objects. If there are more than `limit`, calls `instead`. */
+  /** Counts first, because all nodes of a large cluster must not list all objects. */
   async function beginUpTo(resource: WatchedResource, limit: number, instead: (count: number) => void): Promise<void> {
     const count = await countOf(resource, options, signal);
     if (signal.aborted) return;
@@ -120,11 +114,10 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   function giveUpSlices(): void {
     informers.get('endpointslices')?.stop();
     informers.delete('endpointslices');
-    void pause(optionalInterval * (1 + random())).then(beginSlices);
+    void pause(slicesRetryInterval * (1 + random())).then(beginSlices);
   }
 }
 
-/** Counts all Nodes again and again. A count that fails is left out. */
 async function countAgain(
   { connection, random, pause = sleep }: ClusterWatchOptions,
   signal: AbortSignal,
@@ -136,7 +129,7 @@ async function countAgain(
   }
 }
 
-/** Counts objects, and waits while the server does not answer. Undefined for optional objects that may not be read, or do not exist. */
+/** Waits while the server does not answer. Undefined for EndpointSlices that may not be read, or do not exist. */
 async function countOf(
   resource: WatchedResource,
   { connection, report }: ClusterWatchOptions,
@@ -164,7 +157,6 @@ async function countOf(
   }
 }
 
-/** Returns whether the refusal is final for now: optional objects that may not be read, or do not exist, are tried less often. */
 function isFinal(resource: WatchedResource, status: number | undefined): boolean {
   return resource === 'endpointslices' && (status === 403 || status === 404);
 }
@@ -179,7 +171,6 @@ const withOptOut: ListOptions = { labelSelector: `${auditOptOut.key}=${auditOptO
 export interface ListInformerOptions {
   connection: Connection;
   lists: LiveLists;
-  /** The labels to keep of each Pod; by default none. */
   podLabels?: readonly string[] | undefined;
   /** Receives the names of Namespaces that opted out of the audit; undefined if they are not watched. */
   optedOut?: Set<string> | undefined;

@@ -30,10 +30,8 @@ export interface RequestOptions {
 
 export type Answer = { kind: 'answered'; body: Json } | Refusal;
 
-/** Describes a request for metrics. */
 export interface RequestReport {
   verb: string;
-  /** The kind of object, from the last part of the path that names one: `pods`, `events`, … */
   resource: string;
   /** The HTTP status; 0 without an answer that could be read. */
   code: number;
@@ -159,13 +157,9 @@ function wasClosed(error: unknown): boolean {
   return ['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** The kubelet keeps a Pod's token and certificate authority here, and replaces them from time to time. */
 const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/**
- * Finds the API server by `kubeconfig`, or else by the Pod's ServiceAccount, or else as kubectl does. Throws an error with the path of a
- * file that cannot be used. In a Pod the client library is not loaded (docs/decisions.md).
- */
+/** Its error names the file that cannot be used. In a Pod the client library is not loaded (docs/decisions.md). */
 export async function findAccess(kubeconfig: string | undefined): Promise<Access> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
   if (kubeconfig === undefined && host !== undefined && existsSync(join(account, 'token')))

@@ -40,22 +40,13 @@ const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
 /** The largest answer in bytes. All Pods of a node, or one page of a list, take a few MiB. */
 const largestAnswer = 16 * 1024 * 1024;
 
-/**
- * The size in bytes from which answers are read one after another, because ten of the largest at once exceed the memory of the container, and
- * sixty policy look-ups may be under way.
- */
+/** Larger answers are read one by one: ten of the largest exceed the container's memory, and sixty policy look-ups may be under way. */
 const largeAnswer = 512 * 1024;
 
-/**
- * The most objects and lists in one answer, because each takes at least three bytes of text (`{},`) but 60 in memory. A single object never
- * has as many, because etcd limits it to 1.5 MiB.
- */
+/** Each object or list takes at least three bytes of text (`{},`), but 60 in memory. One object of etcd (1.5 MiB) never has as many. */
 const mostParts = 800_000;
 
-/**
- * Resolves when the answer begins, whatever its status. It uses Node.js directly, because the client library's fetch takes 9 MB more
- * (docs/decisions.md).
- */
+/** Resolves when the answer begins. The client library's fetch would take 9 MB more than Node.js alone (docs/decisions.md). */
 export async function send(access: Access, { method, path, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
   const url = new URL(access.server + path);
   const plain = url.protocol === 'http:';
@@ -83,7 +74,7 @@ export async function send(access: Access, { method, path, headers, body, signal
   };
 }
 
-/** Returns the body as text. Throws a `TooLargeError`, and what the body throws. A large answer waits for the one that is being read. */
+/** Throws a `TooLargeError`, and what the body throws. A large answer waits for the one that is being read. */
 export async function textOf({ body }: Pick<HttpAnswer, 'body'>): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
@@ -103,10 +94,7 @@ export async function textOf({ body }: Pick<HttpAnswer, 'body'>): Promise<string
 
 let lastTurn: Promise<void> = Promise.resolve();
 
-/**
- * Resolves when all earlier turns have ended, to the function that ends this one. A body that breaks meanwhile waits no longer, so that its
- * request keeps its time limit.
- */
+/** Resolves after all earlier turns. A body that breaks waits no longer, so that its request keeps its time limit. */
 async function turnOfLarge(body: Readable): Promise<() => void> {
   const before = lastTurn;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -124,7 +112,6 @@ function wholeText(parts: readonly Buffer[], size: number): string {
 
 const [quote, escape, bracket, brace] = [34, 92, 91, 123];
 
-/** Counts objects and lists without parsing. */
 function partsIn(json: Buffer): number {
   let [count, isText] = [0, false];
   for (let at = 0; at < json.length; at++) {
@@ -142,7 +129,6 @@ interface Status {
   details?: { causes?: { reason?: string }[] };
 }
 
-/** Reads from the answer why a request was refused. */
 export async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
   const { status, headers } = answer;
   const text = await textOf(answer);
@@ -182,7 +168,6 @@ export class TooLargeError extends Error {
   override name = 'TooLargeError';
 }
 
-/** Returns the refusal of a `RefusedError`. Any other error becomes a refusal with status 0. */
 export function refusalOfError(error: unknown): Refusal {
   if (error instanceof RefusedError) return error.refusal;
   const reason = error instanceof TooLargeError ? tooLarge : '';

@@ -16,15 +16,12 @@ const groups = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'];
 
 const cachedFor: Millis = 60_000;
 
-/**
- * Reads FelixConfiguration. Fields of `node.<name>` override those of `default` (felix/config/config_params.go). Felix's environment and
- * objects with a `nodeSelector` are not read.
- */
+/** Fields of `node.<name>` override `default` (felix/config/config_params.go). Felix's environment and `nodeSelector` are not read. */
 export function createFelixReader(connection: Pick<Connection, 'request'>, node: string, now: () => Millis) {
   const answers = createSharedAnswers(readGroups, { entries: 1, now });
 
   return {
-    /** Returns an answer of the last minute, or asks again after that or after a failure. Never rejects. */
+    /** Asks again after a minute, or after a failure. Never rejects. */
     async read(): Promise<Felix> {
       try {
         return (await answers.get('', cachedFor)).value;
@@ -62,16 +59,14 @@ export function createFelixReader(connection: Pick<Connection, 'request'>, node:
     return connection.request('GET', `/apis/${group}/felixconfigurations/${encodeURIComponent(name)}`);
   }
 
-  /**
-   * Asks for the group itself, because a missing right gives 403 even without Calico, but every client may list groups (system:discovery).
-   */
+  /** A missing right gives 403 even without Calico, but every client may ask for the group itself (system:discovery). */
   async function exists(group: string): Promise<boolean> {
     const answer = await connection.request('GET', `/apis/${group.split('/', 1)[0]}`);
     return answer.kind === 'answered' || answer.status !== 404;
   }
 }
 
-/** Merges the settings: `common` is the object `default`, `special` is the object `own` of one node; undefined if it does not exist. */
+/** `common` is the object `default`, `special` is the object `own` of one node; undefined if it does not exist. */
 export function settingsOf(common: Json, special: Json, own: string): FelixSettings {
   const read = <T>(field: keyof FelixSettings, valid: (value: Json) => T | undefined): T | undefined =>
     valid(at(special, 'spec', field)) ?? valid(at(common, 'spec', field));
@@ -90,12 +85,12 @@ export function settingsOf(common: Json, special: Json, own: string): FelixSetti
   };
 }
 
-/** Reads a boolean. The API server and felix do not accept a text in its place. */
+/** The API server and felix do not accept a text in its place. */
 function flag(value: Json): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-/** Reads a value of an enumeration. A longer text comes from an unknown version. */
+/** A longer text comes from an unknown version. */
 function word(value: Json): string | undefined {
   return typeof value === 'string' && /^\w{1,32}$/.test(value) ? value : undefined;
 }
@@ -103,7 +98,6 @@ function word(value: Json): string | undefined {
 /** The most EndpointSlices, with about a hundred endpoints each. An Event names only a few. */
 const limit = 100;
 
-/** Asks for the endpoints of a Service if EndpointSlices are not watched. A refused request gives none. */
 export function createBackendLookup({ request }: Pick<Connection, 'request'>) {
   return async (namespace: string, name: string): Promise<readonly Backend[]> => {
     const answer = await request(

@@ -35,18 +35,16 @@ export interface InformerReport {
 export interface InformerOptions<T> extends ListOptions {
   connection: Connection;
   resource: WatchedResource;
-  /** Makes a small copy of an API object. May throw. */
+  /** May throw. */
   slim: (object: Json) => T;
   store: Store<T>;
   report: InformerReport;
   now: () => Millis;
   random: () => number;
   silence?: Millis | undefined;
-  /** By default a timer that does not keep the process alive. */
   pause?: ((duration: Millis) => Promise<void>) | undefined;
 }
 
-/** Why the informer has to list or watch again. */
 export interface InformerProblem {
   verb: 'list' | 'watch';
   /** Undefined if a watch went silent or broke off, which is not a failure yet. */
@@ -54,7 +52,6 @@ export interface InformerProblem {
   silent?: boolean;
 }
 
-/** The time between two attempts after a failure of the server, with full jitter. */
 export const retryIntervals = { first: 1000, longest: 60_000 };
 
 /** How long a connection may be silent before it counts as dead. The API server sends a bookmark about every minute. */
@@ -64,17 +61,13 @@ const defaultSilence: Millis = 100_000;
 const lifetime: Millis = 1_800_000;
 
 /**
- * The time between two watches, with full jitter, so that nodes whose connections ended together do not ask together. It grows while watches
- * bring nothing.
+ * The time between two watches, because nodes whose connections ended together must not ask together. It grows while watches bring nothing.
  */
 const reconnectIntervals = { first: 2000, longest: 30_000 };
 
 export type Informer = ReturnType<typeof createInformer>;
 
-/**
- * Keeps one kind of object up to date: lists, then watches. Lists again only if the server no longer knows where the watch ended (410).
- * Bookmarks make that rare.
- */
+/** Lists, then watches. Lists again only if the server no longer knows where the watch ended (410), which bookmarks make rare. */
 export function createInformer<T extends Named>(options: InformerOptions<T>) {
   const { connection, resource, fieldSelector, labelSelector, report, now, random, pause = sleep } = options;
   const [path, silence] = [paths[resource], options.silence ?? defaultSilence];
@@ -166,7 +159,6 @@ function reportingSlim<T>({ slim, report, resource }: InformerOptions<T>): (obje
   };
 }
 
-/** Waits with a timer that does not keep the process alive. */
 export async function sleep(duration: Millis): Promise<void> {
   await setTimeout(duration, undefined, { ref: false });
 }

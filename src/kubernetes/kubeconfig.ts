@@ -18,10 +18,7 @@ export interface UserFlags {
 
 const reloadInterval = 5000;
 
-/**
- * Reads the kubeconfig at `path`, or else the files that kubectl reads. `reload` reads them again, at most every five seconds. Throws an
- * error with the path of a file that cannot be used.
- */
+/** Reads `path`, or else the files that kubectl reads. Throws an error with the path of a file that cannot be used. */
 export function readKubeconfig(path: string | undefined): Access {
   const read = (): Access => accessOf(loadKubeconfig(path), path);
   let access = read();

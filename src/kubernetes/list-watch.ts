@@ -1,10 +1,8 @@
-/** Lists objects, and watches their changes. */
 import type { Millis } from '../model/log-line.ts';
 import type { Connection, Query } from './connection.ts';
 import { at, type Json, parsed, text } from '../platform/json.ts';
 import { isTooLarge, RefusedError } from './http.ts';
 
-/** Reports a silent watch, whose connection may be dead. */
 export class SilentWatchError extends Error {
   override message = 'no answer in time';
 }
@@ -69,7 +67,6 @@ export interface Store<T> {
   delete: (namespace: string, name: string) => void;
 }
 
-/** Brings objects of one kind into a store. `slim` returns undefined for unusable objects. */
 export function createKnownObjects<T extends Named>(slim: (object: Json) => T | undefined, store: Store<T>) {
   const keys = new Set<string>();
   let resourceVersion = '';
@@ -80,16 +77,12 @@ export function createKnownObjects<T extends Named>(slim: (object: Json) => T | 
       return resourceVersion;
     },
     slim,
-    /** Stores the objects of a complete list, and removes all others. */
     replaceAll(list: ObjectList<T>): void {
       for (const key of keys.difference(new Set(list.items.map(keyOf)))) remove(key);
       for (const item of list.items) set(item);
       resourceVersion = list.resourceVersion;
     },
-    /**
-     * Applies an event; returns false for an error. The server ends the watch after an error. The next watch continues from here, except
-     * after a 410.
-     */
+    /** Returns false for an error, after which the server ends the watch; the next one continues from here, except after a 410. */
     apply({ type, object }: WatchEvent): boolean {
       if (type === 'ERROR') {
         if (at(object, 'code') === 410) resourceVersion = '';
@@ -101,7 +94,6 @@ export function createKnownObjects<T extends Named>(slim: (object: Json) => T | 
       resourceVersion = text(at(object, 'metadata', 'resourceVersion')) ?? '';
       return true;
     },
-    /** Notes that the server no longer knows this version. */
     expire: (): void => void (resourceVersion = ''),
   };
 
@@ -178,7 +170,7 @@ export async function listAll<T>(
   }
 }
 
-/** Counts objects without reading them all. Rejects with a `RefusedError`. */
+/** Rejects with a `RefusedError`. */
 export async function countAll({ request }: Pick<Connection, 'request'>, path: string): Promise<number> {
   const answer = await request('GET', path, { query: { limit: 1 } });
   if (answer.kind === 'refused') throw new RefusedError(answer);

@@ -4,7 +4,7 @@ import { at, instant, type Json, list, spelled, text } from '../platform/json.ts
 import { isLabel, isPortName } from '../platform/api-names.ts';
 import { type Endpoint, systemNamespaces } from '../model/endpoint.ts';
 
-/** Reads a Pod's health. Without conditions a Pod counts as healthy. */
+/** A Pod without the condition `Ready` counts as ready. */
 export function healthOf(object: Json): Pick<Pod, 'running' | 'problem' | 'restarted'> {
   const phase = at(object, 'status', 'phase');
   const running = phase !== 'Succeeded' && phase !== 'Failed';
@@ -44,7 +44,6 @@ export function containersOf(pod: Json): Json[] {
   return [...list(at(pod, 'status', 'containerStatuses')), ...list(at(pod, 'status', 'initContainerStatuses'))];
 }
 
-/** Returns the latest end of a container. `lastState` is the end of the run before the current one. */
 export function lastEnd(containers: Json[], run: 'state' | 'lastState'): Millis | undefined {
   const ends = containers.flatMap((each) => instant(at(each, run, 'terminated', 'finishedAt')) ?? []);
   return ends.length === 0 ? undefined : Math.max(...ends);
@@ -60,9 +59,7 @@ export function slimPorts(value: Json): readonly ServicePort[] {
 
 const internPorts = createInterner<readonly ServicePort[]>();
 
-/**
- * Returns the named ports of containers and sidecars, packed into one text. Names are checked, because a saved list may contain anything.
- */
+/** Packs the named ports of containers and sidecars. Names are checked, because a saved list may contain anything. */
 export function podPorts(pod: Json): string | undefined {
   const sidecars = list(at(pod, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
   const containers = [...list(at(pod, 'spec', 'containers')), ...sidecars];
@@ -83,7 +80,6 @@ function isServiceProtocol(protocol: string): protocol is ServicePort['protocol'
   return protocol === 'tcp' || protocol === 'udp' || protocol === 'sctp';
 }
 
-/** Recognizes a Pod's role, which explains a drop to the reader of an Event. */
 export function podRole(namespace: string, labels: Record<string, string>): Endpoint['role'] {
   if (!systemNamespaces.has(namespace)) return undefined;
   if (labels['component'] === 'kube-apiserver') return 'api-server';

@@ -57,9 +57,7 @@ export function createPodCidrFinder(options: PodListOptions & { ranges: PodRange
   };
 }
 
-/**
- * Seconds of CPU that the API server needs for each Pod of the cluster and look-up, because it has no index of addresses (docs/lookups.md).
- */
+/** CPU seconds of the API server for each Pod of the cluster and look-up, because it has no index of addresses (docs/lookups.md). */
 const costOfPod = 1.7e-6;
 
 /** The part of one core that the look-ups of all nodes together may take. */
@@ -80,7 +78,6 @@ export interface ClusterSize {
   nodes: number;
 }
 
-/** Returns the budget of one node; undefined if it would be too small. */
 export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; burst: number } | undefined {
   const cost = Math.max(1, pods) * costOfPod * Math.max(1, nodes);
   const rate = Math.min(rates.most, share / cost);
@@ -88,10 +85,7 @@ export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; bu
   return { rate, burst: Math.max(1, Math.min(mostAtOnce, Math.floor(burstShare / cost))) };
 }
 
-/**
- * Finds Pods by `status.podIP`. The API server then looks through all Pods, so this is used only in small clusters, within a budget. It
- * also finds Pods on their node's network, but only by the first address of a Pod.
- */
+/** The API server looks through all Pods, hence the budget. It finds them by their first address only, host-network ones, too. */
 export function createFieldSelectorFinder(options: PodListOptions): Required<PodFinder> {
   const { connection, clock } = options;
   const { now } = clock;

@@ -1,4 +1,3 @@
-/** Lists the kinds of network policies, and knows how to list their objects. */
 import { at, type Json, list } from '../platform/json.ts';
 import type { Refusal } from '../events/events.ts';
 import type { Answer, Connection, Query } from './connection.ts';
@@ -10,11 +9,9 @@ import { anyTier, type CalicoKind, isCalico, type Policy, unknownPolicy } from '
 export interface PolicyKind {
   readonly apiVersion: string;
   readonly kind: string;
-  /** The name of the kind in paths and rights. */
   readonly plural: string;
 }
 
-/** Cluster-wide kinds of policies. Discovery leaves out those that the API server does not have. */
 export const clusterPolicyKinds: readonly PolicyKind[] = [
   policyKind('policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
   policyKind('policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'),
@@ -87,7 +84,6 @@ export function itemsIn(answer: Answer, otherwise: string): ListedObjects | Refu
     : refusalOfError(new Error(otherwise));
 }
 
-/** Says in a verdict why policies of a kind are not known. */
 export function unlistedReason({ plural }: Pick<PolicyKind, 'plural'>, refusal: Refusal): string {
   return isTooLarge(refusal) ? `the list of ${plural} is too large` : `${plural} may not be listed`;
 }
@@ -157,10 +153,7 @@ const kindsAge: Millis = 600_000;
 /** How long a missing server is remembered, because it may be back soon. */
 const awayAge: Millis = 10_000;
 
-/**
- * Discovers the kinds every ten minutes, or every ten seconds while a server does not answer. The policies of an APIService that does not
- * answer are unknown, because it may be away for long. Rejects with a `RefusedError` if any other server does not answer.
- */
+/** Policies of an APIService that fails (5xx) are unknown, because it may be away for long. Any other refusal rejects (`RefusedError`). */
 export function createDiscovery(
   connection: Pick<Connection, 'request'>,
   all: readonly PolicyKind[],

@@ -46,7 +46,6 @@ const valuesOfPolicy = 40;
 /** The most values of one kind in a Namespace, because each takes microseconds to evaluate and tenants write them. */
 export const maxValues = maxObjects * valuesOfPolicy;
 
-/** Called for each list, with whether it was too large for one answer. */
 export type OnListed = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
 
 export interface ClusterPolicies {
@@ -126,7 +125,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
         size: listed.reduce((sum, { size }) => sum + size, 0),
       };
     },
-    /** Returns the NetworkSets of one Namespace, or of all if `namespace` is undefined. */
+    /** Returns those of all Namespaces if `namespace` is undefined. */
     async networkSets(this: void, namespace: string | undefined): Promise<NetworkSets> {
       const { served } = await discover();
       const objects = collectCalicoObjects();
@@ -135,7 +134,6 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       const { networkSets, unread } = objects.read();
       return { sets: networkSets, unread: unread.has('networksets') };
     },
-    /** Returns the endpoints of a Service `NAMESPACE/NAME`. */
     async endpoints(this: void, service: string): Promise<ServiceEndpoints | Unknown> {
       const [namespace = '', name = ''] = service.split('/');
       const { add, services } = collectCalicoObjects();
@@ -146,7 +144,6 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       services.complete(service);
       return services.endpointsOf(service);
     },
-    /** Returns the labels of a ServiceAccount `NAMESPACE/NAME`; undefined if it may not be read, or does not exist. */
     accountLabels(this: void, account: string): Promise<Labels | undefined> {
       const [namespace = '', name = ''] = account.split('/');
       return one(connection, `/api/v1/namespaces/${namespace}/serviceaccounts`, name, (object) => {
@@ -164,7 +161,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
   };
 }
 
-/** Reads the policies of a kind. If they may not be listed, one unknown policy represents them. NetworkPolicies must be listed. */
+/** NetworkPolicies must be listed. If another kind may not be listed, one unknown policy stands for all of it. */
 async function readPolicies(
   { connection, onListed }: Reading,
   policyKind: PolicyKind,
@@ -190,7 +187,6 @@ async function readPolicies(
   return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
 }
 
-/** Adds Calico's objects. Kinds that may not be listed, or are too many, count as unread. */
 async function addCalico(
   { connection, onListed }: Reading,
   { add, unread }: CalicoCollector,
@@ -220,7 +216,6 @@ async function one<T>(
   return found === undefined ? undefined : slim(found);
 }
 
-/** Returns undefined if the objects may not be listed, or the kind does not exist. */
 async function readable(
   { request }: Reading['connection'],
   path: string,
@@ -235,7 +230,7 @@ async function readable(
   throw new RefusedError(answer);
 }
 
-/** Counts the values in the rules of policies, up to `most`. Cilium also has a list `specs`. */
+/** Cilium also has a list `specs`. */
 function valuesIn(policies: readonly Json[], most: number): number {
   const left = policies.flatMap((each) => ['spec', 'specs'].flatMap((field) => at(each, field) ?? []));
   let count = 0;

@@ -9,7 +9,6 @@ export const policiesFile = 'deploy/base/policies.yaml';
 
 export const grantRights = `grant it with the ClusterRole in ${rightsFile}`;
 
-/** Tells how to grant the right to a kind of object that only one setting needs. */
 export function grantRightTo(resource: string): string {
   if (resource === 'nodes/status') return 'grant it with the component node-condition';
   return resource === 'namespaces' ? 'grant it with the component audit-opt-out' : grantRights;
@@ -38,7 +37,6 @@ export async function reviewRight(
   return { kind: 'answered', allowed: typeof allowed === 'boolean' ? allowed : undefined };
 }
 
-/** Returns whether RBAC allows the verb in all namespaces; undefined if the API server does not say. */
 export async function may(
   connection: Pick<Connection, 'request'>,
   verb: string,

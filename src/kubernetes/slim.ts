@@ -15,7 +15,6 @@ import type { Backend } from '../model/incident.ts';
 import { containersOf, healthOf, lastEnd, podPorts, podRole, serviceRole, slimPorts } from './pod-fields.ts';
 import { at, instant, type Json, list, spelled, strings, text } from '../platform/json.ts';
 
-/** Reports an object that lacks a necessary field. The message names the field. */
 export class UnusableObject extends Error {
   readonly object: string | undefined;
 
@@ -25,7 +24,6 @@ export class UnusableObject extends Error {
   }
 }
 
-/** Makes `slim` return undefined where it would throw an `UnusableObject`. */
 export function ifUsable<T>(slim: (object: Json) => T): (object: Json) => T | undefined {
   return (object) => {
     try {
@@ -37,8 +35,7 @@ export function ifUsable<T>(slim: (object: Json) => T): (object: Json) => T | un
   };
 }
 
-/** `names`: the labels to keep. */
-export function slimPod(object: Json, names: readonly string[] = []): Pod {
+export function slimPod(object: Json, keptLabels: readonly string[] = []): Pod {
   const { namespace, name, uid, resourceVersion } = identity(object, true);
   const labels = strings(at(object, 'metadata', 'labels'));
   const annotations = strings(at(object, 'metadata', 'annotations'));
@@ -63,7 +60,7 @@ export function slimPod(object: Json, names: readonly string[] = []): Pod {
       labels,
     ),
     role: podRole(namespace, labels),
-    ...(names.length > 0 && { labels: labelsText(labels, names) }),
+    ...(keptLabels.length > 0 && { labels: labelsText(labels, keptLabels) }),
     ...(ports !== undefined && { ports }),
     from,
     until: endOf(object, from),
@@ -87,10 +84,7 @@ function ownerIn(reference: Json): Owner | undefined {
   return kind === undefined || name === undefined ? undefined : { kind, name };
 }
 
-/**
- * Checks for the MD5 that the kubelet writes to static Pods. Anybody else may write this annotation, too, and as a uid it would make one
- * Pod look like another.
- */
+/** The kubelet writes an MD5 to static Pods. Anybody may write this annotation, and as a uid it would make one Pod look like another. */
 function isConfigHash(annotation: string): boolean {
   return /^[0-9a-f]{32}$/.test(annotation);
 }
@@ -187,7 +181,6 @@ const tunnelAnnotations = [
   'projectcalico.org/IPv6WireguardInterfaceAddr',
 ];
 
-/** Annotations with further addresses of a Node. */
 const addressAnnotations = [
   ...tunnelAnnotations,
   'projectcalico.org/IPv4Address',
@@ -195,10 +188,7 @@ const addressAnnotations = [
   'flannel.alpha.coreos.com/public-ip',
 ];
 
-/**
- * Returns when the Pod gave up its addresses, because another Pod may have them after it completed; Infinity while it runs. A completed Pod
- * without an end time counts as never having had them.
- */
+/** Another Pod may have the addresses of a completed one. Without an end time, it counts as never having had them. */
 function endOf(object: Json, from: Millis): Millis {
   const phase = at(object, 'status', 'phase');
   if (phase !== 'Succeeded' && phase !== 'Failed') return Infinity;

@@ -8,13 +8,11 @@ import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService, Unusa
 export interface Snapshot {
   objects: ClusterObjects;
   felixConfigurations: Map<string, Json>;
-  /** Namespaces that opted out of the audit. */
   optedOut: Set<string>;
-  /** One line with the place of each unusable object. The run continues without it. */
+  /** One line with the place of each unusable object, without which the run continues. */
   problems: string[];
 }
 
-/** Collects saved objects. */
 export function collectSnapshot() {
   const snapshot: Snapshot = {
     objects: { pods: [], nodes: [], services: [], endpointSlices: [], namespaces: [] },
@@ -25,7 +23,7 @@ export function collectSnapshot() {
   const { objects, felixConfigurations, optedOut, problems } = snapshot;
   return { snapshot, take };
 
-  /** Takes an object. Returns false if its kind is not used. `place` is for the problem of an object that is unusable. */
+  /** Returns false if the kind is not used. `place` is named in the problem of an unusable object. */
   function take(object: Json, place: string): boolean {
     const kind = at(object, 'kind');
     try {
@@ -51,7 +49,6 @@ export function collectSnapshot() {
   }
 }
 
-/** Returns Felix's settings for a node; undefined if no FelixConfiguration was saved. */
 export function felixOf({ felixConfigurations }: Snapshot, node: string): NodeFacts['felix'] {
   if (felixConfigurations.size === 0) return undefined;
   const own = `node.${node}`;

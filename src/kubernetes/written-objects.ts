@@ -55,7 +55,7 @@ export type ConditionStore = ReturnType<typeof createConditionStore>;
 
 export function createConditionStore({ request }: Pick<Connection, 'request'>, node: string, type: string) {
   return {
-    /** Reads the condition; it is undefined if the Node has none. Needs the right to list Nodes. */
+    /** Needs the right to list Nodes. */
     async read(): Promise<{ kind: 'read'; condition: NodeCondition | undefined } | Refusal> {
       const answer = await request('GET', '/api/v1/nodes', { query: { fieldSelector: `metadata.name=${node}` } });
       if (answer.kind === 'refused') return answer;
@@ -63,7 +63,6 @@ export function createConditionStore({ request }: Pick<Connection, 'request'>, n
       const found = list(at(object, 'status', 'conditions')).find((each) => at(each, 'type') === type);
       return { kind: 'read', condition: found === undefined ? undefined : conditionIn(found, type) };
     },
-    /** Writes this condition and leaves others as they are. Needs the right to patch nodes/status. */
     async write(condition: NodeCondition): Promise<{ kind: 'written' } | Refusal> {
       const path = `/api/v1/nodes/${node}/status`;
       // A strategic patch merges conditions by their type. A merge patch would replace the kubelet's.
