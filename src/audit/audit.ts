@@ -35,15 +35,13 @@ export interface AuditOptions {
   cluster: string | undefined;
   interval: Millis;
   sinks: readonly Sink[];
-  /** The most characters of all rows that wait for receivers. */
+  /** The most bytes of all rows that wait for receivers. */
   queueSize: number;
   restored: AuditState | undefined;
   privacy: Privacy;
-  /** Undefined if policies are not asked. */
   policiesOn?: PoliciesOn | undefined;
   clock: {
     now: () => Millis;
-    /** Returns what the wall clock showed at a time of the log lines. */
     toWall: (time: Millis) => Millis;
   };
   report: DeliveryReport;
@@ -131,7 +129,6 @@ export function createAudit(options: AuditOptions) {
   }
 }
 
-/** Reads the audit from the state on disk. */
 export function readAudit(values: ReadonlyMap<string, unknown>): AuditState | undefined {
   const rest = values.get('audit') as AuditRest | undefined;
   if (rest === undefined) return undefined;
@@ -144,7 +141,6 @@ export function readAudit(values: ReadonlyMap<string, unknown>): AuditState | un
 
 export type SinkSetting = { kind: 'stdout' } | { kind: 'file'; path: string } | { kind: 'otlp'; url: string };
 
-/** The part of `Config` that sinks need. */
 interface SinkSettings {
   node: string;
   cluster?: string | undefined;

@@ -13,7 +13,6 @@ export interface DeliveryReport {
 export interface DeliverOptions {
   queue: AuditQueue;
   sink: Sink;
-  /** Makes the row that reports lost rows. */
   gapRow: (sink: string, lost: NonNullable<Batch['lost']>) => string;
   report: DeliveryReport;
   backOff?: { first: Millis; longest: Millis };
@@ -65,7 +64,6 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
     }
   }
 
-  /** `retryAfter`: how long the receiver asks to wait, if it does. */
   async function send(batch: Batch): Promise<{ isSent: boolean; retryAfter?: Millis | undefined }> {
     const rows = batch.lost === undefined ? batch.rows : [gapRow(sink.name, batch.lost), ...batch.rows];
     try {
@@ -80,9 +78,7 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
   }
 }
 
-/** The receiver takes no rows for now. */
 export class RefusedForNowError extends Error {
-  /** How long it asks to wait, if it does. */
   readonly retryAfter: Millis | undefined;
 
   constructor(message: string, retryAfter: Millis | undefined) {
@@ -93,7 +89,6 @@ export class RefusedForNowError extends Error {
 
 export interface Sink {
   readonly name: string;
-  /** The most rows in one batch. */
   readonly mostRows: number;
   /** Resolves to the number of refused rows when the receiver has stored the others. Rejects if all rows must be sent again. */
   send: (rows: readonly string[], signal: AbortSignal) => Promise<number>;

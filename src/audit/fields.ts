@@ -1,7 +1,4 @@
-/**
- * Defines every field of a flow record: its type, its meaning, and its names elsewhere. docs/audit-fields.md and the JSON Schema are
- * generated from it.
- */
+/** Defines every field of a flow record. docs/audit-fields.md and the JSON Schema are generated from it. */
 
 /** Whether a field has few enough values for a label of metrics and streams: `fine`, `careful`, or `avoid`. */
 type Cardinality = 'fine' | 'careful' | 'avoid';
@@ -94,7 +91,7 @@ type EndFields<E extends End> = {
   [Name in keyof ReturnType<typeof fieldsOfEnd> as `${E}.${Name}`]: ReturnType<typeof fieldsOfEnd>[Name];
 };
 
-/** Names the fields of one end (`source.address`, …). The cast restores the names, which `fromEntries` loses. */
+/** The cast restores the names, which `fromEntries` loses. */
 function endFields<const E extends End>(end: E): EndFields<E> {
   const named = Object.entries(fieldsOfEnd(end)).map(([name, field]) => [`${end}.${name}`, field] as const);
   return Object.fromEntries(named) as EndFields<E>;
@@ -228,7 +225,6 @@ export type FlowRecord = {
 
 const rows: readonly (readonly [string, Field])[] = Object.entries(fields);
 
-/** Returns the fields that meet a condition, in the order of the table. */
 export function fieldsThat<Name extends keyof FlowRecord = keyof FlowRecord>(have: (field: Field) => boolean): Name[] {
   return rows.flatMap(([name, field]) => (have(field) ? [name as Name] : []));
 }

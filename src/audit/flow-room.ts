@@ -58,8 +58,7 @@ export function createFlowRoom<F extends Held>(
       const largest = largestNamespace();
       const excess = largest.size - (flowsByNamespace.get(flow.namespace)?.size ?? 0);
       if (excess < 2) return { flow: joinNamespace(start, flow), evicted: [] };
-      // Removes several flows at once, because finding the largest Namespace takes time. The newest are removed, so that flows from before
-      // a flood stay.
+      // Removes several at once, because finding the largest Namespace takes time; the newest, so that flows from before a flood stay.
       const evicted = [...largest].slice(-Math.ceil(excess / 16));
       return { flow, evicted: evicted.map((old) => [old, joinNamespace(old.start, old)]) };
     },
@@ -107,7 +106,7 @@ function joinAll(flow: Flow): Flow {
   return { ...joinedFlow(flow, []), namespace: '' };
 }
 
-/** Makes a flow that counts others. It has the named fields of the subject, but no other end, port or rule. */
+/** A joined flow has the named fields of the subject, but no other end, port or rule. */
 function joinedFlow({ subject, namespace, fields }: Flow, kept: readonly (typeof workloadFields)[number][]): Flow {
   const end = fields['source.kind'] === 'Pod' ? 'source' : 'destination';
   const all = kept.length === 0;

@@ -18,7 +18,6 @@ export interface AuditedPacket {
   findings?: readonly Finding[];
 }
 
-/** The common part of all packets of one flow. */
 export interface Flow {
   /** Equal for all packets that are counted together, whatever their Pod, address or interface. */
   key: string;
@@ -68,7 +67,6 @@ export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => F
   };
 }
 
-/** Returns the fields of one packet, apart from its time and name. */
 function packetFields(line: LogLine, packet: AuditedPacket): FlowRecord {
   const { fields } = flowOf(packet);
   const common: FlowRecord = {
@@ -151,7 +149,6 @@ function ruleOf(observation: PacketObservation | Martian): FlowRecord {
   };
 }
 
-/** Returns the direction that the interfaces and the nodes of the Pods show; undefined if neither end is on the node. */
 function directionOf(ends: Ends, node: string): FlowRecord['network.direction'] {
   const { source, destination } = ends;
   const isOut = ends.fromPodInterface || isOn(source, node);
@@ -230,7 +227,7 @@ interface RowContext {
   redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
 }
 
-/** Returns a line of NDJSON for one packet (`replay --output audit`). */
+/** Returns a line of NDJSON (`replay --output audit`). */
 export function packetRow(line: LogLine, packet: AuditedPacket, context: RowContext = {}): string {
   const { cluster, policies, redact = (same: FlowRecord) => same } = context;
   const { observation, node } = packet;

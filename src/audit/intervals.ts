@@ -20,7 +20,6 @@ export interface IntervalsOptions {
   policiesOn?: PoliciesOn | undefined;
   restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
   now: () => Millis;
-  /** Returns what the wall clock showed at a time of the log lines. */
   toWall: (time: Millis) => Millis;
 }
 
@@ -37,7 +36,7 @@ export function createIntervals(options: IntervalsOptions) {
   const gaps = createGaps(restored?.flows ?? []);
   let closings = restored?.closings ?? 0;
   let revision = 0;
-  /** Returns the interval of a time. A time from a clock that was ahead is limited, because it would keep an interval open for years. */
+  /** A time from a clock that was ahead is limited, because it would keep an interval open for years. */
   const startOf = (time: Millis): Millis => Math.floor(Math.min(time, now() + interval) / interval) * interval;
 
   return {
@@ -76,10 +75,7 @@ export function createIntervals(options: IntervalsOptions) {
       gaps.add(start, affects);
       flows.count(flows.of(start, gapOf(by, node), time), count, time);
     },
-    /**
-     * Closes at most `mostFlows` flows of intervals that are over. Save the records and the changes in one batch of the state, so that no flow
-     * is lost or counted twice. `isDone`: there are no more such flows.
-     */
+    /** Save the records and the changes in one batch of the state, so that no flow is lost or counted twice. */
     close(mostFlows: number): { records: FlowRecord[]; isDone: boolean } {
       const over = now() - interval - grace;
       const due = dueOf(flows, (flow) => flow.start <= over && !touched.has(flow.start), mostFlows);
@@ -130,7 +126,6 @@ function createGaps(restored: readonly OpenFlow[]) {
     add(start: Millis, loss: Loss): void {
       if (gaps.get(start) !== 'everything') gaps.set(start, loss);
     },
-    /** Returns whether lines of the flow may be missing. */
     mayHaveLost(flow: OpenFlow): boolean {
       const loss = gaps.get(flow.start);
       return loss === 'everything' || (loss !== undefined && isWarning(flow));

@@ -26,7 +26,6 @@ export interface LiveFlowsOptions {
   redact: ((fields: FlowRecord) => FlowRecord) | undefined;
   clock: {
     now: () => Millis;
-    /** Returns what the wall clock showed at a time of the log lines. */
     toWall: (time: Millis) => Millis;
   };
 }
@@ -50,7 +49,6 @@ const bytesOfEach = 300;
 
 const leftOut: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === false));
 
-/** Counts packets by flow. Bytes and flows are limited, and also the flows of each workload and Namespace. */
 export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions) {
   const flows = new Map<string, Held>();
   const room = createFlowRoom<Held>(limits, (_, key) => flows.has(key));
@@ -73,7 +71,6 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
       flow.packets += packets;
       flow.last = Math.max(flow.last, Math.min(time, clock.now()));
     },
-    /** Returns the answer, with the newest flows first. */
     text(): string {
       sweep();
       const all: LiveFlows = {
@@ -131,7 +128,6 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
   }
 }
 
-/** Fields that may differ between Pods of a workload. If they do, they are left out. */
 const mayDiffer = fieldsThat(({ varies, live }) => varies === true && live !== false);
 
 function join(flow: Held, fields: FlowRecord): Held {

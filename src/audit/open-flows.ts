@@ -36,7 +36,6 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
       return flows.size;
     },
     all: () => flows.values(),
-    /** Finds or makes a flow in the interval that begins at `start`. */
     of(start: Millis, given: Flow, time: Millis): OpenFlow {
       const known = flows.get(idOf({ start, key: given.key }));
       if (known !== undefined) return take(known, given.fields);
@@ -75,7 +74,6 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
     removed.push(flow);
   }
 
-  /** Adds the old flow's counts to the joined flow, which continues to count. */
   function moveInto(old: OpenFlow, joined: Flow): void {
     const { start, packets, first, last } = old;
     remove(old);
@@ -114,7 +112,7 @@ function newFlow(start: Millis, { key, subject, namespace, fields }: Flow, time:
   };
 }
 
-/** Copies a flow, because it is written to disk while counting continues. */
+/** A flow is written to disk while counting continues. */
 function copy(flow: OpenFlow): OpenFlow {
   const {
     fields,

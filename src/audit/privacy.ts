@@ -43,10 +43,7 @@ function namespaceOf(fields: FlowRecord, end: End): string | undefined {
   return fields[`${end}.k8s.namespace.name`];
 }
 
-/**
- * Returns the end that is not named: the one outside the Namespace of the policy that dropped the packet; without a policy, the destination
- * of an egress packet, else the source.
- */
+/** Returns the end outside the Namespace of the policy; without a policy, the destination of an egress packet, else the source. */
 function foreignPeerOf(fields: FlowRecord): End | undefined {
   const [source, destination] = ends.map((end) => namespaceOf(fields, end));
   if (source === undefined || destination === undefined || source === destination) return undefined;
@@ -115,10 +112,7 @@ interface Restorable {
   rows: readonly (readonly [number: string, row: string])[];
 }
 
-/**
- * Returns the redaction of an earlier run's records by the present settings, because other labels may be asked for now. Hidden Namespaces
- * are not known yet. Undefined if there is nothing to redact.
- */
+/** Redacts an earlier run's records by the present settings, also their labels. Hidden Namespaces are not known yet. */
 export function redactionOfKept(
   privacy: Privacy,
   { rows, flows }: Restorable,

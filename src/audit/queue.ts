@@ -10,7 +10,6 @@ export interface Batch {
   rows: readonly string[];
   /** The number of the last row. */
   through: number;
-  /** Rows that the sink lost before this batch. */
   lost: LostRows | undefined;
 }
 
@@ -37,7 +36,6 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
 
   return {
     changes,
-    /** The number of the newest row. When all rows up to it are on disk, call `release` with it. */
     get newest(): number {
       return newest;
     },
@@ -61,7 +59,6 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
     release(through: number): void {
       released = Math.max(released, through);
     },
-    /** Returns the next batch; undefined if the sink has all released rows. */
     next(sink: string, mostRows: number): Batch | undefined {
       const { confirmed, lost } = places.of(sink);
       if (confirmed >= released) return undefined;
@@ -70,7 +67,6 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
       for (; through < released && batch.length < mostRows; through++) batch.push(rows.get(String(through + 1)) ?? '');
       return { rows: batch, through, lost };
     },
-    /** Notes that the receiver has stored the batch. */
     confirm(sink: string, { through, lost }: Pick<Batch, 'through' | 'lost'>): void {
       places.confirm(sink, through, lost);
       for (const last = places.confirmedByAll(); oldest <= last;) removeOldest();
@@ -93,9 +89,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
 /** Rows that a sink never got, because the queue was full. */
 export interface LostRows {
   rows: number;
-  /** When the first row was lost. */
   first: Millis;
-  /** When the last row was lost. */
   last: Millis;
 }
 
@@ -121,7 +115,7 @@ function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
   return {
     all: places as Readonly<Record<string, SinkPlace>>,
     of: placeOf,
-    /** Returns for each sink how many rows it has not confirmed, and how many it has lost since the start. */
+    /** `lost` counts since the start. */
     summary: (newest: number): Record<string, { behind: number; lost: number }> =>
       Object.fromEntries(
         Object.entries(places).map(([sink, { confirmed }]) => [
@@ -129,7 +123,6 @@ function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
           { behind: newest - confirmed, lost: lostBy.get(sink) ?? 0 },
         ]),
       ),
-    /** Counts the oldest row as lost for each sink that has not confirmed it. */
     lose(row: number): void {
       for (const [sink, place] of Object.entries(places)) {
         if (place.confirmed >= row) continue;
@@ -139,14 +132,12 @@ function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
         place.lost = { rows: rows + 1, first, last: now() };
       }
     },
-    /** Notes that the receiver has all rows up to `through`, and knows of the lost ones. */
     confirm(sink: string, through: number, lost: LostRows | undefined): void {
       const place = placeOf(sink);
       place.confirmed = Math.max(place.confirmed, through);
       // Rows that were lost meanwhile are reported with the next batch.
       if (place.lost === lost) delete place.lost;
     },
-    /** The last row that all sinks have confirmed. */
     confirmedByAll: (): number => Math.min(...Object.values(places).map(({ confirmed }) => confirmed)),
   };
 

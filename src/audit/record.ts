@@ -5,12 +5,11 @@ import type { PacketObservation } from '../model/packet.ts';
 import { printableJson } from '../platform/printable.ts';
 import { type FlowRecord, schemaVersion } from './fields.ts';
 
-/** Returns a line of NDJSON, printable, with the fields in their given order. */
 export function rowOf(record: FlowRecord): string {
   return `${printableJson(JSON.stringify(record))}\n`;
 }
 
-/** Returns the first fields of every record. `identity` is equal only for the same record. */
+/** `identity` is equal only for the same record. */
 export function headOf(at: Millis, name: FlowRecord['event.name'], identity: readonly unknown[]): FlowRecord {
   return {
     '@timestamp': stampOf(at),
@@ -47,10 +46,7 @@ function fitting(names: readonly string[]): readonly string[] {
   return past < 0 ? names : names.slice(0, past);
 }
 
-/**
- * Returns the verdict in the log. Records of programs that enforce policies (Antrea, OVN) are verdicts. A LOG prefix only shows that a rule
- * matched.
- */
+/** Records of programs that enforce policies (Antrea, OVN) are verdicts. A LOG prefix only shows that a rule matched. */
 export function loggedVerdict({ enforcer, policy, prefix, verdict }: PacketObservation): FlowRecord {
   if (enforcer !== 'network-policy' || policy === undefined || prefix !== '' || verdict === 'logged') return {};
   const facts: PolicyFacts = {

@@ -67,8 +67,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     // Wait, because unpacked files would take the room of packed ones.
     await finished.settled();
     await closeFile();
-    await rename(path, await finished.nameAt(now()));
-    // The file is packed while the next one is written.
+    await rename(path, await finished.freeNameAt(now()));
     finished.tidy();
   }
 
@@ -98,10 +97,7 @@ function dayOf(time: Millis): string {
 const tailLength = mebibyte;
 const brace = '{'.charCodeAt(0);
 
-/**
- * Removes part of a row that a killed run has left, because the row is written again. Resolves to the length. If the end is no part of a
- * row, the file is somebody else's: rejects, and changes nothing.
- */
+/** Removes part of a row that a killed run left, because the row is written again. Rejects any other end: the file is somebody else's. */
 async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   const { size } = await file.stat();
   const tail = Buffer.alloc(Math.min(size, tailLength));
@@ -125,8 +121,7 @@ function createFinishedFiles(path: string, mostBytes: number) {
   let again = false;
 
   return {
-    /** Returns a free name for a finished file. */
-    async nameAt(time: Millis): Promise<string> {
+    async freeNameAt(time: Millis): Promise<string> {
       const stamp = new Date(time).toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '');
       const taken = new Set(await readdir(folder));
       let number = 1;

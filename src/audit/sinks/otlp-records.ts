@@ -10,7 +10,6 @@ const scope = { name: 'kube-netfilter-tailer' };
 /** SEVERITY_NUMBER_INFO, because most drops are intended by a policy. */
 const info = 9;
 
-/** Makes an ExportLogsServiceRequest with one LogRecord for each row. */
 export function createOtlpRequest(rows: readonly string[], resource: Readonly<Record<string, string>>): Uint8Array {
   // The serializer reads nothing else of a Resource.
   const shared = { attributes: resource } as ReadableLogRecord['resource'];
@@ -20,7 +19,6 @@ export function createOtlpRequest(rows: readonly string[], resource: Readonly<Re
   return bytes;
 }
 
-/** Reads how many records an ExportLogsServiceResponse refuses; 0 if it is unreadable. */
 export function readOtlpAnswer(answer: Uint8Array): { rejected: number } {
   try {
     const { partialSuccess } = ProtobufLogsSerializer.deserializeResponse(answer);

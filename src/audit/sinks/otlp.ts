@@ -8,7 +8,6 @@ import { retryAfterOf } from '../../platform/rates.ts';
 import { RefusedForNowError, type Sink } from '../deliver.ts';
 
 export interface OtlpSinkOptions {
-  /** The receiver's URL. `/v1/logs` is added to a URL without a path. */
   url: string;
   /** Headers of each request (a token, a tenant). They are read each time, because they may change. */
   headers: () => Readonly<Record<string, string>>;
@@ -20,10 +19,7 @@ export interface OtlpSinkOptions {
 
 const longestAnswer = 64 * 1024;
 
-/**
- * Sends rows by OTLP over HTTP with protobuf, one request at a time. `send` resolves to the number of rows that the receiver refuses for
- * good, and rejects if all rows must be sent again.
- */
+/** Sends rows by OTLP over HTTP with protobuf, one request at a time. */
 export function createOtlpSink(options: OtlpSinkOptions): Sink {
   const { timeout = 10_000 } = options;
   const url = new URL(options.url);
