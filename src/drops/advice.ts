@@ -138,14 +138,13 @@ const table: readonly Advice[] = [
 
 const falseDrop = 'The agent of AWS also reports egress that it admitted: aws-network-policy-agent#582.';
 
-/** Returns whether such logs are often wrong: AWS's agent reports egress that no policy restricts (aws-network-policy-agent#582). */
 function isOftenFalse({ logger, refusedBy }: FlowDetails): boolean {
   return logger === 'aws-network-policy-agent' && refusedBy === 'sender';
 }
 
 /**
- * Returns whether the advice may be to loosen a device's filter. Only a device of the node may have packets from several routes, so a Pod's
- * stays strict. The name must be safe in a command, because a container may have chosen it.
+ * Only a device of the node has packets from several routes, so a Pod's stays strict. A container may choose the name, which a command
+ * contains.
  */
 function mayLoosen(device: string): boolean {
   return isPlainInterface(device) && !/^(?:all$|default$|cali|eni|veth|lxc)/.test(device);
@@ -155,14 +154,14 @@ function isTooBig(error: FlowDetails['error']): boolean {
   return error !== undefined && isPacketTooBig(error.protocol, error.type, error.code);
 }
 
-/** Returns whether the MTU is possible: IPv4 has 576 at least (RFC 791), IPv6 1280 (RFC 8200). Old routers send 0 (RFC 1191). */
+/** IPv4 has 576 at least (RFC 791), IPv6 1280 (RFC 8200). Old routers send 0 (RFC 1191). */
 function isPlausible(error: FlowDetails['error']): boolean {
   const isFour = error?.protocol === 'ICMP';
   if (error?.mtu === undefined || (isFour && error.mtu === 0)) return true;
   return error.mtu >= (isFour ? 576 : 1280) && error.mtu <= 65_535;
 }
 
-/** Returns whether only a router may report this error. A Pod can report about itself, but not about others or about links on the way. */
+/** A Pod can report about itself, but not about others or about links on the way. */
 function isForRoutersToReport({ error, peer }: FlowDetails): boolean {
   if (error?.reporter.kind !== 'pod') return false;
   return isTooBig(error) || error.reporter.address !== peer.address || error.reporter.note !== undefined;
@@ -176,7 +175,7 @@ function unlessProtected(firewall: string): string {
   return `Disable ${firewall} only if something else protects the node.`;
 }
 
-/** Returns the command for this direction: ufw has separate policies for packets that are routed, go to the node or leave it (ufw(8)). */
+/** ufw has separate policies for packets that are routed, go to the node or leave it (ufw(8)). */
 function letThroughUfw({ path }: FlowDetails): string {
   if (path.endsWith('→ this node')) return 'To allow what Pods send to the node: ufw allow from POD_RANGE';
   if (path.startsWith('this node →')) return 'To allow what the node sends to Pods: ufw allow out to POD_RANGE';
@@ -193,13 +192,13 @@ const resources = new Map([
   ['AntreaClusterNetworkPolicy', 'clusternetworkpolicies.crd.antrea.io'],
 ]);
 
-/** Returns whether the policy may be part of a command. Names come from logs, so only valid ones may. */
+/** Names come from logs, so only valid ones may be part of a command. */
 function isShown({ kind, namespace, name }: PolicyName): boolean {
   if (kind !== undefined && !/^[A-Za-z][\w.-]{0,252}$/.test(kind)) return false;
   return namespace === undefined ? kind !== undefined || isSubdomain(name) : isLabel(namespace);
 }
 
-/** Returns the command that shows a policy. Calico's own kinds are best shown by calicoctl. */
+/** Calico's own kinds are best shown by calicoctl. */
 function showPolicy({ kind: given, namespace, name }: PolicyName): string {
   const kind = resources.get(given ?? '') ?? given;
   const object = isSubdomain(name) ? ` ${name}` : '';
@@ -210,12 +209,11 @@ function showPolicy({ kind: given, namespace, name }: PolicyName): string {
   return `kubectl${where} get ${kind.toLowerCase()}${object} -o yaml`;
 }
 
-/** Returns the command that shows the policies of a Namespace. */
 function describeIn(namespace: string, { logger }: FlowDetails): string {
   return `kubectl -n ${namespace} describe ${logger === 'hubble' ? 'networkpolicy,ciliumnetworkpolicy' : 'networkpolicy'}`;
 }
 
-/** Returns the advice for a drop, or '' if there is none. `answer`: the verdict of policies, if they were evaluated. */
+/** Returns '' if there is no advice. `answer`: the verdict of policies, if they were evaluated. */
 export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict): string {
   const row = table.find(({ applies }) => applies(details, own));
   const advice = row?.say(details, own) ?? '';

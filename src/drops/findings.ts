@@ -23,7 +23,7 @@ export function explainPacket(
   return ofBothEnds(ends, node, (direction, peer, own) => flow(observation, ends, direction, peer, own, service, name));
 }
 
-/** Returns the name that its owner gives to the port. For a reply, the owner is the sender. */
+/** For a reply, the owner of the port is the sender. */
 function portNameOf(
   { protocol }: Packet,
   { port, reply }: Orientation,
@@ -49,7 +49,7 @@ function ofBothEnds(
   }
 }
 
-/** Explains a martian: the kernel's routing dropped it, without any rule. */
+/** The kernel's routing dropped the packet, without any rule. */
 export function explainMartian(observation: Martian, ends: Ends, node: string): Finding[] {
   return ofBothEnds(ends, node, (direction, peer, own) => ({
     ...bareFlow(direction, peer, own),
@@ -60,7 +60,6 @@ export function explainMartian(observation: Martian, ends: Ends, node: string): 
   }));
 }
 
-/** Returns details of a flow of which only the ends are known. */
 export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): FlowDetails {
   return {
     kind: 'flow',
@@ -85,7 +84,7 @@ export function bareFlow(direction: Direction, peer: Endpoint, own: Endpoint): F
   };
 }
 
-/** Explains an ICMP error. The peer could not be reached; the reporter only sent the message, and has its own finding if it is a Pod. */
+/** The peer could not be reached; the reporter only sent the message, and has its own finding if it is a Pod. */
 function explainError(
   observation: PacketObservation,
   inner: Packet,

@@ -10,13 +10,9 @@ import type { PolicyVerdict } from './policy-verdict.ts';
 
 const forgeable = 'A Pod can also cause this, with a device of that name in its own network namespace.';
 
-/** The least number of ports of one peer that looks like a scan. */
 const portsOfScan = 16;
 
-/**
- * Writes the message of a drop. Users' alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending
- * traffic to`. `lowerBound`: the last sentence, or ''. `answer`: the verdict of policies, if they were evaluated.
- */
+/** Users' alert rules match `Packet dropped when receiving traffic from` and `Packet dropped when sending traffic to`. */
 export function dropMessage(
   series: Series,
   details: Exclude<EventDetails, IncidentDetails>,
@@ -96,10 +92,7 @@ function portText(port: number, { protocol, portName }: FlowDetails): string {
   return `${port}/${protocol}${name === undefined ? '' : ` (${name})`}`;
 }
 
-/**
- * Returns `192.0.2.1, which reports the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod's traffic to 203.0.113.9 on
- * port 443/TCP`.
- */
+/** Returns `192.0.2.1, which reports the ICMP error "fragmentation needed" (at most 1400 bytes) about this Pod's traffic to …`. */
 function reporterOf(details: FlowDetails): string {
   const { error, peer, port, protocol, reply } = details;
   if (!error) return '';
@@ -129,18 +122,14 @@ function decidedBy(details: FlowDetails): string {
 }
 
 /**
- * Returns whether the logged policy only matched the packet, and another one may have decided. After Calico's action Log, and in kube-router
- * (k3s 9032), the next rule or policy may admit the packet. Antrea and OVN log the policy that denied it, without a prefix, and host
- * firewalls name the rule that dropped it.
+ * After Calico's action Log, and in kube-router (k3s 9032), the next rule or policy may admit the packet. Antrea and OVN log the policy
+ * that denied it, without a prefix, and host firewalls name the rule that dropped it.
  */
 function namesMatchOnly({ enforcer, prefix }: FlowDetails): boolean {
   return enforcer !== 'host-firewall' && prefix !== '';
 }
 
-/**
- * Returns `[node-b, "calico-drop"]`, `[node-a, cali08d03b733d8 → eth0, "FINAL_REJECT"]`. If a policy denied the packet, the interfaces are
- * left out, because they only repeat the Pods.
- */
+/** Returns `[node-a, cali08d03b733d8 → eth0, "FINAL_REJECT"]`. If a policy denied, interfaces are left out: they only repeat the Pods. */
 function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node: string): string {
   const label = martian || policy || prefix === '' ? '' : `"${prefix.replace(/(?<![\s:])[\s:]+$/, '')}"`;
   const parts = [node, martian || enforcer === 'network-policy' ? '' : path, label].filter((part) => part !== '');
@@ -172,7 +161,6 @@ function scanAdvice({ direction, peer }: FlowDetails): string {
   return who === undefined ? `T${look}` : `Check what ${who} runs: t${look}`;
 }
 
-/** Describes the findings that have no Event of their own. */
 function overflowSentences(example: FlowDetails, series: Series): string[] {
   const { finding, peers, ports } = series;
   const scan = peers.seen.length + peers.past === 1 && ports.seen.length >= portsOfScan;
@@ -223,7 +211,7 @@ function targetAdvice(example: FlowDetails, { finding, peers }: Series, answer: 
   return `${peers.seen.length > 1 ? `For ${example.peer.address}: ` : ''}${adviseOn(example, own, answer)}`;
 }
 
-/** Returns the sentences about verdict and log, without path and policy, because the packets may differ in them. */
+/** Leaves out path and policy, because the packets may differ in them. */
 function logged(example: FlowDetails, node: string): string[] {
   const bare: FlowDetails = { ...example, path: '', policy: undefined };
   return [decidedBy(bare), loggedAt(bare, node)];

@@ -29,7 +29,6 @@ const registry = readFileSync(new URL('../../data/iana-ports.txt', import.meta.u
 /** More familiar names, where the registry has an unusual one. */
 const better: Record<string, string | undefined> = { '80/tcp': 'http', '80/udp': 'http' };
 
-/** Returns the well-known name of a port below 1024: `443/TCP` → `https`; undefined if there is none. */
 export function ianaName(port: number, protocol: string): string | undefined {
   if (port > 1023) return undefined;
   const transport = protocol === 'UDPLITE' ? 'udp' : protocol.toLowerCase();
@@ -98,7 +97,6 @@ const unreachable6: Record<number, string> = {
   6: 'route rejected',
 };
 
-/** Returns `fragmentation needed`, `echo request (ping)`, or `type 42 code 0`. */
 export function icmpName(protocol: string, type: number, code: number | undefined): string {
   const six = protocol === 'ICMPv6';
   const detail = six ? (type === 1 ? unreachable6 : undefined) : type === 3 ? unreachable : undefined;

@@ -18,19 +18,17 @@ import {
 } from '../policies/policies.ts';
 
 export interface KnownPolicies {
-  /** Returns the Pod; undefined if it is not known. */
   readonly pod: (namespace: string, name: string) => Pod | undefined;
   readonly namespace: (name: string) => Namespace | undefined;
   readonly trace: Evaluator['trace'];
 }
 
-/** The Pods and Namespaces that a verdict needs. */
 export interface PolicyNeeds {
   readonly pods: readonly ObjectRef[];
   readonly namespaces: readonly string[];
 }
 
-/** Returns the finding that policies are evaluated for. For a scan of one port, it has the details of the scan's example. */
+/** For a scan of one port, policies are asked about the scan's example. */
 export function askedOf({ finding, ports }: Pick<Series, 'finding' | 'ports'>): Finding {
   const { details } = finding;
   const isOfOne = details.kind === 'scan' && details.of === 'target' && ports.seen.length === 1;
@@ -45,9 +43,9 @@ export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | unde
 }
 
 /**
- * Returns whether policies can be evaluated. Not needed for Antrea and OVN: their records (without a prefix) name the policy that denied, while
- * a LOG prefix only names a policy that matched. ClusterNetworkPolicies of AWS are not evaluated. Policies do not see addresses of Services. If
- * the logger only names the peer (Calico's flows), the peer's address is unknown.
+ * Records of Antrea and OVN (without a prefix) name the policy that denied, while a LOG prefix only names a policy that matched.
+ * ClusterNetworkPolicies of AWS are not evaluated. Policies do not see addresses of Services. If the logger only names the peer (Calico's
+ * flows), its address is unknown.
  */
 function isOfPolicies(details: FlowDetails): boolean {
   const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, policy, prefix } = details;
@@ -94,7 +92,6 @@ export function questionOf({ details, regarding }: Finding, known: Pick<KnownPol
   return { flow: { ...connectionOf(details, ends, details), byCilium }, sides: sidesOf(details) };
 }
 
-/** Returns undefined in the same cases as `questionOf`. */
 export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | undefined {
   const question = questionOf(finding, known);
   if (question === undefined) return undefined;
@@ -160,7 +157,6 @@ const mostNamed = 8;
 
 const verdicts = { denies: 'denied', admits: 'admitted', unknown: 'unknown' } as const;
 
-/** Returns the facts about the first finding that policies can be evaluated for; undefined if there is no such finding. */
 export function policyFacts(
   findings: readonly Finding[],
   known: (finding: Finding) => KnownPolicies | undefined,
@@ -188,7 +184,6 @@ function factsOf(trace: Trace): PolicyFacts {
   };
 }
 
-/** Spells a policy as `loggedName` does. */
 function refName({ apiVersion, kind, namespace, name }: PolicyRef): string {
   const ofCalico = isCalico({ apiVersion });
   return loggedName({
@@ -199,10 +194,7 @@ function refName({ apiVersion, kind, namespace, name }: PolicyRef): string {
   });
 }
 
-/**
- * Spells a policy: `NetworkPolicy shop/default-deny`, `GlobalNetworkPolicy lockdown`. Commas are replaced, because they separate policies in
- * a list.
- */
+/** Returns `NetworkPolicy shop/default-deny`. Commas are replaced, because they separate policies in a list. */
 export function loggedName({ kind, namespace, name }: Pick<PolicyName, 'kind' | 'namespace' | 'name'>): string {
   const full = namespace === undefined ? name : `${namespace}/${name}`;
   return `${kind ?? 'policy'} ${full}`.replaceAll(',', '_');

@@ -34,10 +34,7 @@ export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis
   return verdict.outcome === 'unknown' ? undefined : besideLog(verdict, details.policy, trace, regarding);
 }
 
-/**
- * Combines the verdict with the policy in the log. A rule that logs a packet need not deny it: the next rule or another policy may admit it.
- * Returns undefined if nothing denies and the logged policy is not known, so that the text does not contradict the log.
- */
+/** A rule that logs a packet need not deny it: another may admit it. Undefined if the text would contradict the log. */
 function besideLog(
   verdict: PolicyVerdict,
   named: PolicyName,
@@ -71,10 +68,7 @@ function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict 
   return { outcome, text, policy: denying(trace), isOwn: true };
 }
 
-/**
- * Describes the peer's verdict. Readers of this Namespace's Events may know cluster-wide policies and Nodes, but nothing about other
- * Namespaces.
- */
+/** Readers of this Namespace's Events may know cluster-wide policies and Nodes, but nothing about other Namespaces. */
 function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint, at: Millis): PolicyVerdict {
   const { outcome, decision, direction } = trace.verdict;
   const whose = nameOf(peer);

@@ -28,10 +28,7 @@ function ageOf({ count, firstTimestamp, lastTimestamp }: CoreEvent, now: Millis)
   return count > 1 ? `${humanDuration(now - Date.parse(lastTimestamp))} (x${count} over ${first})` : first;
 }
 
-/**
- * Aligns columns as Go's text/tabwriter does with two spaces of padding: each column is as wide as its widest cell, and the last one is
- * ragged.
- */
+/** As Go's text/tabwriter with two spaces of padding: each column is as wide as its widest cell, and the last one is ragged. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
@@ -47,7 +44,7 @@ export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Returns the width in code points, as Go counts it. */
+/** Go counts code points. */
 function widthOf(cell: string): number {
   let width = 0;
   for (const _ of cell) width++;

@@ -2,7 +2,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Published, Series, Written } from '../model/series.ts';
 import { annotationPrefix, component, type CoreEvent, eventOf, type EventText, maxCount, timestamp } from './event.ts';
 
-/** The most tries of one write, because the Event may be changed or deleted in between. */
+/** Between two tries, the Event may be changed or deleted. */
 const maxTries = 3;
 
 export type Outcome =
@@ -178,7 +178,6 @@ function isOwned({ annotations }: StoredEvent, stateId: string): boolean {
   return annotations[stateAnnotation]?.split(' ', 1)[0] === stateId;
 }
 
-/** Decides how a series continues the count of a stored Event. */
 function continuationOf(
   stored: StoredEvent,
   { count, first, last }: Pick<Series, 'count' | 'first' | 'last'>,
@@ -207,7 +206,7 @@ function continuationOf(
   };
 }
 
-/** Returns the base. While the Event may already count our packets, the larger of both counts is shown, which is never too high. */
+/** While the Event may already count our packets, the larger of both counts is shown, which is never too high. */
 function baseOf({ count, published: { base, overlap } }: Series): number {
   return overlap === undefined ? base : Math.max(0, overlap.count - count);
 }
@@ -229,7 +228,6 @@ export interface Refusal {
   /** The `reason` of the answer's Status object, or `NamespaceTerminating` if that is its cause; '' without one. */
   reason: string;
   message: string;
-  /** How long to wait, by the server's Retry-After. */
   retryAfter: Millis | undefined;
 }
 

@@ -19,7 +19,7 @@ export const component = 'kube-netfilter-tailer';
 /** The longest message in bytes, which is the limit of a note in the events.k8s.io API. */
 const maxMessage = 1024;
 
-/** The largest count, because the API server accepts only an int32. */
+/** The API server accepts only an int32. */
 export const maxCount = 2_147_483_647;
 
 export interface ObjectReference {
@@ -56,7 +56,7 @@ export interface EventText {
   readonly policy: PolicyName | undefined;
 }
 
-/** Makes the Event of a series at `now`. All times are of the wall clock. Each write of a series has the same name. */
+/** All times are of the wall clock. Each write of a series has the same name. */
 export function eventOf(series: Series, text: string | EventText, now: Millis): CoreEvent {
   const { message, policy } = typeof text === 'string' ? { message: text, policy: undefined } : text;
   const { finding, window, count, first, last, published } = series;
@@ -96,7 +96,6 @@ function eventName(object: string, identity: string, node: string, window: numbe
   return `${head || 'object'}.${digest}`;
 }
 
-/** Returns the Event's namespace, which is `default` for objects without a namespace. */
 export function namespaceOf(ref: ObjectRef): string {
   return ref.namespace ?? 'default';
 }
@@ -134,10 +133,7 @@ export const passing: readonly string[] = ['policy', 'policy-evidence'].map((key
 
 type Values = Record<string, string | number | undefined>;
 
-/**
- * Returns the facts of the message for programs: for each key one line of at most 400 bytes, without markup. A value that differs between
- * packets is left out, or a count replaces it. Each key takes about 83 bytes in etcd (docs/decisions.md).
- */
+/** A value that differs between packets is left out, or a count replaces it. A key takes about 83 bytes in etcd (docs/decisions.md). */
 export function annotationsOf(series: Series, policy?: PolicyName): Record<string, string> {
   const { details, node } = series.finding;
   const summary = isSummary(series.finding) ? 'true' : undefined;
@@ -206,18 +202,14 @@ function incidentValues({ diagnosis, phase }: IncidentDetails): Values {
   return { code: diagnosis, phase };
 }
 
-/**
- * Returns `Deployment/batch/worker`, `Pod/shop/db-0`, `Node/node-a`, `external/203.0.113.9`. No name contains a `/`. A Pod's workload is
- * preferred to the Pod.
- */
+/** Returns `Deployment/batch/worker`, `Node/node-a`, `external/203.0.113.9`. A Pod's workload is preferred. No name contains a `/`. */
 function peerText({ kind, address, workload, object }: Endpoint): string {
   const known = workload ?? object;
   return known === undefined ? `${kind}/${address}` : joined(known.kind, known.namespace, known.name);
 }
 
-/** Returns the policy in the log line, or else the evaluated policy: `NetworkPolicy/shop/default-deny`. */
 function policyValues({ policy: logged }: FlowDetails, evaluated: PolicyName | undefined): Values {
-  // If the log has cut off the name, `evaluated` is the same policy with its whole name.
+  // If the log names a policy, `evaluated` is the same one, with its whole name.
   const policy = evaluated ?? logged;
   if (policy === undefined) return {};
   return {
@@ -230,12 +222,11 @@ function joined(...parts: (string | undefined)[]): string {
   return parts.filter((part) => part !== undefined).join('/');
 }
 
-/** Returns the number of values; a lower bound, because values past the limit are not distinguished. */
+/** A lower bound, because values past the limit are not distinguished. */
 function countOf({ seen }: DistinctValues): number {
   return seen.length;
 }
 
-/** Returns the first five values: `22/TCP,80/TCP`. */
 function firstOf({ seen }: DistinctValues): string {
   return seen.slice(0, 5).join(',');
 }

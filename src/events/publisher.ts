@@ -7,7 +7,6 @@ import { type Attempt, attemptOf, createRetries, delays } from './retry.ts';
 import type { WriteBudget } from './write-budget.ts';
 import { createWriter } from './writer.ts';
 
-/** What the publisher needs from a table of series. */
 export interface Publishable {
   /** `availableAt`: when the budget allows a write of this kind. */
   next: (now: Millis, availableAt: (kind: WriteKind) => Millis) => Turn | undefined;
@@ -30,7 +29,6 @@ export interface PublisherOptions {
   budget: WriteBudget;
   /** Resolves when all counts up to the call are on disk. Never rejects. */
   keep: () => Promise<void>;
-  /** Writes the series with its present counts. */
   write: (series: Series) => Promise<Outcome>;
   report: PublishingReport;
   now: () => Millis;
@@ -119,10 +117,7 @@ function createBatches(options: PublisherOptions) {
   const writer = createWriter({ write: writeOne, now, schedule });
   return { write: writeBatch, settled: writer.settled };
 
-  /**
-   * Writes what is due and within the budget, while `mayGoOn` returns true. Resolves to how long nothing should be tried, if every Event is
-   * refused. It does not wait for slow writes, and never rejects.
-   */
+  /** Resolves to how long nothing should be tried, if every Event is refused. It does not wait for slow writes, and never rejects. */
   async function writeBatch(mayGoOn: () => boolean): Promise<Millis | undefined> {
     const batch = beginBatch();
     if (batch.length > 0) await keep();

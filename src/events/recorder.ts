@@ -14,9 +14,7 @@ export interface Write {
 /** Publishes into a list, by the clock of the log. Each node has its own series and budget, as with an agent on it. */
 export interface Recorder<Table extends Publishable> {
   series: (node: string) => Table;
-  /** Makes the writes of a node that are due by `now`. */
   advance: (node: string, now: Millis) => void;
-  /** Makes all remaining writes. */
   finish: () => void;
   /** The latest version of each Event, by `namespace/name`. */
   events: ReadonlyMap<string, CoreEvent>;

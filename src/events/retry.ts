@@ -41,7 +41,6 @@ export const delays = {
   lookInOutage: 1000,
 } as const;
 
-/** The result of an attempt to write a series. */
 export interface Attempt {
   series: Series;
   verb: 'create' | 'update' | 'read';
@@ -71,7 +70,6 @@ export function createRetries(now: () => Millis, random: () => number) {
     },
     /** Returns which budget applies. After an outage all nodes write at once, so first Events use the smaller budget of others for a while. */
     paced: (kind: WriteKind): WriteKind => (kind === 'first' && isCatchingUp ? 'more' : kind),
-    /** Whether a refusal of all writes came since the last `pause`. */
     get isRefused(): boolean {
       return refusal !== undefined;
     },
@@ -87,7 +85,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       isCatchingUp = true;
       return backOff.next(latest.retryAfter);
     },
-    /** Returns how a turn ends if the series cannot be written now. `busyUntil`: when to check its namespace again, if others keep it busy. */
+    /** `busyUntil`: when to check the namespace of the series again, if others keep it busy. */
     obstacleFor(series: Series, busyUntil?: Millis): TurnEnd | undefined {
       if (abandoned.has(series)) return { kind: 'abandoned' };
       const namespace = namespaceOf(series.finding.regarding);
@@ -96,7 +94,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       if (until > now()) return { kind: 'postponed', until };
       return busyUntil === undefined ? undefined : { kind: 'postponed', until: busyUntil };
     },
-    /** Returns how a turn ends after a write. `took`: the time until the answer or the time-out. */
+    /** `took`: the time until the answer or the time-out. */
     endAfter(series: Series, outcome: Outcome, took: Millis): TurnEnd {
       const result = resultOf(outcome);
       const rule = rules[result];
@@ -180,10 +178,7 @@ export function refusedScope(refusal: Refusal, took: Millis): Scope {
   return refusal.status !== 401 && took >= delays.slow ? undefined : 'all';
 }
 
-/**
- * Returns what a 429 concerns. EventRateLimit names the limits that were reached, API Priority and Fairness has its own text (Kubernetes
- * 1.36, unchanged since 1.18), and proxies do not say.
- */
+/** EventRateLimit names limits, API Priority and Fairness has its own text (Kubernetes 1.36, the same since 1.18), proxies do not say. */
 export function throttledScope({ message }: Pick<Refusal, 'message'>): Scope {
   if (message.startsWith('Too many requests, please try again later.')) return 'all';
   const [first, ...more] = message.matchAll(/(?:^Too many requests: \[?|, )limit reached on type (\w{1,20}) for key /g);

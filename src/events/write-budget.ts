@@ -28,10 +28,7 @@ export const nodeLimits: WriteLimits = {
   hour: { burst: 120, rate: 240 / 3600 },
 };
 
-/**
- * The limit of other writes of all nodes together. First writes are spread by `spreadOf` instead: one on each of 5,000 nodes makes 167 a
- * second on average.
- */
+/** All nodes share this for other writes. `spreadOf` spreads first writes: one on each of 5,000 nodes makes 167 a second on average. */
 const clusterLimit: Rate = { burst: 500, rate: 250 };
 
 export type WriteBudget = ReturnType<typeof createWriteBudget>;
@@ -75,7 +72,6 @@ export function createWriteBudget({
       }
       return true;
     },
-    /** Gives back the token of a write that did not happen. */
     refund(kind: WriteKind): void {
       for (const bucket of buckets[kind]) bucket.refund();
       if (kind === 'more') kept = { ...kept, left: Math.min(limits.hour.burst, kept.left + 1) };
@@ -90,10 +86,7 @@ export function createWriteBudget({
   };
 }
 
-/**
- * Returns the tokens that are left after the time between two runs, by a clock that nobody can set. After a restart of the machine, only its
- * uptime has certainly passed.
- */
+/** `present` is from a clock that nobody can set. After a restart of the machine, only its uptime has certainly passed. */
 function leftOf({ burst, rate }: Rate, state: WriteBudgetState | undefined, present: Millis): number {
   if (state === undefined) return burst;
   const { left, at } = state;
@@ -103,10 +96,7 @@ function leftOf({ burst, rate }: Rate, state: WriteBudgetState | undefined, pres
 
 type Bucket = Omit<TokenBucket, 'level'>;
 
-/**
- * Limits a node to its share of the writes of all nodes. All nodes may begin at once, so after a pause the first token comes at a random
- * time.
- */
+/** Limits a node to its share. All nodes may begin at once, so after a pause the first token comes at a random time. */
 function createSharedBucket({ rate, burst }: Rate, nodeCount: () => number, random: () => number): Bucket {
   let nodes = 0;
   let share = { rate, burst };

@@ -29,10 +29,7 @@ interface Flight {
   ended: Promise<void>;
 }
 
-/**
- * Writes a few Events at the same time, each in another namespace. So a namespace that is slow, throttled or being deleted delays only one
- * write.
- */
+/** Each Event is of another namespace, so one that is slow, throttled or being deleted delays only one write. */
 export function createWriter<T extends Item>({ write, now, schedule }: WriterOptions<T>) {
   const flights = new Map<string, Flight>();
   const wasSlow = createCooldown<string>(delays.wasSlow, now);

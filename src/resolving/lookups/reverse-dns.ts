@@ -5,7 +5,7 @@ import type { Millis } from '../../model/log-line.ts';
 /** Limits a request, so that no finding waits for a dead DNS server. Node.js checks at multiples of this time, so it may take twice as long. */
 const defaultTimeout: Millis = 900;
 
-/** RFC 1123, and underscores. The last part is no number, because the owner of the address chooses the name and could imitate one. */
+/** RFC 1123, and underscores. No number comes last, as the owner of the address chooses the name, and could imitate an address. */
 const hostName =
   /^(?=.{1,253}$)(?!.*(?:^|\.)\d+$)[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
 
