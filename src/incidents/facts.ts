@@ -45,7 +45,7 @@ const answerLimit: Millis = 1000;
 const felixLimit: Millis = 10_000;
 const felixPause: Millis = 1000;
 
-/** Returns the facts that are at hand. Never throws. */
+/** Never throws. */
 export function knownFacts(incident: Incident, recent: Recent, sources: FactSources): NodeFacts {
   return {
     ebpf: recent.ebpf ?? hasEbpf(sources.kernel),
@@ -59,7 +59,7 @@ export function knownFacts(incident: Incident, recent: Recent, sources: FactSour
   };
 }
 
-/** Also asks for all facts that matter for the cause, at the same time. Facts that are late or fail are undefined. Never rejects. */
+/** Facts that are late or fail are undefined. Never rejects. */
 export async function askFacts(incident: Incident, recent: Recent, sources: FactSources): Promise<NodeFacts> {
   const { asks } = causeOf(incident.code);
   const ask = asks === undefined ? askAboutRules : askAboutTable;
@@ -112,7 +112,6 @@ async function askAboutTable(incident: Incident, sources: AskedSources): Promise
   return { conntrack, topSources, ...(namespacePod === undefined ? {} : { namespacePod }) };
 }
 
-/** Returns undefined if the answer is late or fails. */
 async function inTime<Answer>(
   allowed: Millis,
   { schedule = systemSchedule }: AskedSources,
@@ -137,10 +136,7 @@ function attempt<T>(ask: (() => T) | undefined): T | undefined {
   }
 }
 
-/**
- * Returns whether felix can use eBPF on this kernel: always from Linux 5.3 on, never before 4.18. Between them it is unknown, because the
- * kernels of Red Hat can from 4.18 on (felix/bpf/bpf.go).
- */
+/** Always from Linux 5.3 on, never before 4.18; between them unknown, because Red Hat's kernels can from 4.18 on (felix/bpf/bpf.go). */
 function hasEbpf(kernel = ''): boolean | undefined {
   const [, major, minor] = /^(\d{1,3})\.(\d{1,4})/.exec(kernel) ?? [];
   if (major === undefined) return undefined;
@@ -157,7 +153,7 @@ function isRoomy(table: NodeFacts['conntrack']): boolean {
   return table?.count !== undefined && table.max !== undefined && table.count < 0.9 * table.max;
 }
 
-/** Returns whether only tables of network namespaces are full. The host and Pods in other namespaces are then not affected. */
+/** Then only tables of network namespaces are full, so the host and Pods in other namespaces are not affected. */
 function isOfNamespaces(incident: Incident): boolean {
   const { length } = incident.subjects;
   return causeOf(incident.code).asks === 'conntrack' && length > 0 && inodesIn(incident).length === length;
@@ -173,7 +169,7 @@ const hour = 60 * minute;
 /** A pause of this length ends a run of drops. */
 const runPause = 5 * minute;
 const runLimit = 16;
-/** With more drops than this in the hour before, the beginning of a run means nothing: a host on the internet always drops something. */
+/** With this many drops in the hour before, the beginning of a run means nothing: a host on the internet always drops something. */
 const rareDrops = 3;
 
 const shape = z.object({
@@ -189,7 +185,6 @@ export type RecentState = z.infer<typeof shape>;
 /** Recent lines of this node that may explain an incident, in the time of the log. */
 export type Recent = ReturnType<typeof createRecent>;
 
-/** Ignores an invalid state. */
 export function createRecent(restored?: RecentState) {
   const { data } = shape.safeParse(restored);
   const backends: RecentState['backends'] = { ...data?.backends };
@@ -200,7 +195,6 @@ export function createRecent(restored?: RecentState) {
     noteBackend(failing: Failing, backend: 'legacy' | 'nf_tables', time: Millis): void {
       if (time >= (backends[failing]?.time ?? -Infinity)) backends[failing] = { backend, time };
     },
-    /** Returns the last backend of each program within the hour. */
     backends(now: Millis): NodeFacts['backends'] {
       const seen: Partial<Record<Failing, 'legacy' | 'nf_tables'>> = {};
       for (const [failing, { backend, time }] of Object.entries(backends))

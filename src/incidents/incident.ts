@@ -4,7 +4,7 @@ import type { Failing } from '../model/program-record.ts';
 
 const texts = z.array(z.string());
 
-/** The shape of a saved incident. All times are Millis. Objects are not checked, because a checksum protects the saved state. */
+/** All times are Millis. Objects are not checked, because a checksum protects the saved state. */
 const incidentShape = z.object({
   code: z.string(),
   failing: z.custom<Failing>((failing) => typeof failing === 'string'),
@@ -23,7 +23,6 @@ const incidentShape = z.object({
   /** The incident is over, but no Event says so yet. */
   endUnpublished: z.boolean(),
   families: texts,
-  /** The first few distinct subjects, in order of appearance. */
   subjects: texts,
   moreSubjects: z.number(),
   quote: z.string(),
@@ -37,7 +36,6 @@ export const trackedShape = z.object({
   attempts: z.array(z.object({ time: z.number(), failures: z.number() })),
   /** The time of the latest line about a failure. `incident.last` may be later, by a restart or a failed sync without a reason. */
   heard: z.number(),
-  /** The longest time between two failed attempts. */
   longestGap: z.number(),
   /** The failure came back after a success or after its end. Another program may be working against the failing one. */
   fight: z.boolean(),
@@ -63,13 +61,13 @@ export type TrackedFailure = z.infer<typeof trackedShape>;
 /** One cause on this node, from its first failure until some time after its end. Only the tracker changes it. */
 export type Incident = Readonly<TrackedIncident>;
 
-/** A change of an incident. `opened`: it is certain now. `continued`: it failed again. `closed`: it is over. */
+/** `opened`: it is certain now. `continued`: it failed again. `closed`: it is over. */
 export interface IncidentChange {
   kind: 'opened' | 'continued' | 'closed';
   incident: Incident;
 }
 
-/** Returns the key of an incident. Each pair of cause and program has at most one incident at a time. */
+/** Each pair of cause and program has at most one incident at a time. */
 export function keyOf({ code, failing }: Pick<Incident, 'code' | 'failing'>): string {
   return `${code} ${failing}`;
 }

@@ -24,7 +24,6 @@ export interface NodeIncidentsOptions extends Surroundings, Output {
   /** Finds the Pod of a program if the log itself does not name one. */
   podOf: (failing: Failing, source: string) => ObjectRef | undefined;
   facts: FactSources;
-  /** Called for each change, so that the agent can log it. */
   onChange?: ((change: IncidentChange) => void) | undefined;
   restored?: NodeIncidentsState | undefined;
 }
@@ -40,7 +39,6 @@ export interface NodeIncidentsState {
 
 export type NodeIncidents = ReturnType<typeof createNodeIncidents>;
 
-/** Handles each line in steps: notes a restart, finds the sign of a failure or success, begins or ends incidents, and reports them. */
 export function createNodeIncidents(options: NodeIncidentsOptions) {
   const { podOf, onChange, restored } = options;
   const recent = createRecent(restored?.recent);
@@ -136,10 +134,7 @@ function followsReason({ code, failing }: FailureSign, time: Millis, reasons: No
   return reason !== undefined && time >= reason && time - reason <= attemptSpan;
 }
 
-/**
- * Returns whether a reload of the host's firewall caused the incident. A reload puts the firewall's rules before Calico's, where they drop
- * packets. felix logs the overwritten rules once, before or after the drops.
- */
+/** A reload puts the firewall's rules before Calico's, so they drop packets; felix logs overwritten rules once, before or after that. */
 function isReload({ code, first }: Incident, recent: Recent): boolean {
   return causeOf(code).confirmedByFirewallDrops === true && recent.firewallDropsSince(first) !== undefined;
 }

@@ -8,7 +8,6 @@ import { bracketed, felixPatch, felixSettings, onlyFamily, program, short, unrea
 /** With bpfEnabled, felix logs one of these at its start: eBPF is on, or the kernel does not support it [Calico 3.13 to 3.32]. */
 const ebpfRecords = ['BPF enabled, ', 'BPF dataplane mode enabled but not supported by the kernel'] as const;
 
-/** Returns whether felix uses eBPF, as far as this record says; undefined if it does not say. */
 export function ebpfOf({ program: writer, message }: ProgramRecord): boolean | undefined {
   if (writer !== 'felix') return undefined;
   const [on, unsupported] = ebpfRecords;
@@ -59,7 +58,6 @@ function deletes({ bpfEnabled, bpfKubeProxyIptablesCleanupEnabled }: FelixSettin
 /** Chains that felix deletes. It leaves KUBE-MARK-MASQ and similar ones, KUBE-SVL- and KUBE-EXT- (felix/rules/rule_defs.go). */
 const deletedByFelix = /KUBE-(?:FORWARD|SERVICES|EXTERNAL-SERVICES|NODEPORTS|SVC-|SEP-|FW-|XLB-)/;
 
-/** Returns a hint if FelixConfiguration could not be read, because the conflict was not checked then. */
 function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): string | undefined {
   if (felix?.kind !== 'unreadable' || diagnosis !== code || !chainsGone.includes(code)) return undefined;
   return felix.reason === 'forbidden'
@@ -67,7 +65,7 @@ function uncheckedConflict({ code, diagnosis, facts: { felix } }: HintDetails): 
     : 'Whether felix deletes the chains is not known: FelixConfiguration could not be read.';
 }
 
-/** Returns `node.<name>` if that object sets one of the fields, else `default`. The name is checked, because it becomes part of a command. */
+/** The name is checked, because it becomes part of a command. */
 export function objectToPatch(settings: FelixSettings | undefined): string {
   const own = [settings?.cleanupFrom, settings?.bpfFrom].find((name) => name?.startsWith('node.'));
   return own !== undefined && isSubdomain(own) && own.length <= 80 ? own : 'default';
@@ -142,7 +140,6 @@ function choice({ facts: { backends } }: IncidentDetails): string {
   return backends['kube-proxy'] === 'nf_tables' ? 'NFT' : 'Auto';
 }
 
-/** Returns the iptables backends of kube-proxy and felix, if they differ. */
 function backendsOf({ backends, felix }: NodeFacts): { kubeProxy: string; felix: string } | undefined {
   const kubeProxy = backends['kube-proxy'];
   const felixs = backends.felix ?? (felix?.kind === 'settings' ? configuredBackend(felix.settings) : undefined);

@@ -109,7 +109,6 @@ function shortNode(node: string): string {
   return short(node, 63) || 'this node';
 }
 
-/** Returns the cause that explains `code` by the facts; `code` itself if none does. */
 export function diagnose(code: string, facts: NodeFacts, symptoms: Symptoms): string {
   const behind = causes.find(({ explains }) => explains?.codes.includes(code) && explains.when(facts, symptoms));
   return behind?.code ?? code;
@@ -137,7 +136,6 @@ function hiddenWarnings({ code, facts: { felix } }: HintDetails): string | undef
 /** The longest subject: the name of an nftables chain (128 characters) and its namespace. */
 const subjectLimit = 160;
 
-/** The causes of each program, in the order of the catalogue. */
 const byProgram = new Map<Failing, Cause[]>();
 for (const cause of causes)
   for (const program of cause.programs) byProgram.set(program, [...(byProgram.get(program) ?? []), cause]);
@@ -145,7 +143,7 @@ for (const cause of causes)
 /** The literals (see `Cause.needles`) of records that `syncOf` recognizes. */
 const syncNeedles = ['Sync failed', 'yncProxyRules ', 'Succeeded after retry', 'Completed first update to dataplane'];
 
-/** Returns the sign of a failure or a sync in a record; undefined for most records. Never throws, and takes linear time. */
+/** Undefined for most records. Never throws, and takes linear time. */
 export function signOf(record: ProgramRecord | TableReport): Sign | undefined {
   if (record.kind !== 'program-record') return tableFailureOf(record);
   return syncOf(record) ?? failureOf(record);

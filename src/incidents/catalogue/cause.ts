@@ -3,7 +3,6 @@ import type { Millis } from '../../model/log-line.ts';
 import type { TableReport } from '../../model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord } from '../../model/program-record.ts';
 
-/** The parts of a record that a row matched. */
 export interface Match {
   subject?: string | undefined;
   /** The line that shows the cause. Default: the first line of the error, or else the message. */
@@ -41,10 +40,7 @@ export interface CauseRow {
   /** Only another program can have deleted the chain that is the subject, so the second failure opens the incident. */
   deletedByOthers?: true;
 
-  /**
-   * The usual time between two lines while the failure lasts. A failure that is retried every 30 s is not over after 40 s of silence.
-   * Default: 30 s, after which kube-proxy repeats a failed sync.
-   */
+  /** The usual time between two lines while the failure lasts. Default: 30 s, after which kube-proxy repeats a failed sync. */
   retryInterval?: Millis;
   /** A successful sync ends the incident. Not set for failures outside a sync: a clean-up, a single IPVS service, overwritten rules. */
   endsWithSync?: true;
@@ -62,7 +58,6 @@ export interface CauseRow {
   impact?: (details: IncidentDetails) => string;
 }
 
-/** Decides whether this cause explains another one. */
 export interface Explanation {
   codes: readonly string[];
   when: (facts: NodeFacts, symptoms: Symptoms) => boolean;
@@ -70,7 +65,7 @@ export interface Explanation {
   hint?: (details: HintDetails) => string | undefined;
 }
 
-/** Properties of the failure's lines. The diagnosis also uses the facts. */
+/** Properties of the failure's lines. */
 export interface Symptoms {
   failing: Failing;
   /** The chains that the lines name. */

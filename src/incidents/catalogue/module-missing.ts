@@ -65,7 +65,6 @@ const moduleNeedles = [
 /** Matches a warning. The failure after it may have another reason. */
 const warned = /Warning: Extension (\w{1,29}) revision \d+ not supported, missing kernel module\?/;
 
-/** Returns the kernel module that iptables misses according to its error. */
 function moduleMissedByIptables(text: string, family: string): Match | undefined {
   const ipv6 = family === 'IPv6';
   for (const { expression, module } of certain) {
@@ -82,7 +81,6 @@ function moduleMissedByIptables(text: string, family: string): Match | undefined
 const fib =
   /(?:No such file or directory|Operation not supported)[^\n]{0,400}\n(?:add|insert|create|replace) [^\n"]{1,2000}? fib /;
 
-/** Returns the kernel module that nft misses according to its error. */
 function moduleMissedByNft(text: string, family: string): Match | undefined {
   const found = fib.exec(text.replace(/^[ \t]+/gm, ''));
   if (found !== null) {

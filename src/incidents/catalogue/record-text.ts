@@ -4,23 +4,20 @@ import type { Match } from './cause.ts';
 /** The most characters of an error that are read. An error may contain all rules of a node, but the reason is in its first lines. */
 const textLimit = 16_384;
 
-/** The longest quote, in characters. */
 const quoteLimit = 200;
 
-/** Returns message and error of a record, at most 16,384 characters. Old releases put the error into the message. */
+/** Old releases put the error into the message. */
 export function textOf(record: ProgramRecord): string {
   const text = record.error === '' ? record.message : `${record.message}\n${record.error}`;
   return text.length > textLimit ? text.slice(0, textLimit) : text;
 }
 
-/** Returns the line of the text that contains `index`, as a quote. */
 export function lineAt(text: string, index: number): string {
   const begin = text.lastIndexOf('\n', index - 1) + 1;
   const end = text.indexOf('\n', index);
   return quotable(text.slice(begin, end === -1 ? undefined : end));
 }
 
-/** Returns the first line that matches the expression, as a quote. */
 export function quoteOf(text: string, expression: RegExp): string | undefined {
   const found = expression.exec(text);
   return found === null ? undefined : lineAt(text, found.index);
@@ -50,7 +47,7 @@ export function startsWithAny(text: string, openings: readonly string[]): boolea
   return openings.some((opening) => text.startsWith(opening));
 }
 
-/** Returns the match of the first expression that matches. Its first group is the subject, and its line is the quote. */
+/** The first group of the expression is the subject, and its line is the quote. */
 export function find(text: string | undefined, expressions: readonly RegExp[]): Match | undefined {
   if (text === undefined) return undefined;
   for (const expression of expressions) {

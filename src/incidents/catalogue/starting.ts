@@ -63,7 +63,6 @@ export const cannotStart: CauseRow = {
 /** kube-proxy's first record [1.22 to 1.36: cmd/kube-proxy/app/server.go]. Nothing else in k3s writes it. */
 const startNeedle = 'Version info';
 
-/** Returns whether kube-proxy logs its start. */
 export function isStart({ program: writer, caller, message }: ProgramRecord): boolean {
   return writer === 'kube-proxy' && caller === 'server.go' && message === startNeedle;
 }

@@ -7,7 +7,6 @@ import type { IncidentDetails } from '../../model/incident.ts';
  * cut, so that each text stays one line of bounded length.
  */
 
-/** Returns a name for a sentence, at most `limit` characters long. */
 export function short(name: string, limit = 40): string {
   const text = name
     .slice(0, 4 * limit)
@@ -17,7 +16,6 @@ export function short(name: string, limit = 40): string {
   return text.length > limit ? `${text.slice(0, limit - 1).trimEnd()}…` : text;
 }
 
-/** Limits a count to whole numbers from 0 to 999,999,999. Infinity and NaN become 0. */
 function whole(count: number): number {
   return Number.isFinite(count) ? Math.min(Math.max(0, Math.trunc(count)), 999_999_999) : 0;
 }
@@ -36,13 +34,11 @@ export function subjects(details: IncidentDetails, limit = 2, width = 40): strin
   return list(details.subjects, details.moreSubjects, limit, width);
 }
 
-/** Returns ` (KUBE-SVC-A, KUBE-SVC-B)`, or '' without subjects. */
 export function bracketed(details: IncidentDetails): string {
   const named = subjects(details);
   return named === '' ? '' : ` (${named})`;
 }
 
-/** Returns `one` or `many`, whichever agrees with the number of subjects. */
 export function agreeing(details: IncidentDetails, one: string, many: string): string {
   return details.subjects.length + whole(details.moreSubjects) > 1 ? many : one;
 }
@@ -55,19 +51,16 @@ export function shellWords(names: readonly string[], limit = 4): string[] {
   return safe;
 }
 
-/** Returns ` (IPv4)` or ` (IPv6)` if only that family of addresses fails, otherwise ''. */
 export function onlyFamily(details: IncidentDetails): string {
   return details.families.length === 1 && /^IPv[46]$/.test(details.families[0] ?? '')
     ? ` (${details.families[0]})`
     : '';
 }
 
-/** Returns `1 time`, `3 times`. */
 export function plural(count: number, one: string): string {
   return `${whole(count)} ${one}${count === 1 ? '' : 's'}`;
 }
 
-/** Names the failing program as the operator calls it. */
 export function program(details: IncidentDetails): string {
   switch (details.failing) {
     case 'kernel':
@@ -90,12 +83,10 @@ export function failingPodArguments(details: IncidentDetails): string | undefine
   return isLabel(namespace) && isSubdomain(pod) && pod.length <= 80 ? `-n ${namespace} ${pod}` : undefined;
 }
 
-/** Returns the failing Pod's arguments, or a placeholder that the operator has to replace. */
 export function podArguments(details: IncidentDetails, namespace = 'kube-system'): string {
   return failingPodArguments(details) ?? `-n ${namespace} POD`;
 }
 
-/** Returns FelixConfiguration's settings, if they could be read. */
 export function felixSettings(details: IncidentDetails) {
   const { felix } = details.facts;
   return felix?.kind === 'settings' ? felix.settings : undefined;

@@ -27,7 +27,6 @@ export function createFindingBuilder(surroundings: Surroundings) {
   const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; around: Around }>();
 
   return {
-    /** Returns findings with all details, on the objects that the incident is about, or on `objects`. */
     full(incident: Incident, facts: NodeFacts, phase: Phase, objects?: readonly ObjectRef[]): Finding[] {
       const around = phase === 'open' ? lookAgain(incident, facts) : lookAround(incident, facts, surroundings);
       const details: IncidentDetails = { role: 'full', phase, ...detailsOf(incident, facts), ...around };
@@ -78,7 +77,6 @@ export function createFindingBuilder(surroundings: Surroundings) {
   }
 }
 
-/** Returns affected Pods, unhealthy ones first. */
 export function affectedPods(incident: Incident, facts: NodeFacts, podsHere: Surroundings['podsHere']): AffectedPod[] {
   if (causeOf(diagnose(incident.code, facts, incident)).impact === undefined) return [];
   const all = affectedPodsOf(podsHere());
@@ -118,7 +116,6 @@ function detailsOf(
   };
 }
 
-/** Keeps the first of equal objects. */
 export function distinct(objects: readonly ObjectRef[]): ObjectRef[] {
   const keys = objects.map((object) => `${object.kind} ${objectKey(object)}`);
   return objects.filter((_, i) => keys.indexOf(keys[i] ?? '') === i);
@@ -133,7 +130,6 @@ function identityOf(what: string, code: string, { failing }: Incident, object: O
 export const serviceLimit = 8;
 const backendLimit = 3;
 
-/** Returns the Services of the chains, and how many more there are. */
 export function servicesOf(
   subjects: readonly string[],
   { ownerOf, backendsOf }: ServiceChains,

@@ -67,7 +67,7 @@ function fullOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** Returns the message for a Pod. A healthy Pod learns only what it cannot rely on, because the Node's Event has the rest. */
+/** A healthy Pod learns only what it cannot rely on, because the Node's Event has the rest. */
 function podNotice(details: IncidentDetails, node: string, type: Finding['type']): string {
   const cause = causeOf(details.diagnosis);
   return fitted(
@@ -97,7 +97,6 @@ function podNoticeOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** Joins the parts that fit, and adds the code. */
 function fitted(parts: readonly Part[], { diagnosis, code }: IncidentDetails): string {
   const mark = diagnosis === code ? `[${code}]` : `[${diagnosis}, ${code}]`;
   const chosen = new Map<Part, string>();
@@ -120,7 +119,6 @@ function quoteText({ quote }: IncidentDetails): string {
   return `It logged: "${text}"${/[.!?…]$/.test(text) ? '' : '.'}`;
 }
 
-/** Returns `Seen 14 times`. */
 function times(failures: number): string {
   return `Seen ${failures === 1 ? 'once' : plural(failures, 'time')}`;
 }
@@ -154,7 +152,6 @@ function serviceText({ object, ports, deleted }: NamedService): string {
   return `${short(`${object.namespace}/${object.name}`, 127)}${port}${deleted ? ' (deleted since)' : ''}`;
 }
 
-/** Returns `Behind shop/postgres: shop/postgres-0 on node-b.` */
 function backendsText({ services }: IncidentDetails): string {
   return services
     .slice(0, 3)

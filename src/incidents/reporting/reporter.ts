@@ -29,7 +29,6 @@ export interface ReporterOptions extends Surroundings, Output {
   restored?: ReporterState | undefined;
 }
 
-/** The facts about an incident, and what has been published about it. */
 interface Account {
   facts: NodeFacts | undefined;
   /** The time of the last failure when the facts came. */
@@ -53,7 +52,6 @@ export class Reporter {
   readonly #options: ReporterOptions;
   readonly #builder: FindingBuilder;
   readonly #accounts: Map<string, Account>;
-  /** Incidents whose facts are being asked for. */
   readonly #asking = new Set<string>();
   #revision = 0;
 
@@ -82,7 +80,6 @@ export class Reporter {
     this.#publish(incident, this.#accountOf(incident));
   }
 
-  /** Publishes what had to wait, and notifies Pods of incidents that last or are over. */
   tick(now: Millis): void {
     const incidents = new Map(this.#options.tracker.incidents.map((incident) => [keyOf(incident), incident]));
     for (const key of this.#accounts.keys()) if (!incidents.has(key)) this.#accounts.delete(key);
@@ -95,7 +92,6 @@ export class Reporter {
     }
   }
 
-  /** The time of the next `tick`; Infinity if none is needed. */
   nextTick(): Millis {
     return Math.min(Infinity, ...this.#options.tracker.incidents.map((incident) => this.#dueOf(incident)));
   }

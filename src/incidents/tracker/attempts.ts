@@ -20,7 +20,6 @@ export interface Noted {
 
 const attemptsKept = 3;
 const subjectsKept = 16;
-/** The most further subjects that are counted in `moreSubjects`. */
 const pastSubjectsKept = 240;
 const longestText = 200;
 /** A stamp that is further in the future than this is wrong. */
@@ -106,7 +105,7 @@ export function noteDeletion(tracked: TrackedFailure, time: Millis, retryInterva
   return { repeats: repeats || spanOf(tracked, 2) <= memory, flaps };
 }
 
-/** Notes a restart. Each restart is an attempt of its own. */
+/** Each restart is an attempt of its own. */
 export function noteRestart(tracked: TrackedFailure, time: Millis): Noted {
   const flaps = addAttempt(tracked, time);
   tracked.heard = Math.max(tracked.heard, time);

@@ -75,7 +75,6 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
       }
       return 'changed';
     },
-    /** Returns the time of the next `settle`. */
     dueOf: (tracked: TrackedFailure): Millis => dueOf(tracked, syncs),
   };
 
@@ -103,7 +102,6 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
   }
 }
 
-/** Returns the usual time between two failures. */
 function retryIntervalOf({ code, failing }: Incident, syncs: Syncs): Millis {
   const { endsWithSync, retryInterval } = causeOf(code);
   return (endsWithSync ? syncs.retryOf(failing) : undefined) ?? retryInterval;

@@ -36,7 +36,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
     noteReason(failing: Failing, family: string, time: Millis): void {
       syncOf(failing).reported[family] = time;
     },
-    /** Notes a failed attempt. Returns whether an earlier line gave the reason. */
+    /** Returns whether an earlier line gave the reason. */
     failed(failing: Failing, family: string, time: Millis, retry: Millis | undefined): boolean {
       const sync = syncOf(failing);
       sync.reportsFailures = true;
@@ -47,7 +47,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
         ([other, at]) => isSameFamily(other, family) && Math.abs(time - at) <= attemptSpan,
       );
     },
-    /** Notes a completed attempt. Returns whether the attempt had failed. */
+    /** Returns whether the attempt had failed. */
     completed(failing: Failing, family: string): boolean {
       const { failed = [] } = syncs.get(failing) ?? {};
       const at = failed.findIndex((other) => isSameFamily(other, family));
@@ -75,12 +75,12 @@ export function completesWhatFailed(failing: Failing): boolean {
   return failing === 'kube-proxy';
 }
 
-/** Returns the program that a container is named after. felix, confd and bird run in the container of calico-node. */
+/** felix, confd and bird run in the container of calico-node. */
 export function containerOf(failing: Failing): Failing {
   return failing === 'felix' || failing === 'confd' || failing === 'bird' ? 'calico-node' : failing;
 }
 
-/** Returns whether two families may be the same; '' may be any family. */
+/** '' may be any family. */
 export function isSameFamily(one: string, other: string): boolean {
   return one === '' || other === '' || one === other;
 }
@@ -95,7 +95,7 @@ export interface Restart {
   lastWords: string | undefined;
 }
 
-/** The most containers that are remembered. A node usually has two that write rules. */
+/** A node usually has two containers that write rules. */
 const limit = 64;
 const longestWords = 200;
 /** The prefix of keys for logs that are not of a container. No uid begins with it. */
@@ -147,7 +147,7 @@ function problemOf({ severity, message, error }: ProgramRecord): string | undefi
   return `${message}${first === '' ? '' : `: ${first}`}`.slice(0, longestWords);
 }
 
-/** Returns the incident that explains a restart. Undefined if the restarts are an incident of their own. */
+/** Undefined if the restarts are an incident of their own. */
 export function restartReason(inContainer: readonly TrackedFailure[]): TrackedFailure | undefined {
   const [reason] = inContainer
     .filter(

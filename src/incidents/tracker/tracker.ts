@@ -60,7 +60,6 @@ export class Tracker {
     return found;
   }
 
-  /** The time of the next `settle`; Infinity if none is needed. */
   get nextTick(): Millis {
     return Math.min(Infinity, ...[...this.#table.values()].map(this.#lifecycle.dueOf));
   }
@@ -85,7 +84,6 @@ export class Tracker {
     return this.#changes.splice(0);
   }
 
-  /** Notes that the container of a program has restarted. `pod` is its Pod. */
   restarted(restart: Restart, pod: ObjectRef | undefined, time: Millis): IncidentChange[] {
     const container = containerOf(restart.failing);
     this.#revision++;
@@ -110,7 +108,6 @@ export class Tracker {
     return this.#changes.splice(0);
   }
 
-  /** Opens repeated failures that wait for confirmation, because no further line comes. */
   endOfLog(): IncidentChange[] {
     for (const tracked of this.#table.values()) {
       if (!tracked.doubtful) continue;
@@ -209,7 +206,7 @@ export class Tracker {
   }
 }
 
-/** Returns an empty state if the saved one is damaged. Incidents whose causes only newer releases know are left out. */
+/** Incidents whose causes only newer releases know are left out. */
 function readState(kept: unknown): TrackerState {
   const { data } = stateShape.safeParse(kept);
   if (data === undefined)
