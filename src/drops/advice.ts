@@ -142,10 +142,7 @@ function isOftenFalse({ logger, refusedBy }: FlowDetails): boolean {
   return logger === 'aws-network-policy-agent' && refusedBy === 'sender';
 }
 
-/**
- * Only a device of the node has packets from several routes, so a Pod's stays strict. A container may choose the name, which a command
- * contains.
- */
+/** Only a node's device has packets from several routes, so a Pod's stays strict. A container may choose the name, so it must be safe. */
 function mayLoosen(device: string): boolean {
   return isPlainInterface(device) && !/^(?:all$|default$|cali|eni|veth|lxc)/.test(device);
 }

@@ -25,7 +25,6 @@ import type { LineOrigin } from '../sources/sources.ts';
 import { createMeanings, type FlowMeaning, type MeaningOptions } from './meaning.ts';
 import { createTwinLines, createVerdictLines } from './twins.ts';
 
-/** What becomes of a line, with what was read from it. */
 export type Decision =
   | LostPacket
   /** A packet that was accepted, or whose verdict is not known. */
@@ -112,7 +111,6 @@ export function createDecisions(options: DecisionOptions) {
     return rest === undefined ? { kind: 'twin', observation } : lost(line, rest);
   }
 
-  /** Decides on a packet that is known to be lost. */
   function lost(line: LogLine, observation: PacketObservation | Martian): LostPacket {
     const meaning = meanings.meaningOf(line, observation);
     return { kind: 'drop', observation, meaning, isIgnored: meaning.noise !== undefined && !includeNoise };
@@ -128,7 +126,7 @@ const longLine = 1024;
 /** Names in longer lines are cut to this length, because anybody may have written them. */
 const longText = 256;
 
-/** Reads a line. `programsAnywhere`: records of kube-proxy and calico-node are believed in every log, not only in their own. */
+/** `programsAnywhere`: records of kube-proxy and calico-node are believed in every log, not only in their own. */
 export function observe(
   line: Pick<LogLine, 'text' | 'source' | 'program'>,
   origin: LineOrigin,

@@ -24,10 +24,7 @@ export interface QueuedFlow {
 
 export type LookupQueue = ReturnType<typeof createLookupQueue>;
 
-/**
- * Keeps one entry for each flow and minute. Minutes are separate, because an address may get another Pod while the API server is away. The
- * state on disk contains the queue.
- */
+/** Minutes have separate entries, because an address may get another Pod while the API server is away. They are saved on disk. */
 export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []) {
   const waiting = new Map<string, QueuedFlow>();
   /** The key of the latest entry of each flow. */
@@ -37,7 +34,6 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
   for (const flow of restored) add(keyOf(flow.line, flow.observation), flow);
 
   return {
-    /** The changes for the state on disk. */
     changes,
     get size(): number {
       return waiting.size;
@@ -49,10 +45,9 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     get overflowed(): number {
       return overflowed;
     },
-    /** Returns whether packets of the flow wait here. */
     has: (line: LogLine, observation: PacketObservation | Martian): boolean =>
       waiting.size > 0 && latest.has(keyOf(line, observation)),
-    /** Returns false if it is full. `lines`: how many equal lines; `last`: the time of the latest. */
+    /** Returns false if the queue is full. */
     admit(
       line: LogLine,
       observation: PacketObservation | Martian,
@@ -100,7 +95,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     return key;
   }
 
-  /** Returns the key of the entry for this minute. If there is no room for it, packets are added to the flow's latest entry. */
+  /** If there is no room for an entry of this minute, packets are added to the flow's latest entry. */
   function keyToJoin(flow: string, time: Millis): string {
     const key = inMinute(flow, time);
     return waiting.size < limit || waiting.has(key) ? key : (latest.get(flow) ?? key);
@@ -136,10 +131,8 @@ export interface Lookups {
 /** After this time, a packet is counted with bare addresses. */
 export const longestWait: Millis = 2000;
 
-/** The pause between two checks of waiting packets. */
 export const reviewInterval: Millis = 250;
 
-/** Decides which packets wait, and until when. */
 export function createWaiting({ queue, remote, isSynced, now }: Lookups, directory: Directory) {
   /** When the lists were complete. Look-ups begin then, so the wait is measured from then. */
   let syncedAt: Millis | undefined;
@@ -151,7 +144,6 @@ export function createWaiting({ queue, remote, isSynced, now }: Lookups, directo
       if (isSynced() && !queue.has(alike.line, observation) && !remote.startLookups(ends)) return false;
       return queue.admit(alike.line, observation, now(), alike);
     },
-    /** Takes out the packets that have their owners, or have waited long enough. */
     takeDone(): QueuedFlow[] {
       if (isSynced()) syncedAt ??= now();
       return syncedAt === undefined ? [] : queue.release(isDone);

@@ -42,10 +42,7 @@ interface Entry extends OrientedPacket {
   meaning: FlowMeaning;
 }
 
-/**
- * Remembers what packets of 8,192 flows mean, for one epoch of the directory. A flow replaces another one with the same hash: an LRU needs a
- * key for each packet, which costs more than all the rest.
- */
+/** A flow replaces another one with the same hash: an LRU needs a key for each packet, which costs more than all the rest. */
 export function createMeanings({ directory, node: fixedNode, nodeOfLog }: MeaningOptions) {
   const memo: (Entry | undefined)[] = Array.from({ length: slots });
   /** The last hash in each slot. A flow is remembered the second time it comes, because flows of a flood with random addresses come once. */
@@ -55,7 +52,6 @@ export function createMeanings({ directory, node: fixedNode, nodeOfLog }: Meanin
   let epochs = 0;
 
   return {
-    /** Returns the meaning of a packet, also of one that was not dropped. */
     meaningOf: (line: LogLine, observation: PacketObservation | Martian): FlowMeaning =>
       observation.kind === 'packet' ? packetMeaning(line, observation) : martianMeaning(line, observation),
     /** Returns the number of the present epoch, during which equal packets mean the same; undefined for a time outside of it. */

@@ -10,7 +10,6 @@ import { printable } from '../platform/printable.ts';
 interface MessageOptions {
   /** Returns what the wall clock shows at a time of the series. Default: the times are already the wall clock's. */
   readonly toWall?: (time: Millis) => Millis;
-  /** The verdict of policies on the drop, if they were evaluated. */
   readonly answer?: PolicyVerdict | undefined;
 }
 
@@ -27,7 +26,6 @@ export function messageOf(series: Series, { toWall = (time) => time, answer }: M
   return printable(message);
 }
 
-/** Returns the message, and the policy that denied the packets if policies were evaluated. */
 export function textOf(series: Series, options: MessageOptions): { message: string; policy: PolicyName | undefined } {
   return { message: messageOf(series, options), policy: options.answer?.policy };
 }

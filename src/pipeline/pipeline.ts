@@ -46,11 +46,9 @@ export interface PipelineOptions extends DecisionOptions {
   isByLines?: boolean;
   /** If undefined, every packet is counted at once, with the owners that are known. */
   lookups?: Lookups | undefined;
-  /** Undefined if single packets are not needed. */
   packets?: PacketSink | undefined;
 }
 
-/** The counts of one node. */
 export interface NodeCounts {
   readonly table: Pick<SeriesTable, 'count' | 'suppress'>;
   readonly incidents: NodeIncidents;
@@ -82,7 +80,6 @@ export interface Pipeline {
   stop: () => void;
   /** Notes that lines were lost before they could be read, so counts near that time are lower bounds. */
   lost: (by: string, count: number | undefined, time: Millis) => void;
-  /** Takes other settings for the next lines. */
   change: (settings: DecisionSettings) => void;
 }
 
@@ -154,13 +151,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 }
 
-/** Carries decisions out: turns each into counts. */
 function createCounting({ statistics, packets: sink, counts, ...options }: PipelineOptions, decisions: Decisions) {
   const twins = createFlowTwins(options.hasFlows);
   const waiting = options.lookups && createWaiting(options.lookups, options.directory);
   return { carryOut, suppress, resume, takeDone: (): QueuedFlow[] => waiting?.takeDone() ?? [] };
 
-  /** Counts equal lines. Returns true if their packets wait for a look-up instead. */
+  /** Returns true if the packets wait for a look-up instead. */
   function carryOut(decision: Decision, alike: Alike): boolean {
     const { line, lines } = alike;
     switch (decision.kind) {

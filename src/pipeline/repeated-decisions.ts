@@ -32,10 +32,7 @@ interface RepeatedDecisionsOptions {
   quietUntil: ((node: string) => Millis) | undefined;
 }
 
-/**
- * Adds up lines that repeat a decision, because counting takes several times longer than comparing. The result is the same as for single
- * lines, because all of them are from one second, and nothing that depends on the counts is due between them.
- */
+/** Counting takes several times longer than comparing. All lines are of one second with nothing due between, so the result is the same. */
 export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisionsOptions) {
   let owner = {};
   let line: LogLine | undefined;
@@ -47,7 +44,6 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
   let until: Millis = Infinity;
 
   return {
-    /** Notes the decision on the line that was taken last. */
     decided(latestLine: LogLine, decided: Decision | undefined): void {
       line = latestLine;
       decision = decided;
@@ -96,13 +92,10 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       until = Infinity;
       return all;
     },
-    /** Makes all memos invalid. */
     forget: (): void => void (owner = {}),
   };
 
-  /**
-   * Returns until when lines of this decision may be joined: the end of the second, or earlier the end of an hour or the next write.
-   */
+  /** The end of the second, or earlier the end of an hour or the next write. */
   function alikeUntil(known: PacketDecision, time: Millis): Millis {
     const nextSecond = (Math.floor(time / second) + 1) * second;
     if (known.kind !== 'drop' || known.isIgnored) return nextSecond;

@@ -14,7 +14,6 @@ export function createStatistics(onLost?: (ends: Ends, weight: number) => void) 
   const statistics = { ...noCounts(), observed, resolved };
   return statistics;
 
-  /** `lines`: how many equal lines. */
   function observed(line: LogLine, observation: Exclude<Observation, PacketPart>, lines = 1): void {
     switch (observation.kind) {
       case 'packet':

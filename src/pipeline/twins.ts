@@ -135,7 +135,6 @@ export function createVerdictLines(): (
 ) => PacketObservation | PacketPart | Unparsable {
   const waiting = new LRUCache<string, PacketObservation>({ max: verdictsKept });
 
-  /** Returns the packet with its verdict, or the part that still waits for it. */
   return function join({ source, host, program }, observation) {
     const { logger, id, part } = observation;
     const key = JSON.stringify([logger, source, host, program, id]);

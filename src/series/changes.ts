@@ -60,7 +60,6 @@ export function createSeriesChanges() {
   }
 }
 
-/** Reads series from the values of the saved state, by key. */
 export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesState, 'series' | 'past'> {
   const read: Pick<SeriesState, 'series' | 'past'> = { series: [], past: [] };
   const peers = new Map(entriesOfKind<DistinctValues>('peers', values));

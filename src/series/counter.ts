@@ -32,7 +32,6 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
   let revision = 0;
 
   return {
-    /** `uncounted`: packets without a series. `overflowed`: packets of overflow series. */
     counts,
     get revision(): number {
       return revision;
@@ -85,7 +84,6 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     return series;
   }
 
-  /** Finds the series of the Pod that a scanner tries to reach, if the Pod has one for scans. */
   function triedBy({ details, related, node }: Finding): Series | undefined {
     const object = details.kind === 'scan' ? related : details.kind === 'flow' ? details.peer.object : undefined;
     return object && held.get(scanIdentity({ regarding: object, node }, 'target'));

@@ -109,7 +109,7 @@ export function createLines() {
         if (sorted.groups.has(next.entry)) put(sorted, next.entry, now);
       }
     },
-    /** Returns the first ready series of a half-line; undefined if there is none. `index`: as in `indexOf`. */
+    /** `index`: a half-line, as in `indexOf`. */
     firstOf(index: number, now: Millis): ReadySeries | undefined {
       const line = sorted.lines[index] as Line;
       for (let front = line.order.peek(); front !== undefined; front = line.order.peek()) {

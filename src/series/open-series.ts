@@ -114,11 +114,9 @@ function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, '
       scans.add(series);
     },
     remove,
-    /** Removes a published series if a newer one of its identity has replaced it. */
     published(series: Series): void {
       if (past.delete(series)) changes.removed(series);
     },
-    /** Removes published series whose windows are over. */
     sweep(clock: Millis): void {
       for (const series of current.values()) if (!isPending(series) && series.windowEnd <= clock) remove(series);
     },
@@ -150,7 +148,6 @@ function createPlacement(
   let nextRoom: Millis = -Infinity;
   return { openOne, open };
 
-  /** Finds the series of an identity if its window is open. */
   function openOne(identity: string, clock: Millis): Series | undefined {
     const known = held.get(identity);
     return known !== undefined && clock < known.windowEnd ? known : undefined;
@@ -172,10 +169,7 @@ function createPlacement(
     return isFull(clock) ? undefined : beginWithSlot(finding, time, clock);
   }
 
-  /**
-   * Opens the series for all ports of a peer that has used its share of slots. Series of the peer that no Event counts yet are moved into
-   * it.
-   */
+  /** Moves series of the peer that no Event counts yet into one for all its ports, because it has used its share of slots. */
   function openPorts(finding: Finding, time: Millis, clock: Millis): Series | undefined {
     const identity = portsIdentity(finding);
     if (identity === undefined) return undefined;
@@ -219,7 +213,6 @@ function overflowIdentity({ regarding, node }: Finding): string {
   return `overflow|${objectKey(regarding)}|${node}`;
 }
 
-/** Makes the finding that counts everything without a slot. */
 function overflowFinding(finding: Finding): Finding {
   const { details } = finding;
   if (details.kind === 'incident') return finding;

@@ -40,7 +40,6 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
       heldUntil = -Infinity;
       onEarlier?.();
     },
-    /** Removes a series that has nothing to publish. */
     remove(series: Series): void {
       series.due = null;
       all.delete(series);
@@ -49,7 +48,6 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
     },
     next,
     begin: turns.begin,
-    /** Notes that no ready series can be published before `until`. */
     hold: (until: Millis): void => void (heldUntil = until),
     /** Returns when `next` may have a series; Infinity means never. */
     nextDue,
@@ -75,10 +73,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
     return Math.min(turns.size > 0 ? heldUntil : Infinity, waits.next());
   }
 
-  /**
-   * Returns the next series, which stays in the queue until `begin`; undefined if none may be written now. `availableAt`: when the budget
-   * allows a write of this kind.
-   */
+  /** The series stays in the queue until `begin`; undefined if the budget (`availableAt`) allows none now. */
   function next(now: Millis, availableAt: (kind: WriteKind) => Millis = () => -Infinity): Turn | undefined {
     admit(now);
     const turn = turns.next(now, availableAt);

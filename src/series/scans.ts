@@ -96,10 +96,7 @@ function createRefusals() {
   };
 }
 
-/**
- * Makes the finding about the Node that counts a packet of a scan whose scanner cannot have an Event. Returns undefined if the scanner is a
- * Pod, or the node is unknown.
- */
+/** The Node has the Event if the scanner cannot have one. Returns undefined if the scanner is a Pod, or the node is unknown. */
 export function strangerFinding(finding: Finding): Finding | undefined {
   const { details, node } = finding;
   if (details.kind !== 'flow' || details.peer.kind === 'pod' || node === '') return undefined;
@@ -139,10 +136,7 @@ function exampleOf(details: EventDetails): FlowDetails | undefined {
   return details.kind === 'ports' ? details.example : undefined;
 }
 
-/**
- * Returns whether a Pod or an address outside the cluster tried to open a connection. Replies, ICMP errors, martians and the cluster's own
- * services do not count.
- */
+/** A try to open a connection. Replies, ICMP errors, martians and the cluster's own services (`role`) are none. */
 function isTry({ direction, reply, error, martian, peer }: FlowDetails): boolean {
   const mayScan = peer.kind === 'pod' || peer.kind === 'external' || peer.kind === 'unknown';
   return direction === 'receiving' && !reply && error === undefined && !martian && mayScan && peer.role === undefined;
@@ -170,7 +164,7 @@ const steadyMinutes = 7;
 /** The busiest minute may have at most this many times the average. */
 const steadyPeak = 3;
 
-/** Updates the signs of a scan or of monitoring. `tried`: finds the series of the Pod that a scanner tries to reach. */
+/** `tried`: finds the series of the Pod that a scanner tries to reach. */
 export function noteScanSigns(series: Series, weight: number, time: Millis, tried: () => Series | undefined): void {
   const signs = (series.scan ??= { since: time, minutes: 0, packets: 0, most: 0, current: 0 });
   const over = Math.floor((time - signs.since) / minute);

@@ -14,10 +14,8 @@ export { longestWait, readSpreadOf, spreadOf, windowLength, windowOf } from './t
 
 const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
 
-/** Knows what has happened, how often, and what must be published. */
 export interface SeriesTable
   extends Pick<Counter, 'count' | 'suppress'>, Pick<Queue, 'next' | 'begin' | 'hold' | 'nextDue' | 'due' | 'backlog'> {
-  /** Ends the turn of a series. */
   end: (series: Series, ended: TurnEnd) => void;
   /** Packets without a series, and packets of overflow series. */
   counts: Readonly<{ uncounted: number; overflowed: number }>;
@@ -118,7 +116,6 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     held.published(series);
   }
 
-  /** Removes a series from the queue; false if the API server may already have its Event. */
   function withdraw(series: Series): boolean {
     if (series.published.writes > 0 || tried.has(series)) return false;
     queue.remove(series);

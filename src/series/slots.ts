@@ -25,10 +25,7 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
   const forPeers = perPeer < perObject ? perObject - 1 : perObject;
 
   return {
-    /**
-     * Returns whether a slot of the object is free (`free`), the peer has used its share (`past share`), or no slot is left (`full`).
-     * Incidents always have a slot.
-     */
+    /** `past share`: the peer has used its share of slots. Incidents always have a slot. */
     roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full' {
       const slots = finding.details.kind === 'incident' ? undefined : slotsAt(finding, clock);
       if (slots === undefined) return 'free';
@@ -132,13 +129,11 @@ function setPeer(slots: ObjectSlots, { identity }: Endpoint, events: number): vo
   slots.peers = events === 0 ? others : { ...others, [identity]: events };
 }
 
-/** Returns the identity of the series for all ports of a peer; undefined if the finding has no port. */
 export function portsIdentity({ details, regarding, node }: Finding): string | undefined {
   if (details.kind !== 'flow' || !hasPort(details)) return undefined;
   return `ports|${objectKey(regarding)}|${details.peer.identity}|${node}`;
 }
 
-/** Makes a finding that counts several ports of a peer, from the finding of the first port. */
 export function portsFinding(finding: Finding, identity: string): Finding {
   const { details } = finding;
   if (details.kind !== 'flow') return finding;
@@ -172,15 +167,12 @@ export function moveInto(joint: Series, series: Series): void {
   noteOthers(joint, series.finding, series);
 }
 
-/** Returns whether the port matters. ICMP errors and martians are separate problems, whatever their port. */
+/** ICMP errors and martians are separate problems, whatever their port. */
 function hasPort({ port, error, martian }: FlowDetails): boolean {
   return port !== undefined && error === undefined && !martian;
 }
 
-/**
- * Notes the values that differ between packets of a series: Pods of a workload, ports, peers. `from`: the series that has counted them
- * until now. Returns the peer if it is new to the target of a scan.
- */
+/** `from`: the series that has counted the values until now. Returns the peer if it is new to the target of a scan. */
 export function noteOthers(series: Series, { details, related }: Finding, from?: Series): Endpoint | undefined {
   if (details.kind === 'incident' || details.kind === 'overflow') return undefined;
   const { peer, port, protocol } = details.kind === 'flow' ? details : details.example;

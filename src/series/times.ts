@@ -4,10 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, WriteKind } from '../model/series.ts';
 
-/**
- * The length of a window. Each window has its own Event, because the API server deletes Events after an hour, and exporters announce only
- * new ones.
- */
+/** Each window has its own Event, because the API server deletes Events after an hour, and exporters announce only new ones. */
 export const windowLength: Millis = 3_600_000;
 
 /** The first write waits for this long, so that its count includes the packets that follow at once. */
@@ -22,10 +19,7 @@ export const longestWait: Millis = 900_000;
 /** A flow counts as quiet after four times its average pause, but at least one minute and at most three. */
 const quiet = { pauses: 4, least: 60_000, most: 180_000 };
 
-/**
- * Nodes spread their work over this time for each Node of the cluster. Incidents get more, because each has two to four Events on every
- * node.
- */
+/** Nodes spread their work over this time for each Node. An incident has more, because it has two to four Events on every node. */
 const perNode: Readonly<Record<'drop' | 'incident' | 'read', Millis>> = { drop: 6, incident: 15, read: 2 };
 
 const phases = new LRUCache<string, Millis>({ max: 4096 });
@@ -46,7 +40,6 @@ export function isQuiet(series: Series, now: Millis): boolean {
   return now >= quietFrom(series);
 }
 
-/** Returns when the flow becomes quiet, if no further packet comes. */
 export function quietFrom(series: Series): Millis {
   return Math.min(series.windowEnd, quietAt(series));
 }

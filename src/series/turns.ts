@@ -35,7 +35,6 @@ export function createTurns(restored: readonly Series[]) {
     },
     arrive,
     leave,
-    /** Returns the next turn, or the time when a write is possible. */
     next: ready.next,
     begin,
     undo,
@@ -104,7 +103,6 @@ function keyOf({ finding }: Series): string {
   return objectKey(finding.regarding);
 }
 
-/** Keeps the values of the keys that were asked for last. */
 function createLatest<T extends {}>(create: () => T): (key: string) => T {
   // The cache takes all its memory at once, and a replay has one for each node, so it is made when it is needed.
   let values: LRUCache<string, T> | undefined;
