@@ -15,10 +15,7 @@ export interface ApiAnswersOptions {
   isListed: () => boolean;
 }
 
-/**
- * Reports missing rights, a refused token and failures, as the API server's answers show them. `verb` is one of RBAC's. `subject` is the
- * kind of object that is read (`pods`), the Events of a Namespace, or the Node's condition.
- */
+/** `verb` is one of RBAC's. `subject` is the kind of object that is read (`pods`), the Events of a Namespace, or the Node's condition. */
 export type ApiAnswers = ReturnType<typeof createApiAnswers>;
 
 /** How long a starting server may refuse requests that it grants later. */
@@ -57,10 +54,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
     },
     denied,
     granted,
-    /**
-     * Notes that the server works and grants the right, whatever it decided on the request. `but`: the problem of this subject that the
-     * answer does not end, such as admission that denies an Event.
-     */
+    /** The right is granted, whatever was decided. `but`: the subject's problem that goes on, such as admission that denies an Event. */
     answered: (verb: string, resource: string, subject = resource, but?: Problem): void => {
       granted(verb, resource, subject);
       shared.well(subject, but);
@@ -117,10 +111,7 @@ export type Problem = keyof typeof endings;
 
 const problems = Object.keys(endings) as Problem[];
 
-/**
- * Tracks problems that several subjects may have. A problem is logged when the first subject has it, and as over when no subject has had it
- * for a while. `subject`: as for `ApiAnswers`, or the shared directory.
- */
+/** A problem of several subjects is logged when the first one has it, and as over when none has had it for a while. */
 function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Millis) {
   const affected = new Map(problems.map((problem) => [problem, new Set<string>()]));
   const reported = new Map<Problem, Millis>();
@@ -130,7 +121,6 @@ function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Mi
       reported.set(problem, now());
       report(level, problem, fields, text);
     },
-    /** Notes that the subject has no problem any more, except `but`. */
     well(subject: string, but?: Problem): void {
       for (const [problem, subjects] of affected) if (problem !== but) subjects.delete(subject);
     },
@@ -138,7 +128,6 @@ function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Mi
     /** Returns whether the problem was reported, and not yet as over. */
     wasReported: (problem: Problem): boolean => reported.has(problem),
     affectsAny: (problem: Problem): boolean => (affected.get(problem)?.size ?? 0) > 0,
-    /** Logs the end of problems that are over. */
     settle(this: void): void {
       for (const [problem, at] of reported) {
         if ((affected.get(problem)?.size ?? 0) > 0 || now() - at < quietFor) continue;

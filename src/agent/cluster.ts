@@ -108,12 +108,11 @@ export function createClusterContext(options: ClusterContextOptions) {
   }
 }
 
-/** Returns whether opt-outs matter: only the audit and the live flows respect them. */
+/** Only the audit and the live flows respect opt-outs. */
 function asksForOptOuts({ audit, dropsAddress, auditOptOut }: Config): boolean {
   return auditOptOut && (audit.length > 0 || dropsAddress !== undefined);
 }
 
-/** Makes look-ups that find Pods of other nodes by address; undefined if all Pods are watched, or nothing is looked up. */
 function createPodLookups(
   { config, connection, problems, clock }: ClusterContextOptions,
   podLabels: readonly string[],
@@ -129,7 +128,6 @@ function createPodLookups(
   });
 }
 
-/** Knows the Pod ranges of watched Nodes, and whether Pods of `node` have addresses of the node's range. */
 function createLiveRanges(node: string, lists: () => LiveLists, now: Clock['now']): PodRanges {
   return { homeOf: (address) => lists().directory.homeOf(address), followed };
 

@@ -43,9 +43,7 @@ interface IngestOptions {
 
 type DecisionConfig = Pick<Config, 'prefixes' | 'includeNoise'>;
 
-/**
- * Enough for 250 Pods with 9 Events each (2,250), and for as many of the previous hour that are not published yet. Metrics count the rest.
- */
+/** Enough for 250 Pods with 9 Events each (2,250), and for as many unpublished ones of the previous hour. Metrics count the rest. */
 const seriesLimits = { perObject: 8, total: 5000 };
 
 /** Enough for a long outage of the API server. Each flow takes 1.5 KB. */
@@ -124,7 +122,6 @@ function createTable({ context: { cluster }, restored, changes, clock }: IngestO
   });
 }
 
-/** Returns undefined if no sink is configured. The audit then costs nothing. */
 function createAgentAudit(options: IngestOptions): Audit | undefined {
   const { config, restored, problems, policies, clock } = options;
   if (config.audit.length === 0) return undefined;
@@ -142,7 +139,6 @@ function createAgentAudit(options: IngestOptions): Audit | undefined {
   });
 }
 
-/** Returns undefined if no address serves live flows. They hide the same things as the audit. */
 function createAgentLiveFlows(options: IngestOptions): LiveFlowTable | undefined {
   const { config, clock } = options;
   if (config.dropsAddress === undefined) return undefined;
@@ -158,7 +154,6 @@ function privacyOf({ config, context }: IngestOptions): Privacy {
   };
 }
 
-/** Makes the sink that counts packets for the audit, the metric of workloads and the live flows. */
 export function packetSink(
   audit: Audit | undefined,
   verdicts: Config['auditVerdicts'],

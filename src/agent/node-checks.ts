@@ -72,10 +72,7 @@ interface NodeConditionOptions {
   random: () => number;
 }
 
-/**
- * Keeps this Node's condition in line with its open incidents. The condition is read once after a start, so that an agent without state
- * clears the one of an earlier run, and a correct one is not written again.
- */
+/** Reads the condition once, so that an agent without state clears that of an earlier run, and a correct False is not written again. */
 export function createNodeConditionWriter(options: NodeConditionOptions) {
   const { store, node, incidents, nodeCount, problems, clock, random } = options;
   const backOff = createBackOff(retries, random);
@@ -88,7 +85,7 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
   let nextHeartbeat: Millis = -Infinity;
 
   return {
-    /** Resolves when everything that is due is done. Never rejects. */
+    /** Never rejects. */
     async round(): Promise<void> {
       if (isBusy || clock.now() < notBefore) return;
       isBusy = true;
@@ -168,10 +165,7 @@ interface ConntrackLevelOptions {
 
 export type ConntrackLevel = ReturnType<typeof createConntrackLevel>;
 
-/**
- * Checks how full the host's connection tracking table is. In a Pod with its own /proc, only the limit can be read, so there is no
- * incident.
- */
+/** In a Pod with its own /proc, only the limit of connection tracking can be read, so there is no incident. */
 export function createConntrackLevel({ proc, wasHigh, take, now }: ConntrackLevelOptions) {
   let isHigh = wasHigh;
   let nextLook: Millis = -Infinity;

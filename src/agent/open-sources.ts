@@ -61,13 +61,12 @@ function journal(directory?: string): ReturnType<typeof findJournal> {
 
 type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> | { kind: 'kernel' | 'containers' };
 
-/** Sources that may have the kernel's lines. */
 type KernelSetting = Extract<Found, { kind: 'kernel' | 'journal' | 'file' }>;
 
 /** How far back the first run reads the ring buffer and the journal. */
 const firstReach: Millis = 600_000;
 
-/** Makes the sources, without starting them. Once started, they hand lines to the pipeline. */
+/** Makes the sources, without starting them. */
 export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SharedLines['once'] } {
   const { config, positions, first } = options;
   const { wall } = options.clock;

@@ -8,7 +8,6 @@ import type { Loss, Notice } from '../sources/sources.ts';
 import type { Log, RateLimitedLog } from '../telemetry/logger.ts';
 import { type ApiAnswers, type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
 
-/** What the agent does instead of watching too many objects. */
 const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   pods: 'none is watched',
   nodes: 'only this one is watched',
@@ -17,7 +16,6 @@ const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   namespaces: 'none is watched; the audit names no Pod',
 };
 
-/** Reports problems between the agent and the API server. */
 export type ApiProblems = ReturnType<typeof createApiProblems>;
 
 export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCounts) {

@@ -28,7 +28,6 @@ const sourceStates = ['waiting', 'reading', 'failed', 'stopped'] as const;
 const wayResults = ['hit', 'miss', 'failed', 'refused'] as const;
 const lookupResults = ['hit', 'miss', 'failed', 'refused', 'cached'] as const;
 
-/** Collects counts of other parts at each scrape. */
 export function createScrape(options: ScrapeOptions): MetricsText {
   const { metrics, context, ingest, conntrackLevel, reload, lastSeen, clock } = options;
   return scrapeOf(metrics, ingest.legacyMetric, () => {

@@ -7,7 +7,6 @@ export interface SharedLinesOptions {
   /** The source whose kernel lines are used. */
   kernelGiver: string | undefined;
   programSources: readonly string[];
-  /** The state of an earlier run. */
   saved: Json | undefined;
   now: () => Millis;
 }

@@ -1,6 +1,4 @@
-/**
- * Says what policies decide about drops. Policies are read only for the message of an Event, and never for a packet or a row of the audit.
- */
+/** Says what policies decide about drops. They are read only for the message of an Event, and never for a packet or a row of the audit. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   askedOf,
@@ -47,10 +45,7 @@ const noWaitFor: Millis = 10_000;
 /** How long a denial is still reported if nothing newer can be read. */
 const usableForEvents: Millis = 600_000;
 
-/**
- * How old policies may be for rows. For an Event that continues, they are read every fifteen minutes, and rows in between get the same
- * verdict.
- */
+/** For an Event that continues, policies are read every fifteen minutes, and rows in between get the same verdict. */
 const usableForRows: Millis = 1_200_000;
 
 /** The share of the time for rows. It is enough for a few thousand rows at once if a hundred policies select each Pod. */
@@ -114,7 +109,6 @@ export function createPolicyAnswers({
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies)));
   }
 
-  /** Returns undefined if policies or other objects that they need are not known, or what is known is older than `since` (`Known.at`). */
   function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Known | undefined {
     const known = evaluated(() => objects.known(finding, needs));
     return known === undefined || known.at < since ? undefined : known;
@@ -146,7 +140,6 @@ function createWaitLimit({
   };
 }
 
-/** Logs that a list is too large to be read, and later that it can be read again. */
 export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'report' | 'resolve'>): OnListed {
   return ({ plural, namespace, isTooLarge }) => {
     const what = `${plural}${namespace === undefined ? '' : ` of Namespace ${namespace}`}`;
@@ -159,12 +152,10 @@ export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'repo
   };
 }
 
-/** How often a missing right is asked for again. */
 const askRightsEvery: Millis = 600_000;
 
 const missing = `Events do not say which policy denied a packet: the right to list networkpolicies is missing. Apply ${policiesFile}, or set POLICIES=off`;
 
-/** Knows whether NetworkPolicies may be listed. It asks when this is first needed, and logs each change. */
 export function createPolicyRights(connection: Pick<Connection, 'request'>, log: Pick<Log, 'info'>, now: () => Millis) {
   let known: { granted: boolean; at: Millis } | undefined;
   let asking: Promise<boolean> | undefined;

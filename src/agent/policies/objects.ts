@@ -177,10 +177,7 @@ interface Made {
   readonly set: PolicySet;
 }
 
-/**
- * How many sets are kept for each Namespace, and for all ends that are no Pods. Pods of a Namespace may need different objects, and a set
- * without any shows what they need.
- */
+/** The sets of a Namespace, or of all ends that are no Pods. Pods may need different objects, and a set without any shows which. */
 const keptSets = 4;
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {

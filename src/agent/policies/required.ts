@@ -55,7 +55,7 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
         ...requirements.serviceAccounts.map((key) => accounts.refresh(key, since)),
       ]);
     },
-    /** Returns the known values. They stay the same objects until they are read again. */
+    /** Values stay the same objects until they are read again. */
     known(requirements: Requirements): KnownRequired {
       const sets = new Map(setKeys(requirements).map((key) => [key, networkSets.get(key)]));
       const named = new Map(requirements.services.map((key) => [key, services.get(key)]));
