@@ -27,7 +27,6 @@ export interface BatchWriterOptions {
   segments?: Readonly<SegmentSizes>;
   create?: typeof createSegment;
   state: KeptState;
-  /** Called if the files are gone or changed. The whole state is then written again. */
   lost: (reason: string) => void;
   /** How many bytes a segment has before the next one begins, but at least twice the whole state. Default: 1 MiB. */
   segmentSize?: number;
@@ -154,7 +153,6 @@ function createSegmentFiles({ folder, segments, create = createSegment }: BatchW
       sizes.set(number, current.size);
       return current;
     },
-    /** Returns the size of the batch in bytes. If the segment becomes unusable, it is no longer current. */
     async append(segment: Segment, batch: Iterable<Buffer>): Promise<number> {
       const before = segment.size;
       try {

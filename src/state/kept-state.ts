@@ -88,7 +88,6 @@ function setOf(key: string, get: () => unknown): string | undefined {
   return value === undefined ? undefined : JSON.stringify(['set', key, value]);
 }
 
-/** Joins the values to one state. Missing values stay missing. */
 export function readKeptValues(values: ReadonlyMap<string, unknown>): Record<string, unknown> {
   const { id, node } = Object(values.get('agent')) as Record<string, unknown>;
   return {

@@ -34,7 +34,6 @@ export async function removeSegment(folder: string, number: number): Promise<voi
   await rm(segmentFile(folder, number), { force: true });
 }
 
-/** Returns how the segments differ from what was written; undefined if they do not. */
 export async function lossIn(folder: string, segments: Readonly<SegmentSizes>): Promise<string | undefined> {
   for (const [number, expected] of segments) {
     if (expected === undefined) continue;
@@ -86,10 +85,7 @@ function segmentOf(file: FileHandle, number: number, header: number) {
   };
 }
 
-/**
- * Encodes a batch in lines of about `lineSize` characters (a millisecond of the event loop). They count only together with the last line,
- * which is a JSON list.
- */
+/** Lines of about `lineSize` characters (a millisecond of the event loop) count only together with the last one, which is a JSON list. */
 export function* encodeBatch(changes: Iterable<KeptChange>, lineSize = 256 * 1024): Generator<Buffer> {
   let line: string[] = [];
   let length = 0;
@@ -125,7 +121,6 @@ export function isNoRoom(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }
 
-/** Returns undefined for a missing file. Throws any other error. */
 export function ifMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }

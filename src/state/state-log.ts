@@ -17,16 +17,13 @@ export interface StateLogOptions extends Omit<BatchWriterOptions, 'lost'> {
 
 const noAnswer = 'the disk does not answer';
 
-/** Writes the state as a log of changes. Each batch also has a slice of the unchanged state, so that older segments can be removed. */
 export function createStateLog(options: StateLogOptions) {
   const { timeout = 10_000 } = options;
   const { report } = options;
   const writer = createBatchWriter({ ...options, lost: report.lost });
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
-  /**
-   * Whether a batch got no answer from the disk. It blocks one of four threads for file access, so no other batch begins before it ends.
-   */
+  /** A batch without an answer blocks one of four threads for file access, so no other batch begins before it ends. */
   let hanging = false;
   let kept: number | undefined;
 

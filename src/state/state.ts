@@ -76,7 +76,7 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
     const state = found.state as AgentState;
     const reason =
       unusableReason(found) ?? (state.node === node ? undefined : `it is of node ${state.node}, this is ${node}`);
-    if (reason !== undefined) return { ...fresh, problem: unusable(found.files, reason, now) };
+    if (reason !== undefined) return { ...fresh, problem: setAside(found.files, reason, now) };
     clampTimes([state.series, state.incidents, state.waiting, state.audit?.flows], now.getTime());
     const problem =
       found.damage &&
@@ -105,7 +105,6 @@ export function findState(folder: string): Found | undefined {
   return segments.size === 0 ? undefined : { state: readKeptValues(values), damage, files, segments, saved };
 }
 
-/** Returns why an agent cannot continue with a state; undefined if it can. */
 export function unusableReason({ state, damage }: Found): string | undefined {
   return shape.safeParse(state).success ? undefined : (damage ?? 'it is no state of an agent');
 }
@@ -142,8 +141,7 @@ function latest(times: readonly Millis[]): Millis | undefined {
   return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b));
 }
 
-/** Renames unusable files to `FILE.unusable-TIME`. Returns a sentence for a person. */
-function unusable(files: readonly string[], reason: string, now: Date): string {
+function setAside(files: readonly string[], reason: string, now: Date): string {
   const suffix = `.unusable-${now.toISOString().replaceAll(':', '').slice(0, 17)}Z`;
   const [first = ''] = files;
   const sentence = `${first} cannot be used: ${reason}.`;
