@@ -15,7 +15,6 @@ import {
 } from './values.ts';
 import { isLabelName } from '../platform/api-names.ts';
 
-/** The settings of the audit, which are a part of the table of all settings. */
 export const auditSettings = {
   cluster: {
     env: 'CLUSTER_NAME',

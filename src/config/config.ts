@@ -44,7 +44,6 @@ export interface LoadedConfig {
   readonly file: ConfigFile | undefined;
 }
 
-/** The config file, which the agent reads again while it runs. */
 export interface ConfigFile {
   readonly path: string;
   readonly text: string;
@@ -93,7 +92,7 @@ export function loadUsableConfig(inputs: ConfigInputs): UsableConfig {
   };
 }
 
-/** Lists the problems of a config file. The file may leave out any setting. */
+/** The file may leave out any setting. */
 export function checkConfigFile(path: string, readText = readConfigText): readonly string[] {
   try {
     loadConfig({ flags: { [configFile.flag]: path }, env: {}, readText }, anyNode);
@@ -169,11 +168,11 @@ export type Reload = ReturnType<typeof createReload>;
 export interface ReloadOptions {
   loaded: LoadedConfig;
   log: Pick<Log, 'info' | 'warn' | 'error'>;
-  /** Called with the new settings. They differ only in settings that need no restart. */
+  /** The new settings differ only in those that need no restart. */
   apply: (config: Config) => void;
 }
 
-/** Applies changes of the config file. Waits until two readings give the same text, because a file may be half written. Logs a wrong text once. */
+/** Waits until two readings give the same text, because a file may be half written. Logs a wrong text once. */
 export function createReload({ loaded, log, apply }: ReloadOptions) {
   const { file } = loaded;
   /** `ok`: valid changes of the file, even if they need a restart. `failed`: invalid changes, and failures to read the file. */
@@ -195,7 +194,7 @@ export function createReload({ loaded, log, apply }: ReloadOptions) {
     },
   };
 
-  /** Reads the file again. Call it every few seconds. */
+  /** Call it every few seconds. */
   function look(): void {
     if (file === undefined) return;
     let text;

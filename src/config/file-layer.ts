@@ -153,7 +153,6 @@ function readBytes(path: string): Buffer {
   }
 }
 
-/** A value of the YAML, with the offset at which it begins. */
 interface YamlNode {
   /** A text, number, boolean or null; undefined for a list or a map. */
   scalar?: unknown;
@@ -175,7 +174,7 @@ class YamlError extends Error {
   }
 }
 
-/** The deepest nesting of values. Settings need two levels. */
+/** Settings need two levels. */
 const maxDepth = 8;
 /** The most events of the parser, which suffices for some thousand prefixes. Checking 100,000 values would take seconds. */
 const maxEvents = 10_000;
@@ -209,7 +208,7 @@ const reasons: Readonly<Record<string, string>> = {
   [`nesting exceeded maxDepth (${maxDepth})`]: 'is nested too deeply to be settings',
 };
 
-/** Adds the offsets to the values. The parser's events contain the offsets, in the order of the values. */
+/** The parser's events contain the offsets, in the order of the values. */
 function nodeOf(document: unknown, events: readonly Event[], text: string): YamlNode {
   // Skip the first event, which begins the document.
   let at = 1;

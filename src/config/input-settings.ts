@@ -1,4 +1,4 @@
-/** The settings of what the agent reads (logs of its node, Pods and policies of the cluster), which are a part of the table of all settings. */
+/** The settings of what the agent reads: logs of its node, Pods and policies of the cluster. */
 import * as z from 'zod/mini';
 import { lookupWays } from '../model/choices.ts';
 import {

@@ -19,7 +19,7 @@ export interface FileOrigin {
   readonly key: string;
 }
 
-/** Names an origin in a message: `--max-nodes`, `MAX_NODES`, `/etc/knt.yaml:3:1`. */
+/** Returns `--max-nodes`, `MAX_NODES`, `/etc/knt.yaml:3:1`. */
 export function placeOf(origin: Origin): string {
   switch (origin.kind) {
     case 'option':
@@ -49,7 +49,6 @@ export function problemWith(origin: Origin, value: unknown, message: string): st
 
 const longest = 80;
 
-/** Returns a space and the value for a message, cut at 80 characters; '' for a list or a map. */
 function shownValue(value: unknown): string {
   if (value === undefined || (typeof value === 'object' && value !== null)) return '';
   const text = typeof value === 'string' && value.length > longest ? `${value.slice(0, longest)}…` : value;
@@ -59,7 +58,7 @@ function shownValue(value: unknown): string {
 /** The most problems that are shown, because a file may have any number of mistakes. */
 const most = 25;
 
-/** Makes the message of a problem. It is called only if the message is shown. */
+/** Called only if the message is shown. */
 export type Problem = () => string;
 
 export class ConfigError extends Error {
@@ -77,7 +76,6 @@ export class ConfigError extends Error {
 export interface Given {
   readonly value: unknown;
   readonly origin: Origin;
-  /** The origin of each item of a list. */
   readonly items?: readonly Origin[];
 }
 
@@ -140,7 +138,6 @@ const variables = [configFile.env, ...settingNames.map((name) => settingOf(name)
   name.includes('_'),
 );
 
-/** Returns a warning for each variable that looks like a misspelling of one of ours, unless ours is set, too. */
 export function envTypos(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(env).flatMap((name) => {
     if (!env[name] || !/^[A-Z_]+$/.test(name)) return [];

@@ -19,7 +19,7 @@ import {
 } from './values.ts';
 import { inputSettings } from './input-settings.ts';
 
-/** The setting that names the config file. It is not allowed in the file. */
+/** The file itself must not have this setting. */
 export const configFile = {
   flag: 'config',
   env: 'CONFIG_FILE',

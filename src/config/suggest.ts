@@ -1,4 +1,3 @@
-/** The most letters of a word that is compared. */
 const longest = 64;
 
 /** Returns `; did you mean stateDir?` for the nearest candidate, or ''. Only letters and digits count: `state-dir` equals `stateDir`. */

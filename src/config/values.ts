@@ -169,7 +169,6 @@ export interface SettingRow {
   reload?: true;
 }
 
-/** A row whose option and variable are filled in. */
 export interface Setting extends SettingRow {
   flag: string;
   env: string;
