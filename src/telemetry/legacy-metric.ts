@@ -34,10 +34,7 @@ interface Pair {
   packets: number;
 }
 
-/**
- * Shows the busiest pairs; `other` counts the rest. A new pair needs more than twice the packets of the smallest shown one to replace it.
- * The time series of a pair only grows while the pair is shown.
- */
+/** Shows the busiest pairs. A new one needs over twice the packets of the smallest to replace it; a shown time series only grows. */
 export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions) {
   const registry = new Registry();
   const counter = new Counter({

@@ -27,9 +27,8 @@ export type AdjustableLog = Log & { level: LogLevel };
 export interface LoggerOptions {
   level: LogLevel;
   terminal: boolean;
-  /** The node that the program runs on, which is a field of every line. */
   node?: string | undefined;
-  /** Writes a line, which ends with a newline; by default to standard output. */
+  /** Each line ends with a newline. */
   write?: ((line: string) => void) | undefined;
 }
 
@@ -118,7 +117,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
 
   return {
     report,
-    /** Logs that a problem is over. Returns whether the problem had been reported. */
+    /** Returns whether the problem had been reported. */
     resolve(this: void, key: string, text: string): boolean {
       const problem = known.get(key);
       if (problem === undefined) return false;
@@ -137,7 +136,6 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
     },
   };
 
-  /** Logs a problem whose key is new. Logs it again after an hour, with the number of reports since. */
   function report(level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string): void {
     const problem = known.get(key);
     if (problem === undefined && key !== others && isFull())
@@ -159,7 +157,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
     log[level]({ problem: key, ...fields, ...(problem && { repeated: problem.repeated }) }, text);
   }
 
-  /** Returns whether there is no room for a new key. Makes room if the oldest problem was logged more than an hour ago. */
+  /** Makes room if the oldest problem was logged more than an hour ago. */
   function isFull(): boolean {
     if (known.size < limit + (known.has(others) ? 1 : 0)) return false;
     for (const [key, problem] of known) {

@@ -5,7 +5,6 @@ import { writeResults } from '../model/series.ts';
 /** Labels, each with all its values, or with a text that describes them. */
 type Labels = Readonly<Record<string, readonly string[] | string>>;
 
-/** Defines a metric, for the scrape and for docs/metrics.md. */
 export interface MetricRow<Type extends string = 'counter' | 'gauge' | 'histogram', Of extends Labels = Labels> {
   type: Type;
   /** The name; in `metricTable` without the prefix that all metrics share. */

@@ -177,10 +177,7 @@ function createBounds({ labels }: MetricRow) {
   };
 }
 
-/**
- * Returns the label values with which a counter is created, because Prometheus misses the first increase of a new series. Only for a
- * counter with one label that has a list of values.
- */
+/** Prometheus misses the first increase of a new series, so a counter with one label that has a list of values begins with all of them. */
 function combinationsOf({ labels }: MetricRow): Labels[] {
   const [[name, values] = ['', ''], ...more] = Object.entries(labels);
   return typeof values === 'string' || more.length > 0 ? [] : values.map((value) => ({ [name]: value }));

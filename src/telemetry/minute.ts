@@ -33,7 +33,6 @@ export type MinuteCounts = Readonly<Partial<Record<keyof typeof words, number>>>
 export interface MinuteOptions {
   /** Returns a new object each time. */
   snapshot: () => MinuteCounts;
-  /** Returns, by key, the number of reports since the last call that were not logged. */
   takeRepeated: () => Record<string, number>;
 }
 
@@ -44,7 +43,6 @@ export function createMinuteSummary(log: Log, { snapshot, takeRepeated }: Minute
   let last = snapshot();
   const timer = setInterval(summarize, 60_000).unref();
   return {
-    /** Logs the counts since the last line, and ends. */
     stop() {
       clearInterval(timer);
       summarize();
@@ -98,7 +96,7 @@ export function createLastSeen({ metrics, sources, verdicts, counts, restored, n
   if (restored?.lastDrop !== undefined) metrics.lastDrop.set(restored.lastDrop / 1000);
   if (restored?.lastEvent !== undefined) metrics.lastEvent.set(restored.lastEvent / 1000);
   return {
-    /** Compares the counts. Call it every few seconds, and before the metrics are shown. */
+    /** Call it every few seconds, and before the metrics are shown. */
     look(this: void): void {
       for (const look of looks) look();
     },

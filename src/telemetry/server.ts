@@ -5,7 +5,7 @@ import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../platform/address.ts';
 
-/** Each function is called at each request. It returns the reasons why the program is not healthy; none if it is. */
+/** Each function is called at each request, and returns the reasons why the program is not healthy. */
 export interface Health {
   live: () => readonly string[];
   ready: () => readonly string[];
@@ -41,7 +41,7 @@ interface Answer {
 /** The most open connections. Each takes 20 KB; Prometheus and the kubelet need three. */
 const ownLimits = { total: 64, perAddress: 8 };
 
-/** Serves `/metrics`, `/drops`, `/healthz` and `/readyz`. If it cannot listen, rejects with an error that names the setting. */
+/** If it cannot listen, rejects with an error that names the setting. */
 export async function startServer(given: ServerOptions) {
   const { address, setting, metrics, drops, timeout = 5000, scrapeInterval = 1000 } = given;
   const options = {
@@ -79,7 +79,6 @@ export async function startServer(given: ServerOptions) {
   };
 }
 
-/** Returns the same text for all requests within `interval`. */
 function shared(text: () => Promise<string>, interval: Millis): () => Promise<string> {
   let latest: Promise<string> | undefined;
   return () => {
