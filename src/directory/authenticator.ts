@@ -23,10 +23,7 @@ const tokens = 16_384;
 /** A header with more characters is rejected without a review. A token of a ServiceAccount has about 1 KB. */
 const longestHeader = 8192;
 
-/**
- * Checks by TokenReview whether a request comes from the agents' account. Results are remembered by a hash of the token, so that no token is
- * kept.
- */
+/** Asks by TokenReview who sent a request. Results are remembered by a hash of the token, so that no token is kept. */
 export function createAuthenticator(
   connection: Pick<Connection, 'request'>,
   username: string,

@@ -3,9 +3,8 @@ import ipaddr from 'ipaddr.js';
 import type { Millis } from '../model/log-line.ts';
 
 export interface Certificate {
-  /** The key as PEM (PKCS #8). */
+  /** Both are PEM; the key is in PKCS #8. */
   key: string;
-  /** The certificate as PEM. */
   certificate: string;
 }
 

@@ -32,10 +32,7 @@ interface Peer {
   restsUntil: Millis;
 }
 
-/**
- * Asks the shared directory. A replica is trusted only with its published certificate. Agents begin with different replicas, and each stays
- * with the replica that has answered. `find` rejects if no replica answers.
- */
+/** Agents begin with different replicas, and each stays with the one that has answered. `find` rejects if none answers. */
 export function createDirectoryFinder(options: DirectoryClientOptions): Required<PodFinder> {
   const { folder, clock, random, timeout = defaultTimeout } = options;
   const { now } = clock;
@@ -99,7 +96,7 @@ export function createDirectoryFinder(options: DirectoryClientOptions): Required
   }
 }
 
-/** Resolves to the body. Rejects for any status except 200, and for an answer that is too long or too late. */
+/** Rejects for any status except 200, and for an answer that is too long or too late. */
 function ask({ replica, agent }: Peer, address: string, token: string, timeout: Millis): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const { host, port } = replica;

@@ -28,7 +28,7 @@ export function encodeReplica({ host, port, certificate }: Replica): string {
   return JSON.stringify({ host, port, certificate });
 }
 
-/** Reads the token and the published replicas. Invalid entries are ignored. Throws if there is no token. */
+/** Invalid entries are ignored. Throws if there is no token. */
 export function readFolder(folder: string): { token: string; replicas: Replica[] } {
   const names = readdirSync(folder).filter((name) => !name.startsWith('.') && name !== tokenFile);
   const replicas = names.slice(0, limits.replicas).flatMap((name) => decodeReplica(textOf(join(folder, name))) ?? []);
@@ -47,7 +47,7 @@ export function decodeReplica(text: string): Replica | undefined {
   }
 }
 
-/** Returns the text of a file; the kubelet may be replacing the file at this moment. */
+/** The kubelet may be replacing the file at this moment. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -71,10 +71,7 @@ export function encodeAnswer({ pods, node }: Owners, { toWall }: Pick<Clock, 'to
   return JSON.stringify({ node, pods: records });
 }
 
-/**
- * Accepts only names that an API server would accept, and a limited number of Pods with the address. Whether such a Pod exists, only the
- * API server knows. Throws for anything else.
- */
+/** Leaves out Pods without this address or with impossible names; only the API server knows which of them exist. Throws without a list. */
 export function decodeAnswer(text: string, address: string, { fromWall }: Pick<Clock, 'fromWall'>): Owners {
   const answer: Json = JSON.parse(text);
   const pods = at(answer, 'pods');

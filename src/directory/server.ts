@@ -95,7 +95,6 @@ async function answerTo(
 /** How long and how many deleted Pods are remembered: ten minutes in which 10,000 Pods a minute are replaced. */
 const remembered = { age: 600_000, count: 100_000 };
 
-/** Watches all Pods and Nodes of the cluster, and remembers deleted Pods for ten minutes. */
 export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
   const { now } = options.clock;
   const lists = createLiveLists('', undefined, remembered);
@@ -141,15 +140,10 @@ export interface PublicationOptions {
   configMap: string;
   podName: string;
   replica: Replica;
-  /** Returns whether the Pod exists and has that address. */
   isThere: (podName: string, address: string) => boolean;
 }
 
-/**
- * Returns a function that writes this replica's entry if it is missing or differs, and removes entries of deleted Pods. The function resolves to
- * true if it has written its own entry, and rejects with a `RefusedError`. A merge patch changes single keys, so that replicas do not overwrite
- * each other's entries.
- */
+/** The function resolves to true if it has written its own entry, and rejects with a `RefusedError`. */
 export function createPublication(options: PublicationOptions): () => Promise<boolean> {
   const { connection, namespace, configMap, podName, replica, isThere } = options;
   const path = `/api/v1/namespaces/${namespace}/configmaps/${configMap}`;
@@ -169,6 +163,7 @@ export function createPublication(options: PublicationOptions): () => Promise<bo
     const changes = Object.fromEntries<string | null>(gone.map((name) => [name, null]));
     if (data[podName] !== own) changes[podName] = own;
     if (Object.keys(changes).length === 0) return false;
+    // A merge patch changes single keys, so that replicas do not overwrite each other's entries.
     const patched = await connection.request('PATCH', path, { body: { data: changes } });
     if (patched.kind === 'refused') throw new RefusedError(patched);
     return podName in changes;
