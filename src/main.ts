@@ -154,7 +154,6 @@ async function runReport(command: Command): Promise<number> {
   return loaded === undefined ? 2 : await loaded.runReport(options, streams);
 }
 
-/** Loads `report`. If it is not installed, says so on standard error and resolves to undefined. */
 async function reportFor(what: string, instead: string) {
   const loaded = await loadReport().catch((error: NodeJS.ErrnoException): undefined => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;

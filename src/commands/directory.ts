@@ -19,16 +19,15 @@ import { startServer } from '../telemetry/server.ts';
 import type { DirectoryOptions } from './options/directory-options.ts';
 
 const day: Millis = 86_400_000;
-/** How long a certificate is valid. The random spread keeps replicas from ending at the same time. */
+/** The random spread keeps certificates of replicas from ending at the same time. */
 const validity = { shortest: 90 * day, spread: 30 * day };
 /** How long before the end of its certificate a replica becomes unhealthy, so that it is restarted. */
 const restartBefore: Millis = 10 * day;
 
 const housekeepingInterval: Millis = 30_000;
-/** How often publishing is tried until this replica is in the ConfigMap. */
 const earlyInterval: Millis = 1000;
 
-/** Runs the shared directory until `stop`. Rejects if it cannot start. */
+/** Rejects if it cannot start. */
 export async function runDirectory(options: DirectoryOptions, terminal: boolean, stop: AbortSignal): Promise<0> {
   const parts = await createParts(options, terminal);
   const { log, problems, watch, metrics, connection, clock } = parts;

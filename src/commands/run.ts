@@ -12,10 +12,9 @@ const housekeepingInterval: Millis = 5000;
 const firstKeep: Millis = 1000;
 /** If nothing was counted, read positions are still saved in every sixth round, to limit what is read again after a crash. */
 const roundsBetweenPositions = 6;
-/** The agent ends after this many rounds in a row in which no source could be read. */
 const unreadableRounds = 2;
 
-/** Runs the agent until `stop`. Resolves to the exit status, 1 if no source could be read. Rejects if it cannot start. */
+/** Resolves to the exit status, 1 if no source could be read. Rejects if it cannot start. */
 export async function runAgent(loaded: LoadedConfig, terminal: boolean, stop: AbortSignal): Promise<0 | 1> {
   const { config } = loaded;
   const log = await createLogger({ level: config.logLevel, terminal, node: config.node });

@@ -13,7 +13,7 @@ export interface Streams {
   terminal?: NodeJS.WriteStream | undefined;
 }
 
-/** Writes a text. Ignores a closed output, because the caller still needs the exit status. */
+/** Ignores a closed output, because the caller still needs the exit status. */
 export function writeUnlessClosed(out: Streams['out'], text: string): void {
   try {
     out(text);
@@ -40,12 +40,10 @@ export function endText(kind: string | undefined, name: string): string {
   return kind === undefined || kind === '' || kind === 'Pod' ? name : `${name} (${kind})`;
 }
 
-/** Returns `1 Pod`, `2 Pods`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Makes printable JSON, in one line unless `indent` is set. */
 export function jsonText(value: unknown, indent?: number): string {
   return `${printableJson(JSON.stringify(value, undefined, indent))}\n`;
 }

@@ -55,7 +55,7 @@ export async function podsOn({ request }: Asked, node: string): Promise<Pod[] | 
   return found.kind === 'refused' ? undefined : usable(found.items, slimPod);
 }
 
-/** An answer about one object; `found` is undefined if it does not exist. */
+/** `found` is undefined if the object does not exist. */
 export type Looked<T> = { kind: 'answered'; found: T | undefined } | { kind: 'refused'; why: string };
 
 /** Lists Pods by name, because the agent has the right to list Pods, but not to get one. */
@@ -80,7 +80,6 @@ function withProvider(item: Json): FoundNode {
   return { ...slimNode(item), providerId: text(at(item, 'spec', 'providerID')) };
 }
 
-/** Resolves to the names of at most 5 Nodes; empty if the API server refuses or does not answer. */
 export async function someNodes({ request }: Asked): Promise<string[]> {
   const found = itemsOf(await request('GET', '/api/v1/nodes', { query: { limit: 5 } }));
   return found.kind === 'refused' ? [] : usable(found.items, slimNode).map(({ name }) => name);
@@ -97,10 +96,7 @@ export async function askVersion(api: Api, now: () => Millis) {
   return { server, unusable, clockSkew, answer, took: Math.round(now() - started) };
 }
 
-/**
- * Reads FelixConfiguration as the agent does, and two settings that only doctor needs: the prefix of LOG rules, and whether Felix sends its
- * flows (`Enabled`, `Disabled`). The node's own setting overrides the default.
- */
+/** Reads FelixConfiguration as the agent does, and two settings that only doctor needs. */
 export async function lookAtFelix({ request }: Asked, node: string) {
   const specs: { default?: Json; node?: Json } = {};
   const noting: Asked = {
@@ -120,7 +116,6 @@ export async function lookAtFelix({ request }: Asked, node: string) {
     logPrefix: setting('logPrefix'),
     flows: setting('flowLogsLocalReporter'),
     objectWith,
-    /** The object `default` alone. */
     defaultSpec: specs.default,
   };
 }
@@ -132,7 +127,6 @@ interface Neighbours {
   pods: Promise<readonly Pod[] | undefined>;
 }
 
-/** Finds which ways to look up Pods of other nodes work. Undefined if no way is set or needed, or there is no API server. */
 export async function lookAtWays(neighbours: Neighbours) {
   const { api, config } = neighbours;
   if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;

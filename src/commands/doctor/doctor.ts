@@ -81,7 +81,7 @@ export async function doctor(options: DoctorOptions, out: (text: string) => void
   return statusOf(checks) === 'problem' ? 1 : 0;
 }
 
-/** Prints how to make this cluster log dropped packets. Changes nothing. Returns the exit status: 0 if a plug-in can log. */
+/** Changes nothing. Resolves to the exit status: 0 if a plug-in can log. */
 export async function enableLogging(
   api: Api,
   node: string,
@@ -115,7 +115,7 @@ async function reach({ kubeconfig, node }: Config): Promise<Api> {
   }
 }
 
-/** Adds the problems of the settings to a failure, because they may be its cause. */
+/** Wrong settings may be the cause of a failure. */
 function withProblems(result: TestEventResult, problems: readonly string[]): TestEventResult {
   if (result.kind === 'written' || problems.length === 0) return result;
   return { ...result, advice: `${result.advice}. Settings are wrong: ${inOneLine(problems)}` };
@@ -127,7 +127,7 @@ function textOf(result: TestEventResult): string {
   return `A test Event was written on ${result.on}. To see it:\n\n  ${result.look}\n\nIt should come in Slack, or wherever Events are sent, within a few seconds.\n`;
 }
 
-/** The checks, in the order in which their findings are shown. */
+/** The findings are shown in this order. */
 export const checks: readonly Row[] = [
   { name: 'settings', check: checkSettings },
   { name: 'api-server', check: checkApiServer },
@@ -156,7 +156,6 @@ export interface Row {
   check: (known: Known) => Check | readonly Check[];
 }
 
-/** The longest wait for facts. */
 const timeout: Millis = 5000;
 const late = new Error(`no result within ${timeout / 1000} s`);
 

@@ -88,7 +88,6 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
     unreadFlows: Promise.try(() => findUnread(sources.flatMap((setting) => ('path' in setting ? [setting.path] : [])))),
     /** Whether rules of all network namespaces log, not only of the first one. */
     logsAllNamespaces: Promise.try(() => readFile('/proc/sys/net/netfilter/nf_log_all_netns') === '1'),
-    /** Whether PROC_ROOT is a readable /proc. */
     hasProcRoot: Promise.try(() => procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined)),
   };
 
@@ -108,7 +107,6 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
   }
 }
 
-/** Says why a trace of the kernel, or the socket of Calico's flows, cannot be used. Returns nothing for other kinds of sources. */
 function lookAtFeed(setting: SourceSetting) {
   const { kind } = setting;
   if (kind !== 'bpf-trace' && kind !== 'kernel-drops' && kind !== 'calico-flows') return [];

@@ -22,14 +22,12 @@ export interface LoggedPacket {
 /** The kernel's latest lines in one source. */
 export interface KernelLog {
   lines: number;
-  /** The times of the first and the last line. */
   from: Millis | undefined;
   last: Millis | undefined;
   packets: readonly LoggedPacket[];
 }
 
 export interface KernelSourceLook {
-  /** The name as in SOURCES: `journal:/var/log/journal`. */
   name: string;
   /** What the source is, for a person. */
   text: string;
@@ -56,7 +54,6 @@ export function sourceName(setting: SourceSetting): string {
   return 'directory' in setting && setting.directory !== undefined ? `${kind}:${setting.directory}` : kind;
 }
 
-/** Looks at all sources that may have the kernel's lines. */
 export async function lookAtKernelSources(
   settings: readonly KernelSetting[],
   config: Pick<Config, 'timeZone' | 'units'>,
@@ -110,7 +107,6 @@ function locate(setting: KernelSetting, { choose, findJournal }: Machine): Locat
   }
 }
 
-/** Returns undefined if no unit is named, or the journal cannot be read. */
 async function findUnits(directory: string, names: readonly string[], { run }: Machine): Promise<string | undefined> {
   if (names.length === 0) return undefined;
   const args = ['--quiet', '--no-pager', `--directory=${directory}`, '--field=_SYSTEMD_UNIT'];
@@ -219,7 +215,7 @@ function recordsOf(path: string): string[] {
   }
 }
 
-/** Returns the log with the most packets from rules, and only these packets. Logs are not added up, because they may have the same lines. */
+/** Takes the log with the most packets from rules, and only those. Logs are not added up, because they may have the same lines. */
 export function latestLines(sources: readonly KernelSourceLook[]): KernelLog | undefined {
   const readable = sources.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
   const ofRules = readable.map(({ packets, ...log }) =>

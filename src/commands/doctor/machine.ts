@@ -1,7 +1,4 @@
-/**
- * Reads the machine, or the container, that doctor runs on: programs, the agent, the state folder, and which logs exist. Functions here open
- * no log, change nothing, and never throw or reject.
- */
+/** Reads the machine, or the container, that doctor runs on. Functions here open no log, change nothing, and never throw or reject. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
@@ -33,7 +30,7 @@ export type Ran = { kind: 'done'; output: string } | { kind: 'missing' } | { kin
 
 /** Shorter than the limit of a check, so that the check can say what was slow. */
 const timeout: Millis = 4000;
-/** The most output of a program, in bytes. The ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
+/** In bytes: the ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
 const maxOutput = 64 * 1024 * 1024;
 
 function runProgram(program: string, args: readonly string[]): Promise<Ran> {
@@ -78,7 +75,6 @@ export async function askAgent(metricsAddress: string): Promise<AgentAnswer> {
   }
 }
 
-/** Returns the address at which a server can be reached from its own machine. */
 export function reachableAt({ host, port }: ListenAddress): string {
   const isAny = host === undefined || host === '0.0.0.0' || host === '::';
   return hostAndPort(isAny ? '127.0.0.1' : host, port);
@@ -115,10 +111,7 @@ export function findOwnPod(env: NodeJS.ProcessEnv): PodName | undefined {
   return name === undefined || namespace === undefined ? undefined : { namespace, name };
 }
 
-/**
- * The network that doctor sees. `initial`: the kernel's first namespace; `node`: that of a node that is itself a container; `pod`: a Pod's
- * own, without the node's rules.
- */
+/** `initial`: the kernel's first network; `node`: that of a node that is a container; `pod`: a Pod's own, without the node's rules. */
 export type NetworkView = 'initial' | 'node' | 'pod';
 
 /** `procRoot`: the host's /proc, or this container's. Undefined if it is not known whether this Pod has hostNetwork. */
@@ -135,7 +128,6 @@ export type SavedState =
   | { kind: 'kept'; saved: Millis; node: string; lastDrop: Millis | undefined; lastEvent: Millis | undefined }
   | { kind: 'unusable' | 'unreadable'; reason: string };
 
-/** Reads the saved state in a folder, and does not change it. */
 export function readKeptState(folder: string): SavedState {
   try {
     const found = findState(folder);
@@ -151,7 +143,7 @@ export function readKeptState(folder: string): SavedState {
 
 export type StateFolder = { kind: 'writable' | 'missing'; free: number } | { kind: 'refused'; reason: string };
 
-/** Checks whether a folder can be written to. If it does not exist, checks the folder in which it would be made. */
+/** If the folder does not exist, the one in which it would be made is checked. */
 export function lookAtFolder(path: string): StateFolder {
   try {
     if (!statSync(path).isDirectory()) return { kind: 'refused', reason: `${path}: is no folder` };
@@ -169,7 +161,6 @@ export function lookAtFolder(path: string): StateFolder {
 
 export interface ContainerLogFile extends ContainerName {
   path: string;
-  /** The time of the last write, or why the log cannot be read. */
   state: { written: Millis } | { reason: string };
 }
 
@@ -202,7 +193,7 @@ export function lookAtProgramLog(path: string): ProgramLogLook {
   return 'written' in state ? { kind: 'written', at: state.written } : { kind: 'unreadable', ...state };
 }
 
-/** Returns when a file was last written, if it can be read. In /var/log/pods it is often a link into a folder that cannot be read. */
+/** In /var/log/pods, a log is often a link into a folder that cannot be read. */
 function writtenAt(path: string, reason: (error: unknown) => string): { written: Millis } | { reason: string } {
   try {
     accessSync(path, constants.R_OK);
@@ -228,13 +219,12 @@ const switches: Readonly<Record<string, readonly [text: string, page: `docs/${st
   ],
 };
 
-/** Says how to turn on a log of a data plane, given as a path or as a source `file:PATH`; undefined for other files. */
+/** `source`: a path, or `file:PATH`. */
 export function switchOf(source: string): string | undefined {
   const found = switches[withoutLink(source.replace(/^file:/, ''))];
   return found && `${found[0]}; doctor --enable-logging prints how, and ${documentAt(found[1])} explains it`;
 }
 
-/** Lists the existing logs of data planes that are not read. */
 export function findUnread(read: readonly string[]): string[] {
   const known = new Set(read.map(withoutLink));
   return Object.keys(switches).filter((path) => !known.has(path) && lookAtProgramLog(path).kind === 'written');

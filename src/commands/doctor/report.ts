@@ -1,4 +1,3 @@
-/** The finding of a check, and how doctor prints all findings and recipes. */
 import { documentAt } from '../../config/docs-url.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { humanDuration } from '../../platform/duration.ts';
@@ -8,7 +7,7 @@ import type { Recipe, Seen } from './enable-logging/detect.ts';
 
 export type Status = 'ok' | 'warning' | 'problem' | 'unknown';
 
-/** The finding of a check. Its keys and their order are those of `--output json`. */
+/** The keys and their order are those of `--output json`. */
 export interface Check {
   /** The name does not change between versions, and is unique within a report: `rights`, `source containers`, `prefix calico-drop:`. */
   name: string;
@@ -18,7 +17,7 @@ export interface Check {
   advice: string | undefined;
 }
 
-/** Returns functions that make the findings of a check. `unknown` is not a problem, because a thing that cannot be seen may be right. */
+/** `unknown` is not a problem, because a thing that cannot be seen may be right. */
 export function answersOf(name: string) {
   const answer =
     (status: Status) =>
@@ -48,13 +47,13 @@ export interface Report {
 
 const order = ['problem', 'warning', 'unknown', 'ok'] as const satisfies readonly Status[];
 
-/** Returns the worst status of all checks. `unknown` counts as ok. */
+/** `unknown` counts as ok. */
 export function statusOf(checks: readonly Check[]): 'ok' | 'warning' | 'problem' {
   const worst = order.find((status) => countOf(checks, status) > 0);
   return worst === 'problem' || worst === 'warning' ? worst : 'ok';
 }
 
-/** Prints the report as JSON. docs/doctor.md explains the keys. */
+/** docs/doctor.md explains the keys. */
 export function jsonReport({ version, node, time, checks }: Report): string {
   const summary = Object.fromEntries(order.toReversed().map((status) => [status, countOf(checks, status)]));
   const all = checks.map(({ name, status, finding, advice }) => ({ name, status, finding, advice: advice ?? null }));
@@ -62,7 +61,6 @@ export function jsonReport({ version, node, time, checks }: Report): string {
   return jsonText(report, 2);
 }
 
-/** Prints a line for each check, and its advice below. */
 export function textReport({ checks }: Report, paint: (status: Status, text: string) => string): string {
   const widths = { status: width(checks.map(({ status }) => status)), name: width(checks.map(({ name }) => name)) };
   const lines = checks.flatMap(({ name, status, finding, advice }) => [
@@ -80,7 +78,7 @@ function countOf(checks: readonly Check[], status: Status): number {
   return checks.filter((check) => check.status === status).length;
 }
 
-/** Returns the width of a column. Texts over 24 characters do not count, so that a long name does not move all others to the right. */
+/** Texts over 24 characters do not count, so that a long name does not move all others to the right. */
 function width(texts: readonly string[]): number {
   return Math.max(0, ...texts.map((text) => printable(text).length).filter((length) => length <= 24));
 }
@@ -91,7 +89,6 @@ const verdicts: Readonly<Record<Recipe['works'], string>> = {
   no: 'does not work',
 };
 
-/** Prints recipes for --enable-logging. */
 export function recipesText(recipes: readonly Recipe[], seen: Seen, obstacles: readonly string[]): string {
   const parts = recipes.map(recipeText);
   if (recipes.length === 0)

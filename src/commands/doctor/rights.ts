@@ -78,9 +78,9 @@ export async function reviewRights(
 }
 
 export interface PolicyRights {
-  /** Whether NetworkPolicies may be listed; undefined if the API server does not say. */
+  /** Undefined if the API server does not say whether NetworkPolicies may be listed. */
   granted: boolean | undefined;
-  /** The kinds of policies in the cluster, such as `NetworkPolicy.networking.k8s.io`; undefined if the API server does not say. */
+  /** Such as `NetworkPolicy.networking.k8s.io`; undefined if the API server does not say. */
   kinds: readonly string[] | undefined;
   /** The resources that may not be listed, such as `globalnetworkpolicies.crd.projectcalico.org`. */
   missing: readonly string[];
@@ -88,7 +88,7 @@ export interface PolicyRights {
 
 const policyKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds];
 
-/** These resources are needed because Calico's policies name Services, and select by labels of ServiceAccounts. */
+/** Calico's policies name Services, and select by labels of ServiceAccounts. */
 const namedByCalico = ['endpointslices.discovery.k8s.io', 'serviceaccounts'];
 
 export async function reviewPolicies(api: Asked): Promise<PolicyRights> {

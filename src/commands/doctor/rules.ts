@@ -31,7 +31,6 @@ export interface Rules {
   failures: readonly Failure[];
 }
 
-/** Such as `{ program: 'iptables-nft-save', reason: 'Permission denied' }`. */
 export interface Failure {
   program: string;
   reason: string;
@@ -115,7 +114,6 @@ function together(saved: readonly Saved[]): Backend {
 /** Matches the error of the kernel, of iptables or of nft for a user who is not root or lacks CAP_NET_ADMIN. */
 const refusal = /not permitted|permission denied|must be root/i;
 
-/** Says why the programs did not show all rules. */
 export function whyUnseen(failures: readonly Failure[]): string {
   if (failures.length === 0) return 'their programs are not here';
   if (failures.every(({ reason }) => refusal.test(reason))) return 'only root on the node may see them';
@@ -131,7 +129,7 @@ interface Saved extends Backend {
   logs: readonly LogRule[];
 }
 
-/** A word of a rule. The text is without the double quotes around it. */
+/** The text is without the double quotes around it. */
 interface Word {
   text: string;
   isQuoted: boolean;
@@ -161,17 +159,14 @@ export function readIptablesSave(text: string): Saved {
   return { rules, hasClusterChains, logs };
 }
 
-/** Splits a rule into words. A quoted text is one word, without its escapes (libxtables, xtables_save_string). */
+/** A quoted text is one word, without its escapes (libxtables, xtables_save_string). */
 function iptablesWords(rule: string): Word[] {
   return [...rule.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain = '']) =>
     quoted === undefined ? { text: plain, isQuoted: false } : { text: quoted.replace(/\\(.)/g, '$1'), isQuoted: true },
   );
 }
 
-/**
- * Reads the rules with a `log` statement from `nft list ruleset` (nft(8), LOG STATEMENT). A group means NFLOG. The JSON of `nft -j` cannot be
- * used: it lacks the prefixes of iptables, is many times as long, and not every nft can print it.
- */
+/** nft(8), LOG STATEMENT. The JSON of `nft -j` lacks the prefixes of iptables, is many times as long, and not every nft can print it. */
 export function readNftRuleset(text: string): LogRule[] {
   return text.split('\n').flatMap((line) => {
     if (!/\blog\b/.test(line)) return [];
@@ -192,7 +187,7 @@ function hidesRules(text: string): boolean {
 
 const options = new Set(['prefix', 'group', 'level', 'flags', 'snaplen', 'queue-threshold']);
 
-/** Reads a `log` statement. Options come in any order, each with one value; `flags` may have two words (`tcp sequence,options`). */
+/** Options come in any order, each with one value; `flags` may have two words (`tcp sequence,options`). */
 function logStatement(words: readonly Word[], packets: number | undefined): LogRule {
   let prefix = '';
   let group: number | undefined;

@@ -92,7 +92,7 @@ function messageFor(node: string): string {
   return `This is a test${from}: nothing is wrong. Events of dropped packets come the same way.`;
 }
 
-/** Makes a finding without a packet. The message of a test Event does not use the details. */
+/** The message of a test Event does not use the details. */
 function findingOf(regarding: ObjectRef, node: string, now: Millis): Finding {
   const noEndpoint = externalEndpoint('0.0.0.0', undefined);
   return {

@@ -1,7 +1,4 @@
-/**
- * `kubectl drops`: prints the packets that Pods lost, from the Events of the agents, as a table or as objects. A stranger may have written
- * any text of an Event.
- */
+/** `kubectl drops`: prints what Pods lost, from the Events of the agents. A stranger may have written any text of an Event. */
 import { dump } from 'js-yaml';
 import {
   AccessError,
@@ -46,7 +43,7 @@ export async function drops(
   });
 }
 
-/** Runs a part of `drops`, and prints an error of the API server (exit status 1) or of the kubeconfig (2) as one line. */
+/** An error of the API server (exit status 1) or of the kubeconfig (2) is printed as one line. */
 export async function withStatus<T extends number>(
   program: string,
   { err }: Pick<Streams, 'err'>,
@@ -204,7 +201,7 @@ export function rowOf(event: Json): DropRow {
   };
 }
 
-/** Returns a function that looks up annotations of this program by key. It finds none if another version wrote them. */
+/** Finds no annotation if another version of this program wrote them. */
 export function annotationsIn(event: Json): (key: string) => string | undefined {
   const annotations = at(event, 'metadata', 'annotations');
   const of = (key: string): string | undefined => text(at(annotations, annotationPrefix + key));

@@ -1,4 +1,3 @@
-/** Lists and watches the Events of lost packets, with the user's rights. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { version } from '../../config/config.ts';
 import { component } from '../../events/events.ts';
@@ -49,10 +48,7 @@ export async function listDrops(wanted: Wanted): Promise<Listed> {
   return { events: events.toSorted(byLast), resourceVersion };
 }
 
-/**
- * Yields Events as they are written, without end. `tell` gets one line when the watch breaks, and one when it works again. Throws a
- * `RefusedError` if the token or a right is refused (401, 403).
- */
+/** Never ends. `tell` gets a line when the watch breaks, and when it works again. Throws a `RefusedError` for 401 and 403. */
 export async function* watchDrops(
   wanted: Wanted,
   { events, resourceVersion: begun }: Listed,
@@ -92,7 +88,7 @@ export async function* watchDrops(
     await delay(pauses.next());
   }
 
-  /** Notes the Event. Returns whether it is new or has changed, because Events are listed again after a break. */
+  /** Notes the Event, because Events are listed again after a break. */
   function isUnseen(event: Json): boolean {
     const [key, state] = [keyOf(event), stateOf(event)];
     if (shown.get(key) === state) return false;

@@ -1,4 +1,3 @@
-/** Finds the Pods that labels or a workload select. */
 import { LRUCache } from 'lru-cache';
 import { listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import { isSubdomain } from '../../platform/api-names.ts';

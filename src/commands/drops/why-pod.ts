@@ -9,13 +9,9 @@ import { why } from '../why/why.ts';
 import { type Cluster, connectAsUser, listDrops, apiPath } from './events.ts';
 import { withStatus, annotationsIn } from './drops.ts';
 
-/** The most connections that are explained, the newest first. */
 const mostConnections = 5;
 
-/**
- * Resolves to the exit status of `why` for all connections together: an error (2) wins over denied (1), denied over unknown (3), and unknown
- * over admitted (0). Without a connection: 3, or 2 if there is no such Pod.
- */
+/** Resolves to the exit status of `why`: 2 wins over 1, 1 over 3, and 3 over 0. Without a connection: 3, or 2 if there is no such Pod. */
 export async function whyPod(
   options: DropsOptions,
   program: string,
@@ -66,7 +62,7 @@ const conclusion = `No policy explains these drops now. What remains:
 The Events, with LOG prefix and node:
 `;
 
-/** Returns whether a Pod exists. A Pod that may not be read counts as existing. */
+/** A Pod that may not be read counts as existing. */
 async function isThere({ connection, namespace }: Cluster, name: string): Promise<boolean> {
   const answer =
     namespace === undefined

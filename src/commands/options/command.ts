@@ -76,7 +76,6 @@ export function createCommand(name: string, parts: CommandParts): Command {
   return command;
 }
 
-/** Shows options under a title of their own in the help. */
 export function grouped(title: string, options: readonly Option[]): Option[] {
   return options.map((each) => each.helpGroup(`${title}:`));
 }
@@ -100,7 +99,7 @@ export function option(flags: string, text: string, { choices, many = false }: O
   return made.argParser<string | string[]>((value, before) => (many ? [...[before ?? []].flat(), value] : value));
 }
 
-/** Returns a sentence for each option whose value is not one of its choices. Repeatable options are not checked. */
+/** Repeatable options are not checked. */
 export function problemsOf(command: Command): string[] {
   return command.options.flatMap((each) => {
     const value: unknown = command.opts()[each.attributeName()];

@@ -1,4 +1,3 @@
-/** Options of `directory`. */
 import { isIP } from 'node:net';
 import type { Command, Option } from 'commander';
 import { environment } from '../../config/config.ts';

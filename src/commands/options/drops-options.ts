@@ -1,4 +1,3 @@
-/** Options of `drops`, which kubectl starts as `kubectl drops`, of `drops top`, and kubectl's own options to find a cluster. */
 import type { Command, Option } from 'commander';
 import type { UserFlags } from '../../kubernetes/kubeconfig.ts';
 import type { Millis } from '../../model/log-line.ts';
@@ -10,7 +9,7 @@ const or = new Intl.ListFormat('en', { type: 'disjunction' });
 const dropsFormats = ['table', 'wide', 'json', 'yaml', 'name'] as const;
 export type DropsFormat = (typeof dropsFormats)[number];
 
-/** Kinds of workloads by their names on the command line, each with its path at the API server as `API|PLURAL`. */
+/** The path of each kind at the API server, as `API|PLURAL`. */
 export const podOwners = {
   deployment: '/apis/apps/v1|deployments',
   statefulset: '/apis/apps/v1|statefulsets',
@@ -40,7 +39,6 @@ export interface DropsOptions extends ClusterOptions {
   readonly since: Millis | undefined;
   readonly output: DropsFormat;
   readonly watch: boolean;
-  /** Shows incidents of the node's network, too, not only lost packets of Pods. */
   readonly all: boolean;
 }
 
@@ -170,9 +168,8 @@ export interface TopOptions extends ClusterOptions {
   readonly interval: Millis;
   readonly sort: SortKey;
   readonly filter: string;
-  /** Whether tables are printed one after another, without control of the terminal. */
   readonly plain: boolean;
-  /** The number of tables after which the command ends; undefined if it never ends. */
+  /** Undefined if the command does not end by itself. */
   readonly count: number | undefined;
 }
 

@@ -1,6 +1,4 @@
-/**
- * The tree of all commands, and what is made from it: the manual page, and scripts with which shells complete commands, options and values.
- */
+/** The tree of all commands, and what is made from it: the manual page, and scripts with which shells complete commands and options. */
 import { Argument, type Command, type Option } from 'commander';
 import { createCommand, grouped, programName } from './command.ts';
 import { directoryCommand } from './directory-options.ts';
@@ -101,7 +99,6 @@ export type Shell = (typeof shells)[number];
 
 const files = /<(?:FILE|DIR|ROWS|LOG)>$/;
 
-/** A command, its options, and the words that may follow its name. */
 interface Completed {
   name: string;
   options: readonly Option[];
@@ -185,9 +182,7 @@ function fish(commands: readonly Completed[]): string {
   return `# Completion of ${programName} for fish: ${programName} completion fish | source\n${lines.join('\n')}\n`;
 }
 
-/**
- * kubectl runs this script as `kubectl_complete-drops`, and reads the words that it prints. The last line tells it not to complete files.
- */
+/** kubectl runs it as `kubectl_complete-drops`, and reads the words that it prints. The last line tells kubectl not to complete files. */
 function kubectl(commands: readonly Completed[]): string {
   return `#!/bin/sh
 # Completion of kubectl drops: save it as kubectl_complete-drops in a folder of the PATH, with the right to execute it.

@@ -1,4 +1,3 @@
-/** Options of `replay`. */
 import type { Command } from 'commander';
 import { settings } from '../../config/settings.ts';
 import { auditPeersChoices, prefix } from '../../config/values.ts';
@@ -26,7 +25,6 @@ export type OutputFormat = (typeof outputs)[number];
 
 export interface ReplayPrivacy {
   peers: (typeof auditPeersChoices)[number];
-  /** How many bits of an address are kept. */
   bits: { ipv4: number; ipv6: number };
   /** Whether Namespaces with the opt-out label on their saved object are not named. */
   optOut: boolean;
@@ -129,7 +127,7 @@ const privacyOptions = grouped('What audit rows leave out (docs/audit.md)', [
   }),
 ]);
 
-/** `isTerminal`: whether standard output is a terminal; `clock`: the current time. Throws a `UsageError` that lists all that is wrong. */
+/** `isTerminal`: whether standard output is a terminal. Throws a `UsageError` that lists all that is wrong. */
 export function readReplayOptions(
   command: Command,
   { isTerminal = false, clock = Date.now() }: { isTerminal?: boolean; clock?: Millis } = {},
@@ -211,7 +209,7 @@ function readPrivacy(given: Given, problems: string[]): ReplayPrivacy {
   };
 }
 
-/** Matches a date, with or without a time. Without a zone it is in UTC, even if `--time-zone` names another zone for the logs. */
+/** Without a zone, a time is in UTC, even if `--time-zone` names another zone for the logs. */
 const timeFormat = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
 function readTime(name: string, value: string | undefined, problems: string[]): Millis | undefined {

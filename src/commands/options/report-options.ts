@@ -1,4 +1,3 @@
-/** Options of `report`. */
 import type { Command } from 'commander';
 import type { ReportOptions } from '../../report/report.ts';
 import { createCommand, grouped, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';

@@ -127,7 +127,6 @@ const style: DumpOptions = {
   ],
 };
 
-/** Prints a config file with these values, each followed by a comment with its origin. */
 export function printYaml(given: Layer): string {
   return entriesOf(given)
     .map(([name, { value, origin }]) => {
@@ -138,7 +137,6 @@ export function printYaml(given: Layer): string {
     .join('');
 }
 
-/** Prints `config`, which can be used as a config file, and `from`, which has the origin of each of its keys. */
 export function printJson(given: Layer, warnings: readonly string[]): string {
   const entries = entriesOf(given);
   const config = Object.fromEntries(entries.map(([name, { value }]) => [name, value]));

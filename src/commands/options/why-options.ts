@@ -1,4 +1,3 @@
-/** Options of `why` and `suggest`. */
 import type { Command, Option } from 'commander';
 import type { Access } from '../../kubernetes/kubernetes.ts';
 import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
@@ -16,10 +15,10 @@ export interface WhyOptions {
   files: string[];
   kubeconfig: string | undefined;
   context?: string | undefined;
-  /** The access to the cluster, if the caller has found it already. */
+  /** Undefined if the caller has not found it yet. */
   access?: Access | undefined;
   output: 'text' | 'json';
-  /** Files of audit rows, or patterns of them. `suggest` counts the flows in them that its policies would newly admit. */
+  /** Files of audit rows, or patterns of them. */
   audit?: readonly string[];
 }
 
@@ -29,7 +28,7 @@ const lastExits = [
   'it cannot be known; the output names the facts that are missing',
 ];
 
-/** Returns the options that describe a connection. `drops why` also takes them, instead of a Pod. */
+/** `drops why` also takes them, instead of a Pod. */
 export function connectionOptions(): Option[] {
   return [
     option('--from <END>', 'NAMESPACE/POD, or an address'),

@@ -109,7 +109,6 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
 
 interface IncidentsContext extends ReplayIncidentsOptions {
   chains: ReturnType<typeof createChainIndex>;
-  /** Returns the Pod that wrote the log at a path. */
   ownerOf: (path: string) => Pod | undefined;
 }
 
@@ -131,13 +130,11 @@ function createIncidents(node: string, context: IncidentsContext): NodeIncidents
   });
 }
 
-/** Counts the incidents that opened, on all nodes. */
 export function openedIn(all: readonly NodeIncidents[]): number {
   const counts = all.flatMap(({ tracker }) => Object.values(tracker.counts.opened));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Counts failures that happened only once, by the code of their cause. */
 export function unrepeatedIn(all: readonly NodeIncidents[]): Readonly<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const { tracker } of all)
@@ -145,7 +142,7 @@ export function unrepeatedIn(all: readonly NodeIncidents[]): Readonly<Record<str
   return sums;
 }
 
-/** Returns a function that finds the Pod of a log, and remembers it, because it is called for each record. */
+/** Remembers the Pod of a log, because it is asked for with each record. */
 function createLogOwners(pods: readonly Pod[]): (path: string) => Pod | undefined {
   const owners = new Map<string, Pod | undefined>();
   return (path) => {

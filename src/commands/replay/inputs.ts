@@ -17,7 +17,6 @@ import {
 
 interface ReplayInput {
   name: string;
-  /** What the first and the last lines tell about the clock. */
   clock: Omit<ClockOptions, 'latest'>;
 }
 
@@ -25,10 +24,7 @@ interface Candidate extends ReplayInput {
   first: number;
 }
 
-/**
- * Chooses each log once, the oldest first. `repeats` has a sentence for each log that is left out: it is the same file as another log, or by
- * its name a compressed copy of one.
- */
+/** Chooses each log once, the oldest first. `repeats` has a sentence for each log that is left out. */
 export async function chooseInputs(options: ReplayOptions): Promise<{ inputs: ReplayInput[]; repeats: string[] }> {
   const repeats: string[] = [];
   const files = new Map<string, string>();
@@ -74,7 +70,6 @@ export interface Scope {
   readonly text: string | undefined;
 }
 
-/** Selects the Events and packets of one Namespace or Pod. A packet is selected if either end is. */
 export function createScope({ namespace, pod }: Pick<ReplayOptions, 'namespace' | 'pod'>): Scope {
   const isShown = (kind: string, inNamespace: string | undefined, name: string): boolean =>
     (namespace === undefined || inNamespace === namespace) && (pod === undefined || (kind === 'Pod' && name === pod));
@@ -128,10 +123,7 @@ const nothing: Peek = { firstTime: undefined, lastUptime: undefined };
 /** Thrown to stop reading after the first block. */
 const enough = new Error('enough');
 
-/**
- * Reads the first and last 64 KiB of a regular file. Default of `latest`: the time of the file's last change. Never rejects, because errors
- * are reported when the whole file is read.
- */
+/** Reads the first and last 64 KiB. Never rejects, because errors are reported when the whole file is read. */
 export async function peek(
   file: string,
   options: Omit<ClockOptions, 'latest'> & { latest: Millis | undefined },

@@ -17,7 +17,6 @@ import { createWorkFolder, type runReport, writeTemporary } from '../../report/r
 interface PacketOutput {
   /** Undefined if no packets are printed. */
   readonly sink: PacketSink | undefined;
-  /** Resolves to the exit status. */
   readonly finish: (events: readonly CoreEvent[]) => Promise<0 | 1 | 2>;
 }
 
@@ -67,7 +66,6 @@ export function createPacketOutput(
 /** Rows are written in blocks of at least this many characters. */
 const blockLength = 1 << 16;
 
-/** Writes rows to a file, from which `report` makes the page. */
 function createPage(printReport: typeof runReport, includeNoise: boolean, streams: Streams) {
   const { path: folder, remove } = createWorkFolder();
   const [rows, eventsFile] = [join(folder, 'packets.ndjson'), join(folder, 'events.json')];
@@ -96,10 +94,7 @@ function createPage(printReport: typeof runReport, includeNoise: boolean, stream
   }
 }
 
-/**
- * Returns a function that removes values from audit rows; undefined if nothing is removed. With redacted peers and `--namespace`, the rows
- * name no other Namespace, because their readers may know only this one.
- */
+/** With redacted peers and `--namespace`, the rows name no other Namespace, because their readers may know only this one. */
 export function rowRedaction(
   { privacy, namespace }: Pick<ReplayOptions, 'privacy' | 'namespace'>,
   { objects, optedOut }: Pick<Snapshot, 'objects' | 'optedOut'>,
@@ -115,7 +110,7 @@ export function rowRedaction(
   return redactionOf({ peers: isOfOne ? 'shown' : privacy.peers, bits, isHidden, labels: [] });
 }
 
-/** The most arrows, because more would make the picture useless. */
+/** More arrows would make the picture useless. */
 const mostArrows = 60;
 const mostServices = 3;
 /** The most services of all pairs together. A flood with random addresses would fill the memory. */

@@ -47,7 +47,7 @@ function createPolicies(policies: readonly string[], collected: Collector): Repl
     trace,
   };
   const hasCalico = objects.policies.some(({ ref }) => isCalico(ref));
-  // Facts are cached by findings, because all packets of a flow have the same findings.
+  // All packets of a flow have the same findings.
   const cached = new WeakMap<readonly Finding[], PolicyFacts | 'nothing'>();
   return {
     messageOf(series) {

@@ -1,4 +1,3 @@
-/** Reads one saved log of any kind into the pipeline. */
 import { programNeedles } from '../../incidents/incidents.ts';
 import { containerOf } from '../../log-formats/container-log.ts';
 import type { LogLine, Millis } from '../../model/log-line.ts';
@@ -41,7 +40,6 @@ export interface LogTarget {
   options: Pick<ReplayOptions, 'quiet' | 'node'>;
 }
 
-/** Matches the output of `kubectl get -o json`. */
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
 /** The most host names that are kept, so that no log can fill the memory. The last place is for that of `--node`. */
 const maxHosts = 256;
@@ -158,7 +156,6 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   }
 }
 
-/** Shows on a terminal how much of a large log has been read, every 16 MiB; `done` removes it. */
 function createProgress(name: string, terminal: NodeJS.WriteStream | undefined) {
   const interval = 16 * 1024 * 1024;
   let bytes = 0;

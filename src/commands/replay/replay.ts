@@ -99,7 +99,6 @@ function shownOf(all: readonly CoreEvent[], { showsEvent, text }: Scope, note: (
   return events;
 }
 
-/** Writes the summary, to standard error unless the output is a table. */
 function writeSummary(text: string, { quiet, output, writes }: ReplayOptions, { out, err }: Streams): void {
   if (quiet) return;
   const isForPeople = (output === 'table' || output === 'wide') && !writes;

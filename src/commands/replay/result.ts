@@ -1,4 +1,3 @@
-/** Prints the Events of `replay`, or with `--writes` each write of an Event. */
 import { styleText } from 'node:util';
 import { dump } from 'js-yaml';
 import type { Millis } from '../../model/log-line.ts';
@@ -9,7 +8,7 @@ import { alignColumns, type CoreEvent, describeEvents, type Write } from '../../
 import type { ClusterObjects, Pod } from '../../resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 
-/** Prints the result. Returns the time to which the printed ages refer; undefined if no ages were printed. */
+/** Returns the time to which the printed ages refer; undefined if no ages were printed. */
 export function writeResult(
   options: ReplayOptions,
   objects: ClusterObjects,
@@ -95,7 +94,7 @@ function yamlOf(events: readonly CoreEvent[]): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** Returns lines that identify the object, in the layout of `kubectl describe`. */
+/** The lines have the layout of `kubectl describe`. */
 function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod | undefined): string {
   const rows: [string, string | undefined][] = [
     ['Name', name],

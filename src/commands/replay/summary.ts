@@ -161,7 +161,6 @@ function isSilent(statistics: Statistics): boolean {
 
 const mostNames = 5;
 
-/** Returns a warning if neither an object nor a line (`hosts`) names the `--node`, although they name other nodes. */
 export function unknownNode(
   { node }: Pick<ReplayOptions, 'node'>,
   { nodes, pods }: ClusterObjects,
@@ -176,7 +175,6 @@ export function unknownNode(
   return `no object and no line knows ${node} (--node); they name ${names.slice(0, mostNames).join(', ')}${more}${suggest(node, names)}`;
 }
 
-/** Returns a warning if the saved objects seem to be of another cluster: no saved Pod has any of the Pod interfaces in the logs. */
 export function otherCluster(
   { pods: files }: Pick<ReplayOptions, 'pods'>,
   { podCount }: Pick<Directory, 'podCount'>,

@@ -26,7 +26,7 @@ export function createRates() {
   let looked = new Map<string, Millis>();
 
   return {
-    /** Returns the rows of this round, from flows by agent. `now`: milliseconds of a clock that only goes forward. */
+    /** `now`: milliseconds of a clock that only goes forward. */
     take: (flows: ReadonlyMap<string, readonly Json[]>, now: Millis): TopRow[] => {
       const rows = new Map<string, TopRow>();
       const next: typeof before = new Map();
@@ -51,7 +51,6 @@ export function createRates() {
   };
 }
 
-/** Adds a flow to the row with the same workloads, port, verdict and policy. */
 function addTo(rows: Map<string, TopRow>, key: string, row: TopRow): void {
   const same = rows.get(key);
   if (same === undefined) return void rows.set(key, row);
@@ -78,7 +77,6 @@ function rowOf(flow: Json): TopRow {
   };
 }
 
-/** Names the workload, else the Pod, else the address. */
 function endOf(flow: Json, end: 'source' | 'destination'): string {
   const of = (name: string): string | undefined => text(at(flow, `${end}.${name}`));
   const namespace = of('k8s.namespace.name');
@@ -115,7 +113,7 @@ const atOnce = 8;
 /** The most flows that are used of one agent. An agent itself keeps fewer. */
 const mostFlows = 12_000;
 
-/** Lists the agents that run. Rejects with a `RefusedError`. */
+/** Rejects with a `RefusedError`. */
 export async function listAgents(
   connection: Connection,
   { agents: { namespace, port }, node }: TopOptions,
@@ -142,7 +140,7 @@ function portOf(pod: Json): number {
   return typeof port === 'number' && Number.isInteger(port) ? port : defaultPort;
 }
 
-/** Asks some agents at a time. Rejects with a `RefusedError` if the user lacks the right to ask them. */
+/** Rejects with a `RefusedError` if the user lacks the right to ask them. */
 export async function askAgents(
   connection: Connection,
   { agents: { namespace } }: TopOptions,

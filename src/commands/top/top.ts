@@ -29,7 +29,7 @@ export async function top(
 
 type Seen = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
 
-/** Asks all agents in rounds until `ended`. Throws a `RefusedError` if the first round is refused; a later refusal becomes the `problem`. */
+/** Throws a `RefusedError` if the first round is refused; a later refusal becomes the `problem`. */
 async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<Seen, void> {
   const { connection } = connectAsUser(options, longestAnswer);
   const rates = createRates();
@@ -125,7 +125,6 @@ function screenSize(): { columns: number; lines: number } {
   return { columns: process.stdout.columns || 80, lines: process.stdout.rows || 24 };
 }
 
-/** Returns a function that closes the screen. The screen is also closed when the process ends. */
 function openScreen(
   write: Streams['out'],
   onKey: (text: string | undefined, key: Key) => void,

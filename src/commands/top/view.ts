@@ -73,7 +73,6 @@ export function shownRows({ rows, sort, reversed, filter }: ViewState): TopRow[]
   return reversed ? sorted.toReversed() : sorted;
 }
 
-/** Sorts numbers from the largest down, and names alphabetically. */
 function compare(a: TopRow, b: TopRow, key: SortKey): number {
   if (key === 'from' || key === 'to') return a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : 0;
   return (b[key] ?? -1) - (a[key] ?? -1);
@@ -116,7 +115,7 @@ export function viewLines(state: ViewState, { columns: width, lines }: Size, now
   ].slice(0, lines);
 }
 
-/** Makes the text for screen readers and files: all rows, aligned, without control characters. */
+/** Screen readers and files get no control characters. */
 export function plainText(state: ViewState, now: Millis): string {
   const rows = shownRows(state);
   const cells = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ text }) => text(row, now)))];
@@ -156,7 +155,7 @@ function layoutOf(width: number): { column: Column; width: number }[] {
   });
 }
 
-/** Pads or cuts a text to a width in characters. In names of Kubernetes, each character takes one column. */
+/** `width` is in characters: in names of Kubernetes, each takes one column. */
 function fit(text: string, width: number, right?: true): string {
   const characters = Array.from(text);
   if (characters.length > width)
@@ -180,7 +179,7 @@ const longestFilter = 100;
 
 const sortOf: Readonly<Record<string, SortKey>> = { R: 'rate', P: 'packets', L: 'last', F: 'from', T: 'to' };
 
-/** Returns the state after a key is pressed. `page`: the number of rows on the screen. */
+/** `page`: the number of rows on the screen. */
 export function press(state: ViewState, key: Key, page: number): ViewState | 'quit' {
   const { name, sequence = '', ctrl } = key;
   if (ctrl === true && (name === 'c' || name === 'd')) return 'quit';

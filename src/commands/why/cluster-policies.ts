@@ -46,7 +46,7 @@ export function requireAnswer(refusal: Refusal): void {
     throw new WhyError(`the API server cannot be asked: ${message}`);
 }
 
-/** Finds the kinds that the cluster has. Calico's policies are unknown if its API cannot be discovered. */
+/** Calico's policies are unknown if its API cannot be discovered. */
 export async function findKinds({ connection, collector }: Reader): Promise<readonly PolicyKind[]> {
   const all = [...kindsOfCluster, ...kindsOfNamespace, ...calicoKinds, ...networkSetKinds];
   const { served, away } = await discoverKinds(connection, all, calicoServer);
@@ -68,7 +68,7 @@ export async function findKinds({ connection, collector }: Reader): Promise<read
   return [...served, ...unsure];
 }
 
-/** Reads Calico's objects, then all policies, by tier. Rejects with a `WhyError` if the API server cannot be asked. */
+/** Rejects with a `WhyError` if the API server cannot be asked. */
 export async function readPolicies(
   reader: Reader,
   kinds: readonly PolicyKind[],
@@ -86,10 +86,7 @@ export async function readPolicies(
   ]);
 }
 
-/**
- * Reads policies of a kind. If the list is refused or too large, one unknown policy stands for all of them. Calico's API server shows a policy
- * only to users who may read its tier, and older servers show only `default` unless another tier is named, so each tier is listed by itself.
- */
+/** Lists each tier by itself: Calico's server shows only tiers that the user may read, and older ones only `default` if none is named. */
 async function readPoliciesOf(
   reader: Reader,
   kind: PolicyKind,
@@ -107,12 +104,11 @@ async function readPoliciesOf(
     await Promise.all(tiers.map((tier) => read(tier, { labelSelector: `projectcalico.org/tier==${tier}` })));
 }
 
-/** Reads objects of Calico that policies depend on, and notes them as unread if the list is refused. */
 async function readObjects(reader: Reader, kind: PolicyKind, namespace: string | undefined): Promise<void> {
   if ((await readList(reader, kind, namespace, {})) !== undefined) reader.collector.unread(unreadAs(kind));
 }
 
-/** Returns the refusal if the objects could not be listed; undefined after success, or if the cluster lacks the kind. */
+/** Resolves to undefined after success, and if the cluster lacks the kind. */
 async function readList(
   { connection, collector }: Reader,
   policyKind: PolicyKind,

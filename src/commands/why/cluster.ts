@@ -78,7 +78,7 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
   if (await readAll(reader, '/api/v1/services', { apiVersion: 'v1', kind: 'Service' })) collector.complete('pods');
 }
 
-/** Reads the owner of a Pod. If the owner is unreadable or of another kind, the Pod's own labels are used instead. */
+/** If the owner is unreadable or of another kind, the Pod's own labels are used instead. */
 async function readOwner(reader: Reader, pod: Pod): Promise<void> {
   const owner = reader.collector.objects().ownerOf(pod);
   if (owner === undefined) return;
@@ -97,7 +97,7 @@ async function readOne({ connection, collector }: Reader, path: string, kind: It
   collector.add(answer.body, kind);
 }
 
-/** Reads a list in pages, and collects the wanted objects. Resolves to false if a part could not be read. */
+/** Resolves to false if a part could not be read. */
 async function readAll(
   { connection, collector }: Reader,
   path: string,

@@ -5,7 +5,7 @@ import { isIPv6 } from '../../platform/address.ts';
 import type { End, Flow } from '../../policies/policies.ts';
 import { type KnownObjects, WhyError } from './known-objects.ts';
 
-/** Finds the ends of the connection. Of a named Pod with IPv4 and IPv6, the address of the other end's family is used. Throws a `WhyError`. */
+/** Of a named Pod with IPv4 and IPv6, the address of the other end's family is used. Throws a `WhyError`. */
 export function findFlow({ from, to, port, protocol, files }: WhyOptions, objects: KnownObjects): Flow {
   const [opener, target] = [findEnd('--from', from, objects, files), findEnd('--to', to, objects, files)];
   const source = from.kind === 'pod' ? withFamily(opener, target) : opener;
@@ -52,7 +52,6 @@ function findEnd(option: string, end: NamedEnd, objects: KnownObjects, files: re
   return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
 }
 
-/** Suggests another Pod if the named one does not exist, such as a Pod of the workload with that name. */
 function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObjects['pods']): string {
   if (pods.size === 0)
     return '; no Pods are known: kubectl get pods,namespaces,nodes,services -A -o yaml > cluster.yaml saves them for --policies';

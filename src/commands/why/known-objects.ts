@@ -53,7 +53,6 @@ export class WhyError extends Error {
   }
 }
 
-/** `added`: policies that are evaluated in addition to the known ones. */
 export function evaluatorOf({ policies, calico, namespaces }: KnownObjects, added: readonly Policy[] = []): Evaluator {
   return createEvaluator({
     policies: createPolicySet([...policies, ...added], calico),
@@ -78,7 +77,7 @@ export function collectObjects() {
   const owners = new Map<string, { kind: WorkloadKind; name: string }>();
   const selectors = new Map<string, Json>();
   return {
-    /** Adds an object or the objects of a list. Returns how many of them are of a kind that is used. */
+    /** Returns how many of the objects are of a kind that is used. */
     add: (object: Json, itemKind?: ItemKind): number =>
       itemsOf(object, itemKind).filter((item) => take(item.object)).length,
     addPolicy: (policy: Policy): void => addPolicies([policy]),
@@ -137,7 +136,7 @@ export function collectObjects() {
 /** The kind of the objects in a list, because the API server leaves it out of each object. */
 export type ItemKind = Pick<PolicyRef, 'apiVersion' | 'kind'>;
 
-/** Returns the object, or the objects of a list, each with its path. Objects in a list may leave out their kind. */
+/** Returns the object, or the objects of a list, each with its path. */
 export function itemsOf(object: Json, itemKind?: ItemKind): { object: object; path: readonly string[] }[] {
   const items = at(object, 'items');
   const [apiVersion = '', kind = ''] = [text(at(object, 'apiVersion')), text(at(object, 'kind'))];
@@ -189,7 +188,7 @@ function kindOf(kind: Json): WorkloadKind | undefined {
   return typeof kind === 'string' && Object.hasOwn(workloadKinds, kind) ? (kind as WorkloadKind) : undefined;
 }
 
-/** Finds the owner of a Pod. A Deployment's ReplicaSet is called `DEPLOYMENT-HASH`, with the hash of the Pod's label `pod-template-hash`. */
+/** A Deployment's ReplicaSet is called `DEPLOYMENT-HASH`, with the hash of the Pod's label `pod-template-hash`. */
 function ownerOf(pod: Json): { kind: WorkloadKind; name: string } | undefined {
   const reference = list(at(pod, 'metadata', 'ownerReferences')).find((each) => at(each, 'controller') === true);
   const kind = kindOf(at(reference, 'kind'));

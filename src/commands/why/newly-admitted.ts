@@ -40,7 +40,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
       flow.packets += row['network.packets'] ?? 0;
       flows.set(text, flow);
     },
-    /** Returns the lines of a text: the totals, and the flows with most packets. `rows`: the number of rows that were read. */
+    /** `rows`: the number of rows that were read. */
     lines: (rows: number): string[] => {
       const admitted = [...flows].filter(([, { outcome }]) => outcome === 'new');
       const top = admitted.toSorted(([, a], [, b]) => b.packets - a.packets).slice(0, most.top);

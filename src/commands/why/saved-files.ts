@@ -78,10 +78,7 @@ function jsonLines(file: string, content: string): Json[] | undefined {
   });
 }
 
-/**
- * Adds the line and column to an error of JSON.parse. The message of the error has a position, or for an unexpected token the text around it; a
- * cut text (`...`) begins ten characters before the token. If the content ends too early, the message has neither.
- */
+/** The message has a position, or the text around a token (if cut, `...`, from ten characters before it), or at an early end neither. */
 function jsonError(file: string, content: string, { message }: Error): WhyError {
   const position = / at position (\d+)/.exec(message)?.[1];
   const [, token = '', cut, around] = /^Unexpected token '(.)', (\.{3})?"(.*)"(?:\.{3})? is not/su.exec(message) ?? [];
@@ -134,7 +131,7 @@ function problemsOf(file: string, content: string, documents: readonly Json[]): 
     : sentences;
 }
 
-/** Lists policies without a Namespace. `kubectl -n` may give them another Namespace than `default`, which the files do not say. */
+/** `kubectl -n` may give them another Namespace than `default`, which the files do not say. */
 function notesOn(file: string, documents: readonly Json[]): string[] {
   return documents
     .flatMap((document) => itemsOf(document))
@@ -158,7 +155,7 @@ function problemsOfFields(object: Json): FieldProblem[] {
   );
 }
 
-/** Checks kind and API version. The name of an API group has a dot, except for Kubernetes' oldest groups. */
+/** The name of an API group has a dot, except for Kubernetes' oldest groups. */
 function kindProblems(object: Json): FieldProblem[] {
   const { apiVersion, kind } = refOf(object);
   const [group = ''] = apiVersion.split('/', 1);

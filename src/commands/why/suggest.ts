@@ -18,7 +18,6 @@ import { findFlow, tunnelNotes } from './ends.ts';
 import { type KnownObjects, WhyError } from './known-objects.ts';
 import { endText, readObjects, withVerdict, writeNotes } from './why.ts';
 
-/** Prints the policies, or the reasons why there are none. Resolves to the exit status. */
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withVerdict(streams, async () => {
     const objects = await readObjects(options, true, streams.err);
@@ -81,7 +80,6 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
   }
 }
 
-/** Lists misspelt port names that keep a rule from admitting the connection. */
 function portNameTexts(suggested: readonly Suggested[], { destination, protocol, port }: Flow): string[] {
   return suggested
     .flatMap(({ near }) => near.portNames)
@@ -92,7 +90,6 @@ function portNameTexts(suggested: readonly Suggested[], { destination, protocol,
     );
 }
 
-/** Says how many flows of the audit would newly be admitted. */
 async function auditText(
   { audit = [] }: WhyOptions,
   flow: Flow,
@@ -144,7 +141,6 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['own
   return `${lines.join('')}${dump(policy, yamlStyle)}`;
 }
 
-/** Says where the labels of an end come from. */
 function labelsText(end: End, from: Suggested['labelsOf']['peer'], ownerOf: KnownObjects['ownerOf']): string {
   if (end.kind !== 'pod' || from === undefined) return '';
   const owner = ownerOf(end.pod);

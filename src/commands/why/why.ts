@@ -46,7 +46,6 @@ const maxMissing = 5;
 
 const longestCell = 160;
 
-/** Returns the worst outcome: `denies`, else `unknown`, else `admits`. */
 export function outcomeOf(...verdicts: readonly Verdict[]): Verdict['outcome'] {
   return (['denies', 'unknown'] as const).find((each) => verdicts.some(({ outcome }) => outcome === each)) ?? 'admits';
 }
@@ -103,7 +102,6 @@ function directionLines(title: string, trace: Trace): string[] {
   ];
 }
 
-/** Says what staged policies would do if they were enforced. */
 function stagedLines({ staged, selectingCount }: Trace): string[] {
   if (staged === undefined) return [];
   const { verdict, policies } = staged;
@@ -169,7 +167,6 @@ export function endText(end: End): string {
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
 }
 
-/** `wholeNamespaces`: reads all Pods of the two Namespaces, not only the two ends. */
 export async function readObjects(
   options: WhyOptions,
   wholeNamespaces: boolean,
@@ -191,7 +188,7 @@ export function writeNotes(notes: readonly string[], err: (text: string) => void
   for (const note of notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
 }
 
-/** Runs a command and prints its text. Resolves to its exit status, or to 2 if the input is wrong or the output cannot be written. */
+/** Resolves to the exit status of the command, or to 2 if the input is wrong or the output cannot be written. */
 export async function withVerdict(
   { out, err }: Pick<Streams, 'out' | 'err'>,
   command: () => Promise<{ status: number; text: string }>,

@@ -1,4 +1,3 @@
-/** Checks the agent that runs on this node, by its metrics and its readiness. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { grantRights } from '../../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../../model/log-line.ts';

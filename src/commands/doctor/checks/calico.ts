@@ -83,7 +83,6 @@ function checkPrefix(look: Felix, prefixes: PrefixTable): Check {
   );
 }
 
-/** Checks whether Felix sends its flows, and whether SOURCES includes them. */
 function checkFelixFlows(look: Felix, feeds: Known['feeds']): Check[] {
   const { ok, problem, warning } = answersOf('calico-flows');
   const { flows } = look;

@@ -1,4 +1,3 @@
-/** Checks the settings, the API server itself, and the agent's Node and rights in the cluster. */
 import { documentAt } from '../../../config/docs-url.ts';
 import { tolerableSkew } from '../../../events/events.ts';
 import { grantRightTo, policiesFile } from '../../../kubernetes/kubernetes.ts';
@@ -7,7 +6,6 @@ import type { Known } from '../facts.ts';
 import { sourceName } from '../kernel-log.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
-/** The most problems in one line. */
 const mostProblems = 4;
 
 export function checkSettings({ config, problems, warnings }: Known): Check {
@@ -29,7 +27,6 @@ export function inOneLine(problems: readonly string[]): string {
 /** An answer that takes longer is slow; a tenth of a second is usual. Other checks have five seconds, and some ask twice. */
 const slow: Millis = 3000;
 
-/** Checks whether the API server can be reached, and how its clock differs from this node's. */
 export function checkApiServer({ version }: Known): Check[] {
   return [checkReachable(version), checkClock(version.clockSkew)];
 }
@@ -93,7 +90,6 @@ export function checkNode({ config: { node }, ownNode, nodes }: Known): Check {
   );
 }
 
-/** Checks whether the agent has each right that it needs with these settings. */
 export function checkRights({ reviews }: Known): Check {
   const { ok, problem, unknown, warning } = answersOf('rights');
   const missing = reviews.filter(({ allowed }) => allowed === false);
@@ -113,7 +109,6 @@ export function checkRights({ reviews }: Known): Check {
   return ok(`all ${reviews.length} are granted`);
 }
 
-/** Says which ways to look up Pods of other nodes are used, and why the others are not. */
 export function checkPodLookups({ config, ways }: Known): Check {
   const { ok, unknown, warning } = answersOf('pod-lookups');
   if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');
@@ -129,7 +124,6 @@ export function checkPodLookups({ config, ways }: Known): Check {
   );
 }
 
-/** Checks whether Events can say which policy denied a packet. */
 export function checkPolicies({ policyRights }: Known): Check {
   const { ok, unknown, warning } = answersOf('policies');
   if (policyRights === undefined) return ok('off: Events do not say which policy denied a packet');

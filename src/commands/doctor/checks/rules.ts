@@ -9,7 +9,6 @@ import type { Millis } from '../../../model/log-line.ts';
 import type { PrefixMeaning } from '../../../parsing/parsing.ts';
 import { printable } from '../../../platform/printable.ts';
 
-/** Checks whether PROC_ROOT is a readable /proc. */
 export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known): Check[] {
   const { ok, warning } = answersOf('proc-root');
   if (procRoot === '/proc') return [];
@@ -22,10 +21,9 @@ export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known): Che
   ];
 }
 
-/** The age of a recent line. An older line may come from a rule that was removed. */
+/** An older line may come from a rule that was removed. */
 const recent: Millis = 3_600_000;
 
-/** Checks whether any rule of this node logs. */
 export function checkLogRules({ rules, view, kernelSources, now }: Known): Check {
   const { ok, problem, unknown } = answersOf('log-rules');
   const packets = latestLines(kernelSources)?.packets ?? [];
@@ -60,7 +58,7 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known): Check
     `put a rule with LOG before the one that drops; ${documentAt('docs/logging.md')} has one for each set-up`,
   );
 
-  /** Makes the finding if the rules cannot be seen: a recent line still proves that a rule logs. */
+  /** A recent line proves that a rule logs, even if the rules cannot be seen. */
   function unseen(why: string): Check {
     const byHand = "run on the node as root: iptables-save | grep -E -- '-j N?F?LOG'; nft list ruleset | grep -w log";
     if (packets.length === 0) return unknown(why, byHand);
@@ -69,7 +67,7 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known): Check
   }
 }
 
-/** Checks whether both backends of iptables have rules. The kernel applies both, but the programs of each see only their own. */
+/** The kernel applies the rules of both backends, but the programs of each see only their own. */
 export function checkIptablesBackends({ rules, view }: Known): Check {
   const { ok, problem, unknown, warning } = answersOf('iptables-backends');
   const byHand = 'run on the node as root: iptables-legacy-save | grep -c ^-A; iptables-nft-save | grep -c ^-A';
@@ -99,7 +97,6 @@ const inContainers = /^kind:|^k3s:\/\/k3d-/;
 /** Provider ids of clouds whose nodes are machines. */
 const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
-/** Checks whether rules of all network namespaces log, not only of the first one. This matters if the node is itself a container. */
 export function checkLogNamespaces({ logsAllNamespaces, view, ownNode }: Known): Check {
   const { ok, unknown, warning } = answersOf('nf-log-all-netns');
   const { providerId = '' } = (ownNode?.kind === 'answered' ? ownNode.found : undefined) ?? {};
@@ -119,7 +116,7 @@ export function checkLogNamespaces({ logsAllNamespaces, view, ownNode }: Known):
   return unknown('not to be seen from here; it matters only where the node is itself a container (kind, k3d)', advice);
 }
 
-/** The most prefixes that are shown. A node has a few, or hundreds if Calico puts the names of policies (`%p`) into them. */
+/** A node has a few prefixes, or hundreds if Calico puts the names of policies (`%p`) into them. */
 const maxShown = 12;
 /** Rows of the prefix table for packets that are logged on purpose and not dropped. */
 const onPurpose = new Set(['trace', 'audit']);
@@ -133,7 +130,6 @@ interface Seen {
   last: Millis | undefined;
 }
 
-/** Says what each prefix of rules and lines means, and when such a line was last seen. */
 export function checkPrefixes({ rules, view, kernelSources, prefixes, now }: Known): Check[] {
   const log = latestLines(kernelSources);
   const found = new Map<string, Seen>();
@@ -158,7 +154,7 @@ export function checkPrefixes({ rules, view, kernelSources, prefixes, now }: Kno
   return [...order.slice(0, maxShown), answersOf('prefix …').ok(`${order.length - maxShown} more prefixes`)];
 }
 
-/** `knowsAllRules`: all rules that log are known. `hasLog`: the kernel's latest lines can be read. */
+/** `hasLog`: the kernel's latest lines can be read. */
 function checkOf({ meaning, rules, lines, last }: Seen, knowsAllRules: boolean, hasLog: boolean, now: Millis): Check {
   const { text, verdict, rule } = meaning;
   const { ok, warning } = answersOf(`prefix ${text === '' ? '(none)' : printable(text)}`);

@@ -1,4 +1,3 @@
-/** Checks the state folder and the sources. */
 import { documentAt } from '../../../config/docs-url.ts';
 import type { Millis } from '../../../model/log-line.ts';
 import { podOf } from '../../../resolving/resolving.ts';
@@ -12,7 +11,6 @@ import { plural } from '../../terminal.ts';
 /** The least free space in bytes. A state takes 100 KB, or 10 MB with thousands of problems, and its log a few times as much. */
 const enough = 32 * 1024 * 1024;
 
-/** Checks whether the agent can save its state, and what the saved state contains. */
 export function checkState({ config, folder, state, now }: Known): Check {
   const { ok, problem, warning } = answersOf('state');
   const { stateDir: path, node } = config;
@@ -60,7 +58,6 @@ export function checkState({ config, folder, state, now }: Known): Check {
 const tolerable: Millis = 60_000;
 const seeSources = `${documentAt('docs/sources.md')} has what each source needs: a journal and journalctl, a log file of the node's log daemon, or /dev/kmsg and a privileged container`;
 
-/** Checks whether the kernel's lines can be read from each source, and when the last ones came. */
 export function checkKernelSources({ kernelSources, now }: Known): Check[] {
   const giver = kernelSources.find(({ gives }) => gives === true)?.name;
   return kernelSources.map((source) => checkKernelSource(source, giver, now));
@@ -100,7 +97,6 @@ function checkKernelSource(
 
 const programs = ['kube-proxy', 'calico-node'] as const;
 
-/** Checks whether the logs of kube-proxy and calico-node can be read, if there are Pods of them. */
 export function checkContainers({ config, containers, pods, now }: Known): Check[] {
   if (containers === undefined) return [];
   const { ok, problem, warning } = answersOf('source containers');
@@ -179,7 +175,6 @@ const feedTexts = {
   },
 } as const;
 
-/** Warns about logs of dropped packets that a data plane writes and that are not in SOURCES. */
 export function checkFlows({ unreadFlows }: Known): Check[] {
   return unreadFlows.map((path) =>
     answersOf(`source file:${path}`).warning(
@@ -189,7 +184,6 @@ export function checkFlows({ unreadFlows }: Known): Check[] {
   );
 }
 
-/** Checks whether the logs that programs write themselves can be read. */
 export function checkProgramLogs({ programLogs, now }: Known): Check[] {
   return programLogs.map(({ program, path, look }) => {
     const { ok, problem, warning } = answersOf(`source ${sourceName({ kind: 'program', program, path })}`);

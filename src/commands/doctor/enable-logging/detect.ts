@@ -39,10 +39,7 @@ export interface Seen {
   obstacles: readonly string[];
 }
 
-/**
- * The labels of each plug-in's Pods, and its Namespaces besides kube-system. Other Namespaces do not count, because a tenant may give any
- * label to a Pod there.
- */
+/** Labels of Pods, and Namespaces besides kube-system: in any other, a tenant may give these labels to a Pod. */
 const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: readonly string[]])[] = [
   ['calico', 'k8s-app=calico-node', ['calico-system']],
   ['canal', 'k8s-app=canal'],
@@ -124,7 +121,6 @@ function isQuotable(value: unknown): value is string | number {
   return typeof value === 'number' || (typeof value === 'string' && /^[ -&(-~]{1,128}$/.test(value));
 }
 
-/** Reads the version from the tag of an image: 3.29.1 from `docker.io/calico/node:v3.29.1`. */
 function versionOf(images: readonly string[]): Version | undefined {
   for (const image of images) {
     const [, major, minor, patch] = /\/node:v(\d{1,3})\.(\d{1,3})\.(\d{1,3})/.exec(image) ?? [];
@@ -133,9 +129,7 @@ function versionOf(images: readonly string[]): Version | undefined {
   return undefined;
 }
 
-/** How to make one plug-in log its drops. */
 export interface Recipe {
-  /** The plug-in, such as `Calico 3.29.1`. */
   name: string;
   /** Whether the plug-in can log. `switch`: after `commands`; `ready`: it logs already; `no`: it cannot. */
   works: 'switch' | 'ready' | 'no';

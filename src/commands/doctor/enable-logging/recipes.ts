@@ -161,7 +161,7 @@ function namesPolicies(version: Version): boolean {
 const flowsInstead =
   'Or without a rule that logs: the component calico-flows, and flowLogsLocalReporter: Enabled (docs/logging/calico.md#flows)';
 
-/** How to make Calico log what its policies deny, with iptables, nftables or eBPF. A test compares it with deploy/logging/calico. */
+/** A test compares it with deploy/logging/calico. */
 function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
   const name = plugIn === 'canal' ? 'Canal (policies by Calico)' : 'Calico';
   const page = plugIn === 'canal' ? 'docs/networks/canal.md' : 'docs/logging/calico.md';
