@@ -10,7 +10,6 @@ export interface Engine {
   run: (sql: string) => Promise<void>;
   /** Returns all rows of a small result. Its numbers must be DOUBLE or INTEGER, because a BIGINT becomes a `bigint`. */
   all: <Row>(sql: string) => Promise<Row[]>;
-  /** Returns the only row of a result. */
   one: <Row>(sql: string) => Promise<Row>;
   /** Returns the rows of a query with a LIMIT, and the number of further rows. The query counts all rows as `total`. */
   bounded: <Row>(sql: string) => Promise<Bounded<Row>>;
@@ -75,12 +74,11 @@ function rethrow(error: unknown): never {
   throw new ReportError(`DuckDB: ${firstLine(reasonOf(error))}`, { cause: error });
 }
 
-/** Quotes a text for SQL. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Quotes the name of a column for SQL, because names have dots. */
+/** Quotes the name, because names of columns have dots. */
 export function column(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

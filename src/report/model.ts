@@ -14,7 +14,6 @@ export interface ReportOptions {
   policy: readonly string[];
   /** The current time in milliseconds since 1970. Rows that are more than a day later come from a wrong clock. */
   now: number;
-  /** A report without rows is not an error. */
   mayBeEmpty?: boolean;
 }
 
@@ -74,7 +73,6 @@ export interface Count {
 
 export interface Ranking {
   top: Count[];
-  /** The names that are not in `top`. */
   others: { names: number; packets: number };
 }
 
@@ -96,7 +94,6 @@ export interface TimeLine {
   /** The beginning of the time line, and the length of an interval, both in milliseconds. */
   start: number;
   step: number;
-  /** Packets of each interval. */
   series: { action: string; packets: number[] }[];
   /** Records that are left out, because their time cannot be right. */
   outside: number;
@@ -127,7 +124,6 @@ export interface Scan {
   last: number;
 }
 
-/** An Event of this program, about an incident or about packets. */
 export interface ReportedEvent {
   reason: string;
   object: string;
@@ -144,9 +140,7 @@ export interface Bounded<T> {
 }
 
 export interface Changes {
-  /** Pairs that only the rows have. */
   appeared: Bounded<Pair>;
-  /** Pairs that only the baseline has. */
   vanished: Bounded<Pair>;
   policies: { appeared: Bounded<PolicySum>; vanished: Bounded<PolicySum> };
   baseline: Extent;
@@ -192,7 +186,6 @@ export interface Report extends LeftOut {
   problems: string[];
 }
 
-/** Rows that were not read. */
 export interface LeftOut {
   duplicates: number;
   broken: number;
@@ -200,7 +193,7 @@ export interface LeftOut {
   refused: number;
 }
 
-/** The report could not be made. The message says why, or what to do. */
+/** The message says why the report could not be made, or what to do. */
 export class ReportError extends Error {
   override name = 'ReportError';
 }

@@ -119,7 +119,7 @@ async function write(
   }
 }
 
-/** Reads all pairs. Pairs that only the baseline has come last. */
+/** Pairs that only the baseline has come last. */
 async function* pairsOf(engine: Engine, report: Report): AsyncIterable<ChangedPair[]> {
   const { rows, baseline } = pairTables;
   if (report.changes === undefined) {
@@ -134,7 +134,7 @@ async function* pairsOf(engine: Engine, report: Report): AsyncIterable<ChangedPa
   );
 }
 
-/** Writes one JSON object in parts, because it contains all pairs. */
+/** Writes the object in parts, because it contains all pairs. */
 async function writeJson(engine: Engine, report: Report, out: (text: string) => void): Promise<void> {
   const { top: _, changes, ...rest } = report;
   const head = printableJson(

@@ -36,7 +36,6 @@ type Side = keyof typeof tables;
 
 type Options = Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> & { hasBaseline: boolean };
 
-/** The part of a report that comes from the rows. */
 export type Aggregate = Omit<Report, 'incidents' | 'events' | keyof LeftOut | 'leftOutOfBaseline' | 'problems'>;
 
 export async function aggregate(engine: Engine, options: Options): Promise<Aggregate> {
@@ -132,10 +131,7 @@ async function allRankings(engine: Engine): Promise<Record<RankingName, Ranking>
   return Object.fromEntries(found) as Record<RankingName, Ranking>;
 }
 
-/**
- * Finds pairs and policies that only the rows or only the baseline have. Dropped and rejected packets are one pair; packets that were let
- * through are another.
- */
+/** Dropped and rejected packets are one pair; packets that were let through are another. */
 async function readChanges(engine: Engine, { policy, now }: Options): Promise<Changes> {
   const { rows, baseline } = pairTables;
   const policiesOf = (own: Side, other: Side): Promise<Bounded<PolicySum>> =>
@@ -151,12 +147,10 @@ async function readChanges(engine: Engine, { policy, now }: Options): Promise<Ch
   };
 }
 
-/** Returns the condition that the other table lacks the pair. */
 export function missingIn(other: string, own: string): string {
   return `NOT EXISTS (SELECT 1 FROM ${other} AS o WHERE o."from" = ${own}."from" AND o."to" = ${own}."to" AND o.service = ${own}.service AND o.denied = ${own}.denied)`;
 }
 
-/** Makes the matrix of the most frequent values of two columns. If there are more values, the last row and column sum up the rest. */
 async function readMatrix(engine: Engine, [from, to]: readonly [string, string], size: number): Promise<Matrix> {
   const namesOf = (column: string): Promise<Bounded<{ name: string }>> =>
     engine.bounded(

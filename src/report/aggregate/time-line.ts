@@ -1,4 +1,3 @@
-/** Reads the time line, and the gaps in it. */
 import type { Engine } from '../engine.ts';
 import type { Bounded, Gap, TimeLine } from '../model.ts';
 import { isPlausible, tables, views } from './views.ts';
@@ -7,7 +6,7 @@ const minute = 60_000;
 export const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Lists readable lengths of an interval. The shortest with at most `mostIntervals` intervals is used. */
+/** The shortest step with at most `mostIntervals` intervals is used. */
 const steps = [minute, 5 * minute, 15 * minute, hour, 3 * hour, 6 * hour, 12 * hour, day, 7 * day, 28 * day];
 const mostIntervals = 240;
 

@@ -16,7 +16,7 @@ interface ViewOptions extends Pick<ReportOptions, 'includeNoise' | 'policy' | 'n
   manyClusters: boolean;
 }
 
-/** Creates the view of packets, without gaps and records of unknown kinds. */
+/** Leaves out gaps and records of unknown kinds. */
 export function createFlowView(view: string, table: string, options: ViewOptions): string {
   const noise = options.includeNoise ? '' : ' AND "event.noise" IS NULL';
   const named = namedPolicies(options.manyClusters);
@@ -103,10 +103,8 @@ export function createPairs(table: string): string {
     GROUP BY "from", "to", service, action, denied)`;
 }
 
-/** Stands for the policy in records that name none. */
 const notNamed = '(not named)';
 
-/** The verdict of policies; unknown if the row has none. */
 const verdict = `CASE WHEN "policy.verdict" IN ('denied', 'admitted') THEN "policy.verdict" ELSE 'unknown' END`;
 
 /** Returns SQL for the deciding policies, separated by commas. If the verdict is unknown, it takes the policy that the log names. */
@@ -119,10 +117,7 @@ function namedPolicies(manyClusters: boolean): string {
   return `coalesce(${all}, ${literal(notNamed)})`;
 }
 
-/**
- * Returns the condition that a list (separated by commas) has a policy with one of these names. In a name, `*` stands for any characters
- * and `?` for one. The cluster, the kind and the Namespace before a name may be left out.
- */
+/** In `names`, `*` stands for any characters and `?` for one. Cluster, kind and Namespace before a name may be left out. */
 function namesPolicy(list: string, names: readonly string[]): string {
   const patterns = names.map((name) => name.replace(/[\\^$.+()[\]{}|]/g, String.raw`\$&`));
   const any = patterns.map((each) => each.replaceAll('*', '[^,]*').replaceAll('?', '[^,]')).join('|');
@@ -132,7 +127,6 @@ function namesPolicy(list: string, names: readonly string[]): string {
 /** The most policies that a row names (docs/audit.md). */
 const mostNamed = 8;
 
-/** The most Namespaces that are listed for one policy. */
 const mostNamespaces = 3;
 
 /** Matches what `groupOf` returns for an end without a Namespace: `(external)`, `east: (nodes)`. */
@@ -141,10 +135,7 @@ const noNamespace = '(^|: )[(]';
 const key = 'policy, verdict';
 const pair = '"from", "to", service, action';
 
-/**
- * Creates a table with a row for each policy and verdict. A packet that several policies deny counts for each of them. Rows are grouped by
- * pair and by Namespace first, because DuckDB can write groups to the disk when memory is short.
- */
+/** Rows are grouped by pair and by Namespace first, because DuckDB can write groups to the disk when memory is short. */
 export function createPolicySums(table: string): string {
   return `CREATE TABLE ${table} AS
     WITH named AS (
@@ -167,10 +158,7 @@ export function createPolicySums(table: string): string {
     SELECT sums.*, coalesce(namespaces, 0) AS namespaces, coalesce("topNamespaces", []) AS "topNamespaces" FROM sums LEFT JOIN places USING (${key})`;
 }
 
-/**
- * Returns the condition that the other table lacks the policy. An unknown verdict equals any other. `names`: the policies to compare, because
- * of other policies the tables have only some records; empty: all named policies.
- */
+/** An unknown verdict equals any other. `names`: the policies to compare, as the tables have only some records of others; empty: all. */
 export function missingPolicies(other: string, names: readonly string[]): string {
   const asked = names.length === 0 ? `policy <> ${literal(notNamed)}` : namesPolicy('policy', names);
   return `${asked} AND NOT EXISTS (

@@ -7,7 +7,6 @@ import { numberText, plain, plainMessage, timeText } from '../texts/plain.ts';
 import { type Cell, type Column, factsOf, isNumeric, type Section, sectionsOf } from '../texts/contents.ts';
 import { notesOf } from '../texts/notes.ts';
 
-/** The most rows of each list. */
 export const mostRows = 50;
 
 function hashOf(content: string): string {
@@ -77,7 +76,6 @@ function summaryHtml(report: Report): string {
   return `<dl class="facts">${facts.join('')}</dl>${list}`;
 }
 
-/** Writes the lists of the page, in groups. */
 function listsHtml(report: Report): Record<'events' | 'pairs' | 'rankings' | 'rest', string> {
   const groups = Map.groupBy(sectionsOf(report, mostRows), ({ id }) => groupOf(id));
   const html = (group: ReturnType<typeof groupOf>): string => (groups.get(group) ?? []).map(sectionHtml).join('');
@@ -118,7 +116,6 @@ function tableHtml(title: string, columns: readonly Column[], rows: readonly (re
 
 export const outcomes = ['dropped', 'rejected', 'logged', 'accepted'];
 
-/** Returns the CSS class of an outcome. */
 export function classOf(action: string): string {
   return outcomes.includes(action) ? action : 'other';
 }
@@ -146,7 +143,6 @@ function barHtml(share: number, most: number): string {
   return `<svg class="bar" width="${most > 0 ? Math.ceil((share / most) * 20) * 4 : 0}" height="10" aria-hidden="true"></svg>`;
 }
 
-/** Writes the matrix. `level`: whether its names are Namespaces or workloads. */
 function matrixHtml(matrix: Matrix, level: 'namespaces' | 'workloads'): string {
   const { rows, columns, otherRows, otherColumns, cells } = matrix;
   if (rows.length === 0) return `<p class="empty">No packets.</p>`;

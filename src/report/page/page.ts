@@ -94,10 +94,7 @@ function placeOf(places: Map<string, number>, value: string): number {
   return place;
 }
 
-/**
- * Packs the rows of the lowest ranks as JSON in gzip and Base64, one column after another. Each value is stored as its difference from the
- * value before.
- */
+/** Packs the rows of the lowest ranks as gzip in Base64: JSON, column after column, each value as its difference from the one before. */
 function packRows(rows: readonly Row[], most: number) {
   const ranks = rows.map(({ rank }) => rank).toSorted((a, b) => a - b);
   const limit = ranks[most] ?? Infinity;

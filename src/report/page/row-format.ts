@@ -36,6 +36,6 @@ export interface PageData {
   timeLine: { start: number; step: number } | undefined;
   namespaces: { from: Side; to: Side };
   workloads: { from: Side; to: Side };
-  /** The policies of the list, which the script makes into buttons. */
+  /** In the order of the list, whose rows the script makes into buttons. */
   policies: { policy: string; verdict: string }[];
 }

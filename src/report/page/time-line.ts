@@ -8,7 +8,7 @@ import type { Report, TimeLine } from '../model.ts';
 import { countText, numberText, timeText } from '../texts/plain.ts';
 import { classOf, outcomes, shortNumber, text } from './html.ts';
 
-/** Marks the intervals of a scan or an incident. */
+/** Marks the intervals of a scan or an incident; `first` and `last` are their indexes. */
 interface Strip {
   kind: 'scan' | 'incident';
   first: number;
@@ -77,7 +77,6 @@ function stripsOf({ scans, incidents }: Report, { start, step, series }: TimeLin
   ];
 }
 
-/** Draws the bar of an interval. The page's script shows its records after a click. */
 function barHtml(
   { at, packets, sum, hasGap }: Interval,
   x: number,

@@ -17,7 +17,6 @@ const code = /\[KN\d{3}(?:, KN\d{3})?\]/;
 
 export interface ReportedEvents {
   incidents: Bounded<ReportedEvent>;
-  /** Events about packets. */
   events: Bounded<ReportedEvent>;
   problems: string[];
 }

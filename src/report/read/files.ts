@@ -9,10 +9,7 @@ import { InputError, openInput } from '../../sources/reading.ts';
 import { writeAll } from '../../platform/file-io.ts';
 import { ReportError } from '../model.ts';
 
-/**
- * Finds the files for names and patterns; `-` is standard input. The name of an existing file is not a pattern. `problems` says what
- * cannot be found or read.
- */
+/** `-` is standard input. The name of an existing file is not a pattern. `problems` says what cannot be found or read. */
 export function findFiles(named: readonly string[]): { files: string[]; problems: string[] } {
   const seen = new Set<string>();
   const found: ReturnType<typeof findFiles> = { files: [], problems: [] };
@@ -126,13 +123,12 @@ function isBlank(line: string | undefined): boolean {
   return line !== undefined && /^[ \t\r]*$/.test(line);
 }
 
-/** Returns the JSON object of a line; undefined if the line has none, or is too long. */
 export function objectIn(line: string | undefined): object | undefined {
   const value = line === undefined || line.length > longestLine ? undefined : parsed(line);
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
 }
 
-/** Makes a folder for temporary files of this run. Throws a `ReportError`. */
+/** Throws a `ReportError`. */
 export function createWorkFolder(parent = tmpdir()): { path: string; remove: () => void } {
   const path = makeFolder(join(parent, 'kube-netfilter-tailer-report-'));
   const remove = (): void => {

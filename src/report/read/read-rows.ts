@@ -13,13 +13,10 @@ const mostNamed = 20;
 
 export interface Reading {
   files: number;
-  /** Rows that are in the table. */
   rows: number;
   broken: number;
-  /** Rows of another major version of the schema. */
   refused: number;
   duplicates: number;
-  /** Sentences about files that cannot be read. */
   fileProblems: string[];
   /** Sentences about the first broken rows (`FILE:LINE: …`). */
   rowProblems: string[];
@@ -104,7 +101,6 @@ async function insert(engine: Engine, table: string, path: string, readable: str
   if (packing !== 'uncompressed') await openInput(path).read(() => {});
 }
 
-/** Returns why an input was not read to its end; undefined if it was. */
 async function damageOf(reading: Promise<void>): Promise<InputError | undefined> {
   try {
     await reading;

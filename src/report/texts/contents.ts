@@ -13,7 +13,6 @@ import {
 } from '../model.ts';
 import { countText, durationText, numberText, timeText } from './plain.ts';
 
-/** Returns the names and values of the summary. */
 export function factsOf(report: Report): [string, string][] {
   const { policy, extent, actions, atLeast, clusters, nodes, pairs, changes } = report;
   const facts: [string, string | undefined][] = [
@@ -59,7 +58,6 @@ export interface Section {
   rows: readonly (readonly Cell[])[];
   /** Says how many rows are left out; undefined if none are. */
   more: string | undefined;
-  /** The text that replaces an empty list. */
   empty: string;
 }
 

@@ -2,7 +2,6 @@
 import type { Extent, LeftOut, Report } from '../model.ts';
 import { countText } from './plain.ts';
 
-/** Returns notes on the figures: which records are lost or left out, and what is not comparable. */
 export function notesOf(report: Report): string[] {
   const { policy, extent, leftOutOfBaseline, noise, unknownKinds, timeLine, changes } = report;
   const earlierGaps = changes?.baseline.gaps ?? 0;

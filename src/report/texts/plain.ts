@@ -29,7 +29,6 @@ export function timeText(time: number | undefined): string {
   return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 16).replace('T', ' ');
 }
 
-/** Returns `6 days`, `3 hours`, `20 minutes`. */
 export function durationText(millis: number): string {
   const units: readonly [number, string][] = [
     [86_400_000, 'day'],
@@ -41,7 +40,6 @@ export function durationText(millis: number): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
-/** Returns `1 record`, `2 records`. */
 export function countText(count: number, singular: string, plural = `${singular}s`): string {
   return `${numberText(count)} ${count === 1 ? singular : plural}`;
 }

@@ -103,7 +103,6 @@ function chipOf(id: 'from' | 'to', side: Side, place: number, column: TextColumn
     : { id, label, column, names: [name] };
 }
 
-/** A click on a bar of the time line shows its records. */
 function createTimeLine({ timeLine }: PageData, show: Show): void {
   if (timeLine === undefined) return;
   for (const [index, bar] of document.querySelectorAll('.time-line .interval').entries()) {
@@ -112,7 +111,6 @@ function createTimeLine({ timeLine }: PageData, show: Show): void {
   }
 }
 
-/** Makes each policy in the list a button that shows its records. */
 function createPolicies({ policies }: PageData, show: Show): void {
   const rows = document.querySelectorAll<HTMLTableRowElement>('#policies tbody tr');
   for (const [place, { policy, verdict }] of policies.entries()) {

@@ -96,12 +96,10 @@ const searched: readonly TextColumn[] = [
   'toAddress',
 ];
 
-/** Returns the names in a text of a column. Several policies are separated by commas. */
 export function namesIn(column: TextColumn, text: string): readonly string[] {
   return column === 'policies' ? text.split(',') : [text];
 }
 
-/** Returns the indexes of the rows that meet all conditions, ascending. */
 export function selectRows(rows: Rows, { chips, search, ...chosen }: Conditions): Uint32Array {
   const tests: ((row: number) => boolean)[] = [];
   const one = (column: TextColumn, isMeant: (text: string) => boolean): void => {
