@@ -52,7 +52,7 @@ function besideLog(
   return { ...verdict, text: `${verdict.text} The log names ${policyText(logged)}.`, policy: logged };
 }
 
-/** Returns whether the log names this policy. Calico stores policies as `TIER.NAME`. */
+/** Calico stores policies as `TIER.NAME`. */
 function isNamed(policy: PolicyRef, { namespace, name, tier }: PolicyName): boolean {
   if (namespace !== undefined && !matches(policy.namespace ?? '', namespace)) return false;
   return matches(policy.name, name) || matches(policy.name, `${tier ?? 'default'}.${name}`);

@@ -162,10 +162,7 @@ function onTopOf(stored: StoredEvent, { series, event }: Attempt, { base, first 
   };
 }
 
-/**
- * The annotation has the form `STATE BASE`, or `STATE BASE COUNT UNTIL` while counts overlap: the `stateId`, the packets that another state
- * counted, and `overlap`.
- */
+/** `STATE BASE`, or `STATE BASE COUNT UNTIL` while counts overlap: the `stateId`, the packets that another state counted, `overlap`. */
 export const stateAnnotation = `${annotationPrefix}state`;
 
 type Composition = Pick<Published, 'base' | 'first' | 'overlap'>;
@@ -220,7 +217,6 @@ export interface StoredEvent {
   annotations: Readonly<Record<string, string>>;
 }
 
-/** The answer to a refused request, or the lack of an answer. */
 export interface Refusal {
   kind: 'refused';
   /** The HTTP status; 0 without an answer. */

@@ -142,7 +142,7 @@ export function observe(
   return parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program) ?? packet;
 }
 
-/** Copies and cuts the names from a long text, because a slice keeps the whole text in memory, up to 64 KiB. */
+/** Copies and cuts names, because a slice keeps the whole text in memory, up to 64 KiB. */
 function unbound(text: string, observation: Observation): Observation {
   if (text.length <= longLine) return observation;
   return shortened(observation) as Observation;

@@ -138,7 +138,7 @@ export function createWaiting({ queue, remote, isSynced, now }: Lookups, directo
   let syncedAt: Millis | undefined;
 
   return {
-    /** Puts a packet into the queue if it is worth waiting for its owners. Returns whether it did, which also needs room. */
+    /** Returns false if it is not worth waiting for the owners, or there is no room. */
     hold(alike: Alike, observation: PacketObservation | Martian, ends: Ends): boolean {
       // A packet also waits if others of its flow do. If it overtook them, the flow could get two series.
       if (isSynced() && !queue.has(alike.line, observation) && !remote.startLookups(ends)) return false;

@@ -9,7 +9,6 @@ import type { FlowMeaning } from './meaning.ts';
 
 type PacketDecision = Extract<Decision, { kind: 'drop' | 'no-drop' }>;
 
-/** Lines that say the same. */
 export interface Alike {
   /** The first line, with the earliest time of all. */
   line: LogLine;
@@ -109,7 +108,6 @@ const nothing: readonly RepeatedDecision[] = [];
 /** Intervals of the audit are whole seconds, and the first write is due a second after the first packet. */
 const second: Millis = 1000;
 
-/** The ends of the hours in which packets of a flow were counted last. */
 const windowEnds = new WeakMap<FlowMeaning, { from: Millis; end: Millis }>();
 
 /** Returns when the first window ends, of all objects on which the packets may be counted. The node is one, because scans are counted there. */

@@ -26,7 +26,6 @@ export function createFlowTwins(hasFlows = false) {
   const logged = new LRUCache<string, { packets: number; time: Millis }>({ max: flowsKept });
 
   return {
-    /** Remembers how many packets were shown by lines, if Calico's flows are read. */
     note(findings: readonly Finding[], packets: number, time: Millis): void {
       if (!hasFlows) return;
       for (const finding of findings) {
@@ -36,7 +35,6 @@ export function createFlowTwins(hasFlows = false) {
         logged.set(key, { packets: packets + (known?.packets ?? 0), time });
       }
     },
-    /** Returns how many packets of a flow were not shown by lines. */
     uncounted(findings: readonly Finding[], packets: number, time: Millis): number {
       const [finding] = findings;
       if (finding === undefined || !isFlow(finding)) return packets;
@@ -90,7 +88,6 @@ export function createTwinLines(): (observation: Lost, time: Millis) => Lost | u
     return { ...last.observation, packet, notice, repeat: 1 };
   }
 
-  /** Returns the packets that are not counted yet; undefined if there are none. */
   function withoutCounted(observation: Lost, time: Millis): Lost | undefined {
     const { notice } = observation;
     if (notice === undefined) return observation;

@@ -30,7 +30,6 @@ export function createSeriesChanges() {
       changed.delete(series);
       if (noted?.delete(series) === true) removals.push(...removal(series, keyOf(series)));
     },
-    /** Returns the changes since the last call, or everything at first. */
     take({ current, past }: SeriesView): StateChange[] {
       if (noted === undefined) changed = new Set([...current(), ...past]);
       noted ??= new Map();

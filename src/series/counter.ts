@@ -114,7 +114,6 @@ function add(series: Series, finding: Finding, weight: number, time: Millis, las
 /** How far back a report of lost lines reaches. The kernel reports lost lines only with the next line that it allows. */
 const reach: Millis = 10_000;
 
-/** Remembers when lines of each node were last reported as lost. */
 function createLostLines(restored: SeriesState['reports'] = []) {
   const reports = new Map<string, LossReports>(restored);
 

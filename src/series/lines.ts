@@ -99,7 +99,6 @@ export function createLines() {
       if (sorted.groups.size === 0) reset();
     },
     reset,
-    /** Puts new series into lines, and moves series whose line may have changed. */
     update(now: Millis): void {
       if (sorted.puts > 2 * sorted.groups.size + putsBeforeReset) reset();
       for (const entry of fresh) if (sorted.groups.has(entry)) put(sorted, entry, now);

@@ -198,7 +198,7 @@ function isMonitoring(series: Series, { minutes, packets, most }: ScanSigns): bo
   return most * minutes <= steadyPeak * packets;
 }
 
-/** Returns whether the series is a target's, whose peers are the ones that try to reach it. */
+/** The peers of a target's series are the ones that try to reach it. */
 function isOfTarget({ finding: { details } }: Series): boolean {
   return details.kind === 'scan' && details.of === 'target';
 }

@@ -49,7 +49,7 @@ export function dueAfter(series: Series, time: Millis): Millis {
   return Math.max(time + firstDelay, updateDue(series));
 }
 
-/** Returns when the next update is due. The time moves on while packets keep coming. */
+/** The time moves on while packets keep coming. */
 export function updateDue(series: Series): Millis {
   const { writes, at } = series.published;
   const [shortest = 0] = intervals;
