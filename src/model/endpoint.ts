@@ -26,7 +26,7 @@ export function nodeRefByName(name: string): ObjectRef {
   return { apiVersion: 'v1', kind: 'Node', namespace: undefined, name, uid: '', resourceVersion: undefined };
 }
 
-/** Returns a key that is unique among objects of one kind: the uid, or else namespace and name. */
+/** Unique among objects of one kind. */
 export function objectKey({ uid, namespace, name }: Pick<ObjectRef, 'uid' | 'namespace' | 'name'>): string {
   return uid || `${namespace ?? ''}/${name}`;
 }
@@ -42,10 +42,7 @@ export function workloadKey({ kind, namespace, name }: Workload): string {
   return `${kind}/${namespace}/${name}`;
 }
 
-/**
- * How the owner was found; the first way that applies. `pod-name`: the logger names Pods and has no addresses. `earlier-run`: only the
- * saved state has the Pod, because the API server has not listed it since this agent started.
- */
+/** The first way that applied. `pod-name`: the logger has no addresses. `earlier-run`: saved, and not yet listed by the API server. */
 export type Evidence =
   | 'interface'
   | 'pod-address'

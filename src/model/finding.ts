@@ -25,12 +25,11 @@ export interface FlowDetails {
   laterFragment: boolean;
   icmpType: number | undefined;
   icmpCode: number | undefined;
-  /** Set for an ICMP error: its sender, its type, and below, the packet that it is about. */
+  /** Set for an ICMP error. The peer, the protocol and the ports are then those of the packet that it is about. */
   error: { reporter: Endpoint; protocol: string; type: number; code: number; mtu: number | undefined } | undefined;
   verdict: 'dropped' | 'rejected';
   prefix: string;
   enforcer: Enforcer;
-  /** See `PacketObservation`. */
   logger?: string | undefined;
   policy: PolicyName | undefined;
   /** The end whose policies refused the packet, as far as the interfaces or the logger show. */
@@ -59,10 +58,7 @@ export interface PortsDetails {
 /** Packets of a peer that many objects of a node refuse. The peer scans, or is a client without access. */
 export interface ScanDetails {
   kind: 'scan';
-  /**
-   * Who gets the Event: a `scanner` is a Pod that scans; a `stranger` scans from outside, so the Event is the node's; a `target` gets one
-   * for everyone that scans it.
-   */
+  /** A `scanner` is a Pod; a `stranger` is outside, so the node gets the Event; a `target` gets one for everyone that scans it. */
   of: 'scanner' | 'stranger' | 'target';
   example: FlowDetails;
 }

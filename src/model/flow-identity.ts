@@ -1,10 +1,7 @@
 /** Defines which packets belong to one flow: the fields that count, the comparison of two packets, and the flow's key. */
 import { type Packet, type PacketObservation, type PolicyName, TcpFlag } from './packet.ts';
 
-/**
- * How a packet's field counts. `flow`: packets with different values belong to different flows. `orientation`: only `orient` and `isDhcp`
- * use it. `packet`: it varies within a flow. Every field must have a row, or types fail.
- */
+/** `flow`: other values make another flow. `orientation`: only `orient` and `isDhcp` use it. `packet`: it varies within a flow. */
 type Part = 'flow' | 'orientation' | 'packet';
 
 export const headerFields: Readonly<Record<keyof Packet, Part>> = {
@@ -53,15 +50,11 @@ export const observationFields: Readonly<
 const firstEphemeral = 32_768;
 
 export interface Orientation {
-  /** The port of the end that offers the service; undefined for protocols and fragments without ports. */
   port: number | undefined;
   reply: boolean;
 }
 
-/**
- * Finds the end that offers the service: by SYN, or else by the ports. Otherwise each reply would be a new problem, because its client's
- * port is always another.
- */
+/** Finds the end that offers the service. A client's port is always another, so each reply would otherwise be a new problem. */
 export function orient(packet: Packet): Orientation {
   const { sourcePort, destinationPort, tcpFlags } = packet;
   if (destinationPort === undefined) return { port: undefined, reply: false };
@@ -82,7 +75,7 @@ export function leastClientPort(packet: Packet): number {
   return orient(packet).reply || sourcePort === undefined || sourcePort < least ? Infinity : least;
 }
 
-/** Returns whether the port is one of DHCP or DHCPv6, client or server (RFC 2131, RFC 8415). */
+/** DHCP and DHCPv6, client and server (RFC 2131, RFC 8415). */
 export function isDhcp(port: number | undefined): boolean {
   return port === 67 || port === 68 || port === 546 || port === 547;
 }
@@ -93,10 +86,7 @@ export interface OrientedPacket {
   orientation: Orientation;
 }
 
-/**
- * Returns whether two packets belong to one flow. The fields are written out for speed, because this runs for each packet. A test compares
- * them with the table above.
- */
+/** The fields are written out for speed, because this runs for each packet. A test compares them with the table above. */
 export function isSameFlow(one: OrientedPacket, b: PacketObservation, orientation: Orientation): boolean {
   const a = one.observation;
   const p = a.packet;

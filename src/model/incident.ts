@@ -11,14 +11,10 @@ export interface NamedService {
   /** The first few Pods behind it: `shop/db-0 on node-b`. */
   backends: string[];
   moreBackends: number;
-  /** Whether the Service no longer exists. */
   deleted: boolean;
 }
 
-/**
- * FelixConfiguration for one node, where fields of `node.<name>` override those of `default`. A field is undefined if it is not set or
- * invalid.
- */
+/** FelixConfiguration for one node: `node.<name>` overrides fields of `default`. A field is undefined if it is not set or invalid. */
 export interface FelixSettings {
   bpfEnabled: boolean | undefined;
   bpfKubeProxyIptablesCleanupEnabled: boolean | undefined;
@@ -66,7 +62,6 @@ export interface IncidentDetails {
   since: Millis;
   last: Millis;
   failures: number;
-  /** The sign that the incident was over: a successful attempt, or no further failure. */
   endedBy: 'success' | 'silence' | undefined;
   ended: Millis | undefined;
   families: string[];
@@ -77,7 +72,7 @@ export interface IncidentDetails {
   services: NamedService[];
   moreServices: number;
   facts: NodeFacts;
-  /** The affected Pods: their number, and the first few names. Pods that restart or are unready come first. */
+  /** `names`: the first few; Pods that restart or are unready come first. */
   affected: { count: number; names: string[] };
 }
 
@@ -87,11 +82,9 @@ export interface ChainOwner {
   service: ObjectRef;
   /** The name of the port, or its number if it has none. '' for a port without a name of an unknown Service. */
   port: string;
-  /** The Service was deleted. */
   deleted: boolean;
 }
 
-/** An endpoint of a Service. */
 export interface Backend {
   pod: { namespace: string; name: string } | undefined;
   /** The address in canonical form. */
@@ -101,7 +94,6 @@ export interface Backend {
 }
 
 export interface ServiceChains {
-  /** Returns undefined for chains without a known Service. */
   ownerOf: (chain: string) => ChainOwner | undefined;
   /** Returns the endpoints that are known from EndpointSlices, ready or not. */
   backendsOf: (namespace: string, name: string) => readonly Backend[];

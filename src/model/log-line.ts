@@ -1,9 +1,7 @@
-/** One record of a log, as a source hands it to the pipeline. Plain data: it can be written as JSON and read back unchanged. */
-
 /** Milliseconds since the Unix epoch. They may have a fraction. */
 export type Millis = number;
 
-/** One logical record of a log, without its envelope (time stamp, host name, JSON, …). */
+/** One logical record of a log, without its envelope (time stamp, host name, JSON, …). Plain data: JSON reads it back unchanged. */
 export interface LogLine {
   /** The path of the log, or `-` for standard input. */
   source: string;

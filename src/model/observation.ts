@@ -22,7 +22,6 @@ export interface NeighbourOverflow {
   family: 'IPv4' | 'IPv6' | undefined;
 }
 
-/** A report about a table of the kernel. */
 export type TableReport = ConntrackFull | ConntrackHigh | NeighbourOverflow;
 
 /** A packet that the reverse-path filter dropped, because its source (or destination) cannot be behind that interface. */
@@ -42,21 +41,17 @@ export interface Martian {
 /** Log records that were lost or never written. Counts near them are lower bounds. */
 export interface Suppressed {
   kind: 'suppressed';
-  /** The reporter: a kernel function, or `journald`, `kmsg` or `felix`. */
+  /** The reporter: a kernel function, `journald`, `felix`, `hubble`, or the name of the source that lost them. */
   by: string;
   /** How many records; undefined if only the loss is known. */
   count: number | undefined;
-  /**
-   * Which lines may be missing: packets and everything else, only rate-limited kernel warnings (conntrack, neighbour, martian), or only
-   * lines of felix.
-   */
+  /** Which lines may be missing. `kernel-warnings`: only rate-limited ones (conntrack, neighbour, martian). */
   affects: 'everything' | 'kernel-warnings' | 'felix' | 'nothing';
 }
 
 /** A line of a known format that cannot be read. */
 export interface Unparsable {
   kind: 'unparsable';
-  /** The parser that recognized the line. */
   format: string;
   /** The reason for a person: `SRC=192.XXX.XX.X is not an address`. */
   reason: string;
@@ -65,7 +60,6 @@ export interface Unparsable {
 /** One line about a packet, if the logger writes several (pipeline/twins.ts). */
 export interface PacketPart {
   kind: 'packet-part';
-  /** See `PacketObservation`. */
   logger: string;
   /** The logger's number for the packet. It begins again at 1 when the logger restarts. */
   id: string;

@@ -14,7 +14,7 @@ export const TcpFlag = { FIN: 1, SYN: 2, RST: 4, PSH: 8, ACK: 16, URG: 32, ECE: 
 /** The tier (`spec.tier`) of the ClusterNetworkPolicy that decided, if the logger says that one did. */
 export type ClusterTier = 'Admin' | 'Baseline';
 
-/** The headers of one IP packet, as printed by the kernel. A field that was not printed is undefined. */
+/** The headers of one IP packet. A field that was not printed is undefined. */
 export interface Packet {
   /** RFC 5952 text for IPv6, dotted decimal for IPv4. A name if the logger has no addresses: `shop/web-*`, `public network`. */
   source: string;
@@ -52,7 +52,7 @@ export interface PacketObservation {
   /** The logger's name, which is its row in `parsing/formats.ts`. */
   logger: string;
   verdict: Verdict;
-  /** The prefix in the log, without white space around it. It may be empty. */
+  /** The LOG prefix for people: trimmed, and without time stamps. It may be empty. */
   prefix: string;
   /** The row of the prefix table that decided the verdict. */
   prefixRule: string;
@@ -61,10 +61,7 @@ export interface PacketObservation {
   /** The end whose policies decided, if the logger says so. */
   policySide?: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
-  /**
-   * The Pods that the logger names as the ends, such as `shop/web-0`. They are compared with the owners of the addresses, and are trusted
-   * as names only.
-   */
+  /** The Pods that the logger names, such as `shop/web-0`. They are compared with the owners of the addresses; trusted as names only. */
   sourceName?: string | undefined;
   destinationName?: string | undefined;
   /** The name by which the sender looked up the destination, if the logger saw the look-up: `pay.example.com`. */
@@ -93,10 +90,7 @@ export interface PacketObservation {
   repeat: number;
 }
 
-/**
- * The logger of packets that the kernel itself reports (src/sources/tracefs/kernel-drops.ts). It knows one device of each packet, and no
- * rule.
- */
+/** The logger of the agent's own probe (src/sources/tracefs/kernel-drops.ts). It knows one device of each packet, and no rule. */
 export const kernelDrop = 'kernel-drop';
 
 /** IANA's keywords (https://www.iana.org/assignments/protocol-numbers) for protocols that LOG prints as a number or as a name. */

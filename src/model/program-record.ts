@@ -1,13 +1,9 @@
-/**
- * Records of kube-proxy and calico-node about their own work, and the signs of failure or success in them. Plain data: it can be written
- * as JSON and read back unchanged.
- */
+/** Records of kube-proxy and calico-node about their own work, and the signs of failure or success in them. Plain data. */
 import type { Millis } from './log-line.ts';
 
 /** The writer of a record in a container's log. `felix`, `confd` and `bird` are parts of calico-node. */
 export type Program = 'kube-proxy' | 'felix' | 'confd' | 'bird' | 'calico-node' | 'unknown';
 
-/** A record of a program about its own work, without any interpretation. */
 export interface ProgramRecord {
   kind: 'program-record';
   program: Program;
@@ -22,10 +18,8 @@ export interface ProgramRecord {
   error: string;
 }
 
-/** The failing program, or the kernel. */
 export type Failing = Program | 'kernel';
 
-/** A sign of failure or success in one line. */
 export type Sign = FailureSign | SyncSign;
 
 export interface FailureSign {

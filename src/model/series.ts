@@ -3,7 +3,6 @@ import type { Finding } from './finding.ts';
 import type { Millis } from './log-line.ts';
 import type { Suppressed } from './observation.ts';
 
-/** The first few values of something, and how many others there were. */
 export interface DistinctValues {
   /** Values in order of appearance, at most `distinctLimit`. */
   seen: string[];
@@ -24,7 +23,6 @@ export interface Published {
   retried?: true | undefined;
   /** Packets that the Event counts from a run that lost its state. Negative after the Event was deleted. */
   base: number;
-  /** The Event's resourceVersion after the last write. */
   resourceVersion: string | undefined;
   /** The time of the Event's first packet, if it differs from the series' own. */
   first?: Millis | undefined;
@@ -32,7 +30,6 @@ export interface Published {
   overlap?: { count: number; until: Millis } | undefined;
 }
 
-/** The Event of a series after a write. */
 export interface Written extends Published {
   at: Millis;
 }
@@ -78,10 +75,7 @@ export interface Series {
   last: Millis;
   /** Log lines were lost or suppressed during this time, so `count` is a lower bound. */
   suppressed: boolean;
-  /**
-   * The names of the peer's Pods. For an overflow and for the target of a scan, the identities of peers. For a scanner, the objects that it
-   * tried to reach.
-   */
+  /** The peer's Pods by name; for an overflow or a scan's target, peers by identity; for a scanner, the objects that it tried to reach. */
   peers: DistinctValues;
   /** Ports such as `5432/TCP`. Empty for a single flow, whose port is in its details. */
   ports: DistinctValues;
@@ -92,10 +86,7 @@ export interface Series {
   due: Millis | null;
 }
 
-/**
- * Which budget a write uses: `first` for an object's first Event in an hour, `rest` for the last count of a flow that is over, `more` for
- * all others.
- */
+/** The budget of a write. `first`: an object's first Event in an hour. `rest`: the last count of a flow that is over. `more`: others. */
 export type WriteKind = 'first' | 'rest' | 'more';
 
 /** A series that is due, and is the next one to be written. */
@@ -138,16 +129,12 @@ export interface SeriesState {
   series: Series[];
   /** Series of past windows that still have something to publish. */
   past: Series[];
-  /** The slots of each object. */
   objects: [string, ObjectSlots][];
-  /** The last reports of losses of each node. */
   reports: [string, LossReports][];
   counts: { uncounted: number; overflowed: number };
 }
 
-/**
- * The rest of a node's hourly budget of writes. It is saved, so that an agent that is killed again and again writes no more than others.
- */
+/** What is left of a node's hourly writes. It is saved, so that an agent that is killed again and again writes no more than others. */
 export interface WriteBudgetState {
   /** The number of writes left; it may have a fraction. */
   left: number;
