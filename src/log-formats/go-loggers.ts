@@ -44,7 +44,7 @@ export interface LogrusHeader {
   file: string;
 }
 
-/** Reads `2026-11-21 10:00:00.000 [WARNING][56] felix/table.go 654: `; the stamp may be missing, because it may have been removed as an envelope. */
+/** The stamp before the header may be missing, because it may have been removed as an envelope. */
 export function readLogrusHeader(text: string): LogrusHeader | undefined {
   const stamped = stamp.exec(text);
   const from = stamped === null ? 0 : stamped[0].length + 1;
@@ -54,7 +54,6 @@ export function readLogrusHeader(text: string): LogrusHeader | undefined {
   return { length: from + whole.length, level, file };
 }
 
-/** Returns whether a text begins like `time="2026-11-21T10:00:00Z" level=warning msg="…"`. */
 export function hasLogrusPairs(text: string): boolean {
   return /^time="[^"]{1,64}" level=/.test(text);
 }
