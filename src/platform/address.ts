@@ -1,14 +1,10 @@
-/** Reads IP addresses, and writes them in canonical form. */
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
 /** Enough for the addresses that a node sees in an hour. A scan with random sources only slows itself down. */
 const cache = new LRUCache<string, string>({ max: 8192 });
 
-/**
- * Returns the form of RFC 5952, or '' if the text is not an address. Strict: four decimal parts without leading zeros, or IPv6 without a
- * zone.
- */
+/** Returns the form of RFC 5952; '' unless the text is four decimal parts without leading zeros, or IPv6 without a zone. */
 export function canonicalAddress(text: string): string {
   const known = cache.get(text);
   if (known !== undefined) return known;
@@ -28,9 +24,7 @@ function parse(text: string): string {
   return address.isIPv4MappedAddress() ? `::ffff:${address.toIPv4Address().toString()}` : address.toString();
 }
 
-/**
- * Returns whether the text is four decimal parts up to 255 without leading zeros. Written by hand, because it runs twice for every packet.
- */
+/** Four decimal parts up to 255 without leading zeros. Written by hand, because it runs twice for every packet. */
 export function isDottedDecimal(bytes: Uint8Array, at: number, end: number): boolean {
   if (end - at > 15) return false;
   let parts = 0;
@@ -90,7 +84,6 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return { host: ipv6 ?? (host === '' ? undefined : host), port };
 }
 
-/** Writes `10.244.1.30:5432` or `[fd00::1]:5432`, as `parseListenAddress` reads it. */
 export function hostAndPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -35,7 +35,6 @@ export function isLabelName(text: string): boolean {
   return more === undefined && name !== '' && isLabelValue(name) && (prefix === undefined || isSubdomain(prefix));
 }
 
-/** Value of a label; it may be empty. */
 export function isLabelValue(text: string): boolean {
   return text.length <= 63 && /^(?:[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)?$/.test(text);
 }

@@ -10,13 +10,11 @@ export function monotonicNow(): Millis {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Converts between the steady clock, for all times inside the agent, and the wall clock, for stamps that come in and go out. */
+/** Converts between the steady clock, for all times inside the agent, and the wall clock as it is set now, for stamps in and out. */
 export interface Clock {
   now: () => Millis;
   wall: () => Millis;
-  /** Returns the steady time of a stamp, by the present setting of the wall clock. */
   fromWall: (stamp: Millis) => Millis;
-  /** Returns what the wall clock, with its present setting, shows at a steady time. */
   toWall: (time: Millis) => Millis;
 }
 

@@ -1,12 +1,8 @@
-/** Reads and writes open files synchronously, and recognizes a reader that has gone. */
 import { readSync, writeSync } from 'node:fs';
 
 const blockSize = 64 * 1024;
 
-/**
- * Reads an open file or pipe to its end, whatever size the system tells. Returns undefined as soon as there are more than `most` bytes, so
- * that memory is bounded. Throws the system's error.
- */
+/** Reads to the end, whatever size the system tells; undefined beyond `most` bytes, to bound the memory. Throws the system's error. */
 export function readAtMost(fd: number, most: number): Buffer | undefined {
   const blocks: Buffer[] = [];
   const block = Buffer.allocUnsafe(blockSize);

@@ -14,10 +14,7 @@ export function parsed(line: string): Json {
 
 let last: { text: string; value: Json } = { text: '', value: undefined };
 
-/**
- * Parses a line with one character per byte, as `parsed` does. It remembers the last value, because a line of JSON is read twice: for its
- * envelope and as a packet.
- */
+/** As `parsed`, of one character per byte. Remembers the last line, because JSON is read twice: for its envelope and as a packet. */
 export function parsedBytes(line: string): Json {
   if (line !== last.text)
     last = {
@@ -44,7 +41,6 @@ export function text(value: Json): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Returns a text if it matches `grammar`. */
 export function spelled(value: Json, grammar: (text: string) => boolean): string | undefined {
   const given = text(value);
   return given !== undefined && grammar(given) ? given : undefined;

@@ -1,7 +1,6 @@
 /**
- * One change to a value that the agent keeps on disk under a key. It is plain JSON that does not change any more. `set` replaces the value,
- * `merge` replaces the named fields of an object, `extend` replaces all elements of a list in the object from an index on, and `remove`
- * deletes the value. `merge` and `extend` do nothing if there is no value.
+ * One change to a value that the agent keeps on disk under a key: plain JSON that does not change any more. `set` replaces the value,
+ * `merge` fields of an object, `extend` a list in it from an index on. `merge` and `extend` do nothing without a value.
  */
 export type StateChange =
   | readonly ['set', key: string, value: unknown]

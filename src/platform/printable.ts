@@ -1,7 +1,4 @@
-/**
- * Replaces control characters, invisible characters, line separators and lone surrogates by escapes, so that the text fits on one line of a
- * terminal.
- */
+/** Escapes control characters, invisible ones, line separators and lone surrogates, so that the text is one line of a terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -20,10 +17,7 @@ export function printableJson(json: string): string {
   );
 }
 
-/**
- * Removes mentions and links for chat programs: Slack reads `<!channel>` and `<https://…|text>`, and makes URLs links. It keeps `>`,
- * because commands contain it.
- */
+/** Removes mentions and links of chat programs (Slack: `<!channel>`, `<https://…|text>`, URLs). Keeps `>`, because commands contain it. */
 export function withoutMarkup(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('://', '[:]//');
 }

@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import type { Millis } from '../model/log-line.ts';
 import { canonicalAddress, copy } from './address.ts';
 
-/**
- * Reads connection tracking tables and their owners from /proc. `root`: the host's /proc, wherever it is mounted. No function here rejects.
- */
+/** Reads connection tracking tables and their owners. `root`: the host's /proc, wherever it is mounted. No function here rejects. */
 export function createProc(root = '/proc') {
   /** Searches under way, so that simultaneous questions about one namespace share one walk through the processes. */
   const searches = new Map<number, Promise<NamespaceOwner | undefined>>();
@@ -105,13 +103,12 @@ export async function namespaceOf(root: string, process: string): Promise<number
   }
 }
 
-/** The number of entries in a connection tracking table, and its maximum. */
 export interface Conntrack {
   count: number | undefined;
   max: number | undefined;
 }
 
-/** Reads the table of the network namespace of `process` (a folder under `root`); without a process, only the maximum. Never rejects. */
+/** `process`: a folder under `root`; without one, only the maximum is read. Never rejects. */
 export async function readConntrack(root: string, process: string | undefined): Promise<Conntrack | undefined> {
   const [count, max] = await Promise.all([
     process === undefined ? undefined : countOf(root, process),
@@ -138,7 +135,6 @@ async function read(file: string): Promise<string> {
   return readFile(file, 'latin1').catch(() => '');
 }
 
-/** The source addresses with the most entries in a connection tracking table. */
 interface TopSources {
   top: { address: string; connections: number }[];
   counted: number;

@@ -3,14 +3,11 @@ import type { Millis } from '../model/log-line.ts';
 
 export type BackOff = ReturnType<typeof createBackOff>;
 
-/**
- * Chooses pauses between attempts, below a limit that doubles with each failure up to `longest`. Pauses are random, so that clients that
- * failed together do not try again together.
- */
+/** The limit of a pause doubles with each failure. Pauses are random, so that clients that failed together do not try again together. */
 export function createBackOff(limits: { first: Millis; longest: Millis }, random: () => number) {
   let failures = 0;
   return {
-    /** Returns the pause after a failure. `least`: the pause that the other side asked for. */
+    /** `least`: the pause that the other side asked for. */
     next: (least: Millis = 0): Millis => least + random() * Math.min(limits.first * 2 ** failures++, limits.longest),
     reset: (): void => void (failures = 0),
   };

@@ -1,4 +1,3 @@
-/** Describes system errors in words. */
 const reasons: Record<string, string> = {
   ENOENT: 'no such file',
   EACCES: 'permission denied',

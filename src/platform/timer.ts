@@ -33,10 +33,7 @@ export function createTimer(schedule: Schedule, now: () => Millis, task: () => v
   }
 }
 
-/**
- * Calls `task` after `delay`, and keeps the process alive until then. 0 means after the I/O events that already wait. Returns a function
- * that cancels the call.
- */
+/** Keeps the process alive until the call. 0 means after the I/O events that already wait. Returns a function that cancels the call. */
 export type Schedule = (task: () => void, delay: Millis) => () => void;
 
 export const schedule: Schedule = (task, delay) => {
