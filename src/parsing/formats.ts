@@ -39,10 +39,9 @@ const kernel = ['kernel'];
 const bpf = ['bpf'];
 const flows = ['calico-flows'];
 
-/** The kernel, through the agent's own probe. */
 const drops = ['kernel-drops'];
 
-/** All formats in order. The first one that does not return `undefined` has read the line. */
+/** In order: the first format that reads a line has it, if one of its writers may have written the line. */
 export const formats: readonly Format[] = [
   { name: 'netfilter', needles: ['IN='], writers: [...kernel, ...ulogd], parse: parseNetfilter },
   { name: 'ulogd', needles: ['"oob.prefix"', '"oob.family"'], writers: ulogd, parse: parseUlogd },

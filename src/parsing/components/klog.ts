@@ -49,7 +49,6 @@ function readStructured(text: string, at: number, fields: Fields): string | unde
 
 /** Texts after the error: klog appends goroutines to fatal records, and ipvs mode appended rules to failures. */
 const appendix = /\n(?:goroutine \d|Rules:)/;
-/** Matches `, err: exit status 1`, `, error: …`. */
 const marked = /, err(?:or)?: /;
 
 /** Reads `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`, the form before 1.20. */
@@ -115,7 +114,6 @@ function readJsonValue(text: string, at: number): Value | undefined {
   return value === undefined ? undefined : { value, end: at + value.length };
 }
 
-/** Reads up to the closing quote; up to the end of the text without one. */
 function readQuoted(text: string, at: number): Value {
   const end = endOfQuoted(text, at);
   return {
@@ -166,7 +164,6 @@ function readValue(text: string, at: number, key: string): Value {
   return { value: text.slice(at, end), end };
 }
 
-/** Reads lines up to the closing mark, and removes their indentation. */
 function readBlock(text: string, at: number, close: RegExp): Value {
   close.lastIndex = Math.max(0, at - 1);
   const found = close.exec(text);

@@ -84,10 +84,7 @@ const keyAt = / [A-Za-z_][\w./-]{0,127}=/y;
 /** Matches the beginning of values that Go prints with `%#v`: `[]string{""}`, `map[string]int{…}`, `Key(node=a; name=b)`. */
 const groupAt = /[&*]?[\w.*[\]]{0,128}(?=[{(])/y;
 
-/**
- * Reads a message and then ` key=value` pairs (Calico lib/logrusr/formatter.go): strings are quoted, errors are bare, other values have the
- * form `%#v`. Takes linear time.
- */
+/** Reads a message, then ` key=value` in linear time (Calico lib/logrusr/formatter.go): strings quoted, errors bare, others as `%#v`. */
 function createLogrusText(text: string, from: number) {
   let at = from;
   /** From here on no quote is closed, so a quote is a character like any other. */

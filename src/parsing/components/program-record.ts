@@ -13,7 +13,6 @@ import {
 import { parseLogrus, parseLogrusPairs } from './logrus.ts';
 import type { Suppressed } from '../../model/observation.ts';
 
-/** The parsers in order. The first one that does not return `undefined` has read the record. */
 const parsers: readonly ((text: string, tag: Tag) => ProgramRecord | undefined)[] = [
   parseKlogText,
   parseKlogJson,
@@ -26,9 +25,8 @@ const parsers: readonly ((text: string, tag: Tag) => ProgramRecord | undefined)[
 ];
 
 /**
- * Returns undefined for texts of other programs than kube-proxy and calico-node. The lines of a record are joined by `\n`. `program`: the
- * writer's name in a syslog, if it was already removed from the text. Never throws; linear in the length of the text, of which only 64 KiB
- * are read.
+ * Returns undefined for other programs than kube-proxy and calico-node. Lines of a record are joined by `\n`. `program`: the writer in a
+ * syslog, if it was removed from the text. Never throws; linear in the length of the text, of which only 64 KiB are read.
  */
 export function parseProgramRecord(text: string, program?: string): ProgramRecord | undefined {
   const { tag, rest } = program === undefined ? takeTag(text.slice(0, textLimit)) : { tag: program, rest: text };

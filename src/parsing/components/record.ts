@@ -8,7 +8,6 @@ export function newRecord(parts: RecordParts, { values, error }: Fields): Progra
   return { kind: 'program-record', ...parts, message: cut(parts.message, messageLimit), fields: values, error };
 }
 
-/** Keys whose values are error texts. */
 const errorKeys = new Set(['err', 'error', 'errorOutput', 'stderr']);
 /** Keys whose values contain all rules of the node. They are not searched, because rules may contain the same words as errors. */
 const dumpKeys = new Set(['rules', 'input', 'iptablesState']);
@@ -24,7 +23,6 @@ export function createFields() {
   let error = '';
 
   return {
-    /** Adds a value. It replaces an earlier one with the same key. */
     add(key: string, value: string): void {
       if (errorKeys.has(key)) addError(value);
       if (dumpKeys.has(key) || (fields.size >= maxFields && !fields.has(key))) return;
@@ -152,7 +150,6 @@ export function klogProgram(tag: Tag, caller: string): Program {
   return kubeProxyFiles.test(caller) ? 'kube-proxy' : 'unknown';
 }
 
-/** Returns whether a program with this name may be a part of Calico. Without a name it may. */
 export function mayBeCalico(tag: Tag): boolean {
   return tag === undefined || /calico|felix|confd|bird/.test(tag);
 }

@@ -52,7 +52,6 @@ export interface ParseProblem {
   text: string | undefined;
 }
 
-/** The value of a field that was printed but cannot be read. */
 const invalid = '?';
 
 const colon = 58;
@@ -90,7 +89,6 @@ export function readAddress({ text, bytes, at, stop, problem }: Token, skip: num
   return invalid;
 }
 
-/** Reads a number as `readNumber` does; -1 and a problem if it is invalid. */
 export function readDecimal(token: Token, skip: number, max: number): number {
   const value = readNumber(token, skip, max);
   if (value === -1)

@@ -88,7 +88,7 @@ function isHeaderField(text: string, at: number): boolean {
   );
 }
 
-/** Checks what is known at the end of the line. Returns why the line cannot be read; undefined if it can. */
+/** Returns why the line cannot be read, as its whole content shows. */
 function finishPackets(header: Header): string | undefined {
   const { outer, inner } = header;
   const outerProblem = finish(outer, '');

@@ -27,9 +27,8 @@ const notTakenBack = String.raw`(?![^a-z0-9]ok(?![a-z0-9])|=(?:0|no|off|false)(?
 const notPartOfName = String.raw`(?<!(?<![a-z])(?:air|back|dew|ear|eaves|gum|name|rain|road|snow|sun))`;
 
 /**
- * The prefixes that are known, the most specific first. A LOG rule only logs, so only the prefix shows that the packet was dropped. An
- * unknown prefix means `logged`, and makes no Event until an operator says what it means (`--prefix NAME=dropped`). A new prefix is a row
- * here and a line in test/corpus/lines-prefixes.log (CONTRIBUTING.md).
+ * The most specific first. A LOG rule only logs, so only the prefix shows that the packet was dropped. An unknown prefix means `logged`,
+ * and makes no Event until an operator says what it means (`--prefix NAME=dropped`).
  */
 export const builtInPrefixes: readonly PrefixRule[] = [
   // nft and iptables tracing: `TRACE: filter:cali-fw-cali1:rule:5`.
@@ -91,8 +90,7 @@ export const builtInPrefixes: readonly PrefixRule[] = [
     verdict: byWord,
     policy: ({ chain = '' }) => named('Shorewall chain', chain),
   },
-  // FireHOL uses this prefix for packets that match no interface or router of its file, and drops them: `'PASS-unknown:'`, in 1.x without
-  // quotes.
+  // FireHOL drops packets that match no interface or router of its file: `'PASS-unknown:'`, in 1.x without quotes.
   { name: 'firehol', enforcer: 'host-firewall', match: /^'?(?:IN|OUT|PASS)-unknown:/, verdict: 'dropped' },
   // Proxmox VE writes the time into the prefix: `0 6 PVEFW-HOST-IN 21/Nov/2026:03:42:11 +0000 policy DROP:`.
   {

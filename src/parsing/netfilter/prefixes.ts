@@ -23,7 +23,6 @@ export interface ConfiguredPrefix {
   readonly verdict: Verdict;
 }
 
-/** Rows of `configured` come before built-in ones. */
 export function createPrefixTable(configured: readonly ConfiguredPrefix[] = []): PrefixTable {
   const rules = [...configured.map(ruleOf), ...builtInPrefixes];
   // A node has only a few prefixes, unless the logger writes time stamps into them.

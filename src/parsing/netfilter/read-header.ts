@@ -109,13 +109,11 @@ const space = 32;
 const colon = 58;
 const equals = 61;
 
-/** Returns the first four characters of a token, as `four` does. */
 function headOf({ bytes, at, stop }: Token): number {
   const fourth = stop - at === 3 ? space : (bytes[at + 3] as number);
   return ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | fourth;
 }
 
-/** Reads a field of IP or of its payload, in the packet or in the one inside an ICMP error. */
 function readField(token: Token, head: number, packet: Packet, header: Header): void {
   const { at, stop } = token;
   if (stop - at === 3) {

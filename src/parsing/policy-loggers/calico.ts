@@ -1,4 +1,3 @@
-/** Reads formats of Calico: the output of its eBPF programs, and the flows that Felix counts. */
 import type { Unparsable } from '../../model/observation.ts';
 import type { PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
@@ -89,7 +88,6 @@ const sides = new Map<unknown, PacketObservation['policySide']>([
   ['Dst', 'receiver'],
 ]);
 
-/** Returns a name, where other loggers have an address; undefined if it is invalid. */
 function endName(type: Json, namespace: Json, name: Json): string | undefined {
   if (typeof name !== 'string') return undefined;
   const space = typeof namespace === 'string' && isLabel(namespace) ? `${namespace}/` : '';

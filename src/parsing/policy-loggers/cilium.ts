@@ -119,7 +119,6 @@ function noticeOf(type: Json): PacketObservation['notice'] {
   return type === events.verdict ? 'verdict' : undefined;
 }
 
-/** Returns the transport header and the name of its protocol. */
 function layer4(flow: Json): readonly [protocol: string, header: Json] {
   const l4 = at(flow, 'l4');
   const name = typeof l4 === 'object' && l4 !== null ? (Object.keys(l4)[0] ?? '') : '';

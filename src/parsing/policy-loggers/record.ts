@@ -85,7 +85,6 @@ export function unparsable(format: string, reason: string): Unparsable {
   return { kind: 'unparsable', format, reason };
 }
 
-/** Returns whose policies decided, by the logger's word for the direction. Policies for ingress are the receiver's. */
 export function sideOf(direction: unknown): PacketObservation['policySide'] {
   switch (String(direction).toLowerCase()) {
     case 'ingress':
@@ -97,18 +96,15 @@ export function sideOf(direction: unknown): PacketObservation['policySide'] {
   }
 }
 
-/** Returns a JSON value as a field of a record; undefined for objects. */
 export function fieldOf(value: unknown): Field {
   return typeof value === 'string' || typeof value === 'number' ? value : undefined;
 }
 
-/** Returns a valid Pod name such as `shop/web-0`, else undefined. */
 export function podName(namespace: unknown, name: unknown): string | undefined {
   const isPod = typeof namespace === 'string' && typeof name === 'string' && isLabel(namespace) && isSubdomain(name);
   return isPod ? `${namespace}/${name}` : undefined;
 }
 
-/** Returns whether a value may be a number of packets. */
 export function isCount(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= 4_294_967_295;
 }
