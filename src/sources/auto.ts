@@ -89,10 +89,7 @@ export type ConfiguredKernelSource =
   | { kind: 'file'; path: string }
   | { kind: 'kernel' };
 
-/**
- * Chooses the source of the kernel's lines among several: the first that certainly has them; else the first file, which may get them; else
- * the first.
- */
+/** The first source that certainly has the kernel's lines; else the first file, which may get them; else the first. */
 export function chooseKernelGiver<Each extends ConfiguredKernelSource>(
   sources: readonly Each[],
   looks: Looks,
@@ -128,7 +125,6 @@ function chosen(source: KernelSource, name: string, passed: readonly string[]): 
   return { source, isCertain: true, text: `reading the kernel's log from ${name}${why}` };
 }
 
-/** Returns why a log probably does not get the kernel's lines; undefined if it does. */
 function doubtOf({ written, kernel, isEmpty }: Traces, floor: Millis): string | undefined {
   if (kernel !== undefined) {
     const isAlive = kernel.written >= floor && kernel.time >= floor - zoneSlack;
@@ -140,9 +136,7 @@ function doubtOf({ written, kernel, isEmpty }: Traces, floor: Millis): string | 
   return written >= floor ? "none of its last lines is the kernel's" : 'nobody writes to it any more';
 }
 
-/**
- * Finds the ring buffer. If only the node's /var/log is mounted below the root, a privileged container has the device at its usual place.
- */
+/** If only the node's /var/log is mounted below the root, a privileged container has the device at its usual place. */
 function lookAtRing(root: string, device: Device): { path: string } | { reason: string } {
   const [path, usual] = [join(root, '/dev/kmsg'), '/dev/kmsg'];
   const reason = whyNotRing(path, device);
@@ -152,10 +146,7 @@ function lookAtRing(root: string, device: Device): { path: string } | { reason: 
   return other === undefined ? { path: usual } : { reason: other };
 }
 
-/**
- * Returns why the ring buffer cannot be read at this path; undefined if it can. The ring buffer is never empty, so a path without a record
- * is a link to a console, or a folder created by a mount.
- */
+/** The ring buffer is never empty, so a path without a record is a link to a console, or a folder created by a mount. */
 function whyNotRing(path: string, device: Device): string | undefined {
   let fd: number | undefined;
   try {

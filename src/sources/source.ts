@@ -9,7 +9,6 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 export type Position = { readonly [key: string]: Json };
 
 export interface Loss {
-  /** Undefined if the number is not known. */
   count: number | undefined;
   unit: 'records' | 'bytes';
   time: Millis;
@@ -25,10 +24,7 @@ export interface Notice {
   text: string;
 }
 
-/**
- * The writer of a line. A `program` is a component such as kube-proxy, whose lines report no packets. Of `container` lines, only those of
- * packet loggers do.
- */
+/** A `program` is a component such as kube-proxy, which reports no packets. Of `container` lines, only those of packet loggers do. */
 export type LineOrigin = Origin | 'container' | 'program';
 
 export interface Repeat {
@@ -54,10 +50,7 @@ export interface SourceListener {
   notice: (notice: Notice) => void;
 }
 
-/**
- * Hands over lines in order (in a container log: those of each stream), each once. `waiting`: there is nothing to read yet; `failed`: a
- * person has to help.
- */
+/** Hands over lines in order (of a container: by stream), each once. `waiting`: nothing to read yet; `failed`: a person has to help. */
 export interface Source {
   /** The same as `LogLine.source`. It names the source in the state and in metrics. */
   readonly name: string;

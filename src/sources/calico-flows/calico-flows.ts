@@ -32,8 +32,7 @@ export interface CalicoFlowsOptions {
 
 /**
  * Receives the flows that Calico's Felix counts on this node, and hands over those that were denied. After each new connection, Felix
- * repeats all flows of the last five minutes, so none is lost while the agent restarts. The position shows which of them were already
- * taken.
+ * repeats the flows of the last five minutes, so none is lost while the agent restarts. The position shows which were already taken.
  */
 export function createCalicoFlows({ folder, saved, listener, timing = systemTiming }: CalicoFlowsOptions): Source {
   const path = join(folder, socketName);
@@ -174,7 +173,6 @@ function adviceOn(error: unknown): string {
   return `${reasonOf(error)}. The folder must be the node's ${defaultFlowsFolder}, and the agent root there`;
 }
 
-/** Returns why no socket can be created in the folder; undefined if one can. */
 export function obstacleOf(folder: string): string | undefined {
   try {
     accessSync(folder, constants.W_OK);

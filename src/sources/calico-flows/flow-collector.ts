@@ -1,14 +1,8 @@
-/**
- * Describes the part of Goldmane's protocol that is read. Calico's Felix uses it to report the flows of its node
- * (goldmane/proto/api.proto).
- */
+/** The part of Goldmane's protocol with which Calico's Felix reports the flows of its node (goldmane/proto/api.proto). */
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 
-/**
- * A flow in one interval. Fields that are zero are missing. The value of an enumeration is its name, or its number if this program does not
- * know it.
- */
+/** Fields that are zero are missing. The value of an enumeration is its name, or its number if this program does not know it. */
 export interface Flow {
   readonly Key?: FlowKey;
   /** The beginning of the interval, in seconds. */

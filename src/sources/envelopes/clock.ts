@@ -3,10 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 
 const day = 86_400_000;
 
-/**
- * Returns the function that reads the date and time of a zone: an IANA name, or an offset such as `+02:00`. Throws a RangeError for other
- * zones.
- */
+/** `timeZone`: an IANA name, or an offset such as `+02:00`. Throws a RangeError for other zones. */
 export function zoneTime(timeZone: string): ToInstant {
   if (timeZone === 'UTC') return Date.UTC;
   const format = new Intl.DateTimeFormat('en-US', {

@@ -1,10 +1,7 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Clock } from './clock.ts';
 
-/**
- * The writer of a line: the kernel or ulogd, another program, or unknown if the envelope does not say it. A `userspace` line in the format
- * of the kernel or ulogd is not believed, because any program may forge it.
- */
+/** `kernel`: or ulogd. Any program may forge their lines, so `userspace` ones are not believed. `unknown`: the envelope does not say. */
 export type Origin = 'kernel' | 'userspace' | 'unknown';
 
 export type Envelope = ReturnType<typeof newEnvelope>;
@@ -41,7 +38,6 @@ const escape = /\\x([0-9a-fA-F]{2})/g;
 
 const kmsgLayer = 'kmsg record';
 
-/** Reads a saved record of /dev/kmsg. Returns false if the text is not one. */
 export function readKmsg(envelope: Envelope, clock: Clock): boolean {
   const found = record.exec(envelope.text);
   if (!found) return false;
@@ -70,9 +66,7 @@ export function readKernelTag(envelope: Envelope): void {
   if (envelope.text.startsWith(kernelTag)) takeKernel(envelope, 0);
 }
 
-/**
- * Reads what follows a syslog stamp: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, `node-a ` (ulogd), but never a LOG prefix.
- */
+/** What follows a syslog stamp, but never a LOG prefix: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, `node-a ` (ulogd). */
 export function readHost(envelope: Envelope): void {
   const { text } = envelope;
   if (text.startsWith(kernelTag)) return takeKernel(envelope, 0);
@@ -113,10 +107,7 @@ function takeKernel(envelope: Envelope, at: number): void {
   envelope.layers.push('kernel tag');
 }
 
-/**
- * Reads `sshd[123]: ` without a time before it, as some log daemons and writers to /dev/kmsg have it. Directly before a packet, such a text
- * is a LOG prefix.
- */
+/** Reads `sshd[123]: ` without a time (some log daemons, writers to /dev/kmsg). Directly before a packet, such a text is a LOG prefix. */
 export function readTag(envelope: Envelope): void {
   const { layers, origin, program, text } = envelope;
   if (program !== undefined || (layers.length > 0 && !(origin === 'userspace' && layers.at(-1) === kmsgLayer))) return;

@@ -118,10 +118,7 @@ function readJson(envelope: Envelope, clock: Clock): void {
   );
 }
 
-/**
- * Reads the container that wrote the line. Fluent Bit calls the program of a syslog `ident`, Vector calls it `appname`; both name the
- * container whose output it is.
- */
+/** Fluent Bit calls the program of a syslog `ident`, Vector calls it `appname`; both name the container whose output it is. */
 function readWriter(envelope: Envelope, { ident, appname, kubernetes }: JsonRecord): void {
   const program = ident ?? appname;
   if (typeof program === 'string') setProgram(envelope, program);
@@ -139,10 +136,7 @@ function readMessage(envelope: Envelope, record: JsonRecord, clock: Clock): void
   setTime(envelope, ownTimeOf(record, envelope, clock));
 }
 
-/**
- * Reads the time of the logger itself. ulogd has the kernel's time beside its own, which may lack the zone; zap has `ts`, Hubble `time`, a
- * flow of Calico `start_time`.
- */
+/** The logger's own time. ulogd has the kernel's beside its own, which may lack the zone; zap `ts`, Hubble `time`, Calico `start_time`. */
 function ownTimeOf(record: JsonRecord, envelope: Envelope, clock: Clock): number | undefined {
   const { 'oob.time.sec': seconds, 'oob.time.usec': micros } = record;
   if (typeof seconds === 'number' && seconds > 0)
@@ -150,10 +144,7 @@ function ownTimeOf(record: JsonRecord, envelope: Envelope, clock: Clock): number
   return timeOf(record['timestamp'] ?? record['ts'] ?? record['time'] ?? record['start_time'], envelope, clock);
 }
 
-/**
- * Reads a stamp: a text, or a number since 1970. The number's size shows whether it counts seconds (Fluent Bit), milli-, micro- or
- * nanoseconds.
- */
+/** The size of a number since 1970 shows whether it counts seconds (Fluent Bit), milli-, micro- or nanoseconds. */
 function timeOf(stamp: unknown, envelope: Envelope, clock: Clock): number | undefined {
   if (typeof stamp === 'number') return millisOf(stamp);
   if (typeof stamp !== 'string') return undefined;
@@ -200,10 +191,7 @@ function readJournal(envelope: Envelope, record: Readonly<JsonRecord>): void {
   envelope.program ??= fromUlogd ? 'ulogd' : (program ?? 'unnamed');
 }
 
-/**
- * Returns the program's identifier if it agrees with the process name. A program chooses its identifier, but not its process name, of which
- * the kernel keeps 15 bytes.
- */
+/** A program chooses its identifier, but not its process name, of which the kernel keeps 15 bytes. So the two must agree. */
 function programOf({ SYSLOG_IDENTIFIER: identifier, _COMM: process }: Readonly<JsonRecord>): string | undefined {
   const seen = typeof process === 'string' ? process : undefined;
   if (typeof identifier !== 'string') return seen;

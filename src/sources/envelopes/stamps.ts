@@ -54,9 +54,7 @@ function afterStamp(envelope: Envelope, length: number, fromDmesg: boolean): voi
   if (!fromDmesg) readHost(envelope);
 }
 
-/**
- * Returns the time of a stamp; undefined if it is invalid. Remembers the last minute, because a busy log has thousands of lines in each.
- */
+/** Remembers the last minute, because a busy log has thousands of lines in each. */
 function stampTime(found: RegExpExecArray, clock: Clock): number | undefined {
   const [whole, year, month, date, , hours, minutes, seconds, fraction, zone = ''] = found;
   const rest = Number(seconds) * 1000 + fractionOf(fraction);

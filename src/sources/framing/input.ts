@@ -27,7 +27,6 @@ const magic = {
 /** The last three bytes of the magic number of a Zstandard frame to skip; the first one is 0x50 to 0x5f. */
 const skippable = Buffer.from([0x2a, 0x4d, 0x18]);
 
-/** Formats that contain logs but are not text, each with advice on how to get the text. */
 const unreadable: readonly [Buffer, string][] = [
   [Buffer.from('LPKSHHRH'), 'is a binary journal: export it with `journalctl --file FILE -k -o json`'],
   [Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), 'is xz compressed: pipe it in with `xz -dc FILE | … -`'],
@@ -103,7 +102,6 @@ async function* plainBlocks(fd: number, name: string): AsyncGenerator<Buffer, vo
   }
 }
 
-/** Yields the content of gzip members or Zstandard frames. */
 async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGenerator<Buffer, void> {
   const unpacker =
     kind === 'gzip' ? createGunzip({ chunkSize: blockSize }) : createZstdDecompress({ chunkSize: blockSize });

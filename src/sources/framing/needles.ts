@@ -29,10 +29,7 @@ export function createNeedleSearch(literals: readonly string[]) {
       searched = 0;
       view = undefined;
     },
-    /**
-     * Returns the position of the next needle at or after `from` that ends before `end`, or -1. Call `reset` for each block, then ask with
-     * rising `from` and the same `end`.
-     */
+    /** Returns where the next needle before `end` is, or -1. Call `reset` for each block; ask with rising `from` and the same `end`. */
     next(bytes: Buffer, from: number, end: number): number {
       view ??= bytes.subarray(0, end);
       let nearest = -1;

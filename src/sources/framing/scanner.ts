@@ -18,16 +18,10 @@ export interface ScanCounts {
 }
 
 export interface LineSink {
-  /**
-   * Receives a line. `line` is latin1, one character for each byte, and keeps no block in memory. `number` counts from 1. `cut`: this last
-   * line has no newline.
-   */
+  /** `line`: latin1; it keeps no block in memory. `number` counts from 1. `cut`: this last line has no newline. */
   take: (line: string, number: number, cut: boolean) => void;
   tooLong: (number: number) => void;
-  /**
-   * Receives the bytes of a line with a needle before it becomes a string. True means that the line needs no string. `end`: the end of its
-   * content, before the line break; `hit`: the position of its first needle.
-   */
+  /** Takes a line with a needle as bytes; true if it needs no string. `end`: before the line break. `hit`: its first needle. */
   takeBytes?: ((bytes: Buffer, start: number, end: number, hit: number) => boolean) | undefined;
   /** Called after the last line in one turn of the event loop. */
   turnEnded?: (() => void) | undefined;
@@ -43,9 +37,7 @@ export interface ScannerOptions {
 
 export type Scanner = ReturnType<typeof createScanner>;
 
-/**
- * Cuts blocks into lines. It searches needles before it cuts, which is several times faster if one line in ten has one (`npm run bench`).
- */
+/** Searches needles before it cuts blocks into lines, which is several times faster if one line in ten has one (`npm run bench`). */
 export function createScanner({ skipping = false, ...options }: ScannerOptions) {
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   const cutter = createLineCutter(options, counts);
@@ -57,13 +49,10 @@ export function createScanner({ skipping = false, ...options }: ScannerOptions) 
 
   return {
     counts: counts as Readonly<ScanCounts>,
-    /**
-     * The number of bytes that are held: the unfinished last line, and during a call of a `LineSink` also the bytes after the current line.
-     */
+    /** The bytes of the unfinished last line, and during a call of a `LineSink` also those after the current line. */
     get held() {
       return counts.bytes - before - cutter.passed;
     },
-    /** Whether the position is inside a line that is too long. Its rest is skipped as it comes, and never held. */
     get skipping() {
       return skipping;
     },
@@ -134,7 +123,6 @@ function createLineCutter({ needles, lines }: ScannerOptions, counts: ScanCounts
         start = takeLine(countTo(start, found), found);
       countTo(start, length);
     },
-    /** Takes the first `length` bytes of `buffer` as a last line without a newline. */
     takeLast(length: number): void {
       search?.reset();
       if (search === undefined || search.next(buffer, 0, length) >= 0)

@@ -49,7 +49,6 @@ const names = [
 /** journalctl prints these fields with every record, even if they were not asked for. */
 const unused = ['__SEQNUM', '__SEQNUM_ID', '_BOOT_ID'];
 
-/** Known names by their length. */
 const known: { name: string; bytes: Buffer; isUnused: boolean }[][] = [];
 for (const name of [...names, ...unused])
   (known[name.length] ??= []).push({ name, bytes: Buffer.from(name, 'latin1'), isUnused: unused.includes(name) });
@@ -103,7 +102,6 @@ export function createRecordBlocks({ take, tooLong }: RecordBlocksOptions) {
   let held: Buffer = empty;
   /** The bytes so far of a record that is too long; 0 without one. */
   let skipped = 0;
-  /** How many bytes of a value are still to come. */
   let left = 0;
 
   return {

@@ -17,10 +17,7 @@ export interface JournalOptions extends Omit<JournalRecordsOptions, 'timing' | '
   spawn?: Spawn;
 }
 
-/**
- * Follows the journal with journalctl. If the clock is set back and the journal is emptied before a restart, records older than the last one
- * read are missed.
- */
+/** If the clock is set back and the journal is emptied before a restart, records older than the last one read are missed. */
 export function createJournal(options: JournalOptions): Source {
   const { directory, since, listener, timing = systemTiming, spawn = spawnJournalctl } = options;
   const names = options.units?.names ?? [];
@@ -88,7 +85,6 @@ const tooLongText = 'A record of the journal is longer than 1 MiB and was skippe
 const placeUnknownText = 'The journal does not know the place where it was read last: what came after it may be lost';
 const recordGoneText = 'The journal no longer has the record that was read last: what came after it may be lost';
 
-/** Takes what journalctl prints: counts records, remembers the last one, and hands over those that matter. */
 function createJournalRecords(options: JournalRecordsOptions) {
   const { saved, listener, timing, isStopped } = options;
   const names = options.units?.names ?? [];
@@ -107,7 +103,6 @@ function createJournalRecords(options: JournalRecordsOptions) {
     get position(): Position | undefined {
       return cursor === undefined ? undefined : { cursor, ...(units.position && { units: units.position }) };
     },
-    /** Returns the cursor of the last record, where a restarted journalctl continues. */
     resume: () => (resumedAt = cursor),
     take: takeRecords,
     tooLong(this: void, bytes: number): void {

@@ -20,7 +20,6 @@ interface JournalReader {
   end: (errorLines: readonly string[]) => boolean;
 }
 
-/** The pause before journalctl is started again. It doubles, up to the longest. */
 const shortestWait: Millis = 1000;
 const longestWait: Millis = 60_000;
 /** A run that lasts this long counts as successful, even if there was nothing to read. */
@@ -134,7 +133,6 @@ function adviceOn(lastError = ''): string {
 
 /** The most characters of the error output that are kept, the latest ones. */
 const longest = 2000;
-/** The most characters of a line of the error output that are kept, the first ones. */
 const longestLine = 300;
 
 function linesOf(text: string): string[] {

@@ -23,7 +23,7 @@ interface JournalctlListener {
 /** Where to begin: at the record with this cursor, or else the nearest one after it; or at this time. */
 type Beginning = { cursor: string } | { since: Millis };
 
-/** The fields that are read of records of the kernel and of units. journalctl always adds cursor and time. */
+/** journalctl always adds cursor and time. */
 const fields = [
   'MESSAGE',
   '_SOURCE_MONOTONIC_TIMESTAMP',
@@ -37,9 +37,9 @@ const fields = [
 ];
 
 /**
- * Returns the arguments with which journalctl follows the kernel's records and those of `units`. By itself, `--follow` reads only this boot
- * and the last ten records, so `--merge` and `--no-tail` are needed. `--after-cursor` is not used: if the record
- * with the cursor is gone, it also skips a record that was never read (seen in systemd 252).
+ * Follows the kernel's records and those of `units`. By itself, `--follow` reads only this boot and the last ten records, so `--merge` and
+ * `--no-tail` are needed. `--after-cursor` is not used: if the record with the cursor is gone, it also skips a record that was never read
+ * (seen in systemd 252).
  */
 export function journalctlArguments(
   directory: string | undefined,
@@ -71,10 +71,7 @@ export function journalctlArguments(
  */
 const pacing = { aim: 48 * 1024, shortest: 1, longest: 1000 };
 
-/**
- * Starts a program with the lowest high-water mark, because a paused stream reads on up to this mark. With the default mark, that would be
- * 16 more reads.
- */
+/** A paused stream reads on up to its high-water mark, so it is the lowest: the default mark would mean 16 more reads. */
 export const spawnJournalctl: Spawn = (command, args) => {
   const usual = getDefaultHighWaterMark(false);
   setDefaultHighWaterMark(false, 1);
@@ -164,10 +161,7 @@ interface FindJournalOptions {
 const usualDirectories = ['/var/log/journal', '/run/log/journal'];
 const machineId = /^[0-9a-f]{32}$/;
 
-/**
- * Returns the directory with the latest write, because journald may leave files of an earlier configuration in the other one. If there is
- * no journal, returns the reason.
- */
+/** Returns the directory with the latest write, because journald may leave files of an earlier configuration in the other one. */
 export function findJournal({
   directories = usualDirectories,
   searchPath,

@@ -4,16 +4,13 @@ import type { Json, Position, Timing } from '../source.ts';
 import type { Fields } from './export-format.ts';
 
 interface UnitsOptions {
-  /** The units whose records are read, such as `k3s.service`. */
   names: readonly string[];
   saved: Json | undefined;
   take: (line: LogLine) => void;
   timing: Timing;
 }
 
-/**
- * Every record of a unit contains this field, which journald sets by cgroup. A record with this text only in its message is read in vain.
- */
+/** In every record of a unit, because journald sets it by cgroup. A record with this text only in its message is read in vain. */
 export const unitMark = '_SYSTEMD_UNIT=';
 
 /** Records of journald itself contain this. When journald starts or suppresses messages, the beginning of a line may be lost. */
@@ -87,7 +84,6 @@ export function createLineStarts(saved: Json | undefined, ifUnknown: boolean) {
   const begins = new Map(streams.filter((id) => typeof id === 'string').map((id) => [id, true]));
 
   return {
-    /** The state to save: the streams whose next record begins a line; undefined if there are none. */
     get position(): Json | undefined {
       const whole = [...begins].filter(([, isWhole]) => isWhole).map(([id]) => id);
       return whole.length === 0 ? undefined : whole;

@@ -117,7 +117,6 @@ function readBootId(): string {
 
 export interface KernelClockOptions {
   wall: () => Millis;
-  /** CLOCK_MONOTONIC: the time since boot, without sleep. */
   monotonic: () => Millis;
 }
 

@@ -15,7 +15,6 @@ export interface ContainerLogsOptions {
   timeout?: Millis;
   maxLogs?: number;
   createLog?: CreateLog;
-  /** Lists a folder. */
   list?: (path: string) => readonly string[];
   timing?: Timing;
 }

@@ -24,7 +24,6 @@ const looksOfSilence = 20;
 interface OpenLog {
   log: ContainerLog;
   bytes: number;
-  /** The number of scans in a row that found the same number of bytes. */
   silence: number;
 }
 
@@ -121,7 +120,6 @@ interface ContainerLogOptions {
   listener: SourceListener;
   createLog: CreateLog;
   timing: Timing;
-  /** As in `createRecordJoiner`. */
   timeout: Millis | undefined;
 }
 
@@ -167,7 +165,6 @@ function createContainerLog(options: ContainerLogOptions) {
       records.start();
       log.start();
     },
-    /** Hands over records that still wait, because nothing more will come. */
     finish: records.finish,
     stop(): void {
       log.stop();

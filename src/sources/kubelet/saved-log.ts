@@ -14,10 +14,7 @@ import type { RecordLine } from '../records/joiner.ts';
 
 const headLength = 64 * 1024;
 
-/**
- * Returns whether a log with this beginning (latin1; the first 64 KiB count) is a container's log or the output of `kubectl logs`, and not
- * a syslog, a journal or a kernel log.
- */
+/** `head`: latin1. True for a container's log and the output of `kubectl logs`, not for a syslog, a journal or a kernel log. */
 export function isProgramLog(head: string): boolean {
   const counts = { program: 0, container: 0, other: 0 };
   for (const line of head.slice(0, headLength).split('\n')) {
@@ -61,10 +58,7 @@ const journal = /^\{.{0,65536}"(?:MESSAGE|__REALTIME_TIMESTAMP)"\s{0,4}:/;
 const packets =
   /(?:^|[^A-Za-z_])IN=\S{0,64} |acl_log\(|PolicyVerdict|"Flow Info|AntreaPolicy|"oob\.|"flow":\{"|"lost_events":\{|"disposition":"/;
 
-/**
- * Returns who wrote a line. `program`: a program with the format of kube-proxy or calico-node; `container`: another container; `other`: a
- * log daemon, or a logger of packets.
- */
+/** `program`: in the format of kube-proxy or calico-node. `container`: another one. `other`: a log daemon, or a logger of packets. */
 export function kindOfLine(line: string): 'program' | 'container' | 'other' | undefined {
   const record = readRecord(line);
   const { time, text } = record ?? withoutMarks(line);

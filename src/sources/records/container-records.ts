@@ -9,7 +9,6 @@ export interface ContainerRecordsOptions {
   onRecord: (record: RecordLine) => void;
   /** Reads lines without a container runtime's stamp, until the first line with one. Default: each such line is a record. */
   readBare?: (line: string) => Pick<RecordLine, 'text' | 'time'>;
-  /** As in `createRecordJoiner`. */
   timeout?: Millis | undefined;
   timing: Omit<Timing, 'wall'>;
 }
@@ -35,7 +34,6 @@ export function createContainerRecords({ onRecord, readBare, timeout, timing, ..
 
   return {
     counts: counts as Readonly<ContainerCounts>,
-    /** The lines that wait; null if there are none. Save them together with the position after the last line that was taken. */
     get position(): Json {
       if (!joiners.some(({ isOpen }) => isOpen)) return null;
       return Object.fromEntries(Object.entries(streams).map(([name, { position }]) => [name, position]));

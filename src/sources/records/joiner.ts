@@ -121,10 +121,7 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
   }
 }
 
-/**
- * Calls `onOver` when nothing was added for `limit`, and never while `limit` is undefined. It checks every `interval`, because a timer for
- * each line would be expensive.
- */
+/** Calls `onOver` when nothing was added for `limit`. Looks every `interval`, because a timer for each line would be expensive. */
 function createQuietPeriod(
   { now, schedule }: Omit<Timing, 'wall'>,
   interval: Millis,
@@ -171,10 +168,7 @@ function isLine(value: RecordLine | null | undefined): value is RecordLine {
 
 type RecordKind = 'klog' | 'other';
 
-/**
- * Needles (latin1) for fatal klog records in journald's JSON and in a syslog. Without these, only the first letter would identify such
- * records.
- */
+/** Needles (latin1) in journald's JSON and in a syslog. Otherwise only the first letter would identify fatal klog records. */
 export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
 
 export function isFatal(text: string): boolean {
@@ -188,18 +182,12 @@ function headerOf(text: string): RecordKind | undefined {
   return isOther ? 'other' : undefined;
 }
 
-/**
- * Returns whether a line without a header continues the record. klog begins such lines with a tab or four spaces, but older releases with
- * nothing.
- */
+/** klog begins further lines of a record with a tab or four spaces, but older releases with nothing. */
 function continues(kind: RecordKind, text: string): boolean {
   return kind === 'klog' || text.startsWith(' ') || text.startsWith('\t');
 }
 
-/**
- * Returns whether the line ends a klog record, as ` > ipFamily="IPv4"` does. It does not if it opens another value of several lines: ` >
- * rules=<`.
- */
+/** ` > ipFamily="IPv4"` ends a klog record; ` > rules=<` does not, because it opens another value of several lines. */
 function closes(kind: RecordKind, text: string): boolean {
   return kind === 'klog' && /^ >(?: |$)/.test(text) && !/=<?$/.test(text);
 }

@@ -10,10 +10,7 @@ const syslogLength = 16;
 const minuteLength = 17;
 const longestZone = 6;
 
-/**
- * Reads the wall-clock stamps at the beginnings of lines as bytes. `readText` reads a stamp as text, and is called only once for each
- * second or minute.
- */
+/** Reads wall-clock stamps at the beginnings of lines. `readText` is called only once for each second or minute. */
 export function createStamps(readText: (stamp: string) => Millis | undefined) {
   const second = createKnown(syslogLength);
   const minute = createKnown(minuteLength);
@@ -97,10 +94,7 @@ function twoDigits(bytes: Uint8Array, at: number): number {
   return tens < 0 || tens > 9 || ones < 0 || ones > 9 ? -1 : tens * 10 + ones;
 }
 
-/**
- * Fields of netfilter's LOG lines (Linux net/netfilter/nf_log_syslog.c) that vary within one flow. The source port varies only if it is a
- * client's.
- */
+/** Fields of LOG lines (Linux net/netfilter/nf_log_syslog.c) that vary within a flow; the source port only if it is a client's. */
 const keys = ['LEN=', 'TTL=', 'SPT=', 'SEQ=', 'ACK=', 'ID=', 'WINDOW=', 'FLOWLBL=', 'HOPLIMIT='].map((key) =>
   Buffer.from(key),
 );
@@ -127,10 +121,7 @@ export function isSourcePort(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0x53 && bytes[at + 1] === 0x50;
 }
 
-/**
- * Hashes the bytes before `LEN=` and the destination port; 0 without `LEN=`. Different flows may have the same hash. `view` must be a view
- * of `bytes`.
- */
+/** Hashes the bytes before `LEN=` and the destination port; 0 without `LEN=`. Flows may share a hash. `view`: a view of `bytes`. */
 export function hashOfFlow(bytes: Uint8Array, view: DataView, from: number, end: number): number {
   const stop = indexOf(bytes, length, from, end);
   if (stop < from + 4) return 0;

@@ -18,19 +18,13 @@ interface RepeatedLinesOptions extends Repeats {
  */
 export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLinesOptions) {
   const stamps = createStamps(timeOf);
-  /**
-   * Hashes of lines that were recently left to the reader of text. A flow is learned only when it comes again, so a flood with random
-   * addresses takes no places.
-   */
+  /** Hashes of lines left to the reader of text. A flow is learned when it comes again, so a flood of random addresses takes no places. */
   const left = new Int32Array(places);
   const hashes = new Int32Array(places);
   const known: (Repeat | undefined)[] = Array.from({ length: places });
   const lines = createKnownLines(places);
   let turn = 0;
-  /**
-   * The last line that `take` did not count. `place`: the place of the line that it repeats, if the memo of that line is no longer valid;
-   * else -1.
-   */
+  /** The last line that `take` did not count. `place`: of the line that it repeats, if that line's memo is no longer valid; else -1. */
   const last = { bytes: Buffer.alloc(0) as Buffer, start: 0, header: 0, end: 0, time: NaN, hash: 0, place: -1 };
 
   return {
@@ -88,7 +82,6 @@ export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLin
     return false;
   }
 
-  /** Returns a free place, or if there is none, replaces one. */
   function placeFor(hash: number): number {
     for (let i = 0; i < tries; i++)
       if (known[(hash + i) & (places - 1)] === undefined) return (hash + i) & (places - 1);
@@ -134,15 +127,11 @@ export function createKnownLines(count: number) {
   let view = slotView;
 
   return {
-    /** Hashes the header from `from` to `end`. The hash chooses the place. */
     hashOf(bytes: Buffer, from: number, end: number): number {
       if (view.buffer !== bytes.buffer || view.byteOffset !== bytes.byteOffset) view = viewOf(bytes);
       return hashOfFlow(bytes, view, from, end);
     },
-    /**
-     * Returns whether the line at `place` equals the bytes from `start` to `end`, apart from varying parts. Call `hashOf` for these bytes
-     * first.
-     */
+    /** Compares the line at `place` with the bytes, apart from varying parts. Call `hashOf` for these bytes first. */
     isAt(place: number, bytes: Buffer, start: number, end: number): boolean {
       let at = start;
       let slot = place * slotLength;
@@ -160,10 +149,7 @@ export function createKnownLines(count: number) {
         if (at < 0) return false;
       }
     },
-    /**
-     * Keeps a line; false if its repeats cannot be recognized by their bytes. The place is then unchanged. `sourcePortsFrom`: as in
-     * `Repeat`.
-     */
+    /** Returns false, and keeps the place as it is, if the line's repeats cannot be recognized by their bytes. */
     keep(place: number, line: LineBytes, sourcePortsFrom: number): boolean {
       const layout = layoutOf(line, sourcePortsFrom);
       if (layout === undefined) return false;
@@ -213,10 +199,7 @@ function layoutOf({ bytes, start, text, header, end }: LineBytes, sourcePortsFro
   return runs.length <= maxRuns && length <= slotLength ? runs : undefined;
 }
 
-/**
- * Returns the end of a token of up to ten digits; -1 for anything else. If `leastPort` is not -1, the digits must be a port of at least
- * that number.
- */
+/** Returns the end of a token of up to ten digits, at least `leastPort` if that is not -1; -1 for anything else. */
 function numberEnd(bytes: Buffer, from: number, end: number, leastPort: number): number {
   const stop = digitsEnd(bytes, from, Math.min(end, from + 11));
   const length = stop - from;

@@ -99,10 +99,7 @@ export function refresh(candidate: Candidate): boolean {
   return candidate.size >= size && begins(candidate.head, head);
 }
 
-/**
- * Returns where to continue in the file of the position `saved`. A file that was cut off continues at its end, and its position is added to
- * `cut`: the rest was read before, and the writer begins a new line there.
- */
+/** A file that was cut off continues at its end, and `saved` is added to `cut`: the rest was read, and the writer begins a new line. */
 export function placeOf({ size }: Candidate, saved: FilePosition, cut: FilePosition[]): Place {
   if (size >= saved.offset) return { offset: saved.offset, skipping: saved.skipping };
   cut.push(saved);
@@ -158,7 +155,6 @@ export function passOver({ log, head, size, isPacked }: Candidate): FinishedFile
   return { identity: log.identity, head, place: { offset: isPacked ? 0 : size, skipping: false } };
 }
 
-/** Returns the position of a file that counts as read to its end. */
 export function positionAtEnd({ log, isPacked, head, size }: Candidate): FilePosition {
   const whole = isPacked ? { offset: 0, size: null } : { offset: size, size };
   return { ...log.identity, ...whole, skipping: false, ...fingerprintOf(head) };

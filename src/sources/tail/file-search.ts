@@ -81,7 +81,6 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
     },
   };
 
-  /** Returns whether no file was added, removed or renamed since the last scan, and the file at the path is already being read. */
   function isAsBefore(): boolean {
     const before = stamp;
     stamp = changeStampOf(path, wall());
@@ -107,7 +106,6 @@ function reportLoss(missing: readonly FilePosition[], report: Report): void {
 }
 
 interface Found {
-  /** The file at the path now, or the reason why there is none. */
   live: Identity | Obstacle;
   /** New files, each with the file before which it is read; undefined means at the end. */
   entries: { entry: Entry; before: LogFile | undefined }[];

@@ -15,7 +15,6 @@ import { createRotatedLog, type RotatedLogOptions } from './rotated-log.ts';
 export interface FollowFileOptions extends Omit<RotatedLogOptions, 'lines' | 'listener'> {
   needles: readonly string[];
   listener: SourceListener;
-  /** The zone of stamps without one. Default: UTC. */
   zone?: ToInstant;
 }
 
@@ -56,10 +55,7 @@ export interface FollowProgramOptions extends FollowFileOptions {
   program: string;
 }
 
-/**
- * Follows the log file of one program, and hands over records that may show a failure or a recovery: those with a needle, fatal ones, and
- * those with a value of several lines.
- */
+/** Hands over records that may show a failure or a recovery: those with a needle, fatal ones, and those with a value of several lines. */
 export function createFollowProgram(options: FollowProgramOptions): Source {
   const { path, program, needles, saved, listener, zone, timing = systemTiming, ...rest } = options;
   const { wall } = timing;
@@ -121,8 +117,7 @@ const syslogStamp = /^(?:<\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d
 function withoutSyslog(line: string, clock: Clock): { text: string; time: Millis | undefined } {
   const envelope = syslogStamp.test(line) ? readEnvelope(line, clock) : undefined;
   if (envelope?.program === undefined) return { text: line, time: undefined };
-  // The envelope has removed all white space. White space after the first space is restored, because it means that the line continues a
-  // record.
+  // The envelope has removed all white space. What came after the first space is restored: it marks a line that continues a record.
   const taken = line.slice(0, line.length - envelope.text.length);
   const indented = taken.slice(taken.trimEnd().length + 1);
   return { text: indented + envelope.text, time: envelope.time };
@@ -136,10 +131,7 @@ export interface ProgramLog {
 /** Where kube-proxy's Pod writes on the host in GKE, kops, and similar clusters. */
 const usual: readonly ProgramLog[] = [{ program: 'kube-proxy', path: '/var/log/kube-proxy.log' }];
 
-/**
- * Finds the logs of programs at their usual places. The kubelet creates such a file before it starts the program, so an empty one counts,
- * too.
- */
+/** The kubelet creates such a file before it starts the program, so an empty one counts, too. */
 export function findProgramLogs(places = usual): readonly ProgramLog[] {
   return places.filter(({ path }) => {
     try {

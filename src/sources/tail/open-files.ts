@@ -32,7 +32,6 @@ export function createReadingOrder() {
       for (const { reader } of files) addTo(sum, reader.counts);
       return sum;
     },
-    /** Inserts a file before `next`, or at the end. */
     insert(file: LogFile, next: LogFile | undefined): void {
       const index = next === undefined ? files.length : files.indexOf(next);
       files.splice(index, 0, file);
@@ -113,7 +112,6 @@ export function createFileInserter(options: OpenFilesOptions): InsertFile {
 
   function read({ size, reader }: LogFile): void {
     report.well();
-    // Wait a little, so that small pieces are read together.
     turns.set(size > reader.offset ? 0 : coalescing);
   }
 

@@ -93,7 +93,6 @@ function obstacle(path: string, error: unknown): Obstacle {
   return { kind: 'unreadable', text: `${path} cannot be read: ${readingAdviceOn(error)}` };
 }
 
-/** Says why a file or folder of the node cannot be read, and what to do. */
 export function readingAdviceOn(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'EACCES' && code !== 'EPERM') return reasonOf(error);

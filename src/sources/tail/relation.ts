@@ -110,7 +110,6 @@ function hasRest(head: Buffer, saved: FilePosition): boolean {
   return digestOf(head.subarray(0, partLength)) === saved.part;
 }
 
-/** Returns what is saved of a file's first bytes. */
 export function fingerprintOf(head: Buffer): Pick<FilePosition, 'head' | 'headLength' | 'part'> {
   const part = head.length < partLength ? null : digestOf(head.subarray(0, partLength));
   return { head: digestOf(head), headLength: head.length, part };

@@ -39,7 +39,6 @@ const retryInterval: Millis = 10_000;
 const linger: Millis = 60_000;
 /** The same for a deleted file, which takes disk space for as long, and while there are more than `manyFiles`. */
 const lingerShort: Millis = 5000;
-/** If there are more files than this, those that were read to their ends are closed earlier. */
 const manyFiles = 32;
 
 /**
@@ -140,7 +139,6 @@ function untilStopped(lines: RotatedLogOptions['lines'], report: Report): Rotate
   };
 }
 
-/** Closes files some time after they were read to their ends. */
 function release(order: ReadingOrder, live: FileSearch['live'], now: Millis): void {
   for (const file of order.past) {
     const isLive = live !== undefined && !('kind' in live) && isSame(file.log.identity, live);

@@ -21,9 +21,7 @@ export function siblingsOf(path: string): Sibling[] {
   return placesOf(path).flatMap((place) => siblingsBeside(place));
 }
 
-/**
- * Returns a text that changes when a file beside the log is added, removed or renamed; undefined while such a change could stay unnoticed.
- */
+/** Changes when a file beside the log is added, removed or renamed; undefined while such a change could stay unnoticed. */
 export function changeStampOf(path: string, now: number): string | undefined {
   const times = placesOf(path).map((place) => statSync(dirname(place), { throwIfNoEntry: false })?.mtimeMs ?? 0);
   // Clocks of file systems have steps of some milliseconds, so two changes may have the same time.

@@ -72,7 +72,6 @@ export function readBtf(data: Buffer): Btf {
     return undefined;
   }
 
-  /** Returns the position of the structure or union that a type stands for; undefined if it stands for neither. */
   function structureOf(type: number): number | undefined {
     for (let id = type, steps = 0; steps < 16; steps++) {
       const at = places[id];

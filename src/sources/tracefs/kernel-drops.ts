@@ -21,14 +21,10 @@ const instance = 'kube_netfilter_tailer_drops';
 const btfFile = '/sys/kernel/btf/vmlinux';
 
 export interface KernelDropsOptions extends TraceOptions {
-  /** The file with the types of the running kernel. */
   btf?: string;
 }
 
-/**
- * Reads why the kernel drops packets, from the tracepoint `skb:kfree_skb`. An event probe adds the beginning of the packet, its device and
- * its network namespace.
- */
+/** An event probe on the tracepoint `skb:kfree_skb` adds the beginning of each packet, its device and its network namespace. */
 export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOptions): Source {
   const { tracefs } = options;
   const counted = join(tracefs, 'instances', instance, tracepoint);

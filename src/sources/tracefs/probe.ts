@@ -58,10 +58,7 @@ export function conditionOn(field: string, numbers: readonly number[]): string {
   return numbers.map((number) => `${field} == ${number}`).join(' || ');
 }
 
-/**
- * Defines the probe if it is not there yet. Returns the name of its event, which is different for each definition. The probe has a condition,
- * because fetching the fields of a packet costs ten times as much as checking its reason.
- */
+/** Returns the event, another for each definition. The condition is there because fetching fields costs ten times as much as a check. */
 export function defineProbe(tracefs: string, definition: string, told: readonly number[], group: string): string {
   const condition = conditionOn('reason', told);
   const hash = createHash('sha256').update(`${definition} if ${condition}`);

@@ -17,16 +17,13 @@ export interface TraceOptions {
   tracefs: string;
   listener: SourceListener;
   timing?: Timing;
-  /** Reads CLOCK_MONOTONIC. */
   monotonic?: () => Millis;
   device?: Device;
 }
 
 /** One event of the kernel, recorded in an instance of tracefs. */
 export interface TracedEvent {
-  /** The name of the source. */
   source: string;
-  /** The name of the program that writes its lines. */
   program: string;
   /** The name of the instance below `instances`. */
   instance: string;
@@ -38,7 +35,6 @@ export interface TracedEvent {
   begun?: () => void;
   /** Undoes `prepare`, after the instance is gone. */
   forget?: () => void;
-  /** The pause after a full turn, as a multiple of the turn's length. */
   restInFlood?: number;
   advise: (error: unknown) => string;
   /** Makes the text of a line from what follows the event's name; by default the same. */
@@ -137,7 +133,6 @@ function deviceOf(folder: string, { prepare, begun }: TracedEvent): Device {
   };
 }
 
-/** Removes the instance with its ring buffer. */
 function remove(folder: string, { forget }: TracedEvent): void {
   try {
     if (existsSync(folder)) rmdirSync(folder);
@@ -150,7 +145,6 @@ function remove(folder: string, { forget }: TracedEvent): void {
 /** The event of bpf_trace_printk (since Linux 5.9), as a path in an instance. */
 const printkEvent = 'events/bpf_trace/bpf_trace_printk';
 
-/** Reads what BPF programs print. */
 export function createBpfTrace(options: TraceOptions): Source {
   return createTrace(
     {
@@ -172,7 +166,6 @@ function adviceOn(error: unknown): string {
   return accessAdviceOn(error) ?? reasonOf(error);
 }
 
-/** Says why the agent may not use a tracefs; undefined for other errors. */
 export function accessAdviceOn(error: unknown): string | undefined {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'EROFS' && code !== 'EACCES' && code !== 'EPERM') return undefined;
