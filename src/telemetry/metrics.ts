@@ -3,7 +3,7 @@ import type { LegacyMetric } from './legacy-metric.ts';
 import { counter, gauge, histogram, type MetricRow, metricTable, type MetricTable, prefix } from './metric-table.ts';
 import type { MetricsText } from './server.ts';
 
-/** The metrics of prom-client that are kept. It has five times as many others, which would cost too much on thousands of nodes. */
+/** Of the 31 metrics of prom-client, these are kept; the others would cost too much on thousands of nodes. */
 const processTable: readonly MetricRow[] = [
   counter('process_cpu_user_seconds_total', 'Processor time spent in the program.'),
   counter('process_cpu_system_seconds_total', 'Processor time spent in the kernel for the program.'),
