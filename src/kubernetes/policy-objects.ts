@@ -174,7 +174,8 @@ async function readPolicies(
     size: 1,
   });
   const values = answer.kind === 'listed' && namespace !== undefined ? valuesIn(answer.items, maxValues) : 0;
-  const isLarge = answer.kind === 'refused' ? isTooLarge(answer) : values > maxValues;
+  const isLarge =
+    answer.kind === 'refused' ? isTooLarge(answer) : answer.items.length > maxObjects || values > maxValues;
   onListed({ plural, namespace, isTooLarge: isLarge });
   if (isLarge) return any(`the list of ${plural} is too large`);
   if (answer.kind === 'refused') {
@@ -182,7 +183,6 @@ async function readPolicies(
     if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
     return any(unlistedReason(policyKind, answer));
   }
-  if (answer.items.length > maxObjects) return any(`there are more than ${maxObjects} ${plural}`);
   const policies = answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }));
   return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
 }
@@ -196,11 +196,11 @@ async function addCalico(
   for (const policyKind of kinds) {
     const answer = await listPolicies(connection, policyKind, namespace, fromCache);
     const { apiVersion, kind, plural } = policyKind;
-    const isLarge = answer.kind === 'refused' && isTooLarge(answer);
+    const isLarge = answer.kind === 'refused' ? isTooLarge(answer) : answer.items.length > maxObjects;
     onListed({ plural, namespace, isTooLarge: isLarge });
-    if (answer.kind === 'listed' && answer.items.length <= maxObjects)
-      for (const item of answer.items) add({ apiVersion, kind, ...(item as object) });
-    else if (answer.kind === 'listed' || answer.status === 403 || isLarge) unread(unreadAs(policyKind));
+    if (isLarge) unread(unreadAs(policyKind));
+    else if (answer.kind === 'listed') for (const item of answer.items) add({ apiVersion, kind, ...(item as object) });
+    else if (answer.status === 403) unread(unreadAs(policyKind));
     else if (answer.status !== 404) throw new RefusedError(answer);
   }
 }

@@ -147,7 +147,7 @@ export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'repo
       resolve(`large ${what}`, `The list of ${what} is small enough to be read again`);
       return;
     }
-    const text = `The list of ${what} is too large (more than 16 MiB, or 200,000 values in specs) and is not read: of Pods that it may be about, Events do not say which policy denied a packet. Delete what is not needed of it, or set POLICIES=off`;
+    const text = `The list of ${what} is too large (more than 16 MiB, 5,000 objects, or 200,000 values in specs) and is not read: of Pods that it may be about, Events do not say which policy denied a packet. Delete what is not needed of it, or set POLICIES=off`;
     report('warn', `large ${what}`, { resource: plural, namespace }, text);
   };
 }

@@ -155,12 +155,16 @@ test('kinds that the API server does not have are not listed', async () => {
   );
 });
 
-test('the verdict is unknown of a Namespace with too many policies', async () => {
-  const policy = networkPolicy({ podSelector: {} }, 'p');
-  const items = Array.from({ length: maxObjects + 1 }, () => policy);
-  const { answerOn } = setUp({ [shopPolicies]: answered({ items }) });
-  expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
-});
+test.each([shopPolicies, '/apis/crd.projectcalico.org/v1/globalnetworkpolicies'])(
+  'the verdict is unknown with too many policies in %s, and that is logged',
+  async (path) => {
+    const policy = networkPolicy({ podSelector: {} }, 'p');
+    const items = Array.from({ length: maxObjects + 1 }, () => policy);
+    const { scene, answerOn } = setUp({ ...calico, [path]: answered({ items }) });
+    expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
+    expect(scene.logged).toBe(1);
+  },
+);
 
 test.each([
   ['empty rules', { ingress: Array.from({ length: maxValues / 5 }, () => ({})) }],
