@@ -192,7 +192,7 @@ function finding(direction: Direction, own: Endpoint, peer: Endpoint, details: F
   return result;
 }
 
-/** Joins the parts by `|`, which occurs in no name, address or keyword. */
+/** Joins the parts by `|`, which may be in the name of a device, but in no name of an object, address or keyword. */
 function identityOf(
   regarding: ObjectRef,
   direction: Direction,

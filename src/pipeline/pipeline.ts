@@ -52,7 +52,7 @@ export interface PipelineOptions extends DecisionOptions {
 export interface NodeCounts {
   readonly table: Pick<SeriesTable, 'count' | 'suppress'>;
   readonly incidents: NodeIncidents;
-  /** Makes the writes that are due before `time`, the time of the line to be counted next. Undefined if a publisher with its own clock writes. */
+  /** Makes the writes that are due by `time`, the time of the next line. Undefined if a publisher with its own clock writes. */
   readonly advance?: (time: Millis) => void;
   /** Returns until when `advance` will do nothing. */
   readonly quietUntil?: () => Millis;
