@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Suppressed } from '../model/observation.ts';
 import { entriesOfKind, type StateChange } from '../platform/keyed-changes.ts';
 import { writeAll } from '../platform/file-io.ts';
@@ -40,10 +41,7 @@ export interface AuditOptions {
   restored: AuditState | undefined;
   privacy: Privacy;
   policiesOn?: PoliciesOn | undefined;
-  clock: {
-    now: () => Millis;
-    toWall: (time: Millis) => Millis;
-  };
+  clock: Pick<Clock, 'now' | 'toWall'>;
   report: DeliveryReport;
 }
 

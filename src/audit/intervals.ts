@@ -1,4 +1,5 @@
 import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Suppressed } from '../model/observation.ts';
 import type { FlowRecord } from './fields.ts';
 import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
@@ -12,15 +13,13 @@ import { withoutForeignPolicies } from './privacy.ts';
 /** How long an interval stays open after its end, because lines come late: journald syncs, and look-ups take up to two seconds. */
 const grace: Millis = 5000;
 
-export interface IntervalsOptions {
+export interface IntervalsOptions extends Pick<Clock, 'now' | 'toWall'> {
   interval: Millis;
   cluster: string | undefined;
   limits?: FlowLimits;
   redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
   policiesOn?: PoliciesOn | undefined;
   restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
-  now: () => Millis;
-  toWall: (time: Millis) => Millis;
 }
 
 export type Intervals = ReturnType<typeof createIntervals>;

@@ -1,5 +1,6 @@
 /** Keeps the dropped flows of the last hour in memory, for `/drops` (docs/kubectl-plugin.md). */
 import type { Millis } from '../model/log-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import { cutBytes } from '../platform/printable.ts';
 import { fieldsThat, type FlowRecord } from './fields.ts';
 import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
@@ -24,10 +25,7 @@ export interface LiveFlowsOptions {
   node: string;
   limits?: FlowLimits & { bytes: number };
   redact: ((fields: FlowRecord) => FlowRecord) | undefined;
-  clock: {
-    now: () => Millis;
-    toWall: (time: Millis) => Millis;
-  };
+  clock: Pick<Clock, 'now' | 'toWall'>;
 }
 
 interface Held extends Flow {

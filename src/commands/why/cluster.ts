@@ -92,7 +92,7 @@ async function readAccount(reader: Reader, { namespace, serviceAccount = 'defaul
 }
 
 async function readOne({ connection, collector }: Reader, path: string, kind: ItemKind): Promise<void> {
-  const answer = await connection.request('GET', path, {});
+  const answer = await connection.request('GET', path);
   if (answer.kind === 'refused') return requireAnswer(answer);
   collector.add(answer.body, kind);
 }
