@@ -161,18 +161,16 @@ export interface StagedVerdict {
   readonly policies: readonly PolicyRef[];
 }
 
-/** Returns false if one is false, else the first that is unknown, else true. */
 export function both(first: Match, second: () => Match): Match {
   if (first === true) return second();
   return first !== false && second() !== false && first;
 }
 
-/** Returns false if one is false, else the last that is unknown, else true. */
+/** Of several unknown matches the last one counts, here and in `anyOf`. */
 export function allOf<T>(items: readonly T[], matches: (item: T) => Match): Match {
   return decidedBy(false, items, matches);
 }
 
-/** Returns true if one is true, else the last that is unknown, else false. */
 export function anyOf<T>(items: readonly T[], matches: (item: T) => Match): Match {
   return decidedBy(true, items, matches);
 }

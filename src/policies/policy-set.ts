@@ -14,7 +14,6 @@ export interface TierPolicies {
 
 export interface PolicySet {
   readonly tiers: ReadonlyMap<string, Tier>;
-  /** Undefined if Calico's other objects are not known. */
   readonly calico: CalicoObjects | undefined;
   readonly selecting: (pod: Pod, direction: Direction, namespaceLabels: NamespaceLabels) => readonly TierPolicies[];
   /** The same set with staged policies enforced; undefined if there are none. */

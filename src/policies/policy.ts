@@ -1,7 +1,4 @@
-/**
- * Defines the model into which policies of all APIs are compiled: tiers in order, policies in order within a tier, and rules in order
- * within a policy. The first rule that matches decides, or passes to the next tier.
- */
+/** Policies of all APIs become tiers, policies and rules, in order. The first matching rule decides, or passes to the next tier. */
 import type { Millis } from '../model/log-line.ts';
 import type { Endpoint, LabelSet } from './clauses/labels.ts';
 import { type Action, type Direction, type Match, type PolicyRef, isCalico, Unknown } from './model.ts';

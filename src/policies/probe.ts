@@ -88,7 +88,6 @@ export function podName({ namespace, name }: Pick<Pod, 'namespace' | 'name'>): s
   return `${namespace}/${name}`;
 }
 
-/** Returns `Pod batch/worker-7`, `Node node-a`, `192.0.2.7`. */
 export function endName(end: End): string {
   if (end.kind === 'pod') return `Pod ${podName(end.pod)}`;
   return end.kind === 'node' ? `Node ${end.node.name}` : end.address;

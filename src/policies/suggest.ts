@@ -178,7 +178,6 @@ export function openedPorts({ protocol, port }: Flow): { protocol: string; port:
   return isDns ? ['UDP', 'TCP'].map((each) => ({ protocol: each, port })) : [{ protocol, port }];
 }
 
-/** An `except` of an ipBlock that keeps the rule from admitting. */
 interface Exception {
   readonly policy: PolicyRef;
   readonly path: string;

@@ -1,4 +1,3 @@
-/** Reads rows of the audit into a database, sums them up there, and prints the report. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';

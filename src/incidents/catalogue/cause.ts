@@ -31,7 +31,6 @@ export interface CauseRow {
   match?: (record: ProgramRecord) => Match | undefined;
   /** Reads a kernel line about a full table, or the fill level of a table. */
   matchTable?: (report: TableReport) => Pick<FailureSign, 'family' | 'subject' | 'quote'> | undefined;
-  /** Says when this cause explains others, as far as the facts show. */
   explains?: Explanation;
   /** The record gives no reason, so it is ignored right after a failure that gave a reason. */
   isConsequence?: true;
@@ -65,10 +64,8 @@ export interface Explanation {
   hint?: (details: HintDetails) => string | undefined;
 }
 
-/** Properties of the failure's lines. */
 export interface Symptoms {
   failing: Failing;
-  /** The chains that the lines name. */
   subjects: readonly string[];
   first: Millis;
   last: Millis;

@@ -21,7 +21,6 @@ const sharedChains = [
   /Chain '(KUBE-[A-Z][A-Z-]{1,22})' does not exist/,
 ];
 
-/** Literals of iptables' own lines about these chains. */
 const chainNeedles = ["Couldn't load ", "Couldn't find "];
 
 /** Messages about the lock, of libxtables and of kube-proxy's own code for iptables before 1.6.2. */

@@ -1,7 +1,4 @@
-/**
- * Compiles policies of Calico, from its API server (projectcalico.org/v3) or as stored (crd.projectcalico.org/v1): NetworkPolicy,
- * GlobalNetworkPolicy, and their staged forms.
- */
+/** Compiles Calico's policies and their staged forms, from its API server (projectcalico.org/v3) or stored (crd.projectcalico.org/v1). */
 import { at, type Json, list, shown, spelled, text } from '../../platform/json.ts';
 import { parseNet, readOrder, tierNameOf } from '../calico/objects.ts';
 import { type Selector, selects } from '../calico/selector.ts';

@@ -56,9 +56,7 @@ export function subjectSelector(
   return { selector: selector ?? { kind: 'all' }, text: texts.join(', ') || 'selector all()' };
 }
 
-/**
- * Undefined: any address. A namespaced policy's rule is confined to its Namespace, unless it has a namespaceSelector or no selector at all.
- */
+/** Undefined: any address. A namespaced policy's rule is confined to its Namespace, unless it has a namespaceSelector or no selector. */
 export function entitySelector(
   entity: Json,
   namespace: string | undefined,

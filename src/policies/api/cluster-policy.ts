@@ -92,14 +92,13 @@ function readSubject(subject: Json): Subject | undefined {
   return selectors && new LabelSubject(...selectors);
 }
 
-/** Returns the selectors of Namespaces and Pods in a subject or a peer; undefined for any other field. */
 function selectorsOf(field: string | undefined, value: Json): [LabelSelector, LabelSelector] | undefined {
   if (field === 'namespaces') return [readSelector(value), []];
   if (field !== 'pods' || strangeField(value, podsFields) !== undefined) return undefined;
   return [selectorAt(value, 'namespaceSelector'), selectorAt(value, 'podSelector')];
 }
 
-/** Returns undefined if the policy has no rules for the direction, because it then does not apply there. */
+/** Without rules for a direction, the policy does not apply to it. */
 function rules(spec: Json, direction: Direction, field: 'from' | 'to', kind: Kind): Rule[] | undefined {
   const given = list(at(spec, direction));
   if (given.length === 0) return undefined;

@@ -93,7 +93,6 @@ export function unknownPolicy(object: Json, tier: string, reason: string): Polic
   };
 }
 
-/** Replaces all policies of an API whose server does not answer. */
 export function awayPolicy(apiVersion: string): Policy {
   const object = { apiVersion, kind: 'policies', metadata: { name: '(any)' } };
   return unknownPolicy(object, anyTier, `the server of ${apiVersion} is away`);

@@ -210,10 +210,7 @@ export function requireLabels(selector: Selector, into: Needs): void {
   if (labelsIn(selector).some(isOfAccount)) into.accountLabels = true;
 }
 
-/**
- * Returns the Namespaces in which a selector can select network sets; undefined if in all. Only the label of the Namespace decides this,
- * because a set can have any other label.
- */
+/** Undefined: all. Only the label of the Namespace decides where a selector can select network sets: a set can have any other label. */
 function namespacesOf(selector: Selector): readonly string[] | undefined {
   switch (selector.kind) {
     case '==':

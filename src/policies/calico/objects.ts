@@ -22,7 +22,6 @@ export interface HostEndpoint {
   readonly addresses: readonly string[];
 }
 
-/** Kinds of which some objects may be unread. */
 export type CalicoKind = 'tiers' | 'networksets' | 'hostendpoints';
 
 export interface CalicoObjects {

@@ -85,7 +85,6 @@ function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
   return (node === pod.node) === own;
 }
 
-/** Matches networks outside the cluster. */
 export class CiliumNetworks extends BlockPeer {
   override matches(probe: Probe): Match {
     return outsideMatch(super.matches(probe), probe);

@@ -85,10 +85,7 @@ export function createRuleSums(view: string): string {
     FROM ${view} GROUP BY "from", "to", service, action, denied, rule, verdict, named`;
 }
 
-/**
- * Creates a table with a row for each pair (source, destination, service and action); `place` is 1 for the most packets. Rows are grouped
- * by rule first, because DuckDB can write groups to the disk when memory is short, but not the distinct values within a group.
- */
+/** Rows are grouped by rule first, because DuckDB can write groups to the disk when memory is short, but not distinct values in a group. */
 export function createPairs(table: string): string {
   return `CREATE TABLE ${table} AS SELECT row_number() OVER (ORDER BY packets DESC, "from", "to", service, action)::INTEGER AS place, * FROM (
     SELECT "from", any_value("fromGroup") AS "fromGroup", "to", any_value("toGroup") AS "toGroup", service, action, denied,

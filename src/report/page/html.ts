@@ -170,7 +170,6 @@ function heatBetween(least: number, most: number): (value: number) => number {
   return (value) => (most === least ? 4 : 1 + Math.floor(((Math.log(value) - least) / (most - least)) * 7.999));
 }
 
-/** Shows the kind of a workload or a policy in a small font before its name. */
 function nameHtml(name: string): string {
   const [, kind, rest = ''] = /^([A-Za-z]{1,40}) (.+)$/s.exec(name) ?? [];
   return kind === undefined ? text(name) : `<span class="kind">${text(kind)}</span> ${text(rest)}`;
@@ -197,7 +196,6 @@ function json(value: unknown): string {
   );
 }
 
-/** Returns `12.3k` for 12,300. */
 export function shortNumber(value: number): string {
   return new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 }).format(value).toLowerCase();
 }

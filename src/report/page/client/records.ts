@@ -48,7 +48,6 @@ export async function readRows(count: number): Promise<Rows> {
 const numbers = new Intl.NumberFormat('en-US');
 export const numberText = (value: number): string => numbers.format(value);
 
-/** Returns `2026-11-14 09:15` in UTC. */
 export const timeText = (time: number): string => new Date(time).toISOString().slice(0, 16).replace('T', ' ');
 
 /** A condition that the reader can remove. */
