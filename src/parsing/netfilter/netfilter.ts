@@ -88,7 +88,7 @@ function isHeaderField(text: string, at: number): boolean {
   );
 }
 
-/** Returns why the line cannot be read, as its whole content shows. */
+/** Checks what is known only at the end of the line. Returns why the line cannot be read. */
 function finishPackets(header: Header): string | undefined {
   const { outer, inner } = header;
   const outerProblem = finish(outer, '');
