@@ -132,10 +132,7 @@ async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGener
   }
 }
 
-/**
- * Cuts Zstandard data in front of each frame, because Node.js goes on with another frame only at the beginning of a chunk. Frames follow one
- * another in files of pzstd, and of `cat a.zst b.zst` (RFC 8878, 3.1).
- */
+/** Cuts before each frame (pzstd, `cat a.zst b.zst`; RFC 8878, 3.1): Node.js goes on with another only at the beginning of a chunk. */
 async function* splitFrames(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of packed) {

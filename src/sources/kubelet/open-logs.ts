@@ -18,7 +18,7 @@ type From = 'start' | 'end';
 
 export type OpenLogs = ReturnType<typeof createOpenLogs>;
 
-/** The log of a removed container is closed after this many scans in a row without a new byte: 10 s. */
+/** The log of a removed or restarted container is closed after this many scans in a row without a new byte: 10 s. */
 const looksOfSilence = 20;
 
 interface OpenLog {
@@ -55,10 +55,7 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
     get kept() {
       return kept;
     },
-    /**
-     * Opens new logs, and closes those that are no longer written. Call it every 500 ms. `from`: where new logs are begun. `isUnknown`:
-     * whether the log may still exist, because its folder could not be read.
-     */
+    /** Call it every 500 ms. `from`: where new logs begin. `isUnknown`: the log may still exist, because its folder cannot be read. */
     update(found: ReadonlyMap<string, FoundLog>, from: From, isUnknown: (key: string) => boolean): void {
       if (stopped) return;
       for (const key of remembered.keys()) if (!found.has(key) && !isUnknown(key)) remembered.delete(key);

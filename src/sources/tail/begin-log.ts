@@ -83,10 +83,7 @@ function keepOpened(there: readonly Candidate[], opened: readonly Candidate[]): 
   return files;
 }
 
-/**
- * Returns whether the same files were found again, and none was cut off meanwhile. A copy comes before its original, so its size is read
- * first: an unfinished copy then never looks longer than the original. Throws the system's error.
- */
+/** A copy comes before its original, so its size is read first: an unfinished copy then never looks longer. Throws the system's error. */
 function isUnchanged(there: readonly Candidate[], opened: readonly Candidate[]): boolean {
   const isSameOrder = there.length === opened.length && there.every((each, index) => each === opened[index]);
   return isSameOrder && there.map(refresh).every(Boolean);

@@ -32,7 +32,6 @@ export interface Entry extends Candidate {
 interface Scan<Known> {
   /** The oldest file first, and the one at the path last, if it can be read. */
   there: (Known | Candidate)[];
-  /** The file at the path, or the reason why there is none. */
   live: Identity | Obstacle;
   /** Whether a rotated file could not be opened, so that it is not known what exists. */
   hasUnopened: boolean;

@@ -37,7 +37,6 @@ export function createReport(path: string, listener: Pick<SourceListener, 'lost'
         `${path} is another file than before this start: it is read from its beginning, and what had not been read of the one before is lost`,
       );
     },
-    /** Reports that the file at the path could not be read in two scans in a row. */
     obstructed({ kind, text }: Obstacle): void {
       isObstructed = true;
       if (kind !== 'missing') return notify('error', kind, `${text}. The file that was there before it is still read`);

@@ -154,7 +154,6 @@ function release(order: ReadingOrder, live: FileSearch['live'], now: Millis): vo
   }
 }
 
-/** The time between scans for the file that replaces another. */
 const replacementInterval: Millis = 10;
 /** The most such scans: for a second, because a writer may need that long. */
 const maxReplacementLooks = 100;

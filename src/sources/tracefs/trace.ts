@@ -13,7 +13,6 @@ const bufferKilobytes = 512;
 const longestRest = 16_384;
 
 export interface TraceOptions {
-  /** The folder where the node's tracefs is mounted. */
   tracefs: string;
   listener: SourceListener;
   timing?: Timing;
