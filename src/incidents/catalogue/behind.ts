@@ -39,9 +39,8 @@ export const felixDeletesChains: CauseRow = {
 };
 
 /**
- * In BPF mode felix assumes that kube-proxy is gone and deletes its rules, unless that is turned off
- * (felix/dataplane/linux/int_dataplane.go). Releases since 2026 delete kube-proxy's nftables tables, too. If the kernel has no eBPF, felix
- * runs without that mode (felix/daemon/daemon.go).
+ * In BPF mode felix assumes that kube-proxy is gone and deletes its rules, since 2026 its nftables tables, too, unless that is turned off
+ * (felix/dataplane/linux/int_dataplane.go). If the kernel has no eBPF, felix runs without that mode (felix/daemon/daemon.go).
  */
 function isDeletedByFelix({ felix, ebpf, kubeProxyHere }: NodeFacts, { failing, subjects: named }: Symptoms): boolean {
   if (felix?.kind !== 'settings' || !deletes(felix.settings) || ebpf === false) return false;

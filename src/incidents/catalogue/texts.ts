@@ -1,12 +1,10 @@
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import type { IncidentDetails } from '../../model/incident.ts';
 
-/*
+/**
  * Names in texts come from strangers. Names of Kubernetes, chains and modules are ASCII, so other characters become question marks, as do
- * characters that a chat program reads as a mention or a link. White space and unprintable characters become one space, and long names are
- * cut, so that each text stays one line of bounded length.
+ * characters that a chat program reads as a mention or a link. Each text stays one line of bounded length.
  */
-
 export function short(name: string, limit = 40): string {
   const text = name
     .slice(0, 4 * limit)

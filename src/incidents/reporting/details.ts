@@ -202,10 +202,7 @@ export interface NextPodNotice {
   inPlaceOf: string | undefined;
 }
 
-/**
- * Returns the next notice: to a further Pod, or to a notified one an hour after its notice; undefined if no Pod is affected. Deleted Pods
- * stay listed for an hour, so that replaced ones do not cause more and more Events.
- */
+/** A further Pod, or one again after an hour. Deleted ones stay listed as long, so that replaced Pods do not cause ever more Events. */
 export function nextPodNotice(
   affected: readonly AffectedPod[],
   notifiedPods: Readonly<Record<string, NotifiedPod>>,

@@ -75,7 +75,6 @@ export class Reporter {
     return Object.fromEntries(this.#accounts);
   }
 
-  /** Publishes unpublished failures as soon as the facts are known. */
   report(incident: Incident): void {
     this.#publish(incident, this.#accountOf(incident));
   }
