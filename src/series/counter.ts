@@ -45,7 +45,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
   function count(finding: Finding, time: Millis, weight = 1, last?: Millis): void {
     revision++;
     countOne({ finding, time, weight, last });
-    if (held.scans.endBegun()) joinUnpublished();
+    for (const series of held.scans.takeBegun()) joinScan(series);
   }
 
   /** Marks the series that may have lost lines, so that their counts are shown as lower bounds. */
@@ -89,17 +89,16 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     return object && held.get(scanIdentity({ regarding: object, node }, 'target'));
   }
 
-  /** Moves packets of peers that turned out to scan into the scan's series, if no Event counts them yet. */
-  function joinUnpublished(): void {
-    for (const series of held.current()) {
-      if (held.scans.roleIn(series.finding) === undefined || !withdraw(series)) continue;
-      open.forget(series);
-      const { count: packets, first, last, suppressed } = series;
-      const finding = singleFinding(series.finding);
-      const joint = countOne({ finding, time: first, weight: 1, from: series });
-      if (packets > 1) countOne({ finding, time: last, weight: packets - 1 });
-      if (suppressed && joint !== undefined) joint.suppressed = true;
-    }
+  /** Moves packets of a peer that turned out to scan into the scan's series, if no Event counts them yet. */
+  function joinScan(series: Series): void {
+    const isHeld = held.get(series.finding.identity) === series;
+    if (!isHeld || held.scans.roleIn(series.finding) === undefined || !withdraw(series)) return;
+    open.forget(series);
+    const { count: packets, first, last, suppressed } = series;
+    const finding = singleFinding(series.finding);
+    const joint = countOne({ finding, time: first, weight: 1, from: series });
+    if (packets > 1) countOne({ finding, time: last, weight: packets - 1 });
+    if (suppressed && joint !== undefined) joint.suppressed = true;
   }
 }
 

@@ -3,6 +3,7 @@ import { type Endpoint, nodeRefByName, objectKey, type ObjectRef } from '../mode
 import type { EventDetails, Finding, FlowDetails, ScanDetails } from '../model/finding.ts';
 import type { Series, ScanSigns } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
+import { createGroups } from '../platform/groups.ts';
 
 /** A peer scans if more objects of a node than this refuse it within their hours. */
 const manyObjects = 8;
@@ -11,9 +12,13 @@ const podsKnown = 4096;
 /** Knows which peers scan. After a restart, the series show this again. */
 export function createScans(restored: Iterable<Series>) {
   const refusals = createRefusals();
-  let hasBegun = false;
+  /** Single series by the peer that tries to reach their object. */
+  const tries = createGroups<Series>();
+  /** Single series by the Pod that sends. */
+  const sent = createGroups<Series>();
+  const scanners = createPodsByIdentity();
+  let begun: string[] = [];
   let version = 0;
-  const identities = new LRUCache<string, string>({ max: podsKnown });
   for (const series of restored) add(series);
 
   return {
@@ -24,18 +29,25 @@ export function createScans(restored: Iterable<Series>) {
     add,
     remove(series: Series): void {
       version++;
-      for (const identity of refusedBy(series)) refusals.remove(identity, objectKey(series.finding.regarding));
+      const { details, regarding } = series.finding;
+      for (const identity of refusedBy(series)) refusals.remove(identity, objectKey(regarding));
+      const example = exampleOf(details);
+      if (example === undefined) return;
+      if (isTry(example)) tries.remove(example.peer.identity, series);
+      else if (isSent(example)) sent.remove(objectKey(regarding), series);
     },
     joined(series: Series, peer: Endpoint): void {
       version++;
       refusals.add(peer.identity, objectKey(series.finding.regarding));
-      if (refusals.objectsOf(peer.identity)?.size === manyObjects + 1) hasBegun = true;
+      if (refusals.objectsOf(peer.identity)?.size === manyObjects + 1) begun.push(peer.identity);
     },
-    /** Returns whether a peer began to scan since the last call. */
-    endBegun(): boolean {
-      const before = hasBegun;
-      hasBegun = false;
-      return before;
+    /** Returns single series that may belong to the scans of peers that began to scan since the last call. */
+    takeBegun(): Series[] {
+      if (begun.length === 0) return [];
+      const peers = begun;
+      begun = [];
+      const pods = peers.flatMap(scanners.podsOf);
+      return [...peers.flatMap((identity) => tries.get(identity)), ...pods.flatMap((pod) => sent.get(pod))];
     },
     roleIn,
   };
@@ -46,11 +58,11 @@ export function createScans(restored: Iterable<Series>) {
     if (details === undefined) return undefined;
     if (isTry(details)) {
       if (!isScan(details.peer.identity, regarding)) return undefined;
-      know(details.peer);
+      scanners.know(details.peer);
       return 'target';
     }
-    if (details.direction !== 'sending' || details.reply) return undefined;
-    const identity = identities.get(objectKey(regarding));
+    if (!isSent(details)) return undefined;
+    const identity = scanners.identityOf(objectKey(regarding));
     return identity !== undefined && isScan(identity) ? 'scanner' : undefined;
   }
 
@@ -65,14 +77,34 @@ export function createScans(restored: Iterable<Series>) {
     const { details, regarding } = series.finding;
     for (const identity of refusedBy(series)) refusals.add(identity, objectKey(regarding));
     const example = exampleOf(details);
-    if (example !== undefined && isTry(example)) know(example.peer);
+    if (example !== undefined && isTry(example)) {
+      scanners.know(example.peer);
+      tries.add(example.peer.identity, series);
+    } else if (example !== undefined && isSent(example)) sent.add(objectKey(regarding), series);
     // The peer of this example is the scanner.
-    if (details.kind === 'scan' && details.of === 'target') know(details.example.peer);
+    if (details.kind === 'scan' && details.of === 'target') scanners.know(details.example.peer);
   }
+}
 
-  function know({ object, identity }: Endpoint): void {
-    if (object?.kind === 'Pod') identities.set(objectKey(object), identity);
-  }
+/** Knows under which identities Pods have tried to reach others. */
+function createPodsByIdentity() {
+  const pods = createGroups<string>();
+  const identities = new LRUCache<string, string>({
+    max: podsKnown,
+    dispose: (identity, pod) => pods.remove(identity, pod),
+  });
+
+  return {
+    identityOf: (pod: string): string | undefined => identities.get(pod),
+    podsOf: pods.get,
+    know({ object, identity }: Endpoint): void {
+      if (object?.kind !== 'Pod') return;
+      const pod = objectKey(object);
+      if (identities.get(pod) === identity) return;
+      identities.set(pod, identity);
+      pods.add(identity, pod);
+    },
+  };
 }
 
 function createRefusals() {
@@ -140,6 +172,10 @@ function exampleOf(details: EventDetails): FlowDetails | undefined {
 function isTry({ direction, reply, error, martian, peer }: FlowDetails): boolean {
   const mayScan = peer.kind === 'pod' || peer.kind === 'external' || peer.kind === 'unknown';
   return direction === 'receiving' && !reply && error === undefined && !martian && mayScan && peer.role === undefined;
+}
+
+function isSent({ direction, reply }: FlowDetails): boolean {
+  return direction === 'sending' && !reply;
 }
 
 /** Returns the identities of the peers that the object of the series refuses. */

@@ -22,7 +22,8 @@ const quiet = { pauses: 4, least: 60_000, most: 180_000 };
 /** Nodes spread their work over this time for each Node. An incident has more, because it has two to four Events on every node. */
 const perNode: Readonly<Record<'drop' | 'incident' | 'read', Millis>> = { drop: 6, incident: 15, read: 2 };
 
-const phases = new LRUCache<string, Millis>({ max: 4096 });
+/** More objects than a table has series, because a sweep asks for each object, and a hash takes microseconds. */
+const phases = new LRUCache<string, Millis>({ max: 8192 });
 
 /** Returns the window of a time. Windows of different objects begin at different minutes. `object`: as in `objectKey`. */
 export function windowOf(time: Millis, object: string): { number: number; end: Millis } {

@@ -1,0 +1,17 @@
+/** Keeps values in groups by key. A group without values is gone. */
+export function createGroups<T>() {
+  const groups = new Map<string, Set<T>>();
+
+  return {
+    get: (key: string): T[] => [...(groups.get(key) ?? [])],
+    add(key: string, value: T): void {
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, new Set([value]));
+      else group.add(value);
+    },
+    remove(key: string, value: T): void {
+      const group = groups.get(key);
+      if (group?.delete(value) === true && group.size === 0) groups.delete(key);
+    },
+  };
+}
