@@ -183,22 +183,57 @@ function ipv4Range(value: number): AddressRange {
   return value === 0xffffffff ? 'broadcast' : 'public';
 }
 
-/** Returns a function that finds the name of the node whose Pod range contains an address; undefined if none does. */
-export function indexPodRanges(nodes: readonly Node[]): (address: string) => string | undefined {
-  const ipv4: { name: string; network: number; length: number }[] = [];
-  const ipv6: { name: string; base: ipaddr.IPv6; length: number }[] = [];
-  for (const { name, podRanges } of nodes)
-    for (const range of podRanges) {
+interface PodRange {
+  /** A number for IPv4, the eight 16-bit parts for IPv6. */
+  base: number | readonly number[];
+  length: number;
+}
+
+/** Caches the ranges of each Node, because all are indexed again when one Node changes. */
+const rangesRead = new WeakMap<Node, readonly PodRange[]>();
+
+function rangesIn(node: Node): readonly PodRange[] {
+  let ranges = rangesRead.get(node);
+  if (ranges === undefined) {
+    ranges = node.podRanges.map((range) => {
       const [base, length] = ipaddr.parseCIDR(range);
-      const value = ipv4Number(base.toString());
-      if (value === undefined) ipv6.push({ name, base: base as ipaddr.IPv6, length });
-      else ipv4.push({ name, network: ipv4Network(value, length), length });
+      return { base: ipv4Number(base.toString()) ?? (base as ipaddr.IPv6).parts, length };
+    });
+    rangesRead.set(node, ranges);
+  }
+  return ranges;
+}
+
+/** Returns the beginning of an address, as a key. */
+function networkAt(base: PodRange['base'], length: number): number | string {
+  if (typeof base === 'number') return ipv4Network(base, length);
+  return base.map((part, index) => part >> Math.min(16, Math.max(0, 16 * (index + 1) - length))).join(':');
+}
+
+/**
+ * Returns a function that finds the name of the node whose Pod range contains an address; undefined if none does. It asks once for each
+ * length of a prefix, of which there are few, because a flood asks for each of its addresses.
+ */
+export function indexPodRanges(nodes: readonly Node[]): (address: string) => string | undefined {
+  type Names = Map<number | string, string>;
+  const byLength = { ipv4: new Map<number, Names>(), ipv6: new Map<number, Names>() };
+  for (const node of nodes)
+    for (const { base, length } of rangesIn(node)) {
+      const lengths = byLength[typeof base === 'number' ? 'ipv4' : 'ipv6'];
+      const names = lengths.get(length) ?? (new Map() as Names);
+      lengths.set(length, names);
+      const network = networkAt(base, length);
+      if (!names.has(network)) names.set(network, node.name);
     }
   return (address) => {
     const value = ipv4Number(address);
-    if (value !== undefined) return ipv4.find(({ network, length }) => ipv4Network(value, length) === network)?.name;
-    if (ipv6.length === 0) return undefined;
-    const ip = ipaddr.IPv6.parse(address);
-    return ipv6.find(({ base, length }) => ip.match(base, length))?.name;
+    const lengths = byLength[value === undefined ? 'ipv6' : 'ipv4'];
+    if (lengths.size === 0) return undefined;
+    const base = value ?? ipaddr.IPv6.parse(address).parts;
+    for (const [length, names] of lengths) {
+      const name = names.get(networkAt(base, length));
+      if (name !== undefined) return name;
+    }
+    return undefined;
   };
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Endpoint, objectKey } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
+import { createGroups } from '../platform/groups.ts';
 import { addressOnly, nodeEndpoint, podEndpoint } from './endpoints.ts';
 import type { Node, Pod } from './objects.ts';
 
@@ -17,8 +18,8 @@ export function createPodIndex(ownNode: string | undefined) {
   const addresses = new Map<string, Pod[]>();
   const interfaces = new Map<string, Pod[]>();
   let latestChange: Millis = -Infinity;
-  /** Computed on first use after a change, because few loggers name Pods. */
-  let names: Map<string, Pod[]> | undefined;
+  /** Made on first use, because few loggers name Pods. */
+  let names: ReturnType<typeof indexNames> | undefined;
 
   return {
     get size(): number {
@@ -28,7 +29,7 @@ export function createPodIndex(ownNode: string | undefined) {
     add(pod: Pod, lost?: readonly string[]): void {
       all.add(pod);
       if (lost !== undefined) lostBy.set(pod, lost);
-      names = undefined;
+      names?.add(pod);
       latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
       for (const [map, keys] of keysOf(pod)) {
         for (const key of keys) {
@@ -40,7 +41,7 @@ export function createPodIndex(ownNode: string | undefined) {
     },
     remove(pod: Pod): void {
       if (!all.delete(pod)) return;
-      names = undefined;
+      names?.remove(pod);
       for (const [map, keys] of keysOf(pod)) {
         for (const key of keys) {
           const rest = map.get(key)?.filter((each) => each !== pod) ?? [];
@@ -53,7 +54,7 @@ export function createPodIndex(ownNode: string | undefined) {
     byAddress: (address: string): readonly Pod[] | undefined => addresses.get(address),
     byInterface: (name: string): readonly Pod[] | undefined => interfaces.get(name),
     /** Returns the Pods named `shop/web-0`, or those that share the `generateName` in `shop/web-*`. */
-    byName: (name: string): readonly Pod[] => (names ??= indexNames(all)).get(name) ?? [],
+    byName: (name: string): readonly Pod[] => (names ??= indexNames(all)).get(name),
     /** Returns the time span around `time` in which no Pod gets or loses an address. */
     epoch(time: Millis): { from: Millis; until: Millis } {
       // An agent nearly always asks about a time after the last change.
@@ -85,18 +86,22 @@ export function createPodIndex(ownNode: string | undefined) {
   }
 }
 
-function indexNames(pods: Iterable<Pod>): Map<string, Pod[]> {
-  const index = new Map<string, Pod[]>();
-  for (const pod of pods) {
-    if (pod.hostNetwork) continue;
-    for (const name of [pod.name, `${generateNameOf(pod.name)}*`]) {
-      const key = `${pod.namespace}/${name}`;
-      const same = index.get(key);
-      if (same) same.push(pod);
-      else index.set(key, [pod]);
-    }
+function indexNames(pods: Iterable<Pod>) {
+  const index = createGroups<Pod>();
+  for (const pod of pods) add(pod);
+  return { get: index.get, add, remove };
+
+  function add(pod: Pod): void {
+    for (const key of namesOf(pod)) index.add(key, pod);
   }
-  return index;
+
+  function remove(pod: Pod): void {
+    for (const key of namesOf(pod)) index.remove(key, pod);
+  }
+}
+
+function namesOf({ namespace, name, hostNetwork }: Pod): string[] {
+  return hostNetwork ? [] : [name, `${generateNameOf(name)}*`].map((each) => `${namespace}/${each}`);
 }
 
 /** Returns the `generateName` of a Pod: its name without the last part, which controllers add. */

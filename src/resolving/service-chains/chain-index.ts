@@ -98,18 +98,25 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
   }
 }
 
-function* portTexts(service: Service): Generator<readonly [string, PortOfService]> {
+function* portTexts(service: Service, except?: Service): Generator<readonly [string, PortOfService]> {
   const { namespace, name, ports } = service;
+  const kept = new Set(except && Array.from(portTexts(except), ([text]) => text));
   for (const port of ports)
-    for (const text of hashedTexts(namespace, name, port.name, port.protocol)) yield [text, { service, port }];
+    for (const text of hashedTexts(namespace, name, port.name, port.protocol))
+      if (!kept.has(text)) yield [text, { service, port }];
 }
 
-function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, ChainPort]> {
+function* endpointTexts(slice: EndpointSlice, except?: EndpointSlice): Generator<readonly [string, ChainPort]> {
   const { namespace, service, ports } = slice;
-  const backends = endpointsIn(slice);
-  for (const { name: port, port: number, protocol } of ports) {
+  const all = endpointsIn(slice);
+  const other = except?.service === service ? except : undefined;
+  const kept = new Set(other && endpointsIn(other).map(({ address }) => address));
+  const keptPorts = new Set(other?.ports.map(portKey));
+  const lost = all.filter(({ address }) => !kept.has(address));
+  for (const each of ports) {
+    const { name: port, port: number, protocol } = each;
     for (const text of hashedTexts(namespace, service, port, protocol)) {
-      for (const { address } of backends) {
+      for (const { address } of keptPorts.has(portKey(each)) ? lost : all) {
         const endpoint = hostAndPort(address, number);
         yield [text + endpoint, { kind: 'service-port', namespace, service, port, protocol, endpoint }];
       }
@@ -117,12 +124,19 @@ function* endpointTexts(slice: EndpointSlice): Generator<readonly [string, Chain
   }
 }
 
+function portKey({ name, port, protocol }: ServicePort): string {
+  return `${name} ${port} ${protocol}`;
+}
+
 /** An incident names at most 16 chains. */
 const mostAsked = 256;
 
-/** Finds values by hashes of their texts in one pass over all texts. An index would take memory, and few hashes are ever asked for. */
+/**
+ * Finds values by hashes of their texts in one pass over all texts. An index would take memory, and few hashes are ever asked for.
+ * `textsOf`: without the texts that `except` has, too, found without making these, because a slice may have half a million.
+ */
 function createHashedObjects<T, V>(
-  textsOf: (object: T) => Iterable<readonly [text: string, value: V]>,
+  textsOf: (object: T, except?: T) => Iterable<readonly [text: string, value: V]>,
   limits: TombstoneLimits,
 ) {
   const objects = new Map<string, T>();
@@ -140,9 +154,11 @@ function createHashedObjects<T, V>(
       else objects.set(key, after);
       isStale = true;
       if (before === undefined) return;
-      const gone = new Map(textsOf(before));
-      if (after !== undefined) for (const [text] of textsOf(after)) gone.delete(text);
-      for (const [text, value] of gone) past.put(text, value, now);
+      let room = limits.count;
+      for (const [text, value] of textsOf(before, after)) {
+        if (room-- <= 0) return;
+        past.put(text, value, now);
+      }
     },
     find(hash: string): V | undefined {
       expect(hash);
