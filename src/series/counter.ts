@@ -52,7 +52,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
   function suppress({ affects }: Suppressed, node: string, time: Millis): void {
     if (affects === 'nothing') return;
     revision++;
-    lostLines.report(affects, node, time);
+    if (lostLines.report(affects, node, time) === 'all marked') return;
     for (const series of held.current()) {
       const isRecent = series.finding.node === node && series.last >= time - reach;
       if (series.suppressed || !isRecent || !isAffected(series, affects)) continue;
@@ -73,6 +73,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     const { details } = series.finding;
     // A series for many ports starts with packets moved from other series, so its count is not 0 at its first own packet.
     if (series.count === 0 || details.kind === 'ports') series.suppressed ||= lostLines.mayBeOf(series, time);
+    if (!series.suppressed) lostLines.noteUnmarked(series);
     if (details.kind === 'overflow' && !isCountedElsewhere) counts.overflowed += weight;
     add(series, finding, weight, time, last ?? time);
     const refused = noteOthers(series, finding, from);
@@ -115,10 +116,21 @@ const reach: Millis = 10_000;
 
 function createLostLines(restored: SeriesState['reports'] = []) {
   const reports = new Map<string, LossReports>(restored);
+  /** The last report after which all series with packets since then were marked; undefined when there may be others. */
+  let marked: { affects: Loss; node: string; since: Millis } | undefined;
 
   return {
-    report(affects: Loss, node: string, time: Millis): void {
+    /** In a flood, each record that is read may come with a report, and searching 5,000 series takes longer than reading it. */
+    report(affects: Loss, node: string, time: Millis): 'search' | 'all marked' {
       reports.set(node, { ...reports.get(node), [affects]: time });
+      const since = time - reach;
+      if (marked?.affects === affects && marked.node === node && since >= marked.since) return 'all marked';
+      marked = { affects, node, since };
+      return 'search';
+    },
+    /** Call it before packets are counted in a series that is not marked. */
+    noteUnmarked({ count, last }: Series): void {
+      if (count === 0 || last < (marked?.since ?? Infinity)) marked = undefined;
     },
     /** Returns whether the first lines of a series that begins at `time` may be among the lost lines. */
     mayBeOf(series: Series, time: Millis): boolean {

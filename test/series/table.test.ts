@@ -337,6 +337,25 @@ const countedFindings = [
   ),
 ];
 
+test('in a flood, where losses are reported with each line, a report costs no look at each of the series', () => {
+  const table = createSeriesTable({ limits: { perObject: 8, total: 5000 }, now: () => start });
+  for (let pod = 0; pod < 5000; pod++) table.count(dropOnPod(pod), start);
+  const began = performance.now();
+  for (let line = 1; line <= 20_000; line++) table.suppress(report('everything'), 'node-a', start + line / 10);
+  // Twenty thousand such looks would be six seconds or more.
+  expect(performance.now() - began).toBeLessThan(2000);
+});
+
+test('a series that was quiet at the last reports of losses is marked by the next one after its packet', () => {
+  const table = createSeriesTable();
+  table.count(drop(1), start);
+  for (const seconds of [20, 21]) table.suppress(report('everything'), 'node-a', at(seconds));
+  expect(only(table).suppressed).toBe(false);
+  table.count(drop(1), at(21.5));
+  table.suppress(report('everything'), 'node-a', at(22));
+  expect(only(table).suppressed).toBe(true);
+});
+
 test.each<[Suppressed['affects'], string[]]>([
   ['everything', ['drop 1', 'felix', 'kernel', 'kube-proxy', 'martian']],
   ['kernel-warnings', ['kernel', 'martian']],
