@@ -1,7 +1,7 @@
 /** Matches the peers in Cilium's rules: Pods (by the identity that Cilium derives from labels), entities, and external addresses. */
 import { allOf, both, type Match, type Pod, Unknown } from '../model.ts';
 import { type Clause, clauseOf } from '../policy.ts';
-import { BlockPeer, isEndpoint, isPeer, outsideMatch, whose } from '../clauses/peers.ts';
+import { BlockPeer, isEndpoint, peerText, outsideMatch, whose } from '../clauses/peers.ts';
 import { endName, type Probe } from '../probe.ts';
 import {
   differences,
@@ -69,7 +69,7 @@ export function isEntity(name: unknown): name is Entity {
 }
 
 export function entityPeer(entity: Entity): Clause {
-  return clauseOf(`entity ${entity}`, entities[entity], isPeer);
+  return clauseOf(`entity ${entity}`, entities[entity], peerText);
 }
 
 function worldMatch({ peer, family }: Probe, only?: 4 | 6): Match {
@@ -114,7 +114,7 @@ export function domainNames(name: string): Clause {
       return new Unknown(`whether ${name} had the address ${endName(peer)}`);
     },
     (probe) =>
-      probe.peer.kind === 'external' && probe.peer.hostName !== undefined ? `is ${probe.peer.hostName}` : isPeer(probe),
+      probe.peer.kind === 'external' && probe.peer.hostName !== undefined ? `is ${probe.peer.hostName}` : peerText(probe),
   );
 }
 

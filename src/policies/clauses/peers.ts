@@ -137,7 +137,7 @@ export function nodePeer(nodes: LabelSelector): Clause {
       if (peer.kind === 'node') return selectsNode(peer.node.labels, peer.node.name);
       return peer.pod.hostNetwork && selectsNode(undefined, peer.pod.node ?? `of ${endName(peer)}`);
     },
-    isPeer,
+    peerText,
   );
 }
 
@@ -147,11 +147,11 @@ export function domainPeer(names: readonly string[]): Clause {
   return clauseOf(
     `domainNames ${named}`,
     ({ peer }) => new Unknown(`whether ${named} had the address ${peer.address ?? endName(peer)}`),
-    isPeer,
+    peerText,
   );
 }
 
 /** Returns `is Node node-a`. */
-export function isPeer({ peer }: Probe): string {
+export function peerText({ peer }: Probe): string {
   return `is ${endName(peer)}`;
 }
