@@ -43,7 +43,7 @@ function namespaceOf(fields: FlowRecord, end: End): string | undefined {
   return fields[`${end}.k8s.namespace.name`];
 }
 
-/** Returns the end outside the Namespace of the policy; without a policy, the destination of an egress packet, else the source. */
+/** Returns the end to hide: outside the policy's Namespace; without a policy, the destination of an egress packet, else the source. */
 function foreignPeerOf(fields: FlowRecord): End | undefined {
   const [source, destination] = ends.map((end) => namespaceOf(fields, end));
   if (source === undefined || destination === undefined || source === destination) return undefined;

@@ -36,6 +36,7 @@ export function createAuditQueue({ sinks, most, restored, now }: AuditQueueOptio
 
   return {
     changes,
+    /** Read it before the rows are saved, and call `release` with it when they are on disk. */
     get newest(): number {
       return newest;
     },

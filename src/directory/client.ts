@@ -32,7 +32,10 @@ interface Peer {
   restsUntil: Millis;
 }
 
-/** Agents begin with different replicas, and each stays with the one that has answered. `find` rejects if none answers. */
+/**
+ * A replica is trusted only with its published certificate. Agents begin with different replicas, and each stays with the one that has
+ * answered. `find` rejects if none answers.
+ */
 export function createDirectoryFinder(options: DirectoryClientOptions): Required<PodFinder> {
   const { folder, clock, random, timeout = defaultTimeout } = options;
   const { now } = clock;

@@ -71,7 +71,7 @@ export function encodeAnswer({ pods, node }: Owners, { toWall }: Pick<Clock, 'to
   return JSON.stringify({ node, pods: records });
 }
 
-/** Leaves out Pods without this address or with impossible names; only the API server knows which of them exist. Throws without a list. */
+/** Leaves out Pods without this address or with invalid names. The others need not exist. Throws if the text has no list of Pods. */
 export function decodeAnswer(text: string, address: string, { fromWall }: Pick<Clock, 'fromWall'>): Owners {
   const answer: Json = JSON.parse(text);
   const pods = at(answer, 'pods');

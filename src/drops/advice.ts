@@ -151,7 +151,7 @@ function isTooBig(error: FlowDetails['error']): boolean {
   return error !== undefined && isPacketTooBig(error.protocol, error.type, error.code);
 }
 
-/** IPv4 has 576 at least (RFC 791), IPv6 1280 (RFC 8200). Old routers send 0 (RFC 1191). */
+/** The MTU of IPv4 is 576 at least (RFC 791), that of IPv6 1280 (RFC 8200). Old routers send 0 (RFC 1191). */
 function isPlausible(error: FlowDetails['error']): boolean {
   const isFour = error?.protocol === 'ICMP';
   if (error?.mtu === undefined || (isFour && error.mtu === 0)) return true;

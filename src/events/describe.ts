@@ -28,7 +28,7 @@ function ageOf({ count, firstTimestamp, lastTimestamp }: CoreEvent, now: Millis)
   return count > 1 ? `${humanDuration(now - Date.parse(lastTimestamp))} (x${count} over ${first})` : first;
 }
 
-/** As Go's text/tabwriter with two spaces of padding: each column is as wide as its widest cell, and the last one is ragged. */
+/** Works like Go's text/tabwriter, with two spaces of padding: a column is as wide as its widest cell, and the last one is ragged. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {

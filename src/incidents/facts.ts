@@ -153,7 +153,7 @@ function isRoomy(table: NodeFacts['conntrack']): boolean {
   return table?.count !== undefined && table.max !== undefined && table.count < 0.9 * table.max;
 }
 
-/** Then only tables of network namespaces are full, so the host and Pods in other namespaces are not affected. */
+/** If only tables of network namespaces are full, the host and Pods in other namespaces are not affected. */
 function isOfNamespaces(incident: Incident): boolean {
   const { length } = incident.subjects;
   return causeOf(incident.code).asks === 'conntrack' && length > 0 && inodesIn(incident).length === length;

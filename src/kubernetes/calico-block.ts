@@ -11,7 +11,7 @@ import { may } from './rights.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { networkOf } from '../platform/address.ts';
 
-/** Only custom resources of Calico's datastore are blocks, in newer releases of the second group; Calico's own API server serves none. */
+/** Calico's datastore keeps blocks as custom resources, newer releases in the second group. Calico's own API server serves none. */
 const versions = { 'crd.projectcalico.org': 'v1', 'projectcalico.org': 'v3' } as const;
 type Group = keyof typeof versions;
 

@@ -159,7 +159,7 @@ function wasClosed(error: unknown): boolean {
 
 const account = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** Its error names the file that cannot be used. In a Pod the client library is not loaded (docs/decisions.md). */
+/** Throws an error that names the file that cannot be used. In a Pod the client library is not loaded (docs/decisions.md). */
 export async function findAccess(kubeconfig: string | undefined): Promise<Access> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
   if (kubeconfig === undefined && host !== undefined && existsSync(join(account, 'token')))

@@ -94,7 +94,7 @@ export async function textOf({ body }: Pick<HttpAnswer, 'body'>): Promise<string
 
 let lastTurn: Promise<void> = Promise.resolve();
 
-/** Resolves after all earlier turns. A body that breaks waits no longer, so that its request keeps its time limit. */
+/** Resolves after all earlier turns, to the function that ends this one. A broken body waits no longer, so its request ends in time. */
 async function turnOfLarge(body: Readable): Promise<() => void> {
   const before = lastTurn;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -85,7 +85,7 @@ export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; bu
   return { rate, burst: Math.max(1, Math.min(mostAtOnce, Math.floor(burstShare / cost))) };
 }
 
-/** The API server looks through all Pods, hence the budget. It finds them by their first address only, host-network ones, too. */
+/** The API server looks through all Pods, hence the budget. It finds a Pod by its first address only, also one on its node's network. */
 export function createFieldSelectorFinder(options: PodListOptions): Required<PodFinder> {
   const { connection, clock } = options;
   const { now } = clock;

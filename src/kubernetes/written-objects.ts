@@ -63,6 +63,7 @@ export function createConditionStore({ request }: Pick<Connection, 'request'>, n
       const found = list(at(object, 'status', 'conditions')).find((each) => at(each, 'type') === type);
       return { kind: 'read', condition: found === undefined ? undefined : conditionIn(found, type) };
     },
+    /** Needs the right to patch nodes/status. */
     async write(condition: NodeCondition): Promise<{ kind: 'written' } | Refusal> {
       const path = `/api/v1/nodes/${node}/status`;
       // A strategic patch merges conditions by their type. A merge patch would replace the kubelet's.

@@ -91,6 +91,7 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       until = Infinity;
       return all;
     },
+    /** Makes all memos invalid. */
     forget: (): void => void (owner = {}),
   };
 

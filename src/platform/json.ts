@@ -14,7 +14,7 @@ export function parsed(line: string): Json {
 
 let last: { text: string; value: Json } = { text: '', value: undefined };
 
-/** As `parsed`, of one character per byte. Remembers the last line, because JSON is read twice: for its envelope and as a packet. */
+/** Parses one character per byte. Remembers the last line, because JSON is read twice: for its envelope and as a packet. */
 export function parsedBytes(line: string): Json {
   if (line !== last.text)
     last = {

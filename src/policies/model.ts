@@ -194,7 +194,7 @@ export interface Tier {
   /** The tier with the lower order comes first. Tiers of equal order come by Calico's name. */
   readonly order: number;
   readonly calicoName: string;
-  /** For connections that no rule matches, if a policy of the tier selects the Pod in this direction. */
+  /** What happens to a connection that no rule matches, if a policy of the tier selects the Pod in this direction. */
   readonly end: 'deny' | 'next';
 }
 

@@ -55,6 +55,7 @@ export function directoryOf(lists: Lists) {
     get podCount(): number {
       return pods.size;
     },
+    /** Call this after each change of a list. */
     changed(what: 'pods' | 'nodes' | 'services' | 'remote'): void {
       version++;
       if (what === 'nodes') nodeIndexes = undefined;

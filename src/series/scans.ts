@@ -168,7 +168,7 @@ function exampleOf(details: EventDetails): FlowDetails | undefined {
   return details.kind === 'ports' ? details.example : undefined;
 }
 
-/** A try to open a connection. Replies, ICMP errors, martians and the cluster's own services (`role`) are none. */
+/** Only tries to open a connection count, so no replies, ICMP errors, martians or services of the cluster itself (`role`). */
 function isTry({ direction, reply, error, martian, peer }: FlowDetails): boolean {
   const mayScan = peer.kind === 'pod' || peer.kind === 'external' || peer.kind === 'unknown';
   return direction === 'receiving' && !reply && error === undefined && !martian && mayScan && peer.role === undefined;

@@ -116,6 +116,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     held.published(series);
   }
 
+  /** Returns false if the API server may already have the Event. */
   function withdraw(series: Series): boolean {
     if (series.published.writes > 0 || tried.has(series)) return false;
     queue.remove(series);

@@ -19,7 +19,10 @@ export const longestWait: Millis = 900_000;
 /** A flow counts as quiet after four times its average pause, but at least one minute and at most three. */
 const quiet = { pauses: 4, least: 60_000, most: 180_000 };
 
-/** Nodes spread their work over this time for each Node. An incident has more, because it has two to four Events on every node. */
+/**
+ * Nodes spread their work over this time for each Node of the cluster. An incident has more, because it has two to four Events on every
+ * node.
+ */
 const perNode: Readonly<Record<'drop' | 'incident' | 'read', Millis>> = { drop: 6, incident: 15, read: 2 };
 
 /** More objects than a table has series, because a sweep asks for each object, and a hash takes microseconds. */

@@ -97,7 +97,10 @@ function dayOf(time: Millis): string {
 const tailLength = mebibyte;
 const brace = '{'.charCodeAt(0);
 
-/** Removes part of a row that a killed run left, because the row is written again. Rejects any other end: the file is somebody else's. */
+/**
+ * Removes part of a row that a killed run left, because the row is written again. Resolves to the length. If the end is no part of a row,
+ * the file is somebody else's: rejects, and changes nothing.
+ */
 async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   const { size } = await file.stat();
   const tail = Buffer.alloc(Math.min(size, tailLength));

@@ -80,7 +80,7 @@ export async function reviewRights(
 export interface PolicyRights {
   /** Undefined if the API server does not say whether NetworkPolicies may be listed. */
   granted: boolean | undefined;
-  /** Such as `NetworkPolicy.networking.k8s.io`; undefined if the API server does not say. */
+  /** The kinds in the cluster (`NetworkPolicy.networking.k8s.io`); undefined if the API server does not say. */
   kinds: readonly string[] | undefined;
   /** The resources that may not be listed, such as `globalnetworkpolicies.crd.projectcalico.org`. */
   missing: readonly string[];

@@ -166,7 +166,7 @@ function iptablesWords(rule: string): Word[] {
   );
 }
 
-/** nft(8), LOG STATEMENT. The JSON of `nft -j` lacks the prefixes of iptables, is many times as long, and not every nft can print it. */
+/** See nft(8), LOG STATEMENT. The JSON of `nft -j` lacks prefixes of iptables, is many times as long, and not every nft can print it. */
 export function readNftRuleset(text: string): LogRule[] {
   return text.split('\n').flatMap((line) => {
     if (!/\blog\b/.test(line)) return [];

@@ -11,7 +11,10 @@ import { withStatus, annotationsIn } from './drops.ts';
 
 const mostConnections = 5;
 
-/** Resolves to the exit status of `why`: 2 wins over 1, 1 over 3, and 3 over 0. Without a connection: 3, or 2 if there is no such Pod. */
+/**
+ * Resolves to the worst exit status of `why`: an error (2) wins over denied (1), denied over unknown (3), and unknown over admitted (0).
+ * Without a connection: 3, or 2 if there is no such Pod.
+ */
 export async function whyPod(
   options: DropsOptions,
   program: string,

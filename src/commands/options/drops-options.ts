@@ -169,7 +169,7 @@ export interface TopOptions extends ClusterOptions {
   readonly sort: SortKey;
   readonly filter: string;
   readonly plain: boolean;
-  /** Undefined if the command does not end by itself. */
+  /** The number of tables; undefined if the command does not end by itself. */
   readonly count: number | undefined;
 }
 

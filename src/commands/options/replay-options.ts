@@ -25,6 +25,7 @@ export type OutputFormat = (typeof outputs)[number];
 
 export interface ReplayPrivacy {
   peers: (typeof auditPeersChoices)[number];
+  /** How many bits of an address are kept. */
   bits: { ipv4: number; ipv6: number };
   /** Whether Namespaces with the opt-out label on their saved object are not named. */
   optOut: boolean;

@@ -78,7 +78,10 @@ function jsonLines(file: string, content: string): Json[] | undefined {
   });
 }
 
-/** The message has a position, or the text around a token (if cut, `...`, from ten characters before it), or at an early end neither. */
+/**
+ * The message of JSON.parse has a position, or the text around an unexpected token; a cut text (`...`) begins ten characters before the
+ * token. If the content ends too early, the message has neither.
+ */
 function jsonError(file: string, content: string, { message }: Error): WhyError {
   const position = / at position (\d+)/.exec(message)?.[1];
   const [, token = '', cut, around] = /^Unexpected token '(.)', (\.{3})?"(.*)"(?:\.{3})? is not/su.exec(message) ?? [];
@@ -131,7 +134,7 @@ function problemsOf(file: string, content: string, documents: readonly Json[]): 
     : sentences;
 }
 
-/** `kubectl -n` may give them another Namespace than `default`, which the files do not say. */
+/** `kubectl -n` may give a policy without a Namespace another one than `default`, which the files do not say. */
 function notesOn(file: string, documents: readonly Json[]): string[] {
   return documents
     .flatMap((document) => itemsOf(document))

@@ -202,7 +202,10 @@ export interface NextPodNotice {
   inPlaceOf: string | undefined;
 }
 
-/** A further Pod, or one again after an hour. Deleted ones stay listed as long, so that replaced Pods do not cause ever more Events. */
+/**
+ * The notice goes to a further Pod, or to a notified one again after an hour. Deleted Pods stay listed as long, so that replaced ones do
+ * not cause more and more Events.
+ */
 export function nextPodNotice(
   affected: readonly AffectedPod[],
   notifiedPods: Readonly<Record<string, NotifiedPod>>,

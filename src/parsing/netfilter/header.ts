@@ -52,6 +52,7 @@ export interface ParseProblem {
   text: string | undefined;
 }
 
+/** Stands for a field that was printed, but cannot be read. */
 const invalid = '?';
 
 const colon = 58;

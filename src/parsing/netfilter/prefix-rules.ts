@@ -28,7 +28,8 @@ const notPartOfName = String.raw`(?<!(?<![a-z])(?:air|back|dew|ear|eaves|gum|nam
 
 /**
  * The most specific first. A LOG rule only logs, so only the prefix shows that the packet was dropped. An unknown prefix means `logged`,
- * and makes no Event until an operator says what it means (`--prefix NAME=dropped`).
+ * and makes no Event until an operator says what it means (`--prefix NAME=dropped`). A new row also needs a line in
+ * test/corpus/lines-prefixes.log (CONTRIBUTING.md).
  */
 export const builtInPrefixes: readonly PrefixRule[] = [
   // nft and iptables tracing: `TRACE: filter:cali-fw-cali1:rule:5`.

@@ -132,7 +132,10 @@ const noNamespace = '(^|: )[(]';
 const key = 'policy, verdict';
 const pair = '"from", "to", service, action';
 
-/** Rows are grouped by pair and by Namespace first, because DuckDB can write groups to the disk when memory is short. */
+/**
+ * A packet that several policies deny counts for each of them. Rows are grouped by pair and by Namespace first, because DuckDB can write
+ * groups to the disk when memory is short.
+ */
 export function createPolicySums(table: string): string {
   return `CREATE TABLE ${table} AS
     WITH named AS (

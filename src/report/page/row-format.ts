@@ -36,6 +36,6 @@ export interface PageData {
   timeLine: { start: number; step: number } | undefined;
   namespaces: { from: Side; to: Side };
   workloads: { from: Side; to: Side };
-  /** In the order of the list, whose rows the script makes into buttons. */
+  /** The order is that of the list, whose rows the script makes into buttons. */
   policies: { policy: string; verdict: string }[];
 }

@@ -1,7 +1,7 @@
 import type { Millis } from '../../model/log-line.ts';
 import type { Clock } from './clock.ts';
 
-/** `kernel`: or ulogd. Any program may forge their lines, so `userspace` ones are not believed. `unknown`: the envelope does not say. */
+/** `kernel` includes ulogd. Any program may forge such lines, so `userspace` is not believed. `unknown`: the envelope does not say. */
 export type Origin = 'kernel' | 'userspace' | 'unknown';
 
 export type Envelope = ReturnType<typeof newEnvelope>;

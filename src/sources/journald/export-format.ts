@@ -102,6 +102,7 @@ export function createRecordBlocks({ take, tooLong }: RecordBlocksOptions) {
   let held: Buffer = empty;
   /** The bytes so far of a record that is too long; 0 without one. */
   let skipped = 0;
+  /** The bytes of a value that are still to come. */
   let left = 0;
 
   return {

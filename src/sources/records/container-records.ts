@@ -34,6 +34,7 @@ export function createContainerRecords({ onRecord, readBare, timeout, timing, ..
 
   return {
     counts: counts as Readonly<ContainerCounts>,
+    /** The lines that wait. Save it together with the position after the last line that was taken. */
     get position(): Json {
       if (!joiners.some(({ isOpen }) => isOpen)) return null;
       return Object.fromEntries(Object.entries(streams).map(([name, { position }]) => [name, position]));

@@ -15,6 +15,7 @@ import { createRotatedLog, type RotatedLogOptions } from './rotated-log.ts';
 export interface FollowFileOptions extends Omit<RotatedLogOptions, 'lines' | 'listener'> {
   needles: readonly string[];
   listener: SourceListener;
+  /** The zone of stamps without one. Default: UTC. */
   zone?: ToInstant;
 }
 

@@ -21,6 +21,7 @@ export interface LogFile {
   verify: () => void;
   /** Reads new content; if there is none, does the same as `verify`. */
   pump: () => void;
+  /** Lets `pump` read again after a failure. */
   retry: () => void;
   close: () => void;
 }

@@ -155,7 +155,7 @@ function release(order: ReadingOrder, live: FileSearch['live'], now: Millis): vo
 }
 
 const replacementInterval: Millis = 10;
-/** The most such scans: for a second, because a writer may need that long. */
+/** The most scans for a replacement: for a second, because a writer may need that long. */
 const maxReplacementLooks = 100;
 
 /** Scans often for a while after a file was renamed or deleted, because another one replaces it about then. */

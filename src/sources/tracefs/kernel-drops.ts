@@ -24,7 +24,7 @@ export interface KernelDropsOptions extends TraceOptions {
   btf?: string;
 }
 
-/** An event probe on the tracepoint `skb:kfree_skb` adds the beginning of each packet, its device and its network namespace. */
+/** Reads why packets are dropped from `skb:kfree_skb`. An event probe adds the beginning of each, its device and its network namespace. */
 export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOptions): Source {
   const { tracefs } = options;
   const counted = join(tracefs, 'instances', instance, tracepoint);

@@ -58,7 +58,7 @@ export function conditionOn(field: string, numbers: readonly number[]): string {
   return numbers.map((number) => `${field} == ${number}`).join(' || ');
 }
 
-/** Returns the event, another for each definition. The condition is there because fetching fields costs ten times as much as a check. */
+/** Returns the event's name, another for each definition. It has a condition, as fetching fields costs ten times as much as a check. */
 export function defineProbe(tracefs: string, definition: string, told: readonly number[], group: string): string {
   const condition = conditionOn('reason', told);
   const hash = createHash('sha256').update(`${definition} if ${condition}`);

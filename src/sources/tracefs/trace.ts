@@ -34,6 +34,7 @@ export interface TracedEvent {
   begun?: () => void;
   /** Undoes `prepare`, after the instance is gone. */
   forget?: () => void;
+  /** The pause after a full turn, as a multiple of the turn's length. */
   restInFlood?: number;
   advise: (error: unknown) => string;
   /** Makes the text of a line from what follows the event's name; by default the same. */
