@@ -114,7 +114,9 @@ export function domainNames(name: string): Clause {
       return new Unknown(`whether ${name} had the address ${endName(peer)}`);
     },
     (probe) =>
-      probe.peer.kind === 'external' && probe.peer.hostName !== undefined ? `is ${probe.peer.hostName}` : peerText(probe),
+      probe.peer.kind === 'external' && probe.peer.hostName !== undefined
+        ? `is ${probe.peer.hostName}`
+        : peerText(probe),
   );
 }
 
