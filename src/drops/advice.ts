@@ -1,7 +1,7 @@
-import { isLabel, isPlainInterface, isSubdomain } from '../platform/api-names.ts';
+import { isPlainInterface } from '../platform/api-names.ts';
 import type { FlowDetails } from '../model/finding.ts';
-import { kernelDrop, type PolicyName } from '../model/packet.ts';
-import { isPacketTooBig, nameOf } from './names.ts';
+import { kernelDrop } from '../model/packet.ts';
+import { isPacketTooBig, isShown, nameOf, showPolicy } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 import { adviseOnReason } from './reasons.ts';
 
@@ -77,7 +77,7 @@ const table: readonly Advice[] = [
   {
     applies: ({ enforcer }) => enforcer === 'host-firewall',
     say: (details, own) =>
-      `This is the node's own firewall, no NetworkPolicy. Allow forwarding from the Pod range there. ${probes(details, own)}${unlessProtected('the firewall')} ` +
+      `This is the node's own firewall, no NetworkPolicy. Allow ${wayOf(details).join(' ')} the Pod range there. ${probes(details, own)}${unlessProtected('the firewall')} ` +
       'A reload often puts its rules before those of the CNI plugin.',
   },
   {
@@ -172,38 +172,23 @@ function unlessProtected(firewall: string): string {
   return `Disable ${firewall} only if something else protects the node.`;
 }
 
+/** Names the chain that dropped the packet, and on which side of it the Pods are: a rule for another way does not let the packet through. */
+function wayOf({ path, direction, peer }: FlowDetails): ['input' | 'output' | 'forwarding', 'from' | 'to'] {
+  if (path.endsWith('→ this node')) return ['input', 'from'];
+  if (path.startsWith('this node →')) return ['output', 'to'];
+  return ['forwarding', direction === 'receiving' && peer.kind !== 'pod' ? 'to' : 'from'];
+}
+
 /** ufw has separate policies for packets that are routed, go to the node or leave it (ufw(8)). */
-function letThroughUfw({ path }: FlowDetails): string {
-  if (path.endsWith('→ this node')) return 'To allow what Pods send to the node: ufw allow from POD_RANGE';
-  if (path.startsWith('this node →')) return 'To allow what the node sends to Pods: ufw allow out to POD_RANGE';
-  return 'To allow forwarding from Pods: ufw route allow from POD_RANGE';
+function letThroughUfw(details: FlowDetails): string {
+  const [chain, way] = wayOf(details);
+  if (chain === 'input') return 'To allow what Pods send to the node: ufw allow from POD_RANGE';
+  if (chain === 'output') return 'To allow what the node sends to Pods: ufw allow out to POD_RANGE';
+  return `To allow forwarding ${way} Pods: ufw route allow ${way} POD_RANGE`;
 }
 
 function probes(details: FlowDetails, own: Own): string {
   return isProbe(details, own) ? "These are probably the kubelet's probes: without them the Pod stays unready. " : '';
-}
-
-/** kubectl's names for the kinds in Antrea's log. The short names are ambiguous, because other projects use them, too. */
-const resources = new Map([
-  ['AntreaNetworkPolicy', 'networkpolicies.crd.antrea.io'],
-  ['AntreaClusterNetworkPolicy', 'clusternetworkpolicies.crd.antrea.io'],
-]);
-
-/** Names come from logs, so only valid ones may be part of a command. */
-function isShown({ kind, namespace, name }: PolicyName): boolean {
-  if (kind !== undefined && !/^[A-Za-z][\w.-]{0,252}$/.test(kind)) return false;
-  return namespace === undefined ? kind !== undefined || isSubdomain(name) : isLabel(namespace);
-}
-
-/** Calico's own kinds are best shown by calicoctl. */
-function showPolicy({ kind: given, namespace, name }: PolicyName): string {
-  const kind = resources.get(given ?? '') ?? given;
-  const object = isSubdomain(name) ? ` ${name}` : '';
-  const where = namespace === undefined ? '' : ` -n ${namespace}`;
-  if (kind === undefined || kind === 'NetworkPolicy') return `kubectl${where} describe networkpolicy${object}`;
-  if (/^(?:Staged|Global)|calico/.test(kind))
-    return `calicoctl get ${kind.replace(/\..*/, '').toLowerCase()}${object}${where} -o yaml`;
-  return `kubectl${where} get ${kind.toLowerCase()}${object} -o yaml`;
 }
 
 function describeIn(namespace: string, { logger }: FlowDetails): string {

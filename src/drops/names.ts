@@ -1,7 +1,8 @@
-/** Names the ends, policies, ports and ICMP types that a message mentions. */
+/** Names the ends, policies, ports and ICMP types that a message mentions, and the commands that show a policy. */
 import { readFileSync } from 'node:fs';
 import type { Endpoint } from '../model/endpoint.ts';
 import type { PolicyName } from '../model/packet.ts';
+import { isLabel, isSubdomain } from '../platform/api-names.ts';
 
 /** Returns `shop/db-0`, `node node-a`, `Service default/kubernetes`, or the address. */
 export function nameOf({ object, address }: Endpoint): string {
@@ -107,4 +108,27 @@ export function icmpName(protocol: string, type: number, code: number | undefine
 /** Returns whether a router asks for smaller packets: ICMP "fragmentation needed" or ICMPv6 "packet too big". */
 export function isPacketTooBig(protocol: string, type: number | undefined, code: number | undefined): boolean {
   return protocol === 'ICMPv6' ? type === 2 : type === 3 && code === 4;
+}
+
+/** kubectl's names for the kinds in Antrea's log. The short names are ambiguous, because other projects use them, too. */
+const resources = new Map([
+  ['AntreaNetworkPolicy', 'networkpolicies.crd.antrea.io'],
+  ['AntreaClusterNetworkPolicy', 'clusternetworkpolicies.crd.antrea.io'],
+]);
+
+/** Names come from logs, so only valid ones may be part of a command. */
+export function isShown({ kind, namespace, name }: PolicyName): boolean {
+  if (kind !== undefined && !/^[A-Za-z][\w.-]{0,252}$/.test(kind)) return false;
+  return namespace === undefined ? kind !== undefined || isSubdomain(name) : isLabel(namespace);
+}
+
+/** Calico's own kinds are best shown by calicoctl. */
+export function showPolicy({ kind: given, namespace, name }: PolicyName): string {
+  const kind = resources.get(given ?? '') ?? given;
+  const object = isSubdomain(name) ? ` ${name}` : '';
+  const where = namespace === undefined ? '' : ` -n ${namespace}`;
+  if (kind === undefined || kind === 'NetworkPolicy') return `kubectl${where} describe networkpolicy${object}`;
+  if (/^(?:Staged|Global)|calico/.test(kind))
+    return `calicoctl get ${kind.replace(/\..*/, '').toLowerCase()}${object}${where} -o yaml`;
+  return `kubectl${where} get ${kind.toLowerCase()}${object} -o yaml`;
 }
