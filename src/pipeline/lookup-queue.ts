@@ -74,10 +74,11 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
       changes.changed(add(key, { line: kept, observation, weight, first: line.time, last, since: now }));
       return true;
     },
-    /** Removes and returns the entries for which `may` is true, oldest first. */
-    release(may: (flow: QueuedFlow) => boolean): QueuedFlow[] {
+    /** Removes and returns the entries for which `may` is true, oldest first, and at most `most`. */
+    release(may: (flow: QueuedFlow) => boolean, most = Infinity): QueuedFlow[] {
       const released: QueuedFlow[] = [];
       for (const [key, flow] of waiting) {
+        if (released.length >= most) break;
         if (!may(flow)) continue;
         waiting.delete(key);
         changes.changed(key);
@@ -133,26 +134,42 @@ export const longestWait: Millis = 2000;
 
 export const reviewInterval: Millis = 250;
 
+/** How many waiting flows are counted in one turn of the event loop, which takes a few milliseconds. */
+const reviewedAtOnce = 256;
+
 export function createWaiting({ queue, remote, isSynced, now }: Lookups, directory: Directory) {
   /** When the lists were complete. Look-ups begin then, so the wait is measured from then. */
   let syncedAt: Millis | undefined;
+  /** The directory's version when all owners were last looked for. */
+  let version: number | undefined;
 
   return {
+    /** Notes that a look-up has an answer. */
+    answered: (): void => void (version = undefined),
     /** Returns false if it is not worth waiting for the owners, or there is no room. */
     hold(alike: Alike, observation: PacketObservation | Martian, ends: Ends): boolean {
       // A packet also waits if others of its flow do. If it overtook them, the flow could get two series.
       if (isSynced() && !queue.has(alike.line, observation) && !remote.startLookups(ends)) return false;
       return queue.admit(alike.line, observation, now(), alike);
     },
-    takeDone(): QueuedFlow[] {
+    /** `isAll`: no more are done. Only time matters if nothing has changed, because looking for the owners of thousands takes long. */
+    takeDone(): { done: QueuedFlow[]; isAll: boolean } {
       if (isSynced()) syncedAt ??= now();
-      return syncedAt === undefined ? [] : queue.release(isDone);
+      if (syncedAt === undefined) return { done: [], isAll: true };
+      const done = queue.release(version === directory.version ? isOver : isDone, reviewedAtOnce);
+      const isAll = done.length < reviewedAtOnce;
+      if (isAll) ({ version } = directory);
+      return { done, isAll };
     },
   };
 
-  function isDone({ line, observation, since }: QueuedFlow): boolean {
-    const waited = now() - Math.max(since, syncedAt ?? 0);
+  function isOver({ since }: QueuedFlow): boolean {
+    return now() - Math.max(since, syncedAt ?? 0) >= longestWait;
+  }
+
+  function isDone(flow: QueuedFlow): boolean {
+    const { line, observation } = flow;
     const at = { time: line.time, exact: line.timeIsExact };
-    return waited >= longestWait || !remote.startLookups(endsOf(observation, directory, at));
+    return isOver(flow) || !remote.startLookups(endsOf(observation, directory, at));
   }
 }

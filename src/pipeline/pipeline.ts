@@ -91,7 +91,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     epochAt: decisions.epochAt,
     quietUntil: options.isByLines ? (node) => counts(node).quietUntil?.() ?? Infinity : undefined,
   });
-  const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, review);
+  const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, countDone);
   let isStopped = false;
   const repeats: Repeats = {
     last: repeated.last,
@@ -142,19 +142,30 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   function review(): void {
+    counting.answered();
+    countDone();
+  }
+
+  function countDone(): void {
     timer?.cancel();
     if (isStopped || lookups === undefined) return;
-    const done = counting.takeDone();
+    const { done, isAll } = counting.takeDone();
     flush();
     for (const flow of done) counting.resume(flow);
-    if (lookups.queue.size > 0) timer?.setEarliest(reviewInterval);
+    if (lookups.queue.size > 0) timer?.setEarliest(isAll ? reviewInterval : 0);
   }
 }
 
 function createCounting({ statistics, packets: sink, counts, ...options }: PipelineOptions, decisions: Decisions) {
   const twins = createFlowTwins(options.hasFlows);
   const waiting = options.lookups && createWaiting(options.lookups, options.directory);
-  return { carryOut, suppress, resume, takeDone: (): QueuedFlow[] => waiting?.takeDone() ?? [] };
+  return {
+    carryOut,
+    suppress,
+    resume,
+    answered: (): void => waiting?.answered(),
+    takeDone: () => waiting?.takeDone() ?? { done: [], isAll: true },
+  };
 
   /** Returns true if the packets wait for a look-up instead. */
   function carryOut(decision: Decision, alike: Alike): boolean {

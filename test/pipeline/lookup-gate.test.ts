@@ -45,10 +45,11 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
   const waits: number[] = [];
   /** How many packets were told of each time. */
   const told: number[] = [];
+  let asked = 0;
   let syncedAt = synced ? Date.now() : Infinity;
   const incidents = nodeIncidents(table.count);
-  const release: LookupQueue['release'] = (may) => {
-    const released = queue.release(may);
+  const release: LookupQueue['release'] = (may, most) => {
+    const released = queue.release(may, most);
     waits.push(...released.map(({ since }) => Date.now() - Math.max(since, syncedAt)));
     return released;
   };
@@ -74,6 +75,8 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     pipeline,
     waits,
     told,
+    /** How often the look-ups of a packet were asked for. */
+    asked: (): number => asked,
     /** Reads the line of a dropped packet from that host of the outside to that port of the Pod. */
     read: (host: number, port = 80): void =>
       pipeline.take(line({ text: textOf(host, port), time: Date.now() }), 'kernel'),
@@ -105,6 +108,7 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
   };
 
   function startLookups({ source }: Ends): boolean {
+    asked++;
     const host = hostOf(source.address);
     if (!unknown(host)) return false;
     return !answered.has(host);
@@ -240,4 +244,25 @@ test('nothing is lost or counted twice or waits for too long, whatever happens',
     expect(Math.max(0, ...waits.flat())).toBeLessThanOrEqual(longestWait + interval);
     expect(vi.getTimerCount()).toBe(0);
   });
+});
+
+test('while no answer comes, the owners of waiting packets are not looked for again', () => {
+  const { read, asked, answer, told, queue } = rig({ limit: 100 });
+  for (let port = 1; port <= 50; port++) read(7, port);
+  vi.advanceTimersByTime(interval);
+  const before = asked();
+  vi.advanceTimersByTime(3 * interval);
+  expect({ again: asked() - before, waiting: queue.size }).toEqual({ again: 0, waiting: 50 });
+  answer(7);
+  expect(told).toHaveLength(50);
+});
+
+test('when thousands of flows have their owners at once, some are counted in each turn of the event loop', () => {
+  const { read, answer, told, queue } = rig({ limit: 1000 });
+  for (let port = 1; port <= 600; port++) read(7, port);
+  answer(7);
+  expect(told.length).toBe(256);
+  vi.advanceTimersByTime(0);
+  vi.runAllTimers();
+  expect({ counted: told.length, waiting: queue.size }).toEqual({ counted: 600, waiting: 0 });
 });
