@@ -5,6 +5,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Suppressed } from '../model/observation.ts';
 import { entriesOfKind, type StateChange } from '../platform/keyed-changes.ts';
+import { longestTurn } from '../platform/turns.ts';
 import { writeAll } from '../platform/file-io.ts';
 import { type Delivery, type DeliveryReport, type Sink, startDelivery } from './deliver.ts';
 import { createIntervals, type PoliciesOn } from './intervals.ts';
@@ -107,8 +108,10 @@ export function createAudit(options: AuditOptions) {
     },
   };
 
+  /** A turn may end early, because the policies of one flow may take ten milliseconds to evaluate. */
   function closeSome(): boolean {
-    const { records, isDone } = intervals.close(slice);
+    const began = performance.now();
+    const { records, isDone } = intervals.close(slice, () => performance.now() - began < longestTurn);
     for (const record of records) queue.add(rowOf(record));
     return isDone;
   }

@@ -31,12 +31,15 @@ export function createFlowRoom<F extends Held>(
   const flowsByNamespace = new Map<string, Set<F>>();
   let own = 0;
   let joined = 0;
+  /** The flows of the largest Namespace; undefined if that may be another one now. */
+  let largest: ReadonlySet<F> | undefined;
 
   return {
     enter(flow: F): void {
       if (isJoined(flow)) joined++;
       if (!isOwn(flow)) return;
       own++;
+      largest = undefined;
       addTo(flowsByNamespace, flow.namespace, flow);
       countsBySubject.set(subjectKey(flow), (countsBySubject.get(subjectKey(flow)) ?? 0) + 1);
     },
@@ -44,6 +47,7 @@ export function createFlowRoom<F extends Held>(
       if (isJoined(flow)) joined--;
       if (!isOwn(flow)) return;
       own--;
+      largest = undefined;
       const all = flowsByNamespace.get(flow.namespace);
       if (all?.delete(flow) === true && all.size === 0) flowsByNamespace.delete(flow.namespace);
       const count = (countsBySubject.get(subjectKey(flow)) ?? 0) - 1;
@@ -55,7 +59,7 @@ export function createFlowRoom<F extends Held>(
       const isOverLimit = (countsBySubject.get(subjectKey({ start, subject: given.subject })) ?? 0) >= perSubject;
       const flow = isOverLimit ? joinSubject(given) : given;
       if (own < total || isHeld(start, flow.key)) return { flow, evicted: [] };
-      const largest = largestNamespace();
+      largest ??= largestNamespace();
       const excess = largest.size - (flowsByNamespace.get(flow.namespace)?.size ?? 0);
       if (excess < 2) return { flow: joinNamespace(start, flow), evicted: [] };
       // Removes several at once, because finding the largest Namespace takes time; the newest, so that flows from before a flood stay.
@@ -65,9 +69,9 @@ export function createFlowRoom<F extends Held>(
   };
 
   function largestNamespace(): ReadonlySet<F> {
-    let largest: ReadonlySet<F> = new Set();
-    for (const flows of flowsByNamespace.values()) if (flows.size > largest.size) largest = flows;
-    return largest;
+    let most: ReadonlySet<F> = new Set();
+    for (const flows of flowsByNamespace.values()) if (flows.size > most.size) most = flows;
+    return most;
   }
 
   function joinNamespace(start: Millis, flow: Flow): Flow {

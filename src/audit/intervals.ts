@@ -75,12 +75,16 @@ export function createIntervals(options: IntervalsOptions) {
       flows.count(flows.of(start, gapOf(by, node), time), count, time);
     },
     /** Save the records and the changes in one batch of the state, so that no flow is lost or counted twice. */
-    close(mostFlows: number): { records: FlowRecord[]; isDone: boolean } {
+    close(mostFlows: number, mayGoOn = () => true): { records: FlowRecord[]; isDone: boolean } {
       const over = now() - interval - grace;
       const due = dueOf(flows, (flow) => flow.start <= over && !touched.has(flow.start), mostFlows);
       if (due.length > 0) closings++;
-      const records = due.slice(0, mostFlows).map(closeFlow);
-      if (due.length > mostFlows) return { records, isDone: false };
+      const records: FlowRecord[] = [];
+      for (const flow of due.slice(0, mostFlows)) {
+        records.push(closeFlow(flow));
+        if (!mayGoOn()) break;
+      }
+      if (due.length > records.length) return { records, isDone: false };
       gaps.forget((start) => start <= over && !touched.has(start));
       touched.clear();
       return { records, isDone: true };

@@ -1,6 +1,7 @@
 /** Reads the objects that verdicts need, and keeps only the fields that matter. */
 import type { Millis } from '../model/log-line.ts';
 import { at, type Json } from '../platform/json.ts';
+import { inTurns } from '../platform/turns.ts';
 import {
   awayPolicy,
   type CalicoCollector,
@@ -183,7 +184,8 @@ async function readPolicies(
     if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
     return any(unlistedReason(policyKind, answer));
   }
-  const policies = answer.items.flatMap((item) => compilePolicy({ apiVersion, kind, ...(item as object) }));
+  const policies: Policy[] = [];
+  await inTurns(answer.items, (item) => policies.push(...compilePolicy({ apiVersion, kind, ...(item as object) })));
   return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
 }
 
@@ -199,7 +201,8 @@ async function addCalico(
     const isLarge = answer.kind === 'refused' ? isTooLarge(answer) : answer.items.length > maxObjects;
     onListed({ plural, namespace, isTooLarge: isLarge });
     if (isLarge) unread(unreadAs(policyKind));
-    else if (answer.kind === 'listed') for (const item of answer.items) add({ apiVersion, kind, ...(item as object) });
+    else if (answer.kind === 'listed')
+      await inTurns(answer.items, (item) => add({ apiVersion, kind, ...(item as object) }));
     else if (answer.status === 403) unread(unreadAs(policyKind));
     else if (answer.status !== 404) throw new RefusedError(answer);
   }

@@ -137,6 +137,8 @@ export const reviewInterval: Millis = 250;
 /** How many waiting flows are counted in one turn of the event loop, which takes a few milliseconds. */
 const reviewedAtOnce = 256;
 
+export type Waiting = ReturnType<typeof createWaiting>;
+
 export function createWaiting({ queue, remote, isSynced, now }: Lookups, directory: Directory) {
   /** When the lists were complete. Look-ups begin then, so the wait is measured from then. */
   let syncedAt: Millis | undefined;

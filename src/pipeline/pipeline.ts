@@ -25,7 +25,7 @@ import {
   type LostPacket,
   weightOf,
 } from './decision.ts';
-import { createWaiting, type Lookups, type QueuedFlow, reviewInterval } from './lookup-queue.ts';
+import { createWaiting, type Lookups, type QueuedFlow, reviewInterval, type Waiting } from './lookup-queue.ts';
 import type { Drop, FlowMeaning } from './meaning.ts';
 import { type Alike, createRepeatedDecisions } from './repeated-decisions.ts';
 import type { Statistics } from './statistics.ts';
@@ -86,7 +86,8 @@ export interface Pipeline {
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { statistics, counts, lookups } = options;
   const decisions = createDecisions(options);
-  const counting = createCounting(options, decisions);
+  const waiting = lookups && createWaiting(lookups, options.directory);
+  const counting = createCounting(options, decisions, waiting);
   const repeated = createRepeatedDecisions({
     epochAt: decisions.epochAt,
     quietUntil: options.isByLines ? (node) => counts(node).quietUntil?.() ?? Infinity : undefined,
@@ -142,30 +143,24 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 
   function review(): void {
-    counting.answered();
+    waiting?.answered();
     countDone();
   }
 
   function countDone(): void {
     timer?.cancel();
-    if (isStopped || lookups === undefined) return;
-    const { done, isAll } = counting.takeDone();
+    if (isStopped || lookups === undefined || waiting === undefined) return;
+    const { done, isAll } = waiting.takeDone();
     flush();
     for (const flow of done) counting.resume(flow);
     if (lookups.queue.size > 0) timer?.setEarliest(isAll ? reviewInterval : 0);
   }
 }
 
-function createCounting({ statistics, packets: sink, counts, ...options }: PipelineOptions, decisions: Decisions) {
-  const twins = createFlowTwins(options.hasFlows);
-  const waiting = options.lookups && createWaiting(options.lookups, options.directory);
-  return {
-    carryOut,
-    suppress,
-    resume,
-    answered: (): void => waiting?.answered(),
-    takeDone: () => waiting?.takeDone() ?? { done: [], isAll: true },
-  };
+function createCounting(options: PipelineOptions, decisions: Decisions, waiting: Waiting | undefined) {
+  const { statistics, packets: sink, counts, hasFlows } = options;
+  const twins = createFlowTwins(hasFlows);
+  return { carryOut, suppress, resume };
 
   /** Returns true if the packets wait for a look-up instead. */
   function carryOut(decision: Decision, alike: Alike): boolean {
