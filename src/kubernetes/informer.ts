@@ -61,7 +61,8 @@ const defaultSilence: Millis = 100_000;
 const lifetime: Millis = 1_800_000;
 
 /**
- * The time between two watches, because nodes whose connections ended together must not ask together. It grows while watches bring nothing.
+ * The time between two watches, with full jitter, because nodes whose connections ended together must not ask together. It grows while
+ * watches bring nothing.
  */
 const reconnectIntervals = { first: 2000, longest: 30_000 };
 

@@ -41,7 +41,7 @@ const flows = ['calico-flows'];
 
 const drops = ['kernel-drops'];
 
-/** In order: the first format that reads a line has it, if one of its writers may have written the line. */
+/** The order counts: a line has the first format that can read it and whose writers may have written it. */
 export const formats: readonly Format[] = [
   { name: 'netfilter', needles: ['IN='], writers: [...kernel, ...ulogd], parse: parseNetfilter },
   { name: 'ulogd', needles: ['"oob.prefix"', '"oob.family"'], writers: ulogd, parse: parseUlogd },

@@ -167,7 +167,7 @@ export function matchRuleTraces(
   return { traced, nearest };
 }
 
-/** Policies after this index were not evaluated, so they could not have changed the verdict. */
+/** Policies after this index could not have changed the verdict, so they were not evaluated. */
 function lastAsked(selecting: readonly Selecting[], { decision, tier }: Verdict): number {
   if (decision !== undefined) return selecting.findIndex(({ policy }) => policy.ref === decision.policy);
   return tier === undefined ? Infinity : selecting.findLastIndex(({ policy }) => policy.tier === tier);

@@ -10,7 +10,7 @@ interface UnitsOptions {
   timing: Timing;
 }
 
-/** In every record of a unit, because journald sets it by cgroup. A record with this text only in its message is read in vain. */
+/** Every record of a unit has it, because journald sets it by cgroup. A record with this text only in its message is read in vain. */
 export const unitMark = '_SYSTEMD_UNIT=';
 
 /** Records of journald itself contain this. When journald starts or suppresses messages, the beginning of a line may be lost. */
