@@ -177,6 +177,8 @@ function combinationProblems(options: ReplayOptions, isTerminal: boolean): strin
   if (logs.length > 0 && explain !== undefined) problems.push('--explain takes one line and no LOG');
   for (const name of ['node', 'namespace', 'pod'] as const)
     if (options[name] === '') problems.push(`--${name}: has no value`);
+  if (options.pod?.includes('/'))
+    problems.push(`--pod ${options.pod}: must be a name; --namespace names its Namespace`);
   if (writes && output !== 'table' && output !== 'json')
     problems.push(`--writes and --output ${output} exclude each other`);
   if (output === 'html' && isTerminal && explain === undefined)
