@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn, TurnEnd, WriteKind, WriteResult } from '../model/series.ts';
 import { type Schedule, schedule as systemSchedule } from '../platform/timer.ts';
@@ -56,6 +57,9 @@ const longestSleep: Millis = 3_600_000;
 
 /** The most writes at the same time during an outage: a second one, in case the first hangs because of its namespace. */
 const mostInOutage = 2;
+
+/** The most series in a row that an obstacle concerns before other work gets its turn: a Namespace may have thousands. */
+const mostObstacles = 256;
 
 /**
  * Publishes series as Events. The next ones are begun within the budget, the state is saved once for all of them, and then their Events are
@@ -119,16 +123,18 @@ function createBatches(options: PublisherOptions) {
 
   /** Resolves to how long nothing should be tried, if every Event is refused. It does not wait for slow writes, and never rejects. */
   async function writeBatch(mayGoOn: () => boolean): Promise<Millis | undefined> {
-    const batch = beginBatch();
+    const { batch, isCut } = beginBatch();
     if (batch.length > 0) await keep();
+    else if (isCut) await nextTurn();
     const left = await writer.writeAll(batch, () => mayGoOn() && !retries.isRefused);
     for (const each of left) endUntried(each, { kind: 'postponed' });
     return retries.pause();
   }
 
   /** Begins only one series while it is unknown whether the API server accepts anything. */
-  function beginBatch(): Begun[] {
+  function beginBatch(): { batch: Begun[]; isCut: boolean } {
     const batch: Begun[] = [];
+    let obstacles = 0;
     let isWithinBudget = true;
     const at = now();
     const availableAt = (kind: WriteKind): Millis => {
@@ -142,12 +148,13 @@ function createBatches(options: PublisherOptions) {
       const obstacle = retries.obstacleFor(series, writer.busyUntil(namespace));
       if (obstacle !== undefined) {
         end(series, obstacle);
+        if (++obstacles === mostObstacles) return { batch, isCut: true };
         continue;
       }
-      if (retries.isOut && batch.length > 0) return batch;
+      if (retries.isOut && batch.length > 0) return { batch, isCut: false };
       if (retries.isOut && writer.size >= mostInOutage) {
         table.hold(at + delays.lookInOutage);
-        return batch;
+        return { batch, isCut: false };
       }
       const kind = retries.paced(turn.kind);
       budget.spend(at, kind);
@@ -155,7 +162,7 @@ function createBatches(options: PublisherOptions) {
       batch.push({ series, kind, namespace, copy: structuredClone(series) });
     }
     if (isWithinBudget) retries.caughtUp();
-    return batch;
+    return { batch, isCut: false };
   }
 
   async function writeOne(begun: Begun): Promise<void> {

@@ -176,7 +176,9 @@ function indexNodes(nodes: readonly Node[]) {
 }
 
 function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]): Map<string, T> {
-  return new Map(objects.flatMap((each) => each.addresses.map((address) => [address, each])));
+  const index = new Map<string, T>();
+  for (const each of objects) for (const address of each.addresses) index.set(address, each);
+  return index;
 }
 
 /** An unknown Node has its name, but no uid. */
