@@ -112,8 +112,8 @@ export function createInformer<T extends Named>(options: InformerOptions<T>) {
   async function list(): Promise<void> {
     const all = await listAll(connection, path, options, known.slim);
     if (signal.aborted) return;
-    known.replaceAll(all);
-    answered();
+    await known.replaceAll(all);
+    if (!signal.aborted) answered();
   }
 
   async function watch(): Promise<void> {

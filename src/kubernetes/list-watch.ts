@@ -1,6 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Connection, Query } from './connection.ts';
 import { at, type Json, parsed, text } from '../platform/json.ts';
+import { inTurns } from '../platform/turns.ts';
 import { isTooLarge, RefusedError } from './http.ts';
 
 export class SilentWatchError extends Error {
@@ -77,9 +78,9 @@ export function createKnownObjects<T extends Named>(slim: (object: Json) => T | 
       return resourceVersion;
     },
     slim,
-    replaceAll(list: ObjectList<T>): void {
+    async replaceAll(list: ObjectList<T>): Promise<void> {
       for (const key of keys.difference(new Set(list.items.map(keyOf)))) remove(key);
-      for (const item of list.items) set(item);
+      await inTurns(list.items, set);
       resourceVersion = list.resourceVersion;
     },
     /** Returns false for an error, after which the server ends the watch; the next one continues from here, except after a 410. */
