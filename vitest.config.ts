@@ -8,11 +8,11 @@ const include = ['test/**/*.test.ts'];
 const exclude = ['test/e2e/**'];
 
 /**
- * These files have processes of their own: those that mock a module, because it cannot be mocked any more when another file has loaded it,
- * and those that measure the memory or the processor's time of the process.
+ * Files with processes of their own: those that mock a module, because it cannot be mocked any more when another file has loaded it, and
+ * those that measure memory or processor time, or wait for an object to be freed.
  */
 const alone = globSync(include, { cwd: root, exclude }).filter((file) =>
-  /vi\.mock\(|process\.(?:memoryUsage|cpuUsage|threadCpuUsage)/.test(readFileSync(join(root, file), 'utf8')),
+  /vi\.mock\(|expose-gc|process\.(?:memoryUsage|cpuUsage|threadCpuUsage)/.test(readFileSync(join(root, file), 'utf8')),
 );
 
 /** What each project and the run of mutants have in common. */
