@@ -23,7 +23,11 @@ const table: readonly Advice[] = [
   {
     applies: ({ dropReason }) => dropReason !== undefined,
     say: ({ dropReason = '', nextMtu, peer }, { namespace }) =>
-      adviseOnReason(dropReason, (peer.kind === 'service' ? peer.object?.namespace : undefined) ?? namespace, nextMtu),
+      adviseOnReason(dropReason, {
+        namespace,
+        ofServices: peer.kind === 'service' ? peer.object?.namespace : undefined,
+        mtu: nextMtu,
+      }),
   },
   {
     applies: isForRoutersToReport,
@@ -99,9 +103,8 @@ const table: readonly Advice[] = [
   },
   {
     applies: ({ peer, port, direction }) => direction === 'sending' && port === 53 && peer.role === 'dns',
-    // If the DNS refused the packet, a new egress policy would not help, and would isolate the Pod.
-    say: (details, { namespace }) =>
-      `This Pod cannot resolve names. ${details.refusedBy === 'receiver' ? policyAdvice(details, namespace) : `Allow egress to the cluster DNS on port 53, UDP and TCP: ${describeIn(namespace, details)}`}`,
+    say: (details, own) =>
+      `This Pod cannot resolve names. ${allowEgress('the cluster DNS on port 53, UDP and TCP', details, own)}`.trimEnd(),
     sayAnswer: ({ text, outcome, isOwn }) =>
       `This Pod cannot resolve names. ${text}${outcome === 'denies' && isOwn ? ' Allow egress to the cluster DNS on port 53, UDP and TCP.' : ''}`,
   },
@@ -113,8 +116,8 @@ const table: readonly Advice[] = [
   {
     applies: ({ peer, port, direction }) =>
       direction === 'sending' && (peer.role === 'api-server' || (peer.kind === 'node' && port === 6443)),
-    say: (details, { namespace }) =>
-      `This Pod cannot reach the Kubernetes API. Allow egress to the API server: ${describeIn(namespace, details)}`,
+    say: (details, own) =>
+      `This Pod cannot reach the Kubernetes API. ${allowEgress('the API server', details, own)}`.trimEnd(),
     sayAnswer: ({ text }) => `This Pod cannot reach the Kubernetes API. ${text}`,
   },
   {
@@ -172,11 +175,15 @@ function unlessProtected(firewall: string): string {
   return `Disable ${firewall} only if something else protects the node.`;
 }
 
-/** Names the chain that dropped the packet, and on which side of it the Pods are: a rule for another way does not let the packet through. */
+/**
+ * Names the chain that dropped the packet, and on which side of it the Pods are: a rule for another way does not let the packet through.
+ * A packet that is logged before or after its routing has only one device, too, but is forwarded.
+ */
 function wayOf({ path, direction, peer }: FlowDetails): ['input' | 'output' | 'forwarding', 'from' | 'to'] {
-  if (path.endsWith('→ this node')) return ['input', 'from'];
-  if (path.startsWith('this node →')) return ['output', 'to'];
-  return ['forwarding', direction === 'receiving' && peer.kind !== 'pod' ? 'to' : 'from'];
+  const [isReceiving, isOfPods] = [direction === 'receiving', peer.kind === 'pod'];
+  if (path.endsWith('→ this node') && !isReceiving && !isOfPods) return ['input', 'from'];
+  if (path.startsWith('this node →') && isReceiving && !isOfPods) return ['output', 'to'];
+  return ['forwarding', isReceiving && !isOfPods ? 'to' : 'from'];
 }
 
 /** ufw has separate policies for packets that are routed, go to the node or leave it (ufw(8)). */
@@ -189,6 +196,12 @@ function letThroughUfw(details: FlowDetails): string {
 
 function probes(details: FlowDetails, own: Own): string {
   return isProbe(details, own) ? "These are probably the kubelet's probes: without them the Pod stays unready. " : '';
+}
+
+/** If the receiver refused the packet, a new egress policy would not help, and would isolate the Pod. */
+function allowEgress(to: string, details: FlowDetails, { namespace }: Own): string {
+  if (details.refusedBy === 'receiver') return policyAdvice(details, namespace);
+  return `Allow egress to ${to}: ${describeIn(namespace, details)}`;
 }
 
 function describeIn(namespace: string, { logger }: FlowDetails): string {

@@ -198,12 +198,20 @@ export function isNoise(reason: string): boolean {
   return noise.has(reason);
 }
 
+interface Concerned {
+  /** The Pod's. */
+  readonly namespace: string;
+  /** That of the Service, if the packet went to one. Policies of another Namespace are not the Pod's. */
+  readonly ofServices?: string | undefined;
+  readonly mtu?: number | undefined;
+}
+
 /** Returns one or two sentences. `reason`: a name or a number, which the parser has checked. */
-export function adviseOnReason(reason: string, namespace: string, mtu?: number): string {
+export function adviseOnReason(reason: string, { namespace, ofServices, mtu }: Concerned): string {
   const known = reasons.get(reason) ?? kernelReasons.get(reason);
   if (known === undefined)
     return `Cilium dropped it (${reason}), not a policy. Check in the Pod of cilium on that node: cilium-dbg monitor --type drop`;
   const { means, act, ofPolicy, by } = known;
   const cause = by ?? (ofPolicy ? 'Cilium' : 'Cilium, not a policy');
-  return `Dropped by ${cause}: ${means} (${reason}). ${typeof act === 'string' ? act : act(namespace, mtu)}`;
+  return `Dropped by ${cause}: ${means} (${reason}). ${typeof act === 'string' ? act : act(ofPolicy ? namespace : (ofServices ?? namespace), mtu)}`;
 }

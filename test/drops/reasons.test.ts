@@ -14,7 +14,7 @@ test.each([
 });
 
 test.each([...reasons])('%s: the reason, what it means and what to do', (name, { means, ofPolicy }) => {
-  const text = adviseOnReason(name, 'shop');
+  const text = adviseOnReason(name, { namespace: 'shop' });
   expect(text).toContain(`${means} (${name}). `);
   expect(text.includes('not a policy')).toBe(ofPolicy !== true);
   expect(text).not.toContain('NAMESPACE');
@@ -23,12 +23,14 @@ test.each([...reasons])('%s: the reason, what it means and what to do', (name, {
 });
 
 test.each([...kernelReasons])('%s: the reason, who dropped it, what it means and what to do', (name, { means, by }) => {
-  const text = adviseOnReason(name, 'shop');
+  const text = adviseOnReason(name, { namespace: 'shop' });
   expect(text).toContain(`Dropped by ${by}: ${means} (${name}). `);
   expect(text).not.toContain('Cilium');
   expect(text.length).toBeLessThan(420);
 });
 
 test('a reason that is not in the table is given by its name', () => {
-  expect(adviseOnReason('reason 231', 'shop')).toMatch(/^Cilium dropped it \(reason 231\), not a policy\. Check /);
+  expect(adviseOnReason('reason 231', { namespace: 'shop' })).toMatch(
+    /^Cilium dropped it \(reason 231\), not a policy\. Check /,
+  );
 });
