@@ -1,7 +1,7 @@
 /**
  * Checks the texts of sources, beside the rules of oxlint, and ends with 1 if something is wrong: a page may search the agent's log only for
- * words of src/, a test may not repeat the wording of a message, each command that a message advises needs a test that runs it, and a room is
- * entered by its door.
+ * words of src/, a test may not repeat the wording of a message, each command that a message advises needs a test that runs it, a room is
+ * entered by its door, and what tests have in common has no hooks of its own.
  */
 import { documentPaths, filesBelow, textOf } from '../../test/docs/documents.ts';
 import { unexpectedAdvice } from './advice.ts';
@@ -15,6 +15,7 @@ const wrong = [
   ...deadExports(),
   ...repeatedWording(),
   ...pastDoors(),
+  ...hooksOfFirst(),
 ];
 process.stderr.write(wrong.map((line) => `${line}\n`).join(''));
 process.exitCode = wrong.length === 0 ? 0 : 1;
@@ -41,6 +42,14 @@ function strayRightsFile(): string[] {
   return filesBelow('src', '.ts')
     .filter((file) => file !== 'src/kubernetes/rights.ts' && /^(?!.*\/\*\*).*rbac\.yaml/m.test(textOf(file)))
     .map((file) => `${file} names rbac.yaml, which src/kubernetes/rights.ts does for all`);
+}
+
+/** A module that unit tests have in common is loaded once in a process, so its hooks would be those of the first file that loads it. */
+function hooksOfFirst(): string[] {
+  const hook = /^(?:\S.* = )?(?:beforeAll|beforeEach|afterEach|afterAll|temporaryFolder)\(/m;
+  return filesBelow('test', '.ts')
+    .filter((file) => !/\.test\.ts$|^test\/(?:e2e\/|setup\.ts$)/.test(file) && hook.test(textOf(file)))
+    .map((file) => `${file} has a hook outside of functions: only the first file of tests that loads it would have it`);
 }
 
 /** Other folders import these by the file of the folder's own name alone: what is behind that door may change without anybody noticing. */

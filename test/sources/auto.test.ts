@@ -18,11 +18,14 @@ import {
   messages,
   noon,
   other,
+  prepareHost,
   put,
   record,
   ring,
   syslog,
 } from './kernel-choice.ts';
+
+prepareHost();
 
 /** Where only /var/log of the node is mounted, the container has the device at its own place. */
 const openOwn: Device['open'] = (path) => device.open(path === ring ? host('/own/kmsg') : path);

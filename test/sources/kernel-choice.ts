@@ -14,9 +14,15 @@ export const day = 24 * hour;
 /** The node has been up for a month. */
 export const booted = noon - 30 * day;
 
-export const within = temporaryFolder();
+let within: ReturnType<typeof temporaryFolder>;
+
+/** Each file of tests calls this, because this module is loaded once for all that share a process. */
+export function prepareHost(): void {
+  within = temporaryFolder();
+  afterEach(() => rmSync(host(), { recursive: true, force: true }));
+}
+
 export const host = (...parts: string[]): string => within('host', ...parts);
-afterEach(() => rmSync(host(), { recursive: true, force: true }));
 
 /** A file of the node, last written to `age` ago. */
 export function put(path: string, content: string, age: Millis = 0): void {

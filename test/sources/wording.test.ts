@@ -27,6 +27,7 @@ import {
   kernelLine,
   messages,
   other,
+  prepareHost,
   put,
   record,
   ring,
@@ -37,6 +38,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
 const folder = temporaryFolder();
+prepareHost();
 
 const textOf = (looks?: Parameters<typeof choose>[0]): string => choose(looks).text.replaceAll(host(), '');
 
