@@ -44,12 +44,15 @@ function strayRightsFile(): string[] {
     .map((file) => `${file} names rbac.yaml, which src/kubernetes/rights.ts does for all`);
 }
 
-/** A module that unit tests have in common is loaded once in a process, so its hooks would be those of the first file that loads it. */
+/** Unit tests of many files share a process, which loads a module once: its hooks and settings would be those of the first file. */
 function hooksOfFirst(): string[] {
-  const hook = /^(?:\S.* = )?(?:beforeAll|beforeEach|afterEach|afterAll|temporaryFolder)\(/m;
+  const hook = /^(?:\S.* = )?(?:beforeAll|beforeEach|afterEach|afterAll|temporaryFolder|vi\.setConfig)\(/m;
   return filesBelow('test', '.ts')
     .filter((file) => !/\.test\.ts$|^test\/(?:e2e\/|setup\.ts$)/.test(file) && hook.test(textOf(file)))
-    .map((file) => `${file} has a hook outside of functions: only the first file of tests that loads it would have it`);
+    .map(
+      (file) =>
+        `${file} has a hook or setting outside of functions: only the first file of tests that loads it would have it`,
+    );
 }
 
 /** Other folders import these by the file of the folder's own name alone: what is behind that door may change without anybody noticing. */

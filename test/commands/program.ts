@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { vi } from 'vitest';
 import { subjectsOf } from '../subject.ts';
 
 /** The file that node runs as the program. */
@@ -38,11 +37,8 @@ export interface Surroundings {
   env?: Record<string, string>;
 }
 
-/** In milliseconds. */
+/** In milliseconds. A program that hangs is ended by that. A test runs up to six (vitest.config.ts). */
 const timeout = 60_000;
-
-// A program that hangs is ended by that. A test runs up to six, one after the other, while others run theirs.
-vi.setConfig({ testTimeout: 8 * timeout });
 
 /** Runs the program as a user does, and ends it after a while should it hang. */
 export async function program(
