@@ -79,8 +79,9 @@ export function createKnownObjects<T extends Named>(slim: (object: Json) => T | 
     },
     slim,
     async replaceAll(list: ObjectList<T>): Promise<void> {
-      for (const key of keys.difference(new Set(list.items.map(keyOf)))) remove(key);
       await inTurns(list.items, set);
+      // Objects that are gone are removed last, so that an address of theirs that another one has now is never nobody's.
+      for (const key of keys.difference(new Set(list.items.map(keyOf)))) remove(key);
       resourceVersion = list.resourceVersion;
     },
     /** Returns false for an error, after which the server ends the watch; the next one continues from here, except after a 410. */
