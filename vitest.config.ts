@@ -9,12 +9,10 @@ const exclude = ['test/e2e/**'];
 
 /**
  * Files with processes of their own: those that mock a module, because it cannot be mocked any more when another file has loaded it, and
- * those that measure memory or processor time, or wait for an object to be freed.
+ * those that measure memory or processor time, count timers, or wait for an object to be freed.
  */
 const alone = globSync(include, { cwd: root, exclude }).filter((file) =>
-  /vi\.mock\(|expose-gc|process\.(?:memoryUsage|resourceUsage|cpuUsage|threadCpuUsage)/.test(
-    readFileSync(join(root, file), 'utf8'),
-  ),
+  /vi\.mock\(|expose-gc|process\.(?:\w+Usage|getActiveResourcesInfo)/.test(readFileSync(join(root, file), 'utf8')),
 );
 
 /** What each project and the run of mutants have in common. */
