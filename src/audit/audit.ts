@@ -5,7 +5,6 @@ import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Suppressed } from '../model/observation.ts';
 import { entriesOfKind, type StateChange } from '../platform/keyed-changes.ts';
-import { longestTurn } from '../platform/turns.ts';
 import { writeAll } from '../platform/file-io.ts';
 import { type Delivery, type DeliveryReport, type Sink, startDelivery } from './deliver.ts';
 import { createIntervals, type PoliciesOn } from './intervals.ts';
@@ -50,6 +49,8 @@ export type Audit = ReturnType<typeof createAudit>;
 
 /** How many flows are closed in one turn of the event loop, which takes a few milliseconds. */
 const slice = 200;
+/** Closes fewer flows in a turn if their policies take long to evaluate. */
+const longestTurn: Millis = 5;
 
 export function createAudit(options: AuditOptions) {
   const { node, cluster, interval, sinks, queueSize, privacy, policiesOn, clock, report } = options;

@@ -1,15 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Millis } from '../model/log-line.ts';
 
-/** The time after which other work gets its turn, because there may be thousands of objects that tenants have made. */
-export const longestTurn: Millis = 5;
+/** A count and not a time, so that a busy machine changes no order. Compiling so many policies takes 3 ms. */
+const itemsOfTurn = 128;
 
+/** Lets other work have its turn in between, because there may be thousands of objects that tenants have made. */
 export async function inTurns<T>(items: readonly T[], take: (item: T) => void): Promise<void> {
-  let began = performance.now();
-  for (const item of items) {
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && index % itemsOfTurn === 0) await nextTurn();
     take(item);
-    if (performance.now() - began < longestTurn) continue;
-    await nextTurn();
-    began = performance.now();
   }
 }

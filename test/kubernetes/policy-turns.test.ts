@@ -1,9 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Connection } from '../../src/kubernetes/connection.ts';
 import { createPolicyReader } from '../../src/kubernetes/policy-objects.ts';
 import { nine } from '../builders.ts';
 
-const policies = Array.from({ length: 600 }, (_, index) => ({
+const policies = Array.from({ length: 1280 }, (_, index) => ({
   metadata: { name: `policy-${index}`, namespace: 'shop' },
   spec: { podSelector: {}, policyTypes: ['Ingress'] },
 }));
@@ -21,8 +21,6 @@ const request: Connection['request'] = (_, path) => {
 };
 
 test('while thousands of policies are compiled, other work gets its turn', async () => {
-  let millis = 0;
-  vi.spyOn(performance, 'now').mockImplementation(() => millis++);
   let turns = 0;
   let isOver = false;
   const count = (): void => {
@@ -36,7 +34,6 @@ test('while thousands of policies are compiled, other work gets its turn', async
     () => {},
   ).namespace('shop');
   isOver = true;
-  vi.restoreAllMocks();
   expect(read.policies).toHaveLength(policies.length);
-  expect(turns).toBeGreaterThan(50);
+  expect(turns).toBeGreaterThan(4);
 });
