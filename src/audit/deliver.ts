@@ -20,7 +20,7 @@ export interface DeliverOptions {
 
 export interface Delivery {
   wake: () => void;
-  /** Sends what is queued, and closes the sink, until a batch fails or `grace` is over. */
+  /** Sends what is queued until a batch fails or `grace` is over. The sink is closed, unless its disk hangs. */
   stop: (grace: Millis) => Promise<void>;
 }
 

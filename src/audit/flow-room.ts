@@ -1,4 +1,5 @@
 import type { Millis } from '../model/log-line.ts';
+import { createGroups } from '../platform/groups.ts';
 import type { FlowRecord } from './fields.ts';
 import type { Flow } from './flow.ts';
 
@@ -28,7 +29,7 @@ export function createFlowRoom<F extends Held>(
   isHeld: (start: Millis, key: string) => boolean,
 ) {
   const countsBySubject = new Map<string, number>();
-  const flowsByNamespace = new Map<string, Set<F>>();
+  const namespaces = createGroups<F>();
   let own = 0;
   let joined = 0;
   /** The flows of the largest Namespace; undefined if that may be another one now. */
@@ -40,7 +41,7 @@ export function createFlowRoom<F extends Held>(
       if (!isOwn(flow)) return;
       own++;
       largest = undefined;
-      addTo(flowsByNamespace, flow.namespace, flow);
+      namespaces.add(flow.namespace, flow);
       countsBySubject.set(subjectKey(flow), (countsBySubject.get(subjectKey(flow)) ?? 0) + 1);
     },
     leave(flow: F): void {
@@ -48,8 +49,7 @@ export function createFlowRoom<F extends Held>(
       if (!isOwn(flow)) return;
       own--;
       largest = undefined;
-      const all = flowsByNamespace.get(flow.namespace);
-      if (all?.delete(flow) === true && all.size === 0) flowsByNamespace.delete(flow.namespace);
+      namespaces.remove(flow.namespace, flow);
       const count = (countsBySubject.get(subjectKey(flow)) ?? 0) - 1;
       if (count > 0) countsBySubject.set(subjectKey(flow), count);
       else countsBySubject.delete(subjectKey(flow));
@@ -60,7 +60,7 @@ export function createFlowRoom<F extends Held>(
       const flow = isOverLimit ? joinSubject(given) : given;
       if (own < total || isHeld(start, flow.key)) return { flow, evicted: [] };
       largest ??= largestNamespace();
-      const excess = largest.size - (flowsByNamespace.get(flow.namespace)?.size ?? 0);
+      const excess = largest.size - (namespaces.all.get(flow.namespace)?.size ?? 0);
       if (excess < 2) return { flow: joinNamespace(start, flow), evicted: [] };
       // Removes several at once, because finding the largest Namespace takes time; the newest, so that flows from before a flood stay.
       const evicted = [...largest].slice(-Math.ceil(excess / 16));
@@ -70,7 +70,7 @@ export function createFlowRoom<F extends Held>(
 
   function largestNamespace(): ReadonlySet<F> {
     let most: ReadonlySet<F> = new Set();
-    for (const flows of flowsByNamespace.values()) if (flows.size > most.size) most = flows;
+    for (const flows of namespaces.all.values()) if (flows.size > most.size) most = flows;
     return most;
   }
 
@@ -78,12 +78,6 @@ export function createFlowRoom<F extends Held>(
     const found = joinedFlow(flow, ['k8s.namespace.name']);
     return flow.namespace === '' || (joined >= mostJoined && !isHeld(start, found.key)) ? joinAll(flow) : found;
   }
-}
-
-function addTo<F>(sets: Map<string, Set<F>>, key: string, value: F): void {
-  const set = sets.get(key);
-  if (set === undefined) sets.set(key, new Set([value]));
-  else set.add(value);
 }
 
 function subjectKey({ start, subject }: Pick<Held, 'start' | 'subject'>): string {

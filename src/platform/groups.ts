@@ -3,6 +3,8 @@ export function createGroups<T>() {
   const groups = new Map<string, Set<T>>();
 
   return {
+    all: groups as ReadonlyMap<string, ReadonlySet<T>>,
+    /** Returns a copy, so values may be removed meanwhile. */
     get: (key: string): T[] => [...(groups.get(key) ?? [])],
     add(key: string, value: T): void {
       const group = groups.get(key);

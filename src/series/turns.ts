@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { objectKey } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn, WriteKind } from '../model/series.ts';
+import { createGroups } from '../platform/groups.ts';
 import { createLines, lineCount, type Party, type ReadySeries } from './lines.ts';
 import { byWeight, isIncident, isUpdate, kindOf, lineOf } from './times.ts';
 
@@ -117,7 +118,7 @@ function createLatest<T extends {}>(create: () => T): (key: string) => T {
 /** Keeps the ready series sorted, because in a storm or at the end of a long log there may be tens of thousands. */
 export function createReady() {
   const lines = createLines();
-  const objects = new Map<string, Set<ReadySeries>>();
+  const objects = createGroups<ReadySeries>();
 
   return {
     get size(): number {
@@ -125,16 +126,13 @@ export function createReady() {
     },
     add(entry: ReadySeries): void {
       lines.add(entry);
-      const same = objects.get(entry.key);
-      if (same === undefined) objects.set(entry.key, new Set([entry]));
-      else same.add(entry);
+      objects.add(entry.key, entry);
     },
     remove(entry: ReadySeries): void {
       lines.remove(entry);
-      const same = objects.get(entry.key);
-      if (same?.delete(entry) === true && same.size === 0) objects.delete(entry.key);
+      objects.remove(entry.key, entry);
       // A turn may move the object's other series to the second half of their line.
-      for (const other of same ?? []) lines.again(other);
+      for (const other of objects.all.get(entry.key) ?? []) lines.again(other);
     },
     /** Sorts all series again, because a turn that was undone moves some of them forward. */
     reorder(this: void): void {
@@ -168,7 +166,7 @@ export function createReady() {
 
   function heaviest({ key, series }: ReadySeries, line: number, now: Millis): Series {
     let most = series;
-    for (const each of objects.get(key) ?? [])
+    for (const each of objects.all.get(key) ?? [])
       if (byWeight(each.series, most) < 0 && lineOf(each.series, now) === line) most = each.series;
     return most;
   }
