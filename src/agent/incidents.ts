@@ -87,7 +87,7 @@ function createChains(
       settled = Promise.withResolvers();
     },
     budget: backendBudget,
-    concurrency: 2,
+    concurrency: { all: 3, each: 2 },
     entries: 256,
     ages: backendAges,
     now,
@@ -102,9 +102,9 @@ function createChains(
       lists.chains.expect(subjects);
       if (isWatched()) return;
       const services = subjects.flatMap((chain) => lists.chains.ownerOf(chain)?.service ?? []).slice(0, serviceLimit);
-      const keys = new Set(services.map(({ namespace, name }) => `${namespace}/${name}`));
+      const keys = new Map(services.map(({ namespace, name }) => [`${namespace}/${name}`, namespace ?? '']));
       // Begin all look-ups before waiting for any.
-      while ([...keys].map((key) => looked.ask(key)).includes('pending')) await settled.promise;
+      while ([...keys].map(([key, namespace]) => looked.ask(key, namespace)).includes('pending')) await settled.promise;
     },
   };
 }

@@ -5,7 +5,7 @@ import { countAll, listAll } from './list-watch.ts';
 import { ifUsable, slimPod } from './slim.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
-import { createTokenBucket, type TokenBucket } from '../platform/rates.ts';
+import { createSharedBucket, type SharedBucket } from '../platform/shares.ts';
 
 export function createPodFinders(
   ways: readonly LookupWay[],
@@ -89,7 +89,7 @@ export function selectorBudget({ pods, nodes }: ClusterSize): { rate: number; bu
 export function createFieldSelectorFinder(options: PodListOptions): Required<PodFinder> {
   const { connection, clock } = options;
   const { now } = clock;
-  let bucket: { rate: number; tokens: TokenBucket } | undefined;
+  let bucket: { rate: number; tokens: SharedBucket } | undefined;
   const size = createSharedAnswers<ClusterSize>(
     async () => ({
       pods: await countAll(connection, '/api/v1/pods'),
@@ -100,11 +100,11 @@ export function createFieldSelectorFinder(options: PodListOptions): Required<Pod
 
   return {
     way: 'field-selector',
-    async find(address) {
+    async find(address, asker) {
       const budget = selectorBudget((await size.get('', sizeAge)).value);
       if (budget === undefined) return undefined;
-      if (bucket?.rate !== budget.rate) bucket = { rate: budget.rate, tokens: createTokenBucket(budget) };
-      if (!bucket.tokens.take(now())) throw new OverBudget();
+      if (bucket?.rate !== budget.rate) bucket = { rate: budget.rate, tokens: createSharedBucket(budget) };
+      if (!bucket.tokens.take(asker, now())) throw new OverBudget();
       return { pods: await listPods(options, `status.podIP=${address}`) };
     },
     async look() {

@@ -9,8 +9,8 @@ export interface Fresh<T> {
 export interface FreshValuesOptions<T extends object> {
   /** Reads a value. May reject, but must settle. */
   readonly read: (key: string) => Promise<T>;
-  /** Returns false if reading would cost too much now. */
-  readonly mayRead: () => boolean;
+  /** Returns false if reading would cost too much now. `asker`: the Namespace whose budget it takes. */
+  readonly mayRead: (asker: string) => boolean;
   readonly onFailed: (error: unknown) => void;
   /** The pause before a key is read again after a failure. */
   readonly failedFor: Millis;
@@ -38,10 +38,10 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
       return values.calculatedSize;
     },
     /** Resolves when a value read after `since` is there, or cannot be read. Never rejects. */
-    async refresh(key: string, since: Millis): Promise<void> {
+    async refresh(key: string, since: Millis, asker: string): Promise<void> {
       if ((values.get(key)?.at ?? -Infinity) >= since) return;
       const isCooling = now() - (failed.get(key) ?? -Infinity) < failedFor;
-      if (!running.has(key) && (isCooling || !mayRead())) return;
+      if (!running.has(key) && (isCooling || !mayRead(asker))) return;
       const reading = running.get(key) ?? begin(key);
       running.set(key, reading);
       await reading;

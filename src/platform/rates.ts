@@ -1,4 +1,4 @@
-/** Limits how often work is done: pauses between attempts, token buckets, shares of time. The caller gives the time, which may be virtual. */
+/** Limits how often work is done: pauses between attempts, token buckets. The caller gives the time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
 
 export type BackOff = ReturnType<typeof createBackOff>;
@@ -30,6 +30,9 @@ export function createCooldown<T>(duration: Millis, now: () => Millis) {
       since.set(one, now());
     },
     has: (one: T): boolean => isRecent(since.get(one)),
+    get size(): number {
+      return since.values().filter(isRecent).toArray().length;
+    },
   };
 }
 
@@ -67,16 +70,4 @@ export function createTokenBucket({ rate, burst }: { rate: number; burst: number
     tokens = Math.min(burst, tokens + ((now - filled) / 1000) * rate);
     return (filled = now);
   }
-}
-
-/** Lets work take the share `part` of the time (0 to 1), and `atOnce` more after a rest. The last piece of work may exceed that. */
-export function createTimeShare({ part, atOnce }: { part: number; atOnce: Millis }) {
-  /** When the work so far will be within its share again. */
-  let earnedAt: Millis = -Infinity;
-  return {
-    mayBegin: (now: Millis): boolean => (earnedAt - now) * part < atOnce,
-    ended(began: Millis, now: Millis): void {
-      earnedAt = Math.max(earnedAt, began) + (now - began) / part;
-    },
-  };
 }

@@ -85,10 +85,10 @@ try {
   const blocks = createCalicoBlockFinder({ connection, clock });
   const blockCount = Math.min(250, Math.floor(pods / blockSize));
   await measure("in Calico's blocks, the first of a block", blockCount, '2 GETs', async (number) => {
-    expectFound(await blocks.find(addressOf(number * blockSize)));
+    expectFound(await blocks.find(addressOf(number * blockSize), 'shop'));
   });
   await measure("in Calico's blocks, another of the block", blockCount * 8, '1 GET', async (number) => {
-    expectFound(await blocks.find(addressOf(Math.floor(number / 8) * blockSize + 1 + (number % 8))));
+    expectFound(await blocks.find(addressOf(Math.floor(number / 8) * blockSize + 1 + (number % 8)), 'shop'));
   });
   const nodes = Math.floor(pods / podsPerNode);
   const ranges = {
@@ -102,7 +102,7 @@ try {
   };
   const cidr = createPodCidrFinder({ connection, ranges, clock });
   await measure(`in the range of a node, ${podsPerNode} Pods at once`, nodes, '1 list', async (number) => {
-    expectFound(await cidr.find(addressOf(number * podsPerNode)));
+    expectFound(await cidr.find(addressOf(number * podsPerNode), 'shop'));
   });
   await measure(
     `the same for each of its ${podsPerNode} Pods`,
@@ -110,12 +110,12 @@ try {
     '1 list in 100',
     async (number) => {
       const again = number % podsPerNode === 0 ? createPodCidrFinder({ connection, ranges, clock }) : undefined;
-      if (again !== undefined) expectFound(await again.find(addressOf(number)));
+      if (again !== undefined) expectFound(await again.find(addressOf(number), 'shop'));
     },
   );
   const directory = await startDirectory(plane, connection);
   await measure('in the shared directory', 20_000, 'none', async (number) => {
-    expectFound(await directory.find(addressOf(number % pods)));
+    expectFound(await directory.find(addressOf(number % pods), 'shop'));
   });
   await directory.stop();
   await measure('the size of the cluster, once an hour', 200, '2 lists, limit 1', async () => {

@@ -69,9 +69,9 @@ async function ofAnEvent(count: number): Promise<string[][]> {
   const needs = policyNeeds(drop);
   if (needs === undefined) throw new Error('policies have no part in it');
   const empty = heap();
-  await read.refresh(needs, { policies: 0, pods: 0 });
+  await read.refresh(needs, { policies: 0, pods: 0 }, 'shop');
   const size = (heap() - empty) / 2 ** 20;
-  for (const each of read.known(drop, needs)?.required ?? []) await read.refreshRequired(each, 0);
+  for (const each of read.known(drop, needs)?.required ?? []) await read.refreshRequired(each, 0, 'shop');
   const answer = () => policyVerdict(drop, read.known(drop, needs)?.policies as KnownPolicies, 1);
   if (answer()?.outcome !== 'denies') throw new Error('the packet is not denied');
   return [

@@ -80,13 +80,15 @@ test('a Pod, a Pod that is gone, a node and an address without any', async () =>
   lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.12'] }));
   const { answers, asked } = await replica('one', (address) => ownersIn(lists, address));
   const { find } = finder();
-  expect((await find('10.65.2.9'))?.pods.map(({ name, until }) => [name, until])).toEqual([
+  expect((await find('10.65.2.9', 'shop'))?.pods.map(({ name, until }) => [name, until])).toEqual([
     ['db-0', Infinity],
     ['job', nine - 5000],
   ]);
-  expect(await find('fd00:65::9')).toMatchObject({ pods: [{ name: 'db-0', uid: 'uid-of-db-0', node: 'node-b' }] });
-  expect(await find('192.168.7.12')).toEqual({ pods: [], node: 'node-b' });
-  expect(await find('10.65.2.77')).toEqual({ pods: [], node: undefined });
+  expect(await find('fd00:65::9', 'shop')).toMatchObject({
+    pods: [{ name: 'db-0', uid: 'uid-of-db-0', node: 'node-b' }],
+  });
+  expect(await find('192.168.7.12', 'shop')).toEqual({ pods: [], node: 'node-b' });
+  expect(await find('10.65.2.77', 'shop')).toEqual({ pods: [], node: undefined });
   expect(answers).toEqual(['hit', 'hit', 'hit', 'miss']);
   expect(new Set(asked)).toEqual(new Set(['Bearer a-token']));
 });
@@ -95,22 +97,22 @@ test('where it does not answer: another replica does, and goes on to; the first 
   const first = await replica('one', () => ({ pods: [db] }));
   const second = await replica('two', () => ({ pods: [db] }));
   const { find } = finder();
-  await find('10.65.2.9');
+  await find('10.65.2.9', 'shop');
   const [used, other] = first.answers.length > 0 ? [first, second] : [second, first];
   await used.stop();
-  await expect(find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
-  await find('10.65.2.9');
+  await expect(find('10.65.2.9', 'shop')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
+  await find('10.65.2.9', 'shop');
   expect(other.answers).toEqual(['hit', 'hit']);
 });
 
 test('a replica that does not answer is not asked again at once', async () => {
   const one = await replica('one', () => undefined);
   const { find } = finder();
-  await expect(find('10.65.2.9')).rejects.toThrow('answers 503');
-  await expect(find('10.65.2.9')).rejects.toThrow('replicas');
+  await expect(find('10.65.2.9', 'shop')).rejects.toThrow('answers 503');
+  await expect(find('10.65.2.9', 'shop')).rejects.toThrow('replicas');
   expect(one.answers).toEqual(['busy']);
   clock.now += 2000;
-  await expect(find('10.65.2.9')).rejects.toThrow('answers 503');
+  await expect(find('10.65.2.9', 'shop')).rejects.toThrow('answers 503');
 });
 
 test('replicas that do not answer are asked about once a minute, although the folder is read again, until they do', async () => {
@@ -118,35 +120,35 @@ test('replicas that do not answer are asked about once a minute, although the fo
   const both = await Promise.all(['one', 'two'].map((name) => replica(name, () => owners)));
   const { find } = finder();
   for (let second = 0; second < 600; second++) {
-    await find('10.65.2.9').catch(() => {});
+    await find('10.65.2.9', 'shop').catch(() => {});
     clock.now += 1000;
   }
   for (const { answers } of both) expect(answers.length).toBeLessThan(25);
   owners = { pods: [db] };
   clock.now += 60_000;
-  await expect(find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
+  await expect(find('10.65.2.9', 'shop')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
 });
 
 test('the replicas and the token of the folder are read again after ten seconds', async () => {
   const { asked } = await replica('one', () => ({ pods: [db] }));
   const published = readFileSync(join(folder, 'one'));
   const { find } = finder();
-  await find('10.65.2.9');
+  await find('10.65.2.9', 'shop');
   rmSync(join(folder, 'one'));
   clock.now += 9999;
-  await find('10.65.2.9');
+  await find('10.65.2.9', 'shop');
   clock.now += 1;
-  await expect(find('10.65.2.9')).rejects.toThrow('no replica is published');
+  await expect(find('10.65.2.9', 'shop')).rejects.toThrow('no replica is published');
   writeFileSync(join(folder, 'one'), published);
   writeFileSync(join(folder, 'token'), 'another\n');
   clock.now += 10_000;
-  await expect(find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
+  await expect(find('10.65.2.9', 'shop')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
   expect(asked).toEqual(['Bearer a-token', 'Bearer a-token', 'Bearer another']);
 });
 
 test('a stranger at the address is a refusal', async () => {
   await replica('one', () => ({ pods: [db] }), 'stranger');
-  await expect(finder().find('10.65.2.9')).rejects.toThrow('answers 401');
+  await expect(finder().find('10.65.2.9', 'shop')).rejects.toThrow('answers 401');
 });
 
 /** A replica that answers as it likes. */
@@ -164,12 +166,12 @@ async function lying(answer: (response: ServerResponse) => void, until = Date.no
 
 test('a replica that does not answer in time is given up', async () => {
   await lying(() => {});
-  await expect(finder({ timeout: 100 }).find('10.65.2.9')).rejects.toThrow(/abort|timeout/i);
+  await expect(finder({ timeout: 100 }).find('10.65.2.9', 'shop')).rejects.toThrow(/abort|timeout/i);
 });
 
 test('an expired certificate is not believed', async () => {
   await lying((response) => response.end('{"pods":[]}'), Date.now() - 1000);
-  await expect(finder().find('10.65.2.9')).rejects.toThrow('certificate has expired');
+  await expect(finder().find('10.65.2.9', 'shop')).rejects.toThrow('certificate has expired');
 });
 
 test('a server with another certificate is not believed', async () => {
@@ -177,13 +179,13 @@ test('a server with another certificate is not believed', async () => {
   const other = createCertificate(host, Date.now() - day, Date.now() + day);
   const { port } = JSON.parse(readFileSync(join(folder, 'one'), 'utf8')) as { port: number };
   writeFileSync(join(folder, 'one'), encodeReplica({ host, port, certificate: other.certificate }));
-  await expect(finder().find('10.65.2.9')).rejects.toThrow(/certificate/);
+  await expect(finder().find('10.65.2.9', 'shop')).rejects.toThrow(/certificate/);
   expect(one.asked).toEqual([]);
 });
 
 test('a certificate of another address is not believed', async () => {
   await replica('one', () => ({ pods: [db] }), 'agent', '10.65.2.1');
-  await expect(finder().find('10.65.2.9')).rejects.toThrow(/IP/);
+  await expect(finder().find('10.65.2.9', 'shop')).rejects.toThrow(/IP/);
 });
 
 test('an answer that has no end is not believed', async () => {
@@ -193,7 +195,7 @@ test('an answer that has no end is not believed', async () => {
     };
     write();
   });
-  await expect(finder().find('10.65.2.9')).rejects.toThrow('too long');
+  await expect(finder().find('10.65.2.9', 'shop')).rejects.toThrow('too long');
 });
 
 test.each([
@@ -204,7 +206,7 @@ test.each([
   '{"host":"10.1.1.1","port":1,"certificate":"x"}',
 ])('what is not believed: an entry that is none: %s', async (text) => {
   writeFileSync(join(folder, 'one'), text);
-  await expect(finder().find('10.65.2.9')).rejects.toThrow('replica');
+  await expect(finder().find('10.65.2.9', 'shop')).rejects.toThrow('replica');
 });
 
 test('for doctor: it is there, or why not', async () => {
@@ -222,5 +224,5 @@ test('for doctor: it is there, or why not', async () => {
 });
 
 test('for doctor: doctor says that no way leads there when none is configured', async () => {
-  await expect(finder({ folder: undefined }).find('10.65.2.9')).resolves.toBeUndefined();
+  await expect(finder({ folder: undefined }).find('10.65.2.9', 'shop')).resolves.toBeUndefined();
 });

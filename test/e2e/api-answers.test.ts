@@ -111,18 +111,18 @@ describe('lists', () => {
 
 test('a look-up by field selector finds Pods on the host’s network by the address of their node', async () => {
   const { find } = createFieldSelectorFinder({ connection, clock });
-  expect(await find('192.168.90.1')).toMatchObject({
+  expect(await find('192.168.90.1', 'shop')).toMatchObject({
     pods: [{ name: 'host', hostNetwork: true, node: 'answers-node' }],
   });
-  expect(await find('10.90.0.99')).toEqual({ pods: [] });
-  expect(await find('fd00:90::1')).toEqual({ pods: [] });
+  expect(await find('10.90.0.99', 'shop')).toEqual({ pods: [] });
+  expect(await find('fd00:90::1', 'shop')).toEqual({ pods: [] });
 });
 
 test('a look-up by the range of a node finds all its Pods, by each of their addresses', async () => {
   const ranges = { homeOf: () => 'answers-node', followed: () => true, describe: () => '' };
   const { find } = createPodCidrFinder({ connection, ranges, clock });
-  expect(await find('fd00:90::1')).toMatchObject({ pods: [{ name: 'one' }, { name: 'two' }] });
-  expect(await find('10.90.0.99')).toBeUndefined();
+  expect(await find('fd00:90::1', 'shop')).toMatchObject({ pods: [{ name: 'one' }, { name: 'two' }] });
+  expect(await find('10.90.0.99', 'shop')).toBeUndefined();
 });
 
 test('a look-up by a block of Calico finds a second Pod of it by one request, with the rights of the component', async () => {
@@ -150,9 +150,9 @@ test('a look-up by a block of Calico finds a second Pod of it by one request, wi
     request: (verb, path, options) => (asked.push(path), request(verb, path, options)),
   };
   const { find } = createCalicoBlockFinder({ connection: counting, clock });
-  expect(await find('10.90.0.1')).toMatchObject({ pods: [{ name: 'one' }] });
+  expect(await find('10.90.0.1', 'shop')).toMatchObject({ pods: [{ name: 'one' }] });
   const before = asked.length;
-  expect(await find('10.90.0.2')).toMatchObject({ pods: [{ name: 'two' }] });
+  expect(await find('10.90.0.2', 'shop')).toMatchObject({ pods: [{ name: 'two' }] });
   expect(asked.slice(before)).toEqual([`${ours}/two`]);
 });
 

@@ -98,8 +98,8 @@ test.each([
 ])('a replica answers only the agent: %s', async (_, account, audience, refusal) => {
   const folder = await folderWith(await tokenOf(account, audience));
   const { find } = createDirectoryFinder({ folder, clock: createSteadyClock(), random: Math.random, timeout: 20_000 });
-  if (refusal === undefined) await expect(find('10.83.9.9')).resolves.toEqual({ pods: [], node: undefined });
-  else await expect(find('10.83.9.9')).rejects.toThrow(refusal);
+  if (refusal === undefined) await expect(find('10.83.9.9', 'shop')).resolves.toEqual({ pods: [], node: undefined });
+  else await expect(find('10.83.9.9', 'shop')).rejects.toThrow(refusal);
 });
 
 test('while both replicas are gone, packets are reported with the bare address; new replicas are asked once they are published', async () => {

@@ -27,14 +27,14 @@ function setUp(given: Partial<FreshValuesOptions<Value>> = {}) {
 
 test('a value that was read after the time is not read again', async () => {
   const { values, readings, scene } = setUp();
-  const first = values.refresh('a', 900);
+  const first = values.refresh('a', 900, 'shop');
   readings[0]?.done('one');
   await first;
   expect(values.get('a')).toStrictEqual({ value: { text: 'one' }, at: 1000 });
-  await values.refresh('a', 1000);
+  await values.refresh('a', 1000, 'shop');
   expect(readings).toHaveLength(1);
   scene.now = 1001;
-  const second = values.refresh('a', 1001);
+  const second = values.refresh('a', 1001, 'shop');
   expect(readings).toHaveLength(2);
   readings[1]?.done('two');
   await second;
@@ -43,7 +43,7 @@ test('a value that was read after the time is not read again', async () => {
 
 test('calls during a reading share it', async () => {
   const { values, readings } = setUp();
-  const both = Promise.all([values.refresh('a', 1000), values.refresh('a', 1000)]);
+  const both = Promise.all([values.refresh('a', 1000, 'shop'), values.refresh('a', 1000, 'shop')]);
   expect(readings).toHaveLength(1);
   readings[0]?.done('one');
   await both;
@@ -52,19 +52,19 @@ test('calls during a reading share it', async () => {
 
 test('one that failed is read again after a while, and what was read before stays', async () => {
   const { values, readings, errors, scene } = setUp();
-  const first = values.refresh('a', 1000);
+  const first = values.refresh('a', 1000, 'shop');
   readings[0]?.done('one');
   await first;
   scene.now = 2000;
-  const second = values.refresh('a', 2000);
+  const second = values.refresh('a', 2000, 'shop');
   readings[1]?.failed(new Error('away'));
   await second;
   expect(errors).toHaveLength(1);
-  await values.refresh('a', 2000);
+  await values.refresh('a', 2000, 'shop');
   expect(readings).toHaveLength(2);
   expect(values.get('a')?.value.text).toBe('one');
   scene.now = 2100;
-  const third = values.refresh('a', 2000);
+  const third = values.refresh('a', 2000, 'shop');
   expect(readings).toHaveLength(3);
   readings[2]?.done('two');
   await third;
@@ -73,14 +73,14 @@ test('one that failed is read again after a while, and what was read before stay
 
 test('without budget nothing is read, and there is no wait', async () => {
   const { values, readings } = setUp({ mayRead: () => false });
-  await values.refresh('a', 1000);
+  await values.refresh('a', 1000, 'shop');
   expect(readings).toEqual([]);
 });
 
 test('sizes together stay within the limit, and one that is larger is not kept', async () => {
   const { values, readings } = setUp();
   for (const [index, text] of ['1234', '56789', 'abcd', 'x'.repeat(11)].entries()) {
-    const reading = values.refresh(String(index), 1000);
+    const reading = values.refresh(String(index), 1000, 'shop');
     readings[index]?.done(text);
     await reading;
   }

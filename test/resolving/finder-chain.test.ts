@@ -22,7 +22,7 @@ const found = { pods: [pod()] };
 
 test('the first that leads to the address answers, also that it is not in use', async () => {
   const { asked, chain } = scene({ 'calico-block': undefined, 'pod-cidr': { pods: [] }, 'field-selector': found });
-  await expect(chain.find('10.65.2.9')).resolves.toEqual({ pods: [] });
+  await expect(chain.find('10.65.2.9', 'shop')).resolves.toEqual({ pods: [] });
   expect(asked).toEqual(['calico-block', 'pod-cidr']);
   expect(Object.fromEntries(chain.counts)).toMatchObject({
     'calico-block': { hit: 0, miss: 0 },
@@ -34,7 +34,7 @@ test('the first that leads to the address answers, also that it is not in use', 
 test('one that fails, or may not, gives way to the next', async () => {
   const away = new Error('away');
   const { chain, ends } = scene({ 'calico-block': away, 'pod-cidr': new OverBudget(), 'field-selector': found });
-  await expect(chain.find('10.65.2.9')).resolves.toBe(found);
+  await expect(chain.find('10.65.2.9', 'shop')).resolves.toBe(found);
   expect(Object.fromEntries(chain.counts)).toMatchObject({
     'calico-block': { failed: 1, refused: 0 },
     'pod-cidr': { failed: 0, refused: 1 },
@@ -48,7 +48,7 @@ test('one that fails, or may not, gives way to the next', async () => {
 
 test('where none leads there and one has failed, it is not known', async () => {
   await expect(
-    scene({ 'calico-block': new Error('away'), 'field-selector': undefined }).chain.find('10.65.2.9'),
+    scene({ 'calico-block': new Error('away'), 'field-selector': undefined }).chain.find('10.65.2.9', 'shop'),
   ).rejects.toThrow('away');
-  await expect(scene({ 'field-selector': undefined }).chain.find('10.65.2.9')).resolves.toEqual({ pods: [] });
+  await expect(scene({ 'field-selector': undefined }).chain.find('10.65.2.9', 'shop')).resolves.toEqual({ pods: [] });
 });

@@ -39,8 +39,9 @@ function scene(given: Partial<LookupOptions<string>> = {}) {
       return promise;
     },
     onSettled: (address) => void settled.push(address),
-    budget: { rate: 0.5, burst: 4 },
-    concurrency: 2,
+    // One Namespace has half of it.
+    budget: { rate: 0.5, burst: 8 },
+    concurrency: { all: 2, each: 2 },
     entries: 100,
     ages,
     now: () => clock.now,
@@ -54,9 +55,9 @@ const four = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
 test('an answer is there when its arrival is reported, and then nothing is under way', async () => {
   const seen: unknown[] = [];
   const { lookup, open } = scene({
-    onSettled: (address) => void seen.push(address, lookup.get(address), lookup.ask(address)),
+    onSettled: (address) => void seen.push(address, lookup.get(address), lookup.ask(address, 'shop')),
   });
-  lookup.ask('10.0.0.1');
+  lookup.ask('10.0.0.1', 'shop');
   await open[0]?.answer('web-0');
   expect(seen).toEqual(['10.0.0.1', 'web-0', 'known']);
 });
@@ -67,7 +68,7 @@ test('a failure may be thrown', async () => {
       throw new Error('not an address');
     },
   });
-  for (const address of four) lookup.ask(address);
+  for (const address of four) lookup.ask(address, 'shop');
   await setImmediate();
   expect(settled).toEqual(four);
   expect(lookup.counts).toMatchObject({ failed: 4 });
@@ -79,14 +80,14 @@ const flood = Array.from(
 );
 
 test('in a flood of 100,000 addresses: only the budget is asked for, and what was known stays so', () => {
-  const { lookup, asked } = scene({ concurrency: 2 });
+  const { lookup, asked } = scene({ concurrency: { all: 2, each: 2 } });
   for (const address of four) lookup.learn(address, 'web-0');
-  const states = flood.map((address) => lookup.ask(`${address}0`));
+  const states = flood.map((address) => lookup.ask(`${address}0`, 'shop'));
   expect(states.filter((state) => state === 'pending')).toHaveLength(4);
   expect(asked).toHaveLength(2);
   expect(lookup.counts.refused).toBe(100_000 - 4);
   expect(flood.map((address) => lookup.get(`${address}0`)).filter(Boolean)).toEqual([]);
-  expect(four.map((address) => lookup.ask(address))).toEqual(['known', 'known', 'known', 'known']);
+  expect(four.map((address) => lookup.ask(address, 'shop'))).toEqual(['known', 'known', 'known', 'known']);
 });
 
 test('in a flood of 100,000 addresses: only so many answers are remembered, those that were wanted last', () => {
@@ -98,6 +99,17 @@ test('in a flood of 100,000 addresses: only so many answers are remembered, thos
   }
   expect(flood.filter((address) => lookup.get(`${address}0`) !== undefined)).toHaveLength(99);
   expect(lookup.get('10.0.0.1')).toBe('web-0');
+});
+
+test('addresses whose answers are slow keep a place free for another Namespace, whose turn is next', async () => {
+  const { lookup, asked, open } = scene({ budget: { rate: 1, burst: 100 }, concurrency: { all: 3, each: 2 } });
+  for (let number = 0; number < 20; number++) lookup.ask(`10.1.0.${number}`, 'evil');
+  expect(asked).toEqual(['10.1.0.0', '10.1.0.1']);
+  for (let number = 0; number < 3; number++) lookup.ask(`10.2.0.${number}`, 'shop');
+  expect(asked.at(-1)).toBe('10.2.0.0');
+  await open[2]?.answer('web-0');
+  await open[2]?.answer('web-0');
+  expect(asked.slice(3)).toEqual(['10.2.0.1', '10.2.0.2']);
 });
 
 /** The knowledge of an address, gathered in the slowest way. */
@@ -124,7 +136,7 @@ const steps = fc.array(
 
 test('any order of questions, answers and waiting is as a model that looks at all that it has heard', async () => {
   await forAllAsync([steps], { numRuns: 300 }, async (program) => {
-    const { lookup, open, settled, clock } = scene({ budget: { rate: 0.5, burst: 3 } });
+    const { lookup, open, settled, clock } = scene({ budget: { rate: 0.5, burst: 6 } });
     const heard = new Map<string, Heard>();
     const waiting: string[] = [];
     const done: string[] = [];
@@ -149,7 +161,7 @@ test('any order of questions, answers and waiting is as a model that looks at al
         tokens = Math.min(3, tokens + step.seconds / 2);
       } else if (step.kind === 'ask') {
         const expected = stateOf(step.address);
-        expect(lookup.ask(step.address)).toBe(expected);
+        expect(lookup.ask(step.address, 'shop')).toBe(expected);
       } else if (step.kind === 'learn') {
         lookup.learn(step.address, 'web-2');
         heard.set(step.address, { value: 'web-2', until: clock.now + ages.hit, failed: false });

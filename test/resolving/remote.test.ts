@@ -6,7 +6,7 @@ import type { Pod } from '../../src/resolving/objects.ts';
 import { createRemoteLookups } from '../../src/resolving/lookups/remote.ts';
 import { scopeOf } from '../../src/resolving/endpoints.ts';
 import { resolveMartian } from '../../src/resolving/resolver.ts';
-import { ends, nine, node, pod, podEnd, service } from '../builders.ts';
+import { ends, nine, node, pod, podEnd, podRef, service } from '../builders.ts';
 import { tablesOf } from '../tables.ts';
 
 const tables = tablesOf(import.meta.filename) as { asked: [string, string, string[]][] };
@@ -424,15 +424,30 @@ test('a host name is remembered for an hour', async () => {
   expect(remote.counts.hostNames).toMatchObject({ hit: 2, miss: 0 });
 });
 
-test('a flood asks for no more than 30 Pods at once and 12 a minute', async () => {
+test('a flood of one Namespace asks for no more than 15 Pods at once and 12 a minute', async () => {
   const { drop, asked, clock, remote } = scene();
   const flood = async (): Promise<number> => {
     for (let number = 0; number < 20_000; number++) drop(`10.9.${number >> 8}.${number & 255}`);
     for (let turn = 0; turn < 30; turn++) await setImmediate();
     return asked().filter((question) => question.startsWith('pods')).length;
   };
-  expect(await flood()).toBe(30);
+  expect(await flood()).toBe(15);
   clock.now += minute;
   expect(await flood()).toBe(12);
-  expect(remote.counts.pods).toMatchObject({ miss: 42, hit: 0, failed: 0 });
+  expect(remote.counts.pods).toMatchObject({ miss: 27, hit: 0, failed: 0 });
+});
+
+test('a Pod that scans private addresses uses up the look-ups of its own Namespace, and not those of another one', async () => {
+  const { clock, who, remote, asked } = scene();
+  const drop = (namespace: string, address: string): boolean =>
+    remote.startLookups(ends({ source: podEnd({ object: podRef('any', namespace) }), destination: who(address) }));
+  for (let time = 0; time < 600; time++) {
+    clock.now += second;
+    for (let each = 0; each < 10; each++) drop('evil', `10.${each}.${time >> 8}.${time & 255}`);
+    for (let each = 0; each < 10; each++) drop('evil', `203.${each}.${time >> 8}.${time & 255}`);
+    for (let turn = 0; turn < 5; turn++) await setImmediate();
+    if (time % 20 !== 0) continue;
+    asked();
+    expect([drop('shop', `10.200.0.${time / 20}`), drop('shop', `198.51.100.${time / 20}`)]).toEqual([true, true]);
+  }
 });

@@ -22,7 +22,8 @@ import type { Millis } from '../../model/log-line.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Series } from '../../model/series.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { createTimeShare } from '../../platform/rates.ts';
+import { createCooldown } from '../../platform/rates.ts';
+import { createTimeShare, type TimeShare } from '../../platform/shares.ts';
 import type { Log, RateLimitedLog } from '../../telemetry/logger.ts';
 import { createPolicyObjects, freshFor, type Known } from './objects.ts';
 
@@ -39,8 +40,8 @@ export interface PolicyAnswersOptions {
 
 export type PolicyAnswers = ReturnType<typeof createPolicyAnswers>;
 
-/** After an Event has waited in vain, no Event waits for this long. */
-const noWaitFor: Millis = 10_000;
+/** After an Event has waited in vain, no Event of its Namespace waits for this long; none at all if those of `most` Namespaces did. */
+const noWait = { for: 10_000, most: 8 };
 
 /** How long a denial is still reported if nothing newer can be read. */
 const usableForEvents: Millis = 600_000;
@@ -48,8 +49,11 @@ const usableForEvents: Millis = 600_000;
 /** For an Event that continues, policies are read every fifteen minutes, and rows in between get the same verdict. */
 const usableForRows: Millis = 1_200_000;
 
-/** The share of the time for rows. It is enough for a few thousand rows at once if a hundred policies select each Pod. */
-const rowsShare = { part: 0.01, atOnce: 100 };
+/** The share of the time for verdicts of Events, which Namespaces share. It is enough for a thousand verdicts at once if a hundred policies select each Pod. */
+const eventsShare = { part: 0.02, atOnce: 200 };
+
+/** The same for rows. It is enough for a few thousand rows at once. */
+const rowsShare = { part: 0.01, atOnce: 200 };
 
 export function createPolicyAnswers({
   connection,
@@ -63,30 +67,31 @@ export function createPolicyAnswers({
   const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog));
   const objects = createPolicyObjects({ reader, onFailed: rights.failed, now: clock.now });
   const patiently = createWaitLimit({ clock, longestWait });
-  const share = createTimeShare(rowsShare);
+  const timed = createTimed(stopwatch, rateLimitedLog);
+  const [ofEvents, ofRows] = [createTimeShare(eventsShare), createTimeShare(rowsShare)];
 
   return {
-    /** Returns undefined if policies have no part in the drop, or too little is known in time. Never rejects. */
+    /** Returns undefined if policies have no part in the drop, too little is known in time, or its Namespace has used up its share. Never rejects. */
     async answerOn(this: void, series: Series): Promise<PolicyVerdict | undefined> {
       const { last } = series;
       const finding = askedOf(series);
       const needs = policyNeeds(finding);
       if (needs === undefined) return undefined;
+      const asker = askerOf(finding);
       const now = clock.now();
       const recent = now - freshFor;
       // Policies that were read before the packet may lack the one that denied it.
       const since = Math.max(Math.min(last, now), recent);
-      await patiently(read(finding, needs, { policies: since, pods: recent }));
-      const known = knownFor(finding, needs, now - usableForEvents);
-      if (known === undefined) return undefined;
-      const answer = evaluated(() => policyVerdict(finding, known.policies, clock.toWall(last)));
-      // Older policies may admit what a new policy denies.
-      return answer?.outcome === 'denies' || known.at >= since ? answer : undefined;
+      await patiently(asker, read(finding, needs, { policies: since, pods: recent }));
+      return timed(ofEvents, asker, () => {
+        const known = knownFor(finding, needs, now - usableForEvents);
+        const answer = known && policyVerdict(finding, known.policies, clock.toWall(last));
+        // Older policies may admit what a new policy denies.
+        return answer?.outcome === 'denies' || (known !== undefined && known.at >= since) ? answer : undefined;
+      });
     },
     /** Answers at once, with policies that were read for Events. `first`: the time of the first drop. Never throws. */
     factsOn(this: void, findings: readonly Finding[], first: Millis): PolicyFacts | undefined {
-      const began = stopwatch();
-      if (!share.mayBegin(began)) return undefined;
       const now = clock.now();
       let readAt: Millis = -Infinity;
       const policiesFor = (finding: Finding): KnownPolicies | undefined => {
@@ -96,46 +101,64 @@ export function createPolicyAnswers({
         readAt = known.at;
         return known.policies;
       };
-      const facts = evaluated(() => policyFacts(findings, policiesFor));
-      share.ended(began, stopwatch());
+      const [finding] = findings;
+      const facts = finding && timed(ofRows, askerOf(finding), () => policyFacts(findings, policiesFor));
       return facts?.verdict === 'denied' || readAt >= first ? facts : undefined;
     },
   };
 
   async function read(finding: Finding, needs: PolicyNeeds, since: { policies: Millis; pods: Millis }): Promise<void> {
     if (!(await rights.granted())) return;
-    await objects.refresh(needs, since);
-    const { required } = evaluated(() => objects.known(finding, needs)) ?? { required: [] };
-    await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies)));
+    const asker = askerOf(finding);
+    await objects.refresh(needs, since, asker);
+    const { required } = timed(ofEvents, asker, () => objects.known(finding, needs)) ?? { required: [] };
+    await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies, asker)));
   }
 
   function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Known | undefined {
-    const known = evaluated(() => objects.known(finding, needs));
+    const known = objects.known(finding, needs);
     return known === undefined || known.at < since ? undefined : known;
   }
+}
 
-  /** Catches errors, because a fault in the evaluation must not prevent the Event or the row. */
-  function evaluated<T>(evaluate: () => T | undefined): T | undefined {
+/**
+ * Evaluates within the Namespace's share of the time; undefined past it. Catches errors, because a fault in the evaluation must not prevent the
+ * Event or the row.
+ */
+function createTimed(stopwatch: () => Millis, { report }: Pick<RateLimitedLog, 'report'>) {
+  return <T>(share: TimeShare, asker: string, evaluate: () => T | undefined): T | undefined => {
+    const began = stopwatch();
+    if (!share.mayBegin(asker, began)) return undefined;
     try {
       return evaluate();
     } catch (error) {
       const text = 'What policies say of a drop could not be found out; please report this';
-      rateLimitedLog.report('warn', 'policy evaluation', { error }, text);
+      report('warn', 'policy evaluation', { error }, text);
       return undefined;
+    } finally {
+      share.ended(asker, began, stopwatch());
     }
-  }
+  };
+}
+
+/** The Namespace whose shares of look-ups and of time a verdict takes: that of the Pod which has the Event. */
+function askerOf({ regarding }: Finding): string {
+  return regarding.namespace ?? '';
 }
 
 function createWaitLimit({
   clock,
   longestWait,
-}: Required<Pick<PolicyAnswersOptions, 'clock' | 'longestWait'>>): (reading: Promise<void>) => Promise<void> {
-  let impatientUntil: Millis = -Infinity;
-  return async (reading) => {
-    if (clock.now() < impatientUntil) return;
+}: Required<Pick<PolicyAnswersOptions, 'clock' | 'longestWait'>>): (
+  asker: string,
+  reading: Promise<void>,
+) => Promise<void> {
+  const inVain = createCooldown<string>(noWait.for, clock.now);
+  return async (asker, reading) => {
+    if (inVain.has(asker) || inVain.size >= noWait.most) return;
     const timer = new AbortController();
     const late = delay(longestWait, true, { signal: timer.signal }).catch(() => false);
-    if (await Promise.race([reading.then(() => false), late])) impatientUntil = clock.now() + noWaitFor;
+    if (await Promise.race([reading.then(() => false), late])) inVain.add(asker);
     timer.abort();
   };
 }

@@ -4,7 +4,7 @@ import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from 
 import type { Finding } from '../../model/finding.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh } from '../../platform/fresh-values.ts';
-import { createTokenBucket } from '../../platform/rates.ts';
+import { createSharedBucket } from '../../platform/shares.ts';
 import {
   createEvaluator,
   createPolicySet,
@@ -17,7 +17,7 @@ import {
 } from '../../policies/policies.ts';
 import { createRequiredObjects, type KnownRequired, type RequiredObjectsOptions } from './required.ts';
 
-/** The reads of one node: a Pod, a Namespace with its policies, the policies of the cluster, or an object that policies need. */
+/** The reads of one node: a Pod, a Namespace with its policies, the policies of the cluster, or an object that policies need. Namespaces share them. */
 const budget = { rate: 30 / 60, burst: 60 };
 
 const failedFor: Millis = 10_000;
@@ -49,8 +49,8 @@ export interface Known {
 const nothingRequired: Requirements = { services: [], serviceAccounts: [], networkSets: [] };
 
 export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOptions) {
-  const bucket = createTokenBucket(budget);
-  const common = { mayRead: () => bucket.take(now()), onFailed, failedFor, now };
+  const bucket = createSharedBucket(budget);
+  const common = { mayRead: (asker: string) => bucket.take(asker, now()), onFailed, failedFor, now };
   const { cluster, namespaces, pods } = createStores({ reader, common });
   const required = createRequiredObjects({ reader, common });
   const nothing = required.known(nothingRequired);
@@ -58,15 +58,16 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
 
   return {
     refreshRequired: required.refresh,
-    /** Reads everything that was not read after `since`, as far as the budget allows. Never rejects. */
+    /** Reads everything that was not read after `since`, as far as the asker's share of the budget allows. Never rejects. */
     async refresh(
       { pods: refs, namespaces: names }: PolicyNeeds,
       since: { policies: Millis; pods: Millis },
+      asker: string,
     ): Promise<void> {
       await Promise.all([
-        cluster.refresh('', since.policies),
-        ...names.map((name) => namespaces.refresh(name, since.policies)),
-        ...refs.map(({ namespace, name }) => pods.refresh(`${namespace}/${name}`, since.pods)),
+        cluster.refresh('', since.policies, asker),
+        ...names.map((name) => namespaces.refresh(name, since.policies, asker)),
+        ...refs.map(({ namespace, name }) => pods.refresh(`${namespace}/${name}`, since.pods, asker)),
       ]);
     },
     known(finding: Finding, { pods: refs, namespaces: names }: PolicyNeeds): Known | undefined {

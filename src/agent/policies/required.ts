@@ -47,12 +47,12 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
   });
 
   return {
-    /** Reads everything that was not read after `since`, as far as the budget allows. Never rejects. */
-    async refresh(this: void, requirements: Requirements, since: Millis): Promise<void> {
+    /** Reads everything that was not read after `since`, as far as the asker's share of the budget allows. Never rejects. */
+    async refresh(this: void, requirements: Requirements, since: Millis, asker: string): Promise<void> {
       await Promise.all([
-        ...setKeys(requirements).map((key) => networkSets.refresh(key, since)),
-        ...requirements.services.slice(0, mostOfOne.services).map((key) => services.refresh(key, since)),
-        ...requirements.serviceAccounts.map((key) => accounts.refresh(key, since)),
+        ...setKeys(requirements).map((key) => networkSets.refresh(key, since, asker)),
+        ...requirements.services.slice(0, mostOfOne.services).map((key) => services.refresh(key, since, asker)),
+        ...requirements.serviceAccounts.map((key) => accounts.refresh(key, since, asker)),
       ]);
     },
     /** Values stay the same objects until they are read again. */

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { LookupWay } from '../../model/choices.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { createTokenBucket } from '../../platform/rates.ts';
+import { createFairQueue } from '../../platform/fair-queue.ts';
+import { createSharedBucket } from '../../platform/shares.ts';
 import type { Pod } from '../objects.ts';
 
 /** `known`: there is an answer, perhaps "nobody". `refused`: there is no budget, or the look-up failed a moment ago. */
@@ -16,15 +17,21 @@ export interface LookupCounts {
 }
 
 export interface LookupOptions<V> {
-  /** Resolves to undefined if nobody has the address. May reject, but must settle. */
-  find: (address: string) => Promise<V | undefined>;
+  /** Resolves to undefined if nobody has the address. May reject, but must settle. `asker`: the Namespace that it is asked for. */
+  find: (address: string, asker: string) => Promise<V | undefined>;
   onSettled: (address: string) => void;
-  /** How many look-ups may begin in a second on average, and how many in a burst. */
+  /** How many look-ups may begin in a second on average, and how many in a burst. Namespaces share it (`createSharedBucket`). */
   budget: { rate: number; burst: number };
-  concurrency: number;
+  /** How many look-ups run at the same time, and how many of one Namespace, because it may choose addresses whose answers are slow. */
+  concurrency: { all: number; each: number };
   entries: number;
   ages: { hit: Millis; miss: Millis; failed: Millis };
   now: () => Millis;
+}
+
+interface Asked {
+  address: string;
+  asker: string;
 }
 
 interface Answer<V> {
@@ -39,9 +46,11 @@ export function createLookup<V>(options: LookupOptions<V>) {
   const { find, onSettled, concurrency, ages, now } = options;
   const stale = { allowStale: true, noDeleteOnStaleGet: true };
   const answers = new LRUCache<string, Answer<V>>({ max: options.entries, ...stale, ttlResolution: 0, perf: { now } });
-  const bucket = createTokenBucket(options.budget);
+  const bucket = createSharedBucket(options.budget);
   const pending = new Set<string>();
-  const queue: string[] = [];
+  const queue = createFairQueue<Asked>();
+  /** How many look-ups of each asker run. */
+  const runningOf = new Map<string, number>();
   const counts: LookupCounts = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
   let running = 0;
 
@@ -51,7 +60,8 @@ export function createLookup<V>(options: LookupOptions<V>) {
     get: (address: string): V | undefined => answers.get(address)?.value,
     /** Remembers an answer that came together with another one. */
     learn: (address: string, value: V): void => void answers.set(address, { value, failed: false }, { ttl: ages.hit }),
-    ask(address: string): LookupState {
+    /** `asker`: the Namespace whose share of the budget it takes. */
+    ask(address: string, asker: string): LookupState {
       if (pending.has(address)) return 'pending';
       const known = answers.get(address);
       const isKnown = isFresh(address);
@@ -59,12 +69,12 @@ export function createLookup<V>(options: LookupOptions<V>) {
         counts.cached++;
         return 'known';
       }
-      if (isKnown || !bucket.take(now())) {
+      if (isKnown || !bucket.take(asker, now())) {
         counts.refused++;
         return 'refused';
       }
       pending.add(address);
-      queue.push(address);
+      queue.add(asker, { address, asker });
       next();
       return 'pending';
     },
@@ -75,17 +85,24 @@ export function createLookup<V>(options: LookupOptions<V>) {
   }
 
   function next(): void {
-    while (running < concurrency) {
-      const address = queue.shift();
-      if (address === undefined) return;
-      running++;
-      void lookUp(address);
+    while (running < concurrency.all) {
+      const asked = queue.take((asker) => (runningOf.get(asker) ?? 0) < concurrency.each);
+      if (asked === undefined) return;
+      count(asked.asker, 1);
+      void lookUp(asked);
     }
   }
 
-  async function lookUp(address: string): Promise<void> {
+  function count(asker: string, more: 1 | -1): void {
+    running += more;
+    const own = (runningOf.get(asker) ?? 0) + more;
+    if (own === 0) runningOf.delete(asker);
+    else runningOf.set(asker, own);
+  }
+
+  async function lookUp({ address, asker }: Asked): Promise<void> {
     try {
-      const value = await find(address);
+      const value = await find(address, asker);
       counts[value === undefined ? 'miss' : 'hit']++;
       // Keep what `learn` was told meanwhile.
       if (value === undefined && isFresh(address)) return;
@@ -95,7 +112,7 @@ export function createLookup<V>(options: LookupOptions<V>) {
       if (isFresh(address)) return;
       answers.set(address, { value: answers.get(address)?.value, failed: true }, { ttl: ages.failed });
     } finally {
-      running--;
+      count(asker, -1);
       pending.delete(address);
       onSettled(address);
       next();
@@ -114,9 +131,9 @@ export interface PodFinder {
   readonly way: LookupWay;
   /**
    * Resolves to undefined if this way does not know such addresses, and to no Pods and no node if nobody has the address. Rejects if there
-   * is no answer, and with `OverBudget` if nothing was asked.
+   * is no answer, and with `OverBudget` if nothing was asked. `asker`: the Namespace whose share of a budget it takes.
    */
-  find: (address: string) => Promise<Owners | undefined>;
+  find: (address: string, asker: string) => Promise<Owners | undefined>;
   /** Returns whether this way works in this cluster. Never rejects. A way without this function is checked by `doctor` itself. */
   look?: () => Promise<WayState>;
 }
@@ -141,11 +158,11 @@ export function createFinderChain(finders: readonly PodFinder[], onEnd: (way: Lo
   return { counts, find };
 
   /** Rejects if no way has answered and one has failed. */
-  async function find(address: string): Promise<Owners> {
+  async function find(address: string, asker: string): Promise<Owners> {
     let failure: unknown;
     for (const finder of finders) {
       try {
-        const owners = await finder.find(address);
+        const owners = await finder.find(address, asker);
         if (owners === undefined) continue;
         count(finder.way, owners.pods.length > 0 || owners.node !== undefined ? 'hit' : 'miss');
         onEnd(finder.way, undefined);

@@ -5,7 +5,7 @@ import { createLookup, type Lookup, type LookupCounts, type Owners } from './loo
 import type { Pod } from '../objects.ts';
 
 export interface RemoteOptions {
-  findPods: ((address: string) => Promise<Owners>) | undefined;
+  findPods: ((address: string, asker: string) => Promise<Owners>) | undefined;
   findHostName: ((address: string) => Promise<string | undefined>) | undefined;
   onChange: (address: string) => void;
   now: () => Millis;
@@ -14,13 +14,13 @@ export interface RemoteOptions {
 /** Limits the look-ups of one node by all ways together (`LookupOptions`). Expensive ways also have budgets of their own. */
 const podPolicy = {
   budget: { rate: 12 / 60, burst: 30 },
-  concurrency: 2,
+  concurrency: { all: 3, each: 2 },
   ages: { hit: 300_000, miss: 60_000, failed: 10_000 },
 };
 
 const namePolicy = {
   budget: { rate: 0.5, burst: 20 },
-  concurrency: 4,
+  concurrency: { all: 5, each: 4 },
   ages: { hit: 3_600_000, miss: 600_000, failed: 60_000 },
 };
 
@@ -33,7 +33,11 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
   const common = { onSettled: onChange, entries: 4096, now };
   const pods: Lookup<Owners> | undefined =
     findPods &&
-    createLookup({ ...common, ...podPolicy, find: async (address) => foundIn(await findPods(address), address) });
+    createLookup({
+      ...common,
+      ...podPolicy,
+      find: async (address, asker) => foundIn(await findPods(address, asker), address),
+    });
   const hostNames = findHostName && createLookup({ ...common, ...namePolicy, find: findHostName });
 
   return {
@@ -46,10 +50,10 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     /** Returns whether it is worth waiting for the answers. */
     startLookups({ source, destination, inner }: Ends): boolean {
       // Begin the look-ups of all ends before returning, so that they run at the same time.
-      const ofSource = isWorthWaiting(source);
-      const ofDestination = isWorthWaiting(destination);
-      const ofSender = inner !== undefined && isWorthWaiting(inner.source);
-      const ofTarget = inner !== undefined && isWorthWaiting(inner.destination);
+      const ofSource = isWorthWaiting(source, askerOf(destination, source));
+      const ofDestination = isWorthWaiting(destination, askerOf(source, destination));
+      const ofSender = inner !== undefined && isWorthWaiting(inner.source, askerOf(destination, source));
+      const ofTarget = inner !== undefined && isWorthWaiting(inner.destination, askerOf(destination, source));
       return ofSource || ofDestination || ofSender || ofTarget;
     },
     get counts(): { pods: Readonly<LookupCounts>; hostNames: Readonly<LookupCounts> } {
@@ -57,29 +61,29 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     },
   };
 
-  function isWorthWaiting(end: Endpoint): boolean {
+  function isWorthWaiting(end: Endpoint, asker: string): boolean {
     if (isName(end.address)) return false;
     // Confirm answers from time to time, because the address may have another owner now.
     if (end.evidence === 'pod-address' || end.evidence === 'node-address')
-      return pods?.get(end.address) !== undefined && askForPods(end.address);
+      return pods?.get(end.address) !== undefined && askForPods(end.address, asker);
     if (end.object !== undefined || end.role !== undefined) return false;
     // The source of a martian is never looked up, because whoever has the address did not send it.
     if (end.kind === 'external' && end.evidence === 'none') return false;
     if (end.kind === 'unknown' || end.range === 'private') {
-      if (askForPods(end.address)) return true;
-      return end.kind === 'external' && ask(hostNames, end.address);
+      if (askForPods(end.address, asker)) return true;
+      return end.kind === 'external' && ask(hostNames, end.address, asker);
     }
-    return end.range === 'public' && ask(hostNames, end.address);
+    return end.range === 'public' && ask(hostNames, end.address, asker);
   }
 
   /** Looks up the first address of a known Pod, because some ways find only that. The answer confirms the Pod's other addresses, too. */
-  function askForPods(address: string): boolean {
+  function askForPods(address: string, asker: string): boolean {
     const first = pods?.get(address)?.pods[0]?.addresses[0] ?? address;
-    if (first === address) return ask(pods, address);
-    const state = pods?.ask(first);
+    if (first === address) return ask(pods, address, asker);
+    const state = pods?.ask(first, asker);
     if (state !== 'known') return state === 'pending';
     const confirmed = pods?.get(first)?.pods.some(({ addresses }) => addresses.includes(address)) ?? false;
-    return !confirmed && ask(pods, address);
+    return !confirmed && ask(pods, address, asker);
   }
 
   function foundIn({ pods: list, node }: Owners, address: string): Owners | undefined {
@@ -109,6 +113,11 @@ function nodeOf(pods: readonly Pod[]): string | undefined {
   return (pods.find(({ until }) => until === Infinity) ?? pods[0])?.node;
 }
 
-function ask(lookup: Pick<Lookup<unknown>, 'ask'> | undefined, address: string): boolean {
-  return lookup?.ask(address) === 'pending';
+/** The Namespace that an end is looked up for: that of the other end, which lost the packet here. */
+function askerOf(other: Endpoint, end: Endpoint): string {
+  return other.object?.namespace ?? end.object?.namespace ?? '';
+}
+
+function ask(lookup: Pick<Lookup<unknown>, 'ask'> | undefined, address: string, asker: string): boolean {
+  return lookup?.ask(address, asker) === 'pending';
 }

@@ -281,7 +281,7 @@ test('a row of the audit is admitted only by policies that were read after its f
 
 test('a row of the audit is not evaluated where that would take more than a hundredth of the time', async () => {
   // An evaluation of 200 ms; the next row a second later; the last one after ten seconds.
-  const shown = [0, 200, 1000, 10_001, 10_001];
+  const shown = [0, 0, 0, 0, 0, 200, 1000, 10_001, 10_001];
   const { answerOn, factsOn } = setUp({}, 2000, () => shown.shift() ?? Infinity);
   await answerOn(dropped());
   const verdicts = [1, 2, 3].map(() => factsOn(findings, nine)?.verdict);

@@ -21,7 +21,7 @@ test('the policies of the cluster are put together once for the Pod, and once fo
   };
   const objects = createPolicyObjects({ reader: reader as PolicyReader, onFailed: () => {}, now: () => nine });
   const needs = { pods: [{ ...podRef('web-0'), uid: '' }], namespaces: ['shop'] };
-  await objects.refresh(needs, { policies: nine, pods: nine });
+  await objects.refresh(needs, { policies: nine, pods: nine }, 'shop');
   for (let each = 0; each < 3; each++) objects.known(dropped({ peer: externalEnd() }).finding, needs);
   expect(read).toBe(2);
 });

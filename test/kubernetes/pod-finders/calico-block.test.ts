@@ -45,19 +45,19 @@ function scene(objects: Record<string, unknown> = {}) {
 
 test('a block names the Pod, which is read; another one of the block takes one request', async () => {
   const { api, finder } = scene();
-  await expect(finder.find('10.65.2.9')).resolves.toMatchObject({
+  await expect(finder.find('10.65.2.9', 'shop')).resolves.toMatchObject({
     pods: [
       { namespace: 'shop', name: 'db-0', uid: 'uid-of-db-0', node: 'node-b', addresses: ['10.65.2.9', 'fd00:65::9'] },
     ],
   });
   expect(api.asked()).toEqual([pools, block, '/api/v1/namespaces/shop/pods/db-0']);
-  await finder.find('10.65.2.10');
+  await finder.find('10.65.2.10', 'shop');
   expect(api.asked()).toEqual(['/api/v1/namespaces/shop/pods/db-1']);
 });
 
 test('64 addresses at once share one block', async () => {
   const { api, finder } = scene();
-  await Promise.all(Array.from({ length: 64 }, (_, host) => finder.find(`10.65.2.${host}`)));
+  await Promise.all(Array.from({ length: 64 }, (_, host) => finder.find(`10.65.2.${host}`, 'shop')));
   expect(api.asked().toSorted()).toEqual(
     [pools, block, '/api/v1/namespaces/shop/pods/db-0', '/api/v1/namespaces/shop/pods/db-1'].toSorted(),
   );
@@ -65,25 +65,25 @@ test('64 addresses at once share one block', async () => {
 
 test.each(tables.blocks)('%s in blocks of size %j is asked for as %s', async (address, size, name) => {
   const { api, finder } = scene({ [pools]: { items: [pool('10.65.0.0/16', size), pool('fd00:65::/48', size)] } });
-  await finder.find(address);
+  await finder.find(address, 'shop');
   expect(api.asked()).toEqual([pools, `${group}/ipamblocks/${name}`]);
 });
 
 test('an address in no pool leads nowhere, without a request', async () => {
   const { api, finder } = scene();
-  await finder.find('10.65.2.9');
+  await finder.find('10.65.2.9', 'shop');
   api.asked();
-  await expect(finder.find('192.168.7.12')).resolves.toBeUndefined();
-  await expect(finder.find('fd00:65::9')).resolves.toBeUndefined();
+  await expect(finder.find('192.168.7.12', 'shop')).resolves.toBeUndefined();
+  await expect(finder.find('fd00:65::9', 'shop')).resolves.toBeUndefined();
   expect(api.asked()).toEqual([]);
 });
 
 test('an address in a pool without a block leads nowhere; one that its block does not have is no Pod’s', async () => {
   const { api, finder } = scene();
-  await expect(finder.find('10.65.9.9')).resolves.toBeUndefined();
-  await expect(finder.find('10.65.2.40')).resolves.toEqual({ pods: [] });
+  await expect(finder.find('10.65.9.9', 'shop')).resolves.toBeUndefined();
+  await expect(finder.find('10.65.2.40', 'shop')).resolves.toEqual({ pods: [] });
   api.asked();
-  await finder.find('10.65.2.41');
+  await finder.find('10.65.2.41', 'shop');
   expect(api.asked()).toEqual([]);
 });
 
@@ -91,20 +91,20 @@ test('the address of a tunnel is its node’s; other addresses without a Pod are
   const { finder } = scene({
     [block]: blockObject({ 0: { type: 'vxlanTunnelAddress', node: 'node-b' }, 1: { node: 'node-b' }, 2: null }),
   });
-  await expect(finder.find('10.65.2.0')).resolves.toEqual({ pods: [], node: 'node-b' });
-  await expect(finder.find('10.65.2.1')).resolves.toEqual({ pods: [] });
-  await expect(finder.find('10.65.2.2')).resolves.toEqual({ pods: [] });
+  await expect(finder.find('10.65.2.0', 'shop')).resolves.toEqual({ pods: [], node: 'node-b' });
+  await expect(finder.find('10.65.2.1', 'shop')).resolves.toEqual({ pods: [] });
+  await expect(finder.find('10.65.2.2', 'shop')).resolves.toEqual({ pods: [] });
 });
 
 test('a block that is not true: because an address was given again: it is read again, once', async () => {
   const { api, clock, finder } = scene();
-  await finder.find('10.65.2.9');
+  await finder.find('10.65.2.9', 'shop');
   clock.now += minute;
   delete api.objects['/api/v1/namespaces/shop/pods/db-0'];
   api.objects[block] = blockObject({ 9: { ...db, pod: 'job-7' } });
   api.objects['/api/v1/namespaces/shop/pods/job-7'] = podObject('job-7', ['10.65.2.9']);
   api.asked();
-  await expect(finder.find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'job-7' }] });
+  await expect(finder.find('10.65.2.9', 'shop')).resolves.toMatchObject({ pods: [{ name: 'job-7' }] });
   expect(api.asked()).toEqual(['/api/v1/namespaces/shop/pods/db-0', block, '/api/v1/namespaces/shop/pods/job-7']);
 });
 
@@ -115,7 +115,7 @@ test.each([
   ['cannot be understood', { metadata: {} }],
 ])('a block is not believed because its Pod %s', async (_, object) => {
   const { finder } = scene({ '/api/v1/namespaces/shop/pods/db-0': object });
-  await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
+  await expect(finder.find('10.65.2.9', 'shop')).resolves.toEqual({ pods: [] });
 });
 
 test.each([
@@ -127,7 +127,7 @@ test.each([
   'text',
 ])('a block is not believed with names that no object has: %j', async (holder) => {
   const { api, finder } = scene({ [block]: blockObject({ 9: holder as never }) });
-  await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
+  await expect(finder.find('10.65.2.9', 'shop')).resolves.toEqual({ pods: [] });
   expect(api.asked()).toEqual([pools, block]);
 });
 
@@ -135,38 +135,38 @@ test.each([null, {}, { spec: null }, { spec: { allocations: 'x', attributes: {} 
   'a block is not believed without what a block has: %j',
   async (object) => {
     const { finder } = scene({ [block]: object ?? {} });
-    await expect(finder.find('10.65.2.9')).resolves.toEqual({ pods: [] });
+    await expect(finder.find('10.65.2.9', 'shop')).resolves.toEqual({ pods: [] });
   },
 );
 
 test('Calico that is not there is looked for once in ten minutes', async () => {
   const { api, clock, finder } = scene({ [pools]: 404 });
-  await expect(finder.find('10.65.2.9')).resolves.toBeUndefined();
-  await finder.find('10.65.2.9');
+  await expect(finder.find('10.65.2.9', 'shop')).resolves.toBeUndefined();
+  await finder.find('10.65.2.9', 'shop');
   expect(api.asked()).toEqual([pools, '/apis/projectcalico.org/v3/ippools']);
   clock.now += 10 * minute;
-  await finder.find('10.65.2.9');
+  await finder.find('10.65.2.9', 'shop');
   expect(api.asked()).toHaveLength(2);
 });
 
 test('a release that stores its objects in the other group is read', async () => {
   const v3 = '/apis/projectcalico.org/v3';
   const { api, finder } = scene({ [pools]: 404, [`${v3}/ippools`]: { items: [pool('10.65.0.0/16')] } });
-  await finder.find('10.65.2.9');
+  await finder.find('10.65.2.9', 'shop');
   expect(api.asked().at(-1)).toBe(`${v3}/ipamblocks/10-65-2-0-26`);
 });
 
 test('a right that is missing is not asked for again and again', async () => {
   const { api, finder } = scene({ [block]: 403 });
-  await expect(finder.find('10.65.2.9')).rejects.toThrow('status 403');
+  await expect(finder.find('10.65.2.9', 'shop')).rejects.toThrow('status 403');
   api.asked();
-  await expect(finder.find('10.65.2.10')).resolves.toBeUndefined();
+  await expect(finder.find('10.65.2.10', 'shop')).resolves.toBeUndefined();
   expect(api.asked()).toEqual([]);
 });
 
 test('an API server that is away is asked again', async () => {
   const { api, finder } = scene({ [block]: 0 });
-  await expect(finder.find('10.65.2.9')).rejects.toThrow('status 0');
+  await expect(finder.find('10.65.2.9', 'shop')).rejects.toThrow('status 0');
   api.objects[block] = blockObject({ 9: db });
-  await expect(finder.find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
+  await expect(finder.find('10.65.2.9', 'shop')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
 });

@@ -56,8 +56,8 @@ function scene({ pods = 30, nodes = 3 } = {}) {
 
 test('the size of the cluster is asked for once an hour', async () => {
   const { api, clock, finder } = scene();
-  await expect(finder.find('10.65.2.9')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
-  await expect(finder.find('10.65.2.77')).resolves.toEqual({ pods: [] });
+  await expect(finder.find('10.65.2.9', 'shop')).resolves.toMatchObject({ pods: [{ name: 'db-0' }] });
+  await expect(finder.find('10.65.2.77', 'shop')).resolves.toEqual({ pods: [] });
   expect(api.asked()).toEqual([
     '/api/v1/pods',
     '/api/v1/nodes',
@@ -65,23 +65,24 @@ test('the size of the cluster is asked for once an hour', async () => {
     '/api/v1/pods?status.podIP=10.65.2.77',
   ]);
   clock.now += 60 * minute;
-  await finder.find('10.65.2.9');
+  await finder.find('10.65.2.9', 'shop');
   expect(api.asked()).toHaveLength(3);
 });
 
-test('past the budget nothing is asked', async () => {
+test('past its half of the budget nothing is asked for a Namespace, but for another one', async () => {
   const { api, clock, finder } = scene();
-  for (let each = 0; each < 10; each++) await finder.find('10.65.2.9');
+  for (let each = 0; each < 5; each++) await finder.find('10.65.2.9', 'shop');
   api.asked();
-  await expect(finder.find('10.65.2.9')).rejects.toThrow(OverBudget);
+  await expect(finder.find('10.65.2.9', 'shop')).rejects.toThrow(OverBudget);
   expect(api.asked()).toEqual([]);
-  clock.now += 10_000;
-  await expect(finder.find('10.65.2.9')).resolves.toBeDefined();
+  await expect(finder.find('10.65.2.9', 'batch')).resolves.toBeDefined();
+  clock.now += 20_000;
+  await expect(finder.find('10.65.2.9', 'shop')).resolves.toBeDefined();
 });
 
 test('in a large cluster it leads nowhere', async () => {
   const { api, finder } = scene({ pods: 20_000, nodes: 200 });
-  await expect(finder.find('10.65.2.9')).resolves.toBeUndefined();
+  await expect(finder.find('10.65.2.9', 'shop')).resolves.toBeUndefined();
   expect(api.asked()).toEqual(['/api/v1/pods', '/api/v1/nodes']);
   await expect(finder.look()).resolves.toEqual({ usable: false, why: expect.stringMatching(/\b20000\b.*\b200\b/) });
 });
@@ -89,7 +90,7 @@ test('in a large cluster it leads nowhere', async () => {
 test('a cluster whose size is not known is not asked: it may be a large one', async () => {
   const { api, finder } = scene();
   api.objects['/api/v1/nodes'] = 500;
-  await expect(finder.find('10.65.2.9')).rejects.toThrow('status 500');
+  await expect(finder.find('10.65.2.9', 'shop')).rejects.toThrow('status 500');
   expect(api.asked()).toEqual(['/api/v1/pods', '/api/v1/nodes']);
   await expect(finder.look()).resolves.toMatchObject({ usable: false });
 });

@@ -31,16 +31,17 @@ function scene(followed: boolean | undefined = true) {
 test('the Pods of the node in whose range an address lies come with it', async () => {
   const { api, finder } = scene();
   for (const address of ['10.65.2.9', 'fd00:65:2::9'])
-    await expect(finder.find(address)).resolves.toMatchObject({ pods: [{ name: 'db-0' }, { name: 'db-1' }] });
+    await expect(finder.find(address, 'shop')).resolves.toMatchObject({ pods: [{ name: 'db-0' }, { name: 'db-1' }] });
   expect(api.asked()).toEqual([ofNode]);
 });
 
 test('an address that no Pod there has is left to other ways, and does not cost a list each time', async () => {
   const { api, clock, finder } = scene();
-  for (let host = 100; host < 200; host++) await expect(finder.find(`10.65.2.${host}`)).resolves.toBeUndefined();
+  for (let host = 100; host < 200; host++)
+    await expect(finder.find(`10.65.2.${host}`, 'shop')).resolves.toBeUndefined();
   expect(api.asked()).toEqual([ofNode]);
   clock.now += 30_000;
-  await finder.find('10.65.2.100');
+  await finder.find('10.65.2.100', 'shop');
   expect(api.asked()).toEqual([ofNode]);
 });
 
@@ -49,7 +50,7 @@ test.each([
   ['where the network plugin does not follow the ranges', false, '10.65.2.9'],
 ])('an address %s leads nowhere, without a request', async (_, followed, address) => {
   const { api, finder } = scene(followed);
-  await expect(finder.find(address)).resolves.toBeUndefined();
+  await expect(finder.find(address, 'shop')).resolves.toBeUndefined();
   expect(api.asked()).toEqual([]);
 });
 
@@ -57,7 +58,7 @@ test('a list that fails is asked for again', async () => {
   const { api, finder } = scene();
   const whole = api.objects[ofNode];
   api.objects[ofNode] = 500;
-  await expect(finder.find('10.65.2.9')).rejects.toThrow('status 500');
+  await expect(finder.find('10.65.2.9', 'shop')).rejects.toThrow('status 500');
   api.objects[ofNode] = whole;
-  await expect(finder.find('10.65.2.9')).resolves.toBeDefined();
+  await expect(finder.find('10.65.2.9', 'shop')).resolves.toBeDefined();
 });

@@ -1,0 +1,113 @@
+/** Shares a budget among keys, such as Namespaces: what one key takes leaves as much to others. The caller gives the time, which may be virtual. */
+import type { Millis } from '../model/log-line.ts';
+
+interface Taken {
+  /** What the key has taken, and what has not come back yet. */
+  own: number;
+  /** The part of it that others cannot take. */
+  counted: number;
+}
+
+/** Sums and differences of fractions are not exact. */
+const nearly = 1e-9;
+
+/** What was taken comes back at `rate` (in a millisecond), in equal parts to all keys that have taken some. */
+function createShares({ rate, burst }: { rate: number; burst: number }) {
+  const taken = new Map<string, Taken>();
+  let filled: Millis | undefined;
+  return { standing, add };
+
+  function standing(key: string, now: Millis): { own: number; left: number } {
+    giveBack(now);
+    let left = burst;
+    for (const { counted } of taken.values()) left -= counted;
+    return { own: taken.get(key)?.own ?? 0, left };
+  }
+
+  function add(key: string, weight: number, counted: number): void {
+    if (weight <= 0) return;
+    const known = taken.get(key) ?? { own: 0, counted: 0 };
+    taken.set(key, { own: known.own + weight, counted: known.counted + counted });
+  }
+
+  /** An earlier time gives nothing back, because lines of a log may be out of order. */
+  function giveBack(now: Millis): void {
+    filled ??= now;
+    if (now <= filled) return;
+    let rest = (now - filled) * rate;
+    filled = now;
+    while (rest > nearly && taken.size > 0) {
+      const least = Math.min(...[...taken.values()].map(({ own }) => own));
+      const each = Math.min(least, rest / taken.size);
+      rest -= each * taken.size;
+      for (const [key, { own, counted }] of taken) {
+        if (own - each <= nearly) taken.delete(key);
+        else taken.set(key, { own: own - each, counted: Math.max(0, counted - each) });
+      }
+    }
+  }
+}
+
+export interface SharedBucket {
+  /** Takes a token for the key; false if there is none for it now. */
+  readonly take: (key: string, now: Millis) => boolean;
+}
+
+/**
+ * A token bucket of all keys together: `burst` actions at once, and `rate` a second. One key takes half of what is there, the next one half of
+ * the rest, and so on, so that a key that comes later finds some. A key that is alone gets the whole rate.
+ */
+export function createSharedBucket({ rate, burst }: { rate: number; burst: number }): SharedBucket {
+  const shares = createShares({ rate: rate / 1000, burst });
+  /** Keys that found no token, and since when. The next tokens are theirs if they ask again, which matters if the bucket holds only one. */
+  const waiting = new Map<string, Millis>();
+  const patience: Millis = 2000 / rate;
+
+  return {
+    take(key, now) {
+      const { own, left } = shares.standing(key, now);
+      if (own > 0 && left < own + 2 - nearly) return false;
+      if (left - waitingBefore(key, now) < 1 - nearly) {
+        if (!waiting.has(key)) waiting.set(key, now);
+        return false;
+      }
+      waiting.delete(key);
+      shares.add(key, 1, 1);
+      return true;
+    },
+  };
+
+  function waitingBefore(key: string, now: Millis): number {
+    let count = 0;
+    for (const [other, since] of waiting) {
+      if (other === key) break;
+      if (now - since > patience) waiting.delete(other);
+      else count++;
+    }
+    return count;
+  }
+}
+
+export interface TimeShare {
+  readonly mayBegin: (key: string, now: Millis) => boolean;
+  readonly ended: (key: string, began: Millis, now: Millis) => void;
+}
+
+/**
+ * Lets the work of all keys take the share `part` of the time (0 to 1), and `atOnce` more after a rest. One key takes half of what is there, as
+ * in `createSharedBucket`. The last piece of its work may exceed that, which counts against this key alone.
+ */
+export function createTimeShare({ part, atOnce }: { part: number; atOnce: Millis }): TimeShare {
+  const shares = createShares({ rate: part, burst: atOnce });
+  return {
+    mayBegin(key, now) {
+      const { own, left } = shares.standing(key, now);
+      return own < left;
+    },
+    ended(key, began, now) {
+      const { own, left } = shares.standing(key, now);
+      const took = now - began;
+      shares.add(key, took, Math.max(0, Math.min(took, (left - own) / 2)));
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/** What one Namespace may do costs others no verdict: look-ups, waits and time are shared by Namespace. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Answer } from '../../../src/kubernetes/connection.ts';
+import type { PolicyVerdict } from '../../../src/drops/drops.ts';
+import type { Series } from '../../../src/model/series.ts';
+import { externalEnd, finding, flow, podRef, series } from '../../builders.ts';
+import { answered } from '../../commands/doctor/fake.ts';
+import { forAllAsync } from '../../for-all.ts';
+import { networkPolicy } from '../../policies/objects.ts';
+import { podObject, setUp } from './scene.ts';
+
+const second = 1000;
+
+/** A drop of outside traffic to a Pod. Without a uid, any Pod of this name is meant. */
+function denied(namespace: string, name: string, last: number): Series {
+  const details = flow({ enforcer: 'network-policy', peer: externalEnd() });
+  return series({ last, finding: finding({ regarding: { ...podRef(name, namespace), uid: '' }, details }) });
+}
+
+const policiesOf = (namespace: string): string => `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`;
+
+/** Each Namespace has a policy that denies, and any Pods that are asked for. */
+function answersOf(namespaces: readonly string[]) {
+  return Object.fromEntries(
+    namespaces.flatMap((namespace): [string, Answer][] => [
+      [policiesOf(namespace), answered({ items: [networkPolicy({ podSelector: {} }, 'deny', namespace)] })],
+      [`/api/v1/namespaces/${namespace}/pods`, answered({ items: [podObject('any', namespace, {})] })],
+    ]),
+  );
+}
+
+test('while 90 Pods of a Namespace lose packets each second, the Events of another one still say which policy denied', async () => {
+  const { scene, answerOn } = setUp(answersOf(['evil', 'shop']));
+  const verdicts: (PolicyVerdict | undefined)[] = [];
+  for (let time = 0; time < 100; time++) {
+    scene.now += second;
+    for (let each = 0; each < 3; each++) await answerOn(denied('evil', `e-${(3 * time + each) % 90}`, scene.now));
+    if (time % 15 === 0) verdicts.push(await answerOn(denied('shop', `web-${time}`, scene.now)));
+  }
+  expect(verdicts.map((verdict) => verdict?.outcome)).toEqual(verdicts.map(() => 'denies'));
+});
+
+const load = fc.array(
+  fc.record({
+    namespace: fc.integer({ min: 0, max: 2 }).map((index) => `evil-${index}`),
+    pods: fc.integer({ min: 1, max: 40 }),
+    pause: fc.integer({ min: 0, max: 10 }),
+  }),
+  { maxLength: 30 },
+);
+
+test('whatever three Namespaces ask for, one that asks every half minute gets each verdict', async () => {
+  await forAllAsync([load], { numRuns: 30 }, async (steps) => {
+    const { scene, answerOn } = setUp(answersOf(['evil-0', 'evil-1', 'evil-2', 'shop']));
+    let asked = -Infinity;
+    for (const { namespace, pods, pause } of steps) {
+      scene.now += pause * second;
+      for (let each = 0; each < pods; each++) await answerOn(denied(namespace, `e-${each}`, scene.now));
+      if (scene.now - asked < 30 * second) continue;
+      asked = scene.now;
+      expect((await answerOn(denied('shop', 'web-0', scene.now)))?.outcome).toBe('denies');
+    }
+  });
+});
+
+test('the policies of a Namespace that are never answered keep no Event of another one from waiting for its own', async () => {
+  const { scene, answerOn } = setUp(
+    { ...answersOf(['evil', 'shop']), [policiesOf('evil')]: () => new Promise<Answer>(() => {}) },
+    20,
+  );
+  expect(await answerOn(denied('evil', 'e-0', scene.now))).toBeUndefined();
+  expect((await answerOn(denied('shop', 'web-0', scene.now)))?.outcome).toBe('denies');
+});
+
+test('if the policies of many Namespaces are not answered, the API server hangs, and no Event waits', async () => {
+  const { scene, answerOn } = setUp({ '/api/v1/namespaces': () => new Promise<Answer>(() => {}) }, 20);
+  const began = performance.now();
+  for (let each = 0; each < 500; each++) await answerOn(denied(`shop-${each}`, 'web-0', scene.now));
+  // Five hundred waits would be ten seconds.
+  expect(performance.now() - began).toBeLessThan(5000);
+});
+
+test('a verdict that takes seconds costs its own Namespace the next ones, and another one nothing', async () => {
+  let time = 0;
+  let each = 0;
+  const { scene, answerOn } = setUp(answersOf(['evil', 'shop']), 2000, () => (time += each));
+  each = 5000;
+  expect((await answerOn(denied('evil', 'e-0', scene.now)))?.outcome).toBeUndefined();
+  each = 1;
+  expect((await answerOn(denied('evil', 'e-0', scene.now)))?.outcome).toBeUndefined();
+  for (let pod = 0; pod < 5; pod++)
+    expect((await answerOn(denied('shop', 'web-0', scene.now)))?.outcome).toBe('denies');
+  time += 3_600_000;
+  expect((await answerOn(denied('evil', 'e-0', scene.now)))?.outcome).toBe('denies');
+});
