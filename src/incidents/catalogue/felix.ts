@@ -99,7 +99,7 @@ export const foreignNftRules: CauseRow = {
     `calico-node cannot read the table ${subjects(details) || 'of its rules'} on ${node}: there are nft rules in it that iptables does not understand.`,
   why: () => 'Another program writes with nft into the tables filter, nat or mangle that iptables-nft shares.',
   fix: () =>
-    'Find them: nft list table ip filter (also nat, mangle, and ip6). Move them into a table of their own (nft add table inet NAME), or let Calico use nft as well: FelixConfiguration nftablesMode: Enabled.',
+    'Find them: nft list table ip filter (also nat, mangle, and ip6). Move them into a table of their own (nft add table inet NAME), or let Calico use nft as well: FelixConfiguration nftablesMode: Enabled, or with the Tigera operator linuxDataplane: Nftables of the Installation.',
   impact: unreachable,
 };
 

@@ -1,5 +1,6 @@
 /** How to make each network plug-in log the packets that it drops, how to undo that, and what it costs. */
-import type { PlugIn, Recipe, Seen, Version } from './detect.ts';
+import { calicoRecipe } from './calico-recipe.ts';
+import type { PlugIn, Recipe, Seen } from './detect.ts';
 
 const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni'>, Recipe>> = {
   cilium: {
@@ -7,15 +8,13 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
     works: 'switch',
     why: 'its agent writes flows that it drops to a file of the node, once Hubble exports them',
     before: [
-      'The agents of Cilium restart once, node by node; connections stay. On AKS the switch is another one: docs/networks/aks.md.',
+      'VERSION is the chart that runs: helm -n kube-system list. The agents of Cilium restart, node by node (rollOutCiliumPods); connections stay. On AKS the switch is another one: docs/networks/aks.md.',
       'Let the agent read the file: mount /run/cilium/hubble read-only, and SOURCES=auto,file:/run/cilium/hubble/events.log,containers',
     ],
     commands: [
-      `helm -n kube-system upgrade cilium cilium/cilium --version VERSION --reuse-values --set hubble.enabled=true --set hubble.export.static.enabled=true --set-json 'hubble.export.static.allowList=[{"verdict":["DROPPED","ERROR"]}]'`,
+      String.raw`${upgradeCilium(true)} --set hubble.enabled=true --set-json 'hubble.export.static.allowList=["{\"verdict\":[\"DROPPED\",\"ERROR\"]}"]'`,
     ],
-    undo: [
-      'helm -n kube-system upgrade cilium cilium/cilium --version VERSION --reuse-values --set hubble.export.static.enabled=false',
-    ],
+    undo: [upgradeCilium(false)],
     cost: 'about 1 KB for each line, two lines for each packet that a policy drops, without a limit; at most 60 MB on disk, which Cilium rotates',
     page: 'docs/logging/cilium.md',
   },
@@ -36,9 +35,12 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
     works: 'switch',
     why: 'policies log where it is turned on, to a file of the node',
     commands: ['kubectl annotate namespace NAMESPACE networkpolicy.antrea.io/enable-logging=true'],
-    before: ['Let the agent read the file: SOURCES=auto,file:/var/log/antrea/networkpolicy/np.log,containers'],
+    before: [
+      'Antrea 1.13 or newer: in older releases, logging can make it drop packets.',
+      'Let the agent read the file: SOURCES=auto,file:/var/log/antrea/networkpolicy/np.log,containers',
+    ],
     undo: ['kubectl annotate namespace NAMESPACE networkpolicy.antrea.io/enable-logging-'],
-    cost: 'Antrea joins the packets of one second; the file is rotated by Antrea',
+    cost: 'Antrea joins the packets of one second, and rotates the file at 500 MB, keeping three',
     page: 'docs/logging/antrea.md',
   },
   'ovn-kubernetes': {
@@ -48,7 +50,7 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
     commands: [`kubectl annotate namespace NAMESPACE k8s.ovn.org/acl-logging='{"deny": "info"}'`],
     before: ['Let the agent read the file: SOURCES=auto,file:/var/log/ovn/acl-audit-log.log,containers'],
     undo: ['kubectl annotate namespace NAMESPACE k8s.ovn.org/acl-logging-'],
-    cost: 'at most 20 lines a second on a node, as policyAuditConfig.rateLimit has it',
+    cost: 'at most 20 lines a second on a node for each Namespace and direction (policyAuditConfig.rateLimit)',
     page: 'docs/logging/ovn-kubernetes.md',
   },
   'kube-router': nflog('kube-router', 'deploy/logging/ulogd-kube-router.conf', 'docs/logging/k3s-kube-router.md'),
@@ -112,12 +114,13 @@ function awsRecipe({ hasAwsPolicyAgent }: Seen): Recipe {
     works: 'switch',
     why: 'its policy agent logs where it is turned on, to a file of the node',
     before: [
-      'The values replace those that the add-on has: aws eks describe-addon --cluster-name CLUSTER --addon-name vpc-cni shows them; write both together.',
+      'The values replace those of the add-on, and without enableNetworkPolicy nothing is enforced. Add the other values that this shows: aws eks describe-addon --cluster-name CLUSTER --addon-name vpc-cni --query addon.configurationValues',
+      'EKS Auto Mode has no add-on: see docs/networks/eks.md#auto-mode.',
       'The overlay eks reads the file; any other: SOURCES=auto,file:/var/log/aws-routed-eni/network-policy-agent.log,containers',
     ],
     commands: [updateAddOn(true)],
     undo: [updateAddOn(false)],
-    cost: 'a line for each new flow, allowed ones too, without a limit; aws-node restarts on each node',
+    cost: 'AWS asks for one more vCPU on each node. A line for each denied flow without a limit (agents before 1.2.2: for allowed ones also); aws-node restarts on each node',
     page,
   };
 }
@@ -135,114 +138,23 @@ function nflog(name: string, file: string, page: Recipe['page']): Recipe {
   };
 }
 
+/** Without rollOutCiliumPods the chart changes only a ConfigMap, which agents read when they start. */
+function upgradeCilium(exports: boolean): string {
+  return `helm -n kube-system upgrade cilium cilium/cilium --version VERSION --reuse-values --set rollOutCiliumPods=true --set hubble.export.static.enabled=${exports}`;
+}
+
 function kindnetArguments(operation: string): string {
   return `kubectl -n kube-system patch daemonset kindnet --type=json --patch='[${operation}]'`;
 }
 
 function updateAddOn(enabled: boolean): string {
-  const values = JSON.stringify({ nodeAgent: { enablePolicyEventLogs: String(enabled) } });
+  // The level `info` leaves out allowed flows, which the agent logs at `debug`, its default.
+  const nodeAgent = enabled ? { enablePolicyEventLogs: 'true', logLevel: 'info' } : { enablePolicyEventLogs: 'false' };
+  const values = JSON.stringify({ enableNetworkPolicy: 'true', nodeAgent });
   return `aws eks update-addon --cluster-name CLUSTER --addon-name vpc-cni --resolve-conflicts PRESERVE --configuration-values '${values}'`;
 }
 
 function networkLogging(enabled: boolean): string {
   const patch = JSON.stringify({ spec: { cluster: { deny: { log: enabled, delegate: false } } } });
   return `kubectl patch networklogging default --type=merge --patch='${patch}'`;
-}
-
-function isSince([major, minor, patch]: Version, ...[a, b, c]: Version): boolean {
-  return (major - a || minor - b || patch - c) >= 0;
-}
-
-/** Returns whether the lines of this version name the policy, and its LOG rules have a limit (docs/logging/calico.md). */
-function namesPolicies(version: Version): boolean {
-  return isSince(version, 3, 31, 4) || (isSince(version, 3, 30, 6) && !isSince(version, 3, 31, 0));
-}
-
-const flowsInstead =
-  'Or without a rule that logs: the component calico-flows, and flowLogsLocalReporter: Enabled (docs/logging/calico.md#flows)';
-
-/** A test compares it with deploy/logging/calico. */
-function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
-  const name = plugIn === 'canal' ? 'Canal (policies by Calico)' : 'Calico';
-  const page = plugIn === 'canal' ? 'docs/networks/canal.md' : 'docs/logging/calico.md';
-  const { version, isServed } = calico;
-  const shown = version === undefined ? 'of an unknown version' : version.join('.');
-  // Before 3.32, names of stored objects begin with the tier.
-  const tier = isServed || (version !== undefined && isSince(version, 3, 32, 0)) ? '' : 'default.';
-  const policies = [`${tier}deny-in`, `${tier}deny-out`];
-  const manifest = {
-    file: 'log-denied.yaml',
-    text: policies.map((policy, i) => manifestOf(policy, i === 0 ? 'ingress' : 'egress', isServed)).join('---\n'),
-  };
-  // Since this version Felix sends its flows to a socket of the node.
-  const instead = version !== undefined && isSince(version, 3, 30, 3) ? [flowsInstead] : [];
-  const selects =
-    'The policy denies in every namespace with the label: label only namespaces in which a policy selects all Pods in that direction (podSelector: {}).';
-  const apply = [
-    'kubectl apply -f log-denied.yaml',
-    'kubectl label namespace NAMESPACE log-denied-ingress= log-denied-egress=',
-  ];
-  const undo = [
-    'kubectl label namespace NAMESPACE log-denied-ingress- log-denied-egress-',
-    'kubectl delete -f log-denied.yaml',
-  ];
-  if (calico.bpf === true)
-    return {
-      name: `${name} ${shown} with eBPF`,
-      works: 'switch',
-      why: 'a policy of Calico with "action: Log" has each packet printed with its verdict, to a trace of the kernel',
-      before: [
-        "Calico 3.30 (or 3.29.1) and Linux 5.16 or newer. Let the agent read the trace: components/bpf-trace, or the node's /sys/kernel/tracing mounted and SOURCES=auto,bpf-trace:DIR,containers",
-        selects,
-        ...instead,
-      ],
-      commands: apply,
-      manifest,
-      undo,
-      cost: 'no limit: a line for each packet that meets the rule, allowed ones of other rules too; what is not read in time is lost and counted',
-      page,
-    };
-  const isNew = version !== undefined && namesPolicies(version);
-  const spec = isNew
-    ? { logPrefix: 'calico-drop %k %p', logActionRateLimit: '10/second', logActionRateLimitBurst: 50 }
-    : { logPrefix: 'calico-drop' };
-  // The patch removes a field that is null.
-  const earlierSpec = { spec: Object.fromEntries(Object.keys(spec).map((key) => [key, calico.earlier[key] ?? null])) };
-  return {
-    name: `${name} ${shown}`,
-    works: 'switch',
-    why:
-      calico.bpf === undefined
-        ? 'FelixConfiguration could not be read: with bpfEnabled nothing would be logged, and the undo removes what default has of it'
-        : 'a Kubernetes NetworkPolicy cannot log; a policy of Calico behind it can',
-    before: [
-      'Each rule with "action: Log" must stand before a Deny, or its packets count as dropped. See: kubectl get networkpolicies.crd.projectcalico.org,globalnetworkpolicies.crd.projectcalico.org -A -o yaml | grep -A1 "action: Log"',
-      selects,
-      ...calico.hiding.map((object) => `FelixConfiguration ${object} has a logPrefix of its own: patch it, too`),
-      ...instead,
-    ],
-    commands: [`kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify({ spec })}'`, ...apply],
-    manifest,
-    undo: [...undo, `kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify(earlierSpec)}'`],
-    cost: isNew
-      ? 'at most 10 lines a second for each LOG rule and node, about 3 µs each; felix restarts once, its rules stay'
-      : 'no limit in this version: a flood of 100,000 packets a second takes a third of a core and 25 MB of log a second; felix restarts once, its rules stay',
-    page,
-  };
-}
-
-function manifestOf(name: string, direction: 'ingress' | 'egress', isServed: boolean): string {
-  return `apiVersion: ${isServed ? 'projectcalico.org/v3' : 'crd.projectcalico.org/v1'}
-kind: GlobalNetworkPolicy
-metadata:
-  name: ${name}
-spec:
-  tier: default
-  order: 10000
-  namespaceSelector: has(log-denied-${direction})
-  types: [${direction === 'ingress' ? 'Ingress' : 'Egress'}]
-  ${direction}:
-    - action: Log
-    - action: Deny
-`;
 }
