@@ -55,9 +55,9 @@ function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions
   // The parsers expect one character for each byte, as in a file, but a command line is Unicode.
   const bytes = Buffer.from(line).toString('latin1');
   const envelope = readEnvelope(bytes, createClock({ latest, boot: bootTime, zone }));
-  const { text, time = latest, host, program, origin } = envelope;
+  const { text, time = latest, host, program, origin, container } = envelope;
   const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
-  const read: LogLine = { source: '-', line: 1, text, time, timeIsExact, host, program };
+  const read: LogLine = { source: '-', line: 1, text, time, timeIsExact, host, program, container };
   let decision = decisions.decide(read, origin);
   if (origin !== 'kernel' && (decision === undefined || decision.kind === 'refused')) {
     // A record of felix begins with a time, which looks like an envelope but belongs to the record.

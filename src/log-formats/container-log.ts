@@ -18,13 +18,28 @@ export interface ContainerName extends PodName {
 /** On Windows, where `replay` may run, both separators are allowed. */
 const separator = sep === '/' ? sep : /[/\\]/;
 
-/** Reads the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log`; undefined for other paths. */
+/** Matches `<n>.log`, also as the kubelet renames and packs it: `0.log.20261121-101503.gz`. */
+const logFile = /^(\d{1,9})\.log(?:\.[\w.-]{1,64})?$/;
+/** Matches the links in /var/log/containers: `<pod>_<namespace>_<container>-<id>.log`. */
+const linkFile = /^([^_]{1,253})_([^_]{1,63})_([^_]{1,253})-([0-9a-f]{64})\.log$/;
+
+/** Reads the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log` or that of a link to it; undefined for other paths. */
 export function containerOf(path: string): ContainerName | undefined {
   const [file = '', container, folder = ''] = path.split(separator).toReversed();
+  const link = linkFile.exec(file);
+  if (link !== null) return linkedContainer(link);
   const pod = podOf(folder);
-  const restarts = /^(\d{1,9})\.log$/.exec(file)?.[1];
+  const restarts = logFile.exec(file)?.[1];
   if (pod === undefined || container === undefined || container === '' || restarts === undefined) return undefined;
   return { ...pod, container, restarts: Number(restarts) };
+}
+
+/** A link is named after the container's ID, which each restart changes. */
+function linkedContainer([, pod = '', namespace = '', container = '', uid = '']: RegExpExecArray):
+  | ContainerName
+  | undefined {
+  if (!isLabel(namespace) || !isSubdomain(pod)) return undefined;
+  return { namespace, pod, uid, container, restarts: 0 };
 }
 
 /** Reads the name of a Pod's log folder. None of its parts can contain `_` (Kubernetes pkg/kubelet/kuberuntime/helpers.go). */

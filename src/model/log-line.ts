@@ -1,6 +1,13 @@
 /** Milliseconds since the Unix epoch. They may have a fraction. */
 export type Millis = number;
 
+/** The container that wrote a line, as far as a path or the record around the line names it. */
+export interface LogContainer {
+  namespace?: string | undefined;
+  pod?: string | undefined;
+  container?: string | undefined;
+}
+
 /** One logical record of a log, without its envelope (time stamp, host name, JSON, …). Plain data: JSON reads it back unchanged. */
 export interface LogLine {
   /** The path of the log, or `-` for standard input. */
@@ -16,4 +23,6 @@ export interface LogLine {
   host: string | undefined;
   /** The program that wrote the line according to a syslog: `kube-proxy`. */
   program?: string | undefined;
+  /** Set if the line is a container's and `source` does not say so. */
+  container?: LogContainer | undefined;
 }

@@ -35,6 +35,7 @@ export interface Refused {
 
 const ulogd = ['ulogd', 'ulogd2'];
 const kernel = ['kernel'];
+const kernelOrUlogd = [...kernel, ...ulogd];
 /** BPF programs, which print to a trace of the kernel. */
 const bpf = ['bpf'];
 const flows = ['calico-flows'];
@@ -43,7 +44,7 @@ const drops = ['kernel-drops'];
 
 /** The order counts: a line has the first format that can read it and whose writers may have written it. */
 export const formats: readonly Format[] = [
-  { name: 'netfilter', needles: ['IN='], writers: [...kernel, ...ulogd], parse: parseNetfilter },
+  { name: 'netfilter', needles: ['IN='], writers: kernelOrUlogd, parse: parseNetfilter },
   { name: 'ulogd', needles: ['"oob.prefix"', '"oob.family"'], writers: ulogd, parse: parseUlogd },
   { name: 'conntrack', needles: ['conntrack: table full'], writers: kernel, parse: parseConntrackFull },
   { name: 'neighbour', needles: ['table overflow'], writers: kernel, parse: parseNeighbourOverflow },
@@ -102,11 +103,26 @@ export function parse(
   for (const { name, writers, parse: read } of formats) {
     const observation = read(text, prefixes);
     if (observation === undefined) continue;
+    if (origin === 'unknown' && ofKernel.has(writers) && isWithinJson(text)) {
+      refused ??= { kind: 'refused', format: name, writers };
+      continue;
+    }
     const isMeant = writer !== undefined && writers.includes(writer) && (isKernel || !onlyByOrigin.has(writer));
     if (origin === 'unknown' || isMeant) return withPolicyName(observation);
     refused ??= { kind: 'refused', format: name, writers };
   }
   return refused;
+}
+
+/** The writers of formats that are text of the kernel. */
+const ofKernel = new Set(formats.flatMap(({ writers }) => (writers.includes('kernel') ? [writers] : [])));
+
+/**
+ * Returns whether the text is JSON, or a piece of it: the kernel writes none, so a program has written what it quotes. Only the beginning
+ * counts, up to where the kernel's words may begin.
+ */
+function isWithinJson(text: string): boolean {
+  return /^\s{0,64}[{[]\s{0,64}["{[]/.test(text.slice(0, 256)) || /"[^"]{0,128}"\s{0,8}:/.test(text.slice(0, 1024));
 }
 
 const onlyByOrigin = new Set([...kernel, ...bpf, ...flows, ...drops, ...ulogd]);

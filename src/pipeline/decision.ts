@@ -21,6 +21,7 @@ import {
   type Refused,
 } from '../parsing/parsing.ts';
 import { copy } from '../platform/address.ts';
+import { isNetworkComponent } from '../sources/reading.ts';
 import type { LineOrigin } from '../sources/sources.ts';
 import { createMeanings, type FlowMeaning, type MeaningOptions } from './meaning.ts';
 import { createTwinLines, createVerdictLines } from './twins.ts';
@@ -126,20 +127,34 @@ const longLine = 1024;
 /** Names in longer lines are cut to this length, because anybody may have written them. */
 const longText = 256;
 
-/** `programsAnywhere`: records of kube-proxy and calico-node are believed in every log, not only in their own. */
+/**
+ * `programsAnywhere`: records of kube-proxy and calico-node are believed in every log, not only in their own. A log or a record that names
+ * a container is that container's, so there they are believed only of containers that the agent reads by default.
+ */
 export function observe(
-  line: Pick<LogLine, 'text' | 'source' | 'program'>,
+  line: Pick<LogLine, 'text' | 'source' | 'program' | 'container'>,
   origin: LineOrigin,
   prefixes: PrefixTable,
   programsAnywhere = false,
 ): Observation | Refused | undefined {
   const isProgram = origin === 'program' || origin === 'container';
-  const writer = origin === 'container' ? containerOf(line.source)?.container : line.program;
+  const container = line.container ?? (origin === 'container' ? containerOf(line.source) : undefined);
+  const writer = origin === 'container' ? container?.container : line.program;
   const packet = origin === 'program' ? undefined : parse(line.text, prefixes, origin, writer);
   if (packet !== undefined && packet.kind !== 'refused') return unbound(line.text, packet);
   if (origin === 'kernel' || !(isProgram || programsAnywhere)) return packet;
   if (origin === 'container' && isPacketLogger(writer)) return packet;
-  return parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program) ?? packet;
+  const record = parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program);
+  if (record === undefined) return packet;
+  return programsAnywhere && container !== undefined && !isNetworkComponent(container) ? refusedOf(record) : record;
+}
+
+const components = ['kube-proxy', 'calico-node'];
+
+/** Records of klog may be of any program in Go. */
+function refusedOf(record: Suppressed | ProgramRecord): Refused | undefined {
+  if (record.kind === 'program-record' && record.program === 'unknown') return undefined;
+  return { kind: 'refused', format: 'kube-proxy or calico-node', writers: components };
 }
 
 /** Copies and cuts names, because a slice keeps the whole text in memory, up to 64 KiB. */

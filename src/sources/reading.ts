@@ -5,7 +5,7 @@ export { readEnvelope } from './envelopes/read-envelope.ts';
 export { blockSize, type Input, InputError, openInput } from './framing/input.ts';
 export { createScanner, type Scanner, withoutHalfValue } from './framing/scanner.ts';
 export { createLineStarts, streamFieldsOf, streamMark } from './journald/units.ts';
-export { type ContainerRule, parseContainerRule } from './kubelet/find-logs.ts';
+export { type ContainerRule, isNetworkComponent, parseContainerRule } from './kubelet/find-logs.ts';
 export { createSavedLogReader, isProgramLog } from './kubelet/saved-log.ts';
 export { fatalNeedles } from './records/joiner.ts';
 export { createRepeatedLines } from './repeats/repeated-lines.ts';

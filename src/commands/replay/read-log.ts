@@ -1,6 +1,8 @@
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { programNeedles } from '../../incidents/incidents.ts';
 import { containerOf } from '../../log-formats/container-log.ts';
-import type { LogLine, Millis } from '../../model/log-line.ts';
+import type { LogContainer, LogLine, Millis } from '../../model/log-line.ts';
 import { needlesOfAll, parseDroppedLogs, parseNfqueue, parseProgramRecord } from '../../parsing/parsing.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { copy } from '../../platform/address.ts';
@@ -82,7 +84,8 @@ interface Reader {
 function createReader(source: string, isProgram: boolean, clockOptions: ClockOptions, target: LogTarget): Reader {
   const { pipeline, totals, streams, options } = target;
   const clock = createClock(clockOptions);
-  const isContainerLog = containerOf(source) !== undefined;
+  const container = containerOfLog(source);
+  const isContainerLog = container !== undefined;
   const node = options.node && shorten(options.node.toLowerCase());
   /** A record without a time gets the time of the record before it. */
   let lastTime = clockOptions.latest;
@@ -126,7 +129,8 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
         }
         lastTime = time ?? lastTime;
         if (time === undefined) totals.guessedTimes++;
-        const line = { source, line: number, text, time: lastTime, timeIsExact: time !== undefined, host: undefined };
+        const timeIsExact = time !== undefined;
+        const line = { source, line: number, text, time: lastTime, timeIsExact, host: undefined, container };
         // A saved log does not name its writer. If it has packets in the format of NFQUEUE, the writer is not kube-proxy: ignore its other lines.
         const isPacket = !isContainerLog && parseNfqueue(text) !== undefined;
         writesPackets ||= isPacket;
@@ -140,19 +144,30 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   /** `stamped`: the time stamp of the container runtime; undefined if there is none. */
   function takeEnvelope(envelope: Envelope, number: number, stamped: Millis | undefined): LogLine {
     const { text, time, host, program, origin } = envelope;
+    const writer = container ?? envelope.container;
     lastTime = stamped ?? time ?? lastTime;
     if (host !== undefined && node !== undefined && !totals.hosts.has(host)) {
       const isNode = shorten(host.toLowerCase()) === node;
       if (totals.hosts.size < (isNode ? maxHosts : maxHosts - 1)) totals.hosts.add(copy(host));
     }
     const timeIsExact = stamped !== undefined || (time !== undefined && envelope.timeIsExact);
-    const line = { source, line: number, text, time: lastTime, timeIsExact, host, program };
+    const line = { source, line: number, text, time: lastTime, timeIsExact, host, program, container: writer };
     pipeline.take(line, isContainerLog ? 'container' : origin);
     return line;
   }
 
   function tooLong(number: number): void {
     if (totals.tooLong++ === 0) streams.err(`${source}:${number}: a line of more than 64 KiB was skipped\n`);
+  }
+}
+
+/** Returns the container of a log below /var/log/pods, however the log is named: by a relative path, or by a link. */
+function containerOfLog(source: string): LogContainer | undefined {
+  if (source === '-') return undefined;
+  try {
+    return containerOf(source) ?? containerOf(resolve(source)) ?? containerOf(realpathSync(source));
+  } catch {
+    return undefined;
   }
 }
 

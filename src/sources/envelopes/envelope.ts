@@ -1,4 +1,4 @@
-import type { Millis } from '../../model/log-line.ts';
+import type { LogContainer, Millis } from '../../model/log-line.ts';
 import type { Clock } from './clock.ts';
 
 /** `kernel` includes ulogd. Any program may forge such lines, so `userspace` is not believed. `unknown`: the envelope does not say. */
@@ -14,6 +14,8 @@ export function newEnvelope(text: string) {
     host: undefined as string | undefined,
     origin: 'unknown' as Origin,
     program: undefined as string | undefined,
+    /** The container that a record around the line names. */
+    container: undefined as LogContainer | undefined,
     /** The names of the layers that were removed, outermost first. */
     layers: [] as string[],
   };

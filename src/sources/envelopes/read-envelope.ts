@@ -10,6 +10,7 @@ import {
   setTime,
   takeOff,
 } from './envelope.ts';
+import { namedContainer } from './named-container.ts';
 import { readDmesg, readMonthStamp, readNumericStamp } from './stamps.ts';
 
 /** Real envelopes nest three deep (CRI around RFC 3164 around uptime). More than this is hostile. */
@@ -118,15 +119,16 @@ function readJson(envelope: Envelope, clock: Clock): void {
   );
 }
 
-/** Fluent Bit calls the program of a syslog `ident`, Vector calls it `appname`; both name the container whose output it is. */
-function readWriter(envelope: Envelope, { ident, appname, kubernetes }: JsonRecord): void {
-  const program = ident ?? appname;
+/** Fluent Bit calls the program of a syslog `ident`, Vector calls it `appname`; many name the container whose output it is. */
+function readWriter(envelope: Envelope, record: JsonRecord): void {
+  const program = record['ident'] ?? record['appname'];
   if (typeof program === 'string') setProgram(envelope, program);
-  if (typeof kubernetes !== 'object' || kubernetes === null) return;
+  const container = namedContainer(record, record['log'] ?? record['message']);
+  if (container === undefined) return;
   // A container is never the kernel, whatever its program is called.
   envelope.origin = 'userspace';
-  const name = (kubernetes as JsonRecord)['container_name'];
-  if (typeof name === 'string') envelope.program ??= name;
+  envelope.container ??= container;
+  envelope.program ??= container.container;
 }
 
 /** Reads a record that is itself the message. Hubble writes its node as `cluster/node`. */

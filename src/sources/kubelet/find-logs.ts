@@ -1,6 +1,7 @@
 /** Finds the logs of containers in the kubelet's layout, `<root>/<namespace>_<pod>_<uid>/<container>/<n>.log`. */
 import { readdirSync } from 'node:fs';
 import { podOf } from '../../log-formats/container-log.ts';
+import type { LogContainer } from '../../model/log-line.ts';
 
 /** Says which containers' logs are read. In every list, `*` matches any text, even an empty one. */
 export interface ContainerRule {
@@ -20,6 +21,16 @@ export const defaultRules: readonly ContainerRule[] = [
     containers: ['kube-network-policies', 'kindnet-cni'],
   },
 ];
+
+/** Returns whether the agent reads this container's log by default, as far as its names are known. */
+export function isNetworkComponent({ namespace, pod, container }: LogContainer): boolean {
+  return defaultRules.some(
+    (rule) =>
+      (namespace === undefined || matchesAny(rule.namespaces, namespace)) &&
+      (pod === undefined || matchesAny(rule.pods, pod)) &&
+      (container === undefined || matchesAny(rule.containers, container)),
+  );
+}
 
 const form = 'must be NAMESPACES/PODS/CONTAINERS, for example kube-system,calico-system/kube-proxy*/kube-proxy';
 
