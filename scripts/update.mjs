@@ -1,26 +1,11 @@
 // `npm run update -- NAME` writes what is made of sources and committed: tables of documents, schemas, the chart, expected files.
 import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
 
-const wording = [
-  'agent/wording',
-  'commands/wording',
-  'config/wording',
-  'corpus/corpus',
-  'kubernetes/wording',
-  'parsing/components/program-record',
-  'sources/envelope',
-  'sources/wording',
-  'incidents/catalogue/wording',
-  'incidents/catalogue/causes',
-  'drops/advice',
-  'drops/policy-verdict',
-  'commands/doctor/wording',
-  'commands/doctor/enable-logging',
-  'report/outputs',
-  'policies/wording',
-  'policies/suggest',
-  'commands/why',
-];
+/** The tests that write expected texts: all that compare with such a file. */
+const wording = globSync('test/**/*.test.ts').filter((file) =>
+  /\b(?:expectLines|toMatchFileSnapshot)\(/.test(readFileSync(file, 'utf8')),
+);
 const helm = ['node scripts/update-helm-chart.ts', 'oxfmt deploy/helm'];
 
 /** Commands, one after another. */
@@ -33,7 +18,7 @@ const updates = {
   picture: ['node scripts/update-picture.ts'],
   ports: ['node scripts/update-port-names.ts'],
   samples: ['node scripts/update-samples.ts'],
-  wording: [`vitest run ${wording.map((name) => `test/${name}.test.ts`).join(' ')} --update`],
+  wording: [`vitest run ${wording.join(' ')} --update`],
 };
 
 const [name = '', ...args] = process.argv.slice(2);

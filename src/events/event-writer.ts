@@ -1,5 +1,5 @@
 import type { Millis } from '../model/log-line.ts';
-import type { Published, Series, Written } from '../model/series.ts';
+import { type Published, type Series, writeIntervals, type Written } from '../model/series.ts';
 import { annotationPrefix, component, type CoreEvent, eventOf, type EventText, maxCount, timestamp } from './event.ts';
 
 /** Between two tries, the Event may be changed or deleted. */
@@ -126,12 +126,10 @@ function publishedAt<At extends Millis | null>(published: Published, at: At, ahe
   };
 }
 
-/** After this many writes, the longest write interval applies. */
-const manyWrites = 6;
-
 /** Another node's agent has already published the Event for all nodes. This series is written again much later, when that Event may be gone. */
 function publishedByAnother({ series: { count, published }, published: next }: Attempt): Outcome {
-  const writes = Math.max(published.writes + 1, manyWrites);
+  // After as many writes as there are intervals, the longest one applies.
+  const writes = Math.max(published.writes + 1, writeIntervals.length);
   const kept = { ...next, count, writes, resourceVersion: undefined, overlap: undefined };
   return { kind: 'written', verb: 'create', packets: 0, published: kept };
 }

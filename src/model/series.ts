@@ -34,6 +34,9 @@ export interface Written extends Published {
   at: Millis;
 }
 
+/** Pauses between the writes of a series while packets keep coming. The last one repeats. */
+export const writeIntervals: readonly Millis[] = [30, 60, 120, 240, 480, 900].map((seconds) => seconds * 1000);
+
 /** The results of a write, as metrics and logs name them. */
 export const writeResults = [
   'ok',

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
-import type { Series, WriteKind } from '../model/series.ts';
+import { type Series, writeIntervals, type WriteKind } from '../model/series.ts';
 
 /** Each window has its own Event, because the API server deletes Events after an hour, and exporters announce only new ones. */
 export const windowLength: Millis = 3_600_000;
@@ -10,11 +10,8 @@ export const windowLength: Millis = 3_600_000;
 /** The first write waits for this long, so that its count includes the packets that follow at once. */
 const firstDelay: Millis = 1000;
 
-/** Pauses between writes while packets keep coming. The last one repeats. */
-const intervals: readonly Millis[] = [30, 60, 120, 240, 480, 900].map((seconds) => seconds * 1000);
-
 /** The longest time that anything waits to be published. */
-export const longestWait: Millis = 900_000;
+export const longestWait: Millis = writeIntervals.at(-1) ?? 0;
 
 /** A flow counts as quiet after four times its average pause, but at least one minute and at most three. */
 const quiet = { pauses: 4, least: 60_000, most: 180_000 };
@@ -56,9 +53,9 @@ export function dueAfter(series: Series, time: Millis): Millis {
 /** The time moves on while packets keep coming. */
 export function updateDue(series: Series): Millis {
   const { writes, at } = series.published;
-  const [shortest = 0] = intervals;
+  const [shortest = 0] = writeIntervals;
   if (writes === 0 || at === null) return -Infinity;
-  const backOff = intervals[Math.min(writes, intervals.length) - 1] ?? 0;
+  const backOff = writeIntervals[Math.min(writes, writeIntervals.length) - 1] ?? 0;
   return Math.min(at + backOff, Math.max(at + shortest, Math.min(quietAt(series), series.windowEnd)));
 }
 
