@@ -11,12 +11,16 @@ import { type AdjustableLog, createRateLimitedLog } from '../telemetry/logger.ts
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createProblems, noProblems, type Problems } from './problems.ts';
 import { type Changes, type ClusterContext, connect, createClusterContext } from './cluster.ts';
+import { createMemory } from './memory.ts';
 import { type Ingest, createIngest } from './ingest.ts';
 import { createNodeChecks } from './node-checks.ts';
 import { type PolicyAnswers, createPolicyAnswers } from './policies/answers.ts';
 import { createScrape } from './scrape.ts';
 
 export { minuteCounts } from './scrape.ts';
+
+/** The rest is for the program itself, the counts of a storm, and answers that are being read (docs/performance.md). */
+const partOfMemory = 1 / 6;
 
 export type Agent = Awaited<ReturnType<typeof createAgent>>;
 
@@ -49,6 +53,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     problems: problems.api,
     changes,
     clock,
+    memory: createMemory(partOfMemory, problems.api.leftOut),
   });
   const answers = { connection: context.connection, log, rateLimitedLog, clock };
   const policies = config.policies === 'off' ? undefined : createPolicyAnswers(answers);

@@ -10,6 +10,7 @@ import {
   type WatchedResource,
 } from '../kubernetes/kubernetes.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { MemoryBudget } from '../platform/memory-budget.ts';
 import {
   createFinderChain,
   createKeptPods,
@@ -25,6 +26,8 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { ApiProblems, ProblemCounts } from './problems.ts';
 import { createDirectoryFinder } from '../directory/directory.ts';
 
+export { createMemory } from './memory.ts';
+
 /** `cluster`: the owner of an address may be known now. `due`: an Event has become due earlier. */
 export type Changes = EventEmitter<{ cluster: []; due: [] }>;
 
@@ -37,6 +40,7 @@ export interface ClusterContextOptions {
   problems: ApiProblems;
   changes: Changes;
   clock: Clock;
+  memory: MemoryBudget;
 }
 
 export interface ConnectOptions {
@@ -77,7 +81,7 @@ export function createClusterContext(options: ClusterContextOptions) {
     now,
   });
   const keptPods = createKeptPods(config.node, restored.state?.pods, clock);
-  const lists = createLiveLists(config.node, remote, defaultLiveLimits, keptPods);
+  const lists = createLiveLists(config.node, remote, defaultLiveLimits, keptPods, options.memory);
   const optedOut = new Set<string>();
   const cluster = createClusterWatch({
     connection,
@@ -93,7 +97,7 @@ export function createClusterContext(options: ClusterContextOptions) {
   });
   // Until Namespaces are listed, each counts as opted out.
   const hasOptedOut = (namespace: string): boolean => !cluster.watches('namespaces') || optedOut.has(namespace);
-  return { connection, lists, keptPods, remote, podLookups, cluster, hasOptedOut };
+  return { connection, lists, memory: options.memory, keptPods, remote, podLookups, cluster, hasOptedOut };
 
   function synced(resource: WatchedResource): void {
     problems.synced(resource);

@@ -7,6 +7,7 @@ import type { WriteResult } from '../model/series.ts';
 import type { Loss, Notice } from '../sources/sources.ts';
 import type { Log, RateLimitedLog } from '../telemetry/logger.ts';
 import { type ApiAnswers, type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
+import { createMemoryProblems } from './memory.ts';
 
 const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   pods: 'none is watched',
@@ -44,6 +45,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       const text = `There are ${count} ${resource}, more than ${limit}: ${insteadOfWatching[resource]}`;
       report('info', `many ${resource}`, { count, limit }, text);
     },
+    ...createMemoryProblems(rateLimitedLog),
     node: (name: string, known: boolean, others: readonly string[]): void => {
       if (known) return void resolve('node', `There is a Node ${name} now`);
       const text = `There is no Node ${name}: no Pod is known to run here. Is NODE_NAME right?`;

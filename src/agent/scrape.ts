@@ -7,7 +7,7 @@ import type { LookupCounts } from '../resolving/resolving.ts';
 import type { Source } from '../sources/sources.ts';
 import type { DropsByOwner } from '../telemetry/drop-metrics.ts';
 import type { LastSeen, MinuteCounts } from '../telemetry/minute.ts';
-import { type Metrics, scrapeOf } from '../telemetry/metrics.ts';
+import { collectMemory, type Metrics, scrapeOf } from '../telemetry/metrics.ts';
 import type { MetricsText } from '../telemetry/server.ts';
 import type { ClusterContext } from './cluster.ts';
 import type { ConntrackLevel } from './node-checks.ts';
@@ -123,6 +123,7 @@ function collectCluster(metrics: Metrics, context: ClusterContext, clock: Clock)
   metrics.cachedObjects.set(services, { resource: 'services' });
   metrics.cachedObjects.set(lists.chains.sliceCount, { resource: 'endpointslices' });
   metrics.tombstones.set(tombstones);
+  collectMemory(metrics, context.memory);
   collectLookups(metrics.podLookups, remote.counts.pods);
   for (const [way, counts] of podLookups?.counts ?? [])
     for (const result of wayResults) metrics.podLookupWays.setTotal(counts[result], { way, result });

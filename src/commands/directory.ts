@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect } from '../agent/cluster.ts';
+import { connect, createMemory } from '../agent/cluster.ts';
 import { createApiProblems, noProblems } from '../agent/problems.ts';
 import { version } from '../config/config.ts';
 import {
@@ -26,6 +26,9 @@ const restartBefore: Millis = 10 * day;
 
 const housekeepingInterval: Millis = 30_000;
 const earlyInterval: Millis = 1000;
+
+/** It keeps nothing but Pods and Nodes. */
+const partOfMemory = 1 / 2;
 
 /** Rejects if it cannot start. */
 export async function runDirectory(options: DirectoryOptions, terminal: boolean, stop: AbortSignal): Promise<0> {
@@ -72,6 +75,7 @@ export async function runDirectory(options: DirectoryOptions, terminal: boolean,
   while (!stop.aborted) {
     watch.sweep();
     problems.settle();
+    problems.settleMemory(watch.lists.memory.accounts);
     if (watch.synced && (await renew(options, parts, publication))) published = true;
     await delay(published ? housekeepingInterval : earlyInterval, undefined, { signal: stop }).catch(() => {});
   }
@@ -97,6 +101,7 @@ async function createParts({ logLevel, kubeconfig, podName }: DirectoryOptions, 
     report: problems,
     clock,
     random: Math.random,
+    memory: createMemory(partOfMemory, problems.leftOut),
   });
   return { clock, log, rateLimitedLog, metrics, connection, problems, watch };
 }

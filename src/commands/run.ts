@@ -115,6 +115,7 @@ function keepHouse(agent: Agent, round: number): void {
   if (incidents.nextTick() <= now) incidents.tick(now);
   problems.api.clock(context.connection.clockSkew);
   problems.api.settle();
+  problems.api.settleMemory(context.memory.accounts);
   reload.look();
   lastSeen.look();
   nodeChecks.round();

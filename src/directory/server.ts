@@ -5,6 +5,8 @@ import { canonicalAddress, type ListenAddress } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createLiveLists, type LiveLists, type Owners } from '../resolving/resolving.ts';
 import { limitConnections } from '../telemetry/server.ts';
+import { collectMemory } from '../telemetry/metrics.ts';
+import type { MemoryBudget } from '../platform/memory-budget.ts';
 import { decodeReplica, encodeAnswer, encodeReplica, type Replica } from './replicas.ts';
 import {
   type Connection,
@@ -95,9 +97,9 @@ async function answerTo(
 /** How long and how many deleted Pods are remembered: ten minutes in which 10,000 Pods a minute are replaced. */
 const remembered = { age: 600_000, count: 100_000 };
 
-export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
+export function createPodWatch(options: Omit<ListInformerOptions, 'lists'> & { memory: MemoryBudget }) {
   const { now } = options.clock;
-  const lists = createLiveLists('', undefined, remembered);
+  const lists = createLiveLists('', undefined, remembered, undefined, options.memory);
   const resources = ['pods', 'nodes'] as const;
   const informers = resources.map((resource) => informerOf(resource, everything, { ...options, lists }));
 
@@ -113,7 +115,9 @@ export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
     get synced(): boolean {
       return informers.every(({ synced }) => synced);
     },
-    collect({ cachedObjects, tombstones, watchLastHeard }: Metrics, { toWall }: Pick<Clock, 'toWall'>): void {
+    collect(metrics: Metrics, { toWall }: Pick<Clock, 'toWall'>): void {
+      const { cachedObjects, tombstones, watchLastHeard } = metrics;
+      collectMemory(metrics, options.memory);
       tombstones.set(lists.sizes.tombstones);
       for (const [index, resource] of resources.entries()) {
         cachedObjects.set(lists.sizes[resource], { resource });
@@ -124,14 +128,21 @@ export function createPodWatch(options: Omit<ListInformerOptions, 'lists'>) {
   };
 }
 
-/** Returns the Pods that have the address or had it in the last minutes, or the node that has it. */
-export function ownersIn(lists: Pick<LiveLists, 'directory' | 'podsByAddress'>, address: string): Owners {
+/**
+ * Returns the Pods that have the address or had it in the last minutes, or the node that has it. Undefined if nobody is known to have it,
+ * but not all Pods are known.
+ */
+export function ownersIn(
+  lists: Pick<LiveLists, 'directory' | 'podsByAddress' | 'isIncomplete'>,
+  address: string,
+): Owners | undefined {
   const pods = lists.podsByAddress(address).filter(({ uid }) => uid !== '');
   // A deleted Pod may have had other addresses at the end than this one.
   const having = pods.map((pod) =>
     pod.addresses.includes(address) ? pod : Object.assign({}, pod, { addresses: [address] }),
   );
-  return { pods: having, node: having.length > 0 ? undefined : lists.directory.nodeOfHost(address)?.name };
+  const node = having.length > 0 ? undefined : lists.directory.nodeOfHost(address)?.name;
+  return having.length === 0 && node === undefined && lists.isIncomplete() ? undefined : { pods: having, node };
 }
 
 export interface PublicationOptions {

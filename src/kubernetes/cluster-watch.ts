@@ -3,9 +3,7 @@ import { backOff } from 'exponential-backoff';
 import { auditOptOut } from '../model/choices.ts';
 import type { Millis } from '../model/log-line.ts';
 import {
-  createInformer,
   type Informer,
-  type InformerOptions,
   type InformerProblem,
   type InformerReport,
   paths,
@@ -13,13 +11,9 @@ import {
   sleep,
   type WatchedResource,
 } from './informer.ts';
-import { countAll, type ListOptions, type Named, type Store } from './list-watch.ts';
 import { refusalOfError } from './http.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Json } from '../platform/json.ts';
-import { type LiveLists, onSteadyClock } from '../resolving/resolving.ts';
-import type { Connection } from './connection.ts';
-import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
+import { everything, informerOf, type ListInformerOptions } from './list-informers.ts';
+import { countAll, type ListOptions } from './list-watch.ts';
 
 /** The agent is ready once it knows these kinds, because findings name their objects. */
 const required = ['pods', 'nodes', 'services'] as const;
@@ -112,7 +106,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
 
   /** Tries again after 10 to 20 minutes, because a server that has just started may refuse what it grants later. */
   function giveUpSlices(): void {
-    informers.get('endpointslices')?.stop();
+    informers.get('endpointslices')?.stop('forget');
     informers.delete('endpointslices');
     void pause(slicesRetryInterval * (1 + random())).then(beginSlices);
   }
@@ -167,61 +161,3 @@ function selectedBy(fieldSelector: string): ListOptions {
 
 /** The opt-out is a label, so that the API server sends only Namespaces with it. */
 const withOptOut: ListOptions = { labelSelector: `${auditOptOut.key}=${auditOptOut.value}`, pageSize: undefined };
-
-export interface ListInformerOptions {
-  connection: Connection;
-  lists: LiveLists;
-  podLabels?: readonly string[] | undefined;
-  /** Receives the names of Namespaces that opted out of the audit; undefined if they are not watched. */
-  optedOut?: Set<string> | undefined;
-  report: InformerReport;
-  clock: Pick<Clock, 'now' | 'fromWall'>;
-  random: () => number;
-  pause?: InformerOptions<never>['pause'];
-  silence?: InformerOptions<never>['silence'];
-}
-
-/** Lists everything in pages, because 100 Pods are about 1.4 MB of JSON. */
-export const everything: ListOptions = { pageSize: 100 };
-
-export function informerOf(resource: WatchedResource, of: ListOptions, options: ListInformerOptions): Informer {
-  const { lists, podLabels, optedOut, clock } = options;
-  const { now, fromWall } = clock;
-  const { chains } = lists;
-  const informer = <T extends Named>(slim: (object: Json) => T, set: Store<T>['set'], remove: Store<T>['delete']) =>
-    createInformer({ ...options, ...of, resource, slim, store: { set, delete: remove }, now });
-  switch (resource) {
-    case 'pods':
-      return informer(
-        (object) => onSteadyClock(slimPod(object, podLabels), fromWall),
-        (pod) => lists.setPod(pod, now()),
-        (namespace, name) => lists.removePod(namespace, name, now()),
-      );
-    case 'nodes':
-      return informer(
-        slimNode,
-        (node) => lists.setNode(node),
-        (_, name) => lists.removeNode(name),
-      );
-    case 'services':
-      return informer(
-        slimService,
-        (service) => lists.setService(service, now()),
-        (namespace, name) => lists.removeService(namespace, name, now()),
-      );
-    case 'endpointslices':
-      return informer(
-        slimEndpointSlice,
-        (slice) => chains.setSlice(slice, now()),
-        (namespace, name) => chains.removeSlice(namespace, name, now()),
-      );
-    case 'namespaces':
-      return informer(
-        slimNamespace,
-        ({ name }) => optedOut?.add(name),
-        (_, name) => optedOut?.delete(name),
-      );
-    default:
-      return resource satisfies never;
-  }
-}

@@ -1,15 +1,17 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Json } from '../platform/json.ts';
+import type { MemoryAccount, MemoryAccountOptions, MemoryBudget } from '../platform/memory-budget.ts';
 import { createBackOff } from '../platform/rates.ts';
 import type { Connection } from './connection.ts';
 import {
   createKnownObjects,
-  listAll,
+  type KnownObjects,
+  type KnownObjectsOptions,
   type ListOptions,
   type Named,
   SilentWatchError,
-  type Store,
+  takeAll,
   watchEvents,
 } from './list-watch.ts';
 import { refusalOfError } from './http.ts';
@@ -32,12 +34,15 @@ export interface InformerReport {
   unusable: (resource: WatchedResource, error: unknown) => void;
 }
 
-export interface InformerOptions<T> extends ListOptions {
+export interface InformerOptions<T> extends ListOptions, Pick<KnownObjectsOptions<T>, 'store' | 'weigh'> {
   connection: Connection;
   resource: WatchedResource;
   /** May throw. */
   slim: (object: Json) => T;
-  store: Store<T>;
+  /** Where what is kept is weighed. */
+  memory: MemoryBudget;
+  /** Of one Namespace, objects of a higher rank are left out first. */
+  rank: MemoryAccountOptions['rank'];
   report: InformerReport;
   now: () => Millis;
   random: () => number;
@@ -66,13 +71,24 @@ const lifetime: Millis = 1_800_000;
  */
 const reconnectIntervals = { first: 2000, longest: 30_000 };
 
-export type Informer = ReturnType<typeof createInformer>;
+/** Objects that were left out are listed again once a tenth of the budget is free, but not more often. */
+const listAgain = { room: 0.9, least: 60_000, intervals: { first: 60_000, longest: 1_800_000 } };
+
+export interface Informer {
+  start: () => void;
+  /** `forget`: takes all objects out of the store. */
+  stop: (forget?: 'forget') => void;
+  readonly synced: boolean;
+  /** When the server last sent something, even a bookmark; undefined before the first list. */
+  readonly lastHeard: Millis | undefined;
+}
 
 /** Lists, then watches. Lists again only if the server no longer knows where the watch ended (410), which bookmarks make rare. */
-export function createInformer<T extends Named>(options: InformerOptions<T>) {
+export function createInformer<T extends Named>(options: InformerOptions<T>): Informer {
   const { connection, resource, fieldSelector, labelSelector, report, now, random, pause = sleep } = options;
   const [path, silence] = [paths[resource], options.silence ?? defaultSilence];
-  const known = createKnownObjects(reportingSlim(options), options.store);
+  const known = knownObjectsOf(options);
+  const isTimeToListAgain = createListAgain(options, known.account);
   const reconnects = createBackOff(reconnectIntervals, random);
   const retries = createBackOff(retryIntervals, random);
   const stopping = new AbortController();
@@ -81,12 +97,14 @@ export function createInformer<T extends Named>(options: InformerOptions<T>) {
   let lastHeard: Millis | undefined;
 
   return {
-    start: (): void => void run(),
-    stop: (): void => stopping.abort(),
+    start: () => void run(),
+    stop(forget) {
+      stopping.abort();
+      if (forget !== undefined) known.close();
+    },
     get synced(): boolean {
       return lastHeard !== undefined;
     },
-    /** When the server last sent something, even a bookmark; undefined before the first list. */
     get lastHeard(): Millis | undefined {
       return lastHeard;
     },
@@ -96,7 +114,10 @@ export function createInformer<T extends Named>(options: InformerOptions<T>) {
     while (!signal.aborted) {
       let verb: InformerProblem['verb'] = 'list';
       try {
-        if (known.resourceVersion === '') await list();
+        if (known.resourceVersion === '') {
+          await known.replaceAll((take) => takeAll(connection, path, { ...options, signal }, take));
+          answered();
+        }
         verb = 'watch';
         if (!signal.aborted) await watch();
         if (!signal.aborted) await pause(reconnects.next());
@@ -109,13 +130,6 @@ export function createInformer<T extends Named>(options: InformerOptions<T>) {
     }
   }
 
-  async function list(): Promise<void> {
-    const all = await listAll(connection, path, options, known.slim);
-    if (signal.aborted) return;
-    await known.replaceAll(all);
-    if (!signal.aborted) answered();
-  }
-
   async function watch(): Promise<void> {
     const { resourceVersion } = known;
     const timeoutSeconds = Math.round((lifetime * (1 + random())) / 1000);
@@ -126,6 +140,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>) {
         begun = true;
         answered();
         if (event !== undefined && known.apply(event)) reconnects.reset();
+        if (isTimeToListAgain()) return known.expire();
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -147,6 +162,33 @@ export function createInformer<T extends Named>(options: InformerOptions<T>) {
     isWell = false;
     report.watchFailed(resource, problem);
   }
+}
+
+function knownObjectsOf<T extends Named>(options: InformerOptions<T>): KnownObjects {
+  const { memory, resource, rank } = options;
+  return createKnownObjects({
+    ...options,
+    slim: reportingSlim(options),
+    account: (leaveOut) => memory.open({ resource, rank, leaveOut }),
+  });
+}
+
+function createListAgain<T>({ memory, now, random }: InformerOptions<T>, account: MemoryAccount): () => boolean {
+  const backOff = createBackOff(listAgain.intervals, random);
+  let next: Millis = -Infinity;
+  let isMissing = false;
+  return () => {
+    if (account.leftOut === 0) {
+      if (isMissing) backOff.reset();
+      isMissing = false;
+      return false;
+    }
+    if (!isMissing) next = now() + backOff.next(listAgain.least);
+    isMissing = true;
+    if (now() < next || memory.bytes > memory.total * listAgain.room) return false;
+    next = now() + backOff.next(listAgain.least);
+    return true;
+  };
 }
 
 function reportingSlim<T>({ slim, report, resource }: InformerOptions<T>): (object: Json) => T | undefined {

@@ -1,9 +1,10 @@
 /** Talks to the API server: requests, lists and watches, small copies of API objects, and the objects that this program writes. */
-export { createClusterWatch, everything, informerOf, type ListInformerOptions } from './cluster-watch.ts';
+export { createClusterWatch } from './cluster-watch.ts';
 export { type Answer, type Connection, createConnection, findAccess, type Query } from './connection.ts';
 export { type Access, isTooLarge, refusalOfError, RefusedError } from './http.ts';
 export { createBackendLookup, createFelixReader } from './incident-facts.ts';
 export type { InformerProblem, WatchedResource } from './informer.ts';
+export { everything, informerOf, type ListInformerOptions } from './list-informers.ts';
 export { countAll, listAll, watchEvents } from './list-watch.ts';
 export { createPodFinders, type PodRanges } from './pod-finders.ts';
 export {

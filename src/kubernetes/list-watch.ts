@@ -1,6 +1,8 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Connection, Query } from './connection.ts';
 import { at, type Json, parsed, text } from '../platform/json.ts';
+import type { MemoryAccount } from '../platform/memory-budget.ts';
+import type { Bytes } from '../platform/weight.ts';
 import { inTurns } from '../platform/turns.ts';
 import { isTooLarge, RefusedError } from './http.ts';
 
@@ -66,26 +68,57 @@ export interface Named {
 export interface Store<T> {
   set: (object: T) => void;
   delete: (namespace: string, name: string) => void;
+  /** Takes out an object that exists, because there is no room for it. */
+  leaveOut: (namespace: string, name: string) => void;
 }
 
-export function createKnownObjects<T extends Named>(slim: (object: Json) => T | undefined, store: Store<T>) {
-  const keys = new Set<string>();
+export interface KnownObjectsOptions<T> {
+  readonly slim: (object: Json) => T | undefined;
+  readonly store: Store<T>;
+  /** Opens the account with the budget of memory. `leaveOut` takes an object out of the store. */
+  readonly account: (leaveOut: (key: string) => void) => MemoryAccount;
+  readonly weigh: (object: T) => Bytes;
+}
+
+/** The objects of one kind that the store has, and where the next watch begins. */
+export interface KnownObjects {
+  /** '' if a list must come first. */
+  readonly resourceVersion: string;
+  readonly account: MemoryAccount;
+  /** `list` calls `take` for each object, and resolves to the list's resourceVersion. */
+  replaceAll: (list: (take: (object: Json) => void) => Promise<string>) => Promise<void>;
+  /** Returns false for an error, after which the server ends the watch; the next one continues from here, except after a 410. */
+  apply: (event: WatchEvent) => boolean;
+  expire: () => void;
+  /** Takes all objects out of the store. */
+  close: () => void;
+}
+
+export function createKnownObjects<T extends Named>(options: KnownObjectsOptions<T>): KnownObjects {
+  const { slim, store, weigh } = options;
+  const account = options.account((key) => store.leaveOut(...namesIn(key)));
   let resourceVersion = '';
 
   return {
-    /** Where the next watch begins; '' if a list must come first. */
     get resourceVersion(): string {
       return resourceVersion;
     },
-    slim,
-    async replaceAll(list: ObjectList<T>): Promise<void> {
-      await inTurns(list.items, set);
+    account,
+    async replaceAll(list) {
+      const gone = new Set(account.keys());
+      account.forgetLeftOut();
+      // Each object is stored as it comes, because the old and the new list together would take twice the memory.
+      const latest = await list((object) => {
+        const item = slim(object);
+        if (item === undefined) return;
+        gone.delete(keyOf(item));
+        set(item);
+      });
       // Objects that are gone are removed last, so that an address of theirs that another one has now is never nobody's.
-      for (const key of keys.difference(new Set(list.items.map(keyOf)))) remove(key);
-      resourceVersion = list.resourceVersion;
+      for (const key of gone) remove(key);
+      resourceVersion = latest;
     },
-    /** Returns false for an error, after which the server ends the watch; the next one continues from here, except after a 410. */
-    apply({ type, object }: WatchEvent): boolean {
+    apply({ type, object }) {
       if (type === 'ERROR') {
         if (at(object, 'code') === 410) resourceVersion = '';
         return false;
@@ -96,19 +129,26 @@ export function createKnownObjects<T extends Named>(slim: (object: Json) => T | 
       resourceVersion = text(at(object, 'metadata', 'resourceVersion')) ?? '';
       return true;
     },
-    expire: (): void => void (resourceVersion = ''),
+    expire: () => void (resourceVersion = ''),
+    close() {
+      for (const key of account.keys()) remove(key);
+      account.close();
+    },
   };
 
   function set(item: T): void {
-    keys.add(keyOf(item));
-    store.set(item);
+    if (account.set(keyOf(item), item.namespace ?? '', weigh(item))) store.set(item);
   }
 
   function remove(key: string): void {
-    const [namespace = '', name = ''] = key.split('/');
-    keys.delete(key);
-    store.delete(namespace, name);
+    account.delete(key);
+    store.delete(...namesIn(key));
   }
+}
+
+function namesIn(key: string): [namespace: string, name: string] {
+  const [namespace = '', name = ''] = key.split('/');
+  return [namespace, name];
 }
 
 function keyOf({ namespace = '', name }: Named): string {
@@ -120,6 +160,7 @@ export interface ListOptions {
   labelSelector?: string | undefined;
   /** Objects on a page. Undefined: all at once from the API server's cache, as the kubelet reads them. */
   pageSize: number | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 export interface ObjectList<T> {
@@ -135,17 +176,31 @@ interface Page {
 /** The most objects on a page after an answer that was too large. */
 const mostOfLarge = 100;
 
-/**
- * Lists all objects, with one page of full objects in memory at a time. If an answer is too large, pages become smaller, down to one
- * object, because strangers may create Pods of a megabyte each. Rejects with a `RefusedError`.
- */
+/** Lists what `slim` makes of all objects. Rejects with a `RefusedError`. */
 export async function listAll<T>(
-  { request }: Pick<Connection, 'request'>,
+  connection: Pick<Connection, 'request'>,
   path: string,
-  { fieldSelector, labelSelector, pageSize }: ListOptions,
+  options: ListOptions,
   slim: (object: Json) => T | undefined,
 ): Promise<ObjectList<T>> {
   const items: T[] = [];
+  const resourceVersion = await takeAll(connection, path, options, (object) => {
+    const kept = slim(object);
+    if (kept !== undefined) items.push(kept);
+  });
+  return { items, resourceVersion };
+}
+
+/**
+ * Hands over all objects, with one page of full objects in memory at a time. If an answer is too large, pages become smaller, down to one
+ * object, because strangers may create Pods of a megabyte each. Resolves to the list's resourceVersion, and rejects with a `RefusedError`.
+ */
+export async function takeAll(
+  { request }: Pick<Connection, 'request'>,
+  path: string,
+  { fieldSelector, labelSelector, pageSize, signal }: ListOptions,
+  take: (object: Json) => void,
+): Promise<string> {
   let position: string | undefined;
   let limit = pageSize;
   for (;;) {
@@ -161,14 +216,12 @@ export async function listAll<T>(
       continue;
     }
     if (answer.kind === 'refused') throw new RefusedError(answer);
+    signal?.throwIfAborted();
     if (limit !== undefined) limit = Math.min(2 * limit, pageSize ?? mostOfLarge);
     const page = answer.body as Page;
-    for (const object of page.items ?? []) {
-      const kept = slim(object);
-      if (kept !== undefined) items.push(kept);
-    }
+    await inTurns(page.items ?? [], take);
     position = page.metadata?.continue || undefined;
-    if (position === undefined) return { items, resourceVersion: page.metadata?.resourceVersion ?? '' };
+    if (position === undefined) return page.metadata?.resourceVersion ?? '';
   }
 }
 

@@ -50,7 +50,7 @@ export function lastEnd(containers: Json[], run: 'state' | 'lastState'): Millis 
 }
 
 /** The most ports that are read of one object, because its creator may add thousands. */
-const most = { ofPod: 128, ofService: 512 };
+const most = { ofPod: 128, ofService: 16 };
 
 export function slimPorts(value: Json): readonly ServicePort[] {
   const found = portsIn(list(value).slice(0, most.ofService), 'port', isLabel);

@@ -50,10 +50,10 @@ export function slimPod(object: Json, keptLabels: readonly string[] = []): Pod {
     uid: spelled(annotations['kubernetes.io/config.mirror'], isConfigHash) ?? uid,
     node: spelled(at(object, 'spec', 'nodeName'), isSubdomain),
     hostNetwork: at(object, 'spec', 'hostNetwork') === true,
-    addresses: addresses([
-      ...list(at(object, 'status', 'podIPs')).map((each) => at(each, 'ip')),
-      at(object, 'status', 'podIP'),
-    ]),
+    addresses: addresses(
+      [...list(at(object, 'status', 'podIPs')).map((each) => at(each, 'ip')), at(object, 'status', 'podIP')],
+      mostAddresses.ofPod,
+    ),
     workload: workloadOf(
       namespace,
       ownerIn(owners.find((each) => at(each, 'controller') === true) ?? owners[0]),
@@ -108,13 +108,16 @@ export function slimNode(object: Json): Node {
 export function nodeAddresses(object: Json): string[] {
   const annotations = strings(at(object, 'metadata', 'annotations'));
   const status = list(at(object, 'status', 'addresses')).map((each) => at(each, 'address'));
-  return addresses([...status, ...addressAnnotations.map((key) => annotations[key])]);
+  return addresses([...status, ...addressAnnotations.map((key) => annotations[key])], mostAddresses.ofNode);
 }
 
 /** Returns the addresses from which a Node sends its own packets to Pods on other nodes, if they go through a tunnel. */
 export function tunnelAddresses(object: Json): string[] {
   const annotations = strings(at(object, 'metadata', 'annotations'));
-  return addresses(tunnelAnnotations.map((key) => annotations[key]));
+  return addresses(
+    tunnelAnnotations.map((key) => annotations[key]),
+    mostAddresses.ofNode,
+  );
 }
 
 export function slimNamespace(object: Json): { name: string } {
@@ -136,12 +139,15 @@ export function slimService(object: Json): Service {
 
 export function serviceAddresses(object: Json): string[] {
   const balancers = list(at(object, 'status', 'loadBalancer', 'ingress')).map((each) => at(each, 'ip'));
-  return addresses([
-    ...list(at(object, 'spec', 'clusterIPs')),
-    at(object, 'spec', 'clusterIP'),
-    ...list(at(object, 'spec', 'externalIPs')),
-    ...balancers,
-  ]);
+  return addresses(
+    [
+      ...list(at(object, 'spec', 'clusterIPs')),
+      at(object, 'spec', 'clusterIP'),
+      ...list(at(object, 'spec', 'externalIPs')),
+      ...balancers,
+    ],
+    mostAddresses.ofService,
+  );
 }
 
 /** Slices of host names (`addressType: FQDN`) count as empty. */
@@ -159,7 +165,7 @@ export function slimEndpointSlice(object: Json): EndpointSlice {
 
 /** Keeps only the first address, as kube-proxy does. A missing readiness means ready. */
 function backend(namespace: string, endpoint: Json): Backend[] {
-  const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1));
+  const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1), 1);
   if (address === undefined) return [];
   const target = at(endpoint, 'targetRef');
   const name = at(target, 'kind') === 'Pod' ? spelled(at(target, 'name'), isSubdomain) : undefined;
@@ -218,13 +224,13 @@ function required(object: Json, field: string, grammar: (text: string) => boolea
 }
 
 /** The most addresses that are kept of one object, because whoever may create a Service may give it ninety thousand. */
-const mostAddresses = 128;
+const mostAddresses = { ofService: 8, ofPod: 16, ofNode: 32 };
 
 /** Keeps valid addresses only, without host names, `None` and the prefix length of a CIDR. */
-function addresses(values: Json[]): string[] {
+function addresses(values: Json[], most: number): string[] {
   const found = new Set<string>();
   for (const value of values) {
-    if (found.size === mostAddresses) break;
+    if (found.size === most) break;
     const address = canonicalAddress(text(value)?.split('/', 1)[0] ?? '');
     if (address !== '') found.add(address);
   }

@@ -24,6 +24,8 @@ export interface Lists {
   nodes: () => Iterable<Node>;
   services: () => Iterable<Service>;
   remote?: Pick<RemoteLookups, 'podsOf' | 'nodeOf' | 'hostNameOf' | 'latestChange'> | undefined;
+  /** Whether there are Pods or Services that memory has no room for. */
+  isIncomplete?: (() => boolean) | undefined;
 }
 
 export function createDirectory(objects: ClusterObjects): Directory {
@@ -107,7 +109,8 @@ export function directoryOf(lists: Lists) {
   }
 }
 
-function ownerOfAddress(address: string, at: Moment, { pods, earlier, remote }: Lists, indexes: Indexes): Endpoint {
+function ownerOfAddress(address: string, at: Moment, lists: Lists, indexes: Indexes): Endpoint {
+  const { pods, earlier, remote } = lists;
   const { nodes, services } = indexes;
   const here = pods.byAddress(address);
   const pod = holder(here, at);
@@ -123,7 +126,12 @@ function ownerOfAddress(address: string, at: Moment, { pods, earlier, remote }: 
   const nodeName = remote?.nodeOf(address);
   if (nodeName !== undefined) return nodeEndpoint(nodes().byName(nodeName) ?? namedNode(nodeName), address);
   const [past] = here ?? remote?.podsOf(address) ?? [];
-  return unassigned(address, past, nodes().homeOf(address)) ?? externalEndpoint(address, remote?.hostNameOf(address));
+  const end =
+    unassigned(address, past, nodes().homeOf(address)) ?? externalEndpoint(address, remote?.hostNameOf(address));
+  const mayBeLeftOut = end.kind === 'external' && end.range === 'private' && lists.isIncomplete?.() === true;
+  return mayBeLeftOut
+    ? unknownEndpoint(address, 'none', 'perhaps of a Pod or Service that memory has no room for')
+    : end;
 }
 
 function unassigned(address: string, past: Pod | undefined, home: string | undefined): Endpoint | undefined {

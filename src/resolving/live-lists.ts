@@ -1,9 +1,12 @@
 import type { Millis } from '../model/log-line.ts';
-import { createChainIndex } from './service-chains/chain-index.ts';
+import { createChainIndex, defaultChainLimits } from './service-chains/chain-index.ts';
 import { directoryOf, type Lists } from './directory.ts';
 import type { KeptPods } from './kept-pods.ts';
 import { createInterner, isEqual, keyOf, type Node, type Pod, type Service } from './objects.ts';
-import { createTombstones, type TombstoneLimits } from './tombstones.ts';
+import { createTombstones, type TombstoneLimits, type TombstoneOptions } from './tombstones.ts';
+import { type MemoryBudget, unlimitedMemory } from '../platform/memory-budget.ts';
+import type { Bytes } from '../platform/weight.ts';
+import { weightOfPod } from './object-weights.ts';
 import { type Workload, workloadKey } from '../model/endpoint.ts';
 import { createPodIndex } from './pod-index.ts';
 
@@ -13,22 +16,32 @@ export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 export type LiveLists = ReturnType<typeof createLiveLists>;
 
 /** Keeps the present objects of a cluster. Methods take `now` by the clock of log lines. */
-export function createLiveLists(ownNode: string, remote: Lists['remote'], limits = defaultLiveLimits, kept?: KeptPods) {
-  const pods = createLivePods(ownNode, limits, () => directory.changed('pods'));
+export function createLiveLists(
+  ownNode: string,
+  remote: Lists['remote'],
+  limits = defaultLiveLimits,
+  kept?: KeptPods,
+  memory = unlimitedMemory(),
+) {
+  const pods = createLivePods(ownNode, { ...limits, memory }, () => directory.changed('pods'));
   const nodes = new Map<string, Node>();
-  const chains = createChainIndex();
+  const chains = createChainIndex(defaultChainLimits, memory);
   const directory = directoryOf({
     pods: pods.index,
     earlier: kept?.earlier,
     nodes: () => nodes.values(),
     services: () => chains.services.values(),
     remote,
+    isIncomplete: () => isMissingAny(memory),
   });
 
   return {
     directory,
     /** The watch of EndpointSlices fills this index. */
     chains,
+    /** Where everything that is set here is weighed before. */
+    memory,
+    isIncomplete: (): boolean => isMissingAny(memory),
     get sizes(): { pods: number; tombstones: number; nodes: number; services: number } {
       return { ...pods.sizes, nodes: nodes.size, services: chains.services.size };
     },
@@ -39,6 +52,15 @@ export function createLiveLists(ownNode: string, remote: Lists['remote'], limits
     removePod(namespace: string, name: string, now: Millis): void {
       kept?.remove(namespace, name);
       pods.remove(namespace, name, now);
+    },
+    /** Take out objects that exist, so it is not known who has their addresses. */
+    leaveOutPod(this: void, namespace: string, name: string): void {
+      kept?.remove(namespace, name);
+      pods.leaveOut(namespace, name);
+    },
+    leaveOutService(this: void, namespace: string, name: string): void {
+      chains.leaveOutService(namespace, name);
+      directory.changed('services');
     },
     podsListed(): void {
       kept?.endEarlier();
@@ -62,6 +84,7 @@ export function createLiveLists(ownNode: string, remote: Lists['remote'], limits
       chains.removeService(namespace, name, now);
       directory.changed('services');
     },
+    weightOfPod: (pod: Pod): Bytes => weightOfPod(pod, pod.node === ownNode),
     /** Returns the Pods that have an address, or had it within `limits.age`. */
     podsByAddress: (address: string): readonly Pod[] => pods.index.byAddress(address) ?? [],
     /** Returns the Pods of this node. A Pod that restarted in the last ten minutes counts as `restarting`. */
@@ -74,19 +97,36 @@ export function createLiveLists(ownNode: string, remote: Lists['remote'], limits
   };
 }
 
+/** Whether there are Pods or Services that memory has no room for. */
+function isMissingAny({ accounts }: MemoryBudget): boolean {
+  for (const { resource, leftOut } of accounts)
+    if (leftOut > 0 && (resource === 'pods' || resource === 'services')) return true;
+  return false;
+}
+
 function isSame<T extends Node | Service>(a: T | undefined, b: T): boolean {
   return isEqual(a && { ...a, resourceVersion: b.resourceVersion }, b);
 }
 
 const recently: Millis = 600_000;
 
-function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () => void) {
+function createLivePods(
+  ownNode: string,
+  limits: TombstoneLimits & Pick<TombstoneOptions<Pod>, 'memory'>,
+  onChange: () => void,
+) {
   const index = createPodIndex(ownNode);
   const pods = new Map<string, Pod>();
-  const tombstones = createTombstones<Pod, true>(limits, (pod) => {
-    index.remove(pod);
-    onChange();
+  const tombstones = createTombstones<Pod>({
+    ...limits,
+    namespaceOf: ({ namespace }) => namespace,
+    weigh: (pod) => weightOfPod(pod, pod.node === ownNode),
+    onForgotten(pod) {
+      index.remove(pod);
+      onChange();
+    },
   });
+  let buried = 0;
 
   return {
     index,
@@ -117,6 +157,13 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
       leave(before, undefined, now);
       onChange();
     },
+    leaveOut(namespace: string, name: string): void {
+      const pod = pods.get(keyOf(namespace, name));
+      if (pod === undefined) return;
+      pods.delete(keyOf(namespace, name));
+      index.remove(pod);
+      onChange();
+    },
     here(now: Millis): Pod[] {
       const here = [...pods.values()].filter((pod) => pod.node === ownNode);
       return here.map((pod) =>
@@ -136,7 +183,7 @@ function createLivePods(ownNode: string, limits: TombstoneLimits, onChange: () =
     if (before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;
     const past = { ...before, until: Math.min(before.until, now, isSamePod ? (after?.until ?? Infinity) : Infinity) };
     index.add(past, lost);
-    tombstones.put(past, true, now);
+    tombstones.put(String(buried++), past, now);
   }
 }
 

@@ -29,6 +29,7 @@ export {
   type ServicePort,
   workloadOf,
 } from './objects.ts';
+export { weightOfNode, weightOfPod, weightOfService, weightOfSlice } from './object-weights.ts';
 export { generateNameOf } from './pod-index.ts';
 export { onSteadyClock, packPorts, podFromRecord, podRecordOf } from './pod-record.ts';
 export { endsOf, nodeOf, resolveMartian, resolvePacket } from './resolver.ts';

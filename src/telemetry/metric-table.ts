@@ -1,40 +1,9 @@
 import { lookupWays } from '../model/choices.ts';
 import { verdicts } from '../model/packet.ts';
 import { writeResults } from '../model/series.ts';
+import { counter, gauge, histogram } from './metric-row.ts';
 
-/** Labels, each with all its values, or with a text that describes them. */
-type Labels = Readonly<Record<string, readonly string[] | string>>;
-
-export interface MetricRow<Type extends string = 'counter' | 'gauge' | 'histogram', Of extends Labels = Labels> {
-  type: Type;
-  /** The name; in `metricTable` without the prefix that all metrics share. */
-  name: string;
-  help: string;
-  labels: Of;
-  /** Upper bounds of a histogram. */
-  buckets?: readonly number[];
-}
-
-export function counter<const Of extends Labels = {}>(
-  name: string,
-  help: string,
-  labels?: Of,
-): MetricRow<'counter', Of> {
-  return { type: 'counter', name, help, labels: labels ?? ({} as Of) };
-}
-
-export function gauge<const Of extends Labels = {}>(name: string, help: string, labels?: Of): MetricRow<'gauge', Of> {
-  return { type: 'gauge', name, help, labels: labels ?? ({} as Of) };
-}
-
-export function histogram<const Of extends Labels>(
-  name: string,
-  help: string,
-  labels: Of,
-  buckets: readonly number[] = [],
-): MetricRow<'histogram', Of> {
-  return { type: 'histogram', name, help, labels, buckets };
-}
+export { counter, gauge, histogram, type MetricRow } from './metric-row.ts';
 
 export const prefix = 'kube_netfilter_tailer_';
 
@@ -177,6 +146,16 @@ export const metricTable = {
   ),
   watchRestarts: counter('watch_restarts_total', 'Watches that had to be started again after an error.', { resource }),
   cachedObjects: gauge('cached_objects', 'API objects held in memory.', { resource }),
+  keptBytes: gauge('kept_bytes', 'Memory taken by what is kept of API objects and answers, as estimated.', {
+    resource,
+  }),
+  keptBytesLimit: gauge(
+    'kept_bytes_limit',
+    'The most of it; past this, objects of the Namespace that has the most are left out.',
+  ),
+  leftOutObjects: gauge('left_out_objects', 'API objects that memory has no room for: what needs them is unknown.', {
+    resource,
+  }),
   tombstones: gauge('tombstones', 'Deleted Pods that are still known, for lines that come late.'),
   podLookups: counter('pod_lookups_total', 'Look-ups of whose Pod a remote address is; refused: past the budget.', {
     result: lookupResults,

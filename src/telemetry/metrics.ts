@@ -1,3 +1,4 @@
+import type { MemoryBudget } from '../platform/memory-budget.ts';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type LabelValues, Registry } from 'prom-client';
 import type { LegacyMetric } from './legacy-metric.ts';
 import { counter, gauge, histogram, type MetricRow, metricTable, type MetricTable, prefix } from './metric-table.ts';
@@ -56,6 +57,23 @@ export function scrapeOf(metrics: Metrics, legacyMetric: LegacyMetric | undefine
       return legacyMetric === undefined ? text : `${text}\n${await legacyMetric.text()}`;
     },
   };
+}
+
+export function collectMemory(
+  { keptBytes, keptBytesLimit, leftOutObjects }: Pick<Metrics, 'keptBytes' | 'keptBytesLimit' | 'leftOutObjects'>,
+  { total, accounts }: Pick<MemoryBudget, 'total' | 'accounts'>,
+): void {
+  keptBytesLimit.set(total);
+  for (const [resource, ofResource] of Map.groupBy(accounts, (account) => account.resource)) {
+    keptBytes.set(
+      ofResource.reduce((sum, { bytes }) => sum + bytes, 0),
+      { resource },
+    );
+    leftOutObjects.set(
+      ofResource.reduce((sum, { leftOut }) => sum + leftOut, 0),
+      { resource },
+    );
+  }
 }
 
 function withPrefix(row: MetricRow): MetricRow {

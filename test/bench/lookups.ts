@@ -15,6 +15,7 @@ import { alignColumns } from '../../src/events/describe.ts';
 import { createAuthenticator } from '../../src/directory/authenticator.ts';
 import { createCertificate } from '../../src/directory/certificate.ts';
 import { createDirectoryFinder } from '../../src/directory/client.ts';
+import { unlimitedMemory } from '../../src/platform/memory-budget.ts';
 import { createPodWatch, ownersIn, startDirectoryServer } from '../../src/directory/server.ts';
 import { audience, encodeReplica } from '../../src/directory/replicas.ts';
 import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
@@ -154,6 +155,7 @@ async function startDirectory(
 ): Promise<{ find: PodFinder['find']; stop: () => Promise<void> }> {
   const host = '127.0.0.1';
   const watch = createPodWatch({
+    memory: unlimitedMemory(),
     connection,
     report: { watchFailed: () => {}, synced: () => {}, unusable: () => {} },
     clock,

@@ -4,6 +4,7 @@ import { type Connection, createConnection } from '../../src/kubernetes/connecti
 import type { Access } from '../../src/kubernetes/http.ts';
 import { createInformer, type Informer, type InformerProblem } from '../../src/kubernetes/informer.ts';
 import { slimPod } from '../../src/kubernetes/slim.ts';
+import { createMemoryBudget, type MemoryBudget, ranks, unlimitedMemory } from '../../src/platform/memory-budget.ts';
 import { createSteadyClock } from '../../src/platform/clock.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { type Asked, json, refuse, type ScriptedServer, sendEvent, startScriptedServer } from './scripted-server.ts';
@@ -39,6 +40,8 @@ interface Options {
   /** The time for which an answer is waited for. */
   timeout?: number;
   pause?: (duration: number) => Promise<void>;
+  memory?: MemoryBudget;
+  now?: () => number;
 }
 
 function start(options: Options = {}): void {
@@ -64,7 +67,11 @@ function start(options: Options = {}): void {
     store: {
       set: ({ name, resourceVersion }) => note(`set ${name} ${resourceVersion}`),
       delete: (_, name) => note(`delete ${name}`),
+      leaveOut: (_, name) => note(`leave out ${name}`),
     },
+    weigh: ({ workload }) => workload?.name.length ?? 0,
+    memory: options.memory ?? unlimitedMemory(),
+    rank: ranks.pods,
     report: {
       unusable: () => note('unusable'),
       watchFailed(_, problem) {
@@ -73,7 +80,7 @@ function start(options: Options = {}): void {
       },
       synced: () => note('synced'),
     },
-    now: Date.now,
+    now: options.now ?? Date.now,
     random: () => Math.random(),
     silence: options.silence,
     pause: options.pause,
@@ -153,7 +160,8 @@ test('a list whose pages have expired begins again', async () => {
   ];
   start({ pageSize: 1 });
   await until('synced');
-  expect(seen).toEqual(['problem list 410', 'set web-1 20', 'synced']);
+  // What came before the error is stored as it came, and what is gone is removed at the end.
+  expect(seen).toEqual(['set web-0 9', 'problem list 410', 'set web-1 20', 'delete web-0', 'synced']);
 });
 
 test('a watch that ends in good order goes on where it was, without a new list', async () => {
@@ -384,4 +392,61 @@ test.each([
   await new Promise(setImmediate);
   expect(asks).not.toHaveBeenCalled();
   expect(seen).toEqual(before);
+});
+
+const large = (name: string, resourceVersion: string, bytes: number): object => ({
+  metadata: {
+    name,
+    namespace: 'shop',
+    resourceVersion,
+    ownerReferences: [{ kind: 'Deployment', name: 'x'.repeat(bytes), controller: true }],
+  },
+});
+
+test('an object that memory has no room for is left out, when it is new and when it has grown', async () => {
+  const memory = createMemoryBudget({ total: 1000, isPreferred: () => false });
+  script = [
+    listOf('10', 'web-0', 'web-1'),
+    watch(
+      ['ADDED', large('large', '11', 253)],
+      ['MODIFIED', large('web-1', '12', 253)],
+      ['ADDED', large('large-2', '13', 253)],
+      ['MODIFIED', pod('web-0', '14')],
+    ),
+  ];
+  start({ memory });
+  await until('set web-0 14');
+  expect(seen).toEqual([
+    'set web-0 10',
+    'set web-1 10',
+    'synced',
+    'set large 11',
+    'leave out web-1',
+    'leave out large-2',
+    'set web-0 14',
+  ]);
+  expect([...memory.accounts].map(({ leftOut }) => leftOut)).toEqual([2]);
+});
+
+test('what was left out is listed again when there is room, once in a minute at most', async () => {
+  const memory = createMemoryBudget({ total: 900, isPreferred: () => false });
+  let time = 0;
+  script = [
+    listOf('10', 'web-0', 'web-1', 'web-2', 'web-3', 'web-4'),
+    watch(['DELETED', pod('web-0', '11')], ['DELETED', pod('web-1', '12')], ['MODIFIED', pod('web-2', '13')]),
+    listOf('14', 'web-2', 'web-3', 'web-4'),
+    watch(),
+  ];
+  start({ memory, now: () => (time += 45_000), pause: () => Promise.resolve() });
+  await until('set web-4 14');
+  await server.request(3);
+  expect(seen.filter((each) => each.endsWith(' 10') || each.startsWith('leave'))).toEqual([
+    'set web-0 10',
+    'set web-1 10',
+    'set web-2 10',
+    'set web-3 10',
+    'leave out web-4',
+  ]);
+  expect(server.asked.map(({ query }) => query['watch'] ?? 'list')).toEqual(['list', 'true', 'list', 'true']);
+  expect([...memory.accounts].map(({ leftOut }) => leftOut)).toEqual([0]);
 });

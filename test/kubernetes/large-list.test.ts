@@ -1,15 +1,34 @@
 import { expect, test } from 'vitest';
-import { createKnownObjects } from '../../src/kubernetes/list-watch.ts';
+import { createKnownObjects, type Named, type Store } from '../../src/kubernetes/list-watch.ts';
+import { ranks, unlimitedMemory } from '../../src/platform/memory-budget.ts';
+import { inTurns } from '../../src/platform/turns.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { nine, pod } from '../builders.ts';
 
+const listOf =
+  (objects: readonly object[], resourceVersion: string) =>
+  (take: (object: object) => void): Promise<string> =>
+    inTurns(objects, take).then(() => resourceVersion);
+
+function knownObjects<T extends Named>(store: Store<T>) {
+  return createKnownObjects<T>({
+    slim: (object) => object as T,
+    store,
+    account: (leaveOut) => unlimitedMemory().open({ resource: 'pods', rank: ranks.pods, leaveOut }),
+    weigh: () => 100,
+  });
+}
+
 test('while a list of thousands of objects is stored, other work gets its turn, and the next watch begins after that', async () => {
   const stored: string[] = [];
-  const store = { set: ({ name }: { name: string }) => void stored.push(name), delete: () => {} };
-  const known = createKnownObjects<{ name: string }>(() => undefined, store);
+  const known = knownObjects<Named>({
+    set: ({ name }) => void stored.push(name),
+    delete: () => {},
+    leaveOut: () => {},
+  });
   const items = Array.from({ length: 600 }, (_, index) => ({ name: `web-${index}` }));
-  const storing = known.replaceAll({ items, resourceVersion: '7' });
+  const storing = known.replaceAll(listOf(items, '7'));
   expect({ some: stored.length < 600, resourceVersion: known.resourceVersion }).toEqual({
     some: true,
     resourceVersion: '',
@@ -26,9 +45,10 @@ test.each([0, 300])(
   async (position) => {
     let now = nine;
     const lists = createLiveLists('node-a', undefined);
-    const known = createKnownObjects<Pod>(() => undefined, {
+    const known = knownObjects<Pod>({
       set: (each) => lists.setPod(each, now),
       delete: (namespace, name) => lists.removePod(namespace, name, now),
+      leaveOut: lists.leaveOutPod,
     });
     const addresses = ['10.65.9.9'];
     const others = Array.from({ length: 300 }, (_, index) =>
@@ -36,13 +56,33 @@ test.each([0, 300])(
     );
     const owner = (): string | undefined =>
       lists.directory.byAddress('10.65.9.9', { time: now, exact: true }).object?.name;
-    await known.replaceAll({ items: [pod({ name: 'old', uid: 'old', addresses })], resourceVersion: '1' });
+    await known.replaceAll(listOf([pod({ name: 'old', uid: 'old', addresses })], '1'));
     now += 60_000;
     const successor = pod({ name: 'new', uid: 'new', addresses, from: now - 1000 });
-    const storing = known.replaceAll({ items: others.toSpliced(position, 0, successor), resourceVersion: '2' });
+    const storing = known.replaceAll(listOf(others.toSpliced(position, 0, successor), '2'));
     expect(owner()).toBe(position === 0 ? 'new' : 'old');
     await storing;
     expect(owner()).toBe('new');
     expect(lists.sizes.pods).toBe(301);
   },
 );
+
+test('a list that breaks off leaves what was there before', async () => {
+  const stored = new Set<string>();
+  const known = knownObjects<Named>({
+    set: ({ name }) => void stored.add(name),
+    delete: (_, name) => void stored.delete(name),
+    leaveOut: () => {},
+  });
+  await known.replaceAll(listOf([{ name: 'a' }, { name: 'b' }], '1'));
+  known.expire();
+  const broken = known.replaceAll((take) => {
+    take({ name: 'c' });
+    return Promise.reject(new Error('broken'));
+  });
+  await expect(broken).rejects.toThrow('broken');
+  expect({ stored: [...stored], resourceVersion: known.resourceVersion }).toEqual({
+    stored: ['a', 'b', 'c'],
+    resourceVersion: '',
+  });
+});

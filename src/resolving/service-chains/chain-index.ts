@@ -12,7 +12,9 @@ import {
 } from '../objects.ts';
 import { hostAndPort } from '../../platform/address.ts';
 import { serviceRef } from '../endpoints.ts';
-import { createTombstones, type TombstoneLimits } from '../tombstones.ts';
+import { createTombstones, type TombstoneLimits, type TombstoneOptions } from '../tombstones.ts';
+import { unlimitedMemory } from '../../platform/memory-budget.ts';
+import { weightOf } from '../../platform/weight.ts';
 import { chainHash, type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';
 
 export interface OwnedChain extends ChainOwner {
@@ -25,16 +27,26 @@ export interface OwnedChain extends ChainOwner {
 export const defaultChainLimits: TombstoneLimits = { age: 86_400_000, count: 4096 };
 
 interface PortOfService {
-  service: Service;
+  service: Pick<Service, 'namespace' | 'name' | 'uid' | 'resourceVersion'>;
   port: ServicePort;
 }
 
 export type ChainIndex = ReturnType<typeof createChainIndex>;
 
 /** Finds the owner of one of kube-proxy's chains, and the endpoints of a Service. */
-export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
-  const services = createHashedObjects(portTexts, limits);
-  const slices = createHashedObjects(endpointTexts, limits);
+export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, memory = unlimitedMemory()) {
+  const services = createHashedObjects(portTexts, {
+    ...limits,
+    memory,
+    namespaceOf: ({ service }) => service.namespace,
+    weigh: weightOf,
+  });
+  const slices = createHashedObjects(endpointTexts, {
+    ...limits,
+    memory,
+    namespaceOf: ({ namespace }) => namespace,
+    weigh: weightOf,
+  });
 
   return {
     /** The Services by `namespace/name`. */
@@ -52,6 +64,8 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
     },
     removeSlice: (namespace: string, name: string, now: Millis): void =>
       slices.replace(keyOf(namespace, name), undefined, now),
+    leaveOutService: (namespace: string, name: string): void => services.leaveOut(keyOf(namespace, name)),
+    leaveOutSlice: (namespace: string, name: string): void => slices.leaveOut(keyOf(namespace, name)),
     ownerOf(chain: string): OwnedChain | undefined {
       const name = parseChainName(chain);
       if (name?.kind === 'service-hash') {
@@ -99,11 +113,11 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits) {
 }
 
 function* portTexts(service: Service, except?: Service): Generator<readonly [string, PortOfService]> {
-  const { namespace, name, ports } = service;
+  const { namespace, name, uid, resourceVersion, ports } = service;
   const kept = new Set(except && Array.from(portTexts(except), ([text]) => text));
   for (const port of ports)
     for (const text of hashedTexts(namespace, name, port.name, port.protocol))
-      if (!kept.has(text)) yield [text, { service, port }];
+      if (!kept.has(text)) yield [text, { service: { namespace, name, uid, resourceVersion }, port }];
 }
 
 function* endpointTexts(slice: EndpointSlice, except?: EndpointSlice): Generator<readonly [string, ChainPort]> {
@@ -137,10 +151,10 @@ const mostAsked = 256;
  */
 function createHashedObjects<T, V>(
   textsOf: (object: T, except?: T) => Iterable<readonly [text: string, value: V]>,
-  limits: TombstoneLimits,
+  limits: TombstoneOptions<V>,
 ) {
   const objects = new Map<string, T>();
-  const past = createTombstones<string, V>(limits);
+  const past = createTombstones<V>(limits);
   const found = new LRUCache<string, { value: V | undefined }>({ max: mostAsked });
   let isStale = false;
 
@@ -159,6 +173,9 @@ function createHashedObjects<T, V>(
         if (room-- <= 0) return;
         past.put(text, value, now);
       }
+    },
+    leaveOut(key: string): void {
+      if (objects.delete(key)) isStale = true;
     },
     find(hash: string): V | undefined {
       expect(hash);

@@ -1,0 +1,118 @@
+/**
+ * One budget of bytes for everything that is kept of objects which strangers make. If it is full, the Namespace that has the most of it
+ * loses its own objects, so none takes the room of another.
+ */
+import { totalmem } from 'node:os';
+import { hashOf } from './hash.ts';
+import { createMemoryShares, type Entry, type Ledger, type MemoryAccountOptions } from './memory-shares.ts';
+import type { Bytes } from './weight.ts';
+
+export { type MemoryAccountOptions, ranks } from './memory-shares.ts';
+
+export interface MemoryBudget {
+  readonly total: Bytes;
+  readonly bytes: Bytes;
+  readonly accounts: Iterable<MemoryAccount>;
+  readonly open: (options: MemoryAccountOptions) => MemoryAccount;
+}
+
+export interface MemoryAccount {
+  readonly resource: string;
+  readonly bytes: Bytes;
+  /** The number of objects that had no room when they were last set. */
+  readonly leftOut: number;
+  has: (key: string) => boolean;
+  keys: () => Iterable<string>;
+  /** Sets the weight of an object. Returns false if it is left out. `namespace`: '' for objects of the cluster. */
+  set: (key: string, namespace: string, bytes: Bytes) => boolean;
+  /** The object does not exist any more, kept or not. */
+  delete: (key: string) => void;
+  forgetLeftOut: () => void;
+  /** Forgets everything. */
+  close: () => void;
+}
+
+export interface MemoryBudgetOptions {
+  readonly total: Bytes;
+  /** Whether what is kept of the Namespace stays as long as any other has something. */
+  readonly isPreferred: (namespace: string) => boolean;
+  readonly onLeftOut?: ((resource: string, namespace: string) => void) | undefined;
+}
+
+/** The parts of this budget itself for each object. */
+const bytesOfEntry: Bytes = 200;
+
+/** The most keys of left out objects that are remembered, as hashes, to count them. */
+const mostLeftOut = 8192;
+
+export function createMemoryBudget({ total, isPreferred, onLeftOut }: MemoryBudgetOptions): MemoryBudget {
+  const shares = createMemoryShares(isPreferred);
+  const accounts = new Set<MemoryAccount>();
+
+  return {
+    total,
+    accounts,
+    get bytes(): Bytes {
+      return shares.bytes;
+    },
+    open(options) {
+      const ledger: Ledger = { ...options, entries: new Map(), leftOut: new Set(), bytes: 0 };
+      const account: MemoryAccount = {
+        resource: options.resource,
+        get bytes(): Bytes {
+          return ledger.bytes;
+        },
+        get leftOut(): number {
+          return ledger.leftOut.size;
+        },
+        has: (key) => ledger.entries.has(key),
+        keys: () => ledger.entries.keys(),
+        set: (key, namespace, bytes) => set(ledger, key, namespace, bytes + bytesOfEntry),
+        delete(key) {
+          if (ledger.leftOut.size > 0) ledger.leftOut.delete(hashOf(key));
+          const entry = ledger.entries.get(key);
+          if (entry !== undefined) shares.remove(entry);
+        },
+        forgetLeftOut: () => ledger.leftOut.clear(),
+        close() {
+          for (const entry of ledger.entries.values()) shares.remove(entry);
+          accounts.delete(account);
+        },
+      };
+      accounts.add(account);
+      return account;
+    },
+  };
+
+  function set(account: Ledger, key: string, namespace: string, bytes: Bytes): boolean {
+    const known = account.entries.get(key);
+    if (known !== undefined) shares.remove(known);
+    const entry = shares.add(account, key, namespace, bytes);
+    while (shares.bytes > total) leave(shares.nextToLeave(entry));
+    const isKept = account.entries.get(key) === entry;
+    if (isKept && account.leftOut.size > 0) account.leftOut.delete(hashOf(key));
+    return isKept;
+  }
+
+  function leave(entry: Entry): void {
+    const { account, key, group } = entry;
+    shares.remove(entry);
+    if (account.leftOut.size < mostLeftOut) account.leftOut.add(hashOf(key));
+    account.leaveOut(key);
+    onLeftOut?.(account.resource, group.namespace);
+  }
+}
+
+/** What a process may keep if its memory has no limit. */
+const withoutLimit: Bytes = 256 * 1024 * 1024;
+
+/** Returns this part of the container's limit. */
+export function memoryOfContainer(part: number): Bytes {
+  const limit = process.constrainedMemory();
+  return limit > 0 && limit < totalmem() ? limit * part : withoutLimit;
+}
+
+/** A budget without a limit, for lists that are read whole. */
+export function unlimitedMemory(): MemoryBudget {
+  return createMemoryBudget({ total: Infinity, isPreferred: () => false });
+}

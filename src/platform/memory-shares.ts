@@ -1,0 +1,116 @@
+/** What each Namespace has of a budget of memory, and what it loses first. */
+import type { Bytes } from './weight.ts';
+
+/** Of one Namespace, what explains is left out before what names, and what can be read again before what cannot. */
+export const ranks = { names: 0, pods: 1, services: 2, answers: 3, slices: 4, tombstones: 5 } as const;
+
+export interface MemoryAccountOptions {
+  /** A kind of object, such as `services`. Several accounts may have the same. */
+  readonly resource: string;
+  /** Of one Namespace, objects of a higher rank are left out first. */
+  readonly rank: (typeof ranks)[keyof typeof ranks];
+  /** Removes the object from where it is kept. The account has already forgotten it. */
+  readonly leaveOut: (key: string) => void;
+}
+
+export interface Entry {
+  readonly key: string;
+  readonly account: Ledger;
+  readonly group: Group;
+  readonly bytes: Bytes;
+}
+
+export interface Ledger extends MemoryAccountOptions {
+  readonly entries: Map<string, Entry>;
+  /** Hashes of keys. */
+  readonly leftOut: Set<number>;
+  bytes: Bytes;
+}
+
+/** What one Namespace has. */
+interface Group {
+  readonly namespace: string;
+  readonly isPreferred: boolean;
+  /** The objects by rank and size class. Sorting them would take too long each time. */
+  readonly shelves: Map<number, Set<Entry>>;
+  bytes: Bytes;
+}
+
+export interface MemoryShares {
+  readonly bytes: Bytes;
+  add: (account: Ledger, key: string, namespace: string, bytes: Bytes) => Entry;
+  remove: (entry: Entry) => void;
+  /** Finds what the heaviest Namespace loses. `latest`: the entry that came last. */
+  nextToLeave: (latest: Entry) => Entry;
+}
+
+export function createMemoryShares(isPreferred: (namespace: string) => boolean): MemoryShares {
+  const groups = new Map<string, Group>();
+  let total: Bytes = 0;
+
+  return {
+    get bytes(): Bytes {
+      return total;
+    },
+    add(account, key, namespace, bytes) {
+      const group = groups.get(namespace) ?? newGroup(namespace, isPreferred(namespace));
+      groups.set(namespace, group);
+      const entry = { key, account, group, bytes };
+      account.entries.set(key, entry);
+      const shelf = group.shelves.get(shelfOf(entry));
+      if (shelf === undefined) group.shelves.set(shelfOf(entry), new Set([entry]));
+      else shelf.add(entry);
+      count(entry, bytes);
+      return entry;
+    },
+    remove(entry) {
+      const { account, group, key, bytes } = entry;
+      account.entries.delete(key);
+      const shelf = group.shelves.get(shelfOf(entry));
+      shelf?.delete(entry);
+      if (shelf?.size === 0) group.shelves.delete(shelfOf(entry));
+      count(entry, -bytes);
+      if (group.shelves.size === 0) groups.delete(group.namespace);
+    },
+    /** Prefers `latest` if nothing of a higher rank is there, because the next list would bring back another one. */
+    nextToLeave(latest) {
+      const group = heaviest();
+      let top = -1;
+      for (const shelf of group.shelves.keys()) top = Math.max(top, shelf);
+      const isOfGroup = latest.group === group && latest.account.entries.get(latest.key) === latest;
+      if (isOfGroup && latest.account.rank >= rankOf(top)) return latest;
+      const [first] = group.shelves.get(top) ?? [];
+      return first as Entry;
+    },
+  };
+
+  function count({ account, group }: Entry, more: Bytes): void {
+    account.bytes += more;
+    group.bytes += more;
+    total += more;
+  }
+
+  function heaviest(): Group {
+    let found: Group | undefined;
+    for (const group of groups.values()) if (found === undefined || leavesBefore(group, found)) found = group;
+    return found as Group;
+  }
+}
+
+function newGroup(namespace: string, isPreferred: boolean): Group {
+  return { namespace, isPreferred, shelves: new Map(), bytes: 0 };
+}
+
+function leavesBefore(a: Group, b: Group): boolean {
+  return a.isPreferred === b.isPreferred ? a.bytes > b.bytes : b.isPreferred;
+}
+
+const shelvesOfRank = 64;
+
+function shelfOf({ account, bytes }: Entry): number {
+  return account.rank * shelvesOfRank + Math.floor(Math.log2(bytes));
+}
+
+function rankOf(shelf: number): number {
+  return Math.floor(shelf / shelvesOfRank);
+}
