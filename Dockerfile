@@ -52,11 +52,15 @@ RUN node scripts/sbom.mjs /sbom.cdx.json --image /image
 FROM scratch AS plain
 ARG VERSION=0.1.0
 ARG REVISION=unknown
+# Where registries and what looks for newer versions find the repository and its changelog.
+ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="kube-netfilter-tailer" \
   org.opencontainers.image.description="Tells the Pods whose packets a node's netfilter drops: reads kernel logs, writes Kubernetes Events" \
   org.opencontainers.image.licenses="Apache-2.0" \
   org.opencontainers.image.version="$VERSION" \
-  org.opencontainers.image.revision="$REVISION"
+  org.opencontainers.image.revision="$REVISION" \
+  org.opencontainers.image.source="$SOURCE" \
+  org.opencontainers.image.url="$SOURCE"
 COPY --from=plain-root /target/ /
 COPY --from=node /usr/local/bin/node /usr/local/bin/node
 COPY --from=node /usr/local/LICENSE /licenses/node/LICENSE
