@@ -118,26 +118,33 @@ export async function listAgents(
   connection: Connection,
   { agents: { namespace, port }, node }: TopOptions,
 ): Promise<AgentPod[]> {
-  const { items } = await listAll(
-    connection,
-    `/api/v1/namespaces/${namespace}/pods`,
-    { labelSelector: label, fieldSelector: node && `spec.nodeName=${node}`, pageSize: 500 },
-    (pod): AgentPod | undefined => {
-      const name = text(at(pod, 'metadata', 'name')) ?? '';
-      if (at(pod, 'status', 'phase') !== 'Running' || !isSubdomain(name)) return undefined;
-      return { name, node: text(at(pod, 'spec', 'nodeName')) ?? '', port: port ?? portOf(pod) };
-    },
-  );
-  return items;
+  const listed = async (labelSelector: string | undefined): Promise<AgentPod[]> => {
+    const { items } = await listAll(
+      connection,
+      `/api/v1/namespaces/${namespace}/pods`,
+      { labelSelector, fieldSelector: node && `spec.nodeName=${node}`, pageSize: 500 },
+      (pod): AgentPod | undefined => {
+        const name = text(at(pod, 'metadata', 'name')) ?? '';
+        if (at(pod, 'status', 'phase') !== 'Running' || !isSubdomain(name)) return undefined;
+        const served = portOf(pod);
+        if (labelSelector === undefined && served === undefined) return undefined;
+        return { name, node: text(at(pod, 'spec', 'nodeName')) ?? '', port: port ?? served ?? defaultPort };
+      },
+    );
+    return items;
+  };
+  const labelled = await listed(label);
+  // The chart's nameOverride changes the label, but not the name of the port.
+  return labelled.length > 0 ? labelled : await listed(undefined);
 }
 
-function portOf(pod: Json): number {
+function portOf(pod: Json): number | undefined {
   const ports = list(at(pod, 'spec', 'containers')).flatMap((container) => list(at(container, 'ports')));
   const port = at(
     ports.find((each) => at(each, 'name') === 'drops'),
     'containerPort',
   );
-  return typeof port === 'number' && Number.isInteger(port) ? port : defaultPort;
+  return typeof port === 'number' && Number.isInteger(port) ? port : undefined;
 }
 
 /** Rejects with a `RefusedError` if the user lacks the right to ask them. */
