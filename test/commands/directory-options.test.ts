@@ -32,6 +32,16 @@ test('an option goes over a variable', () => {
   });
 });
 
+test.each([
+  ['p-kube-netfilter-tailer-directory', 'p-kube-netfilter-tailer'],
+  ['kube-netfilter-tailer-directory-s', 'kube-netfilter-tailer-s'],
+  ['kube-netfilter-tailer-directory', 'kube-netfilter-tailer'],
+])('with its own account %s, agents are %s, and the ConfigMap has the name of its own', (own, account) => {
+  const env = { ...pod, DIRECTORY_ACCOUNT: own };
+  expect(readDirectoryOptions(parsed('directory'), env)).toEqual({ ...defaults, account, configMap: own });
+  expect(readDirectoryOptions(parsed('directory'), { ...env, AGENT_ACCOUNT: 'other' }).account).toBe('other');
+});
+
 const read = (): unknown =>
   readDirectoryOptions(parsed('directory', '--listen', '8443', '--account=a/b', '--log-level', 'loud'), {
     POD_IP: 'x',

@@ -40,7 +40,7 @@ export function directoryCommand(): Command {
     usage: '[OPTION...]',
     about: `The shared directory of Pods: watches all Pods of the cluster once, and answers the agents of all nodes whose an address is, over HTTPS. For clusters in which an agent cannot find that out for little; docs/lookups.md. Runs until it gets SIGTERM.
 
-POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.name, metadata.namespace, status.podIP.`,
+POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.name, metadata.namespace, status.podIP. With DIRECTORY_ACCOUNT (spec.serviceAccountName), the ConfigMap has that name, and the agents' ServiceAccount that name without "-directory".`,
     options: [
       withPreset('--listen <[HOST]:PORT>', 'where agents ask', 'listen'),
       withPreset(
@@ -61,11 +61,18 @@ POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.n
   });
 }
 
+/** The manifests give all three one name, and kustomize changes all three alike, with a prefix or a suffix. */
+function namesBeside(own: string | undefined): Partial<Record<Setting, string>> {
+  return own === undefined ? {} : { account: own.replace('-directory', ''), configMap: own };
+}
+
 /** Throws a `UsageError` that lists all that is wrong. */
 export function readDirectoryOptions(command: Command, env: NodeJS.ProcessEnv = environment()): DirectoryOptions {
   const problems: string[] = [];
   const options = command.opts<Partial<Record<Setting | 'kubeconfig', string>>>();
-  const given = (key: Setting): string => options[key] ?? (env[settings[key].variable] || settings[key].preset);
+  const given = (key: Setting): string =>
+    options[key] ??
+    (env[settings[key].variable] || (namesBeside(env['DIRECTORY_ACCOUNT'])[key] ?? settings[key].preset));
   const need = (what: string, value: string, isRight: boolean, example: string): string => {
     if (!isRight) problems.push(`${what} ${JSON.stringify(value)}: must be ${example}`);
     return value;
