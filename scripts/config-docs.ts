@@ -2,8 +2,9 @@
 import * as z from 'zod/mini';
 import { defaults } from '../src/config/layer.ts';
 import { configFile, schema, type SettingName, settingNames, settingOf } from '../src/config/settings.ts';
-import { logLevelChoices, type Setting } from '../src/config/values.ts';
+import { logLevelChoices, type Setting, sinkForm } from '../src/config/values.ts';
 import { verdicts } from '../src/model/packet.ts';
+import { listenForm } from '../src/platform/address.ts';
 
 /** For editors: what a config file may hold (JSON Schema, draft 2020-12). */
 export function configJsonSchema(): Record<string, unknown> {
@@ -34,8 +35,20 @@ export function configJsonSchema(): Record<string, unknown> {
 /** Forms that `schema` understands, but its JSON Schema cannot say. */
 function formsOf(name: SettingName, values: Record<string, unknown>): Record<string, unknown> {
   if (name === 'prefixes') return prefixForms(values);
-  return name === 'logLevel' ? levelForms() : values;
+  if (name === 'logLevel') return levelForms();
+  const form = forms[name]?.source;
+  if (form === undefined) return values;
+  return 'items' in values ? { ...values, items: { type: 'string', pattern: form } } : { ...values, pattern: form };
 }
+
+/** What the program checks with code. A value that it refuses would stop the first tenth of a cluster's agents: an editor and Helm refuse it before. */
+const forms: Partial<Record<SettingName, RegExp>> = {
+  metricsAddress: listenForm,
+  healthAddress: listenForm,
+  dropsAddress: listenForm,
+  containers: /^[^/]*[^/\s][^/]*\/[^/]*[^/\s][^/]*\/[^/]*[^/\s][^/]*$/,
+  audit: sinkForm,
+};
 
 /** Editors offer what is in an `enum`. */
 function levelForms(): Record<string, unknown> {

@@ -12,14 +12,16 @@ export function makeChart(project: Project, output: string): string {
   cpSync(join(root, chartFolder), folder, { recursive: true });
   const values = join(folder, 'values.yaml');
   const text = readFileSync(values, 'utf8');
-  const [registry, ...repository] = imageOf(project).split('/');
-  const unset = "  registry: ''\n";
-  const named = text
-    .replace(unset, `  registry: ${registry}\n`)
-    .replace("  repository: ''\n", `  repository: ${repository.join('/')}\n`);
-  if (!named.includes(repository.join('/')) || named.includes(unset))
-    throw new Error(`${chartFolder}/values.yaml: image.registry and image.repository are not where they were`);
+  // The whole name in one value: a user who names an image of his own replaces all of it, and no part of this one is left.
+  const unset = "  repository: ''\n";
+  const named = text.replace(unset, `  repository: ${imageOf(project)}\n`);
+  if (named === text || named.includes(unset))
+    throw new Error(`${chartFolder}/values.yaml: image.repository is not where it was`);
   writeFileSync(values, named);
+  const readme = join(folder, 'README.md');
+  // Whoever reads it from a registry has no checkout around it.
+  const at = `${project.homepage}/blob/v${project.version}/`;
+  writeFileSync(readme, readFileSync(readme, 'utf8').replaceAll('](../../../', `](${at}`));
   const archive = join(output, `${name}-${project.version}.chart.tgz`);
   pack(output, name, archive);
   rmSync(folder, { recursive: true });

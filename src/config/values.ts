@@ -92,9 +92,11 @@ export const containerRule = z.pipe(
   }),
 );
 
+export const sinkForm = /^(?:stdout|file:\/.+|otlp:https?:\/\/.+)$/;
+
 export const auditSink = z.pipe(
   text.check(
-    z.refine((given) => /^(?:stdout|file:\/.+|otlp:https?:\/\/.+)$/.test(given) && isUrl(given), {
+    z.refine((given) => sinkForm.test(given) && isUrl(given), {
       error: 'must be stdout, file:PATH with an absolute path, or otlp:URL, for example otlp:https://collector:4318',
     }),
   ),

@@ -76,9 +76,11 @@ export interface ListenAddress {
   port: number;
 }
 
+export const listenForm = /^(?:\[([\da-fA-F:.]+(?:%\w+)?)\]|([^\s:[\]/]*)):(\d{1,5})$/;
+
 /** Reads `HOST:PORT`, `:PORT` or `[IPv6]:PORT`; undefined for anything else. Port 0 means any free port. */
 export function parseListenAddress(text: string): ListenAddress | undefined {
-  const [, ipv6, host, digits] = /^(?:\[([\da-fA-F:.]+(?:%\w+)?)\]|([^\s:[\]/]*)):(\d{1,5})$/.exec(text) ?? [];
+  const [, ipv6, host, digits] = listenForm.exec(text) ?? [];
   const port = Number(digits);
   if (digits === undefined || port > 65_535) return undefined;
   return { host: ipv6 ?? (host === '' ? undefined : host), port };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Manifest, parseManifests } from '../../deploy/manifests.ts';
+import { foldersOf, type Manifest, parseManifests } from '../../deploy/manifests.ts';
 import { podOf } from '../deploying.ts';
 import { chart, helmOfFile, type Values } from './helm.ts';
 
@@ -42,6 +42,90 @@ test.each([
   const rendered = await helm.template({ ...values, ...directory });
   const images = Array.from(rendered.matchAll(/^ +image: "(.+):\d+\.\d+\.\d+\S*-journal"$/gm), ([, image]) => image);
   expect(images).toEqual([expected, expected]);
+});
+
+test('two registries for one image are refused, because neither goes before the other', async () => {
+  const values = { image: { registry: 'own.example', repository: 'registry.example/team/x' } };
+  const { code, stderr } = await helm.run(['template', 'x', chart], values);
+  expect(code).toBe(1);
+  expect(stderr).toContain('image.registry: "own.example", and image.repository names another registry');
+});
+
+test('no agent goes to a node that runs none, whatever the preset, unless its affinity is replaced', async () => {
+  const expressions = [
+    { key: 'eks.amazonaws.com/compute-type', operator: 'NotIn', values: ['fargate'] },
+    { key: 'type', operator: 'NotIn', values: ['virtual-kubelet'] },
+  ];
+  const terms = { nodeSelectorTerms: [{ matchExpressions: expressions }] };
+  const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: terms };
+  for (const preset of foldersOf('overlays'))
+    expect({ preset, ...podOf(await helm.template({ preset })) }).toMatchObject({ preset, affinity: { nodeAffinity } });
+  const own = { podAntiAffinity: {} };
+  expect(podOf(await helm.template({ affinity: own }))['affinity']).toEqual(own);
+});
+
+test('the directory has a place of its own, and one replica can be evicted, too', async () => {
+  const place = {
+    nodeSelector: { pool: 'system' },
+    tolerations: [{ key: 'only', operator: 'Exists' }],
+    affinity: { podAntiAffinity: {} },
+  };
+  const added = { podAnnotations: { 'sidecar.istio.io/inject': 'false' }, podLabels: { tier: 'lookup' } };
+  const rendered = await helm.template({
+    commonLabels: { team: 'network' },
+    lookups: { directory: { enabled: true, replicas: 1, ...place, ...added } },
+  });
+  const manifests = parseManifests(rendered) as unknown as { kind: string; spec: Record<string, unknown> }[];
+  const deployment = manifests.find(({ kind }) => kind === 'Deployment');
+  expect(deployment?.spec).toMatchObject({
+    template: {
+      metadata: { annotations: added.podAnnotations, labels: { ...added.podLabels, team: 'network' } },
+      spec: { ...place, nodeSelector: { 'kubernetes.io/os': 'linux', pool: 'system' } },
+    },
+  });
+  const budget = manifests.find(({ kind }) => kind === 'PodDisruptionBudget');
+  expect(budget?.spec).toEqual({ maxUnavailable: 1, selector: deployment?.spec['selector'] });
+});
+
+test('a common label that a component has, too, is there with the value of the component', async () => {
+  const { podMonitor, prometheusRule, dashboard } = {
+    podMonitor: { enabled: true, labels: { release: 'prom' } },
+    prometheusRule: { enabled: true, labels: { release: 'rules' } },
+    dashboard: { enabled: true },
+  };
+  const commonLabels = { release: 'common', grafana_dashboard: '2' };
+  const manifests = parseManifests(await helm.template({ podMonitor, prometheusRule, dashboard, commonLabels }));
+  const labelsOf = (of: string): unknown => manifests.find(({ kind }) => kind === of)?.metadata.labels;
+  expect(labelsOf('PodMonitor')).toMatchObject({ release: 'prom', grafana_dashboard: '2' });
+  expect(labelsOf('PrometheusRule')).toMatchObject({ release: 'rules' });
+  expect(labelsOf('ConfigMap')).toMatchObject({ release: 'common', grafana_dashboard: '1' });
+});
+
+test('live drops are at the port that the agents listen on', async () => {
+  const values = { liveDrops: true, config: { dropsAddress: '0.0.0.0:9999' } };
+  const [agent] = podOf(await helm.template(values)).containers;
+  expect(agent?.ports.find(({ name }) => name === 'drops')?.containerPort).toBe(9999);
+});
+
+const rightsWithoutGuard = /redirect kubectl exec and logs of any node/;
+const openDrops = /whoever reaches port 9092 of any node/;
+test.each<[string, Values, RegExp, boolean]>([
+  [
+    'nodeCondition without its guard',
+    { nodeCondition: true, admissionPolicy: { enabled: false } },
+    rightsWithoutGuard,
+    true,
+  ],
+  ['nodeCondition with it', { nodeCondition: true }, rightsWithoutGuard, false],
+  ['no guard', { admissionPolicy: { enabled: false } }, /No admission policy holds an agent/, true],
+  ['a guard', {}, /No admission policy holds an agent/, false],
+  ['liveDrops on the network of the node', { liveDrops: true, hostNetwork: true }, openDrops, true],
+  ['liveDrops elsewhere', { liveDrops: true }, openDrops, false],
+])('the notes on %s', async (_, values, text, isThere) => {
+  const args = ['install', 'x', chart, '--dry-run=client'];
+  const { code, stdout } = await helm.run(args, values);
+  expect(code).toBe(0);
+  expect(text.test(stdout.replaceAll(/\s+/g, ' '))).toBe(isThere);
 });
 
 test('Secrets for pulling it are those of all places, each once, as names or as maps', async () => {

@@ -93,6 +93,16 @@ test.each([
   expect(stdout.match(/^kind: ValidatingAdmissionPolicy/gm) ?? []).toHaveLength(objects);
 });
 
+test.each([
+  ['v1.29.15', 1],
+  ['v1.30.0', 0],
+])('conntrack.owners: with Kubernetes %s: exit code %i', async (version, expected) => {
+  const args = ['template', 'x', chart, '--kube-version', version, '--set', 'conntrack.owners=true'];
+  const { code, stderr } = await helm.run(args);
+  expect(code).toBe(expected);
+  expect(stderr.includes('conntrack.owners: needs Kubernetes 1.30')).toBe(expected === 1);
+});
+
 test('on OpenShift the constraints allow what the Pods ask for', async () => {
   const rendered = await helm.template({
     preset: 'openshift',
@@ -177,7 +187,7 @@ test.each<[string, Values, RegExp]>([
   [
     'an address that is none',
     { config: { metricsAddress: '9090' } },
-    /config.metricsAddress "9090": must be \[HOST\]:PORT/,
+    /\/config\/metricsAddress.*does not match pattern/,
   ],
   [
     'a variable of kube-iptables-tailer that moves the port from under the probes',
@@ -198,8 +208,53 @@ test.each<[string, Values, RegExp]>([
   [
     'health on the port of the metrics',
     { config: { metricsAddress: ':9091' } },
-    /config.healthAddress ":9091": is the port of config.metricsAddress/,
+    /config.healthAddress: port 9091 is that of config.metricsAddress/,
   ],
+  [
+    'live drops on the port of the metrics',
+    { config: { metricsAddress: ':9092' }, liveDrops: true },
+    /config.dropsAddress: port 9092 is that of config.metricsAddress/,
+  ],
+  [
+    'live drops on the port of health',
+    { config: { dropsAddress: ':9091' } },
+    /config.healthAddress: port 9091 is that of config.dropsAddress/,
+  ],
+  [
+    'live drops at an address of the container alone',
+    { config: { dropsAddress: '127.0.0.1:9092' }, liveDrops: true },
+    /config.dropsAddress "127.0.0.1:9092": .* leave the host out, as in :9092/,
+  ],
+  ...['metricsAddress', 'healthAddress', 'dropsAddress'].flatMap((name): [string, Values, RegExp][] =>
+    ['', 'nonsense', '9090'].map((value) => [
+      `${name} ${JSON.stringify(value)}`,
+      { config: { [name]: value } },
+      new RegExp(`config.${name}`),
+    ]),
+  ),
+  ['a container that is none', { config: { containers: ['kube-proxy'] } }, /\/config\/containers\/0/],
+  ['a sink that is none', { config: { audit: ['nowhere'] } }, /\/config\/audit\/0/],
+  ['two sinks in one', { audit: { otlp: 'http://a:1,file:/x' } }, /\/audit\/otlp/],
+  [
+    'an interval of the smaller unit first',
+    { podMonitor: { enabled: true, interval: '1s1m' } },
+    /\/podMonitor\/interval/,
+  ],
+  ['no interval', { podMonitor: { enabled: true, interval: '' } }, /\/podMonitor\/interval/],
+  [
+    'two agents on one port of the node',
+    { hostNetwork: true, updateStrategy: { rollingUpdate: { maxSurge: '10%', maxUnavailable: 0 } } },
+    /maxSurge: two agents cannot have one port/,
+  ],
+  ...['stateDir', 'directory', 'procRoot'].flatMap((name): [string, Values, RegExp][] =>
+    ['/', '/data', '/usr/local/bin', '/etc/ssl', '/var/log/pods', '/run/log/journal/x', '/var/lib/a\nb', '/proc/1'].map(
+      (path) => [
+        `${name} ${JSON.stringify(path)} over what is there`,
+        { config: { [name]: path }, conntrack: { details: true }, lookups: { directory: { enabled: true } } },
+        new RegExp(`config.${name} .*: must be a folder of its own`),
+      ],
+    ),
+  ),
   [
     'a state folder over all of the container',
     { config: { stateDir: '/var/../' } },
@@ -208,7 +263,7 @@ test.each<[string, Values, RegExp]>([
   [
     "a /proc over the container's own",
     { config: { procRoot: '/proc' }, conntrack: { details: true } },
-    /config.procRoot "\/proc": must not hide what the container has itself/,
+    /config.procRoot "\/proc": must be a folder of its own/,
   ],
   ['a digest that is none', { image: { digest: 'abc' } }, /\/image\/digest/],
   ['a tag that is none', { image: { tag: 'a b' } }, /\/image\/tag/],

@@ -93,9 +93,33 @@ test('the chart names the image of the release, and needs no value to be set', a
   const { code, stdout } = await helm.run(['show', 'values', named('.tgz', 'chart')]);
   expect(code).toBe(0);
   const image = imageOf(project);
-  expect(load(stdout)).toMatchObject({ image: { registry: 'ghcr.io', repository: image.replace('ghcr.io/', '') } });
-  const { stdout: rendered } = await start(helm.path, ['template', 'drops', named('.tgz', 'chart')]);
-  expect(rendered).toContain(`image: "${image}:${project.version}-journal"`);
+  expect(load(stdout)).toMatchObject({ image: { registry: '', repository: image } });
+  expect(await imagesOf([])).toEqual([image]);
+});
+
+test.each([
+  [
+    'image.repository with its registry',
+    ['image.repository=registry.corp.example/platform/x'],
+    'registry.corp.example/platform/x',
+  ],
+  ['image.repository with a port', ['image.repository=registry:5000/x'], 'registry:5000/x'],
+  ['image.registry', ['image.registry=registry.corp.example/mirror'], `registry.corp.example/mirror/OWN`],
+  ['global.imageRegistry', ['global.imageRegistry=registry.corp.example'], `registry.corp.example/OWN`],
+  [
+    'image.registry and image.repository',
+    ['image.registry=registry.corp.example', 'image.repository=platform/x'],
+    'registry.corp.example/platform/x',
+  ],
+])('whoever names an image by %s gets no part of the name of the release', async (_, values, expected) => {
+  const own = imageOf(project).replace('ghcr.io/', '');
+  expect(await imagesOf(values)).toEqual([expected.replace('OWN', own)]);
+});
+
+test('links in the README of the chart lead to the files of the release', async () => {
+  const { stdout } = await start(helm.path, ['show', 'readme', named('.tgz', 'chart')]);
+  expect(stdout).toContain(`](${project.homepage}/blob/v${project.version}/docs/deploy.md#with-helm)`);
+  expect(stdout).not.toContain('](../');
 });
 
 test('the manifest of krew names archives that were made, and what is in each', async () => {
@@ -144,6 +168,14 @@ async function tried(node?: string): Promise<string> {
     { cwd: root, env },
   );
   return stdout;
+}
+
+/** Without their tags. */
+async function imagesOf(values: readonly string[]): Promise<string[]> {
+  const set = values.flatMap((value) => ['--set', value]);
+  const { stdout } = await start(helm.path, ['template', 'drops', named('.tgz', 'chart'), ...set]);
+  const tag = `:${project.version}-journal`;
+  return Array.from(stdout.matchAll(/^ +image: "(.+)"$/gm), ([, image = '']) => image.replace(tag, ''));
 }
 
 function named(ending: string, part: string): string {

@@ -1,3 +1,17 @@
+{{- /* Nodes that run no DaemonSets or mount no folders of the host: Pods would wait there for ever. A node without the label passes. */}}
+{{- define "kube-netfilter-tailer.affinity" -}}
+nodeAffinity:
+  requiredDuringSchedulingIgnoredDuringExecution:
+    nodeSelectorTerms:
+      - matchExpressions:
+          - key: eks.amazonaws.com/compute-type
+            operator: NotIn
+            values: [fargate]
+          - key: type
+            operator: NotIn
+            values: [virtual-kubelet]
+{{- end }}
+
 {{- /* What the preset stands for, as YAML. */}}
 {{- define "kube-netfilter-tailer.preset" -}}
 {{- get (.Files.Get "files/presets.yaml" | fromYaml) .Values.preset | toYaml }}
@@ -18,15 +32,24 @@
 {{- end }}
 {{- end }}
 
-{{- /* A registry of its own goes in place of the one that the repository names. */}}
+{{- /*
+A mirror of all images goes in place of the registry that a repository names, and so does one for the image of the release itself. Of two
+registries that a user names for one image, none goes before the other.
+*/}}
 {{- define "kube-netfilter-tailer.repository" -}}
-{{- $registry := (.Values.global).imageRegistry | default .Values.image.registry }}
-{{- if not .Values.image.repository }}
+{{- $repository := .Values.image.repository }}
+{{- $host := `^([^/]*[.:\]][^/]*|localhost)/` }}
+{{- if not $repository }}
 {{- fail "image.repository: is not set, and a checkout has no image of its own: build one (docs/deploy.md), push it, and --set image.repository=REGISTRY/kube-netfilter-tailer" }}
-{{- else if $registry }}
-{{- printf "%s/%s" $registry (regexReplaceAll `^([^/]*[.:\]][^/]*|localhost)/` .Values.image.repository "") }}
+{{- end }}
+{{- $ofRelease := .Chart.Home | replace "https://github.com/" "ghcr.io/" | lower }}
+{{- if and .Values.image.registry (regexMatch $host $repository) (ne $repository $ofRelease) }}
+{{- fail (printf "image.registry: %q, and image.repository names another registry, %q: leave one of them out" .Values.image.registry $repository) }}
+{{- end }}
+{{- with (.Values.global).imageRegistry | default .Values.image.registry }}
+{{- printf "%s/%s" . (regexReplaceAll $host $repository "") }}
 {{- else }}
-{{- .Values.image.repository }}
+{{- $repository }}
 {{- end }}
 {{- end }}
 
@@ -51,7 +74,7 @@
 {{- /* A variable goes over the file, so what config has itself is left to the file. */}}
 {{- define "kube-netfilter-tailer.env" -}}
 {{- $preset := include "kube-netfilter-tailer.preset" . | fromYaml -}}
-{{- $config := .Values.config -}}
+{{- $config := .Values.config | default dict -}}
 - name: NODE_NAME
   valueFrom:
     fieldRef:
@@ -141,30 +164,60 @@
 {{- end }}
 
 {{- define "kube-netfilter-tailer.metricsPort" -}}
-{{- if hasKey .Values.config "metricsAddress" }}
-{{- $address := .Values.config.metricsAddress }}
-{{- $port := include "kube-netfilter-tailer.portOf" (list "metricsAddress" $address) }}
-{{- if include "kube-netfilter-tailer.isLoopback" $address }}
-{{- fail (printf "config.metricsAddress %q: Prometheus does not reach it: leave the host out, as in :%s" $address $port) }}
-{{- end }}
-{{- $port }}
+{{- if hasKey (.Values.config | default dict) "metricsAddress" }}
+{{- include "kube-netfilter-tailer.reachedPort" (list "metricsAddress" .Values.config.metricsAddress "Prometheus does not reach it") }}
 {{- else }}
 {{- ternary 9690 9090 .Values.hostNetwork }}
 {{- end }}
 {{- end }}
 
+{{- define "kube-netfilter-tailer.dropsPort" -}}
+{{- if hasKey (.Values.config | default dict) "dropsAddress" }}
+{{- include "kube-netfilter-tailer.reachedPort" (list "dropsAddress" .Values.config.dropsAddress "the API server, which kubectl drops top asks, does not reach it") }}
+{{- else -}}
+9092
+{{- end }}
+{{- end }}
+
+{{- /* Of an address that others connect to: its name, the address, and who cannot reach it if it is the container's own. */}}
+{{- define "kube-netfilter-tailer.reachedPort" -}}
+{{- $port := include "kube-netfilter-tailer.portOf" . }}
+{{- if include "kube-netfilter-tailer.isLoopback" (index . 1) }}
+{{- fail (printf "config.%s %q: %s: leave the host out, as in :%s" (index . 0) (index . 1) (index . 2) $port) }}
+{{- end }}
+{{- $port }}
+{{- end }}
+
 {{- /* On the node's network no NetworkPolicy holds for it: there only the node itself reaches it. */}}
 {{- define "kube-netfilter-tailer.healthAddress" -}}
-{{- .Values.config.healthAddress | default (ternary "127.0.0.1:9691" ":9091" .Values.hostNetwork) }}
+{{- (.Values.config).healthAddress | default (ternary "127.0.0.1:9691" ":9091" .Values.hostNetwork) }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.healthPort" -}}
-{{- $address := include "kube-netfilter-tailer.healthAddress" . }}
-{{- $port := include "kube-netfilter-tailer.portOf" (list "healthAddress" $address) }}
-{{- if eq $port (include "kube-netfilter-tailer.metricsPort" .) }}
-{{- fail (printf "config.healthAddress %q: is the port of config.metricsAddress: name another one for either" $address) }}
+{{- include "kube-netfilter-tailer.portOf" (list "healthAddress" (include "kube-netfilter-tailer.healthAddress" .)) }}
 {{- end }}
-{{- $port }}
+
+{{- /* What the schema cannot see, because it is about two values. */}}
+{{- define "kube-netfilter-tailer.check" -}}
+{{- $ports := dict (include "kube-netfilter-tailer.metricsPort" .) "metricsAddress" }}
+{{- $others := dict "healthAddress" (include "kube-netfilter-tailer.healthPort" .) }}
+{{- if .Values.liveDrops }}
+{{- $_ := set $others "dropsAddress" (include "kube-netfilter-tailer.dropsPort" .) }}
+{{- else if (.Values.config).dropsAddress }}
+{{- $_ := set $others "dropsAddress" (splitList ":" .Values.config.dropsAddress | last) }}
+{{- end }}
+{{- range $name, $port := $others }}
+{{- with get $ports $port }}
+{{- fail (printf "config.%s: port %s is that of config.%s: name another one for either" $name $port .) }}
+{{- end }}
+{{- $_ := set $ports $port $name }}
+{{- end }}
+{{- if and .Values.conntrack.owners (semverCompare "<1.30-0" .Capabilities.KubeVersion.Version) }}
+{{- fail (printf "conntrack.owners: needs Kubernetes 1.30 for appArmorProfile, and this is %s: take conntrack.details" .Capabilities.KubeVersion.Version) }}
+{{- end }}
+{{- if and .Values.hostNetwork (ne (((.Values.updateStrategy | default dict).rollingUpdate | default dict).maxSurge | default 0 | toString | trimSuffix "%") "0") }}
+{{- fail "updateStrategy.rollingUpdate.maxSurge: two agents cannot have one port of the node, so with hostNetwork a rollout would never end: take maxUnavailable" }}
+{{- end }}
 {{- end }}
 
 {{- /* Where the kubelet's probes go; empty: to the address of the Pod. */}}
@@ -193,9 +246,24 @@
 {{- end }}
 
 {{- define "kube-netfilter-tailer.stateDir" -}}
-{{- $folder := .Values.config.stateDir | default "/var/lib/kube-netfilter-tailer" }}
-{{- if has (clean $folder) (list "/" "/var/log" "/run/log") }}
-{{- fail (printf "config.stateDir %q: must be a folder of its own, for example /var/lib/kube-netfilter-tailer" $folder) }}
+{{- include "kube-netfilter-tailer.ownFolder" (list . "stateDir" "/var/lib/kube-netfilter-tailer") }}
+{{- end }}
+
+{{- define "kube-netfilter-tailer.directoryFolder" -}}
+{{- include "kube-netfilter-tailer.ownFolder" (list . "directory" "/var/run/kube-netfilter-tailer") }}
+{{- end }}
+
+{{- /*
+A folder that a volume is mounted on: the root, the name of the setting, and its default. It must hide nothing that the container or another
+volume has there.
+*/}}
+{{- define "kube-netfilter-tailer.ownFolder" -}}
+{{- $default := index . 2 }}
+{{- $folder := get ((index . 0).Values.config | default dict) (index . 1) | default $default }}
+{{- $clean := clean $folder }}
+{{- $isDeep := regexMatch `^/[^/[:cntrl:]]+(/[^/[:cntrl:]]+)+$` $clean }}
+{{- if or (not $isDeep) (has $clean (list "/var/log" "/run/log" "/var/lib" "/var/run")) (regexMatch `^/(usr|bin|sbin|etc|lib|lib32|lib64|proc|sys|dev|licenses|(var|run)/log/(pods|containers|journal))(/|$)` $clean) }}
+{{- fail (printf "config.%s %q: must be a folder of its own, for example %s" (index . 1) $folder $default) }}
 {{- end }}
 {{- $folder }}
 {{- end }}
@@ -206,11 +274,7 @@
 {{- end }}
 
 {{- define "kube-netfilter-tailer.procRoot" -}}
-{{- $folder := .Values.config.procRoot | default "/host/proc" }}
-{{- if has (clean $folder) (list "/" "/proc") }}
-{{- fail (printf "config.procRoot %q: must not hide what the container has itself: take it out, or name another folder" $folder) }}
-{{- end }}
-{{- $folder }}
+{{- include "kube-netfilter-tailer.ownFolder" (list . "procRoot" "/host/proc") }}
 {{- end }}
 
 {{- define "kube-netfilter-tailer.ownSecurityContext" -}}

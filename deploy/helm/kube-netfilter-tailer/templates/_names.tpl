@@ -74,6 +74,13 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- include "kube-netfilter-tailer.added" (list (include "kube-netfilter-tailer.ownLabels" .) "commonLabels" .Values.commonLabels) }}
 {{- end }}
 
+{{- /* Own labels, commonLabels, and over these the labels of one value: a list of the root, the own ones as YAML, the value's name, and the value. */}}
+{{- define "kube-netfilter-tailer.withLabels" -}}
+{{- $common := (index . 0).Values.commonLabels }}
+{{- $_ := include "kube-netfilter-tailer.added" (list (index . 1) "commonLabels" $common) }}
+{{- include "kube-netfilter-tailer.added" (list (index . 1) (index . 2) (merge (deepCopy (index . 3 | default dict)) ($common | default dict))) }}
+{{- end }}
+
 {{- define "kube-netfilter-tailer.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_." }}
 {{ include "kube-netfilter-tailer.selectorLabels" . }}

@@ -37,7 +37,7 @@
 {{- end }}
 {{- if .Values.lookups.directory.enabled }}
 - name: directory
-  mountPath: {{ .Values.config.directory | default "/var/run/kube-netfilter-tailer" | quote }}
+  mountPath: {{ include "kube-netfilter-tailer.directoryFolder" . | quote }}
   readOnly: true
 {{- end }}
 {{- if .Values.audit.file }}
