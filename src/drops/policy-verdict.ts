@@ -111,8 +111,9 @@ function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: Know
   const labels = known.namespace(namespace)?.labels;
   if (labels !== undefined && labels[auditOptOut.key] !== auditOptOut.value) return trace;
   const { policy, rule } = trace.nearest;
-  const groups = rule.groups.map((group) =>
-    group.map((clause) => (labelClause.test(clause.path) ? { ...clause, has: 'does not match' } : clause)),
-  );
+  const groups = rule.groups.map(({ count, clause }) => ({
+    count,
+    clause: labelClause.test(clause.path) ? { ...clause, has: 'does not match' } : clause,
+  }));
   return { ...trace, nearest: { policy, rule: { ...rule, groups } } };
 }

@@ -1,13 +1,12 @@
 /** Reads the objects that verdicts need, and keeps only the fields that matter. */
 import type { Millis } from '../model/log-line.ts';
-import { at, type Json } from '../platform/json.ts';
+import type { Json } from '../platform/json.ts';
 import { inTurns } from '../platform/turns.ts';
 import {
   awayPolicy,
   type CalicoCollector,
   type CalicoObjects,
   collectCalicoObjects,
-  compilePolicy,
   isCalico,
   type Labels,
   type Namespace,
@@ -20,6 +19,7 @@ import {
   serviceNameLabel,
   type Unknown,
 } from '../policies/policies.ts';
+import { type CompiledObjects, compileInTurns, valuesOfPolicy } from './compiled-policies.ts';
 import type { Connection } from './connection.ts';
 import { isTooLarge, RefusedError } from './http.ts';
 import {
@@ -41,9 +41,6 @@ import { ifUsable, slimPod } from './slim.ts';
 /** The most objects of one kind in a Namespace or in the cluster. If there are more, all objects of the kind count as unknown. */
 export const maxObjects = 5000;
 
-/** The values of a usual policy, at most 5 KB (127 bytes for each ipBlock). A larger one counts as several of the 10,000 in memory. */
-const valuesOfPolicy = 40;
-
 /** The most values of one kind in a Namespace, because each takes microseconds to evaluate and tenants write them. */
 export const maxValues = maxObjects * valuesOfPolicy;
 
@@ -51,6 +48,7 @@ export type OnListed = (list: { plural: string; namespace: string | undefined; i
 
 export interface ClusterPolicies {
   readonly policies: readonly Policy[];
+  readonly compiled: CompiledObjects;
   /** Calico's other objects, except NetworkSets in Namespaces; undefined if Calico is not installed. */
   readonly calico: CalicoObjects | undefined;
 }
@@ -59,6 +57,7 @@ export interface NamespacePolicies {
   /** Undefined if the Namespace may not be read, or does not exist. */
   readonly namespace: Namespace | undefined;
   readonly policies: readonly Policy[];
+  readonly compiled: CompiledObjects;
   /** The number of policies, where a large one counts as several. */
   readonly size: number;
 }
@@ -79,7 +78,9 @@ interface Reading {
   readonly onListed: OnListed;
 }
 
-interface Listed {
+type Compiled = Pick<NamespacePolicies, 'compiled'>;
+
+interface Listed extends Compiled {
   readonly policies: readonly Policy[];
   readonly size: number;
 }
@@ -88,12 +89,13 @@ export type PolicyReader = ReturnType<typeof createPolicyReader>;
 
 /** Reads from the API server's cache. Rejects with a `RefusedError`; a missing right to list is an error only for NetworkPolicies. */
 export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis, onListed: OnListed) {
-  const all = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
-  const discover = createDiscovery(connection, all, now);
+  const evaluated = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
+  const discover = createDiscovery(connection, evaluated, now);
   const reading: Reading = { connection, onListed };
 
   return {
-    async cluster(this: void): Promise<ClusterPolicies> {
+    /** `before`: what was read last, whose policies are used again as far as they are the same. */
+    async cluster(this: void, before?: Compiled): Promise<ClusterPolicies> {
       const { served, away } = await discover();
       const kinds = served.filter((kind) => calicoKinds.includes(kind));
       const objects = collectCalicoObjects();
@@ -101,7 +103,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
         addCalico(reading, objects, kinds, undefined),
         ...served
           .filter((kind) => clusterPolicyKinds.includes(kind))
-          .map((kind) => readPolicies(reading, kind, undefined)),
+          .map((kind) => readPolicies(reading, kind, undefined, before?.compiled)),
       ]);
       const unseen = away.map(({ apiVersion }) => awayPolicy(apiVersion));
       // Without Calico's server it is also unknown whether a Node has a HostEndpoint.
@@ -109,20 +111,22 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       if (isAway) for (const kind of ['tiers', 'networksets', 'hostendpoints'] as const) objects.unread(kind);
       return {
         policies: [...listed.flatMap(({ policies }) => policies), ...unseen],
+        compiled: compiledIn(listed),
         calico: kinds.length > 0 || isAway ? objects.read() : undefined,
       };
     },
-    async namespace(this: void, name: string): Promise<NamespacePolicies> {
+    async namespace(this: void, name: string, before?: Compiled): Promise<NamespacePolicies> {
       const { served } = await discover();
       const [namespace, ...listed] = await Promise.all([
         one(connection, '/api/v1/namespaces', name, readNamespace),
         ...served
           .filter((kind) => namespacedPolicyKinds.includes(kind))
-          .map((kind) => readPolicies(reading, kind, name)),
+          .map((kind) => readPolicies(reading, kind, name, before?.compiled)),
       ]);
       return {
         namespace,
         policies: listed.flatMap(({ policies }) => policies),
+        compiled: compiledIn(listed),
         size: listed.reduce((sum, { size }) => sum + size, 0),
       };
     },
@@ -167,26 +171,34 @@ async function readPolicies(
   { connection, onListed }: Reading,
   policyKind: PolicyKind,
   namespace: string | undefined,
+  before: CompiledObjects | undefined,
 ): Promise<Listed> {
   const answer = await listPolicies(connection, policyKind, namespace, fromCache);
-  const { apiVersion, kind, plural } = policyKind;
-  const any = (reason: string): Listed => ({
-    policies: [unlistedPolicy(policyKind, namespace, reason)],
-    size: 1,
-  });
-  const values = answer.kind === 'listed' && namespace !== undefined ? valuesIn(answer.items, maxValues) : 0;
-  const isLarge =
-    answer.kind === 'refused' ? isTooLarge(answer) : answer.items.length > maxObjects || values > maxValues;
+  const { apiVersion, plural } = policyKind;
+  const any = (reason: string): Listed => {
+    const policies = [unlistedPolicy(policyKind, namespace, reason)];
+    return { policies, compiled: nothingCompiled, size: 1 };
+  };
+  const most = namespace === undefined ? Infinity : maxValues;
+  const isSmall = answer.kind === 'listed' && answer.items.length <= maxObjects;
+  const read = isSmall ? await compileInTurns(answer.items, policyKind, before, most) : undefined;
+  const isLarge = answer.kind === 'refused' ? isTooLarge(answer) : read === undefined;
   onListed({ plural, namespace, isTooLarge: isLarge });
   if (isLarge) return any(`the list of ${plural} is too large`);
   if (answer.kind === 'refused') {
-    if (answer.status === 404) return { policies: [], size: 0 };
+    if (answer.status === 404) return { policies: [], compiled: nothingCompiled, size: 0 };
     if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
     return any(unlistedReason(policyKind, answer));
   }
-  const policies: Policy[] = [];
-  await inTurns(answer.items, (item) => policies.push(...compilePolicy({ apiVersion, kind, ...(item as object) })));
-  return { policies, size: Math.max(policies.length, values / valuesOfPolicy) };
+  const { objects, values } = read ?? { objects: nothingCompiled, values: 0 };
+  const policies = [...objects.values()].flatMap((each) => each.policies);
+  return { policies, compiled: objects, size: Math.max(policies.length, values / valuesOfPolicy) };
+}
+
+const nothingCompiled: CompiledObjects = new Map();
+
+function compiledIn(listed: readonly Compiled[]): CompiledObjects {
+  return new Map(listed.flatMap(({ compiled }) => [...compiled]));
 }
 
 async function addCalico(
@@ -202,7 +214,7 @@ async function addCalico(
     onListed({ plural, namespace, isTooLarge: isLarge });
     if (isLarge) unread(unreadAs(policyKind));
     else if (answer.kind === 'listed')
-      await inTurns(answer.items, (item) => add({ apiVersion, kind, ...(item as object) }));
+      await inTurns(answer.items, (item) => void add({ apiVersion, kind, ...(item as object) }));
     else if (answer.status === 403) unread(unreadAs(policyKind));
     else if (answer.status !== 404) throw new RefusedError(answer);
   }
@@ -231,15 +243,4 @@ async function readable(
   if (answer.kind === 'listed') return answer.items;
   if (answer.status === 403 || answer.status === 404) return undefined;
   throw new RefusedError(answer);
-}
-
-/** Cilium also has a list `specs`. */
-function valuesIn(policies: readonly Json[], most: number): number {
-  const left = policies.flatMap((each) => ['spec', 'specs'].flatMap((field) => at(each, field) ?? []));
-  let count = 0;
-  for (; left.length > 0 && count <= most; count++) {
-    const value = left.pop();
-    if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) left.push(each);
-  }
-  return count;
 }

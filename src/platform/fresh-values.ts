@@ -7,8 +7,8 @@ export interface Fresh<T> {
 }
 
 export interface FreshValuesOptions<T extends object> {
-  /** Reads a value. May reject, but must settle. */
-  readonly read: (key: string) => Promise<T>;
+  /** Reads a value. May reject, but must settle. `before`: the value that it replaces. */
+  readonly read: (key: string, before: T | undefined) => Promise<T>;
   /** Returns false if reading would cost too much now. `asker`: the Namespace whose budget it takes. */
   readonly mayRead: (asker: string) => boolean;
   readonly onFailed: (error: unknown) => void;
@@ -51,7 +51,7 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
   async function begin(key: string): Promise<void> {
     const at = now();
     try {
-      values.set(key, { value: await read(key), at });
+      values.set(key, { value: await read(key, values.peek(key)?.value), at });
       failed.delete(key);
     } catch (error) {
       failed.set(key, now());

@@ -4,17 +4,12 @@ import { pathOf, type Rule, type Selecting } from './policy.ts';
 import {
   type Action,
   both,
-  type ClauseTrace,
   type Decision,
   isCalico,
   type Match,
   networkPolicyTier,
-  type PolicyTrace,
-  type RuleTrace,
   type Tier,
-  type Trace,
   Unknown,
-  type Verdict,
 } from './model.ts';
 import type { TierPolicies } from './policy-set.ts';
 import type { Probe } from './probe.ts';
@@ -119,7 +114,7 @@ function onlyAdmits({ policy }: Selecting, { direction }: Probe): boolean {
 }
 
 /** Uses loops for speed, because every Event evaluates all rules of all policies that select the Pod. */
-function matchRule({ groups }: Rule, probe: Probe): Match {
+export function matchRule({ groups }: Rule, probe: Probe): Match {
   let result: Match = true;
   for (const { alternatives } of groups) {
     let found: Match = false;
@@ -133,69 +128,4 @@ function matchRule({ groups }: Rule, probe: Probe): Match {
     if (found !== true) result = found;
   }
   return result;
-}
-
-/** Limits the policies in one trace, because a Namespace may have ten thousand. */
-export const maxTraced = 50;
-
-export function matchRuleTraces(
-  selecting: readonly Selecting[],
-  probe: Probe,
-  verdict: Verdict,
-): { traced: PolicyTrace[]; nearest: Trace['nearest'] } {
-  const traced: PolicyTrace[] = [];
-  const last = lastAsked(selecting, verdict);
-  let nearest: Trace['nearest'];
-  let least = Infinity;
-  for (const [asked, { policy, selects }] of selecting.entries()) {
-    // The order -Infinity marks policies that cannot be evaluated, so they have no rules to show.
-    const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
-    const isTraced = traced.length < maxTraced;
-    const rules = given.flatMap((rule, index) => {
-      const path = pathOf(rule, probe.direction, index);
-      const distance = rule.action === 'admit' && asked <= last && least > 0 ? distanceOf(rule, probe) : Infinity;
-      if (distance < least) {
-        least = distance;
-        nearest = { policy: policy.ref, rule: traceRule(rule, path, probe) };
-      }
-      return isTraced ? [traceRule(rule, path, probe)] : [];
-    });
-    if (!isTraced) continue;
-    const selector = policy.subject.text();
-    traced.push({ policy: policy.ref, tier: policy.tier, selects, selector, rules });
-  }
-  return { traced, nearest };
-}
-
-/** Policies after this index could not have changed the verdict, so they were not evaluated. */
-function lastAsked(selecting: readonly Selecting[], { decision, tier }: Verdict): number {
-  if (decision !== undefined) return selecting.findIndex(({ policy }) => policy.ref === decision.policy);
-  return tier === undefined ? Infinity : selecting.findLastIndex(({ policy }) => policy.tier === tier);
-}
-
-function traceRule(rule: Rule, path: string, probe: Probe): RuleTrace {
-  const groups = rule.groups.map(({ field, alternatives, single }) =>
-    alternatives.map((clause, index): ClauseTrace => {
-      const match = clause.matches(probe);
-      return {
-        path: single === true ? `${path}.${field}` : `${path}.${field}[${index}]`,
-        match,
-        wants: clause.wants(),
-        has: match === false ? clause.has(probe) : match === true ? (clause.note?.(probe) ?? '') : '',
-      };
-    }),
-  );
-  return { path, action: rule.action, match: matchRule(rule, probe), groups };
-}
-
-/** Returns how far a rule is from matching: 1 for each unknown field, 4 for each failing one, 3 for ports, which are opened most often. */
-function distanceOf({ groups }: Rule, probe: Probe): number {
-  let distance = 0;
-  for (const { field, alternatives } of groups) {
-    const matches = alternatives.map((clause) => clause.matches(probe));
-    if (matches.includes(true)) continue;
-    const isPorts = /ports$|protocols?$/i.test(field);
-    distance += matches.every((match) => match === false) ? (isPorts ? 3 : 4) : 1;
-  }
-  return distance;
 }

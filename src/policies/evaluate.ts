@@ -1,7 +1,8 @@
 /** Evaluates a connection by a set of policies: the verdict, its trace, and the other objects that it depends on. */
 import { isIPv6 } from '../platform/address.ts';
 import { hostEndpointOf } from './calico/endpoint.ts';
-import { decide, matchRuleTraces, maxTraced, type Outcome } from './decide.ts';
+import { decide, type Outcome } from './decide.ts';
+import { matchRuleTraces, maxTraced } from './traces.ts';
 import {
   type Direction,
   type End,

@@ -132,6 +132,12 @@ export interface RuleTrace {
   readonly groups: readonly (readonly ClauseTrace[])[];
 }
 
+export interface NearestRule {
+  readonly path: string;
+  /** The number of alternatives of each group, and the first one that matches, else the first one. */
+  readonly groups: readonly { readonly count: number; readonly clause: ClauseTrace }[];
+}
+
 export interface PolicyTrace {
   readonly policy: PolicyRef;
   /** `any` if the tier is not known. Calico's tier `default` is `NetworkPolicy`. */
@@ -139,6 +145,7 @@ export interface PolicyTrace {
   readonly selects: true | Unknown;
   /** `podSelector app=postgres`. */
   readonly selector: string;
+  readonly ruleCount: number;
   readonly rules: readonly RuleTrace[];
 }
 
@@ -150,7 +157,7 @@ export interface Trace {
   /** All policies that isolate the Pod, if the reason is `isolated`; else empty. */
   readonly isolating: readonly PolicyRef[];
   /** The admitting rule that is nearest to a match; undefined if the connection is admitted, or no rule admits. */
-  readonly nearest: { readonly policy: PolicyRef; readonly rule: RuleTrace } | undefined;
+  readonly nearest: { readonly policy: PolicyRef; readonly rule: NearestRule } | undefined;
   /** The verdict if Calico's staged policies were enforced; undefined if the outcome stays the same. */
   readonly staged: StagedVerdict | undefined;
 }

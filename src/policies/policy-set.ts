@@ -32,6 +32,8 @@ export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects)
   const isOfCalico = hasCalico(all, calico);
   const policies = all.filter(({ staged }) => staged === undefined).map((policy) => inTier(policy, tiers, calico));
   const byNamespace = Map.groupBy(policies, ({ ref }) => ref.namespace);
+  /** Computed once for all Pods, because comparing the names of thousands of policies takes long. */
+  let places: ReadonlyMap<Policy, number> | undefined;
   // A cache by object is safe, because a Pod that changes becomes another object.
   const kept = new WeakMap<Pod, Kept>();
   let staged: PolicySet | undefined;
@@ -61,7 +63,8 @@ export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects)
       const selects = policy.subject.selects(labels, namespace, endpoint);
       if (selects !== false) found.push({ policy, selects });
     }
-    found.sort((a, b) => byOrder(a.policy, b.policy));
+    const inPlace = (places ??= new Map(policies.toSorted(byOrder).map((policy, index) => [policy, index])));
+    found.sort((a, b) => (inPlace.get(a.policy) ?? 0) - (inPlace.get(b.policy) ?? 0));
     return { namespace, ingress: byTier(found, 'ingress'), egress: byTier(found, 'egress') };
   }
 

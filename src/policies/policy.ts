@@ -15,6 +15,14 @@ export interface Clause {
   readonly note?: (probe: Probe) => string;
   /** Adds the objects that the clause needs besides the two ends. */
   readonly requires?: (into: Needs) => void;
+  /** The alternatives that the clause stands for, if they are packed into one, because there are thousands. */
+  readonly packed?: Packed;
+}
+
+/** Alternatives of one field that follow each other. Each is made when it is shown. */
+export interface Packed {
+  readonly count: number;
+  readonly at: (index: number) => Clause;
 }
 
 /** Classes take less memory, so the clauses that a cluster has many of are classes instead. */
@@ -37,6 +45,15 @@ export interface ClauseGroup {
   readonly alternatives: readonly Clause[];
   /** The field is not a list in the API, so its only alternative has no index. */
   readonly single?: boolean;
+}
+
+/** Returns each alternative, and its place in the list of the API object. */
+export function* alternativesOf({ alternatives }: Pick<ClauseGroup, 'alternatives'>): Generator<Clause> {
+  for (const clause of alternatives) {
+    const { packed } = clause;
+    if (packed === undefined) yield clause;
+    else for (let index = 0; index < packed.count; index++) yield packed.at(index);
+  }
 }
 
 export interface Rule {

@@ -58,7 +58,7 @@ function deniedText(trace: Trace, { whose = 'this Pod', max }: SentenceOptions):
 
 function hasNoRules(policy: PolicyRef, { policies, verdict }: Trace): boolean {
   const parts = policies.filter((each) => each.policy === policy && each.tier === verdict.tier);
-  return parts.length > 0 && parts.every(({ rules }) => rules.length === 0);
+  return parts.length > 0 && parts.every(({ ruleCount }) => ruleCount === 0);
 }
 
 function isolatingText(isolating: readonly PolicyRef[], tier = ''): string {
@@ -75,22 +75,21 @@ export function tierText({ policy, tier }: Pick<PolicyTrace, 'policy' | 'tier'>)
   return tier === networkPolicyTier && isCalico(policy) ? 'default' : tier;
 }
 
-function nearestText({ policy, rule }: { policy: PolicyRef; rule: RuleTrace }, direction: Direction): string {
-  const groups = rule.groups.map((group) => {
-    const matching = group.find(({ match }) => match === true);
-    const [first] = group;
-    const { field } = partsOf(first);
-    if (matching !== undefined) return `${matching.wants} matches`;
-    if (group.length > 1)
-      return `none of the ${group.length} in ${field} matches: the first wants ${first?.wants}, ${otherEnd(direction, field)} ${first?.has}`;
-    return `${partsOf(first).name} wants ${first?.wants}, ${otherEnd(direction, field)} ${first?.has}`;
+function nearestText({ policy, rule }: NonNullable<Trace['nearest']>, direction: Direction): string {
+  const groups = rule.groups.map(({ count, clause }) => {
+    const { name, field } = partsOf(clause);
+    const { wants, has } = clause;
+    if (clause.match === true) return `${wants} matches`;
+    if (count > 1)
+      return `none of the ${count} in ${field} matches: the first wants ${wants}, ${otherEnd(direction, field)} ${has}`;
+    return `${name} wants ${wants}, ${otherEnd(direction, field)} ${has}`;
   });
   return `${policyText(policy)} ${rule.path}: ${groups.join(', ')}`;
 }
 
 /** `ingress[0].source.nets[1]` → `source.nets[1]`, `source.nets`. */
-function partsOf(clause: ClauseTrace | undefined): { name: string; field: string } {
-  const name = (clause?.path ?? '').replace(/^(?:specs\[\d+\]\.)?[^.]+\./, '');
+function partsOf({ path }: ClauseTrace): { name: string; field: string } {
+  const name = path.replace(/^(?:specs\[\d+\]\.)?[^.]+\./, '');
   return { name, field: name.replace(/\[\d+\]$/, '') };
 }
 

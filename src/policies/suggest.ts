@@ -19,7 +19,7 @@ import {
   networkPolicyOrder,
   networkPolicyTier,
 } from './model.ts';
-import { type Clause, pathOf, type Policy, type Rule, type Selecting } from './policy.ts';
+import { alternativesOf, type Clause, pathOf, type Policy, type Rule, type Selecting } from './policy.ts';
 import { createPolicySet, type TierPolicies } from './policy-set.ts';
 import { createProbe, type Probe } from './probe.ts';
 import {
@@ -216,7 +216,9 @@ function onlyFailing({ groups }: Rule, probe: Probe): { clause: Clause; field: s
   const failing = groups.filter(({ alternatives }) => !alternatives.some((clause) => clause.matches(probe) === true));
   const [group, ...more] = failing;
   if (group === undefined || more.length > 0) return [];
-  return group.alternatives.map((clause, place) => ({ clause, field: group.field, place }));
+  return alternativesOf(group)
+    .map((clause, place) => ({ clause, field: group.field, place }))
+    .toArray();
 }
 
 function isDead({ name }: PortName, { flow: { destination, protocol } }: Probe, pods: readonly Pod[]): boolean {

@@ -46,13 +46,13 @@ async function ofAnEvent(count: number): Promise<string[][]> {
   let reading = 0;
   const read = createPolicyObjects({
     reader: {
-      cluster: () => Promise.resolve({ policies: [], calico: collectCalicoObjects().read() }),
+      cluster: () => Promise.resolve({ policies: [], compiled: new Map(), calico: collectCalicoObjects().read() }),
       namespace(name) {
         const begun = process.cpuUsage();
         const list = compiled(JSON.parse(text) as object[]);
         const spent = process.cpuUsage(begun);
         reading = (spent.user + spent.system) / 1000;
-        return Promise.resolve({ namespace: namespace(name), policies: list, size: list.length });
+        return Promise.resolve({ namespace: namespace(name), policies: list, compiled: new Map(), size: list.length });
       },
       pod: () => Promise.resolve({ pod: postgres, uid: '' }),
       networkSets: () => Promise.resolve({ sets: [], unread: false }),

@@ -123,7 +123,7 @@ type StoresOptions = Pick<RequiredObjectsOptions, 'common'> & Pick<PolicyObjects
 function createStores({ reader, common }: StoresOptions) {
   const cluster = createFreshValues<ClusterPolicies>({
     ...common,
-    read: reader.cluster,
+    read: (_, before) => reader.cluster(before),
     max: 1,
     maxSize: most.policies,
     sizeOf: ({ policies, calico }) => policies.length + (calico?.networkSets.length ?? 0),

@@ -68,7 +68,14 @@ function jsonAnswer(answer: Answer): string {
 function jsonTrace({ verdict, policies, selectingCount, nearest, staged }: Trace): object {
   const closest = nearest === undefined ? null : { policy: nearest.policy, rule: nearest.rule.path };
   const ifEnforced = staged === undefined ? null : { ...jsonVerdict(staged.verdict), policies: staged.policies };
-  return { ...jsonVerdict(verdict), selecting: selectingCount, nearest: closest, staged: ifEnforced, policies };
+  const shown = policies.map(({ policy, tier, selects, selector, rules }) => ({
+    policy,
+    tier,
+    selects,
+    selector,
+    rules,
+  }));
+  return { ...jsonVerdict(verdict), selecting: selectingCount, nearest: closest, staged: ifEnforced, policies: shown };
 }
 
 function jsonVerdict({ outcome, reason, decision, tier, missing }: Verdict): object {

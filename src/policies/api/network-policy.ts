@@ -1,8 +1,8 @@
 /** Compiles NetworkPolicies (networking.k8s.io/v1, api/networking/v1/types.go), with or without the API server's defaults. */
 import { at, type Json, list, shown } from '../../platform/json.ts';
 import { type Clause, type Policy, type Rule, unusable } from '../policy.ts';
-import { readNetworks } from '../clauses/networks.ts';
-import { BlockPeer, exceptText, PodPeer } from '../clauses/peers.ts';
+import { parseIPv4, readNetworks } from '../clauses/networks.ts';
+import { BlockPeer, exceptText, PackedBlocks, PodPeer } from '../clauses/peers.ts';
 import { isPort, isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
 import { type Direction, networkPolicyOrder, networkPolicyTier } from '../model.ts';
 import { networkPolicyFields, peerFields, portFields, ruleFields, strangeField } from './fields.ts';
@@ -45,7 +45,7 @@ function rules(spec: Json, direction: Direction, field: 'from' | 'to', namespace
     rule('admit', [
       ['rule', strangeClauses('a rule', each, ruleFields[direction])],
       ['ports', list(at(each, 'ports')).map(portClause)],
-      [field, list(at(each, field)).map((peer) => peerClause(peer, namespace))],
+      [field, peerClauses(list(at(each, field)), namespace)],
     ]),
   );
 }
@@ -63,6 +63,45 @@ function portClause(given: Json): Clause {
     return new PortRange(protocol, port, end ?? port);
   if (end !== undefined) return unusable('an endPort needs a port that is a number and not above it');
   return unusable(typeof port === 'string' ? 'a port in quotes is no number' : 'a port is no port');
+}
+
+/** Fewer ipBlocks are not packed. */
+const leastPacked = 16;
+
+function peerClauses(peers: readonly Json[], namespace: string): Clause[] {
+  const clauses: Clause[] = [];
+  let plain: (readonly [address: number, mask: number])[] = [];
+  for (const [index, peer] of peers.entries()) {
+    const block = plainBlock(peer);
+    if (block === undefined) pack(index);
+    if (block === undefined) clauses.push(peerClause(peer, namespace));
+    else plain.push(block);
+  }
+  pack(peers.length);
+  return clauses;
+
+  function pack(end: number): void {
+    if (plain.length >= leastPacked) clauses.push(new PackedBlocks(plain));
+    else for (const peer of peers.slice(end - plain.length, end)) clauses.push(peerClause(peer, namespace));
+    plain = [];
+  }
+}
+
+/** Returns the range of an ipBlock of IPv4 that has no other field. */
+function plainBlock(peer: Json): readonly [address: number, mask: number] | undefined {
+  const block = onlyField(peer, 'ipBlock');
+  const cidr = onlyField(block, 'cidr');
+  if (typeof cidr !== 'string') return undefined;
+  const slash = cidr.indexOf('/');
+  const address = slash < 0 ? undefined : parseIPv4(cidr, slash);
+  const bits = cidr.slice(slash + 1);
+  return address === undefined || !/^(?:[12]?\d|3[0-2])$/.test(bits) ? undefined : [address, Number(bits)];
+}
+
+function onlyField(value: Json, field: string): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  for (const key in value) if (key !== field) return undefined;
+  return at(value, field);
 }
 
 function peerClause(peer: Json, namespace: string): Clause {

@@ -156,6 +156,15 @@ function labelSetOf(namespace: Namespace): LabelSet {
   return found;
 }
 
-export function podLabels({ namespace, name, labels }: Pod): LabelSet {
-  return { labels: labels ?? {}, complete: labels !== undefined, owner: `Pod ${namespace}/${name}` };
+/** Keeps the label set of each Pod object, because every clause of every rule asks for it. */
+const ofPods = new WeakMap<Pod, LabelSet>();
+
+export function podLabels(pod: Pod): LabelSet {
+  let found = ofPods.get(pod);
+  if (found === undefined) {
+    const { namespace, name, labels } = pod;
+    found = { labels: labels ?? {}, complete: labels !== undefined, owner: `Pod ${namespace}/${name}` };
+    ofPods.set(pod, found);
+  }
+  return found;
 }

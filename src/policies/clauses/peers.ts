@@ -1,8 +1,8 @@
 import { both, type End, type Labels, type Match, Unknown } from '../model.ts';
 import { endName, type Probe } from '../probe.ts';
-import { type Clause, clauseOf } from '../policy.ts';
+import { type Clause, clauseOf, type Packed } from '../policy.ts';
 import { differences, type LabelSelector, podLabels, selects, selectorText } from './labels.ts';
-import { contains, type Network, type Range } from './networks.ts';
+import { type Address, contains, type Network, type Range, textOfIPv4 } from './networks.ts';
 
 /** `namespaces`: the name of one Namespace, or a selector of Namespaces. */
 export class PodPeer implements Clause {
@@ -60,7 +60,11 @@ export class NetworkPeer implements Clause {
 
   matches({ peer, peerAddress }: Probe): Match {
     if (peerAddress === undefined) return new Unknown(`address of ${endName(peer)}`);
-    return this.#ranges.some((range) => contains(range, peerAddress));
+    return this.contains(peerAddress);
+  }
+
+  contains(address: Address): boolean {
+    return this.#ranges.some((range) => contains(range, address));
   }
 
   wants(): string {
@@ -82,7 +86,7 @@ export class BlockPeer extends NetworkPeer {
 
   exceptionFor(probe: Probe): string | undefined {
     const { peerAddress } = probe;
-    if (peerAddress === undefined || super.matches(probe) !== true) return undefined;
+    if (this.#except.length === 0 || peerAddress === undefined || super.matches(probe) !== true) return undefined;
     return this.#except.find(({ range }) => contains(range, peerAddress))?.text;
   }
 
@@ -101,6 +105,38 @@ export class BlockPeer extends NetworkPeer {
   note({ peer }: Probe): string {
     if (peer.kind === 'external' || peer.kind === 'unknown') return '';
     return `by its address; Cilium, for one, matches no ${isEndpoint(peer) ? 'Pod' : 'Node'} with ipBlock`;
+  }
+}
+
+/** Some ipBlocks of IPv4 without exceptions, which follow each other in a rule. */
+export class PackedBlocks extends BlockPeer implements Clause {
+  readonly #addresses: Uint32Array;
+  readonly #masks: Uint8Array;
+
+  constructor(ranges: readonly (readonly [address: number, mask: number])[]) {
+    super([], [], '');
+    this.#addresses = Uint32Array.from(ranges, ([address]) => address);
+    this.#masks = Uint8Array.from(ranges, ([, mask]) => mask);
+  }
+
+  get packed(): Packed {
+    return { count: this.#masks.length, at: (index) => this.#at(index) };
+  }
+
+  override contains(address: Address): boolean {
+    if (typeof address !== 'number') return false;
+    const [addresses, masks] = [this.#addresses, this.#masks];
+    for (let index = 0; index < masks.length; index++) {
+      const mask = masks[index] as number;
+      if (mask === 0 || ((addresses[index] as number) ^ address) >>> (32 - mask) === 0) return true;
+    }
+    return false;
+  }
+
+  #at(index: number): BlockPeer {
+    const [first, mask] = [this.#addresses[index] ?? 0, this.#masks[index] ?? 0];
+    const text = `${textOfIPv4(first)}/${mask}`;
+    return new BlockPeer([{ range: { first, mask }, text }], [], `ipBlock ${text}`);
   }
 }
 

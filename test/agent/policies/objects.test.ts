@@ -15,8 +15,8 @@ test('the policies of the cluster are put together once for the Pod, and once fo
     return [].values();
   };
   const reader: Partial<PolicyReader> = {
-    cluster: async () => ({ policies, calico: undefined }),
-    namespace: async () => ({ namespace: { name: 'shop', labels: {} }, policies: [], size: 0 }),
+    cluster: async () => ({ policies, compiled: new Map(), calico: undefined }),
+    namespace: async () => ({ namespace: { name: 'shop', labels: {} }, policies: [], compiled: new Map(), size: 0 }),
     pod: async () => ({ pod: pod({ name: 'web-0' }), uid: '' }),
   };
   const objects = createPolicyObjects({ reader: reader as PolicyReader, onFailed: () => {}, now: () => nine });
