@@ -1,7 +1,7 @@
 import type { Refusal } from '../events/events.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
-import { grantRightTo } from '../kubernetes/kubernetes.ts';
+import { grantRightTo, isStrange } from '../kubernetes/kubernetes.ts';
 import type { Fields, Log, RateLimitedLog } from '../telemetry/logger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
@@ -30,10 +30,11 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
   return {
     shared,
     refused: (verb: string, resource: string, refusal: Refusal, subject = resource): void => {
-      const { status, message } = refusal;
+      const { status, message, retryAfter } = refusal;
       if (status === 403) return denied(verb, resource, message, subject);
       const refused = `The API server refuses to ${verb} ${resource} for now`;
-      const about = { server: server(), asked: `${verb} ${subject}`, status, answer: message };
+      const until = retryAfter === undefined ? undefined : new Date(clock.wall() + retryAfter).toISOString();
+      const about = { server: server(), asked: `${verb} ${subject}`, status, answer: message, until };
       if (status === 401) {
         const text = 'The API server does not accept our token (401): it is read again and tried again';
         return shared.report('token', subject, 'error', about, text);
@@ -45,7 +46,10 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
         const meanwhile = isListed()
           ? 'and counting meanwhile'
           : 'and keeping packets meanwhile. They are counted once it has listed Pods, Nodes and Services';
-        const text = `The API server does not answer: waiting for it, ${meanwhile}`;
+        const who = isStrange(refusal)
+          ? 'Something else answers in place of the API server'
+          : 'The API server does not answer';
+        const text = `${who}: waiting for it, ${meanwhile}`;
         return shared.report('api server', subject, 'error', about, text);
       }
       if (status === 408 || status === 429 || status >= 500)

@@ -217,9 +217,9 @@ export interface StoredEvent {
 
 export interface Refusal {
   kind: 'refused';
-  /** The HTTP status; 0 without an answer. */
+  /** The HTTP status; 0 without an answer of the API server. */
   status: number;
-  /** The `reason` of the answer's Status object, or `NamespaceTerminating` if that is its cause; '' without one. */
+  /** The `reason` of the answer's Status object, `NamespaceTerminating` if that is its cause, or `NamespaceNotFound`; '' without one. */
   reason: string;
   message: string;
   retryAfter: Millis | undefined;

@@ -148,8 +148,9 @@ function resultOf(outcome: Outcome): WriteResult {
   if (status === 500) return 'failed';
   if (status === 0 || status === 408 || status >= 500) return 'unavailable';
   if (status === 403) return reason === 'NamespaceTerminating' ? 'terminating' : 'forbidden';
-  if (status === 404) return verb === 'create' ? 'gone' : 'conflict';
-  return status === 409 ? 'conflict' : 'invalid';
+  if (status === 404 && verb === 'create') return reason === 'NamespaceNotFound' ? 'gone' : 'unavailable';
+  if (status === 404 || status === 409) return 'conflict';
+  return [400, 413, 422].includes(status) ? 'invalid' : 'unavailable';
 }
 
 /** Who refuses an Event that the agent has the right to write. `admission`: another admission plug-in. */

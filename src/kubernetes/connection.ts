@@ -6,13 +6,13 @@ import {
   type Access,
   type Credentials,
   type HttpAnswer,
-  refusalIn,
   refusalOfError,
   RefusedError,
   send as sendHttp,
   textOf,
 } from './http.ts';
-import type { Json } from '../platform/json.ts';
+import { type Json, parsed } from '../platform/json.ts';
+import { isAskedFor, refusalIn, strangeAnswer } from './refusals.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
@@ -74,8 +74,9 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
     /** Returns the body as a stream, without a time limit and without a report for metrics. Rejects with a `RefusedError`. */
     async stream(this: void, path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
       const answer = await retryClosed(signal, () => open('GET', path, { query }, signal));
-      if (answer.status === 200) return answer.body;
-      throw new RefusedError(await refusalIn(answer));
+      const isJson = answer.headers['content-type']?.startsWith('application/json') === true;
+      if (answer.status === 200 && isJson) return answer.body;
+      throw new RefusedError(await refusalIn(answer, path));
     },
   };
 
@@ -84,8 +85,11 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
     return await retryClosed(signal, async () => {
       const answered = await open(verb, path, options, signal);
       const { status: code } = answered;
-      if (code >= 300) return { answer: await refusalIn(answered), code };
-      return { answer: { kind: 'answered', body: JSON.parse(await textOf(answered)) }, code };
+      if (code >= 300) return { answer: await refusalIn(answered, path), code };
+      const text = await textOf(answered);
+      const body = parsed(text);
+      const isAnswer = isAskedFor(verb, path, options.body, body);
+      return isAnswer ? { answer: { kind: 'answered', body }, code } : { answer: strangeAnswer(code, text), code: 0 };
     });
   }
 

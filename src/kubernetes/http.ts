@@ -4,9 +4,7 @@ import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Millis } from '../model/log-line.ts';
 import type { Refusal } from '../events/events.ts';
-import { retryAfterOf } from '../platform/rates.ts';
 import { printable } from '../platform/printable.ts';
-import { parsed } from '../platform/json.ts';
 
 export type Credentials = Omit<RequestOptions, 'headers'> & { headers?: OutgoingHttpHeaders };
 
@@ -121,27 +119,6 @@ function partsIn(json: Buffer): number {
     else if (!isText && (byte === brace || byte === bracket)) count++;
   }
   return count;
-}
-
-interface Status {
-  reason?: string;
-  message?: unknown;
-  details?: { causes?: { reason?: string }[] };
-}
-
-export async function refusalIn(answer: HttpAnswer): Promise<Refusal> {
-  const { status, headers } = answer;
-  const text = await textOf(answer);
-  const { reason = '', message, details } = (parsed(text) ?? {}) as Status;
-  const terminating = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating');
-  return {
-    kind: 'refused',
-    status,
-    reason: terminating ? 'NamespaceTerminating' : reason,
-    message:
-      printable((typeof message === 'string' ? message : text).slice(0, longestMessage)) || `HTTP status ${status}`,
-    retryAfter: retryAfterOf(headers['retry-after']),
-  };
 }
 
 /** Carries a refusal where a function cannot return it. */

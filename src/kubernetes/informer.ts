@@ -15,6 +15,7 @@ import {
   watchEvents,
 } from './list-watch.ts';
 import { refusalOfError } from './http.ts';
+import { isStrange } from './refusals.ts';
 import type { Refusal } from '../events/events.ts';
 
 export const paths = {
@@ -146,8 +147,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
       if (signal.aborted) return;
       if (refusalOfError(error).status === 410) known.expire();
       else if (!begun) throw error;
-      // This is no failure yet: the next watch shows whether the server answers.
-      else failed({ verb: 'watch', refusal: undefined, silent: error instanceof SilentWatchError });
+      else failed(brokenOff(error));
     }
   }
 
@@ -188,6 +188,16 @@ function createListAgain<T>({ memory, now, random }: InformerOptions<T>, account
     if (now() < next || memory.bytes > memory.total * listAgain.room) return false;
     next = now() + backOff.next(listAgain.least);
     return true;
+  };
+}
+
+/** A watch that breaks off is no failure yet: the next one shows whether the server answers. */
+function brokenOff(error: unknown): InformerProblem {
+  const refusal = refusalOfError(error);
+  return {
+    verb: 'watch',
+    refusal: isStrange(refusal) ? refusal : undefined,
+    silent: error instanceof SilentWatchError,
   };
 }
 

@@ -5,6 +5,7 @@ import type { MemoryAccount } from '../platform/memory-budget.ts';
 import type { Bytes } from '../platform/weight.ts';
 import { inTurns } from '../platform/turns.ts';
 import { isTooLarge, RefusedError } from './http.ts';
+import { statusCodeOf, strangeAnswer } from './refusals.ts';
 
 export class SilentWatchError extends Error {
   override message = 'no answer in time';
@@ -49,7 +50,8 @@ export async function* watchEvents(
       rest = lines.pop() ?? '';
       for (const line of lines) {
         const event = parsed(line);
-        if (typeof event === 'object' && event !== null) yield event;
+        if (text(at(event, 'type')) === undefined) throw new RefusedError(strangeAnswer(200, line));
+        yield event as WatchEvent;
       }
     }
   } catch (error) {
@@ -120,7 +122,7 @@ export function createKnownObjects<T extends Named>(options: KnownObjectsOptions
     },
     apply({ type, object }) {
       if (type === 'ERROR') {
-        if (at(object, 'code') === 410) resourceVersion = '';
+        if (statusCodeOf(object) === 410) resourceVersion = '';
         return false;
       }
       const item = type === 'BOOKMARK' ? undefined : slim(object);
@@ -173,6 +175,9 @@ interface Page {
   metadata?: { continue?: string; resourceVersion?: string; remainingItemCount?: number };
 }
 
+/** More than etcd holds of a kind, and pages in a row without an object: a proxy may repeat a page for ever. */
+const [mostObjects, mostEmpty] = [2_000_000, 10];
+
 /** The most objects on a page after an answer that was too large. */
 const mostOfLarge = 100;
 
@@ -201,6 +206,7 @@ export async function takeAll(
   { fieldSelector, labelSelector, pageSize, signal }: ListOptions,
   take: (object: Json) => void,
 ): Promise<string> {
+  let [listed, empty] = [0, 0];
   let position: string | undefined;
   let limit = pageSize;
   for (;;) {
@@ -219,6 +225,10 @@ export async function takeAll(
     signal?.throwIfAborted();
     if (limit !== undefined) limit = Math.min(2 * limit, pageSize ?? mostOfLarge);
     const page = answer.body as Page;
+    const length = page.items?.length ?? 0;
+    listed += length;
+    empty = length === 0 ? empty + 1 : 0;
+    if (empty > mostEmpty || listed > mostObjects) throw new RefusedError(strangeAnswer(200, 'a list without an end'));
     await inTurns(page.items ?? [], take);
     position = page.metadata?.continue || undefined;
     if (position === undefined) return page.metadata?.resourceVersion ?? '';

@@ -1,6 +1,7 @@
 /** The wording of what the agent logs of the API server. The other tests assert levels, keys, fields and counts only. */
 import { expect, test } from 'vitest';
 import type { Problems } from '../../src/agent/problems.ts';
+import { strangeAnswer } from '../../src/kubernetes/refusals.ts';
 import { attempt, series } from '../builders.ts';
 import { expectLines } from '../expected-file.ts';
 import { createProblemsScene, refused } from './problems-scene.ts';
@@ -27,6 +28,11 @@ const told: [title: string, act: (api: Problems['api']) => void, over?: (api: Pr
       isListed = false;
       informer(api, 'pods', 0);
     },
+  ],
+  [
+    'a proxy in place of the API server, which then answers again',
+    (api) => api.watchFailed('pods', { verb: 'list', refusal: strangeAnswer(404, '<html>') }),
+    (api) => api.synced('pods'),
   ],
   ['an API server that fails', (api) => informer(api, 'pods', 503)],
   ['an API server that throttles, and then does not', (api) => informer(api, 'pods', 429), (api) => api.synced('pods')],

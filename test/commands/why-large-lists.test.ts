@@ -22,6 +22,8 @@ const resources = ['globalnetworkpolicies', 'tiers', 'globalnetworksets', 'netwo
 const calicoApi = { [stored]: { resources: resources.map((name) => ({ name })) } };
 const away = '/apis/projectcalico.org/v3';
 const nodeB = {
+  apiVersion: 'v1',
+  kind: 'Node',
   metadata: { name: 'node-b' },
   status: { addresses: [{ type: 'InternalIP', address: '192.168.7.12' }] },
 };

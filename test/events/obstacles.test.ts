@@ -4,7 +4,7 @@ import { createWriteBudget } from '../../src/events/write-budget.ts';
 import { createSeriesTable } from '../../src/series/series.ts';
 import { externalEnd, finding, flow, nine, podRef } from '../builders.ts';
 
-const gone = { kind: 'refused', status: 404, reason: 'NotFound', message: '', retryAfter: undefined } as const;
+const gone = { kind: 'refused', status: 404, reason: 'NamespaceNotFound', message: '', retryAfter: undefined } as const;
 
 test('other work gets its turn while the thousands of series of a deleted Namespace are given up', async () => {
   const table = createSeriesTable({ limits: { perObject: 8, total: 2000 }, now: () => nine });

@@ -551,7 +551,7 @@ test.each<[title: string, answers: Answer[], results: string[], times: number[],
     [],
   ],
   ['403: it is tried again within a minute', [403, 'ok'], ['create forbidden a', 'create ok a'], [1, 31.02], []],
-  ...[400, 413, 422, 415].map((status): [string, Answer[], string[], number[], string[]] => [
+  ...[400, 413, 422].map((status): [string, Answer[], string[], number[], string[]] => [
     `${status}: it is given up`,
     [status],
     ['create invalid a'],
@@ -618,7 +618,7 @@ test('Events that a quota refuses again and again do not keep updates from being
 
 const gone: [string, Answer, string][] = [
   ['being deleted', [403, 'NamespaceTerminating'], 'terminating'],
-  ['gone', [404, 'NotFound'], 'gone'],
+  ['gone', [404, 'NamespaceNotFound'], 'gone'],
 ];
 
 test.each(gone)(

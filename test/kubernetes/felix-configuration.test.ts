@@ -111,9 +111,16 @@ test('FelixConfiguration is read without an error, whatever the objects hold', a
   });
 });
 
+const felixConfiguration = {
+  apiVersion: 'projectcalico.org/v3',
+  kind: 'FelixConfiguration',
+  metadata: { name: 'default' },
+  spec: { bpfEnabled: true },
+};
+
 test('it is read over a real connection', async () => {
   const server = await startScriptedServer(({ path, response }) => {
-    if (path === `${v1}default`) return json(response, 200, { spec: { bpfEnabled: true } });
+    if (path === `${v1}default`) return json(response, 200, felixConfiguration);
     refuse(response, 404, 'NotFound');
   });
   onTestFinished(() => server.stop());

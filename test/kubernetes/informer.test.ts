@@ -105,7 +105,7 @@ const listOf =
 const watch =
   (...events: [type: string, object: object][]) =>
   ({ response }: Asked): void => {
-    response.writeHead(200).flushHeaders();
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
     for (const [type, object] of events) sendEvent(response, type, object);
   };
 
@@ -183,7 +183,7 @@ test('a watch that ends in the middle of a line loses nothing', async () => {
   script = [
     listOf('10'),
     ({ response }) => {
-      response.writeHead(200);
+      response.writeHead(200, { 'content-type': 'application/json' });
       response.write(`${JSON.stringify({ type: 'ADDED', object: pod('web-0', '11') })}\n{"type":"ADDED","obj`, () =>
         response.destroy(),
       );
@@ -199,7 +199,7 @@ const waysToExpire: [string, (asked: Asked) => void][] = [
   [
     'an event of the stream',
     (asked) => {
-      watch(['ERROR', { kind: 'Status', code: 410, reason: 'Expired' }])(asked);
+      watch(['ERROR', { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 410, reason: 'Expired' }])(asked);
       asked.response.end();
     },
   ],
@@ -344,7 +344,11 @@ test('a server that sends an object without a name does not stop the others', as
 });
 
 test('a token file that is away between two watches ends nothing', async () => {
-  script = [listOf('10'), ({ response }) => response.writeHead(200).end(), watch(['ADDED', pod('web-0', '11')])];
+  script = [
+    listOf('10'),
+    ({ response }) => response.writeHead(200, { 'content-type': 'application/json' }).end(),
+    watch(['ADDED', pod('web-0', '11')]),
+  ];
   start();
   const authenticate = vi.spyOn(access, 'authenticate');
   await server.request(1);

@@ -4,10 +4,11 @@ import { nine } from '../builders.ts';
 import { type Asked, json, refuse, startScriptedServer } from './scripted-server.ts';
 
 const events = '/api/v1/namespaces/shop/events';
+const event = { kind: 'Event', apiVersion: 'v1', metadata: { name: 'web.1' } };
 
 test.each<[string, (asked: Asked) => void, string]>([
-  ['that creates an object', ({ response }) => json(response, 201, {}), 'POST events 201'],
-  ['for an object that is there', ({ response }) => json(response, 200, {}), 'POST events 200'],
+  ['that creates an object', ({ response }) => json(response, 201, event), 'POST events 201'],
+  ['for an object that is there', ({ response }) => json(response, 200, event), 'POST events 200'],
   ['that is refused', ({ response }) => refuse(response, 409), 'POST events 409'],
   ['with a success that is no JSON', ({ response }) => void response.writeHead(200).end('<html>'), 'POST events 0'],
   ['with a refusal that is no JSON', ({ response }) => void response.writeHead(502).end('<html>'), 'POST events 502'],

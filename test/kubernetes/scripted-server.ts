@@ -80,13 +80,21 @@ export async function startScriptedServer(answer: (asked: Asked) => void): Promi
   };
 }
 
+/** The object gets the fields that every one has. */
 export function json(
   response: ServerResponse,
   status: number,
   body: unknown,
   headers: Record<string, string> = {},
 ): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+  const whole = { ...frameOf(status, Object(body) as object), ...Object(body) };
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(whole));
+}
+
+function frameOf(code: number, body: object): object {
+  if (code >= 400) return { kind: 'Status', apiVersion: 'v1', status: 'Failure', code };
+  if ('resources' in body) return { kind: 'APIResourceList', apiVersion: 'v1' };
+  return { kind: 'items' in body ? 'List' : 'Object', apiVersion: 'v1', metadata: {} };
 }
 
 export function refuse(
@@ -95,7 +103,7 @@ export function refuse(
   reason = '',
   headers: Record<string, string> = {},
 ): void {
-  json(response, code, { kind: 'Status', status: 'Failure', code, reason, message: `refused with ${code}` }, headers);
+  json(response, code, { reason, message: `refused with ${code}` }, headers);
 }
 
 /** One event of a watch, which stays open. */

@@ -11,6 +11,7 @@ import {
   createPodFinders,
   type PodRanges,
   ifUsable,
+  isStrange,
   slimNode,
   slimPod,
 } from '../../kubernetes/kubernetes.ts';
@@ -43,6 +44,7 @@ export function itemsOf(
 
 export function refusalText(refusal: Pick<Refusal, 'status' | 'reason' | 'message'>): string {
   const { status, message } = refusal;
+  if (isStrange(refusal)) return 'something else answers in place of the API server';
   if (status === 0) return 'the API server does not answer';
   if (denierOf(refusal) !== undefined) return `the API server's admission denies it: ${message}`;
   return status === 403 ? 'the API server does not allow it' : `the API server answers ${status}: ${message}`;

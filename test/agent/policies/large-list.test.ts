@@ -19,8 +19,9 @@ test('a list of policies above 16 MiB is reported, makes the verdict unknown, an
       ([key]) => key === path || (key.endsWith('*') && path.startsWith(key.slice(0, -1))),
     )?.[1];
     if (path === shopPolicies) json(response, 200, { items, filling });
-    else if (typeof known === 'object' && known.kind === 'answered')
-      json(response, path.includes('review') ? 201 : 200, known.body);
+    else if (typeof known === 'object' && known.kind === 'answered' && path.includes('review'))
+      json(response, 201, { kind: 'SelfSubjectAccessReview', ...(known.body as object) });
+    else if (typeof known === 'object' && known.kind === 'answered') json(response, 200, known.body);
     else json(response, 404, {});
   });
   const clock = createSteadyClock();

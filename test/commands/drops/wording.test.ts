@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readDropsOptions } from '../../../src/commands/options/drops-options.ts';
 import { whyPod } from '../../../src/commands/drops/why-pod.ts';
-import { type Asked, startScriptedServer, type ScriptedServer } from '../../kubernetes/scripted-server.ts';
+import { type Asked, json, startScriptedServer, type ScriptedServer } from '../../kubernetes/scripted-server.ts';
 import { networkPolicy } from '../../policies/objects.ts';
 import { temporaryFolder } from '../../sources/temporary-folder.ts';
 import { parsed } from '../parsed.ts';
@@ -18,6 +18,8 @@ let server: ScriptedServer;
 let objects: Record<string, object>;
 
 const pod = (namespace: string, name: string, podIP: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
   metadata: { namespace, name, labels: { app: name } },
   status: { phase: 'Running', podIP },
 });
@@ -40,8 +42,8 @@ const event = (name: string, port: number): object => ({
 
 function answer({ path: asked, response }: Asked): void {
   const found = objects[asked] ?? (asked.endsWith('policies') ? { items: [] } : undefined);
-  response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(found ?? { kind: 'Status', reason: 'NotFound', message: `no ${asked}` }));
+  if (found === undefined) json(response, 404, { reason: 'NotFound', message: `no ${asked}` });
+  else json(response, 200, found);
 }
 
 beforeEach(async () => {

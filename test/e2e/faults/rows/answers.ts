@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { sumOf } from '../../agent-rig.ts';
 import { endless, events, failing, heal, refusedWrites, status, watches } from '../answers.ts';
-import type { Scene, FaultRows } from '../fault.ts';
+import type { Fault, Scene, FaultRows } from '../fault.ts';
 
 /**
  * Tests answers of an API server, or of what stands before it, that are none in time, whole or sound: a proxy in front of the real one gives
@@ -75,6 +75,15 @@ export const answersRows: FaultRows = {
       end: heal,
       problems: ['api server'],
     },
+    ...[404, 405, 403, 410, 409, 307].map((code): Fault => ({
+      title: `a page of HTML with status ${code} to everything: nothing is given up`,
+      begin: failing(
+        ({ response }) => void response.writeHead(code, { 'content-type': 'text/html' }).end('<html>default backend'),
+      ),
+      lasts: refusedWrites(code, 3),
+      end: heal,
+      problems: ['api server'],
+    })),
     {
       title: 'connections that are closed after each answer',
       begin: failing(({ response, pass }) => {
