@@ -81,8 +81,8 @@ function pastDoors(): string[] {
     'agent/problems',
     'audit/fields',
     'kubernetes/kubeconfig',
+    'kubernetes/object-addresses',
     'kubernetes/policy-kinds',
-    'kubernetes/slim',
     'kubernetes/snapshot',
     'sources/reading',
   ]);

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Endpoint } from '../model/endpoint.ts';
 import { canonicalAddress, type ListenAddress } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createLiveLists, type LiveLists, type Owners } from '../resolving/resolving.ts';
@@ -141,8 +142,15 @@ export function ownersIn(
   const having = pods.map((pod) =>
     pod.addresses.includes(address) ? pod : Object.assign({}, pod, { addresses: [address] }),
   );
-  const node = having.length > 0 ? undefined : lists.directory.nodeOfHost(address)?.name;
+  const node = having.length > 0 ? undefined : nodeOf(lists.directory.byAddress(address, anyTime));
   return having.length === 0 && node === undefined && lists.isIncomplete() ? undefined : { pods: having, node };
+}
+
+/** Addresses of Nodes have no times. */
+const anyTime = { time: 0, exact: true };
+
+function nodeOf({ kind, node }: Endpoint): string | undefined {
+  return kind === 'node' ? node : undefined;
 }
 
 export interface PublicationOptions {

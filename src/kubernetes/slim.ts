@@ -1,5 +1,3 @@
-import ipaddr from 'ipaddr.js';
-import { canonicalAddress } from '../platform/address.ts';
 import { isHostName, isKind, isLabel, isLabelValue, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
 import type { Millis } from '../model/log-line.ts';
 import {
@@ -12,6 +10,14 @@ import {
   workloadOf,
 } from '../resolving/resolving.ts';
 import type { Backend } from '../model/incident.ts';
+import {
+  addresses,
+  annotatedAddresses,
+  mostAddresses,
+  nodeAddresses,
+  podRanges,
+  serviceAddresses,
+} from './object-addresses.ts';
 import { containersOf, healthOf, lastEnd, podPorts, podRole, serviceRole, slimPorts } from './pod-fields.ts';
 import { at, instant, type Json, list, spelled, strings, text } from '../platform/json.ts';
 
@@ -90,6 +96,7 @@ function isConfigHash(annotation: string): boolean {
 }
 
 export function slimNode(object: Json): Node {
+  const annotated = annotatedAddresses(object);
   const { name, uid, resourceVersion } = identity(object, false);
   const status = list(at(object, 'status', 'addresses'));
   return {
@@ -97,27 +104,13 @@ export function slimNode(object: Json): Node {
     uid,
     resourceVersion,
     addresses: nodeAddresses(object),
-    podRanges: ranges([...list(at(object, 'spec', 'podCIDRs')), at(object, 'spec', 'podCIDR')]),
+    ...(annotated.length > 0 && { annotated }),
+    podRanges: podRanges(object),
     hostNames: [
       ...status.filter((each) => /Hostname|DNS$/.test(text(at(each, 'type')) ?? '')).map((each) => at(each, 'address')),
       at(object, 'metadata', 'labels', 'kubernetes.io/hostname'),
     ].flatMap((each) => spelled(each, isHostName) ?? []),
   };
-}
-
-export function nodeAddresses(object: Json): string[] {
-  const annotations = strings(at(object, 'metadata', 'annotations'));
-  const status = list(at(object, 'status', 'addresses')).map((each) => at(each, 'address'));
-  return addresses([...status, ...addressAnnotations.map((key) => annotations[key])], mostAddresses.ofNode);
-}
-
-/** Returns the addresses from which a Node sends its own packets to Pods on other nodes, if they go through a tunnel. */
-export function tunnelAddresses(object: Json): string[] {
-  const annotations = strings(at(object, 'metadata', 'annotations'));
-  return addresses(
-    tunnelAnnotations.map((key) => annotations[key]),
-    mostAddresses.ofNode,
-  );
 }
 
 export function slimNamespace(object: Json): { name: string } {
@@ -135,19 +128,6 @@ export function slimService(object: Json): Service {
     role: serviceRole(namespace, name),
     ports: slimPorts(at(object, 'spec', 'ports')),
   };
-}
-
-export function serviceAddresses(object: Json): string[] {
-  const balancers = list(at(object, 'status', 'loadBalancer', 'ingress')).map((each) => at(each, 'ip'));
-  return addresses(
-    [
-      ...list(at(object, 'spec', 'clusterIPs')),
-      at(object, 'spec', 'clusterIP'),
-      ...list(at(object, 'spec', 'externalIPs')),
-      ...balancers,
-    ],
-    mostAddresses.ofService,
-  );
 }
 
 /** Slices of host names (`addressType: FQDN`) count as empty. */
@@ -179,21 +159,6 @@ function backend(namespace: string, endpoint: Json): Backend[] {
   ];
 }
 
-const tunnelAnnotations = [
-  'projectcalico.org/IPv4IPIPTunnelAddr',
-  'projectcalico.org/IPv4VXLANTunnelAddr',
-  'projectcalico.org/IPv6VXLANTunnelAddr',
-  'projectcalico.org/IPv4WireguardInterfaceAddr',
-  'projectcalico.org/IPv6WireguardInterfaceAddr',
-];
-
-const addressAnnotations = [
-  ...tunnelAnnotations,
-  'projectcalico.org/IPv4Address',
-  'projectcalico.org/IPv6Address',
-  'flannel.alpha.coreos.com/public-ip',
-];
-
 /** Another Pod may have the addresses of a completed one. Without an end time, it counts as never having had them. */
 function endOf(object: Json, from: Millis): Millis {
   const phase = at(object, 'status', 'phase');
@@ -221,24 +186,4 @@ function required(object: Json, field: string, grammar: (text: string) => boolea
   const found = spelled(value, grammar);
   if (found !== undefined) return found;
   throw new UnusableObject(`has ${text(value) === undefined ? 'no' : 'an impossible'} metadata.${field}`, name);
-}
-
-/** The most addresses that are kept of one object, because whoever may create a Service may give it ninety thousand. */
-const mostAddresses = { ofService: 8, ofPod: 16, ofNode: 32 };
-
-/** Keeps valid addresses only, without host names, `None` and the prefix length of a CIDR. */
-function addresses(values: Json[], most: number): string[] {
-  const found = new Set<string>();
-  for (const value of values) {
-    if (found.size === most) break;
-    const address = canonicalAddress(text(value)?.split('/', 1)[0] ?? '');
-    if (address !== '') found.add(address);
-  }
-  return [...found];
-}
-
-function ranges(values: Json[]): string[] {
-  return [
-    ...new Set(values.filter((value): value is string => typeof value === 'string' && ipaddr.isValidCIDR(value))),
-  ];
 }

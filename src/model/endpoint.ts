@@ -49,6 +49,7 @@ export type Evidence =
   | 'pod-name'
   | 'earlier-run'
   | 'node-address'
+  | 'node-annotation'
   | 'service-address'
   | 'address-range'
   | 'none';

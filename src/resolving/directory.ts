@@ -2,7 +2,6 @@ import { type Endpoint, type Evidence, objectKey, type ObjectRef } from '../mode
 import type { Millis } from '../model/log-line.ts';
 import {
   externalEndpoint,
-  indexPodRanges,
   namedNode,
   nodeEndpoint,
   nodeRef,
@@ -10,7 +9,18 @@ import {
   serviceEndpoint,
   unknownEndpoint,
 } from './endpoints.ts';
-import { createPodIndex, holder, isOwn, type Moment, ownerOf, ownerOfName, type PodIndex } from './pod-index.ts';
+import { indexNodes, type NodeIndex } from './node-index.ts';
+import { type AddressOwner, indexByAddress, ownerOfAddress } from './address-owners.ts';
+import {
+  createPodIndex,
+  holder,
+  holders,
+  isOwn,
+  type Moment,
+  ownerOf,
+  ownerOfName,
+  type PodIndex,
+} from './pod-index.ts';
 import type { RemoteLookups } from './lookups/remote.ts';
 import { packedName } from './pod-record.ts';
 import type { ClusterObjects, Node, Pod, Service } from './objects.ts';
@@ -40,10 +50,11 @@ export type Directory = Omit<ReturnType<typeof directoryOf>, 'changed'>;
 export function directoryOf(lists: Lists) {
   const { pods, earlier, remote } = lists;
   /** Computed on first use after a change, because a new list changes thousands of objects one by one. */
-  let nodeIndexes: NodeIndexes | undefined;
-  let serviceIndex: Map<string, Service> | undefined;
+  let nodeIndexes: NodeIndex | undefined;
+  let serviceIndex: ReturnType<typeof indexByAddress<Service>> | undefined;
   const nodes: Indexes['nodes'] = () => (nodeIndexes ??= indexNodes([...lists.nodes()]));
-  const services: Indexes['services'] = () => (serviceIndex ??= indexByAddress([...lists.services()]));
+  const services: Indexes['services'] = () =>
+    (serviceIndex ??= indexByAddress(lists.services(), ({ addresses }) => addresses));
   const indexes = { nodes, services };
   let version = 0;
 
@@ -75,7 +86,7 @@ export function directoryOf(lists: Lists) {
     },
     node: (name: string): Node | undefined => nodes().byName(name),
     /** A log line names its host or, as in talosctl, the address of its host. */
-    nodeOfHost: (host: string): Node | undefined => nodes().byName(host) ?? nodes().byAddress.get(host),
+    nodeOfHost: (host: string): Node | undefined => nodes().byName(host) ?? onlyOf(nodes().byAddress(host)),
     homeOf: (address: string): string | undefined => nodes().homeOf(address),
     podByInterface(name: string, address: string, at: Moment): Endpoint | undefined {
       return (
@@ -87,8 +98,8 @@ export function directoryOf(lists: Lists) {
       ownerOf(pods, name, address, at)?.node,
     /** `named`: the Pod that the logger names, such as `shop/web-0` (see `comparedWith`). */
     byAddress(address: string, at: Moment, named?: string): Endpoint {
-      const end = ownerOfAddress(address, at, lists, indexes);
-      return named === undefined ? end : comparedWith(named, end, holdersOf(address), at);
+      const end = endAt(address, at, lists, indexes);
+      return named === undefined ? end : comparedWith(named, end, everyPodOf(address), at);
     },
     /** Finds an end that a logger names instead of giving its address. `node`: as in `ownerOfName`. */
     byName: (name: string, at: Moment, node: string | undefined): Endpoint =>
@@ -96,42 +107,78 @@ export function directoryOf(lists: Lists) {
     /** `protocol`: as in a packet (`TCP`). */
     portName({ kind, object, address }: Endpoint, port: number, protocol: string): string | undefined {
       const transport = protocol.toLowerCase();
-      if (kind === 'service') return servicePortName(services().get(address), port, transport);
+      if (kind === 'service')
+        return servicePortName(
+          services()(address).find((each) => each.name === object?.name && each.namespace === object.namespace),
+          port,
+          transport,
+        );
       if (kind !== 'pod' || object === undefined) return undefined;
-      const pod = holdersOf(address).find((each) => objectKey(each) === objectKey(object));
+      const pod = everyPodOf(address).find((each) => objectKey(each) === objectKey(object));
       return pod?.ports && packedName(pod.ports, port, transport);
     },
   };
 
-  function holdersOf(address: string): Pod[] {
+  function everyPodOf(address: string): Pod[] {
     const all = [pods.byAddress(address), earlier?.byAddress(address), remote?.podsOf(address)];
     return all.flatMap((each) => each ?? []);
   }
 }
 
-function ownerOfAddress(address: string, at: Moment, lists: Lists, indexes: Indexes): Endpoint {
-  const { pods, earlier, remote } = lists;
+function endAt(address: string, at: Moment, lists: Lists, indexes: Indexes): Endpoint {
   const { nodes, services } = indexes;
-  const here = pods.byAddress(address);
-  const pod = holder(here, at);
-  if (pod) return podEndpoint(pod, address, 'pod-address');
-  const before = holder(earlier?.byAddress(address), at);
-  if (before) return podEndpoint(before, address, 'earlier-run');
-  const found = holder(remote?.podsOf(address), at);
-  if (found) return podEndpoint(found, address, 'pod-address');
-  const node = nodes().byAddress.get(address);
-  if (node) return nodeEndpoint(node, address);
-  const service = services().get(address);
-  if (service) return serviceEndpoint(service, address);
-  const nodeName = remote?.nodeOf(address);
-  if (nodeName !== undefined) return nodeEndpoint(nodes().byName(nodeName) ?? namedNode(nodeName), address);
-  const [past] = here ?? remote?.podsOf(address) ?? [];
-  const end =
-    unassigned(address, past, nodes().homeOf(address)) ?? externalEndpoint(address, remote?.hostNameOf(address));
-  const mayBeLeftOut = end.kind === 'external' && end.range === 'private' && lists.isIncomplete?.() === true;
-  return mayBeLeftOut
-    ? unknownEndpoint(address, 'none', 'perhaps of a Pod or Service that memory has no room for')
-    : end;
+  const { pods, earlier, remote } = lists;
+  const owner = ownerOfAddress<Pod, Node, Service>(address, {
+    ownNode: pods.ownNode,
+    pods: () =>
+      firstOf(holders(pods.byAddress(address), at), () =>
+        firstOf(holders(earlier?.byAddress(address), at), () => holders(remote?.podsOf(address), at)),
+      ),
+    services: services(),
+    nodes: nodes().byAddress,
+    annotatedNodes: nodes().byAnnotation,
+    lookedUpNode() {
+      const name = remote?.nodeOf(address);
+      return name === undefined ? undefined : (nodes().byName(name) ?? namedNode(name));
+    },
+    homeOf: nodes().homeOf,
+  });
+  return endOf(owner, address, lists);
+}
+
+function endOf(
+  owner: AddressOwner<Pod, Node, Service> | undefined,
+  address: string,
+  { pods, earlier, remote, isIncomplete }: Lists,
+): Endpoint {
+  switch (owner?.kind) {
+    case 'pod': {
+      const isEarlier = earlier?.byAddress(address)?.includes(owner.pod) === true;
+      return podEndpoint(owner.pod, address, isEarlier ? 'earlier-run' : 'pod-address');
+    }
+    case 'service':
+      return serviceEndpoint(owner.service, address);
+    case 'node':
+      return nodeEndpoint(owner.node, address, owner.isAnnotated ? 'node-annotation' : 'node-address');
+    case 'disputed':
+      return unknownEndpoint(address, 'none', `several ${owner.between} have this address`);
+    default: {
+      const [past] = pods.byAddress(address) ?? remote?.podsOf(address) ?? [];
+      const end = unassigned(address, past, owner?.home) ?? externalEndpoint(address, remote?.hostNameOf(address));
+      const mayBeLeftOut = end.kind === 'external' && end.range === 'private' && isIncomplete?.() === true;
+      return mayBeLeftOut
+        ? unknownEndpoint(address, 'none', 'perhaps of a Pod or Service that memory has no room for')
+        : end;
+    }
+  }
+}
+
+function firstOf<T>(first: readonly T[], next: () => readonly T[]): readonly T[] {
+  return first.length > 0 ? first : next();
+}
+
+function onlyOf<T>(all: readonly T[]): T | undefined {
+  return all.length === 1 ? all[0] : undefined;
 }
 
 function unassigned(address: string, past: Pod | undefined, home: string | undefined): Endpoint | undefined {
@@ -142,12 +189,12 @@ function unassigned(address: string, past: Pod | undefined, home: string | undef
 }
 
 /** The log is as old as the packet, so the named Pod is the owner if it ever had the address. Otherwise neither is trusted. */
-function comparedWith(named: string, end: Endpoint, holders: readonly Pod[], at: Moment): Endpoint {
+function comparedWith(named: string, end: Endpoint, pods: readonly Pod[], at: Moment): Endpoint {
   const { kind, object, address } = end;
   if (kind === 'node' || kind === 'service') return end;
   const known = object && `${object.namespace}/${object.name}`;
   if (known === named) return end;
-  const namesakes = holders.filter(({ namespace, name }) => `${namespace}/${name}` === named);
+  const namesakes = pods.filter(({ namespace, name }) => `${namespace}/${name}` === named);
   const pod = holder(namesakes, at) ?? namesakes.at(-1);
   if (pod !== undefined) return podEndpoint(pod, address, 'pod-address');
   const note =
@@ -172,49 +219,12 @@ function servicePortName(service: Service | undefined, port: number, transport: 
   return service?.ports.find((each) => each.port === port && each.protocol === transport)?.name || undefined;
 }
 
-type NodeIndexes = ReturnType<typeof indexNodes>;
-
 interface Indexes {
-  nodes: () => NodeIndexes;
-  services: () => ReadonlyMap<string, Service>;
-}
-
-function indexNodes(nodes: readonly Node[]) {
-  return { all: nodes, byName: indexNodeNames(nodes), byAddress: indexByAddress(nodes), homeOf: indexPodRanges(nodes) };
-}
-
-function indexByAddress<T extends { addresses: string[] }>(objects: readonly T[]): Map<string, T> {
-  const index = new Map<string, T>();
-  for (const each of objects) for (const address of each.addresses) index.set(address, each);
-  return index;
+  nodes: () => NodeIndex;
+  services: () => (address: string) => readonly Service[];
 }
 
 /** An unknown Node has its name, but no uid. */
 export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): ObjectRef {
   return nodeRef(directory.node(name) ?? namedNode(name));
-}
-
-/** Finds a node by any of its names, full or short, in capitals or not. A short name that two nodes share finds none. */
-function indexNodeNames(nodes: readonly Node[]): (name: string) => Node | undefined {
-  const full = new Map<string, Node>();
-  const short = new Map<string, Node | undefined>();
-  for (const node of nodes) {
-    for (const name of [...node.hostNames, node.name].map((each) => each.toLowerCase())) {
-      full.set(name, node);
-      const known = short.get(shorten(name));
-      short.set(
-        shorten(name),
-        known === undefined && !short.has(shorten(name)) ? node : known === node ? node : undefined,
-      );
-    }
-  }
-  return (name) => {
-    const wanted = name.toLowerCase();
-    return full.get(wanted) ?? full.get(shorten(wanted)) ?? short.get(shorten(wanted));
-  };
-}
-
-/** Shortens `ip-10-0-1-3.ec2.internal` to `ip-10-0-1-3`. An address stays as it is. */
-export function shorten(name: string): string {
-  return /^[\d.]+$/.test(name) ? name : (name.split('.', 1)[0] ?? name);
 }

@@ -41,11 +41,11 @@ function newPodEndpoint(pod: Pod, address: string, evidence: Evidence, note: str
   return { address, identity, range, object: podRef(pod), workload, node, role, labels, note, kind: 'pod', evidence };
 }
 
-export function nodeEndpoint(node: Node, address: string): Endpoint {
+export function nodeEndpoint(node: Node, address: string, evidence: Evidence = 'node-address'): Endpoint {
   const { name } = node;
   const identity = `Node/${name}`;
   const object = nodeRef(node);
-  return { ...addressOnly(address), kind: 'node', evidence: 'node-address', identity, object, node: name };
+  return { ...addressOnly(address), kind: 'node', evidence, identity, object, node: name };
 }
 
 export function serviceEndpoint(service: Service, address: string): Endpoint {
@@ -189,10 +189,15 @@ interface PodRange {
   length: number;
 }
 
-/** Caches the ranges of each Node, because all are indexed again when one Node changes. */
-const rangesRead = new WeakMap<Node, readonly PodRange[]>();
+interface NodeRanges {
+  readonly name: string;
+  readonly podRanges: readonly string[];
+}
 
-function rangesIn(node: Node): readonly PodRange[] {
+/** Caches the ranges of each Node, because all are indexed again when one Node changes. */
+const rangesRead = new WeakMap<NodeRanges, readonly PodRange[]>();
+
+function rangesIn(node: NodeRanges): readonly PodRange[] {
   let ranges = rangesRead.get(node);
   if (ranges === undefined) {
     ranges = node.podRanges.map((range) => {
@@ -214,7 +219,7 @@ function networkAt(base: PodRange['base'], length: number): number | string {
  * Returns a function that finds the name of the node whose Pod range contains an address; undefined if none does. It asks once for each
  * length of a prefix, of which there are few, because a flood asks for each of its addresses.
  */
-export function indexPodRanges(nodes: readonly Node[]): (address: string) => string | undefined {
+export function indexPodRanges(nodes: readonly NodeRanges[]): (address: string) => string | undefined {
   type Names = Map<number | string, string>;
   const byLength = { ipv4: new Map<number, Names>(), ipv6: new Map<number, Names>() };
   for (const node of nodes)
@@ -225,10 +230,16 @@ export function indexPodRanges(nodes: readonly Node[]): (address: string) => str
       const network = networkAt(base, length);
       if (!names.has(network)) names.set(network, node.name);
     }
+  // The narrowest range counts, so that a Node with a wide one does not take those of the others.
+  const narrowestFirst = ([one]: [number, Names], [other]: [number, Names]): number => other - one;
+  const sorted = {
+    ipv4: [...byLength.ipv4].toSorted(narrowestFirst),
+    ipv6: [...byLength.ipv6].toSorted(narrowestFirst),
+  };
   return (address) => {
     const value = ipv4Number(address);
-    const lengths = byLength[value === undefined ? 'ipv6' : 'ipv4'];
-    if (lengths.size === 0) return undefined;
+    const lengths = sorted[value === undefined ? 'ipv6' : 'ipv4'];
+    if (lengths.length === 0) return undefined;
     const base = value ?? ipaddr.IPv6.parse(address).parts;
     for (const [length, names] of lengths) {
       const name = names.get(networkAt(base, length));

@@ -14,7 +14,11 @@ export function weightOfPod(pod: Pod, isOwn: boolean): Bytes {
 }
 
 export function weightOfNode(node: Node): Bytes {
-  return weightOf(node) + entry * (1 + 2 * (node.hostNames.length + 1)) + address * node.addresses.length;
+  return (
+    weightOf(node) +
+    entry * (1 + 2 * (node.hostNames.length + 1)) +
+    address * (node.addresses.length + (node.annotated?.length ?? 0))
+  );
 }
 
 export function weightOfService(service: Service): Bytes {

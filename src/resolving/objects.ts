@@ -35,8 +35,10 @@ export interface Node {
   name: string;
   uid: string;
   resourceVersion: string | undefined;
-  /** The internal, external and tunnel addresses in canonical form. */
+  /** The internal and external addresses of its status, in canonical form. */
   addresses: string[];
+  /** The addresses of its annotations: of tunnels, and of the network plug-in. */
+  annotated?: string[];
   /** In CIDR notation. */
   podRanges: string[];
   hostNames: string[];
@@ -47,7 +49,7 @@ export interface Service {
   name: string;
   uid: string;
   resourceVersion: string | undefined;
-  /** The cluster, external and load balancer addresses in canonical form. */
+  /** The addresses that the API server allocates (`clusterIPs`), in canonical form. */
   addresses: string[];
   role: Endpoint['role'];
   ports: readonly ServicePort[];

@@ -22,6 +22,7 @@ export function createPodIndex(ownNode: string | undefined) {
   let names: ReturnType<typeof indexNames> | undefined;
 
   return {
+    ownNode,
     get size(): number {
       return all.size;
     },
@@ -152,6 +153,23 @@ function holderAt(pods: readonly Pod[], time: Millis, early: Millis): Pod | unde
       found = pod;
   }
   return found;
+}
+
+/** Returns the holder; of running Pods of several Nodes, that of each Node, because one of these claims an address of another's. */
+export function holders(pods: readonly Pod[] | undefined, at: Moment): readonly Pod[] {
+  const pod = holder(pods, at);
+  if (pod === undefined || pods === undefined) return [];
+  if (pods.length === 1 || pod.until !== Infinity) return [pod];
+  const running = pods.filter(({ until }) => until === Infinity);
+  const nodes = new Set(running.map(({ node }) => node));
+  if (nodes.size === 1) return [pod];
+  return [...nodes].flatMap(
+    (node) =>
+      holder(
+        running.filter((each) => each.node === node),
+        at,
+      ) ?? [],
+  );
 }
 
 function hadThen(pods: readonly Pod[] | undefined, uid: string, { time, exact }: Moment): boolean {

@@ -1,5 +1,6 @@
 /** Finds who had an address or an interface at a moment, from lists of the cluster and look-ups. */
-export { createDirectory, type Directory, type Moment, nodeRefOf, shorten } from './directory.ts';
+export { type AddressBook, indexByAddress, ownerOfAddress } from './address-owners.ts';
+export { createDirectory, type Directory, type Moment, nodeRefOf } from './directory.ts';
 export { externalEndpoint, indexPodRanges, nodeRef } from './endpoints.ts';
 export { createKeptPods } from './kept-pods.ts';
 export { createLiveLists, defaultLiveLimits, type LiveLists } from './live-lists.ts';
@@ -30,6 +31,7 @@ export {
   workloadOf,
 } from './objects.ts';
 export { weightOfNode, weightOfPod, weightOfService, weightOfSlice } from './object-weights.ts';
+export { shorten } from './node-index.ts';
 export { generateNameOf } from './pod-index.ts';
 export { onSteadyClock, packPorts, podFromRecord, podRecordOf } from './pod-record.ts';
 export { endsOf, nodeOf, resolveMartian, resolvePacket } from './resolver.ts';

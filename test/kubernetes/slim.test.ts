@@ -65,15 +65,15 @@ test('a Pod keeps none of the named ports past the 128th', () => {
 });
 
 test('a Service keeps none of its addresses past the eighth', () => {
-  const externalIPs = Array.from(
+  const clusterIPs = Array.from(
     { length: 90_000 },
     (_, number) => `203.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
   );
   const service = slimService({
     metadata: { namespace: 'shop', name: 'api' },
-    spec: { clusterIP: '10.96.0.1', externalIPs },
+    spec: { clusterIP: '10.96.0.1', clusterIPs },
   });
-  expect(service.addresses).toEqual(['10.96.0.1', ...externalIPs.slice(0, 7)]);
+  expect(service.addresses).toEqual(clusterIPs.slice(0, 8));
 });
 
 test('times of the API server are mapped to the clock of packets, after a step of the wall clock', () => {
@@ -216,8 +216,8 @@ test('slimNode keeps these fields', () => {
     name: 'node-a',
     uid: 'f00',
     resourceVersion: '9',
-    addresses:
-      '192.168.7.11 203.0.113.5 fd00:7::11 10.65.1.1 10.65.1.2 fd00:65::2 10.65.1.3 fd00:65::3 198.51.100.7'.split(' '),
+    addresses: ['192.168.7.11', '203.0.113.5', 'fd00:7::11'],
+    annotated: '10.65.1.1 10.65.1.2 fd00:65::2 10.65.1.3 fd00:65::3 198.51.100.7'.split(' '),
     podRanges: ['10.65.1.0/24', 'fd00:65::/64'],
     hostNames: ['node-a', 'node-a.internal', 'node-a.example.org', 'host-a'],
   });

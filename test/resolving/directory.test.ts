@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createDirectory, shorten } from '../../src/resolving/directory.ts';
+import { createDirectory } from '../../src/resolving/directory.ts';
 import { createLiveLists } from '../../src/resolving/live-lists.ts';
+import { shorten } from '../../src/resolving/node-index.ts';
 import { interfaceNames } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { clock, cluster, nine, node, pod, service } from '../builders.ts';

@@ -119,10 +119,19 @@ function holdersIn(list: Tenure[], { time, exact }: Moment): (string | undefined
     const end = Math.min(...those.map(({ until }) => until));
     const first = those.filter(({ until }) => until === end);
     const start = end === Infinity ? Math.max(...first.map(({ from }) => from)) : -Infinity;
+    // Of running Pods of two Nodes, that of the own Node has it.
+    const own = list.filter(({ uid, until }) => until === Infinity && !uid.startsWith(`${elsewhere} `));
+    if (first.length > 0 && end === Infinity && own.length < list.filter(({ until }) => until === Infinity).length) {
+      const found = holdersIn(own, { time, exact });
+      if (found[0] !== undefined) return found;
+    }
     if (first.length > 0) return first.filter(({ from }) => from >= start).map(({ uid }) => uid);
   }
   return [undefined];
 }
+
+/** The generation whose Pods are on another Node. */
+const elsewhere = 2;
 
 /** Changes that another Pod of the same name can have, but never the same Pod. */
 const generations: Partial<Pod>[] = [{}, {}, { node: 'node-b' }, { hostNetwork: true }];

@@ -2,8 +2,9 @@
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import { suggest } from '../../config/suggest.ts';
 import { isIPv6 } from '../../platform/address.ts';
-import type { End, Flow } from '../../policies/policies.ts';
-import { type KnownObjects, WhyError } from './known-objects.ts';
+import type { End, Flow, Pod } from '../../policies/policies.ts';
+import { type AddressBook, indexByAddress, indexPodRanges, ownerOfAddress } from '../../resolving/resolving.ts';
+import { type KnownNode, type KnownObjects, type ServiceAddresses, WhyError } from './known-objects.ts';
 
 /** Of a named Pod with IPv4 and IPv6, the address of the other end's family is used. Throws a `WhyError`. */
 export function findFlow({ from, to, port, protocol, files }: WhyOptions, objects: KnownObjects): Flow {
@@ -30,7 +31,7 @@ export function tunnelNotes({ source, destination }: Flow, { nodes }: KnownObjec
 }
 
 function findEnd(option: string, end: NamedEnd, objects: KnownObjects, files: readonly string[]): End {
-  const { pods, nodes, services, complete } = objects;
+  const { pods, complete } = objects;
   if (end.kind === 'pod') {
     const shown = `${option} ${end.namespace}/${end.name}`;
     const pod = pods.get(`${end.namespace}/${end.name}`);
@@ -40,16 +41,46 @@ function findEnd(option: string, end: NamedEnd, objects: KnownObjects, files: re
     return { kind: 'pod', pod, address: pod.addresses[0] };
   }
   const { address } = end;
-  // A Service may have the address of a Node, as with the load balancer of k3s.
-  for (const node of nodes.values()) if (node.addresses.includes(address)) return { kind: 'node', node, address };
-  const service = services.get(address);
-  if (service !== undefined)
-    throw new WhyError(
-      `${option} ${address}: is of the Service ${service}; policies see the Pod behind it, so name one`,
-    );
-  for (const pod of pods.values())
-    if (!pod.completed && !pod.hostNetwork && pod.addresses.includes(address)) return { kind: 'pod', pod, address };
-  return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
+  const owner = ownerOfAddress(address, bookOf(objects));
+  switch (owner?.kind) {
+    case 'pod':
+      return { kind: 'pod', pod: owner.pod, address };
+    case 'node':
+      return { kind: 'node', node: owner.node, address };
+    case 'service':
+      throw new WhyError(
+        `${option} ${address}: is of the Service ${owner.service.name}; policies see the Pod behind it, so name one`,
+      );
+    case 'disputed':
+      return { kind: 'unknown', address };
+    default:
+      return { kind: complete.pods && complete.nodes ? 'external' : 'unknown', address };
+  }
+}
+
+function bookOf({ pods, nodes, services }: KnownObjects): AddressBook<Pod, KnownNode, ServiceAddresses> {
+  const all = [...nodes.values()];
+  const running = [...pods.values()].filter(({ completed, hostNetwork }) => !completed && !hostNetwork);
+  return {
+    pods: indexByAddress(running, ({ addresses }) => addresses),
+    services: indexByAddress(services.values(), ({ addresses }) => addresses),
+    nodes: indexByAddress(all, ({ addresses }) => addresses),
+    annotatedNodes: indexByAddress(all, ({ annotated }) => annotated),
+    homeOf: indexPodRanges(all),
+  };
+}
+
+const mostClaims = 3;
+
+/** Names Services that claim an address which is nobody's: what goes there may reach their Pods. */
+export function claimNotes({ source, destination }: Flow, { services }: KnownObjects): string[] {
+  return [source, destination].flatMap((end) => {
+    if (end.kind === 'pod' || end.kind === 'node') return [];
+    const names = [...services.values()].filter(({ claimed }) => claimed.includes(end.address)).map(({ name }) => name);
+    if (names.length === 0) return [];
+    const which = `${names.slice(0, mostClaims).join(', ')}${names.length > mostClaims ? ` and ${names.length - mostClaims} more` : ''}`;
+    return `${end.address} is claimed by the ${names.length === 1 ? 'Service' : 'Services'} ${which} (externalIPs or load balancer): where that holds, policies see the Pod behind it, so ask for that Pod, too`;
+  });
 }
 
 function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObjects['pods']): string {

@@ -1,5 +1,12 @@
 /** Collects the objects of a cluster for `why`, from files or from the API server. */
-import { nodeAddresses, serviceAddresses, tunnelAddresses } from '../../kubernetes/slim.ts';
+import {
+  annotatedAddresses,
+  claimedAddresses,
+  nodeAddresses,
+  podRanges,
+  serviceAddresses,
+  tunnelAddresses,
+} from '../../kubernetes/object-addresses.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, spelled, text } from '../../platform/json.ts';
 import {
@@ -26,8 +33,7 @@ export interface KnownObjects {
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly nodes: ReadonlyMap<string, KnownNode>;
   readonly policies: readonly Policy[];
-  /** Names (`namespace/name`) by address. */
-  readonly services: ReadonlyMap<string, string>;
+  readonly services: ReadonlyMap<string, ServiceAddresses>;
   /** Whether all Pods, and all Nodes, are known. If both are, any other address is outside the cluster. */
   readonly complete: Readonly<Record<'pods' | 'nodes', boolean>>;
   readonly calico: CalicoObjects;
@@ -35,8 +41,20 @@ export interface KnownObjects {
   readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 
-interface KnownNode extends Node {
+export interface ServiceAddresses {
+  /** `NAMESPACE/NAME`. */
+  readonly name: string;
+  /** Those that the API server allocates. */
   readonly addresses: readonly string[];
+  /** Those that its author or a load balancer claims. They may be of others. */
+  readonly claimed: readonly string[];
+}
+
+export interface KnownNode extends Node {
+  /** Those of its status. */
+  readonly addresses: readonly string[];
+  readonly annotated: readonly string[];
+  readonly podRanges: readonly string[];
   /** Those of the addresses from which it sends its own packets through a tunnel. */
   readonly tunnels: readonly string[];
 }
@@ -67,7 +85,7 @@ export function collectObjects() {
     pods: new Map<string, Pod>(),
     namespaces: new Map<string, Namespace>(),
     nodes: new Map<string, KnownNode>(),
-    services: new Map<string, string>(),
+    services: new Map<string, ServiceAddresses>(),
     complete: { pods: false, nodes: false },
   };
   const { pods, namespaces, nodes, services, complete } = known;
@@ -107,8 +125,7 @@ export function collectObjects() {
       case 'v1/Node':
         return keep(nodes, knownNode(whole), ({ name }) => name);
       case 'v1/Service':
-        for (const address of serviceAddresses(whole)) services.set(address, nameOf(whole));
-        return true;
+        return keep(services, knownService(whole), ({ name }) => name);
       default: {
         if (calico.add(whole)) return true;
         const workload = at(whole, 'apiVersion') === 'apps/v1' ? kindOf(at(whole, 'kind')) : undefined;
@@ -151,7 +168,19 @@ export function itemsOf(object: Json, itemKind?: ItemKind): { object: object; pa
 
 function knownNode(object: Json): KnownNode | undefined {
   const node = readNode(object);
-  return node && { ...node, addresses: nodeAddresses(object), tunnels: tunnelAddresses(object) };
+  return (
+    node && {
+      ...node,
+      addresses: nodeAddresses(object),
+      annotated: annotatedAddresses(object),
+      podRanges: podRanges(object),
+      tunnels: tunnelAddresses(object),
+    }
+  );
+}
+
+function knownService(object: Json): ServiceAddresses {
+  return { name: nameOf(object), addresses: serviceAddresses(object), claimed: claimedAddresses(object) };
 }
 
 /** Returns the same key for all API versions of a policy. Calico stores a policy of the tier `default` as `default.NAME`. */

@@ -14,7 +14,7 @@ import { nearest } from '../../config/suggest.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { cell, plural, type Streams } from '../terminal.ts';
 import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
-import { findFlow, tunnelNotes } from './ends.ts';
+import { claimNotes, findFlow, tunnelNotes } from './ends.ts';
 import { type KnownObjects, WhyError } from './known-objects.ts';
 import { endText, readObjects, withVerdict, writeNotes } from './why.ts';
 
@@ -23,7 +23,7 @@ export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams
     const objects = await readObjects(options, true, streams.err);
     const { pods, policies, namespaces, ...known } = objects;
     const flow = findFlow(options, objects);
-    writeNotes(tunnelNotes(flow, objects), streams.err);
+    writeNotes([...tunnelNotes(flow, objects), ...claimNotes(flow, objects)], streams.err);
     const suggestion = suggest({
       flow,
       policies,

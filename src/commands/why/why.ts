@@ -16,7 +16,7 @@ import {
 } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { cell, jsonText, paintTerminal, type Streams, writeUnlessClosed } from '../terminal.ts';
-import { findFlow, tunnelNotes } from './ends.ts';
+import { claimNotes, findFlow, tunnelNotes } from './ends.ts';
 import { evaluatorOf, type KnownObjects, WhyError } from './known-objects.ts';
 import { readSavedFiles } from './saved-files.ts';
 
@@ -28,7 +28,7 @@ export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'e
   return await withVerdict(streams, async () => {
     const objects = await readObjects(options, false, streams.err);
     const flow = findFlow(options, objects);
-    writeNotes(tunnelNotes(flow, objects), streams.err);
+    writeNotes([...tunnelNotes(flow, objects), ...claimNotes(flow, objects)], streams.err);
     const { trace } = evaluatorOf(objects);
     const answer = { flow, ingress: trace(flow, 'ingress'), egress: trace(flow, 'egress') };
     const text = options.output === 'json' ? jsonAnswer(answer) : textAnswer(answer);

@@ -39,7 +39,6 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
       find: async (address, asker) => foundIn(await findPods(address, asker), address),
     });
   const hostNames = findHostName && createLookup({ ...common, ...namePolicy, find: findHostName });
-
   return {
     podsOf: (address: string): readonly Pod[] | undefined => pods?.get(address)?.pods,
     nodeOf: (address: string): string | undefined => pods?.get(address)?.node,
@@ -63,7 +62,8 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
 
   function isWorthWaiting(end: Endpoint, asker: string): boolean {
     if (isName(end.address)) return false;
-    // Confirm answers from time to time, because the address may have another owner now.
+    // An annotation is believed only if nobody else has the address. Others are confirmed, because the owner may have changed.
+    if (end.evidence === 'node-annotation') return askForPods(end.address, asker);
     if (end.evidence === 'pod-address' || end.evidence === 'node-address')
       return pods?.get(end.address) !== undefined && askForPods(end.address, asker);
     if (end.object !== undefined || end.role !== undefined) return false;

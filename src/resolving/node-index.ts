@@ -1,0 +1,49 @@
+import { indexByAddress } from './address-owners.ts';
+import { indexPodRanges } from './endpoints.ts';
+import type { Node } from './objects.ts';
+
+/** Finds Nodes by name and address. */
+export interface NodeIndex {
+  readonly all: readonly Node[];
+  readonly byName: (name: string) => Node | undefined;
+  /** By the addresses of their status, and below, of their annotations. */
+  readonly byAddress: (address: string) => readonly Node[];
+  readonly byAnnotation: (address: string) => readonly Node[];
+  /** Returns the name of the Node whose Pod range contains an address. */
+  readonly homeOf: (address: string) => string | undefined;
+}
+
+export function indexNodes(nodes: readonly Node[]): NodeIndex {
+  return {
+    all: nodes,
+    byName: indexNodeNames(nodes),
+    byAddress: indexByAddress(nodes, ({ addresses }) => addresses),
+    byAnnotation: indexByAddress(nodes, ({ annotated = [] }) => annotated),
+    homeOf: indexPodRanges(nodes),
+  };
+}
+
+/** Finds a node by any of its names, full or short, in capitals or not. A short name that two nodes share finds none. */
+function indexNodeNames(nodes: readonly Node[]): (name: string) => Node | undefined {
+  const full = new Map<string, Node>();
+  const short = new Map<string, Node | undefined>();
+  for (const node of nodes) {
+    for (const name of [...node.hostNames, node.name].map((each) => each.toLowerCase())) {
+      full.set(name, node);
+      const known = short.get(shorten(name));
+      short.set(
+        shorten(name),
+        known === undefined && !short.has(shorten(name)) ? node : known === node ? node : undefined,
+      );
+    }
+  }
+  return (name) => {
+    const wanted = name.toLowerCase();
+    return full.get(wanted) ?? full.get(shorten(wanted)) ?? short.get(shorten(wanted));
+  };
+}
+
+/** Shortens `ip-10-0-1-3.ec2.internal` to `ip-10-0-1-3`. An address stays as it is. */
+export function shorten(name: string): string {
+  return /^[\d.]+$/.test(name) ? name : (name.split('.', 1)[0] ?? name);
+}
