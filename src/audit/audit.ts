@@ -11,7 +11,7 @@ import { createIntervals, type PoliciesOn } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './privacy.ts';
 import { createAuditQueue, type LostRows, type QueueState } from './queue.ts';
-import { headOf, rowOf, stampOf } from './record.ts';
+import { headOf, namespaceOf, namespaceOfRow, rowOf, stampOf } from './record.ts';
 import { createFileSink } from './sinks/file.ts';
 import { createOtlpSink, readHeaders } from './sinks/otlp.ts';
 
@@ -61,6 +61,7 @@ export function createAudit(options: AuditOptions) {
     sinks: sinks.map(({ name }) => name),
     most: queueSize,
     restored: restored && { state: restored.rest, rows: restored.rows },
+    namespaceOf: namespaceOfRow,
     now: clock.now,
   });
   const intervals = createIntervals({
@@ -113,7 +114,7 @@ export function createAudit(options: AuditOptions) {
   function closeSome(): boolean {
     const began = performance.now();
     const { records, isDone } = intervals.close(slice, () => performance.now() - began < longestTurn);
-    for (const record of records) queue.add(rowOf(record));
+    for (const record of records) queue.add(rowOf(record), namespaceOf(record));
     return isDone;
   }
 

@@ -2,11 +2,24 @@ import { hash } from 'node:crypto';
 import { loggedName, type PolicyFacts } from '../drops/drops.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { PacketObservation } from '../model/packet.ts';
+import { parsed } from '../platform/json.ts';
 import { printableJson } from '../platform/printable.ts';
 import { type FlowRecord, schemaVersion } from './fields.ts';
 
 export function rowOf(record: FlowRecord): string {
   return `${printableJson(JSON.stringify(record))}\n`;
+}
+
+/** The Namespace whose share of the audit's room a record takes: that of the sending Pod, else of the receiving one; '' if none is named. */
+export function namespaceOf(record: FlowRecord): string {
+  const { 'source.k8s.namespace.name': source, 'destination.k8s.namespace.name': destination } = record;
+  if (record['source.kind'] !== 'Pod' && record['destination.kind'] === 'Pod') return destination ?? '';
+  return source ?? destination ?? '';
+}
+
+export function namespaceOfRow(row: string): string {
+  const record = parsed(row);
+  return typeof record === 'object' && record !== null ? namespaceOf(record) : '';
 }
 
 /** `identity` is equal only for the same record. */

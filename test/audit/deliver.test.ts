@@ -5,10 +5,10 @@ import { createAuditQueue } from '../../src/audit/queue.ts';
 
 /** A receiver that does with each batch what is next in the list, then takes all. */
 function scene(answers: ('fail' | 'busy' | 'hang' | number)[], { most = 1000, rows = ['a', 'b', 'c'] } = {}) {
-  const queue = createAuditQueue({ sinks: ['otlp'], most, restored: undefined, now: () => 0 });
+  const queue = createAuditQueue({ sinks: ['otlp'], most, namespaceOf: () => 'shop', now: () => 0 });
   const sent: string[][] = [];
   const attempts: { rows?: number; refused?: number; error?: unknown }[] = [];
-  for (const row of rows) queue.add(row);
+  for (const row of rows) queue.add(row, 'shop');
   queue.release(queue.newest);
   let isClosed = false;
   const delivery = startDelivery({
@@ -48,7 +48,7 @@ test('batches go out one after another, and the sink is closed after the last', 
 
 test('rows that come later are sent when they are released', async () => {
   const { sent, delivery, queue } = scene([], { rows: [] });
-  queue.add('a');
+  queue.add('a', 'shop');
   queue.release(1);
   delivery.wake();
   await delivery.stop(1000);

@@ -14,7 +14,7 @@ const queueSize = 8 * 1024 * 1024;
 
 async function outage(flowsAMinute: number) {
   let now = nine;
-  const queue = createAuditQueue({ sinks: ['otlp'], most: queueSize, now: () => now });
+  const queue = createAuditQueue({ sinks: ['otlp'], most: queueSize, namespaceOf: () => 'shop', now: () => now });
   const records: FlowRecord[] = [];
   const intervals = createIntervals({ interval: 60_000, cluster: 'prod', now: () => now, toWall: (time) => time });
   let isAway = true;
@@ -51,7 +51,7 @@ async function outage(flowsAMinute: number) {
       intervals.count(of, of, 1, now);
     }
     now += 66_000;
-    for (const record of closeAll(intervals)) queue.add(rowOf(record));
+    for (const record of closeAll(intervals)) queue.add(rowOf(record), 'shop');
     queue.release(queue.newest);
     delivery.wake();
   }
