@@ -1,5 +1,5 @@
 /** Finds who had an address or an interface at a moment, from lists of the cluster and look-ups. */
-export { type AddressBook, indexByAddress, ownerOfAddress } from './address-owners.ts';
+export { type AddressBook, type AddressOwner, indexByAddress, ownerOfAddress } from './address-owners.ts';
 export { createDirectory, type Directory, type Moment, nodeRefOf } from './directory.ts';
 export { externalEndpoint, indexPodRanges, nodeRef } from './endpoints.ts';
 export { createKeptPods } from './kept-pods.ts';

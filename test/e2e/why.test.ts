@@ -62,7 +62,12 @@ beforeAll(async () => {
       shop,
     ),
   ];
-  await controlPlane.apply(...policies);
+  await controlPlane.apply(...policies, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'sql', namespace: shop },
+    spec: { selector: { app: 'postgres' }, ports: [{ port: 80, targetPort: 'db' }] },
+  });
   clerk = await accountOf(shop, `clerk-${run}`, ['pods', 'networkpolicies']);
   reader = await accountOf(shop, `reader-${run}`, ['pods', 'networkpolicies', 'namespaces']);
 });
@@ -100,6 +105,11 @@ async function accountOf(namespace: string, name: string, resources: string[]): 
   return await controlPlane.writeKubeconfig(name, token);
 }
 
+async function clusterIp(): Promise<string> {
+  const args = ['get', 'service', 'sql', '-n', shop, '-o', 'jsonpath={.spec.clusterIP}'];
+  return await controlPlane.succeed([...args, '--kubeconfig', controlPlane.adminKubeconfig]);
+}
+
 function ask(command: string, kubeconfig = controlPlane.adminKubeconfig, ends = asked): Promise<Outcome> {
   return outcomeOf(spawn(bundleNode, [bundle, command, ...ends, '--kubeconfig', kubeconfig]));
 }
@@ -109,6 +119,23 @@ test('why names the policies that deny a connection', async () => {
   expect(stdout).toContain(`${shop}/by-team`);
   expect(stdout).toContain(`${shop}/default-deny`);
   expect(code).toBe(1);
+});
+
+test.each([
+  ['by its name', () => `svc/${shop}/sql`],
+  ['where no Pod has that name', () => `${shop}/sql`],
+  ['by its address', clusterIp],
+])('why answers for the Pods behind a Service: %s', async (_, target) => {
+  const ends = ['--from', `${batch}/worker-7`, '--to', await target(), '--port', '80'];
+  const { code, stdout } = await ask('why', undefined, ends);
+  expect(stdout).toContain(`${shop}/postgres-0 TCP 5432`);
+  expect(stdout).toContain(`${shop}/by-team`);
+  expect(code).toBe(1);
+});
+
+test('why answers for a workload, of which one Pod stands for all', async () => {
+  const ends = ['--from', `${batch}/worker-7`, '--to', `sts/${shop}/postgres`, '--port', '5432'];
+  expect(await ask('why', undefined, ends)).toMatchObject({ code: 1 });
 });
 
 test('why says what the rights of who asks do not show', async () => {

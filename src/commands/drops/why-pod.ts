@@ -44,6 +44,7 @@ export async function whyPod(
       if (statuses.length > 0) streams.out('\n');
       const asked: WhyOptions = {
         ...connection,
+        exact: true,
         files: [],
         kubeconfig: undefined,
         access: cluster.access,

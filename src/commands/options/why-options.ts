@@ -4,13 +4,35 @@ import { canonicalAddress, isIPv6 } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { createCommand, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
 
-export type NamedEnd = { kind: 'pod'; namespace: string; name: string } | { kind: 'address'; address: string };
+export type NamedEnd =
+  | { kind: 'address'; address: string }
+  /** As `--to`, also a Service, if there is no Pod of that name. */
+  | { kind: 'pod'; namespace: string; name: string }
+  | { kind: 'service'; namespace: string; name: string }
+  | { kind: 'workload'; workload: WorkloadKind; namespace: string; name: string }
+  | { kind: 'node'; name: string };
+
+/** Kinds of apps/v1 that select Pods by labels. */
+export type WorkloadKind = 'Deployment' | 'StatefulSet' | 'DaemonSet' | 'ReplicaSet';
+
+/** Types as kubectl spells them. */
+const types: readonly (readonly [type: 'Pod' | 'Service' | 'Node' | WorkloadKind, ...names: string[]])[] = [
+  ['Pod', 'pod', 'pods', 'po'],
+  ['Service', 'service', 'services', 'svc'],
+  ['Node', 'node', 'nodes', 'no'],
+  ['Deployment', 'deployment', 'deployments', 'deploy'],
+  ['StatefulSet', 'statefulset', 'statefulsets', 'sts'],
+  ['DaemonSet', 'daemonset', 'daemonsets', 'ds'],
+  ['ReplicaSet', 'replicaset', 'replicasets', 'rs'],
+];
 
 export interface WhyOptions {
   from: NamedEnd;
   to: NamedEnd;
   port: number | undefined;
   protocol: string;
+  /** The connection was seen on a node, so no Service translates it any more. */
+  exact?: boolean;
   /** Files of saved objects. If there are none, the cluster of the kubeconfig is read. */
   files: string[];
   kubeconfig: string | undefined;
@@ -31,9 +53,12 @@ const lastExits = [
 /** `drops why` also takes them, instead of a Pod. */
 export function connectionOptions(): Option[] {
   return [
-    option('--from <END>', 'NAMESPACE/POD, or an address'),
-    option('--to <END>', 'NAMESPACE/POD, or an address: not that of a Service, but of the Pod behind it'),
-    option('--port <PORT>', 'as 5432/TCP, 53/UDP, 3868/SCTP; TCP without a protocol; ICMP has no port'),
+    option('--from <END>', 'who opens the connection: NAMESPACE/POD, an address, a Node, or TYPE/NAMESPACE/NAME'),
+    option(
+      '--to <END>',
+      'the same, or a Service: NAMESPACE/SERVICE, svc/NAMESPACE/NAME, or its address; may end in :PORT',
+    ),
+    option('--port <PORT>', '5432/TCP, 53/UDP, 3868/SCTP; TCP without a protocol; ICMP has no port'),
     option(
       '--policies <FILE>',
       'saved objects, JSON or YAML, instead of a cluster; may be repeated: of two objects of one name the later counts',
@@ -43,7 +68,9 @@ export function connectionOptions(): Option[] {
   ];
 }
 
-const clusterOptions = [
+/** `drops why` has these as all of its commands do. */
+const ownOptions = [
+  option('-n, --namespace <NAMESPACE>', 'of TYPE/NAME without a Namespace, such as svc/web. Default: default'),
   option('--kubeconfig <FILE>', 'the cluster, and who asks. Default: as kubectl'),
   option('--context <NAME>', 'of the kubeconfig. Default: the current one'),
 ];
@@ -57,7 +84,7 @@ export function whyCommand(): Command {
   kubectl get pods,namespaces,nodes,services,networkpolicies -A -o yaml > cluster.yaml
   kube-netfilter-tailer why --from batch/worker-7 --to shop/postgres-0 --port 5432/TCP --policies cluster.yaml`,
     exits: ['policies admit the connection, in both directions', 'a policy denies it', ...lastExits],
-    options: [...connectionOptions(), ...clusterOptions],
+    options: [...connectionOptions(), ...ownOptions],
   });
 }
 
@@ -74,7 +101,7 @@ export function suggestCommand(): Command {
     ],
     options: [
       ...connectionOptions().filter(({ long }) => long !== '--output'),
-      ...clusterOptions,
+      ...ownOptions,
       option(
         '--audit <ROWS>',
         'rows of the audit (docs/audit.md), files or patterns in quotes: counts their flows that would newly be admitted; may be repeated',
@@ -91,15 +118,18 @@ export function readWhyOptions(command: Command): WhyOptions {
     from?: string;
     to?: string;
     port?: string;
+    namespace?: string;
     policies?: string[];
     audit?: string[];
     kubeconfig?: string;
     context?: string;
     output?: string;
   }>();
-  const from = readEnd('--from', given.from, problems);
-  const to = readEnd('--to', given.to, problems);
-  const { port, protocol } = readPort(given.port, problems);
+  const place = readNamespace(given.namespace, problems);
+  const from = readEnd('--from', given.from, place, problems);
+  const [target, targetPort] = splitPort(given.to);
+  const to = readEnd('--to', target, place, problems);
+  const { port, protocol } = readPort(given.port, targetPort, problems);
   const { policies: files = [], audit = [], kubeconfig, context } = given;
   problems.push(...stdinProblems([...files, ...audit]));
   for (const name of ['kubeconfig', 'context'] as const)
@@ -120,17 +150,51 @@ export function readWhyOptions(command: Command): WhyOptions {
   };
 }
 
-function readEnd(flag: string, given: string | undefined, problems: string[]): NamedEnd | undefined {
-  const wanted = 'must be NAMESPACE/POD or an address';
+function readNamespace(given = 'default', problems: string[]): string {
+  if (!isLabel(given)) problems.push(`--namespace ${given}: is not the name of a Namespace`);
+  return given;
+}
+
+/** Splits `shop/web:80`, `10.96.0.9:80` and `[2001:db8::1]:80`. An address of IPv6 without brackets has no port. */
+function splitPort(given: string | undefined): [end: string | undefined, port: string | undefined] {
+  if (given === undefined || canonicalAddress(given) !== '') return [given, undefined];
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(given) ?? [];
+  return [bracketed ?? plain ?? given, port];
+}
+
+function readEnd(flag: string, given: string | undefined, place: string, problems: string[]): NamedEnd | undefined {
+  const wanted = 'must be NAMESPACE/POD, an address, a Node, or TYPE/NAME such as svc/web or deploy/shop/web';
   if (given === undefined) return void problems.push(`${flag}: is missing; it ${wanted}`);
   const address = canonicalAddress(given);
   if (address !== '') return { kind: 'address', address };
-  const [namespace = '', name = '', ...more] = given.split('/');
-  if (isLabel(namespace) && isSubdomain(name) && more.length === 0) return { kind: 'pod', namespace, name };
-  return void problems.push(`${flag} ${given}: ${wanted}`);
+  const parts = given.split('/');
+  const type = types.find(([, ...names]) => names.includes(parts[0]?.toLowerCase() ?? ''))?.[0];
+  const end =
+    type !== undefined && parts.length > 1
+      ? typedEnd(type, parts.slice(1), place)
+      : parts.length === 1
+        ? typedEnd('Node', parts, place)
+        : typedEnd('Pod', parts, place);
+  return end ?? void problems.push(`${flag} ${given}: ${wanted}`);
 }
 
-function readPort(given: string | undefined, problems: string[]): { port: number | undefined; protocol: string } {
+function typedEnd(type: (typeof types)[number][0], parts: readonly string[], place: string): NamedEnd | undefined {
+  const [name = '', namespace = place, ...more] = parts.toReversed();
+  if (!isSubdomain(name) || !isLabel(namespace) || more.length > 0) return undefined;
+  // Digits and dots alone are an address with a typo.
+  if (type === 'Node') return parts.length === 1 && /[a-z]/.test(name) ? { kind: 'node', name } : undefined;
+  if (type === 'Pod') return { kind: 'pod', namespace, name };
+  return type === 'Service'
+    ? { kind: 'service', namespace, name }
+    : { kind: 'workload', workload: type, namespace, name };
+}
+
+function readPort(
+  ofOption: string | undefined,
+  ofTarget: string | undefined,
+  problems: string[],
+): { port: number | undefined; protocol: string } {
+  const given = ofOption ?? ofTarget;
   if (given?.toUpperCase() === 'ICMP') return { port: undefined, protocol: 'ICMP' };
   const [, digits = '', name = 'TCP'] = /^(\d{1,5})(?:\/(\w+))?$/.exec(given ?? '') ?? [];
   const port = Number(digits);
@@ -138,5 +202,7 @@ function readPort(given: string | undefined, problems: string[]): { port: number
   const isPort = digits !== '' && port >= 1 && port <= 65_535;
   if (!isPort || !['TCP', 'UDP', 'SCTP'].includes(protocol))
     problems.push(`--port${given === undefined ? ': is missing; it' : ` ${given}:`} must be such as 5432/TCP, or ICMP`);
+  else if (ofTarget !== undefined && Number(ofTarget) !== port)
+    problems.push(`--to ends in :${ofTarget}, and --port is ${given}: give one`);
   return { port, protocol };
 }

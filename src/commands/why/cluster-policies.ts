@@ -18,7 +18,7 @@ import {
 import { at, list } from '../../platform/json.ts';
 import { anyTier, awayPolicy, isCalico, serviceNameLabel } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
-import { findFlow } from './ends.ts';
+import { findConnections } from './connections.ts';
 import { type Collector, evaluatorOf, WhyError } from './known-objects.ts';
 
 export interface Reader {
@@ -125,20 +125,23 @@ async function readList(
 /** Reads the NetworkSets and the endpoints of Services that Calico's policies name. */
 export async function readRequired(reader: Reader, kinds: readonly PolicyKind[], options: WhyOptions): Promise<void> {
   const objects = reader.collector.objects();
-  const flow = findFlow(options, objects);
+  const { connections } = findConnections(options, objects);
   const { requirements } = evaluatorOf(objects);
   const sets = kinds.filter((kind) => networkSetKinds.includes(kind));
-  for (const direction of ['ingress', 'egress'] as const) {
-    const { networkSets, services } = requirements(flow, direction);
-    const places = networkSets === 'all' ? [undefined] : networkSets;
-    await Promise.all([
-      ...sets.flatMap((kind) => places.map((namespace) => readObjects(reader, kind, namespace))),
-      ...services.map((service) => readEndpoints(reader, service)),
-    ]);
-  }
+  const needed = connections.flatMap(({ flow }) => [requirements(flow, 'ingress'), requirements(flow, 'egress')]);
+  const isAll = needed.some(({ networkSets }) => networkSets === 'all');
+  const places = isAll ? [undefined] : [...new Set(needed.flatMap(({ networkSets }) => networkSets as string[]))];
+  const services = new Set(needed.flatMap((each) => each.services));
+  await Promise.all([
+    ...sets.flatMap((kind) => places.map((namespace) => readObjects(reader, kind, namespace))),
+    ...[...services].map((service) => readEndpoints(reader, service)),
+  ]);
 }
 
-async function readEndpoints({ connection, collector: { add, endpoints } }: Reader, service: string): Promise<void> {
+export async function readEndpoints(
+  { connection, collector: { add, endpoints } }: Reader,
+  service: string,
+): Promise<void> {
   const [namespace = '', name = ''] = service.split('/');
   const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
   const answer = await connection.request('GET', path, { query: { labelSelector: `${serviceNameLabel}=${name}` } });

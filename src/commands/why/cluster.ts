@@ -3,14 +3,24 @@ import { version } from '../../config/config.ts';
 import { type Connection, createConnection, findAccess, listAll, RefusedError } from '../../kubernetes/kubernetes.ts';
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
-import type { Json } from '../../platform/json.ts';
-import { isCalico, type Pod, readPod } from '../../policies/policies.ts';
+import { at, type Json, strings } from '../../platform/json.ts';
+import { isCalico, type Labels, type Pod, readPod } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
-import { findKinds, readPolicies, type Reader, readRequired, requireAnswer } from './cluster-policies.ts';
+import {
+  findKinds,
+  readEndpoints,
+  readPolicies,
+  type Reader,
+  readRequired,
+  requireAnswer,
+} from './cluster-policies.ts';
+import { findEntry } from './connections.ts';
+import { selects } from './services.ts';
 import { collectObjects, type ItemKind, type KnownObjects, WhyError, workloadKinds } from './known-objects.ts';
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
 const nodeKind = { apiVersion: 'v1', kind: 'Node' };
+const serviceKind = { apiVersion: 'v1', kind: 'Service' };
 
 /** `wholeNamespaces`: also reads all Pods of the two Namespaces, and the owners of the two Pods. Rejects with a `WhyError`. */
 export async function readCluster(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
@@ -18,10 +28,11 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
   const reader: Reader = { connection: await connect(options), collector };
   const ends = [options.from, options.to];
   await Promise.all(ends.map((end) => readEnd(reader, end)));
-  if (ends.some(({ kind }) => kind === 'address')) {
+  if (ends.some(({ kind }) => kind === 'address' || kind === 'node')) {
     const isComplete = await readAll(reader, '/api/v1/nodes', nodeKind);
     if (isComplete) collector.complete('nodes');
   }
+  if (options.exact !== true) await readBehind(reader, options);
   const pods = [...collector.objects().pods.values()];
   const namespaces = [...new Set(pods.map(({ namespace }) => namespace))];
   const kinds = await findKinds(reader);
@@ -57,11 +68,13 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
   const { connection, collector } = reader;
   if (end.kind === 'pod') {
     const answer = await connection.request('GET', `/api/v1/namespaces/${end.namespace}/pods/${end.name}`, {});
-    // findFlow reports a Pod that does not exist.
+    // findConnections reports a Pod that does not exist.
     if (answer.kind === 'refused' && answer.status !== 404) throw new WhyError(answer.message);
     if (answer.kind === 'answered') collector.add(answer.body, podKind);
     return;
   }
+  if (end.kind === 'workload') return readWorkload(reader, end);
+  if (end.kind !== 'address') return;
   const { address } = end;
   const answer = await connection.request('GET', '/api/v1/pods', {
     query: { fieldSelector: `status.podIP=${address}` },
@@ -75,7 +88,59 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
     if (!isComplete) return;
   }
   // An address that no Pod has may be a Service's, so it counts as external only after the Services have been read.
-  if (await readAll(reader, '/api/v1/services', { apiVersion: 'v1', kind: 'Service' })) collector.complete('pods');
+  if (await readAll(reader, '/api/v1/services', serviceKind)) collector.complete('pods');
+}
+
+/** Reads a workload and the Pods that its selector matches. */
+async function readWorkload(
+  reader: Reader,
+  { workload, namespace, name }: NamedEnd & { kind: 'workload' },
+): Promise<void> {
+  const kind = { apiVersion: 'apps/v1', kind: workload };
+  const path = `/apis/apps/v1/namespaces/${namespace}/${workloadKinds[workload]}/${name}`;
+  const answer = await reader.connection.request('GET', path);
+  if (answer.kind === 'refused') throw new WhyError(answer.message);
+  reader.collector.add(answer.body, kind);
+  await readAll(reader, `/api/v1/namespaces/${namespace}/pods`, podKind, (pod) =>
+    matches(strings(at(answer.body, 'spec', 'selector', 'matchLabels')), pod),
+  );
+}
+
+/**
+ * Reads the Services that may translate the connection, and what is behind the one that takes it. Services that may not be read
+ * translate nothing, because the question is then answered as it was asked.
+ */
+async function readBehind(reader: Reader, options: WhyOptions): Promise<void> {
+  const { to } = options;
+  const { collector } = reader;
+  if (to.kind === 'pod' || to.kind === 'service')
+    await readAll(reader, `/api/v1/namespaces/${to.namespace}/services`, serviceKind);
+  else if (to.kind === 'address' && collector.objects().services.size === 0)
+    await readAll(reader, '/api/v1/services', serviceKind);
+  const entry = findEntry(options, collector.objects());
+  const { services, pods } = collector.objects();
+  const own = [...services.values()];
+  if (own.some(({ replacesSource }) => replacesSource) || (entry !== undefined && entry.service.selector === undefined))
+    await readAll(reader, '/api/v1/nodes', nodeKind);
+  if (entry === undefined) return;
+  const { service } = entry;
+  const [namespace = ''] = service.name.split('/');
+  await readEndpoints(reader, service.name);
+  const addresses = new Set([...collector.objects().slices.values()].flatMap((slice) => slice.addresses));
+  const known = new Set(pods.keys());
+  await readAll(reader, `/api/v1/namespaces/${namespace}/pods`, podKind, (object) => {
+    const pod = readPod(object);
+    return (
+      pod !== undefined &&
+      !known.has(`${pod.namespace}/${pod.name}`) &&
+      (selects(service, pod) || pod.addresses.some((address) => addresses.has(address)))
+    );
+  });
+}
+
+function matches(labels: Labels, pod: Json): boolean {
+  const own = strings(at(pod, 'metadata', 'labels'));
+  return Object.entries(labels).every(([key, value]) => own[key] === value);
 }
 
 /** If the owner is unreadable or of another kind, the Pod's own labels are used instead. */

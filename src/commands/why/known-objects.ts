@@ -1,12 +1,6 @@
 /** Collects the objects of a cluster for `why`, from files or from the API server. */
-import {
-  annotatedAddresses,
-  claimedAddresses,
-  nodeAddresses,
-  podRanges,
-  serviceAddresses,
-  tunnelAddresses,
-} from '../../kubernetes/object-addresses.ts';
+import { annotatedAddresses, nodeAddresses, podRanges, tunnelAddresses } from '../../kubernetes/object-addresses.ts';
+import type { WorkloadKind } from '../options/why-options.ts';
 import { isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, spelled, text } from '../../platform/json.ts';
 import {
@@ -27,27 +21,30 @@ import {
   readNode,
   readPod,
 } from '../../policies/policies.ts';
+import {
+  type ContainerPort,
+  containerPortsOf,
+  type EndpointSlice,
+  readService,
+  readSlice,
+  type Service,
+} from './services.ts';
 
 export interface KnownObjects {
   readonly pods: ReadonlyMap<string, Pod>;
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly nodes: ReadonlyMap<string, KnownNode>;
   readonly policies: readonly Policy[];
-  readonly services: ReadonlyMap<string, ServiceAddresses>;
+  /** By `NAMESPACE/NAME`. */
+  readonly services: ReadonlyMap<string, Service>;
+  readonly slices: ReadonlyMap<string, EndpointSlice>;
+  /** The ports that the containers of a Pod declare, by `NAMESPACE/NAME`. */
+  readonly containerPorts: ReadonlyMap<string, readonly ContainerPort[]>;
   /** Whether all Pods, and all Nodes, are known. If both are, any other address is outside the cluster. */
   readonly complete: Readonly<Record<'pods' | 'nodes', boolean>>;
   readonly calico: CalicoObjects;
   /** Returns undefined if the Pod has no owner, or an owner of another kind. */
   readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
-}
-
-export interface ServiceAddresses {
-  /** `NAMESPACE/NAME`. */
-  readonly name: string;
-  /** Those that the API server allocates. */
-  readonly addresses: readonly string[];
-  /** Those that its author or a load balancer claims. They may be of others. */
-  readonly claimed: readonly string[];
 }
 
 export interface KnownNode extends Node {
@@ -85,10 +82,12 @@ export function collectObjects() {
     pods: new Map<string, Pod>(),
     namespaces: new Map<string, Namespace>(),
     nodes: new Map<string, KnownNode>(),
-    services: new Map<string, ServiceAddresses>(),
+    services: new Map<string, Service>(),
+    slices: new Map<string, EndpointSlice>(),
+    containerPorts: new Map<string, readonly ContainerPort[]>(),
     complete: { pods: false, nodes: false },
   };
-  const { pods, namespaces, nodes, services, complete } = known;
+  const { pods, namespaces, nodes, services, slices, containerPorts, complete } = known;
   /** By key; a policy may be compiled into several parts. */
   const policies = new Map<string, readonly Policy[]>();
   const calico = collectCalicoObjects();
@@ -119,13 +118,17 @@ export function collectObjects() {
     switch (`${text(at(whole, 'apiVersion')) ?? ''}/${text(at(whole, 'kind')) ?? ''}`) {
       case 'v1/Pod':
         keep(owners, ownerOf(whole), () => nameOf(whole));
+        containerPorts.set(nameOf(whole), containerPortsOf(whole));
         return keep(pods, readPod(whole), ({ namespace, name }) => `${namespace}/${name}`);
       case 'v1/Namespace':
         return keep(namespaces, readNamespace(whole), ({ name }) => name);
       case 'v1/Node':
         return keep(nodes, knownNode(whole), ({ name }) => name);
       case 'v1/Service':
-        return keep(services, knownService(whole), ({ name }) => name);
+        return keep(services, readService(whole), ({ name }) => name);
+      case 'discovery.k8s.io/v1/EndpointSlice':
+        keep(slices, readSlice(whole), () => nameOf(whole));
+        return calico.add(whole);
       default: {
         if (calico.add(whole)) return true;
         const workload = at(whole, 'apiVersion') === 'apps/v1' ? kindOf(at(whole, 'kind')) : undefined;
@@ -179,10 +182,6 @@ function knownNode(object: Json): KnownNode | undefined {
   );
 }
 
-function knownService(object: Json): ServiceAddresses {
-  return { name: nameOf(object), addresses: serviceAddresses(object), claimed: claimedAddresses(object) };
-}
-
 /** Returns the same key for all API versions of a policy. Calico stores a policy of the tier `default` as `default.NAME`. */
 function keyOf({ apiVersion, kind, namespace = '', name }: PolicyRef): string {
   const ofCalico = isCalico({ apiVersion });
@@ -196,14 +195,12 @@ function keep<T>(kept: Map<string, T>, value: T | undefined, key: (value: T) => 
 }
 
 /** Kinds of apps/v1 that select Pods by labels, with an immutable selector. */
-export const workloadKinds = {
+export const workloadKinds: Readonly<Record<WorkloadKind, string>> = {
   Deployment: 'deployments',
   StatefulSet: 'statefulsets',
   DaemonSet: 'daemonsets',
   ReplicaSet: 'replicasets',
-} as const;
-
-type WorkloadKind = keyof typeof workloadKinds;
+};
 
 export interface PodOwner extends Owner {
   readonly kind: WorkloadKind;

@@ -14,33 +14,65 @@ import { nearest } from '../../config/suggest.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { cell, plural, type Streams } from '../terminal.ts';
 import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
-import { claimNotes, findFlow, tunnelNotes } from './ends.ts';
+import { type AskedConnection, findConnections, servicesThatReplaceSource } from './connections.ts';
+import { claimNotes, endText, tunnelNotes } from './ends.ts';
 import { type KnownObjects, WhyError } from './known-objects.ts';
-import { endText, readObjects, withVerdict, writeNotes } from './why.ts';
+import { readObjects, withVerdict, writeNotes } from './why.ts';
 
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withVerdict(streams, async () => {
     const objects = await readObjects(options, true, streams.err);
-    const { pods, policies, namespaces, ...known } = objects;
-    const flow = findFlow(options, objects);
-    writeNotes([...tunnelNotes(flow, objects), ...claimNotes(flow, objects)], streams.err);
-    const suggestion = suggest({
-      flow,
-      policies,
-      namespaces: [...namespaces.values()],
-      pods: [...pods.values()],
-      ownerOf: known.ownerOf,
-      calico: known.calico,
-    });
-    const typos = suggestion.kind === 'policies' ? portNameTexts(suggestion.policies, flow) : [];
-    if (suggestion.kind === 'policies' && typos.length === 0) {
-      const text = suggestion.policies.map((each) => policyYaml(each, flow, known.ownerOf)).join('---\n');
-      return { status: 0, text: `${await auditText(options, flow, suggestion.policies, objects, streams.err)}${text}` };
+    const { connections, notes } = findConnections(options, objects);
+    writeNotes(
+      [...notes, ...tunnelNotes(connections[0].flow, objects), ...claimNotes(connections[0].flow, objects)],
+      streams.err,
+    );
+    const texts = new Set<string>();
+    const found: number[] = [];
+    for (const { flow } of differingIn(connections)) {
+      const { status, text } = await suggestFor(flow, options, objects, streams.err);
+      found.push(status);
+      if (text !== '') texts.add(text);
     }
-    const reasons = suggestion.kind === 'policies' ? typos : [reasonOf(suggestion)];
-    for (const reason of reasons) streams.err(`kube-netfilter-tailer: ${printable(reason)}\n`);
-    return { status: statuses[suggestion.kind], text: '' };
+    return { status: [1, 3].find((status) => found.includes(status)) ?? 0, text: [...texts].join('---\n') };
   });
+}
+
+/** Leaves out Pods behind a Service that have the labels of an earlier one, because policies select by labels. */
+function differingIn(connections: readonly AskedConnection[]): readonly AskedConnection[] {
+  const first = new Map<string, AskedConnection>();
+  for (const connection of connections) {
+    const { source, destination, port } = connection.flow;
+    const { namespace, labels, name } = destination.kind === 'pod' ? destination.pod : { name: endText(destination) };
+    const key = JSON.stringify([endText(source), namespace, labels ?? name, port]);
+    if (!first.has(key)) first.set(key, connection);
+  }
+  return [...first.values()];
+}
+
+async function suggestFor(
+  flow: Flow,
+  options: WhyOptions,
+  objects: KnownObjects,
+  err: (text: string) => void,
+): Promise<{ status: number; text: string }> {
+  const { pods, policies, namespaces, ownerOf, calico } = objects;
+  const suggestion = suggest({
+    flow,
+    policies,
+    namespaces: [...namespaces.values()],
+    pods: [...pods.values()],
+    ownerOf,
+    calico,
+  });
+  const typos = suggestion.kind === 'policies' ? portNameTexts(suggestion.policies, flow) : [];
+  if (suggestion.kind === 'policies' && typos.length === 0) {
+    const text = suggestion.policies.map((each) => policyYaml(each, flow, objects)).join('---\n');
+    return { status: 0, text: `${await auditText(options, flow, suggestion.policies, objects, err)}${text}` };
+  }
+  const reasons = suggestion.kind === 'policies' ? typos : [reasonOf(suggestion)];
+  for (const reason of reasons) err(`kube-netfilter-tailer: ${printable(reason)}\n`);
+  return { status: statuses[suggestion.kind], text: '' };
 }
 
 /** Quotes labels such as `0X1F` and `1_e5`, because kubectl would read them as numbers. */
@@ -108,7 +140,8 @@ async function auditText(
     .join('');
 }
 
-function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['ownerOf']): string {
+function policyYaml(suggested: Suggested, flow: Flow, objects: KnownObjects): string {
+  const { ownerOf } = objects;
   const { policy, peers, selected, anyPort, direction, near } = suggested;
   const [own, other] = direction === 'ingress' ? [flow.destination, flow.source] : [flow.source, flow.destination];
   const peer = endText(other);
@@ -134,11 +167,23 @@ function policyYaml(suggested: Suggested, flow: Flow, ownerOf: KnownObjects['own
     other.kind === 'pod' && other.pod.hostNetwork
       ? `${peer} is on its Node's network: all of Node ${other.pod.node ?? other.address} is ${direction === 'ingress' ? 'admitted' : 'reached'}`
       : '',
+    ...(direction === 'ingress' ? nodeTexts(flow, objects) : []),
     isDns ? 'DNS needs TCP too: for answers that do not fit into a UDP packet' : '',
     anyPort ? 'a NetworkPolicy cannot name this protocol: it admits all protocols and ports' : '',
   ];
   const lines = comments.filter((comment) => comment !== '').map((comment) => `# ${printable(comment)}\n`);
   return `${lines.join('')}${dump(policy, yamlStyle)}`;
+}
+
+/** Says whom a rule for a Node also admits: clients whose address it replaces. */
+function nodeTexts({ source, destination, port }: Flow, objects: KnownObjects): string[] {
+  if (source.kind !== 'node' || destination.kind !== 'pod') return [];
+  const services = servicesThatReplaceSource(destination.pod, port, objects).map(({ name }) => name);
+  const clients =
+    services.length === 0
+      ? ''
+      : `, and every client outside the cluster that comes through this Node by ${services.slice(0, 3).join(', ')} (externalTrafficPolicy: Cluster)`;
+  return [`this admits everything on the network of ${endText(source)}${clients}`];
 }
 
 function labelsText(end: End, from: Suggested['labelsOf']['peer'], ownerOf: KnownObjects['ownerOf']): string {

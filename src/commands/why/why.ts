@@ -5,7 +5,6 @@ import { printable } from '../../platform/printable.ts';
 import {
   anyTier,
   type ClauseTrace,
-  type End,
   type Flow,
   isCalico,
   policyText,
@@ -16,7 +15,8 @@ import {
 } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { cell, jsonText, paintTerminal, type Streams, writeUnlessClosed } from '../terminal.ts';
-import { claimNotes, findFlow, tunnelNotes } from './ends.ts';
+import { type AskedConnection, findConnections } from './connections.ts';
+import { claimNotes, endText, tunnelNotes } from './ends.ts';
 import { evaluatorOf, type KnownObjects, WhyError } from './known-objects.ts';
 import { readSavedFiles } from './saved-files.ts';
 
@@ -27,19 +27,47 @@ const colours = { admits: 'green', denies: 'red', unknown: 'yellow' } as const;
 export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withVerdict(streams, async () => {
     const objects = await readObjects(options, false, streams.err);
-    const flow = findFlow(options, objects);
-    writeNotes([...tunnelNotes(flow, objects), ...claimNotes(flow, objects)], streams.err);
+    const { connections, notes } = findConnections(options, objects);
+    writeNotes(
+      [...notes, ...tunnelNotes(connections[0].flow, objects), ...claimNotes(connections[0].flow, objects)],
+      streams.err,
+    );
     const { trace } = evaluatorOf(objects);
-    const answer = { flow, ingress: trace(flow, 'ingress'), egress: trace(flow, 'egress') };
-    const text = options.output === 'json' ? jsonAnswer(answer) : textAnswer(answer);
-    return { status: statuses[outcomeOf(answer.ingress.verdict, answer.egress.verdict)], text };
+    const answers = inGroups(
+      connections.map(({ flow, because }) => {
+        const [ingress, egress] = [trace(flow, 'ingress'), trace(flow, 'egress')];
+        return { flow, because, ingress, egress, outcome: outcomeOf(ingress.verdict, egress.verdict) };
+      }),
+    );
+    const outcome = worstOf(answers.map(([first]) => first.outcome));
+    const text = options.output === 'json' ? jsonAnswer(answers, outcome) : answers.map(textAnswer).join('\n');
+    return { status: statuses[outcome], text };
   });
 }
 
-interface Answer {
-  readonly flow: Flow;
+interface Answer extends AskedConnection {
   readonly ingress: Trace;
   readonly egress: Trace;
+  readonly outcome: Verdict['outcome'];
+}
+
+/** Connections that are decided in the same way; the first stands for all. */
+type Group = readonly [Answer, ...Answer[]];
+
+/** Groups the answers for the Pods behind a Service, the worst first. */
+function inGroups(answers: readonly Answer[]): Group[] {
+  const groups = Map.groupBy(answers, ({ flow, because, ingress, egress }) =>
+    JSON.stringify([endText(flow.source), flow.port, because, ingress.verdict, egress.verdict]),
+  );
+  return ([...groups.values()] as [Answer, ...Answer[]][]).toSorted(
+    ([a], [b]) => order.indexOf(a.outcome) - order.indexOf(b.outcome),
+  );
+}
+
+const order = ['denies', 'unknown', 'admits'] as const;
+
+function worstOf(outcomes: readonly Verdict['outcome'][]): Verdict['outcome'] {
+  return order.find((each) => outcomes.includes(each)) ?? 'admits';
 }
 
 const maxMissing = 5;
@@ -47,22 +75,28 @@ const maxMissing = 5;
 const longestCell = 160;
 
 export function outcomeOf(...verdicts: readonly Verdict[]): Verdict['outcome'] {
-  return (['denies', 'unknown'] as const).find((each) => verdicts.some(({ outcome }) => outcome === each)) ?? 'admits';
+  return worstOf(verdicts.map(({ outcome }) => outcome));
 }
 
-function jsonAnswer(answer: Answer): string {
-  const { flow, ingress, egress } = answer;
-  const { source, destination, protocol, port = null } = flow;
+/** `others`: the connections of the other groups, and of other Pods of the first. */
+function jsonAnswer(answers: readonly Group[], outcome: Verdict['outcome']): string {
+  const [first, ...rest] = answers.flat() as [Answer, ...Answer[]];
+  const others = rest.map(({ flow, because = null, outcome: own }) =>
+    Object.assign({ outcome: own }, jsonFlow(flow), { because }),
+  );
   const object = {
-    outcome: outcomeOf(ingress.verdict, egress.verdict),
-    from: endText(source),
-    to: endText(destination),
-    protocol,
-    port,
-    ingress: jsonTrace(ingress),
-    egress: jsonTrace(egress),
+    outcome,
+    ...jsonFlow(first.flow),
+    because: first.because ?? null,
+    ingress: jsonTrace(first.ingress),
+    egress: jsonTrace(first.egress),
+    others,
   };
   return jsonText(object, 2);
+}
+
+function jsonFlow({ source, destination, protocol, port }: Flow): object {
+  return { from: endText(source), to: endText(destination), protocol, port: port ?? null };
 }
 
 function jsonTrace({ verdict, policies, selectingCount, nearest, staged }: Trace): object {
@@ -82,12 +116,15 @@ function jsonVerdict({ outcome, reason, decision, tier, missing }: Verdict): obj
   return { outcome, reason, decision: decision ?? null, tier: tier ?? null, missing };
 }
 
-function textAnswer(answer: Answer): string {
-  const { flow, ingress, egress } = answer;
+function textAnswer([answer, ...same]: Group): string {
+  const { flow, because, ingress, egress } = answer;
   const { source, destination, protocol, port } = flow;
   const title = `${endText(source)} → ${endText(destination)} ${protocol}${port === undefined ? '' : ` ${port}`}`;
+  const names = same.slice(0, mostNamed).map((each) => endText(each.flow.destination));
+  const more = same.length - names.length;
   const lines = [
-    title,
+    because === undefined ? title : `${title} (${printable(because)})`,
+    ...(same.length === 0 ? [] : [`the same to ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`]),
     '',
     ...directionLines(`ingress of ${endText(destination)}`, ingress),
     '',
@@ -95,6 +132,8 @@ function textAnswer(answer: Answer): string {
   ];
   return `${lines.join('\n')}\n`;
 }
+
+const mostNamed = 8;
 
 function directionLines(title: string, trace: Trace): string[] {
   const { verdict, policies, selectingCount } = trace;
@@ -167,11 +206,6 @@ function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): st
 function clauseRow({ path, wants, match, has }: ClauseTrace, action: string): string[] {
   if (match === true) return [`  ${path}${action}`, wants, has === '' ? 'match' : `match: ${has}`];
   return [`  ${path}${action}`, wants, match === false ? `FAILS: ${has}` : `unknown: ${match.missing}`];
-}
-
-export function endText(end: End): string {
-  if (end.kind === 'pod') return `${end.pod.namespace}/${end.pod.name}`;
-  return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
 }
 
 export async function readObjects(
