@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { type Config, createReload, type LoadedConfig, version } from '../config/config.ts';
 import { createEventWriter, createPublisher, createWriteBudget } from '../events/events.ts';
-import { createEventStore } from '../kubernetes/kubernetes.ts';
+import { createEventStore, createPolicyViews } from '../kubernetes/kubernetes.ts';
 import { textOf } from '../pipeline/pipeline.ts';
 import { type Clock, createSteadyClock, monotonicNow } from '../platform/clock.ts';
 import { type Restored, createKeptState, createStateLog, lastTimes, restoreState } from '../state/state.ts';
@@ -55,7 +55,8 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     clock,
     memory: createMemory(partOfMemory, problems.api.leftOut),
   });
-  const answers = { connection: context.connection, log, rateLimitedLog, clock };
+  const ownPod = createPolicyViews(context.lists.podNamed);
+  const answers = { connection: context.connection, ownPod, log, rateLimitedLog, clock };
   const policies = config.policies === 'off' ? undefined : createPolicyAnswers(answers);
   const ingest = createIngest({
     config,

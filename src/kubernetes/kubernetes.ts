@@ -30,6 +30,7 @@ export {
   type OnListed,
   type PolicyReader,
 } from './policy-objects.ts';
+export { createPolicyViews } from './policy-view.ts';
 export { grantRights, grantRightTo, may, policiesFile, reviewRight, rightsFile } from './rights.ts';
 export { ifUsable, slimNode, slimPod } from './slim.ts';
 export { type ConditionStore, createConditionStore, createEventStore, type NodeCondition } from './written-objects.ts';

@@ -13,6 +13,7 @@ import {
   type WatchedResource,
 } from './informer.ts';
 import type { ListOptions, Named, Store } from './list-watch.ts';
+import { withPolicyView } from './policy-view.ts';
 import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
 
 export interface ListInformerOptions {
@@ -40,7 +41,7 @@ export function informerOf(resource: WatchedResource, of: ListOptions, options: 
   switch (resource) {
     case 'pods':
       return informer(
-        (object) => onSteadyClock(slimPod(object, podLabels), fromWall),
+        (object) => withPolicyView(onSteadyClock(slimPod(object, podLabels), fromWall), object, lists.ownNode),
         {
           set: (pod) => lists.setPod(pod, now()),
           delete: (namespace, name) => lists.removePod(namespace, name, now()),

@@ -24,12 +24,12 @@ export function createLiveLists(
   memory = unlimitedMemory(),
 ) {
   const pods = createLivePods(ownNode, { ...limits, memory }, () => directory.changed('pods'));
-  const nodes = new Map<string, Node>();
+  const nodes = createLiveNodes(() => directory.changed('nodes'));
   const chains = createChainIndex(defaultChainLimits, memory);
   const directory = directoryOf({
     pods: pods.index,
     earlier: kept?.earlier,
-    nodes: () => nodes.values(),
+    nodes: () => nodes.all.values(),
     services: () => chains.services.values(),
     remote,
     isIncomplete: () => isMissingAny(memory),
@@ -37,13 +37,15 @@ export function createLiveLists(
 
   return {
     directory,
+    ownNode,
+    podNamed: pods.named,
     /** The watch of EndpointSlices fills this index. */
     chains,
     /** Where everything that is set here is weighed before. */
     memory,
     isIncomplete: (): boolean => isMissingAny(memory),
     get sizes(): { pods: number; tombstones: number; nodes: number; services: number } {
-      return { ...pods.sizes, nodes: nodes.size, services: chains.services.size };
+      return { ...pods.sizes, nodes: nodes.all.size, services: chains.services.size };
     },
     setPod(pod: Pod, now: Millis): void {
       kept?.set(pod);
@@ -66,14 +68,8 @@ export function createLiveLists(
       kept?.endEarlier();
       directory.changed('pods');
     },
-    setNode(node: Node): void {
-      if (isSame(nodes.get(node.name), node)) return;
-      nodes.set(node.name, node);
-      directory.changed('nodes');
-    },
-    removeNode(name: string): void {
-      if (nodes.delete(name)) directory.changed('nodes');
-    },
+    setNode: nodes.set,
+    removeNode: nodes.remove,
     setService(service: Service, now: Millis): void {
       const before = chains.services.get(keyOf(service.namespace, service.name));
       chains.setService(service, now);
@@ -93,6 +89,21 @@ export function createLiveLists(
       chains.sweep(now);
       pods.sweep(now);
       if (kept?.sweep() === true) directory.changed('pods');
+    },
+  };
+}
+
+function createLiveNodes(onChange: () => void) {
+  const nodes = new Map<string, Node>();
+  return {
+    all: nodes as ReadonlyMap<string, Node>,
+    set(this: void, node: Node): void {
+      if (isSame(nodes.get(node.name), node)) return;
+      nodes.set(node.name, node);
+      onChange();
+    },
+    remove(this: void, name: string): void {
+      if (nodes.delete(name)) onChange();
     },
   };
 }
@@ -137,8 +148,8 @@ function createLivePods(
       const key = keyOf(pod.namespace, pod.name);
       const before = pods.get(key);
       const after = seen(pod, before, now);
-      const { resourceVersion, running, problem, restarted } = after;
-      const status = { resourceVersion, running, problem, restarted } satisfies Partial<Pod>;
+      const { resourceVersion, running, problem, restarted, policyView } = after;
+      const status = { resourceVersion, running, problem, restarted, policyView } satisfies Partial<Pod>;
       // Most updates change only the status, which the index does not use.
       if (before !== undefined && isEqual({ ...before, ...status }, after)) {
         Object.assign(before, status);
@@ -164,6 +175,7 @@ function createLivePods(
       index.remove(pod);
       onChange();
     },
+    named: (namespace: string, name: string): Pod | undefined => pods.get(keyOf(namespace, name)),
     here(now: Millis): Pod[] {
       const here = [...pods.values()].filter((pod) => pod.node === ownNode);
       return here.map((pod) =>
@@ -179,9 +191,12 @@ function createLivePods(
     const isSamePod = after?.uid === before.uid;
     // An address that the Pod still has leads to its new state.
     const lost = isSamePod ? before.addresses.filter((address) => !after?.addresses.includes(address)) : undefined;
-    if (lost?.length === 0) return;
-    if (before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;
-    const past = { ...before, until: Math.min(before.until, now, isSamePod ? (after?.until ?? Infinity) : Infinity) };
+    if (lost?.length === 0 || before.hostNetwork || (before.addresses.length === 0 && before.node !== ownNode)) return;
+    const past = {
+      ...before,
+      policyView: undefined,
+      until: Math.min(before.until, now, isSamePod ? (after?.until ?? Infinity) : Infinity),
+    };
     index.add(past, lost);
     tombstones.put(String(buried++), past, now);
   }

@@ -21,6 +21,8 @@ export interface Pod {
   labels?: string | undefined;
   /** The named ports, in the form of `packPorts`. */
   ports?: string | undefined;
+  /** What policies see of a Pod of this node, as JSON: its labels, ports and account. Undefined if that is long. */
+  policyView?: string | undefined;
   /** When the Pod got its addresses, and below, when it lost them: Infinity while it runs. */
   from: Millis;
   until: Millis;

@@ -25,10 +25,11 @@ import type { Clock } from '../../platform/clock.ts';
 import { createCooldown } from '../../platform/rates.ts';
 import { createTimeShare, type TimeShare } from '../../platform/shares.ts';
 import type { Log, RateLimitedLog } from '../../telemetry/logger.ts';
-import { createPolicyObjects, freshFor, type Known } from './objects.ts';
+import { createPolicyObjects, freshFor, type Known, type PolicyObjectsOptions } from './objects.ts';
 
 export interface PolicyAnswersOptions {
   readonly connection: Pick<Connection, 'request'>;
+  readonly ownPod?: PolicyObjectsOptions['ownPod'];
   readonly log: Pick<Log, 'info'>;
   readonly rateLimitedLog: Pick<RateLimitedLog, 'report' | 'resolve'>;
   readonly clock: Pick<Clock, 'now' | 'toWall'>;
@@ -57,6 +58,7 @@ const rowsShare = { part: 0.01, atOnce: 200 };
 
 export function createPolicyAnswers({
   connection,
+  ownPod,
   log,
   rateLimitedLog,
   clock,
@@ -65,7 +67,7 @@ export function createPolicyAnswers({
 }: PolicyAnswersOptions) {
   const rights = createPolicyRights(connection, log, clock.now);
   const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog));
-  const objects = createPolicyObjects({ reader, onFailed: rights.failed, now: clock.now });
+  const objects = createPolicyObjects({ reader, ownPod, onFailed: rights.failed, now: clock.now });
   const patiently = createWaitLimit({ clock, longestWait });
   const timed = createTimed(stopwatch, rateLimitedLog);
   const [ofEvents, ofRows] = [createTimeShare(eventsShare), createTimeShare(rowsShare)];

@@ -1,6 +1,7 @@
 /** Keeps policies, Namespaces and Pods that Events have needed, within a budget and limits. */
 import { type KnownPolicies, type PolicyNeeds, questionOf } from '../../drops/drops.ts';
 import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from '../../kubernetes/kubernetes.ts';
+import type { ObjectRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh } from '../../platform/fresh-values.ts';
@@ -33,6 +34,8 @@ const valuesOfPod = 64;
 
 export interface PolicyObjectsOptions {
   readonly reader: PolicyReader;
+  /** Returns a Pod of this node as it is now, if it is at hand. */
+  readonly ownPod?: ((namespace: string, name: string) => KnownPod | undefined) | undefined;
   readonly onFailed: (error: unknown) => void;
   readonly now: () => Millis;
 }
@@ -48,10 +51,10 @@ export interface Known {
 
 const nothingRequired: Requirements = { services: [], serviceAccounts: [], networkSets: [] };
 
-export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOptions) {
+export function createPolicyObjects({ reader, ownPod, onFailed, now }: PolicyObjectsOptions) {
   const bucket = createSharedBucket(budget);
   const common = { mayRead: (asker: string) => bucket.take(asker, now()), onFailed, failedFor, now };
-  const { cluster, namespaces, pods } = createStores({ reader, common });
+  const { cluster, namespaces, pods } = createStores({ reader, ownPod, common });
   const required = createRequiredObjects({ reader, common });
   const nothing = required.known(nothingRequired);
   const setOf = createSets();
@@ -67,7 +70,7 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
       await Promise.all([
         cluster.refresh('', since.policies, asker),
         ...names.map((name) => namespaces.refresh(name, since.policies, asker)),
-        ...refs.map(({ namespace, name }) => pods.refresh(`${namespace}/${name}`, since.pods, asker)),
+        ...refs.map((ref) => pods.refresh(ref, since.pods, asker)),
       ]);
     },
     known(finding: Finding, { pods: refs, namespaces: names }: PolicyNeeds): Known | undefined {
@@ -79,7 +82,7 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
       }
       if (ofCluster === undefined || ofNames.size < names.length) return undefined;
       const parts = [...ofNames.values()];
-      const ofPods = refs.flatMap(({ namespace, name }) => pods.get(`${namespace}/${name}`) ?? []);
+      const ofPods = refs.flatMap((ref) => pods.get(ref) ?? []);
       const known = parts.flatMap(({ value }) => value.namespace ?? []);
       const question = questionOf(finding, { pod });
       const besides = new Map(question?.sides.map(({ direction }) => [direction, besideOf(question.flow, direction)]));
@@ -98,8 +101,8 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
       };
 
       function pod(namespace: string, name: string): Pod | undefined {
-        const found = pods.get(`${namespace}/${name}`)?.value.found;
         const ref = refs.find((each) => each.namespace === namespace && each.name === name);
+        const found = ref && pods.get(ref)?.value.found;
         return found !== undefined && (ref?.uid === '' || ref?.uid === found.uid) ? found.pod : undefined;
       }
 
@@ -118,9 +121,9 @@ export function createPolicyObjects({ reader, onFailed, now }: PolicyObjectsOpti
   };
 }
 
-type StoresOptions = Pick<RequiredObjectsOptions, 'common'> & Pick<PolicyObjectsOptions, 'reader'>;
+type StoresOptions = Pick<RequiredObjectsOptions, 'common'> & Pick<PolicyObjectsOptions, 'reader' | 'ownPod'>;
 
-function createStores({ reader, common }: StoresOptions) {
+function createStores({ reader, ownPod, common }: StoresOptions) {
   const cluster = createFreshValues<ClusterPolicies>({
     ...common,
     read: (_, before) => reader.cluster(before),
@@ -135,7 +138,18 @@ function createStores({ reader, common }: StoresOptions) {
     maxSize: most.policies,
     sizeOf: ({ size }) => Math.ceil(size),
   });
-  const pods = createFreshValues<{ found: KnownPod | undefined }>({
+  return { cluster, namespaces, pods: createPods({ reader, ownPod, common }) };
+}
+
+type PodRef = Pick<ObjectRef, 'namespace' | 'name'>;
+
+function keyOf({ namespace, name }: PodRef): string {
+  return `${namespace}/${name}`;
+}
+
+/** Pods of this node are watched anyway. Others are looked up. */
+function createPods({ reader, ownPod = () => undefined, common }: StoresOptions) {
+  const others = createFreshValues<{ found: KnownPod | undefined }>({
     ...common,
     read: async (key) => {
       const [namespace = '', name = ''] = key.split('/');
@@ -145,7 +159,17 @@ function createStores({ reader, common }: StoresOptions) {
     maxSize: most.pods,
     sizeOf: ({ found }) => sizeOfPod(found?.pod),
   });
-  return { cluster, namespaces, pods };
+  const own = ({ namespace = '', name }: PodRef): KnownPod | undefined => ownPod(namespace, name);
+
+  return {
+    async refresh(ref: PodRef, since: Millis, asker: string): Promise<void> {
+      if (own(ref) === undefined) await others.refresh(keyOf(ref), since, asker);
+    },
+    get(ref: PodRef): Fresh<{ found: KnownPod | undefined }> | undefined {
+      const found = own(ref);
+      return found === undefined ? others.get(keyOf(ref)) : { value: { found }, at: common.now() };
+    },
+  };
 }
 
 /** Returns how many usual Pods a Pod counts for, because anybody may give a Pod ten thousand labels and ports. */

@@ -1,5 +1,5 @@
 /** An agent that asks policies about drops, at an API server whose answers a test gives. */
-import { createPolicyAnswers } from '../../../src/agent/policies/answers.ts';
+import { createPolicyAnswers, type PolicyAnswersOptions } from '../../../src/agent/policies/answers.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
 import type { Series } from '../../../src/model/series.ts';
 import type { FlowDetails } from '../../../src/model/finding.ts';
@@ -30,7 +30,12 @@ export const cluster: Answers = {
 };
 
 /** An agent's answers at an API server that answers as `answers` say, which may be changed. */
-export function setUp(given: Answers = {}, longestWait = 2000, stopwatch = () => 0) {
+export function setUp(
+  given: Answers = {},
+  longestWait = 2000,
+  stopwatch = () => 0,
+  ownPod?: PolicyAnswersOptions['ownPod'],
+) {
   const answers: Record<string, Answer | (() => Promise<Answer>)> = { ...cluster, ...given };
   const say = (): void => void scene.logged++;
   const log = { info: say, warn: say } as unknown as Log;
@@ -45,6 +50,7 @@ export function setUp(given: Answers = {}, longestWait = 2000, stopwatch = () =>
         return typeof answer === 'function' ? await answer() : answer;
       },
     },
+    ownPod,
     log,
     rateLimitedLog: createRateLimitedLog(log, { now: () => scene.now }),
     clock: { now: () => scene.now, toWall: (time) => time },

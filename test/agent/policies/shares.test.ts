@@ -7,7 +7,7 @@ import type { Series } from '../../../src/model/series.ts';
 import { externalEnd, finding, flow, podRef, series } from '../../builders.ts';
 import { answered } from '../../commands/doctor/fake.ts';
 import { forAllAsync } from '../../for-all.ts';
-import { networkPolicy } from '../../policies/objects.ts';
+import { networkPolicy, pod } from '../../policies/objects.ts';
 import { podObject, setUp } from './scene.ts';
 
 const second = 1000;
@@ -89,8 +89,20 @@ test('a verdict that takes seconds costs its own Namespace the next ones, and an
   expect((await answerOn(denied('evil', 'e-0', scene.now)))?.outcome).toBeUndefined();
   each = 1;
   expect((await answerOn(denied('evil', 'e-0', scene.now)))?.outcome).toBeUndefined();
-  for (let pod = 0; pod < 5; pod++)
+  for (let again = 0; again < 5; again++)
     expect((await answerOn(denied('shop', 'web-0', scene.now)))?.outcome).toBe('denies');
   time += 3_600_000;
   expect((await answerOn(denied('evil', 'e-0', scene.now)))?.outcome).toBe('denies');
+});
+
+function ownPod(namespace: string, name: string) {
+  return { pod: pod({ namespace, name }), uid: '' };
+}
+
+test('Pods of this node are not looked up: hundreds of them take no look-up but that of their policies', async () => {
+  const { scene, answerOn } = setUp(answersOf(['evil']), 2000, () => 0, ownPod);
+  for (let each = 0; each < 200; each++)
+    expect((await answerOn(denied('evil', `e-${each}`, scene.now)))?.outcome).toBe('denies');
+  expect(scene.asked.filter((path) => path.endsWith('/pods'))).toEqual([]);
+  expect(scene.asked.filter((path) => path === policiesOf('evil'))).toHaveLength(1);
 });
