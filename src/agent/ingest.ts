@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import {
   type Audit,
   createAudit,
@@ -92,6 +93,11 @@ export function createIngest(options: IngestOptions) {
     problems,
     clock,
   });
+  const lost = lossOfState(restored, config.audit);
+  if (lost !== undefined) {
+    pipeline.lost('state', undefined, now());
+    problems.lost('state', { count: undefined, unit: 'records', time: clock.wall(), reason: lost });
+  }
   return {
     sources,
     once,
@@ -106,6 +112,16 @@ export function createIngest(options: IngestOptions) {
     dropsByOwner,
     change: (changed: DecisionConfig): void => pipeline.change(decisionSettings(changed)),
   };
+}
+
+/** Returns what to say of a start that does not know where an earlier run stopped; undefined if there was none, or it is known. */
+function lossOfState({ first, problem }: Restored, audit: Config['audit']): string | undefined {
+  const missing = 'what was logged since, and counts that were not published yet, may be missing';
+  if (problem !== undefined) return `The state of an earlier run cannot be used, or not all of it: ${missing}`;
+  const written = audit.find((sink) => sink.kind === 'file' && existsSync(sink.path));
+  return first && written !== undefined
+    ? `There are flow records of an earlier run, but no state of it: ${missing}`
+    : undefined;
 }
 
 function decisionSettings({ prefixes, includeNoise }: DecisionConfig) {

@@ -179,7 +179,8 @@ function listenerOf(
     },
     repeats: repeats !== undefined && isGiver && hasRepeats ? byClock(repeats, clock) : undefined,
     lost(loss) {
-      if (mayLosePackets) pipeline.lost(name, loss.unit === 'records' ? loss.count : undefined, timeOf(loss.time));
+      const { count, unit, time, since = time } = loss;
+      if (mayLosePackets) pipeline.lost(name, unit === 'records' ? count : undefined, timeOf(time), timeOf(since));
       problems.lost(name, loss);
     },
     notice: (notice) => problems.source(name, notice),

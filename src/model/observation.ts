@@ -1,4 +1,5 @@
 /** The result of parsing one log line. Plain data: it can be written as JSON and read back unchanged. */
+import type { Millis } from './log-line.ts';
 import type { kernelDrop, PacketObservation, Verdict } from './packet.ts';
 import type { ProgramRecord } from './program-record.ts';
 
@@ -47,6 +48,8 @@ export interface Suppressed {
   count: number | undefined;
   /** Which lines may be missing. `kernel-warnings`: only rate-limited ones (conntrack, neighbour, martian). */
   affects: 'everything' | 'kernel-warnings' | 'felix' | 'nothing';
+  /** Since when they may be missing, if that is long before this was noticed. */
+  since?: Millis | undefined;
 }
 
 /** A line of a known format that cannot be read. */

@@ -79,7 +79,7 @@ export interface Pipeline {
   /** Ends the reviews. Packets that wait stay in the queue. */
   stop: () => void;
   /** Notes that lines were lost before they could be read, so counts near that time are lower bounds. */
-  lost: (by: string, count: number | undefined, time: Millis) => void;
+  lost: (by: string, count: number | undefined, time: Millis, since?: Millis) => void;
   change: (settings: DecisionSettings) => void;
 }
 
@@ -118,10 +118,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       isStopped = true;
       timer?.cancel();
     },
-    lost(by, amount, time) {
+    lost(by, amount, time, since) {
       flush();
       statistics.suppressed += amount ?? 1;
-      counting.suppress({ kind: 'suppressed', by, count: amount, affects: 'everything' }, options.node ?? '', time);
+      const suppressed = { kind: 'suppressed', by, count: amount, affects: 'everything', since } as const;
+      counting.suppress(suppressed, options.node ?? '', time);
     },
     change(settings) {
       flush();

@@ -49,12 +49,13 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
   }
 
   /** Marks the series that may have lost lines, so that their counts are shown as lower bounds. */
-  function suppress({ affects }: Suppressed, node: string, time: Millis): void {
+  function suppress({ affects, since: given }: Suppressed, node: string, time: Millis): void {
+    const since = given ?? time;
     if (affects === 'nothing') return;
     revision++;
-    if (lostLines.report(affects, node, time) === 'all marked') return;
+    if (lostLines.report(affects, node, time, since) === 'all marked') return;
     for (const series of held.current()) {
-      const isRecent = series.finding.node === node && series.last >= time - reach;
+      const isRecent = series.finding.node === node && series.last >= since - reach;
       if (series.suppressed || !isRecent || !isAffected(series, affects)) continue;
       series.suppressed = true;
       onCounted(series, time);
@@ -121,9 +122,9 @@ function createLostLines(restored: SeriesState['reports'] = []) {
 
   return {
     /** In a flood, each record that is read may come with a report, and searching 5,000 series takes longer than reading it. */
-    report(affects: Loss, node: string, time: Millis): 'search' | 'all marked' {
+    report(affects: Loss, node: string, time: Millis, from: Millis): 'search' | 'all marked' {
       reports.set(node, { ...reports.get(node), [affects]: time });
-      const since = time - reach;
+      const since = from - reach;
       if (marked?.affects === affects && marked.node === node && since >= marked.since) return 'all marked';
       marked = { affects, node, since };
       return 'search';

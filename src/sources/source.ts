@@ -12,6 +12,8 @@ export interface Loss {
   count: number | undefined;
   unit: 'records' | 'bytes';
   time: Millis;
+  /** Since when records may be missing, if that is long before `time`. */
+  since?: Millis | undefined;
   reason: string;
 }
 

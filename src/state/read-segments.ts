@@ -23,6 +23,8 @@ export interface Kept {
   /** The agent whose changes count, because another agent may have used the same folder. */
   writer: unknown;
   segments: SegmentSizes;
+  /** Folders and the like that have the name of a segment. */
+  noFiles: string[];
   /** When the newest segment was last written; -Infinity if there is none. */
   saved: Millis;
   /** Why reading ended early. Undefined if everything was read, or only the last batch of a segment was cut off. */
@@ -31,18 +33,30 @@ export interface Kept {
 
 /** Reads all segments, oldest first, up to the first damage. So the result was true at one moment. Throws if it cannot read. */
 export function readSegments(folder: string): Kept {
-  const kept: Kept = { values: new Map(), writer: undefined, segments: new Map(), saved: -Infinity, damage: undefined };
+  const kept: Kept = {
+    values: new Map(),
+    writer: undefined,
+    segments: new Map(),
+    noFiles: [],
+    saved: -Infinity,
+    damage: undefined,
+  };
   for (const number of numbersOf(namesIn(folder))) {
     const file = segmentFile(folder, number);
-    const { text, size, modified } = readWhole(file);
-    kept.segments.set(number, size);
-    kept.saved = modified;
-    replay(text, basename(file), kept);
+    const read = readWhole(file);
+    if (read === undefined) {
+      kept.noFiles.push(file);
+      kept.damage ??= `${basename(file)} is no regular file`;
+      continue;
+    }
+    kept.segments.set(number, read.size);
+    kept.saved = read.modified;
+    replay(read.text, basename(file), kept);
   }
   return kept;
 }
 
-/** Any error is damage, except that the last line is cut off. */
+/** Any error is damage, except that the end was not written: after a power cut, zeros or other bytes may be there. */
 function replay(text: string, file: string, kept: Kept): void {
   let continued: Batch = [];
   let writer: unknown;
@@ -51,7 +65,9 @@ function replay(text: string, file: string, kept: Kept): void {
     if (end < 0) return;
     const body = text.slice(start + 9, end);
     if (text.slice(start, start + 9) !== `${checksum(body)} `) {
-      if (end + 1 < text.length) kept.damage ??= `the batch at character ${start} of ${file} is not as it was written`;
+      const rest = text.slice(end + 1);
+      if (start === 0 ? rest !== '' : hasBatch(rest))
+        kept.damage ??= `the batch at character ${start} of ${file} is not as it was written`;
       return;
     }
     const content = JSON.parse(body) as unknown;
@@ -67,6 +83,10 @@ function replay(text: string, file: string, kept: Kept): void {
       continued = [];
     } else continued = [...continued, ...(content as { continued: Batch }).continued];
   }
+}
+
+function hasBatch(text: string): boolean {
+  return text.split('\n').some((line) => line.length > 9 && line.startsWith(`${checksum(line.slice(9))} `));
 }
 
 function unreadable(header: Record<string, unknown>): string | undefined {
@@ -109,12 +129,12 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Reads a file, but does not wait for a pipe, and does not read a file that is too large. */
-function readWhole(file: string): { text: string; size: number; modified: Millis } {
+/** Returns undefined if it is no file. Does not wait for a pipe, and does not read a file that is too large. */
+function readWhole(file: string): { text: string; size: number; modified: Millis } | undefined {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = fstatSync(descriptor);
-    if (!found.isFile()) throw new Error(`${file} is no regular file`);
+    if (!found.isFile()) return undefined;
     if (found.size > largest) throw new Error(`${file} is larger than ${largest / 1024 / 1024} MiB`);
     return { text: readFileSync(descriptor, 'utf8'), size: found.size, modified: found.mtimeMs };
   } finally {

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { StateChange } from '../platform/keyed-changes.ts';
@@ -31,7 +31,15 @@ export async function createSegment(folder: string, number: number, writer?: str
 }
 
 export async function removeSegment(folder: string, number: number): Promise<void> {
-  await rm(segmentFile(folder, number), { force: true });
+  const file = segmentFile(folder, number);
+  const isFolder = (await lstat(file).catch(ifMissing))?.isDirectory() === true;
+  // What is in a folder is not ours to remove.
+  if (isFolder) await rename(file, asideOf(file, new Date()));
+  else await rm(file, { force: true });
+}
+
+export function asideOf(file: string, now: Date): string {
+  return `${file}.unusable-${now.toISOString().replaceAll(':', '').slice(0, 17)}Z`;
 }
 
 export async function lossIn(folder: string, segments: Readonly<SegmentSizes>): Promise<string | undefined> {

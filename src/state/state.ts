@@ -12,7 +12,7 @@ import type { Json, Position } from '../sources/sources.ts';
 import type { QueuedFlow } from '../pipeline/pipeline.ts';
 import { readKeptValues } from './kept-state.ts';
 import { readSegments } from './read-segments.ts';
-import { segmentFile, type SegmentSizes } from './segments.ts';
+import { asideOf, segmentFile, type SegmentSizes } from './segments.ts';
 
 export { createKeptState } from './kept-state.ts';
 export { createStateLog } from './state-log.ts';
@@ -72,6 +72,7 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
   };
   try {
     const found = findState(folder);
+    if (found !== undefined) for (const file of found.noFiles) renameSync(file, asideOf(file, now));
     if (found === undefined) return { ...fresh, problem: undefined, first: true };
     const state = found.state as AgentState;
     const reason =
@@ -95,14 +96,17 @@ export interface Found {
   saved: Millis;
   damage?: string | undefined;
   files: readonly string[];
+  /** What has the name of a file of the state and is none. */
+  noFiles: readonly string[];
   segments: Readonly<SegmentSizes>;
 }
 
 /** Returns undefined if there is no state. Throws if it cannot be read. */
 export function findState(folder: string): Found | undefined {
-  const { segments, values, damage, saved } = readSegments(folder);
+  const { segments, noFiles, values, damage, saved } = readSegments(folder);
   const files = [...segments.keys()].map((number) => segmentFile(folder, number));
-  return segments.size === 0 ? undefined : { state: readKeptValues(values), damage, files, segments, saved };
+  if (segments.size + noFiles.length === 0) return undefined;
+  return { state: readKeptValues(values), damage, files, noFiles, segments, saved };
 }
 
 export function unusableReason({ state, damage }: Found): string | undefined {
@@ -142,12 +146,13 @@ function latest(times: readonly Millis[]): Millis | undefined {
 }
 
 function setAside(files: readonly string[], reason: string, now: Date): string {
-  const suffix = `.unusable-${now.toISOString().replaceAll(':', '').slice(0, 17)}Z`;
-  const [first = ''] = files;
+  const [first] = files;
+  if (first === undefined)
+    return `The state cannot be used: ${reason}. It was set aside; starting with nothing counted`;
   const sentence = `${first} cannot be used: ${reason}.`;
   try {
-    for (const file of files) renameSync(file, `${file}${suffix}`);
-    return `${sentence} It was set aside as ${first}${suffix}; starting with nothing counted`;
+    for (const file of files) renameSync(file, asideOf(file, now));
+    return `${sentence} It was set aside as ${asideOf(first, now)}; starting with nothing counted`;
   } catch {
     return `${sentence} It could not be moved away; starting with nothing counted`;
   }

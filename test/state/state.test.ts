@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createOpenSegments } from './open-segments.ts';
@@ -7,7 +7,7 @@ import { createKeptPods } from '../../src/resolving/kept-pods.ts';
 import { createSeriesTable } from '../../src/series/series.ts';
 import { type Restored, restoreState } from '../../src/state/state.ts';
 import { createKeptState } from '../../src/state/kept-state.ts';
-import { encodeBatch } from '../../src/state/segments.ts';
+import { checksum, encodeBatch } from '../../src/state/segments.ts';
 import { createStateLog } from '../../src/state/state-log.ts';
 import { finding, line, nine, observation, pod } from '../builders.ts';
 import { stateOf } from '../series/state-of.ts';
@@ -201,7 +201,8 @@ test('after a damaged batch, what was kept before it goes on, and a sentence say
   const folder = fresh();
   await keep(folder, agent());
   const file = join(folder, 'state-0000000001.log');
-  writeFileSync(file, `${readFileSync(file, 'utf8')}00000000 [["remove","agent"]]\n00000000 []\n`);
+  const [before, whole] = [readFileSync(file, 'utf8'), '[["remove","once"]]'];
+  writeFileSync(file, `${before}00000000 [["remove","agent"]]\n${checksum(whole)} ${whole}\n`);
   const restored = restoreState(folder, 'node-a', now);
   expect(restored).toMatchObject({
     id: 'the id',
@@ -211,15 +212,36 @@ test('after a damaged batch, what was kept before it goes on, and a sentence say
   expect(agent(restored).table.due(Infinity)).toMatchObject([{ count: 3 }]);
 });
 
-test('a folder in the place of a segment stays, and a sentence says so', () => {
+test.each([
+  ['zeros', Buffer.alloc(5000)],
+  ['zeros and other bytes', Buffer.concat([Buffer.alloc(500), Buffer.from('\nold\nbytes\n\0')])],
+  ['lines of another file', Buffer.from('00000000 []\n00000000 []\n')],
+])('after a power cut, %s behind the last batch are no damage', async (_, end) => {
   const folder = fresh();
-  mkdirSync(join(folder, 'state-0000000001.log'));
-  const { state, id, problem, first } = restoreState(folder, 'node-a', now);
-  expect({ state, first }).toEqual({ state: undefined, first: false });
-  expect(id).toMatch(uuid);
-  expect(problem).toContain(folder);
-  expect(readdirSync(folder)).toEqual(['state-0000000001.log']);
+  await keep(folder, agent());
+  appendFileSync(join(folder, 'state-0000000001.log'), end);
+  const restored = restoreState(folder, 'node-a', now);
+  expect(restored).toMatchObject({ id: 'the id', first: false, problem: undefined });
+  expect(agent(restored).table.due(Infinity)).toMatchObject([{ count: 3 }]);
 });
+
+test.each(['alone', 'after a whole segment'])(
+  'a folder in the place of a segment is set aside with what is in it: %s',
+  async (where) => {
+    const folder = fresh();
+    const isAlone = where === 'alone';
+    if (!isAlone) await keep(folder, agent());
+    mkdirSync(join(folder, 'state-0000000009.log', 'sub'), { recursive: true });
+    const restored = restoreState(folder, 'node-a', now);
+    expect(restored).toMatchObject({ first: false, problem: expect.stringContaining('state') });
+    expect(restored.state === undefined).toBe(isAlone);
+    expect(readdirSync(folder, { recursive: true })).toContainEqual(
+      expect.stringMatching(/^state-0000000009\.log\.unusable-.*\/sub$/),
+    );
+    expect(await keep(folder, agent(restored))).toEqual([]);
+    expect(restoreState(folder, 'node-a', now)).toMatchObject({ problem: undefined });
+  },
+);
 
 test('a folder that cannot be written to is a failure of each write, and of nothing else', async () => {
   const folder = fresh();

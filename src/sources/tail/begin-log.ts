@@ -29,6 +29,8 @@ export interface Beginning {
   entries: Entry[];
   done: FinishedFile[];
   isReplaced: boolean;
+  /** When what was read before was last written. */
+  since: Millis | undefined;
   /** Positions in files that were not found, but still may be. */
   missing: FilePosition[];
   /** Positions past the end of files that have been cut off. */
@@ -94,7 +96,8 @@ function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
   const entry = from === 'end' ? atEnd(live) : { ...live, place: startOfFile };
   const earlier = there.slice(0, -1);
   const finished = earlier.slice(-1).map(positionAtEnd)[0];
-  return { entries: [entry], done: earlier.map(passOver), isReplaced: false, missing: [], cut: [], finished };
+  const done = earlier.map(passOver);
+  return { entries: [entry], done, isReplaced: false, since: undefined, missing: [], cut: [], finished };
 }
 
 /**
@@ -130,7 +133,7 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
     else if (isUndecided(each, heads.slice(index + 1), now)) closeLog(each.log);
     else entries.push({ ...each, place: startOfFile });
   }
-  return { entries, done, isReplaced, missing, cut, finished };
+  return { entries, done, isReplaced, since: position.modified, missing, cut, finished };
 }
 
 /** Assigns saved positions to files, each once. The most certain relation is tried first for all of them. */

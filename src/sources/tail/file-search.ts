@@ -34,6 +34,9 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
   /** The number of scans in a row that could open nothing at the path. */
   let obstructed = 0;
   let missing: FilePosition[] = [];
+  let since: Millis | undefined;
+  /** The file that was at the path when an earlier run stopped, if it was not found. */
+  let newest: FilePosition | undefined;
   let looksForMissing = 0;
 
   return {
@@ -43,7 +46,8 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
     },
     begin(beginning: Beginning): void {
       for (const file of beginning.done) order.done.add(file);
-      ({ missing } = beginning);
+      ({ missing, since } = beginning);
+      newest = beginning.isReplaced ? missing.at(-1) : undefined;
       order.finished = beginning.finished;
       for (const entry of beginning.entries) insert(entry, undefined);
       if (beginning.isReplaced) report.replaced();
@@ -76,7 +80,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
         report.unobstructed();
       } else if (++obstructed === 2) report.obstructed(live);
       if (missing.length === 0 || ++looksForMissing < 2) return;
-      reportLoss(missing, report);
+      reportLoss(missing, newest, (bytes, what) => report.lost(bytes, what, since));
       missing = [];
     },
   };
@@ -97,12 +101,21 @@ function reportCut(cut: readonly FilePosition[], report: Report): void {
 }
 
 /** Reports files that an earlier run had begun to read, and that no longer exist. */
-function reportLoss(missing: readonly FilePosition[], report: Report): void {
+function reportLoss(
+  missing: readonly FilePosition[],
+  newest: FilePosition | undefined,
+  lost: (bytes: number | undefined, what: string) => void,
+): void {
   const unread = missing.map(({ size, offset }) => (size === null ? undefined : Math.max(0, size - offset)));
   const known = unread.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
-  if (known > 0)
-    report.lost(known, `was rotated away while no agent was running: ${known} bytes or more had not been read`);
-  else if (unread.includes(undefined)) report.lost(undefined, 'was rotated away while no agent was running');
+  if (known > 0) lost(known, `was rotated away while no agent was running: ${known} bytes or more had not been read`);
+  else if (unread.includes(undefined)) lost(undefined, 'was rotated away while no agent was running');
+  // Whatever was read of it before, more may have been written since.
+  else if (newest !== undefined && missing.includes(newest))
+    lost(
+      undefined,
+      'was emptied, deleted or rotated away while no agent was running: what was written since is missing',
+    );
 }
 
 interface Found {

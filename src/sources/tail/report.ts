@@ -50,8 +50,9 @@ export function createReport(path: string, listener: Pick<SourceListener, 'lost'
       if (isObstructed) notify('info', 'well', `${path} is read now`);
       isObstructed = false;
     },
-    lost(bytes: number | undefined, what: string): void {
-      if (!report.isStopped) listener.lost({ count: bytes, unit: 'bytes', time: wall(), reason: `${path} ${what}` });
+    lost(bytes: number | undefined, what: string, since?: Millis): void {
+      if (report.isStopped) return;
+      listener.lost({ count: bytes, unit: 'bytes', time: wall(), since, reason: `${path} ${what}` });
     },
     /** Reports a file that was cut off, but not emptied. At least `unread` bytes of it had not been read. */
     cut(unread: number): void {

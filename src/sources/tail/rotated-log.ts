@@ -8,6 +8,7 @@ import { createFileSearch, type FileSearch } from './file-search.ts';
 import type { LogFile } from './log-file.ts';
 import { createFileInserter, createReadingOrder, isAtEnd, type ReadingOrder } from './open-files.ts';
 import { isDeleted, isSame } from './open-log.ts';
+import { createLinkWatch } from './link-watch.ts';
 import { createReport, type Report } from './report.ts';
 
 export interface RotatedLogOptions {
@@ -57,7 +58,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   const beginnings = createTimer(schedule, now, begin);
   const turns = createTimer(schedule, now, turn);
   const looks = createTimer(schedule, now, look);
-  const replacement = createReplacementLooks(order, timing, () => {
+  const replacement = createReplacementLooks(path, order, timing, () => {
     search.discover();
     if (!report.isStopped) turns.setEarliest(0);
   });
@@ -114,7 +115,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   function turn(): void {
     for (const file of order.readable) file.pump();
     if (report.isStopped) return;
-    replacement.beginIfDeleted();
+    replacement.checkFiles();
     if (order.goOn(now())) turns.set(0);
     else if (order.readable.some(({ content }) => !content.isWatched)) turns.setEarliest(pollInterval);
   }
@@ -158,9 +159,11 @@ const replacementInterval: Millis = 10;
 /** The most scans for a replacement: for a second, because a writer may need that long. */
 const maxReplacementLooks = 100;
 
-/** Scans often for a while after a file was renamed or deleted, because another one replaces it about then. */
-function createReplacementLooks(order: ReadingOrder, { now, schedule }: Timing, look: () => void) {
+/** Scans often for a while after a file was renamed or deleted, because another one replaces it about then, and when a link is turned. */
+function createReplacementLooks(path: string, order: ReadingOrder, { now, schedule }: Timing, look: () => void) {
   const timer = createTimer(schedule, now, next);
+  const links = createLinkWatch(path, look);
+  let nextLinks: Millis = -Infinity;
   let looks = 0;
   let lastDeleted: LogFile | undefined;
   let isCancelled = false;
@@ -168,7 +171,11 @@ function createReplacementLooks(order: ReadingOrder, { now, schedule }: Timing, 
   return {
     begin,
     /** Begins if the newest file was deleted. The kernel reports the deletion of an open file like any other change. */
-    beginIfDeleted(): void {
+    checkFiles(): void {
+      if (now() >= nextLinks) {
+        links.update();
+        nextLinks = now() + lookInterval;
+      }
       const newest = order.all.at(-1);
       if (newest === undefined || newest === lastDeleted || !isDeleted(newest.log)) return;
       lastDeleted = newest;
@@ -176,6 +183,7 @@ function createReplacementLooks(order: ReadingOrder, { now, schedule }: Timing, 
     },
     cancel(): void {
       isCancelled = true;
+      links.cancel();
       timer.cancel();
     },
   };

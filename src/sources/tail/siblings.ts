@@ -8,17 +8,21 @@ export interface Sibling {
 
 /** Matches `.1`, `.2.gz` (logrotate, Docker). A higher number means an older file. */
 const numbered = /^\.(\d{1,4})(\.gz)?$/;
-/** Matches `.20261121-101500` (kubelet), `-20261121` and `-20261121-1795200000` (logrotate's dateext), with or without `.gz`. */
-const dated = /^[.-](\d{8}(?:[-T.]?\d{2,17})?)(\.gz)?$/;
+/** Matches `.20261121-101500` (kubelet), `-20261121`, `-20261121-1795200000` and `-2026-11-21` (logrotate's dateext), with or without `.gz`. */
+const dated = /^[.-](\d{4}-?\d\d-?\d\d(?:[-_T.]?\d{2,17}|[-_T]\d\d[-:]\d\d(?:[-:]\d\d)?)?)(\.gz)?$/;
 /** Matches names of Go's lumberjack (Hubble, GKE, Antrea, AWS), which renames `events.log` to `events-2026-11-21T10-15-00.000.log`. */
 const datedBefore = /^-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3})$/;
+/** Matches the date in the name of a file that a link is turned to each day: `kern-20261121.log`, `kern.2026-11-21`. */
+const dateInName = /(?<!\d)\d{4}-?\d\d-?\d\d(?:[-_T.]?\d\d){0,3}(?!\d)/;
 
 /** The most links that the kernel follows (path_resolution(7)). */
 const maxLinks = 40;
 
 /** Lists the rotated files beside a log, the oldest first. If the path is a symbolic link, also lists those beside its target. */
 export function siblingsOf(path: string): Sibling[] {
-  return placesOf(path).flatMap((place) => siblingsBeside(place));
+  const places = placesOf(path);
+  const all = [...places.slice(1).flatMap(filesOfOtherDates), ...places.flatMap(siblingsBeside)];
+  return [...new Map(all.map((sibling) => [sibling.path, sibling])).values()];
 }
 
 /** Changes when a file beside the log is added, removed or renamed; undefined while such a change could stay unnoticed. */
@@ -26,6 +30,24 @@ export function changeStampOf(path: string, now: number): string | undefined {
   const times = placesOf(path).map((place) => statSync(dirname(place), { throwIfNoEntry: false })?.mtimeMs ?? 0);
   // Clocks of file systems have steps of some milliseconds, so two changes may have the same time.
   return times.every((time) => Math.abs(now - time) > 1000) ? times.join(' ') : undefined;
+}
+
+/** Lists the files that a link to this one was turned to before: their names have another date, and are equal otherwise. */
+function filesOfOtherDates(path: string): Sibling[] {
+  const [folder, base] = [dirname(path), basename(path)];
+  const date = dateInName.exec(base);
+  if (date === null) return [];
+  const [before, after] = [base.slice(0, date.index), base.slice(date.index + date[0].length)];
+  const isOther = (name: string): boolean => {
+    const found = dateInName.exec(name.startsWith(before) ? name.slice(before.length) : '');
+    const rest = found?.index === 0 ? name.slice(before.length + found[0].length) : undefined;
+    return name !== base && (rest === after || rest === `${after}.gz`);
+  };
+  // Dates of one form have the order of their texts.
+  return namesIn(folder)
+    .filter(isOther)
+    .toSorted()
+    .map((name) => ({ path: join(folder, name), isPacked: name.endsWith('.gz') && !base.endsWith('.gz') }));
 }
 
 function siblingsBeside(path: string): Sibling[] {
@@ -60,14 +82,26 @@ function namesIn(folder: string): string[] {
 
 /** Returns the path and the target of a symbolic link, even if nothing is there: while a log is rotated, that is normal for a moment. */
 function placesOf(path: string): string[] {
-  let place = path;
-  for (let links = 0; links < maxLinks; links++) {
+  const { links, end } = wayOf(path);
+  return links.length === 0 ? [path] : [path, end];
+}
+
+/** Returns the symbolic links that the path leads over. */
+export function linksOf(path: string): string[] {
+  return wayOf(path).links;
+}
+
+function wayOf(path: string): { links: string[]; end: string } {
+  const links: string[] = [];
+  let end = path;
+  while (links.length < maxLinks) {
     try {
-      const target = readlinkSync(place);
-      place = resolve(realpathSync.native(dirname(place)), target);
+      const target = readlinkSync(end);
+      links.push(end);
+      end = resolve(realpathSync.native(dirname(end)), target);
     } catch {
       break;
     }
   }
-  return place === path ? [path] : [path, place];
+  return { links, end };
 }

@@ -43,7 +43,7 @@ test('state: one that is no file is not waited for', () => {
   mkdirSync(within('pipe'));
   execFileSync('mkfifo', [segmentFile(within('pipe'), 1)]);
   expect(readKeptState(within('pipe'))).toEqual({
-    kind: 'unreadable',
+    kind: 'unusable',
     reason: expect.stringContaining('regular file'),
   });
 });
