@@ -18,7 +18,7 @@ export function projectNode() {
 export function install() {
   if (existsSync(mark) && readFileSync(mark, 'utf8') === locked) return;
   console.error('Installing the locked dependencies (npm ci), once …');
-  const { status, error } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+  const { status, error } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
   });

@@ -23,7 +23,7 @@ export async function openEngine(file: string, folder: string): Promise<Engine> 
   const duckdb = await import('@duckdb/node-api').catch((error: unknown) => {
     throw new ReportError(
       `report needs the package @duckdb/node-api, which is not installed here (${firstLine(reasonOf(error))}). ` +
-        `In the folder of kube-netfilter-tailer: npm install --no-save ${enginePackage}`,
+        `In the folder of kube-netfilter-tailer: npm install --no-save --ignore-scripts ${enginePackage}`,
     );
   });
   let instance;
