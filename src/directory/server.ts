@@ -17,7 +17,7 @@ import {
   RefusedError,
 } from '../kubernetes/kubernetes.ts';
 import { at, strings } from '../platform/json.ts';
-import type { Verdict } from './authenticator.ts';
+import type { Authenticator } from './authenticator.ts';
 import type { Certificate } from './certificate.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
@@ -26,7 +26,7 @@ export type Result = 'hit' | 'miss' | 'stranger' | 'busy' | 'wrong';
 export interface DirectoryServerOptions {
   address: ListenAddress;
   certificate: Certificate;
-  check: (authorization: string | undefined) => Promise<Verdict>;
+  check: Authenticator;
   ownersOf: (address: string) => Owners | undefined;
   onAnswer: (result: Result) => void;
   clock: Pick<Clock, 'toWall'>;
@@ -82,10 +82,10 @@ async function respond(
 }
 
 async function answerTo(
-  { method, url = '', headers }: IncomingMessage,
+  { method, url = '', headers, socket }: IncomingMessage,
   { check, ownersOf, clock }: DirectoryServerOptions,
 ): Promise<[Result, string]> {
-  const verdict = await check(headers.authorization);
+  const verdict = await check(headers.authorization, socket.remoteAddress ?? '');
   if (verdict !== 'agent') return [verdict, '{}'];
   const given = /^\/v1\/owners\/([\da-fA-F.:%]{2,130})$/.exec(url)?.[1];
   const address = method === 'GET' && given !== undefined ? canonicalAddress(given.replaceAll(/%3A/gi, ':')) : '';

@@ -32,8 +32,18 @@ function scene(answer: (token: string) => Review | undefined = () => ({ authenti
     const { authenticated, audiences = [audience] } = review;
     return { kind: 'answered', body: { status: { authenticated, audiences, user: { username: review.username } } } };
   });
-  return { clock, reviewed, check: createAuthenticator(api, username, () => clock.now) };
+  const authenticate = createAuthenticator(api, username, () => clock.now);
+  const check = (authorization: string | undefined, address = '10.65.1.1') => authenticate(authorization, address);
+  return { clock, reviewed, check };
 }
+
+/** Of the Pod `uid`, as the API server makes them for a volume. */
+const ofPod = (uid: string, id: number | string = 0): string =>
+  `Bearer ${tokenOf({ sub: username, aud: [audience], id, 'kubernetes.io': { pod: { uid } } })}`;
+
+const real = (token: string): Review => ({ authenticated: !token.includes('forged'), username });
+
+const minute = 60_000;
 
 test('a token is reviewed once in two minutes, however many ask at once', async () => {
   const { check, reviewed, clock } = scene();
@@ -89,15 +99,68 @@ test('an API server that does not answer is no refusal, and asked again', async 
   expect(reviewed).toHaveLength(2);
 });
 
-test('forged tokens use up the reviews of a second, and no more; who is known is answered', async () => {
-  const { check, reviewed, clock } = scene((token) => ({ authenticated: !token.includes('forged'), username }));
+test('forged tokens of one address use up its reviews, and no others', async () => {
+  const { check, reviewed, clock } = scene(real);
   await check(bearer());
-  const forged = (number: number): string => `${bearer(number)}forged`;
-  for (let number = 0; number < 2000; number++) await check(forged(number));
-  expect(reviewed.length).toBeLessThanOrEqual(500);
+  for (let number = 0; number < 2000; number++) await check(`${bearer(number)}forged`, '10.65.2.66');
+  expect(reviewed.length).toBeLessThanOrEqual(11);
+  expect([await check(bearer()), await check(bearer(7))]).toEqual(['agent', 'agent']);
+  expect(await check(bearer(8), '10.65.2.66')).toBe('busy');
+  clock.now += 2000;
+  expect(await check(bearer(8), '10.65.2.66')).toBe('agent');
+});
+
+test('forged tokens of many addresses use up the reviews of a second, and no more; who is known is answered', async () => {
+  const { check, reviewed, clock } = scene(real);
+  await check(bearer());
+  for (let number = 0; number < 2000; number++) await check(`${bearer(number)}forged`, `10.66.${number % 200}.1`);
+  expect(reviewed.length).toBeLessThanOrEqual(501);
   expect([await check(bearer()), await check(bearer(7))]).toEqual(['agent', 'busy']);
   clock.now += 1000;
   expect(await check(bearer(7))).toBe('agent');
+});
+
+test('no flood of forged tokens, from any addresses and with any claims, locks an agent out when its token is renewed', async () => {
+  const { check, clock } = scene(real);
+  expect(await check(ofPod('agent'))).toBe('agent');
+  const renewed: string[] = [];
+  for (let second = 1; second <= 300; second++) {
+    clock.now += 1000;
+    for (let each = 0; each < 60; each++)
+      await check(`${ofPod('agent', `${second} ${each}`)}forged`, `10.66.${each}.${second % 250}`);
+    // Every 48 minutes there is another one; here every minute.
+    if (second % 60 === 0) renewed.push(await check(ofPod('agent', second)));
+  }
+  expect(renewed).toEqual(Array.from({ length: 5 }, () => 'agent'));
+});
+
+test('an agent that asks once in an hour is not forgotten for 20,000 forged tokens', async () => {
+  const { check, clock } = scene(real);
+  await check(ofPod('quiet'));
+  for (let number = 0; number < 20_000; number++) {
+    clock.now += 150;
+    await check(`${bearer(number)}forged`, `10.${number % 128}.${number % 251}.1`);
+  }
+  expect(await check(ofPod('quiet'))).toBe('agent');
+});
+
+test('the place of an agent is of its address: its claims from another one are reviewed as those of a stranger', async () => {
+  const { check, reviewed } = scene(real);
+  await check(ofPod('agent'));
+  for (let number = 0; number < 100; number++) await check(`${ofPod('agent', number)}forged`, '10.65.2.66');
+  expect(reviewed.length).toBeLessThanOrEqual(11);
+});
+
+test('a token that is none of an agent any more has no place among theirs', async () => {
+  let isAgent = true;
+  const { check, clock } = scene(() => ({ authenticated: isAgent, username }));
+  await check(bearer());
+  isAgent = false;
+  clock.now += 2 * minute;
+  expect(await check(bearer())).toBe('stranger');
+  for (let number = 0; number < 20; number++) await check(bearer(number));
+  clock.now += 10_000;
+  expect(await check(bearer())).toBe('stranger');
 });
 
 test('an agent is reviewed again, also in the middle of a flood of forged tokens', async () => {
@@ -107,7 +170,7 @@ test('an agent is reviewed again, also in the middle of a flood of forged tokens
   );
   await check(bearer());
   clock.now += 120_000;
-  for (let number = 0; number < 2000; number++) await check(`${bearer(number)}forged`);
+  for (let number = 0; number < 2000; number++) await check(`${bearer(number)}forged`, `10.66.${number % 200}.1`);
   isAway = true;
   expect(await check(bearer())).toBe('busy');
   isAway = false;
