@@ -60,14 +60,19 @@ function markdownSection({ title, columns, rows, more, empty }: Section): string
 
 /**
  * Writes a code span, in which nothing is a link, a mention, an image, HTML or emphasis. `|` is escaped, because even there it would end
- * the cell of a table. The fence needs one backtick more than any run of backticks inside.
+ * the cell of a table. Readers take a `|` behind an even number of backslashes as the end, too, and show one backslash less than there
+ * is, so the number is made odd. The fence needs one backtick more than any run of backticks inside.
  */
 function code(text: string): string {
   if (text === '') return '';
   const runs = text.match(/`+/g) ?? [];
   const fence = '`'.repeat(Math.max(0, ...runs.map((run) => run.length)) + 1);
   const pad = runs.length > 0 || /^ .* $/.test(text) ? ' ' : '';
-  return `${fence}${pad}${text.replaceAll('|', String.raw`\|`)}${pad}${fence}`;
+  return `${fence}${pad}${text.replace(/(\\*)\|/g, escapedPipe)}${pad}${fence}`;
+}
+
+function escapedPipe(_: string, backslashes: string): string {
+  return `${backslashes}${backslashes.length % 2 === 0 ? '' : '\\'}\\|`;
 }
 
 const csvColumns: Readonly<Record<string, (pair: ChangedPair) => Cell>> = {
