@@ -43,13 +43,21 @@ interface Servers {
 
 async function startServers({ config, scrape, ...agent }: Agent): Promise<Servers> {
   const health = { live: () => unreadable(agent), ready: () => [...unreadable(agent), ...unlisted(agent)] };
-  const { metricsAddress, healthAddress, dropsAddress } = config;
+  const { metricsAddress, healthAddress, dropsAddress, node } = config;
+  const isOfNode = (host: string): boolean => agent.context.lists.directory.nodeOfHost(host)?.name === node;
+  const common = { health, isOfNode };
   const { liveFlows } = agent.ingest;
-  const metrics = await startServer({ setting: 'METRICS_ADDRESS', address: metricsAddress, metrics: scrape, health });
-  const ofHealth = healthAddress && (await startServer({ setting: 'HEALTH_ADDRESS', address: healthAddress, health }));
+  const metrics = await startServer({
+    setting: 'METRICS_ADDRESS',
+    address: metricsAddress,
+    metrics: scrape,
+    ...common,
+  });
+  const ofHealth =
+    healthAddress && (await startServer({ setting: 'HEALTH_ADDRESS', address: healthAddress, ...common }));
   const drops = liveFlows && (async () => liveFlows.text());
   const ofDrops =
-    dropsAddress && (await startServer({ setting: 'DROPS_ADDRESS', address: dropsAddress, drops, health }));
+    dropsAddress && (await startServer({ setting: 'DROPS_ADDRESS', address: dropsAddress, drops, ...common }));
   return { metrics, health: ofHealth || undefined, drops: ofDrops || undefined };
 }
 

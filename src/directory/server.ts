@@ -1,11 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { Endpoint } from '../model/endpoint.ts';
 import { canonicalAddress, type ListenAddress } from '../platform/address.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createLiveLists, type LiveLists, type Owners } from '../resolving/resolving.ts';
-import { limitConnections } from '../telemetry/server.ts';
+import { type Answer, type Asked, startServing } from '../serving/serving.ts';
 import { collectMemory } from '../telemetry/metrics.ts';
 import type { MemoryBudget } from '../platform/memory-budget.ts';
 import { decodeReplica, encodeAnswer, encodeReplica, type Replica } from './replicas.ts';
@@ -32,62 +29,50 @@ export interface DirectoryServerOptions {
   clock: Pick<Clock, 'toWall'>;
 }
 
-/** The most connections. Each takes about 40 KB, and idle ones are closed after 30 s. */
-const limits = { total: 4096, perAddress: 4 };
-const timeout = 5000;
+/** The most connections of strangers, and as many of agents. Each takes about 40 KB, and idle ones are closed after 30 s. */
+const limits = { total: 4096, perAddress: 4, rate: { rate: 10, burst: 30 } };
 
 const statuses: Readonly<Record<Result, number>> = { hit: 200, miss: 200, stranger: 401, busy: 503, wrong: 400 };
 
+export interface DirectoryServer {
+  readonly port: number;
+  stop: () => Promise<void>;
+}
+
 /** Serves `GET /v1/owners/ADDRESS` over HTTPS to agents only. Rejects if it cannot listen. */
-export async function startDirectoryServer(options: DirectoryServerOptions) {
-  const { address, certificate } = options;
-  const server = createServer({
-    key: certificate.key,
-    cert: certificate.certificate,
-    minVersion: 'TLSv1.3',
-    headersTimeout: timeout,
-    requestTimeout: timeout,
-    handshakeTimeout: timeout,
-    keepAliveTimeout: 30_000,
-    maxHeaderSize: 16_384,
-  });
-  limitConnections(server, limits);
-  server.on('request', (request, response) => {
-    void respond(request, response, options);
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject).listen(address, resolve);
-  await promise;
-  server.removeListener('error', reject).on('error', () => {});
-  return {
-    port: (server.address() as AddressInfo).port,
-    stop: async (): Promise<void> => {
-      const closed = new Promise<void>((done) => server.close(() => done()));
-      setTimeout(() => server.closeAllConnections(), 1000).unref();
-      server.closeIdleConnections();
-      await closed;
+export async function startDirectoryServer(options: DirectoryServerOptions): Promise<DirectoryServer> {
+  const { address, certificate, onAnswer } = options;
+  const { address: bound, stop } = await startServing({
+    listen: address,
+    tls: { key: certificate.key, certificate: certificate.certificate },
+    limits,
+    // Who is an agent is known only behind its first answer.
+    isClose: () => false,
+    isOwnHost: () => false,
+    timeout: 5000,
+    idleTimeout: 30_000,
+    longestHead: 16_384,
+    async answer(asked, from, approve) {
+      const verdict = await options.check(asked.headers.get('authorization'), from);
+      if (verdict === 'agent') approve();
+      const [result, body]: [Result, string] = verdict === 'agent' ? answerTo(asked, options) : [verdict, '{}'];
+      onAnswer(result);
+      return answerOf(statuses[result], body);
     },
-  };
+    refuse({ status }) {
+      onAnswer('wrong');
+      return answerOf(status, '{}');
+    },
+  });
+  return { port: bound.port, stop };
 }
 
-async function respond(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: DirectoryServerOptions,
-): Promise<void> {
-  const [result, body] = await answerTo(request, options);
-  options.onAnswer(result);
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-  response.writeHead(statuses[result], headers).end(body);
+function answerOf(status: number, body: string): Answer {
+  return { status, type: 'application/json', body: Buffer.from(body) };
 }
 
-async function answerTo(
-  { method, url = '', headers, socket }: IncomingMessage,
-  { check, ownersOf, clock }: DirectoryServerOptions,
-): Promise<[Result, string]> {
-  const verdict = await check(headers.authorization, socket.remoteAddress ?? '');
-  if (verdict !== 'agent') return [verdict, '{}'];
-  const given = /^\/v1\/owners\/([\da-fA-F.:%]{2,130})$/.exec(url)?.[1];
+function answerTo({ method, target }: Asked, { ownersOf, clock }: DirectoryServerOptions): [Result, string] {
+  const given = /^\/v1\/owners\/([\da-fA-F.:%]{2,130})$/.exec(target)?.[1];
   const address = method === 'GET' && given !== undefined ? canonicalAddress(given.replaceAll(/%3A/gi, ':')) : '';
   if (address === '') return ['wrong', '{}'];
   const owners = ownersOf(address);

@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { hostname } from 'node:os';
 import type { Millis } from '../model/log-line.ts';
 import { printable } from '../platform/printable.ts';
-import { hostAndPort, type ListenAddress, parseListenAddress } from '../platform/address.ts';
+import { hostAndPort, parseListenAddress } from '../platform/address.ts';
+import { type Answer, type Asked, type RequestServer, startServing } from '../serving/serving.ts';
+import { createSharedText, type SharedText } from './shared-text.ts';
 
 /** Each function is called at each request, and returns the reasons why the program is not healthy. */
 export interface Health {
@@ -24,75 +24,65 @@ export interface ServerOptions {
   /** The answer to `/drops`, as JSON. */
   drops?: (() => Promise<string>) | undefined;
   health: Health;
-  /** The longest time to send a request, to take the answer, and between two requests; each has this limit. */
+  /** Whether the address, or the name of a host, is one of this node. */
+  isOfNode?: ((host: string) => boolean) | undefined;
+  /** The longest time to send a request; twice as long to take the answer. */
   timeout?: Millis | undefined;
   /** All requests within this time get the same text. Default: 1000. */
   scrapeInterval?: Millis | undefined;
 }
 
-export type RunningServer = Awaited<ReturnType<typeof startServer>>;
-
-interface Answer {
-  status: number;
-  type?: string;
-  body: string;
+export interface RunningServer {
+  /** The address with the real port, even if the setting has port 0. */
+  readonly address: string;
+  /** Ends idle connections at once, and others after their answer, or after twice `timeout`. */
+  stop: () => Promise<void>;
 }
 
-/** The most open connections. Each takes 20 KB; Prometheus and the kubelet need three. */
+/** The most open connections of strangers, and as many of the node's own: its kubelet finds room whoever else connects. */
 const ownLimits = { total: 64, perAddress: 8 };
 
+/** New connections of a stranger's address. Probes have no such limit, because they may come from an address that strangers share. */
+const rate = { rate: 20, burst: 64 };
+
+const longestHead = 8192;
+
 /** If it cannot listen, rejects with an error that names the setting. */
-export async function startServer(given: ServerOptions) {
-  const { address, setting, metrics, drops, timeout = 5000, scrapeInterval = 1000 } = given;
-  const options = {
-    ...given,
-    metrics: metrics && { ...metrics, text: shared(metrics.text, scrapeInterval) },
-    drops: drops && shared(drops, scrapeInterval),
-  };
+export async function startServer(given: ServerOptions): Promise<RunningServer> {
+  const { address, setting, metrics, drops, isOfNode, timeout = 5000, scrapeInterval = 1000 } = given;
+  const served = new Map<string, Served>();
+  if (metrics !== undefined)
+    served.set('/metrics', { type: metrics.contentType, text: createSharedText(metrics.text, scrapeInterval) });
+  if (drops !== undefined)
+    served.set('/drops', { type: 'application/json', text: createSharedText(drops, scrapeInterval) });
   const where = parseListenAddress(address);
   if (where === undefined) throw new Error(`${setting} is "${address}": expected HOST:PORT, :PORT or [IPv6]:PORT`);
-  const server = createServer({
-    headersTimeout: timeout,
-    requestTimeout: timeout,
-    keepAliveTimeout: timeout,
-    connectionsCheckingInterval: timeout / 2,
-    maxHeaderSize: 8192,
+  const { address: bound, stop } = await listen(given, {
+    listen: where,
+    limits: served.size === 0 ? ownLimits : { ...ownLimits, rate },
+    isClose: (from) => from === '127.0.0.1' || from === '::1' || isOfNode?.(from) === true,
+    isOwnHost: (host) => host === hostname().toLowerCase() || isOfNode?.(host) === true,
+    timeout,
+    // Who scrapes or probes asks less often than a connection may be idle.
+    idleTimeout: 0,
+    longestHead,
+    answer: (asked) => answerTo(asked, served, given.health),
+    refuse: ({ status, text }) => plain(status, text),
   });
-  // This timeout also disconnects clients that do not take their answer.
-  server.setTimeout(timeout);
-  limitConnections(server, ownLimits);
-  const answering = new Set<ServerResponse>();
-  server.on('request', (request, response) => {
-    answering.add(response);
-    response.on('close', () => answering.delete(response));
-    void answer(request, response, options);
-  });
-  await listen(server, where, given);
-  // Ignored: if a connection cannot be accepted (too many open files), its client sees that.
-  server.on('error', () => {});
-  const bound = server.address() as AddressInfo;
-  return {
-    /** The address with the real port, even if the setting has port 0. */
-    address: hostAndPort(bound.address, bound.port),
-    /** Ends idle connections at once, and others after their answer, or after `timeout`. */
-    stop: () => stop(server, answering),
-  };
+  return { address: hostAndPort(bound.address, bound.port), stop };
 }
 
-function shared(text: () => Promise<string>, interval: Millis): () => Promise<string> {
-  let latest: Promise<string> | undefined;
-  return () => {
-    if (latest === undefined) {
-      latest = text();
-      setTimeout(() => (latest = undefined), interval).unref();
-    }
-    return latest;
-  };
+interface Served {
+  readonly type: string;
+  readonly text: SharedText;
 }
 
-async function listen(server: Server, where: ListenAddress, { address, setting }: ServerOptions): Promise<void> {
+async function listen(
+  { address, setting }: ServerOptions,
+  options: Parameters<typeof startServing>[0],
+): Promise<RequestServer> {
   try {
-    await once(server.listen(where), 'listening');
+    return await startServing(options);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = (code !== undefined && failures[code]) || message;
@@ -107,76 +97,30 @@ const failures: Record<string, string> = {
   ENOTFOUND: 'no such host',
 };
 
-async function answer(request: IncomingMessage, response: ServerResponse, options: ServerOptions): Promise<void> {
-  const { status, type = 'text/plain; charset=utf-8', body } = await answerTo(request, options);
-  const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body) };
-  response.writeHead(status, status === 405 ? { ...headers, allow: 'GET, HEAD' } : headers).end(body);
-}
-
 async function answerTo(
-  { method, url = '' }: IncomingMessage,
-  { metrics, drops, health }: ServerOptions,
+  { method, target }: Asked,
+  served: ReadonlyMap<string, Served>,
+  health: Health,
 ): Promise<Answer> {
-  const [path] = url.split('?');
-  const data = [
-    ...(metrics === undefined ? [] : [{ at: '/metrics', type: metrics.contentType, text: metrics.text }]),
-    ...(drops === undefined ? [] : [{ at: '/drops', type: 'application/json', text: drops }]),
-  ];
-  const served = data.find(({ at }) => at === path);
-  if (served === undefined && path !== '/healthz' && path !== '/readyz')
-    return { status: 404, body: `There is ${data.map(({ at }) => `${at}, `).join('')}/healthz and /readyz.\n` };
-  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: 'Only GET and HEAD.\n' };
+  const [path = ''] = target.split('?');
+  const data = served.get(path);
+  if (data === undefined && path !== '/healthz' && path !== '/readyz')
+    return plain(404, `There is ${[...served.keys()].map((at) => `${at}, `).join('')}/healthz and /readyz.\n`);
+  if (method !== 'GET' && method !== 'HEAD')
+    return { ...plain(405, 'Only GET and HEAD.\n'), headers: { allow: 'GET, HEAD' } };
   try {
-    if (served !== undefined) return { status: 200, type: served.type, body: await served.text() };
+    if (data !== undefined) return { status: 200, type: data.type, body: await data.text() };
     return healthOf(path === '/healthz' ? health.live() : health.ready());
   } catch (error) {
-    return { status: 500, body: `${printable(String(error))}\n` };
+    return plain(500, `${printable(String(error))}\n`);
   }
 }
 
 function healthOf(reasons: readonly string[]): Answer {
-  if (reasons.length === 0) return { status: 200, body: 'ok\n' };
-  return { status: 503, body: reasons.map((reason) => `${printable(reason)}\n`).join('') };
+  if (reasons.length === 0) return plain(200, 'ok\n');
+  return plain(503, reasons.map((reason) => `${printable(reason)}\n`).join(''));
 }
 
-async function stop(server: Server, answering: ReadonlySet<ServerResponse>): Promise<void> {
-  const closed = once(server.close(), 'close');
-  for (const response of answering) await once(response, 'close');
-  // Node.js does not count a connection without a request as idle, and would wait for it.
-  server.closeAllConnections();
-  await closed;
-}
-
-/** Keeps the newest connections: past a limit, closes the oldest idle one, of the same address or of the address with the most. */
-export function limitConnections(server: Server, limits: Readonly<{ total: number; perAddress: number }>): void {
-  const open = new Map<string, Set<Socket>>();
-  const answering = new Set<Socket>();
-  let count = 0;
-
-  server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? '';
-    const own = open.get(address) ?? new Set();
-    open.set(address, own.add(socket));
-    count++;
-    socket.once('close', () => {
-      count--;
-      own.delete(socket);
-      if (own.size === 0) open.delete(address);
-    });
-    if (own.size > limits.perAddress) closeOne(own, socket);
-    else if (count > limits.total) closeOne(largest(), socket);
-  });
-  server.on('request', ({ socket }, response) => {
-    answering.add(socket);
-    response.once('close', () => answering.delete(socket));
-  });
-
-  function closeOne(sockets: ReadonlySet<Socket>, newest: Socket): void {
-    const older = [...sockets].filter((socket) => socket !== newest && !socket.destroyed);
-    (older.find((socket) => !answering.has(socket)) ?? older[0])?.destroy();
-  }
-
-  function largest(): ReadonlySet<Socket> {
-    return [...open.values()].reduce((most, each) => (each.size > most.size ? each : most));
-  }
+function plain(status: number, text: string): Answer {
+  return { status, type: 'text/plain; charset=utf-8', body: Buffer.from(text) };
 }
