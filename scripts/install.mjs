@@ -18,10 +18,14 @@ export function projectNode() {
 export function install() {
   if (existsSync(mark) && readFileSync(mark, 'utf8') === locked) return;
   console.error('Installing the locked dependencies (npm ci), once …');
-  const { status, error } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-  });
+  const { status, error } = spawnSync(
+    'npm',
+    ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
+    {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+    },
+  );
   if (status !== 0) {
     console.error(
       `npm ci failed${error ? `: ${error.message}` : ` (exit status ${status})`}. Is the npm registry reachable?`,

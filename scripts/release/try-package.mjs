@@ -47,7 +47,16 @@ console.log(`${process.platform}, Node.js ${versionOfNode()}: ${replayed} sample
 process.exit(failures.length === 0 && replayed > 0 ? 0 : 1);
 
 function install() {
-  const args = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', folder, resolve(tarball)];
+  const args = [
+    'install',
+    '--offline',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--prefix',
+    folder,
+    resolve(tarball),
+  ];
   // npm is a script for a command interpreter on Windows; what npm starts knows where its program is.
   const { npm_execpath: npm } = process.env;
   const { status, stdout, stderr, error } =
