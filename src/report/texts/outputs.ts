@@ -68,11 +68,13 @@ function code(text: string): string {
   const runs = text.match(/`+/g) ?? [];
   const fence = '`'.repeat(Math.max(0, ...runs.map((run) => run.length)) + 1);
   const pad = runs.length > 0 || /^ .* $/.test(text) ? ' ' : '';
-  return `${fence}${pad}${text.replace(/(\\*)\|/g, escapedPipe)}${pad}${fence}`;
+  return `${fence}${pad}${text.replace(/\\+\|?|\|/g, escapedPipe)}${pad}${fence}`;
 }
 
-function escapedPipe(_: string, backslashes: string): string {
-  return `${backslashes}${backslashes.length % 2 === 0 ? '' : '\\'}\\|`;
+/** `run`: backslashes, a `|`, or both. */
+function escapedPipe(run: string): string {
+  if (!run.endsWith('|')) return run;
+  return `${run.slice(0, -1)}${run.length % 2 === 0 ? '\\' : ''}\\|`;
 }
 
 const csvColumns: Readonly<Record<string, (pair: ChangedPair) => Cell>> = {
