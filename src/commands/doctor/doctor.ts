@@ -17,6 +17,7 @@ import { checkAgent } from './checks/agent.ts';
 import { checkCalico } from './checks/calico.ts';
 import {
   checkApiServer,
+  checkGuard,
   checkNode,
   checkPodLookups,
   checkPolicies,
@@ -133,6 +134,7 @@ export const checks: readonly Row[] = [
   { name: 'api-server', check: checkApiServer },
   { name: 'node', check: checkNode },
   { name: 'rights', check: checkRights },
+  { name: 'admission-policy', check: checkGuard },
   { name: 'pod-lookups', check: checkPodLookups },
   { name: 'policies', check: checkPolicies },
   { name: 'state', check: checkState },

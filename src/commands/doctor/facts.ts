@@ -24,6 +24,7 @@ import {
   type PodName,
   readKeptState,
 } from './machine.ts';
+import { tryGuard } from './guard.ts';
 import { reviewPolicies, reviewRights } from './rights.ts';
 import { readRules } from './rules.ts';
 
@@ -66,6 +67,8 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
     ownNode,
     nodes: node === '' ? Promise.resolve<string[]>([]) : someNodes(api),
     reviews: reviewRights(api, config),
+    /** Undefined outside a Pod: others have their own token. */
+    guard: ownPod === undefined ? Promise.resolve(undefined) : tryGuard(api, ownPod, now()),
     policyRights: config.policies === 'off' ? Promise.resolve(undefined) : reviewPolicies(api),
     ways: lookAtWays({ api, config, ownNode, pods }),
     felix: lookAtFelix(api, node),

@@ -72,6 +72,7 @@ const unknown: Facts & Given = {
   nodes: [],
   pods: [],
   reviews: [],
+  guard: undefined,
   policyRights: undefined,
   ways: undefined,
   felix: {

@@ -1,5 +1,6 @@
 import { type Asked, lookAtFelix } from '../../../src/commands/doctor/api.ts';
 import type { Facts } from '../../../src/commands/doctor/facts.ts';
+import { tryGuard } from '../../../src/commands/doctor/guard.ts';
 import type { ContainerLook } from '../../../src/commands/doctor/machine.ts';
 import type { KernelLog } from '../../../src/commands/doctor/kernel-log.ts';
 import type { Check } from '../../../src/commands/doctor/report.ts';
@@ -33,6 +34,7 @@ export async function allSentences(): Promise<Check[]> {
     ...settings(),
     ...apiServer(),
     ...(await granted()),
+    ...(await guards()),
     ...nodes(),
     ...(await calico()),
     ...feeds(),
@@ -359,6 +361,33 @@ const served = (isMissing: (resource: string, group: string) => boolean, others 
     const isOfCalico = path.startsWith('/apis/crd.projectcalico.org');
     return isOfCalico ? answered({ resources: [{ name: 'globalnetworkpolicies' }] }) : others;
   });
+
+async function guards(): Promise<Check[]> {
+  const denied = "ValidatingAdmissionPolicy 'drops' with binding 'drops' denied request: ";
+  const answers = [
+    refused(403, `events "x" is forbidden: ${denied}the token is bound to node a: an agent writes only Events of it`),
+    refused(403, `events "x" is forbidden: ${denied}Events need a label`),
+    refused(403),
+    refused(0),
+    answered({}),
+  ];
+  const tried = await Promise.all(
+    answers.map((answer) =>
+      tryGuard(
+        fakeApi(() => answer),
+        { namespace: 'drops', name: 'agent-x' },
+        nine,
+      ),
+    ),
+  );
+  const old = versionOf({ answer: answered({ gitVersion: 'v1.29.0', minor: '29+' }) });
+  return [
+    ...found('admission-policy'),
+    ...tried.flatMap((guard) => found('admission-policy', { guard })),
+    ...found('admission-policy', { guard: 'open', ...old }),
+    ...found('admission-policy', { guard: 'open', config: configOf({ nodeCondition: true }) }),
+  ];
+}
 
 async function policies(): Promise<Check[]> {
   const apis = [

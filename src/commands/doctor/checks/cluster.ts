@@ -109,6 +109,21 @@ export function checkRights({ reviews }: Known): Check {
   return ok(`all ${reviews.length} are granted`);
 }
 
+export function checkGuard({ guard, config, version }: Known): Check {
+  const { ok, problem, unknown, warning } = answersOf('admission-policy');
+  if (guard === undefined) return ok('not tried: this is no Pod of the agent');
+  if (guard === 'holds') return ok('holds an agent to its own node');
+  if (guard !== 'open') return unknown(`not known: ${guard.why}`, seeApiServer);
+  const { minor } = version.answer.kind === 'answered' ? (version.answer.body as { minor?: unknown }) : {};
+  const tooOld = Number.parseInt(String(minor), 10) < 30;
+  return (config.nodeCondition ? problem : warning)(
+    `none holds this agent: its token may write Events of every node${config.nodeCondition ? ', and change the status of every Node' : ''}`,
+    tooOld
+      ? 'update to Kubernetes 1.30 or newer, and add the component admission-policy'
+      : 'add the component admission-policy; if it is there, its matchConditions name another ServiceAccount, as with namespace: or namePrefix: of kustomize (docs/components.md)',
+  );
+}
+
 export function checkPodLookups({ config, ways }: Known): Check {
   const { ok, unknown, warning } = answersOf('pod-lookups');
   if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');
