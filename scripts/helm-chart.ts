@@ -2,13 +2,37 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
+import { causes } from '../src/incidents/catalogue/catalogue.ts';
+
+export const admissionPolicyFile = 'deploy/components/admission-policy/admission-policy.yaml';
+
+/** Reasons of Events that are not about an incident. A test compares them with what the sources have. */
+const otherReasons = ['PacketDrop', 'NetworkScan', 'NodeNetworkDegraded', 'NodeNetworkRecovered', 'TestEvent'];
+
+/** The reasons of all Events that the program writes. */
+export function eventReasons(): string[] {
+  const ofCauses = causes.flatMap(({ reason, overReason }) => [reason, overReason]);
+  return [...new Set([...otherReasons, ...ofCauses])].toSorted();
+}
+
+/** The admission policy with its list of reasons brought up to date, in lines of at most 150 characters. */
+export function withReasons(policy: string): string {
+  const list = `[${eventReasons()
+    .map((reason) => `'${reason}'`)
+    .join(', ')}]`;
+  const lines = list.match(/.{1,140}(?: |$)/g)?.map((line) => `        ${line.trimEnd()}\n`) ?? [];
+  return policy.replace(
+    /(- name: reasons\n {6}expression: >-\n)(?: {8}.*\n)+/,
+    (_, head: string) => `${head}${lines.join('')}`,
+  );
+}
 
 const root = join(import.meta.dirname, '..');
 export const chartFolder = 'deploy/helm/kube-netfilter-tailer';
 
 /** Files that the chart has a copy of: a chart cannot read what is outside its folder. */
 export const copied = [
-  'deploy/components/admission-policy/admission-policy.yaml',
+  admissionPolicyFile,
   'deploy/monitoring/dashboard.json',
   'deploy/monitoring/prometheus-rules.yaml',
 ];

@@ -1,11 +1,21 @@
 // Brings up to date what the Helm chart has from other files: copies, the schema of `config`, the table of its README.
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { chartFolder, configSchema, copied, readSchema, withValuesTable } from './helm-chart.ts';
+import {
+  admissionPolicyFile,
+  chartFolder,
+  configSchema,
+  copied,
+  readSchema,
+  withReasons,
+  withValuesTable,
+} from './helm-chart.ts';
 
 const root = join(import.meta.dirname, '..');
 const chart = join(root, chartFolder);
 
+const policy = join(root, admissionPolicyFile);
+writeFileSync(policy, withReasons(readFileSync(policy, 'utf8')));
 for (const path of copied) copyFileSync(join(root, path), join(chart, 'files', basename(path)));
 
 const schema = readSchema();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -11,6 +12,7 @@ import { createObjects } from './control-plane/objects.ts';
 import { createDeploying, succeed } from './deploying.ts';
 import { run } from './network/command.ts';
 import { clusterRights } from './granted.ts';
+import { differences, type FieldChange, fieldChanges, merged } from './openapi-fields.ts';
 import { until } from './until.ts';
 
 /**
@@ -25,6 +27,7 @@ const namespace = 'admitted';
 const account = 'kube-netfilter-tailer';
 const [nodeA, nodeB] = ['admitted-a', 'admitted-b'] as const;
 const tenant = 'admitted-tenant';
+const asItself = `fieldManager=${account}`;
 
 let folder: string;
 let rig: AgentRig;
@@ -114,6 +117,135 @@ describe('the Node of an agent with the component node-condition', () => {
   });
 });
 
+/** With every right on Nodes and Events, so that nothing but the policy holds it. */
+describe('a thief of the token who has every right that RBAC knows', () => {
+  let own: string;
+  beforeAll(async () => {
+    await grant('admitted-all', account, [
+      { apiGroups: [''], resources: ['nodes', 'nodes/status', 'events'], verbs: ['*'] },
+    ]);
+    own = nameOf(await create(tokens.a, event({})));
+    await until(isGranted, () => 'the rights are not in force');
+  });
+
+  test('changes no field of its Node but its own condition, by any verb, at no subresource', async () => {
+    const path = `/api/v1/nodes/${nodeA}`;
+    const read = async (): Promise<object> => (await request('GET', path)).body as object;
+    const changes = await fieldChanges(connection, 'Node');
+    expect(changes.length).toBeGreaterThan(80);
+    const before = await read();
+    const refused = await attack(changes, [path, `${path}/status`], read);
+    expect(refused).toBeGreaterThan(300);
+    const after = differences(before, await read()).filter((each) => !ownOfServer.test(each));
+    expect(after).toEqual([]);
+  });
+
+  test('changes of its Event only what the program changes', async () => {
+    const path = `/api/v1/namespaces/${tenant}/events/${own}`;
+    const read = async (): Promise<object> => (await request('GET', path)).body as object;
+    const changes = await fieldChanges(connection, 'Event');
+    expect(changes.length).toBeGreaterThan(40);
+    const before = await read();
+    const refused = await attack(changes, [path], read);
+    expect(refused).toBeGreaterThan(60);
+    const changed = differences(before, await read()).filter((each) => !ownOfServer.test(each));
+    expect(changed.filter((each) => !mayChange.test(each))).toEqual([]);
+  });
+
+  test.each<[string, object]>([
+    ['a finalizer', { metadata: { finalizers: ['example.org/never'] } }],
+    ['an owner', { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' }] } }],
+    ['a label', { metadata: { labels: { x: 'y' } } }],
+    ['an annotation of others', { metadata: { annotations: { 'example.org/x': 'y' } } }],
+    ['a long annotation', { metadata: { annotations: { 'kube-netfilter-tailer/x': 'y'.repeat(200_000) } } }],
+    ['the name of an Event of the kubelet', { metadata: { name: 'web.17f0a1b2c3d4e5f6' } }],
+    ['a reason of the kubelet', { reason: 'Evicted' }],
+    ['a Secret', { involvedObject: { kind: 'Secret' } }],
+    ['a Deployment', { involvedObject: { apiVersion: 'apps/v1', kind: 'Deployment' } }],
+    ['no kind', { involvedObject: { kind: '' } }],
+    ['a kind in lower case', { involvedObject: { kind: 'node', name: nodeB } }],
+    ['a field within the object', { involvedObject: { fieldPath: 'spec.containers{x}' } }],
+    ['another kind as related', { related: { apiVersion: 'v1', kind: 'ConfigMap', name: 'x' } }],
+    ['an action', { action: 'Killing' }],
+    ['a series', { series: { count: 9, lastObservedTime: '2026-11-28T15:00:00.000000Z' } }],
+    ['another type', { type: 'Critical' }],
+    ['the instance of another node', { reportingInstance: `${account}-${nodeB}` }],
+    ['a message of 100 KB', { message: 'x'.repeat(100_000) }],
+  ])('creates no Event with %s', async (_, fields) => {
+    const body = merged({ ...event({}), metadata: { name: eventName(), namespace: tenant } }, fields);
+    const path = `/api/v1/namespaces/${tenant}/events`;
+    for (const query of ['', `?${asItself}`]) {
+      const { status } = await request('POST', path + query, { body, token: tokens.a });
+      expect([403, 422]).toContain(status);
+    }
+    const { name } = (body as KubernetesObject).metadata;
+    const { status } = await applyAs(`${path}/${name}`, body, account);
+    expect([400, 403, 422]).toContain(status);
+  });
+
+  test('writes in no name but its own, and takes nothing from the kubelet', async () => {
+    const conditions = [{ type: 'NetfilterRulesStale', status: 'False', reason: 'x', message: 'x' }];
+    const path = `/api/v1/nodes/${nodeA}/status`;
+    const contentType = 'application/strategic-merge-patch+json';
+    const body = { status: { conditions } };
+    // The API server keeps managedFields from the first apply on.
+    const applied = { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeA }, status: { phase: 'Running' } };
+    const asAdmin = { body: applied, contentType: 'application/apply-patch+yaml' };
+    expect(await request('PATCH', `${path}?fieldManager=kubelet&force=true`, asAdmin)).toMatchObject({ status: 200 });
+    const asKubelet = await request('PATCH', `${path}?fieldManager=kubelet`, { body, contentType, token: tokens.a });
+    expectRefusal(asKubelet, /managedFields/);
+    for (const managedFields of [[], [{}], [{ manager: 'kubelet', operation: 'Apply', apiVersion: 'v1' }]])
+      await request('PATCH', `${path}?${asItself}`, { body: { metadata: { managedFields } }, token: tokens.a });
+    const { metadata } = (await request('GET', path)).body as KubernetesObject;
+    const ofKubelet = { manager: 'kubelet', operation: 'Apply', fieldsV1: { 'f:status': { 'f:phase': {} } } };
+    expect(metadata['managedFields']).toContainEqual(expect.objectContaining(ofKubelet));
+    expect(await request('PATCH', `${path}?${asItself}`, { body, contentType, token: tokens.a })).toMatchObject({
+      status: 200,
+    });
+  });
+
+  test.each(['DELETE', 'POST'])('%s of a Node and DELETE of an Event are refused', async (method) => {
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'admitted-c' } };
+    const path = method === 'POST' ? '/api/v1/nodes' : `/api/v1/nodes/${nodeA}`;
+    const body = method === 'POST' ? node : undefined;
+    expectRefusal(await request(method, path, { body, token: tokens.a }), /does nothing else/);
+    const path2 = `/api/v1/namespaces/${tenant}/events/${own}`;
+    expectRefusal(await request('DELETE', path2, { token: tokens.a }), /does nothing else/);
+  });
+
+  /** What the API server itself changes, or the conditions, whose own test is above. */
+  const ownOfServer = /^(?:metadata\.(?:managedFields|resourceVersion|generation)|status\.conditions)$/;
+  const mayChange =
+    /^(?:message|count|(?:first|last)Timestamp|type|(?:involvedObject|related)\.(?:uid|name|resourceVersion)|metadata\.annotations\..*)$/;
+
+  /** Makes each change in every way; throws where one is stored that may not be. Resolves to how many the policy refused. */
+  async function attack(
+    changes: readonly FieldChange[],
+    paths: readonly string[],
+    read: () => Promise<object>,
+  ): Promise<number> {
+    const answers: string[] = [];
+    for (const { path: field, patch: body } of changes)
+      for (const path of paths) {
+        const object = await read();
+        const ways = [
+          await request('PATCH', `${path}?${asItself}`, { body, token: tokens.a }),
+          await replace(path, body, object),
+          await applyAs(path, merged(identityOf(object), body), account),
+        ];
+        for (const [index, { status, body: answer }] of ways.entries())
+          answers.push(`${path} ${index} ${status} ${isOfPolicy(answer)}`);
+        const stored = differences(object, await read()).filter((each) => !ownOfServer.test(each));
+        expect({ field, path, stored: stored.filter((each) => !mayChange.test(each)) }).toEqual({
+          field,
+          path,
+          stored: [],
+        });
+      }
+    return answers.filter((each) => each.endsWith(' 403 true')).length;
+  }
+});
+
 describe('what is refused', () => {
   const foreignHost =
     /the token is bound to node admitted-a: an agent writes only Events whose source\.host is its node, and changes no others$/;
@@ -177,10 +309,13 @@ describe('what is refused', () => {
     expectRefusal(await annotateNewer(nameOf(await create(connection.adminToken, body))), message);
   });
 
-  test('deleting is refused by RBAC, and an Event in another namespace than its object by the API server', async () => {
+  test('deleting is refused, by RBAC or else by the policy, and an Event in another namespace than its object by the API server', async () => {
     const name = nameOf(await create(tokens.a, event({})));
     const gone = await request('DELETE', `/api/v1/namespaces/${tenant}/events/${name}`, { token: tokens.a });
-    expect(gone).toMatchObject({ status: 403, body: { message: expect.stringContaining('cannot delete resource') } });
+    expect(gone).toMatchObject({
+      status: 403,
+      body: { message: expect.stringMatching(/cannot delete resource|does nothing else/) },
+    });
     const elsewhere = event({ metadata: { namespace: 'default' } });
     expect(await create(tokens.a, elsewhere)).toMatchObject({ status: 422 });
   });
@@ -209,7 +344,7 @@ function event(fields: Readonly<Record<string, string | object>>) {
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { generateName: 'web-', namespace: tenant, ...metadata },
+    metadata: { namespace: tenant, ...metadata },
     involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace: tenant, name: 'web', ...involvedObject },
     reason: 'PacketDrop',
     message: 'Packet dropped',
@@ -233,7 +368,7 @@ function newer(fields: object): object {
   return {
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',
-    metadata: { generateName: 'web-', namespace: tenant },
+    metadata: { name: eventName(), namespace: tenant },
     eventTime: new Date().toISOString().replace('Z', '000Z'),
     action: 'Dropped',
     regarding: { apiVersion: 'v1', kind: 'Pod', namespace: tenant, name: 'web' },
@@ -246,25 +381,60 @@ function newer(fields: object): object {
   };
 }
 
+/** Under a new name, and as the program's user agent would be noted. */
 function create(token: string, body: TestEvent): Promise<Answer> {
-  return request('POST', `/api/v1/namespaces/${body.metadata.namespace}/events`, { body, token });
+  const metadata = { name: eventName(), ...body.metadata };
+  const path = `/api/v1/namespaces/${metadata.namespace}/events?${asItself}`;
+  return request('POST', path, { body: { ...body, metadata }, token });
+}
+
+function eventName(): string {
+  return `web.${randomBytes(10).toString('hex')}`;
 }
 
 /** Changes an annotation, which is still allowed there. */
 function annotateNewer(name: string): Promise<Answer> {
-  const body = { metadata: { annotations: { read: 'yes' } } };
-  const path = `/apis/events.k8s.io/v1/namespaces/${tenant}/events/${name}`;
+  const body = { metadata: { annotations: { 'kube-netfilter-tailer/read': 'yes' } } };
+  const path = `/apis/events.k8s.io/v1/namespaces/${tenant}/events/${name}?${asItself}`;
   return request('PATCH', path, { body, token: tokens.a });
 }
 
 function patch(token: string, name: string, body: object, place = tenant): Promise<Answer> {
-  const path = `/api/v1/namespaces/${place}/events/${name}`;
+  const path = `/api/v1/namespaces/${place}/events/${name}?${asItself}`;
   return request('PATCH', path, { body, token });
 }
 
 function patchStatus(token: string, node: string, body: object): Promise<Answer> {
   const contentType = 'application/strategic-merge-patch+json';
-  return request('PATCH', `/api/v1/nodes/${node}/status`, { body, token, contentType });
+  return request('PATCH', `/api/v1/nodes/${node}/status?${asItself}`, { body, token, contentType });
+}
+
+/** A PUT that changes nothing of a Node is none of its status, so the policy refuses it as soon as RBAC does not. */
+async function isGranted(): Promise<boolean> {
+  return isOfPolicy((await replace(`/api/v1/nodes/${nodeA}`, {})).body);
+}
+
+function isOfPolicy(answer: unknown): boolean {
+  return String((answer as { message?: string }).message).includes('ValidatingAdmissionPolicy');
+}
+
+async function replace(path: string, change: object, object?: object): Promise<Answer> {
+  const current = object ?? ((await request('GET', path)).body as object);
+  return request('PUT', `${path}?${asItself}`, { body: merged(current, change), token: tokens.a });
+}
+
+function applyAs(path: string, body: unknown, manager: string): Promise<Answer> {
+  const contentType = 'application/apply-patch+yaml';
+  return request('PATCH', `${path}?fieldManager=${manager}&force=true`, { body, contentType, token: tokens.a });
+}
+
+function identityOf(object: object): object {
+  const { apiVersion, kind, metadata } = object as KubernetesObject;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name: metadata.name, ...(metadata.namespace ? { namespace: metadata.namespace } : {}) },
+  };
 }
 
 function nameOf({ status, body }: Answer): string {
