@@ -95,13 +95,15 @@ function createChains(
   const isWatched = (): boolean => cluster.watches('endpointslices');
 
   return {
-    ownerOf: (chain) => lists.chains.ownerOf(chain),
+    ownerOf: (chain) => lists.chains.foundOwnerOf(chain),
     backendsOf: (namespace, name) =>
       isWatched() ? lists.chains.backendsOf(namespace, name) : (looked.get(`${namespace}/${name}`) ?? []),
     async prepare(subjects) {
-      lists.chains.expect(subjects);
+      await lists.chains.prepare(subjects);
       if (isWatched()) return;
-      const services = subjects.flatMap((chain) => lists.chains.ownerOf(chain)?.service ?? []).slice(0, serviceLimit);
+      const services = subjects
+        .flatMap((chain) => lists.chains.foundOwnerOf(chain)?.service ?? [])
+        .slice(0, serviceLimit);
       const keys = new Map(services.map(({ namespace, name }) => [`${namespace}/${name}`, namespace ?? '']));
       // Begin all look-ups before waiting for any.
       while ([...keys].map(([key, namespace]) => looked.ask(key, namespace)).includes('pending')) await settled.promise;

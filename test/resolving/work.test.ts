@@ -5,6 +5,7 @@ import { indexPodRanges } from '../../src/resolving/endpoints.ts';
 import { packEndpoints } from '../../src/resolving/objects.ts';
 import { createPodIndex } from '../../src/resolving/pod-index.ts';
 import { createChainIndex } from '../../src/resolving/service-chains/chain-index.ts';
+import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
 import { backend, endpointSlice, nine, node, pod } from '../builders.ts';
 
 vi.mock(import('../../src/platform/address.ts'), async (original) => {
@@ -82,4 +83,32 @@ test('after a change of one Pod, no other Pod is looked at for a packet with a n
   expect(index.byName('shop/web-7')).toHaveLength(1);
   expect(index.byName('shop/web-*')).toHaveLength(1000);
   expect(looks).toBe(0);
+});
+
+test('after a change of one slice, only its endpoints are hashed again for a chain, and other work has its turns', async () => {
+  const chains = createChainIndex();
+  const ports = manyPorts.slice(0, 4);
+  const slice = (number: number, count: number) => ({
+    ...endpointSlice({ name: `api-${number}`, endpoints: [] }),
+    ports,
+    endpoints: packEndpoints(
+      Array.from({ length: count }, (_, index) => backend({ address: `10.${number}.${index >> 8}.${index & 255}` })),
+    ),
+  });
+  for (let number = 0; number < 40; number++) chains.setSlice(slice(number, 100), nine);
+  const chain = `KUBE-SEP-${chainHash('shop/api:port-0tcp10.7.0.7:1000')}`;
+  let turns = 0;
+  const count = (): unknown => (turns++, isOver || setImmediate(count));
+  let isOver = false;
+  setImmediate(count);
+  await chains.prepare([chain]);
+  isOver = true;
+  expect(chains.foundOwnerOf(chain)).toMatchObject({ endpoint: '10.7.0.7:1000', deleted: false });
+  expect(turns).toBeGreaterThanOrEqual(10);
+  vi.mocked(address.hostAndPort).mockClear();
+  chains.setSlice(slice(9, 101), nine);
+  await chains.prepare([chain]);
+  // Those of the slice before for what is gone, and those of the slice now.
+  expect(vi.mocked(address.hostAndPort).mock.calls.length).toBeLessThanOrEqual(2 * 101 * ports.length);
+  expect(chains.foundOwnerOf(chain)).toMatchObject({ endpoint: '10.7.0.7:1000' });
 });

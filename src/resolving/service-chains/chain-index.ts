@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { Millis } from '../../model/log-line.ts';
 import type { Backend, ChainOwner } from '../../model/incident.ts';
 import {
@@ -12,10 +11,11 @@ import {
 } from '../objects.ts';
 import { hostAndPort } from '../../platform/address.ts';
 import { serviceRef } from '../endpoints.ts';
-import { createTombstones, type TombstoneLimits, type TombstoneOptions } from '../tombstones.ts';
+import type { TombstoneLimits } from '../tombstones.ts';
 import { unlimitedMemory } from '../../platform/memory-budget.ts';
 import { weightOf } from '../../platform/weight.ts';
-import { chainHash, type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';
+import { type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';
+import { createHashedObjects } from './hashed-objects.ts';
 
 export interface OwnedChain extends ChainOwner {
   protocol: ServiceProtocol;
@@ -35,18 +35,9 @@ export type ChainIndex = ReturnType<typeof createChainIndex>;
 
 /** Finds the owner of one of kube-proxy's chains, and the endpoints of a Service. */
 export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, memory = unlimitedMemory()) {
-  const services = createHashedObjects(portTexts, {
-    ...limits,
-    memory,
-    namespaceOf: ({ service }) => service.namespace,
-    weigh: weightOf,
-  });
-  const slices = createHashedObjects(endpointTexts, {
-    ...limits,
-    memory,
-    namespaceOf: ({ namespace }) => namespace,
-    weigh: weightOf,
-  });
+  const common = { ...limits, memory, weigh: weightOf };
+  const services = createHashedObjects(portTexts, { ...common, namespaceOf: ({ service }) => service.namespace });
+  const slices = createHashedObjects(endpointTexts, { ...common, namespaceOf: ({ namespace }) => namespace });
 
   return {
     /** The Services by `namespace/name`. */
@@ -66,22 +57,20 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
       slices.replace(keyOf(namespace, name), undefined, now),
     leaveOutService: (namespace: string, name: string): void => services.leaveOut(keyOf(namespace, name)),
     leaveOutSlice: (namespace: string, name: string): void => slices.leaveOut(keyOf(namespace, name)),
+    /** Looks through all Services and endpoints at once, which takes long in a large cluster. */
     ownerOf(chain: string): OwnedChain | undefined {
-      const name = parseChainName(chain);
-      if (name?.kind === 'service-hash') {
-        const found = services.find(name.hash);
-        return found && ownerBy(found, undefined);
-      }
-      const port = name?.kind === 'endpoint-hash' ? slices.find(name.hash) : name;
-      return port && ownerOfPort(port);
+      const hashes = hashesIn([chain]);
+      services.findNow(hashes.services);
+      slices.findNow(hashes.endpoints);
+      return foundOwnerOf(chain);
     },
-    /** Announces chains whose owners will be asked for, so that one pass finds all of them. */
-    expect(chains: readonly string[]): void {
-      for (const name of chains.map(parseChainName)) {
-        if (name?.kind === 'service-hash') services.expect(name.hash);
-        else if (name?.kind === 'endpoint-hash') slices.expect(name.hash);
-      }
+    /** Finds the owners of chains, so that `foundOwnerOf` has them. Other work has its turns in between. */
+    async prepare(this: void, chains: readonly string[]): Promise<void> {
+      const hashes = hashesIn(chains);
+      await services.find(hashes.services);
+      await slices.find(hashes.endpoints);
     },
+    foundOwnerOf,
     backendsOf: (namespace: string, name: string): readonly Backend[] =>
       backendsIn([...slices.objects.values()].filter((each) => each.namespace === namespace && each.service === name)),
     sweep(now: Millis): void {
@@ -89,6 +78,16 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
       slices.sweep(now);
     },
   };
+
+  function foundOwnerOf(chain: string): OwnedChain | undefined {
+    const name = parseChainName(chain);
+    if (name?.kind === 'service-hash') {
+      const found = services.found(name.hash);
+      return found && ownerBy(found, undefined);
+    }
+    const port = name?.kind === 'endpoint-hash' ? slices.found(name.hash) : name;
+    return port && ownerOfPort(port);
+  }
 
   /** The Service may be unknown, because there are too many to watch, or Services are not listed yet. */
   function ownerOfPort({ namespace, service: name, port, protocol, endpoint }: ChainPort): OwnedChain {
@@ -110,6 +109,14 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
       deleted: current === undefined,
     };
   }
+}
+
+function hashesIn(chains: readonly string[]): { services: string[]; endpoints: string[] } {
+  const names = chains.flatMap((chain) => parseChainName(chain) ?? []);
+  return {
+    services: names.flatMap((name) => (name.kind === 'service-hash' ? name.hash : [])),
+    endpoints: names.flatMap((name) => (name.kind === 'endpoint-hash' ? name.hash : [])),
+  };
 }
 
 function* portTexts(service: Service, except?: Service): Generator<readonly [string, PortOfService]> {
@@ -140,71 +147,4 @@ function* endpointTexts(slice: EndpointSlice, except?: EndpointSlice): Generator
 
 function portKey({ name, port, protocol }: ServicePort): string {
   return `${name} ${port} ${protocol}`;
-}
-
-/** An incident names at most 16 chains. */
-const mostAsked = 256;
-
-/**
- * Finds values by hashes of their texts in one pass over all texts. An index would take memory, and few hashes are ever asked for.
- * `textsOf`: without the texts that `except` has, too, found without making these, because a slice may have half a million.
- */
-function createHashedObjects<T, V>(
-  textsOf: (object: T, except?: T) => Iterable<readonly [text: string, value: V]>,
-  limits: TombstoneOptions<V>,
-) {
-  const objects = new Map<string, T>();
-  const past = createTombstones<V>(limits);
-  const found = new LRUCache<string, { value: V | undefined }>({ max: mostAsked });
-  let isStale = false;
-
-  return {
-    objects: objects as ReadonlyMap<string, T>,
-    expect,
-    past: past.get,
-    replace(key: string, after: T | undefined, now: Millis): void {
-      const before = objects.get(key);
-      if (after === undefined) objects.delete(key);
-      else objects.set(key, after);
-      isStale = true;
-      if (before === undefined) return;
-      let room = limits.count;
-      for (const [text, value] of textsOf(before, after)) {
-        if (room-- <= 0) return;
-        past.put(text, value, now);
-      }
-    },
-    leaveOut(key: string): void {
-      if (objects.delete(key)) isStale = true;
-    },
-    find(hash: string): V | undefined {
-      expect(hash);
-      if (isStale) findAll();
-      return found.get(hash)?.value;
-    },
-    sweep(now: Millis): void {
-      past.sweep(now);
-      isStale = true;
-    },
-  };
-
-  function expect(hash: string): void {
-    if (found.has(hash)) return;
-    found.set(hash, { value: undefined });
-    isStale = true;
-  }
-
-  function findAll(): void {
-    for (const answer of found.values()) answer.value = undefined;
-    for (const [text, value] of texts()) {
-      const answer = found.peek(chainHash(text));
-      if (answer !== undefined) answer.value ??= value;
-    }
-    isStale = false;
-  }
-
-  function* texts(): Iterable<readonly [string, V]> {
-    for (const object of objects.values()) yield* textsOf(object);
-    yield* past.entries();
-  }
 }

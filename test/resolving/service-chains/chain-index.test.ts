@@ -11,7 +11,7 @@ import { chainHash } from '../../../src/resolving/service-chains/chain-name.ts';
 import type { Backend } from '../../../src/model/incident.ts';
 import type { ServicePort, ServiceProtocol } from '../../../src/resolving/objects.ts';
 import { backend, endpointSlice, nine, service } from '../../builders.ts';
-import { forAll } from '../../for-all.ts';
+import { forAll, forAllAsync } from '../../for-all.ts';
 
 const day = defaultChainLimits.age;
 
@@ -282,4 +282,44 @@ test('knows what a model knows that forgets nothing', () => {
       }
     },
   );
+});
+
+interface Change {
+  name: string;
+  service: 'api' | 'web';
+  addresses: readonly string[];
+  isGone: boolean;
+}
+
+const someAddresses = fc.uniqueArray(fc.constantFrom('10.65.2.1', '10.65.2.2', '10.65.2.3'), { maxLength: 3 });
+const sliceChanges: fc.Arbitrary<Change[]> = fc.array(
+  fc.record({
+    name: fc.constantFrom('a', 'b', 'c'),
+    service: fc.constantFrom('api', 'web'),
+    addresses: someAddresses,
+    isGone: fc.boolean(),
+  }),
+  { maxLength: 20 },
+);
+
+test('chains that are prepared after each change have the owners that one look through everything finds', async () => {
+  const names = ['api', 'web'];
+  const endpoints = ['10.65.2.1:8080', '10.65.2.2:8080', '10.65.2.3:8080'];
+  const ofServices = names.map((name) => serviceChain(name, 'http', 'tcp'));
+  const ofEndpoints = names.flatMap((name) => endpoints.map((each) => endpointChain(name, 'http', 'tcp', each)));
+  const chains = [...ofServices, ...ofEndpoints];
+  await forAllAsync([sliceChanges], { numRuns: 300 }, async (given) => {
+    const [prepared, fresh] = [createChainIndex(), createChainIndex()];
+    for (const { name, service: of, addresses: some, isGone } of given) {
+      for (const index of [prepared, fresh]) {
+        const backends = some.map((address) => backend({ address }));
+        if (isGone) index.removeSlice('shop', name, nine);
+        else index.setSlice(endpointSlice({ name, service: of, endpoints: backends }), nine);
+        if (isGone && name === 'a') index.removeService('shop', of, nine);
+        else if (name === 'a') index.setService(service({ name: of, ports: [http] }), nine);
+      }
+      await prepared.prepare(chains);
+    }
+    expect(chains.map((chain) => prepared.foundOwnerOf(chain))).toEqual(chains.map((chain) => fresh.ownerOf(chain)));
+  });
 });
