@@ -1,0 +1,86 @@
+import type { Millis } from '../../src/model/log-line.ts';
+
+/** What a tenant tries: one row of the table that a run prints. Everything that it writes has the word of words.ts in it. */
+export interface Attack {
+  /** As `--attacks` names it. */
+  readonly name: string;
+  /** What is there before the agent starts: it has to list it. */
+  readonly prepare?: (tenant: Tenant) => Promise<void>;
+  /** What happens while the honest tenant loses packets. Ends soon after `tenant.isOver`. */
+  readonly play?: (tenant: Tenant) => Promise<void>;
+  /** The agent is killed meanwhile, and started again with its state. */
+  readonly killsAgent?: true;
+}
+
+/** Kinds of objects that a tenant may write in its own Namespaces. */
+export const resources = {
+  pods: '/api/v1',
+  services: '/api/v1',
+  endpoints: '/api/v1',
+  serviceaccounts: '/api/v1',
+  configmaps: '/api/v1',
+  events: '/api/v1',
+  endpointslices: '/apis/discovery.k8s.io/v1',
+  networkpolicies: '/apis/networking.k8s.io/v1',
+  deployments: '/apis/apps/v1',
+  jobs: '/apis/batch/v1',
+  calicoPolicies: '/apis/crd.projectcalico.org/v1',
+  networksets: '/apis/crd.projectcalico.org/v1',
+  ciliumnetworkpolicies: '/apis/cilium.io/v2',
+} as const;
+
+export type Resource = keyof typeof resources;
+
+export interface TenantObject {
+  readonly metadata: { readonly name: string; readonly [field: string]: unknown };
+  readonly [field: string]: unknown;
+}
+
+/** Random numbers and choices that follow from the seed of the run. */
+export interface Chance {
+  /** From 0 up to `end`, `end` excluded. */
+  readonly number: (end: number) => number;
+  readonly pick: <T>(items: readonly T[]) => T;
+}
+
+/** What everybody in the cluster knows of the others, and so the tenant. */
+export interface Targets {
+  readonly node: string;
+  readonly otherNode: string;
+  /** Addresses that belong to the honest tenant, to nodes, to the cluster, or to nobody. */
+  readonly addresses: readonly string[];
+  readonly honestNamespaces: readonly string[];
+  /** Pods of the honest tenant, as `NAMESPACE/NAME`. */
+  readonly honestPods: readonly string[];
+}
+
+/** Who attacks: the rights of the ClusterRole `admin` in its own Namespaces, Pods on the node, and a place on the Pod network. */
+export interface Tenant {
+  readonly namespaces: readonly string[];
+  readonly chance: Chance;
+  readonly targets: Targets;
+  /** The addresses of the agent's two listeners, as `HOST:PORT`. */
+  readonly listeners: { readonly metrics: string; readonly health: string };
+  readonly isOver: boolean;
+  /** Resolves after this time, or at the end of the round. */
+  readonly wait: (duration: Millis) => Promise<void>;
+  /** Creates an object, or replaces the one of that name. Resolves to the status of the answer. */
+  readonly put: (resource: Resource, namespace: string, object: TenantObject) => Promise<number>;
+  readonly remove: (resource: Resource, namespace: string, name: string) => Promise<void>;
+  /** Puts `count` objects, or fewer if that takes longer than a preparation may. */
+  readonly fill: (resource: Resource, count: number, make: (index: number) => TenantObject) => Promise<void>;
+  /** A Pod that runs on the agent's node, with an address of the tenant's own: what the kubelet writes is written for it. */
+  readonly runPods: (count: number, make?: (index: number) => TenantObject) => Promise<readonly TenantPod[]>;
+  /** Appends lines of the kernel to the node's log. */
+  readonly log: (...lines: readonly string[]) => void;
+  /** The folder with the logs of the node's containers, in which each of the tenant's containers may write its own. */
+  readonly podLogs: string;
+}
+
+export interface TenantPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly address: string;
+  /** The device that Calico makes for it. */
+  readonly device: string;
+}

@@ -1,0 +1,75 @@
+import type { Attack, Tenant, TenantObject } from '../attack.ts';
+import { longName, mark } from '../words.ts';
+
+/** EndpointSlices and Endpoints, which name addresses and Pods of anybody. */
+export const endpointAttacks: readonly Attack[] = [
+  {
+    name: 'slice-claims',
+    async prepare(tenant) {
+      await tenant.fill('endpointslices', 60, (index) => claims(tenant, index));
+      await tenant.fill('endpoints', 20, (index) => oldClaims(tenant, index));
+    },
+    async play(tenant) {
+      for (let index = 0; !tenant.isOver; index++) {
+        await tenant.put('endpointslices', tenant.chance.pick(tenant.namespaces), claims(tenant, index % 60));
+        await tenant.put('endpoints', tenant.chance.pick(tenant.namespaces), oldClaims(tenant, index % 20));
+      }
+    },
+  },
+  {
+    name: 'slice-crowd',
+    prepare: (tenant) => tenant.fill('endpointslices', 1500, (index) => manyEndpoints(tenant, index)),
+  },
+  {
+    name: 'slice-growth',
+    async play(tenant) {
+      for (let index = 0; !tenant.isOver; index++)
+        await tenant.put('endpointslices', tenant.chance.pick(tenant.namespaces), manyEndpoints(tenant, index));
+    },
+  },
+];
+
+function labelsOf(tenant: Tenant, index: number): Record<string, string> {
+  const services = [`${mark}-svc-${index}`, 'db', 'kube-dns', 'kubernetes'];
+  return { 'kubernetes.io/service-name': tenant.chance.pick(services), app: mark };
+}
+
+/** A slice whose endpoints are the addresses and the Pods of others. */
+function claims(tenant: Tenant, index: number): TenantObject {
+  const { addresses, honestPods, node } = tenant.targets;
+  const endpoints = addresses.map((address, place) => {
+    const [namespace, name] = (honestPods[(place + index) % honestPods.length] as string).split('/');
+    const own = index % 2 === 0 ? { namespace, name } : { namespace: mark, name: `${mark}-${place}` };
+    return { addresses: [address], nodeName: node, targetRef: { kind: 'Pod', ...own }, hostname: `${mark}-${place}` };
+  });
+  const ports = [5432, 443, 8080, 53].map((port) => ({ name: `${mark}-${port}`, port, protocol: 'TCP' }));
+  return {
+    addressType: 'IPv4',
+    metadata: { name: `${mark}-claim-${index}`, labels: labelsOf(tenant, index) },
+    endpoints,
+    ports,
+  };
+}
+
+function oldClaims(tenant: Tenant, index: number): TenantObject {
+  const addresses = tenant.targets.addresses.map((ip, place) => ({
+    ip,
+    targetRef: { kind: 'Pod', namespace: 'shop', name: `${mark}-${place}` },
+  }));
+  return { metadata: { name: `${mark}-old-${index}` }, subsets: [{ addresses, ports: [{ name: mark, port: 5432 }] }] };
+}
+
+function manyEndpoints(tenant: Tenant, index: number): TenantObject {
+  const endpoints = Array.from({ length: 1000 }, (_, host) => ({
+    addresses: [`11.${index & 255}.${host >> 8}.${host & 255}`],
+    nodeName: tenant.targets.node,
+    targetRef: { kind: 'Pod', namespace: 'shop', name: longName(host, 253) },
+  }));
+  const ports = Array.from({ length: 100 }, (_, port) => ({ name: longName(port), port: port + 1, protocol: 'TCP' }));
+  return {
+    addressType: 'IPv4',
+    metadata: { name: `${mark}-crowd-${index}`, labels: labelsOf(tenant, index) },
+    endpoints,
+    ports,
+  };
+}

@@ -1,0 +1,93 @@
+import type { Attack, Tenant, TenantPod } from '../attack.ts';
+import { type PacketFields, packetLine } from '../packet-line.ts';
+import { mark, oddTexts } from '../words.ts';
+
+/** Packets that the node drops: what a Pod sends, and what a machine on its network does. */
+export const packetAttacks: readonly Attack[] = [
+  // Each address would have to be looked up.
+  sending('packet-scan', 20, (tenant, pod) => ({
+    source: pod.address,
+    destination: `10.${pick(tenant, 256)}.${pick(tenant, 256)}.${pick(tenant, 256)}`,
+    port: 1 + pick(tenant, 65_535),
+    in: pod.device,
+  })),
+  // The Pods of the other node, whose look-ups take turns.
+  sending('packet-neighbours', 20, (tenant, pod) => ({
+    source: pod.address,
+    destination: `10.77.2.${pick(tenant, 256)}`,
+    port: 1 + pick(tenant, 65_535),
+    in: pod.device,
+  })),
+  sending('packet-flood', 2000, (tenant, pod) => ({
+    source: `${1 + pick(tenant, 220)}.${pick(tenant, 256)}.${pick(tenant, 256)}.${pick(tenant, 256)}`,
+    destination: pod.address,
+    port: 1 + pick(tenant, 65_535),
+    out: pod.device,
+  })),
+  // Each packet of another Pod, all of which ask for policies.
+  sending('packet-lookups', 3, (tenant, pod) => ({
+    source: `203.0.113.${pick(tenant, 250)}`,
+    destination: pod.address,
+    port: 1000 + pick(tenant, 1000),
+    out: pod.device,
+  })),
+  sending('packet-six', 200, (tenant, pod) => ({
+    source: `fd00:${pick(tenant, 65_536).toString(16)}::${pick(tenant, 65_536).toString(16)}`,
+    destination: tenant.chance.pick(['fd00:77::1', 'ff02::1', '::1', `::ffff:${pod.address}`]),
+    port: 1 + pick(tenant, 65_535),
+    in: pod.device,
+  })),
+  // With the address of another Pod as its source; what leaves the device of its own shows whose it is.
+  sending('packet-forgery', 50, (tenant, pod) => ({
+    source: tenant.chance.pick(tenant.targets.addresses),
+    destination: tenant.chance.pick(['203.0.113.99', pod.address]),
+    port: 20_000 + pick(tenant, 1000),
+    in: pod.device,
+    prefix: tenant.chance.pick(['calico-drop: ', `${mark}: `, 'DROP by policy: ']),
+  })),
+  {
+    name: 'packet-words',
+    async play(tenant) {
+      while (!tenant.isOver) {
+        const text = tenant.chance.pick(oddTexts).replaceAll('\n', '#012');
+        const stamp = new Date().toISOString();
+        tenant.log(
+          `${stamp} hostile-node kernel: traps: ${text}[4711] general protection fault ip:7f sp:7f error:0\n`,
+          `${stamp} hostile-node kernel: martian source 10.77.1.11 from 10.77.2.11, on dev ${mark}0\n`,
+          `${stamp} hostile-node sshd[17]: Invalid user ${text} from 10.77.1.130 port 22\n`,
+          `${stamp} hostile-node kernel: ${'x'.repeat(60_000)} ${mark}\n`,
+          `${stamp} hostile-node ${mark}[1]: ${packetLine({ source: '10.77.1.11', destination: '10.77.2.11', port: 6379 })}`,
+        );
+        await tenant.wait(20);
+      }
+    },
+  },
+  {
+    ...sending('agent-kills', 50, (tenant, pod) => ({
+      source: `203.0.113.${pick(tenant, 250)}`,
+      destination: pod.address,
+      port: 1000 + pick(tenant, 1000),
+      out: pod.device,
+    })),
+    killsAgent: true,
+  },
+];
+
+/** Ninety Pods of the tenant, of which each line has one; so many lines at once, ten times a second. */
+function sending(name: string, lines: number, make: (tenant: Tenant, pod: TenantPod) => PacketFields): Attack {
+  let pods: readonly TenantPod[] = [];
+  return {
+    name,
+    prepare: async (tenant) => void (pods = await tenant.runPods(90)),
+    async play(tenant) {
+      while (!tenant.isOver) {
+        tenant.log(...Array.from({ length: lines }, () => packetLine(make(tenant, tenant.chance.pick(pods)))));
+        await tenant.wait(100);
+      }
+    },
+  };
+}
+
+function pick(tenant: Tenant, end: number): number {
+  return tenant.chance.number(end);
+}

@@ -1,0 +1,52 @@
+import type { Millis } from '../../src/model/log-line.ts';
+import type { HonestEvent } from './honest-tenant.ts';
+
+/** All that was written of the same packets. */
+export interface EventEntry {
+  /** When the packets were logged, and when the last of their Events was seen first. */
+  readonly from: Millis;
+  readonly until: Millis;
+  /** As it was seen first. */
+  readonly first: EventText;
+  /** As it was seen last. */
+  readonly last: EventText;
+}
+
+export interface EventText {
+  readonly count: number;
+  readonly message: string;
+  readonly whole: string;
+}
+
+/** Events of the honest tenant by what they are about. */
+export interface EventLog {
+  readonly entries: ReadonlyMap<string, EventEntry>;
+  readonly look: () => Promise<void>;
+}
+
+export function createEventLog(read: () => Promise<readonly HonestEvent[]>): EventLog {
+  const entries = new Map<string, EventEntry>();
+  return {
+    entries,
+    async look() {
+      const groups = Map.groupBy(await read().catch(() => []), ({ key }) => key);
+      for (const [key, events] of groups) {
+        const last = textOf(events);
+        const known = entries.get(key);
+        const from = Math.min(...events.map((each) => each.logged));
+        const until = Math.max(...events.map((each) => each.seen));
+        entries.set(key, { from, until, first: known?.first ?? last, last });
+      }
+    },
+  };
+}
+
+/** Packets that are alike belong into one Event; of several, all is compared. */
+function textOf(events: readonly HonestEvent[]): EventText {
+  const sorted = events.toSorted((a, b) => a.message.localeCompare(b.message));
+  return {
+    count: sorted.reduce((sum, { count }) => sum + count, 0),
+    message: sorted.map(({ message, annotations }) => `${message} ${JSON.stringify(annotations)}`).join('\n'),
+    whole: sorted.map(({ whole }) => whole).join('\n'),
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * Asks for /healthz every 50 ms, whether the last answer has come or not, as a process of its own that goes before others. On a loaded machine
+ * an answer is late because others have the processor. What the agent itself took is the greater of two: how long its threads have worked
+ * meanwhile, without more than its first thread can have taken; and the time for which none of its threads was ready and had no processor.
+ */
+import { get } from 'node:http';
+import { constants, setPriority } from 'node:os';
+import type { Millis } from '../../src/model/log-line.ts';
+import { type ThreadTimes, threadTimesOf } from './run-queue.ts';
+
+/** What it is told. Without an agent it pauses; `end`: it sends what it has measured, and ends. */
+export type ProbeOrder = { readonly address: string; readonly pid: number } | 'pause' | 'end';
+
+export interface Answer {
+  /** Since the epoch. */
+  readonly at: Millis;
+  /** As a client sees it. */
+  readonly raw: Millis;
+  /** What the agent itself took of it. */
+  readonly own: Millis;
+  readonly answered: boolean;
+}
+
+const every: Millis = 50;
+/** That of the DaemonSet's probes. */
+const timeout: Millis = 5000;
+
+/** The kernel adds up the time of a thread that runs at each of its ticks. */
+const resolution: Millis = 4;
+
+const answers: Answer[] = [];
+let target: { address: string; pid: number } | undefined;
+setPriority(constants.priority.PRIORITY_HIGHEST);
+
+process.on('message', (order: ProbeOrder) => {
+  if (order === 'end') process.send?.(answers, () => process.exit());
+  else target = order === 'pause' ? undefined : order;
+});
+process.on('disconnect', () => process.exit());
+setInterval(() => {
+  if (target !== undefined) ask(target);
+}, every);
+
+function ask(asked: { address: string; pid: number }): void {
+  const began = performance.now();
+  const before = timesOf(asked.pid);
+  const done = (outcome: 'answered' | 'late' | 'refused'): void => {
+    const raw = performance.now() - began;
+    const after = timesOf(asked.pid);
+    // One that is killed meanwhile, or has ended, has no say: that it has ended is found elsewhere.
+    if (target !== asked || before === undefined || after === undefined) return;
+    const since = (of: keyof ThreadTimes): Millis => after[of] - before[of];
+    const ofFirst = Math.min(raw - since('firstWaited'), since('worked') + resolution);
+    const own = Math.max(0, ofFirst, raw - since('allWaited'));
+    answers.push({ at: Date.now(), raw, own: outcome === 'refused' ? timeout : own, answered: outcome === 'answered' });
+  };
+  const request = get(`http://${asked.address}/healthz`, { agent: false, timeout }, (response) => {
+    response.resume().once('end', () => done(response.statusCode === 200 ? 'answered' : 'refused'));
+  });
+  let isLate = false;
+  request.once('timeout', () => {
+    isLate = true;
+    request.destroy();
+  });
+  request.once('error', () => done(isLate ? 'late' : 'refused'));
+}
+
+/** Of the agent; what this process has waited is added to its waits. */
+function timesOf(pid: number): ThreadTimes | undefined {
+  const [agent, probe] = [threadTimesOf(pid), threadTimesOf(process.pid)];
+  if (agent === undefined || probe === undefined) return undefined;
+  const { firstWaited, allWaited, worked } = agent;
+  return { firstWaited: firstWaited + probe.firstWaited, allWaited: allWaited + probe.firstWaited, worked };
+}

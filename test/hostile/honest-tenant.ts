@@ -1,0 +1,189 @@
+import { appendFileSync } from 'node:fs';
+import type { Millis } from '../../src/model/log-line.ts';
+import { eventsOf, podObject, type StoredEvent } from '../e2e/agent-rig.ts';
+import type { Connection } from '../e2e/control-plane/connection.ts';
+import type { KubernetesObject } from '../e2e/control-plane/creatable.ts';
+import { createInQuietHours } from '../e2e/quiet-hours.ts';
+import { deviceOf, honestNamespaces, nodeName, otherNodeName } from './names.ts';
+import { packetLine } from './packet-line.ts';
+
+/** What an Event says of some packets of the honest tenant, in a form that is the same in each round. */
+export interface HonestEvent {
+  /** Which packets: the object, the direction and the port. */
+  readonly key: string;
+  readonly count: number;
+  readonly message: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** When its packets were logged, and when it was seen at the API server. */
+  readonly logged: Millis;
+  readonly seen: Millis;
+  /** All of it, as JSON. */
+  readonly whole: string;
+}
+
+/** Packets that the honest tenant loses. */
+interface Loss {
+  readonly source: string;
+  readonly destination: string;
+  readonly protocol: 'TCP' | 'UDP';
+  readonly port: number;
+  readonly count: number;
+  /** The Pod whose device the line names as the one that it came from. */
+  readonly from?: string;
+}
+
+const [shop = '', batch = ''] = honestNamespaces;
+const node = (name: string): string => `${shop}/${name}`;
+
+/** Its Pods with their addresses; those of the other node have to be looked up. */
+const pods = [
+  { namespace: shop, name: 'web-0', node: nodeName, address: '10.77.1.11', labels: { app: 'web' } },
+  { namespace: shop, name: 'web-1', node: nodeName, address: '10.77.1.12', labels: { app: 'web' } },
+  { namespace: shop, name: 'web-2', node: nodeName, address: '10.77.1.13', labels: { app: 'web' } },
+  { namespace: shop, name: 'web-3', node: nodeName, address: '10.77.1.14', labels: { app: 'web' } },
+  { namespace: shop, name: 'frontend-0', node: nodeName, address: '10.77.1.21', labels: { app: 'frontend' } },
+  { namespace: shop, name: 'db-0', node: otherNodeName, address: '10.77.2.11', labels: { app: 'db' } },
+  { namespace: batch, name: 'worker-0', node: otherNodeName, address: '10.77.2.21', labels: { app: 'worker' } },
+];
+
+/** One after another: each kind of peer that an Event may name, and one address that nobody has. */
+const losses: readonly Loss[] = [
+  { source: '10.77.1.11', destination: '10.77.2.11', protocol: 'TCP', port: 6379, count: 3, from: node('web-0') },
+  { source: '10.77.2.21', destination: '10.77.1.12', protocol: 'TCP', port: 8080, count: 2 },
+  { source: '198.51.100.7', destination: '10.77.1.13', protocol: 'TCP', port: 443, count: 1 },
+  { source: '10.77.1.14', destination: '203.0.113.80', protocol: 'TCP', port: 443, count: 4, from: node('web-3') },
+  { source: '10.77.1.11', destination: '10.96.0.10', protocol: 'UDP', port: 53, count: 2, from: node('web-0') },
+  { source: '10.77.1.21', destination: '10.77.1.12', protocol: 'TCP', port: 9090, count: 1, from: node('frontend-0') },
+  { source: '10.77.1.13', destination: '192.168.77.2', protocol: 'TCP', port: 10250, count: 2 },
+  { source: '10.77.1.14', destination: '10.96.77.10', protocol: 'TCP', port: 5433, count: 1 },
+  { source: '10.77.2.99', destination: '10.77.1.13', protocol: 'TCP', port: 5432, count: 2 },
+];
+
+/** The keys of the Events that these come to, and whether policies say who denied them. */
+export const honestKeys: ReadonlyMap<string, 'denied' | 'unjudged'> = new Map([
+  ['shop/web-0 sending 6379/TCP', 'denied'],
+  ['shop/db-0 receiving 6379/TCP', 'denied'],
+  ['shop/web-1 receiving 8080/TCP', 'denied'],
+  ['batch/worker-0 sending 8080/TCP', 'denied'],
+  ['shop/web-2 receiving 443/TCP', 'denied'],
+  ['shop/web-3 sending 443/TCP', 'denied'],
+  ['shop/web-0 sending 53/UDP', 'unjudged'],
+  ['shop/frontend-0 sending 9090/TCP', 'denied'],
+  ['shop/web-1 receiving 9090/TCP', 'denied'],
+  ['shop/web-2 sending 10250/TCP', 'denied'],
+  ['shop/web-3 sending 5433/TCP', 'unjudged'],
+  ['shop/web-2 receiving 5432/TCP', 'unjudged'],
+]);
+
+export const honestAddresses: readonly string[] = [
+  ...new Set([
+    ...losses.flatMap(({ source, destination }) => [source, destination]),
+    ...pods.map((each) => each.address),
+  ]),
+];
+
+export const honestPods: readonly string[] = pods.map(({ namespace, name }) => `${namespace}/${name}`);
+
+/** What the honest tenant has in each round: it is there before the agent. */
+export const honestObjects: readonly KubernetesObject[] = [
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'db', namespace: shop },
+    spec: { clusterIP: '10.96.77.10', selector: { app: 'db' }, ports: [{ name: 'postgres', port: 5432 }] },
+  },
+  policy('default-deny', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] }),
+  policy('web-from-frontend', {
+    podSelector: { matchLabels: { app: 'web' } },
+    ingress: [{ from: [{ podSelector: { matchLabels: { app: 'frontend' } } }], ports: [{ port: 8080 }] }],
+  }),
+  policy('web-to-db', {
+    podSelector: { matchLabels: { app: 'web' } },
+    policyTypes: ['Egress'],
+    egress: [{ to: [{ podSelector: { matchLabels: { app: 'db' } } }], ports: [{ port: 5432 }] }],
+  }),
+];
+
+function policy(name: string, spec: Readonly<Record<string, unknown>>): KubernetesObject {
+  return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name, namespace: shop }, spec };
+}
+
+/** Who loses packets at known times beside the attacker, and reads their Events. */
+export interface HonestTenant {
+  /** Makes its Pods anew. */
+  readonly begin: () => Promise<void>;
+  /** One loss after the other, with that pause in between. */
+  readonly lose: (log: string, pause: (duration: Millis) => Promise<void>) => Promise<void>;
+  /** Reads the Events, which notes when each was seen first. */
+  readonly look: () => Promise<readonly HonestEvent[]>;
+  readonly end: () => Promise<void>;
+}
+
+/** Between two losses. */
+const every: Millis = 800;
+
+export function createHonestTenant(connection: Connection): HonestTenant {
+  const { events } = eventsOf(connection, ({ reportingComponent }) => reportingComponent === 'kube-netfilter-tailer');
+  const loggedAt = new Map<number, Millis>();
+  const seenAt = new Map<string, Millis>();
+  let uids = new Set<string>();
+
+  return {
+    async begin() {
+      const objects = pods.map(({ address, ...pod }) => podObject({ ...pod, addresses: [address] }));
+      await createInQuietHours(connection, objects);
+      uids = new Set(await Promise.all(pods.map((pod) => uidOf(connection, pod))));
+      loggedAt.clear();
+      seenAt.clear();
+    },
+    async lose(log, pause) {
+      for (const loss of losses) {
+        loggedAt.set(loss.port, Date.now());
+        appendFileSync(log, lineOf(loss).repeat(loss.count));
+        await pause(every);
+      }
+    },
+    async look() {
+      const all = (await Promise.all(honestNamespaces.map((namespace) => events(namespace)))).flat();
+      const now = Date.now();
+      const ours = all.filter(({ involvedObject }) => uids.has(involvedObject.uid ?? ''));
+      for (const { metadata } of ours) if (!seenAt.has(metadata.uid)) seenAt.set(metadata.uid, now);
+      return ours.flatMap((event) => {
+        const port = Number(event.metadata.annotations?.['kube-netfilter-tailer/port']);
+        const logged = loggedAt.get(port);
+        if (logged === undefined) return [];
+        return [honestEvent(event, logged, seenAt.get(event.metadata.uid) ?? now)];
+      });
+    },
+    async end() {
+      for (const { namespace, name } of pods)
+        await connection.request('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`);
+    },
+  };
+}
+
+function lineOf({ source, destination, protocol, port, from }: Loss): string {
+  return packetLine({ source, destination, protocol, port, in: from === undefined ? 'eth0' : deviceOf(from) });
+}
+
+function honestEvent(event: StoredEvent, logged: Millis, seen: Millis): HonestEvent {
+  const { involvedObject, message, count } = event;
+  const annotations = Object.fromEntries(
+    Object.entries(event.metadata.annotations ?? {}).flatMap(([key, value]) => {
+      const name = key.replace('kube-netfilter-tailer/', '');
+      // The agent's own: numbers of its state.
+      return name === 'state' ? [] : [[name, value]];
+    }),
+  );
+  const { direction = '', port = '', protocol = '' } = annotations;
+  const key = `${involvedObject.namespace}/${involvedObject.name} ${direction} ${port}/${protocol}`;
+  return { key, count, message, annotations, logged, seen, whole: JSON.stringify(event) };
+}
+
+async function uidOf(
+  connection: Connection,
+  { namespace, name }: { namespace: string; name: string },
+): Promise<string> {
+  const { body } = await connection.request('GET', `/api/v1/namespaces/${namespace}/pods/${name}`);
+  return (body as KubernetesObject).metadata['uid'] as string;
+}

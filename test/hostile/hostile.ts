@@ -1,0 +1,121 @@
+/**
+ * `npm run hostile`: an agent in a cgroup of 192 MiB, at a real API server, beside a tenant that writes all that the API server takes from it,
+ * logs what its Pods can make the kernel log, and asks the agent's listeners what it likes. An honest tenant beside it loses packets at known
+ * times. It fails if the agent ends, answers its probes late, or if an Event of the honest tenant is missing, late, other than without the
+ * attacker, or names it.
+ *
+ *     npm run hostile                                      all attacks, several at once, in at most three minutes
+ *     npm run hostile -- --minutes 60                      each alone with more of everything, then by chance several at once
+ *     npm run hostile -- --attacks service-ports,packet-flood
+ *     npm run hostile -- --together 3 --preparation 20     three attacks in each round, whose objects are made in at most 20 s
+ *     npm run hostile -- --seed 7                          the same attacks again
+ */
+import { parseArgs } from 'node:util';
+import { buildBundle } from '../e2e/bundle.ts';
+import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
+import { preparePrograms } from '../programs/install.ts';
+import { scratchFolder } from '../soak/scratch-folder.ts';
+import { attackNamed, attacks } from './attacks/attacks.ts';
+import { type Accounts, setUpCluster } from './cluster.ts';
+import type { EventLog } from './event-log.ts';
+import { honestKeys } from './honest-tenant.ts';
+import { problemsOf } from './judge.ts';
+import { planRounds } from './plan.ts';
+import { type JudgedRound, tableOf } from './report.ts';
+import { playRound, type RoundOptions } from './round.ts';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '150' },
+    minutes: { type: 'string' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    attacks: { type: 'string', default: attacks.map(({ name }) => name).join(',') },
+    together: { type: 'string' },
+    preparation: { type: 'string' },
+  },
+});
+const names = values.attacks.split(',');
+for (const name of names) attackNamed(name);
+const seed = Number(values.seed);
+const began = performance.now();
+const isLong = values.minutes !== undefined;
+const lasts = (isLong ? Number(values.minutes) * 60 : Number(values.seconds)) * 1000;
+
+console.log(`seed ${seed}`);
+await preparePrograms('e2e');
+await buildBundle();
+// It is removed when this process ends, also by a signal; its own processes end with it, and its cgroups.
+const folder = scratchFolder('hostile');
+const plane = await startControlPlane();
+let status = 1;
+try {
+  status = await run(await setUpCluster(plane));
+} catch (error) {
+  console.error(error);
+} finally {
+  await plane.stop();
+}
+// What was started and is not ended yet ends with this process.
+process.exit(status);
+
+async function run(accounts: Accounts): Promise<number> {
+  const common = { plane, accounts, folder, seed, duration: isLong ? 15_000 : 8000 };
+  const quiet = await playRound({ ...common, attacks: [], preparation: 0, isComplete: isWhole });
+  if (!isWhole(quiet.events))
+    throw new Error('[hostile] without an attacker, Events are not whole: nothing can be compared with them');
+  const rounds: JudgedRound[] = [];
+  const judge = async (options: RoundOptions): Promise<void> => {
+    const round = await playRound(options);
+    const problems = problemsOf(round, quiet.events);
+    rounds.push({ round, problems });
+    console.error(tableOf(rounds.slice(-1), quiet.events).split('\n').at(-1));
+  };
+  rounds.push({ round: quiet, problems: problemsOf(quiet, quiet.events) });
+  console.error(tableOf(rounds, quiet.events));
+  const prepares = Number(values.preparation ?? (isLong ? 40 : 6)) * 1000;
+  const together = values.together === undefined ? (isLong ? 1 : 5) : Number(values.together);
+  let longest = 0;
+  const missed: string[] = [];
+  for (const planned of planRounds(names, together, seed, isLong)) {
+    const now = performance.now();
+    if (now - began + longest > lasts) {
+      if (isLong && rounds.length > names.length) break;
+      missed.push(...planned.attacks);
+      continue;
+    }
+    const preparation = prepares / planned.attacks.length;
+    await judge({ ...common, ...planned, preparation, isComplete: (log) => isLike(log, quiet.events) });
+    longest = Math.max(longest, performance.now() - now);
+  }
+  console.log(`\n${tableOf(rounds, quiet.events)}\n`);
+  for (const { round, problems } of rounds)
+    for (const problem of problems) console.log(`${round.attacks.join('+') || 'none'}: ${problem}`);
+  for (const { round, problems } of rounds)
+    if (problems.length > 0)
+      for (const warning of round.agent.warnings) console.log(`${round.attacks.join('+')}: the agent logs ${warning}`);
+  if (missed.length > 0) console.log(`There was no time for ${missed.join(', ')}.`);
+  const failed = rounds.filter(({ problems }) => problems.length > 0);
+  for (const { round } of failed)
+    if (round.attacks.length > 0)
+      console.log(
+        `The same again: npm run hostile -- --attacks ${round.attacks.join(',')} --together ${round.attacks.length} --seed ${seed}`,
+      );
+  console.log(`\nhostile, seed ${seed}: ${rounds.length - failed.length} passed, ${failed.length} failed`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+/** Whether each Event is as it is without an attacker. */
+function isLike(log: EventLog, quiet: EventLog): boolean {
+  return [...quiet.entries].every(([key, { last }]) => {
+    const found = log.entries.get(key)?.last;
+    return found?.count === last.count && found.message === last.message;
+  });
+}
+
+/** Whether all is there that is to be compared with. */
+function isWhole({ entries }: EventLog): boolean {
+  return [...honestKeys].every(([key, verdict]) => {
+    const message = entries.get(key)?.last.message;
+    return message !== undefined && (verdict === 'unjudged' || message.includes('Denied'));
+  });
+}

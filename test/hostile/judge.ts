@@ -1,0 +1,79 @@
+import type { Millis } from '../../src/model/log-line.ts';
+import { quantile } from '../bench/quantile.ts';
+import type { Answer } from './health-probe.ts';
+import type { EventEntry, EventLog } from './event-log.ts';
+import type { Round } from './round.ts';
+import { mark } from './words.ts';
+
+/** What is promised. */
+const latest: Millis = 5000;
+const slowest: Millis = 100;
+/** Answers of which one in a hundred says something. */
+const fewest = 100;
+/** Requests that the agent makes one after another before it writes an Event, at most. */
+const requestsInTurn = 6;
+/** An Event waits so long for its verdict. */
+const longestWait: Millis = 2000;
+
+/** An address that only the Pods of who attacks have: see tenant.ts. */
+const hostileAddress = /\b10\.(?:77\.1\.(?:12[89]|1[3-9]\d|2\d\d)|66\.\d+\.\d+)\b/;
+
+/** What a round came to beside the one without an attacker: nothing, or why it fails. */
+export function problemsOf(round: Round, quiet: EventLog): readonly string[] {
+  const { agent, problems } = round;
+  const { p99 } = healthOf(agent.answers);
+  const { length } = agent.answers;
+  return [
+    ...problems,
+    ...agent.ends.map((end) => `the agent ended: ${end}`),
+    ...(agent.oomKills > 0 ? [`the kernel killed the agent ${agent.oomKills} times for its memory`] : []),
+    ...(length < fewest ? [`/healthz was asked ${length} times, which is too few`] : []),
+    ...(p99 > slowest ? [`/healthz took ${p99.toFixed(0)} ms at the 99th percentile`] : []),
+    ...[...quiet.entries].flatMap(([key, wanted]) => eventProblems(round, key, wanted)),
+    ...[...round.events.entries].flatMap(([key, { last, first }]) => namesOf(key, first.whole + last.whole)),
+  ];
+}
+
+export interface Health {
+  readonly p50: Millis;
+  readonly p99: Millis;
+  readonly max: Millis;
+  /** As a client saw it. */
+  readonly rawP99: Millis;
+}
+
+export function healthOf(answers: readonly Answer[]): Health {
+  const own = answers.map((answer) => answer.own);
+  const raw = answers.map((answer) => answer.raw);
+  return { p50: quantile(own, 0.5), p99: quantile(own, 0.99), max: quantile(own, 1), rawP99: quantile(raw, 0.99) };
+}
+
+/** How late an Event was, without what others on the machine cost and what it takes without an attacker. */
+export function latenessOf({ delays }: Round, { from, until }: EventEntry, wanted: EventEntry): Millis {
+  const others = requestsInTurn * delays.ofServer(from, until) + delays.ofAgent(from, until);
+  return until - from - (wanted.until - wanted.from) - others;
+}
+
+function eventProblems(round: Round, key: string, wanted: EventEntry): readonly string[] {
+  const found = round.events.entries.get(key);
+  if (found === undefined) return [`${key}: no Event`];
+  const { first, last, from, until } = found;
+  const late = latenessOf(round, found, wanted);
+  const { delays } = round;
+  const isServerSlow = requestsInTurn * delays.ofServer(from, until) + delays.ofAgent(from, until) > longestWait;
+  return [
+    ...(late > latest ? [`${key}: late by ${(late / 1000).toFixed(1)} s`] : []),
+    ...(last.count === wanted.last.count ? [] : [`${key}: counts ${last.count} of ${wanted.last.count}`]),
+    ...(last.message === wanted.last.message
+      ? []
+      : [`${key}: says\n      ${last.message}\n    and not\n      ${wanted.last.message}`]),
+    ...(first.message === last.message || first.message === wanted.last.message || isServerSlow
+      ? []
+      : [`${key}: said at first\n      ${first.message}\n    and not\n      ${wanted.last.message}`]),
+  ];
+}
+
+function namesOf(key: string, whole: string): readonly string[] {
+  const words = [new RegExp(`.{0,60}${mark}.{0,40}`, 'i').exec(whole)?.[0], hostileAddress.exec(whole)?.[0]];
+  return words.flatMap((word) => (word === undefined ? [] : [`${key}: names the attacker: ${word}`]));
+}

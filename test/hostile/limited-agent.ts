@@ -1,0 +1,186 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Millis } from '../../src/model/log-line.ts';
+import { createCgroup } from '../bench/memory/cgroup.ts';
+import { usedBy } from '../bench/used.ts';
+import { imageCommand } from '../deploy/image-command.ts';
+import { type AgentProcess, startAgent } from '../e2e/agent-process.ts';
+import { bundle, bundleNode } from '../e2e/bundle.ts';
+import type { Answer, ProbeOrder } from './health-probe.ts';
+import { threadTimesOf } from './run-queue.ts';
+
+/** That of deploy/base/daemonset.yaml. */
+const limit = 192 * 2 ** 20;
+/** The kubelet's first pause before it starts a container again is longer; this shows more ends in less time. */
+const restartAfter: Millis = 500;
+
+const image = imageCommand();
+/** `$1`: the file that takes a process into the group. The shell becomes the program, so the process stays the same. */
+const enter = 'echo $$ > "$1"; shift; exec "$@"';
+
+export interface AgentOptions {
+  readonly node: string;
+  readonly kubeconfig: string;
+  /** A new folder: state, log and the logs of containers. */
+  readonly folder: string;
+}
+
+export interface AgentResult {
+  /** How it has ended by itself, each time. */
+  readonly ends: readonly string[];
+  readonly oomKills: number;
+  /** Its processes, at their highest. */
+  readonly peakBytes: number;
+  readonly answers: readonly Answer[];
+  readonly cpuSeconds: number;
+  /** What it has logged as warnings and errors, each text once. */
+  readonly warnings: readonly string[];
+  /** The metrics of the one that runs at the end. */
+  readonly metrics: string;
+}
+
+/** The bundle as the image runs it, in a cgroup with the container's limit; one that has ended is started again. */
+export interface LimitedAgent {
+  readonly log: string;
+  readonly podLogs: string;
+  readonly listeners: () => { metrics: string; health: string };
+  /** How long it was ready to run and had no processor, so far. */
+  readonly waited: () => Millis;
+  /** Rejects after a minute. */
+  readonly untilReady: () => Promise<void>;
+  /** Kills it, and starts another one with its state. */
+  readonly restart: () => Promise<void>;
+  /** Ends it; resolves to what it came to. To be called on every way out; a second call waits for the same. */
+  readonly stop: () => Promise<AgentResult>;
+}
+
+export async function startLimitedAgent({ node, kubeconfig, folder }: AgentOptions): Promise<LimitedAgent> {
+  const [log, podLogs, state] = [join(folder, 'kern.log'), join(folder, 'pods'), join(folder, 'state')];
+  for (const each of [podLogs, state]) mkdirSync(each, { recursive: true });
+  writeFileSync(log, '');
+  const group = createLimitedGroup();
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    KUBECONFIG: kubeconfig,
+    NODE_NAME: node,
+    SOURCES: `file:${log},containers`,
+    POD_LOGS: podLogs,
+    STATE_DIR: state,
+    METRICS_ADDRESS: '127.0.0.1:0',
+    HEALTH_ADDRESS: '127.0.0.1:0',
+    REVERSE_DNS: 'false',
+    ...image.allocator,
+  };
+  const probe = fork(join(import.meta.dirname, 'health-probe.ts'), { stdio: 'inherit' });
+  const order = (given: ProbeOrder): void => void (probe.connected && probe.send(given));
+  const ends: string[] = [];
+  const agents: AgentProcess[] = [];
+  let [peakBytes, cpuBefore, cpu, waitedBefore, waited] = [0, 0, 0, 0, 0];
+  let isStopping = false;
+  let stopping: Promise<AgentResult> | undefined;
+  let current: AgentProcess;
+  let listeners = { metrics: '', health: '' };
+
+  const begin = (): AgentProcess => {
+    const command = ['sh', '-c', enter, 'sh', group.processes, bundleNode, ...image.flags, bundle];
+    const agent = startAgent(command, env);
+    agents.push(agent);
+    [cpuBefore, waitedBefore] = [cpu, waited];
+    void listen(agent);
+    void guard(agent);
+    return agent;
+  };
+  const listen = async (agent: AgentProcess): Promise<void> => {
+    const entry = await agent.untilLog((each) => typeof each['healthAddress'] === 'string').catch(() => undefined);
+    if (entry === undefined || agent !== current) return;
+    listeners = { metrics: String(entry['metricsAddress']), health: String(entry['healthAddress']) };
+    order({ address: listeners.health, pid: agent.pid ?? 0 });
+  };
+  const guard = async (agent: AgentProcess): Promise<void> => {
+    const { code, signal } = await agent.untilExit(24 * 3_600_000);
+    if (agent !== current || isStopping) return;
+    order('pause');
+    ends.push(`${signal ?? `code ${code}`}${lastWords(agent)}`);
+    await delay(restartAfter);
+    if (!isStopping) current = begin();
+  };
+  const measure = (): void => {
+    try {
+      const used = usedBy(current.pid ?? 0);
+      peakBytes = Math.max(peakBytes, used.peakBytes);
+      cpu = cpuBefore + used.cpuSeconds;
+      waited = waitedBefore + (threadTimesOf(current.pid ?? 0)?.firstWaited ?? 0);
+    } catch {
+      // It has ended, which is noticed elsewhere; what was measured last holds.
+    }
+  };
+  current = begin();
+  const timer = setInterval(measure, 50);
+  const stop = async (): Promise<AgentResult> => {
+    isStopping = true;
+    measure();
+    clearInterval(timer);
+    const answer = once(probe, 'message').catch(() => [[]]);
+    order('end');
+    const [answers] = (await Promise.race([answer, once(probe, 'exit').then(() => [[]])])) as [Answer[]];
+    const metrics = await Promise.race([metricsOf(listeners.metrics), delay(5000, '')]);
+    await current.kill();
+    const { oomKills } = group.read();
+    await group.remove();
+    return { ends, oomKills, peakBytes, answers, cpuSeconds: cpu, metrics, warnings: warningsOf(agents) };
+  };
+
+  return {
+    log,
+    podLogs,
+    listeners: () => listeners,
+    waited: () => (measure(), waited),
+    untilReady: () => untilReady(() => listeners.health),
+    async restart() {
+      order('pause');
+      const before = current;
+      current = begin();
+      await before.kill();
+    },
+    stop: () => (stopping ??= stop()),
+  };
+}
+
+function createLimitedGroup(): ReturnType<typeof createCgroup> {
+  try {
+    return createCgroup(limit);
+  } catch (cause) {
+    const wanted = 'root, and a memory controller of cgroups, version 1 or 2, below /sys/fs/cgroup';
+    throw new Error(`[hostile] the agent cannot be limited to 192 MiB of memory, which takes ${wanted}`, { cause });
+  }
+}
+
+function lastWords({ errors, log }: AgentProcess): string {
+  const words = errors.split('\n').find((line) => line.includes('FATAL ERROR')) ?? textOf(log.at(-1)?.['msg']);
+  return words === '' ? '' : `: ${words.slice(0, 120)}`;
+}
+
+function warningsOf(agents: readonly AgentProcess[]): readonly string[] {
+  const entries = agents.flatMap(({ log }) => log).filter(({ level }) => level === 'warn' || level === 'error');
+  return [...new Set(entries.map(({ msg, problem }) => [textOf(problem), textOf(msg)].join(': ').slice(0, 200)))];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+async function untilReady(address: () => string): Promise<void> {
+  for (const deadline = performance.now() + 60_000; performance.now() < deadline; await delay(100)) {
+    const answer = await fetch(`http://${address()}/readyz`, { signal: AbortSignal.timeout(10_000) }).catch(() => {});
+    if (answer?.ok === true) return;
+  }
+  throw new Error('it is not ready after a minute');
+}
+
+async function metricsOf(address: string): Promise<string> {
+  const answer = await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(5000) }).catch(() => {});
+  return (await answer?.text()) ?? '';
+}

@@ -1,0 +1,148 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Millis } from '../../src/model/log-line.ts';
+import type { ControlPlane } from '../e2e/control-plane/control-plane.ts';
+import type { AttackerAnswer, AttackerOrder } from './attacker.ts';
+import { attackNamed } from './attacks/attacks.ts';
+import type { Accounts } from './cluster.ts';
+import { createDelays, type Delays } from './delays.ts';
+import { createEventLog, type EventLog } from './event-log.ts';
+import { createHonestTenant, honestAddresses, honestPods } from './honest-tenant.ts';
+import { type AgentResult, startLimitedAgent } from './limited-agent.ts';
+import { honestNamespaces, nodeName, otherNodeName } from './names.ts';
+import type { TenantFigures } from './tenant.ts';
+
+export interface RoundOptions {
+  readonly plane: ControlPlane;
+  readonly accounts: Accounts;
+  /** Where it may make a folder of its own, which it removes. */
+  readonly folder: string;
+  /** Names of attacks that are played at the same time; none: what happens without an attacker. */
+  readonly attacks: readonly string[];
+  readonly seed: number;
+  /** How long the attacker may prepare each attack. */
+  readonly preparation: Millis;
+  /** How long it goes on besides the losses of the honest tenant. */
+  readonly duration: Millis;
+  /** Whether all that is awaited is there; without, all is awaited that comes. */
+  readonly isComplete: (log: EventLog) => boolean;
+}
+
+export interface Round {
+  readonly attacks: readonly string[];
+  readonly events: EventLog;
+  readonly delays: Delays;
+  readonly agent: AgentResult;
+  readonly tenant: TenantFigures;
+  /** What went wrong besides: the agent was not ready, or an attack could not be played. */
+  readonly problems: readonly string[];
+}
+
+/** Between two looks at the Events. */
+const lookEvery: Millis = 200;
+/** The second write of an Event comes half a minute after the first. */
+const settling: Millis = 40_000;
+/** Between two kills of the agent, where an attack has them. */
+const killEvery: Millis = 3000;
+
+/** One agent from its start to its end, beside an honest tenant and who attacks. Leaves no object of either. */
+export async function playRound(options: RoundOptions): Promise<Round> {
+  const { plane, accounts, attacks } = options;
+  const folder = mkdtempSync(join(options.folder, 'round-'));
+  const honest = createHonestTenant(plane);
+  const problems: string[] = [];
+  const attacker = await startAttacker(options, folder);
+  await honest.begin();
+  if (attacks.length > 0) await attacker.prepare();
+  const agent = await startLimitedAgent({ node: nodeName, kubeconfig: accounts.agent, folder });
+  try {
+    await agent.untilReady().catch((error: Error) => problems.push(`agent: ${error.message}`));
+    const delays = createDelays(plane, accounts.honest, agent.waited);
+    const events = createEventLog(honest.look);
+    attacker.play(agent.listeners());
+    await delay(500);
+    const isOver = new AbortController();
+    const pause = (duration: Millis): Promise<void> =>
+      delay(duration, undefined, { signal: isOver.signal }).catch(() => {});
+    const watching = Promise.all([
+      repeat(lookEvery, isOver.signal, events.look),
+      repeat(2 * lookEvery, isOver.signal, delays.look),
+      attacks.some((name) => attackNamed(name).killsAgent === true) && repeat(killEvery, isOver.signal, agent.restart),
+    ]);
+    await Promise.all([honest.lose(agent.log, pause), delay(options.duration)]);
+    for (const end = performance.now() + settling; performance.now() < end && !options.isComplete(events);)
+      await delay(lookEvery);
+    isOver.abort();
+    await watching;
+    const result = await agent.stop();
+    const ended = await attacker.end();
+    problems.push(...ended.problems);
+    return { attacks, events, delays, agent: result, tenant: ended.figures, problems };
+  } finally {
+    await agent.stop();
+    await attacker.end();
+    await honest.end();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  }
+}
+
+interface Attacker {
+  readonly prepare: () => Promise<void>;
+  readonly play: (listeners: { metrics: string; health: string }) => void;
+  /** Ends it, after it has removed what it made. A second call does nothing. */
+  readonly end: () => Promise<Extract<AttackerAnswer, { kind: 'ended' }>>;
+}
+
+async function startAttacker(options: RoundOptions, folder: string): Promise<Attacker> {
+  const { plane, accounts, attacks, seed, preparation } = options;
+  const child = fork(join(import.meta.dirname, 'attacker.ts'), { stdio: 'inherit' });
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    throw new Error(`[hostile] the attacker ended with ${signal ?? `code ${code}`}`);
+  });
+  // It counts where an answer is awaited.
+  ended.catch(() => {});
+  const ask = async (order: AttackerOrder): Promise<AttackerAnswer> => {
+    child.send(order);
+    const [answer] = (await Promise.race([once(child, 'message'), ended])) as [AttackerAnswer];
+    return answer;
+  };
+  let ending: Promise<AttackerAnswer> | undefined;
+  const targets = {
+    node: nodeName,
+    otherNode: otherNodeName,
+    addresses: honestAddresses,
+    honestNamespaces,
+    honestPods,
+  };
+  const place = { log: join(folder, 'kern.log'), podLogs: join(folder, 'pods') };
+  return {
+    async prepare() {
+      const { address } = plane;
+      const token = accounts.attacker;
+      await ask({ kind: 'prepare', address, attacks, token, seed, targets, preparation, ...place });
+    },
+    play: (listeners) => void child.send({ kind: 'play', listeners } satisfies AttackerOrder),
+    async end() {
+      ending ??= attacks.length === 0 ? Promise.resolve(nothing) : ask({ kind: 'end' }).catch(failure);
+      const answer = await ending;
+      child.kill('SIGKILL');
+      return answer as Extract<AttackerAnswer, { kind: 'ended' }>;
+    },
+  };
+}
+
+const nothing: AttackerAnswer = { kind: 'ended', figures: { objects: 0, bytes: 0, refusals: {} }, problems: [] };
+
+function failure(error: unknown): AttackerAnswer {
+  return { ...nothing, problems: [String(error)] } as AttackerAnswer;
+}
+
+async function repeat(every: Millis, signal: AbortSignal, one: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    await one();
+    await delay(every, undefined, { signal }).catch(() => {});
+  }
+}
