@@ -57,20 +57,28 @@ export function latenessOf({ delays }: Round, { from, until }: EventEntry, wante
 function eventProblems(round: Round, key: string, wanted: EventEntry): readonly string[] {
   const found = round.events.entries.get(key);
   if (found === undefined) return [`${key}: no Event`];
-  const { first, last, from, until } = found;
+  const { first, last } = found;
   const late = latenessOf(round, found, wanted);
-  const { delays } = round;
-  const isServerSlow = requestsInTurn * delays.ofServer(from, until) + delays.ofAgent(from, until) > longestWait;
   return [
-    ...(late > latest ? [`${key}: late by ${(late / 1000).toFixed(1)} s`] : []),
-    ...(last.count === wanted.last.count ? [] : [`${key}: counts ${last.count} of ${wanted.last.count}`]),
+    ...(late > latest ? [`late by ${(late / 1000).toFixed(1)} s`] : []),
+    ...(last.count === wanted.last.count ? [] : [`counts ${last.count} of ${wanted.last.count}`]),
     ...(last.message === wanted.last.message
       ? []
-      : [`${key}: says\n      ${last.message}\n    and not\n      ${wanted.last.message}`]),
-    ...(first.message === last.message || first.message === wanted.last.message || isServerSlow
+      : [`says\n      ${last.message}\n    and not\n      ${wanted.last.message}`]),
+    ...(first.message === last.message || first.message === wanted.last.message || isStarved(round, found)
       ? []
-      : [`${key}: said at first\n      ${first.message}\n    and not\n      ${wanted.last.message}`]),
-  ];
+      : [`said at first\n      ${first.message}\n    and not\n      ${wanted.last.message}`]),
+  ].map((problem) => `${key}: ${problem}${besides(round, found)}`);
+}
+
+/** Whether what is asked for an Event could not be answered in the time for which it waits. */
+function isStarved({ delays }: Round, { from, until }: EventEntry): boolean {
+  return requestsInTurn * delays.ofServer(from, until) + delays.ofAgent(from, until) > longestWait;
+}
+
+function besides({ delays }: Round, { from, until }: EventEntry): string {
+  const [server, agent] = [delays.ofServer(from, until), delays.ofAgent(from, until)];
+  return ` (meanwhile a write to the API server took up to ${server.toFixed(0)} ms, and the agent had no processor for ${agent.toFixed(0)} ms)`;
 }
 
 function namesOf(key: string, whole: string): readonly string[] {

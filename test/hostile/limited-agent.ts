@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Millis } from '../../src/model/log-line.ts';
@@ -16,6 +17,9 @@ import { threadTimesOf } from './run-queue.ts';
 const limit = 192 * 2 ** 20;
 /** The kubelet's first pause before it starts a container again is longer; this shows more ends in less time. */
 const restartAfter: Millis = 500;
+
+/** What else runs on the machine shall cost it little: only what it does to itself is looked at. The threads that it starts have the same. */
+const precedence = -10;
 
 const image = imageCommand();
 /** `$1`: the file that takes a process into the group. The shell becomes the program, so the process stays the same. */
@@ -88,6 +92,7 @@ export async function startLimitedAgent({ node, kubeconfig, folder }: AgentOptio
     const command = ['sh', '-c', enter, 'sh', group.processes, bundleNode, ...image.flags, bundle];
     const agent = startAgent(command, env);
     agents.push(agent);
+    if (agent.pid !== undefined) setPriority(agent.pid, precedence);
     [cpuBefore, waitedBefore] = [cpu, waited];
     void listen(agent);
     void guard(agent);

@@ -22,6 +22,9 @@ test('.ci/run --help describes each lane and ends with status 0', () => {
   const lanes = stdout.split('\n').flatMap((line) => /^ {2}([a-z0-9-]+) {2,}\S/.exec(line)?.[1] ?? []);
   expect({ status, lanes }).toEqual({
     status: 0,
-    lanes: 'build programs e2e-node e2e-kernel soak-agents hostile soak unit lint types e2e-cluster smoke start e2e'.split(' '),
+    lanes:
+      'build programs e2e-node e2e-kernel soak-agents hostile soak unit lint types e2e-cluster smoke start e2e'.split(
+        ' ',
+      ),
   });
 });
