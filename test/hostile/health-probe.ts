@@ -4,8 +4,9 @@
  * meanwhile, without more than its first thread can have taken; and the time for which none of its threads was ready and had no processor.
  */
 import { get } from 'node:http';
-import { constants, setPriority } from 'node:os';
+import { constants } from 'node:os';
 import type { Millis } from '../../src/model/log-line.ts';
+import { setPrecedence } from './precedence.ts';
 import { type ThreadTimes, threadTimesOf } from './run-queue.ts';
 
 /** What it is told. Without an agent it pauses; `end`: it sends what it has measured, and ends. */
@@ -30,7 +31,7 @@ const resolution: Millis = 4;
 
 const answers: Answer[] = [];
 let target: { address: string; pid: number } | undefined;
-setPriority(constants.priority.PRIORITY_HIGHEST);
+setPrecedence(process.pid, constants.priority.PRIORITY_HIGHEST);
 
 process.on('message', (order: ProbeOrder) => {
   if (order === 'end') process.send?.(answers, () => process.exit());

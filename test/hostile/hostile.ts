@@ -10,8 +10,6 @@
  *     npm run hostile -- --together 3 --preparation 20     three attacks in each round, whose objects are made in at most 20 s
  *     npm run hostile -- --seed 7                          the same attacks again
  */
-import { readdirSync } from 'node:fs';
-import { setPriority } from 'node:os';
 import { parseArgs } from 'node:util';
 import { buildBundle } from '../e2e/bundle.ts';
 import { startControlPlane } from '../e2e/control-plane/control-plane.ts';
@@ -23,6 +21,7 @@ import type { EventLog } from './event-log.ts';
 import { honestKeys } from './honest-tenant.ts';
 import { problemsOf } from './judge.ts';
 import { planRounds } from './plan.ts';
+import { setPrecedence } from './precedence.ts';
 import { type JudgedRound, tableOf } from './report.ts';
 import { playRound, type RoundOptions } from './round.ts';
 
@@ -50,8 +49,7 @@ await buildBundle();
 const folder = scratchFolder('hostile');
 const plane = await startControlPlane();
 // Whoever attacks may load it, other lanes less so.
-for (const name of ['etcd', 'kube-apiserver'])
-  for (const thread of readdirSync(`/proc/${plane.pidOf(name)}/task`)) setPriority(Number(thread), -5);
+for (const name of ['etcd', 'kube-apiserver']) setPrecedence(plane.pidOf(name), -5);
 let status = 1;
 try {
   status = await run(await setUpCluster(plane));

@@ -11,6 +11,7 @@ import { imageCommand } from '../deploy/image-command.ts';
 import { type AgentProcess, startAgent } from '../e2e/agent-process.ts';
 import { bundle, bundleNode } from '../e2e/bundle.ts';
 import type { Answer, ProbeOrder } from './health-probe.ts';
+import { takePrecedence } from './precedence.ts';
 import { threadTimesOf } from './run-queue.ts';
 
 /** That of deploy/base/daemonset.yaml. */
@@ -18,12 +19,9 @@ const limit = 192 * 2 ** 20;
 /** The kubelet's first pause before it starts a container again is longer; this shows more ends in less time. */
 const restartAfter: Millis = 500;
 
-/** What else runs on the machine shall cost it little: only what it does to itself is looked at. The threads that it starts have the same. */
-const precedence = -10;
-
 const image = imageCommand();
 /** `$1`: the file that takes a process into the group. The shell becomes the program, so the process stays the same. */
-const enter = 'echo $$ > "$1"; shift; exec "$@"';
+const enter = `echo $$ > "$1"; shift; ${takePrecedence}; exec "$@"`;
 
 export interface AgentOptions {
   readonly node: string;
@@ -78,7 +76,7 @@ export async function startLimitedAgent({ node, kubeconfig, folder }: AgentOptio
     REVERSE_DNS: 'false',
     ...image.allocator,
   };
-  const probe = fork(join(import.meta.dirname, 'health-probe.ts'), { stdio: 'inherit' });
+  const probe = fork(join(import.meta.dirname, 'health-probe.ts'), { stdio: 'inherit', detached: true });
   const order = (given: ProbeOrder): void => void (probe.connected && probe.send(given));
   const ends: string[] = [];
   const agents: AgentProcess[] = [];
@@ -89,10 +87,11 @@ export async function startLimitedAgent({ node, kubeconfig, folder }: AgentOptio
   let listeners = { metrics: '', health: '' };
 
   const begin = (): AgentProcess => {
-    const command = ['sh', '-c', enter, 'sh', group.processes, bundleNode, ...image.flags, bundle];
+    const command = ['setsid', 'sh', '-c', enter, 'sh', group.processes, bundleNode, ...image.flags, bundle];
     const agent = startAgent(command, env);
     agents.push(agent);
-    if (agent.pid !== undefined) setPriority(agent.pid, precedence);
+    // Before it has threads, which get the same.
+    if (agent.pid !== undefined) setPriority(agent.pid, -10);
     [cpuBefore, waitedBefore] = [cpu, waited];
     void listen(agent);
     void guard(agent);

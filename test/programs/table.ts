@@ -55,7 +55,7 @@ e2e zsh zsh
 e2e fish fish
 # Nodes under test: namespaces, disks, clocks, journals
 e2e hostname hostname
-e2e,measuring,capture,bare util-linux dmesg flock fsfreeze mountpoint nsenter pivot_root prlimit setpriv unshare
+e2e,measuring,capture,bare util-linux dmesg flock fsfreeze mountpoint nsenter pivot_root prlimit setpriv setsid unshare
 e2e,measuring e2fsprogs mkfs.ext4
 e2e,measuring,capture,bare mount losetup mount umount
 e2e libfaketime ${fakeClockLibrary}
