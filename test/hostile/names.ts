@@ -6,7 +6,7 @@ export const nodeName = 'hostile-node';
 export const otherNodeName = 'hostile-other';
 
 export const honestNamespaces: readonly string[] = ['shop', 'batch'];
-export const hostileNamespaces: readonly string[] = Array.from({ length: 8 }, (_, index) => `${mark}-${index}`);
+export const hostileNamespaces: readonly string[] = Array.from({ length: 3 }, (_, index) => `${mark}-${index}`);
 
 /** The device of a Pod, `NAMESPACE/NAME`, as Calico names it. */
 export function deviceOf(pod: string): string {
