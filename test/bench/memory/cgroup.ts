@@ -41,7 +41,7 @@ process.on('exit', () => made.forEach(removeAtOnce));
  */
 export function createCgroup(limit: number) {
   const files = isUnified() ? unified : legacy;
-  if (files === unified) writeFileSync(join(files.root, 'cgroup.subtree_control'), '+memory');
+  if (files === unified) passMemoryOn(files.root);
   const folder = createGroup(files.root);
   writeFileSync(join(folder, files.limit), String(limit));
   if (existsSync(join(folder, files.swap))) writeFileSync(join(folder, files.swap), '0');
@@ -56,6 +56,29 @@ export function createCgroup(limit: number) {
     /** When its processes are gone. */
     remove: () => removeGroup(folder),
   };
+}
+
+/** So that groups below it can have a limit. */
+function passMemoryOn(root: string): void {
+  const pass = (): void => writeFileSync(join(root, 'cgroup.subtree_control'), '+memory');
+  try {
+    pass();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+    // The root of a container is not that of the machine: a group that passes a controller on has no processes of its own.
+    const others = join(root, 'kube-netfilter-tailer-others');
+    mkdirSync(others, { recursive: true });
+    for (const id of read(root, 'cgroup.procs').split('\n').filter(Boolean)) move(id, others);
+    pass();
+  }
+}
+
+function move(id: string, group: string): void {
+  try {
+    writeFileSync(join(group, 'cgroup.procs'), id);
+  } catch {
+    // It has ended, or is a thread of the kernel's.
+  }
 }
 
 function isUnified(): boolean {
