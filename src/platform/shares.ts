@@ -17,11 +17,14 @@ function createShares({ rate, burst }: { rate: number; burst: number }) {
   let filled: Millis | undefined;
   return { standing, add };
 
-  function standing(key: string, now: Millis): { own: number; left: number } {
+  function standing(key: string, now: Millis): { own: number; left: number; beyond: number } {
     giveBack(now);
-    let left = burst;
-    for (const { counted } of taken.values()) left -= counted;
-    return { own: taken.get(key)?.own ?? 0, left };
+    let [left, beyond] = [burst, 0];
+    for (const { own, counted } of taken.values()) {
+      left -= counted;
+      beyond += own - counted;
+    }
+    return { own: taken.get(key)?.own ?? 0, left, beyond };
   }
 
   function add(key: string, weight: number, counted: number): void {
@@ -53,11 +56,23 @@ export interface SharedBucket {
   readonly take: (key: string, now: Millis) => boolean;
 }
 
+export interface SharedBudget {
+  /** Actions in a second on average. */
+  readonly rate: number;
+  readonly burst: number;
+  /** Actions that a key may take at once even if others have taken all, because half of a half of a half is soon nothing. Default: none. */
+  readonly each?: number;
+}
+
+/** Keys for which there are actions beyond the budget: with more, the whole is not bounded. */
+const mostBeyond = 16;
+
 /**
  * A token bucket of all keys together: `burst` actions at once, and `rate` a second. One key takes half of what is there, the next one half of
- * the rest, and so on, so that a key that comes later finds some. A key that is alone gets the whole rate.
+ * the rest, and so on, so that a key that comes later finds some. A key that is alone gets the whole rate. What a key takes of its own part
+ * beyond the budget, it gives back like the rest.
  */
-export function createSharedBucket({ rate, burst }: { rate: number; burst: number }): SharedBucket {
+export function createSharedBucket({ rate, burst, each = 0 }: SharedBudget): SharedBucket {
   const shares = createShares({ rate: rate / 1000, burst });
   /** Keys that found no token, and since when. The next tokens are theirs if they ask again, which matters if the bucket holds only one. */
   const waiting = new Map<string, Millis>();
@@ -65,14 +80,16 @@ export function createSharedBucket({ rate, burst }: { rate: number; burst: numbe
 
   return {
     take(key, now) {
-      const { own, left } = shares.standing(key, now);
-      if (own > 0 && left < own + 2 - nearly) return false;
-      if (left - waitingBefore(key, now) < 1 - nearly) {
-        if (!waiting.has(key)) waiting.set(key, now);
+      const { own, left, beyond } = shares.standing(key, now);
+      const isHalf = own === 0 || left >= own + 2 - nearly;
+      const isThere = left - waitingBefore(key, now) >= 1 - nearly;
+      const isOwn = own + 1 <= each + nearly && beyond + 1 <= each * mostBeyond + nearly;
+      if (!(isHalf && isThere) && !isOwn) {
+        if (isHalf && !waiting.has(key)) waiting.set(key, now);
         return false;
       }
       waiting.delete(key);
-      shares.add(key, 1, 1);
+      shares.add(key, 1, isHalf && isThere ? 1 : 0);
       return true;
     },
   };

@@ -33,30 +33,43 @@ interface Loss {
 }
 
 const [shop = '', batch = ''] = honestNamespaces;
-const node = (name: string): string => `${shop}/${name}`;
+const inShop = (name: string): string => `${shop}/${name}`;
 
-/** Its Pods with their addresses; those of the other node have to be looked up. */
+/**
+ * Its Pods with their addresses; those of the other node have to be looked up. Each has one problem: of all that a node may write, the first
+ * Event of an object in an hour goes first, and further ones wait for each other.
+ */
 const pods = [
-  { namespace: shop, name: 'web-0', node: nodeName, address: '10.77.1.11', labels: { app: 'web' } },
-  { namespace: shop, name: 'web-1', node: nodeName, address: '10.77.1.12', labels: { app: 'web' } },
-  { namespace: shop, name: 'web-2', node: nodeName, address: '10.77.1.13', labels: { app: 'web' } },
-  { namespace: shop, name: 'web-3', node: nodeName, address: '10.77.1.14', labels: { app: 'web' } },
-  { namespace: shop, name: 'frontend-0', node: nodeName, address: '10.77.1.21', labels: { app: 'frontend' } },
+  ...Array.from({ length: 9 }, (_, index) => ({
+    namespace: shop,
+    name: `web-${index}`,
+    node: nodeName,
+    address: `10.77.1.${11 + index}`,
+    labels: { app: 'web' },
+  })),
+  { namespace: shop, name: 'frontend-0', node: nodeName, address: '10.77.1.31', labels: { app: 'frontend' } },
   { namespace: shop, name: 'db-0', node: otherNodeName, address: '10.77.2.11', labels: { app: 'db' } },
   { namespace: batch, name: 'worker-0', node: otherNodeName, address: '10.77.2.21', labels: { app: 'worker' } },
 ];
 
 /** One after another: each kind of peer that an Event may name, and one address that nobody has. */
 const losses: readonly Loss[] = [
-  { source: '10.77.1.11', destination: '10.77.2.11', protocol: 'TCP', port: 6379, count: 3, from: node('web-0') },
+  { source: '10.77.1.11', destination: '10.77.2.11', protocol: 'TCP', port: 6379, count: 3, from: inShop('web-0') },
   { source: '10.77.2.21', destination: '10.77.1.12', protocol: 'TCP', port: 8080, count: 2 },
   { source: '198.51.100.7', destination: '10.77.1.13', protocol: 'TCP', port: 443, count: 1 },
-  { source: '10.77.1.14', destination: '203.0.113.80', protocol: 'TCP', port: 443, count: 4, from: node('web-3') },
-  { source: '10.77.1.11', destination: '10.96.0.10', protocol: 'UDP', port: 53, count: 2, from: node('web-0') },
-  { source: '10.77.1.21', destination: '10.77.1.12', protocol: 'TCP', port: 9090, count: 1, from: node('frontend-0') },
-  { source: '10.77.1.13', destination: '192.168.77.2', protocol: 'TCP', port: 10250, count: 2 },
-  { source: '10.77.1.14', destination: '10.96.77.10', protocol: 'TCP', port: 5433, count: 1 },
-  { source: '10.77.2.99', destination: '10.77.1.13', protocol: 'TCP', port: 5432, count: 2 },
+  { source: '10.77.1.14', destination: '203.0.113.80', protocol: 'TCP', port: 8443, count: 4, from: inShop('web-3') },
+  { source: '10.77.1.15', destination: '10.96.0.10', protocol: 'UDP', port: 53, count: 2, from: inShop('web-4') },
+  {
+    source: '10.77.1.31',
+    destination: '10.77.1.16',
+    protocol: 'TCP',
+    port: 9090,
+    count: 1,
+    from: inShop('frontend-0'),
+  },
+  { source: '10.77.1.17', destination: '192.168.77.2', protocol: 'TCP', port: 10250, count: 2 },
+  { source: '10.77.1.18', destination: '10.96.77.10', protocol: 'TCP', port: 5433, count: 1 },
+  { source: '10.77.2.99', destination: '10.77.1.19', protocol: 'TCP', port: 5432, count: 2 },
 ];
 
 /** The keys of the Events that these come to, and whether policies say who denied them. */
@@ -66,13 +79,13 @@ export const honestKeys: ReadonlyMap<string, 'denied' | 'unjudged'> = new Map([
   ['shop/web-1 receiving 8080/TCP', 'denied'],
   ['batch/worker-0 sending 8080/TCP', 'denied'],
   ['shop/web-2 receiving 443/TCP', 'denied'],
-  ['shop/web-3 sending 443/TCP', 'denied'],
-  ['shop/web-0 sending 53/UDP', 'unjudged'],
+  ['shop/web-3 sending 8443/TCP', 'denied'],
+  ['shop/web-4 sending 53/UDP', 'unjudged'],
   ['shop/frontend-0 sending 9090/TCP', 'denied'],
-  ['shop/web-1 receiving 9090/TCP', 'denied'],
-  ['shop/web-2 sending 10250/TCP', 'denied'],
-  ['shop/web-3 sending 5433/TCP', 'unjudged'],
-  ['shop/web-2 receiving 5432/TCP', 'unjudged'],
+  ['shop/web-5 receiving 9090/TCP', 'denied'],
+  ['shop/web-6 sending 10250/TCP', 'denied'],
+  ['shop/web-7 sending 5433/TCP', 'unjudged'],
+  ['shop/web-8 receiving 5432/TCP', 'unjudged'],
 ]);
 
 export const honestAddresses: readonly string[] = [

@@ -57,6 +57,34 @@ test('whatever others ask for, a key that has asked for nothing finds its part, 
   });
 });
 
+const many = fc.array(
+  fc.tuple(fc.integer({ min: 0, max: 13 }), fc.integer({ min: 0, max: 100 }), fc.integer({ min: 0, max: 20 })),
+  { maxLength: 100 },
+);
+
+test('where each key has a part of its own, a key finds it, however many others have taken more than there is', () => {
+  const each = 4;
+  forAll([many], { numRuns: 500 }, (asked) => {
+    const bucket = createSharedBucket({ ...limits, each });
+    let now = nine;
+    let sum = 0;
+    for (const [index, tries, pause] of asked) {
+      now += pause * second;
+      sum += taken(bucket, `evil-${index}`, tries, now);
+      expect(sum).toBeLessThanOrEqual(limits.burst + 16 * each + ((now - nine) / second) * limits.rate + 1e-6);
+    }
+    expect(taken(bucket, 'shop', 1000, now)).toBeGreaterThanOrEqual(each);
+  });
+});
+
+test('what a key has taken of its own part comes back at the rate of all, so that it costs no more in the long run', () => {
+  const bucket = createSharedBucket({ ...limits, each: 4 });
+  let sum = 0;
+  for (let time = 0; time < 3600; time++)
+    for (let index = 0; index < 10; index++) sum += taken(bucket, `evil-${index}`, 5, nine + time * second);
+  expect(sum).toBeLessThanOrEqual(limits.burst + 10 * 4 + 3600 * limits.rate);
+});
+
 test('a key that asks for less than its part of the rate is never refused, however many others ask all the time', () => {
   const others = fc.integer({ min: 1, max: 6 });
   forAll([others, fc.integer({ min: 1, max: 50 })], { numRuns: 100 }, (count, greed) => {

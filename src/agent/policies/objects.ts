@@ -19,7 +19,7 @@ import {
 import { createRequiredObjects, type KnownRequired, type RequiredObjectsOptions } from './required.ts';
 
 /** The reads of one node: a Pod, a Namespace with its policies, the policies of the cluster, or an object that policies need. Namespaces share them. */
-const budget = { rate: 30 / 60, burst: 60 };
+const budget = { rate: 30 / 60, burst: 60, each: 12 };
 
 const failedFor: Millis = 10_000;
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { LookupWay } from '../../model/choices.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFairQueue } from '../../platform/fair-queue.ts';
-import { createSharedBucket } from '../../platform/shares.ts';
+import { createSharedBucket, type SharedBudget } from '../../platform/shares.ts';
 import type { Pod } from '../objects.ts';
 
 /** `known`: there is an answer, perhaps "nobody". `refused`: there is no budget, or the look-up failed a moment ago. */
@@ -21,7 +21,7 @@ export interface LookupOptions<V> {
   find: (address: string, asker: string) => Promise<V | undefined>;
   onSettled: (address: string) => void;
   /** How many look-ups may begin in a second on average, and how many in a burst. Namespaces share it (`createSharedBucket`). */
-  budget: { rate: number; burst: number };
+  budget: SharedBudget;
   /** How many look-ups run at the same time, and how many of one Namespace, because it may choose addresses whose answers are slow. */
   concurrency: { all: number; each: number };
   entries: number;

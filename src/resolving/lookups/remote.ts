@@ -13,13 +13,13 @@ export interface RemoteOptions {
 
 /** Limits the look-ups of one node by all ways together (`LookupOptions`). Expensive ways also have budgets of their own. */
 const podPolicy = {
-  budget: { rate: 12 / 60, burst: 30 },
+  budget: { rate: 12 / 60, burst: 30, each: 4 },
   concurrency: { all: 3, each: 2 },
   ages: { hit: 300_000, miss: 60_000, failed: 10_000 },
 };
 
 const namePolicy = {
-  budget: { rate: 0.5, burst: 20 },
+  budget: { rate: 0.5, burst: 20, each: 2 },
   concurrency: { all: 5, each: 4 },
   ages: { hit: 3_600_000, miss: 600_000, failed: 60_000 },
 };
