@@ -70,8 +70,7 @@ export async function startServing(options: ServingOptions): Promise<RequestServ
     conversations.add(conversation);
     socket.once('close', () => conversations.delete(conversation));
   });
-  // Who finds the queue full tries again after a second only.
-  await once(server.listen({ ...listen, backlog: 4096 }), 'listening');
+  await once(server.listen(listen), 'listening');
   // Ignored: if a connection cannot be accepted (too many open files) or is no TLS, its client sees that.
   for (const event of ['error', 'tlsClientError']) server.on(event, () => {});
   return { address: server.address() as AddressInfo, stop };
