@@ -17,6 +17,7 @@ export {
   networkSetKinds,
   type PolicyKind,
   servedKinds,
+  unevaluatedPolicy,
   unlistedPolicy,
   unlistedReason,
   unreadAs,

@@ -1,4 +1,4 @@
-import { at, type Json, list } from '../platform/json.ts';
+import { at, type Json, list, text } from '../platform/json.ts';
 import type { Refusal } from '../events/events.ts';
 import type { Answer, Connection, Query } from './connection.ts';
 import { isTooLarge, refusalOfError, RefusedError } from './http.ts';
@@ -13,6 +13,7 @@ export interface PolicyKind {
 }
 
 export const clusterPolicyKinds: readonly PolicyKind[] = [
+  policyKind('policy.networking.k8s.io/v1beta1', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
   policyKind('policy.networking.k8s.io/v1alpha2', 'ClusterNetworkPolicy', 'clusternetworkpolicies'),
   policyKind('policy.networking.k8s.io/v1alpha1', 'AdminNetworkPolicy', 'adminnetworkpolicies'),
   policyKind('policy.networking.k8s.io/v1alpha1', 'BaselineAdminNetworkPolicy', 'baselineadminnetworkpolicies'),
@@ -99,20 +100,27 @@ export function unlistedPolicy(
   return unknownPolicy({ apiVersion, kind, metadata: { name, namespace } }, tier, reason);
 }
 
-/** `away`: API versions whose server does not answer. */
 export interface DiscoveredKinds {
   readonly served: readonly PolicyKind[];
+  /** API versions whose server does not answer. */
   readonly away: readonly { readonly apiVersion: string; readonly refusal: Refusal }[];
+  /** Kinds that the cluster has only in versions that are not known here. Their policies make verdicts unknown. */
+  readonly unevaluated: readonly PolicyKind[];
 }
 
 /** Rejects with a `RefusedError` if any server does not answer. */
 export async function servedKinds(
   connection: Pick<Connection, 'request'>,
   kinds: readonly PolicyKind[],
-): Promise<readonly PolicyKind[]> {
-  const { served, away } = await discoverKinds(connection, kinds, withoutTiers);
+): Promise<Omit<DiscoveredKinds, 'away'>> {
+  const { away, ...found } = await discoverKinds(connection, kinds, withoutTiers);
   if (away[0] !== undefined) throw new RefusedError(away[0].refusal);
-  return served;
+  return found;
+}
+
+/** Stands for all policies of a kind in a version that is not known here. */
+export function unevaluatedPolicy(kind: PolicyKind): Policy {
+  return unlistedPolicy(kind, undefined, `${kind.apiVersion} is not evaluated`);
 }
 
 /** `preferred`: the API of Calico that is used where the cluster has both. Never rejects. */
@@ -122,8 +130,10 @@ export async function discoverKinds(
   preferred: (typeof calicoVersions)[number],
 ): Promise<DiscoveredKinds> {
   const versions = [...new Set(kinds.map(({ apiVersion }) => apiVersion))];
+  const others = await otherVersions(request, versions);
+  const all = [...versions, ...others];
   const answers = await Promise.all(
-    versions.map(async (version) => {
+    all.map(async (version) => {
       const answer = await request('GET', `/apis/${version}`, {});
       const isList = answer.kind === 'refused' || Array.isArray(at(answer.body, 'resources'));
       return isList ? answer : refusalOfError(new Error(`the answer is no list of what ${version} has`));
@@ -132,19 +142,54 @@ export async function discoverKinds(
   const served = new Map<string, ReadonlySet<Json>>();
   for (const [index, answer] of answers.entries())
     if (answer.kind === 'answered')
-      served.set(versions[index] ?? '', new Set(list(at(answer.body, 'resources')).map((each) => at(each, 'name'))));
-  const found = kinds.filter(({ apiVersion, plural }) => served.get(apiVersion)?.has(plural) === true);
+      served.set(all[index] ?? '', new Set(list(at(answer.body, 'resources')).map((each) => at(each, 'name'))));
+  const found = firstVersions(kinds.filter(({ apiVersion, plural }) => served.get(apiVersion)?.has(plural) === true));
   const ofCalico = (found.find(({ apiVersion }) => apiVersion === preferred) ?? found.find(isCalico))?.apiVersion;
   // A tiered list may be incomplete, so it does not replace stored objects that cannot be read now.
   const isWanted = (apiVersion: string): boolean => apiVersion === preferred && preferred === withoutTiers;
   const isNeeded = (apiVersion: string): boolean =>
     ofCalico === undefined || ofCalico === apiVersion || !isCalico({ apiVersion }) || isWanted(apiVersion);
-  const away = answers.flatMap((answer, index) => {
+  const away = answers.slice(0, versions.length).flatMap((answer, index) => {
     const apiVersion = versions[index] ?? '';
     const isAway = answer.kind === 'refused' && answer.status !== 404 && isNeeded(apiVersion);
     return isAway ? [{ apiVersion, refusal: answer }] : [];
   });
-  return { served: found.filter(({ apiVersion }) => isNeeded(apiVersion)), away };
+  const unevaluated = [...served.keys()].flatMap((apiVersion) =>
+    kinds
+      .filter((kind) => groupOf(kind) === groupOf({ apiVersion }) && served.get(apiVersion)?.has(kind.plural) === true)
+      .map(({ kind, plural }) => policyKind(apiVersion, kind, plural)),
+  );
+  return {
+    served: found.filter(({ apiVersion }) => isNeeded(apiVersion)),
+    away,
+    unevaluated: firstVersions([...found, ...unevaluated]).filter((kind) => !found.includes(kind)),
+  };
+}
+
+/** Returns the versions of the groups that the cluster has besides these; none if it does not say. */
+async function otherVersions(request: Connection['request'], versions: readonly string[]): Promise<readonly string[]> {
+  const groups = new Set(versions.map((apiVersion) => groupOf({ apiVersion })));
+  const answer = await request('GET', '/apis', {});
+  const listed = answer.kind === 'refused' ? [] : list(at(answer.body, 'groups'));
+  return listed
+    .filter((group) => groups.has(text(at(group, 'name')) ?? ''))
+    .flatMap((group) => list(at(group, 'versions')))
+    .flatMap((each) => text(at(each, 'groupVersion')) ?? [])
+    .filter((apiVersion) => groups.has(groupOf({ apiVersion })) && !versions.includes(apiVersion));
+}
+
+/** Of a kind that is served in several versions, only the first row counts, because all versions show the same objects. */
+function firstVersions(kinds: readonly PolicyKind[]): PolicyKind[] {
+  const first = new Map<string, PolicyKind>();
+  for (const kind of kinds) {
+    const key = `${groupOf(kind)}/${kind.plural}`;
+    if (!first.has(key)) first.set(key, kind);
+  }
+  return [...first.values()];
+}
+
+function groupOf({ apiVersion }: Pick<PolicyKind, 'apiVersion'>): string {
+  return apiVersion.split('/', 1)[0] ?? '';
 }
 
 /** How long discovered kinds are used. New ones come with CustomResourceDefinitions. */

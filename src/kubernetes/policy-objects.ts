@@ -32,6 +32,7 @@ import {
   namespacedPolicyKinds,
   networkSetKinds,
   type PolicyKind,
+  unevaluatedPolicy,
   unlistedPolicy,
   unlistedReason,
   unreadAs,
@@ -96,7 +97,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
   return {
     /** `before`: what was read last, whose policies are used again as far as they are the same. */
     async cluster(this: void, before?: Compiled): Promise<ClusterPolicies> {
-      const { served, away } = await discover();
+      const { served, away, unevaluated } = await discover();
       const kinds = served.filter((kind) => calicoKinds.includes(kind));
       const objects = collectCalicoObjects();
       const [, ...listed] = await Promise.all([
@@ -110,7 +111,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       const isAway = kinds.length === 0 && unseen.some(({ ref }) => isCalico(ref));
       if (isAway) for (const kind of ['tiers', 'networksets', 'hostendpoints'] as const) objects.unread(kind);
       return {
-        policies: [...listed.flatMap(({ policies }) => policies), ...unseen],
+        policies: [...listed.flatMap(({ policies }) => policies), ...unseen, ...unevaluated.map(unevaluatedPolicy)],
         compiled: compiledIn(listed),
         calico: kinds.length > 0 || isAway ? objects.read() : undefined,
       };

@@ -38,6 +38,7 @@ const calicoKinds: readonly (readonly [string, Kind])[] = [
 
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ['networking.k8s.io/v1/NetworkPolicy', { compile: compileNetworkPolicy, fields: networkPolicyFields }],
+  ['policy.networking.k8s.io/v1beta1/ClusterNetworkPolicy', cluster],
   ['policy.networking.k8s.io/v1alpha2/ClusterNetworkPolicy', cluster],
   ['policy.networking.k8s.io/v1alpha1/AdminNetworkPolicy', admin],
   ['policy.networking.k8s.io/v1alpha1/BaselineAdminNetworkPolicy', admin],

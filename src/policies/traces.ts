@@ -36,7 +36,8 @@ export function matchRuleTraces(
   for (const [asked, { policy, selects }] of selecting.entries()) {
     // The order -Infinity marks policies that cannot be evaluated, so they have no rules to show.
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
-    for (const [index, rule] of asked <= last ? given.entries() : []) {
+    // A policy that may not select the Pod, because its labels are not known, is not named as the nearest.
+    for (const [index, rule] of asked <= last && selects === true ? given.entries() : []) {
       if (least === 0) break;
       const distance = rule.action === 'admit' ? distanceOf(rule, probe, least) : Infinity;
       if (distance >= least) continue;

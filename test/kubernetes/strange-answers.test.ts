@@ -188,6 +188,7 @@ test('an API group that is not served is known by the text of the API server, wh
   expect(await discoverKinds(connection, namespacedPolicyKinds, 'projectcalico.org/v3')).toEqual({
     served: [],
     away: [],
+    unevaluated: [],
   });
 });
 

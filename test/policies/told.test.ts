@@ -62,6 +62,17 @@ test('a trace shows which Namespaces and Pods a policy selects, and as nearest n
   ]);
 });
 
+test('a policy that may not select the Pod, whose labels are not known, is not the nearest', () => {
+  const policies = [
+    networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny'),
+    networkPolicy({ podSelector: { matchLabels: { app: 'other' } }, ingress: [{ ports: [{ port: 80 }] }] }, 'other'),
+  ];
+  const flow = { ...connection, destination: end(pod({ labels: undefined })) };
+  const { verdict, nearest } = evaluator(policies, [namespace('shop'), namespace('batch')]).trace(flow, 'ingress');
+  expect(verdict.outcome).toBe('denies');
+  expect(nearest).toBeUndefined();
+});
+
 test('a suggested policy does not repeat the selector of one that is only staged', () => {
   const spec = { podSelector: { matchLabels: { tier: 'data' } }, ingress: [] };
   const staged = { ...calico('StagedKubernetesNetworkPolicy', spec, 'later', 'shop') };

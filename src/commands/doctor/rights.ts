@@ -82,6 +82,8 @@ export interface PolicyRights {
   granted: boolean | undefined;
   /** The kinds in the cluster (`NetworkPolicy.networking.k8s.io`); undefined if the API server does not say. */
   kinds: readonly string[] | undefined;
+  /** The kinds that the cluster has only in versions that are not evaluated (`cilium.io/v3 CiliumNetworkPolicy`). */
+  unevaluated: readonly string[];
   /** The resources that may not be listed, such as `globalnetworkpolicies.crd.projectcalico.org`. */
   missing: readonly string[];
 }
@@ -93,9 +95,11 @@ const namedByCalico = ['endpointslices.discovery.k8s.io', 'serviceaccounts'];
 
 export async function reviewPolicies(api: Asked): Promise<PolicyRights> {
   const granted = await may(api, 'list', 'networkpolicies', 'networking.k8s.io');
-  if (granted !== true) return { granted, kinds: undefined, missing: [] };
-  const served = await servedKinds(api, [...policyKinds, ...calicoKinds, ...networkSetKinds]).catch(() => undefined);
-  if (served === undefined) return { granted, kinds: undefined, missing: [] };
+  const nothing = { granted, kinds: undefined, unevaluated: [], missing: [] };
+  if (granted !== true) return nothing;
+  const found = await servedKinds(api, [...policyKinds, ...calicoKinds, ...networkSetKinds]).catch(() => undefined);
+  if (found === undefined) return nothing;
+  const { served, unevaluated } = found;
   const asked = ['namespaces', ...served.map(listed), ...(served.some(isCalico) ? namedByCalico : [])];
   const allowed = await Promise.all(
     asked.map((name) => {
@@ -108,6 +112,7 @@ export async function reviewPolicies(api: Asked): Promise<PolicyRights> {
     kinds: served
       .filter((kind) => policyKinds.includes(kind))
       .map(({ apiVersion, kind }) => `${kind}.${groupOf(apiVersion)}`),
+    unevaluated: unevaluated.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`),
     missing: asked.filter((_, index) => allowed[index] === false),
   };
 }

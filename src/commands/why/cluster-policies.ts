@@ -11,6 +11,7 @@ import {
   networkSetKinds,
   type PolicyKind,
   type Query,
+  unevaluatedPolicy,
   unlistedPolicy,
   unlistedReason,
   unreadAs,
@@ -49,7 +50,8 @@ export function requireAnswer(refusal: Refusal): void {
 /** Calico's policies are unknown if its API cannot be discovered. */
 export async function findKinds({ connection, collector }: Reader): Promise<readonly PolicyKind[]> {
   const all = [...kindsOfCluster, ...kindsOfNamespace, ...calicoKinds, ...networkSetKinds];
-  const { served, away } = await discoverKinds(connection, all, calicoServer);
+  const { served, away, unevaluated } = await discoverKinds(connection, all, calicoServer);
+  for (const kind of unevaluated) collector.addPolicy(unevaluatedPolicy(kind));
   for (const { refusal } of away) requireAnswer(refusal);
   const ofCalico = away.filter(isCalico);
   const [first] = ofCalico;

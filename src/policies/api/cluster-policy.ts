@@ -1,6 +1,6 @@
 /**
- * Compiles the cluster-wide policies of sigs.k8s.io/network-policy-api: ClusterNetworkPolicy (policy.networking.k8s.io/v1alpha2), and its
- * predecessors AdminNetworkPolicy and BaselineAdminNetworkPolicy (v1alpha1). They differ in tiers, actions, and the form of ports.
+ * Compiles the cluster-wide policies of sigs.k8s.io/network-policy-api: ClusterNetworkPolicy (policy.networking.k8s.io/v1beta1, and the same
+ * in v1alpha2), and its predecessors AdminNetworkPolicy and BaselineAdminNetworkPolicy (v1alpha1). They differ in tiers, actions, and the form of ports.
  */
 import { at, type Json, list, shown, text } from '../../platform/json.ts';
 import { type Clause, clauseOf, type Policy, type Rule, type Subject, unusable } from '../policy.ts';
@@ -143,7 +143,7 @@ function peerClause(peer: Json, direction: Direction): Clause | undefined {
   return new NetworkPeer(networks, `networks ${networks.map(({ text: network }) => network).join(', ')}`);
 }
 
-/** Reads a port of v1alpha2: one of tcp, udp, sctp, destinationNamedPort. */
+/** Reads a port of a ClusterNetworkPolicy: one of tcp, udp, sctp, destinationNamedPort. */
 function protocolClause(given: Json): Clause {
   const [field, ...more] = fieldsOf(given);
   const value = field === undefined ? undefined : at(given, field);

@@ -389,12 +389,25 @@ async function guards(): Promise<Check[]> {
   ];
 }
 
+/** A cluster that serves a kind only in a version of the future. */
+function withOtherVersion(): Asked {
+  const versions = ['v1alpha2', 'v2'].map((version) => ({ groupVersion: `policy.networking.k8s.io/${version}` }));
+  return fakeApi(({ verb, path, body }) => {
+    if (verb === 'POST') return granting(() => false)(body);
+    if (path === '/apis') return answered({ groups: [{ name: 'policy.networking.k8s.io', versions }] });
+    if (path === '/apis/networking.k8s.io/v1') return answered({ resources: [{ name: 'networkpolicies' }] });
+    const isOther = path === '/apis/policy.networking.k8s.io/v2';
+    return answered({ resources: isOther ? [{ name: 'clusternetworkpolicies' }] : [] });
+  });
+}
+
 async function policies(): Promise<Check[]> {
   const apis = [
     served(() => false),
     served((_, group) => group === 'networking.k8s.io'),
     served((resource, group) => /^(?:namespaces|serviceaccounts)$/.test(resource) || group === 'crd.projectcalico.org'),
     served(() => false, refused(503)),
+    withOtherVersion(),
     fakeApi(() => refused(0)),
   ];
   const checked = apis.map(async (api) => found('policies', { policyRights: await reviewPolicies(api) }));

@@ -142,7 +142,7 @@ export function checkPodLookups({ config, ways }: Known): Check {
 export function checkPolicies({ policyRights }: Known): Check {
   const { ok, unknown, warning } = answersOf('policies');
   if (policyRights === undefined) return ok('off: Events do not say which policy denied a packet');
-  const { granted, kinds, missing } = policyRights;
+  const { granted, kinds, unevaluated, missing } = policyRights;
   if (granted === undefined) return unknown('it is not known whether policies may be listed', seeApiServer);
   if (!granted)
     return warning(
@@ -154,6 +154,11 @@ export function checkPolicies({ policyRights }: Known): Check {
     return warning(
       `may not list ${missing.join(', ')}, so often it is unknown which policy denied a packet`,
       `apply ${policiesFile} in its present form`,
+    );
+  if (unevaluated.length > 0)
+    return warning(
+      `this version does not know ${unevaluated.join(', ')}, so it is unknown which policy denied a packet where one may apply`,
+      'use a newer version of kube-netfilter-tailer',
     );
   return ok(`Events say which policy denied a packet, of ${kinds.join(', ')}`);
 }
