@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Millis } from '../../model/log-line.ts';
 import type { Sink } from '../deliver.ts';
+import { thinFile } from './thin-file.ts';
 
 export interface FileSinkOptions {
   /** The path of the current file. Finished files are beside it: `audit-2026-11-21-090000-1.ndjson.gz`. */
@@ -116,6 +117,9 @@ async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   return length;
 }
 
+/** What is left of files after thinning may take half of the room, in so many files. */
+const mostSmall = 1000;
+
 function createFinishedFiles(path: string, mostBytes: number) {
   const folder = dirname(path);
   const extension = extname(path);
@@ -158,20 +162,30 @@ function createFinishedFiles(path: string, mostBytes: number) {
     for (const name of names) {
       if (name.endsWith('.gz')) continue;
       // An earlier run may have packed it, and been killed before it removed it.
-      if (!names.includes(`${name}.gz`)) await pack(join(folder, name), join(folder, `.${stem}.part`));
+      if (!names.includes(`${name}.gz`)) await pack(join(folder, name), partOf());
       await rm(join(folder, name), { force: true });
     }
   }
 
+  /** Thins large files, and deletes those that it leaves as they are. */
   async function removeOldest(): Promise<void> {
     const names = await namesOf();
-    const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
-    let sum = sizes.reduce((a, b) => a + b, 0);
-    for (const [index, name] of names.entries()) {
-      if (sum <= mostBytes) return;
-      await rm(join(folder, name), { force: true });
-      sum -= sizes[index] ?? 0;
+    const files = await Promise.all(names.map(async (name) => ({ name, size: await sizeOf(name) })));
+    let over = sumOf(files) - mostBytes;
+    for (const { name, size, isSmall } of inOrderOfRemoval(files, mostBytes)) {
+      if (over <= 0) return;
+      const isThinned = !isSmall && (await thinFile(join(folder, name), partOf()).catch(() => false));
+      if (!isThinned) await rm(join(folder, name), { force: true });
+      over -= size - (isThinned ? await sizeOf(name) : 0);
     }
+  }
+
+  async function sizeOf(name: string): Promise<number> {
+    return (await stat(join(folder, name))).size;
+  }
+
+  function partOf(): string {
+    return join(folder, `.${stem}.part`);
   }
 
   /** Returns the names, oldest first. The number after the stamp has no fixed width. */
@@ -185,6 +199,24 @@ function createFinishedFiles(path: string, mostBytes: number) {
     const end = rest.endsWith('.gz') ? rest.slice(0, -'.gz'.length) : rest;
     return end.endsWith(extension) && /^\d{4}-\d\d-\d\d-\d{6}-\d+$/.test(end.slice(0, end.length - extension.length));
   }
+}
+
+interface PackedFile {
+  name: string;
+  size: number;
+}
+
+function sumOf(files: readonly PackedFile[]): number {
+  return files.reduce((sum, { size }) => sum + size, 0);
+}
+
+/** Small files go last, until they are too many: they are what is left of large ones, and may reach back far. */
+function inOrderOfRemoval(files: readonly PackedFile[], mostBytes: number): (PackedFile & { isSmall: boolean })[] {
+  const largest = Math.max(...files.map(({ size }) => size));
+  const all = files.map(({ name, size }) => ({ name, size, isSmall: size < largest / 2 }));
+  const small = all.filter(({ isSmall }) => isSmall);
+  const isFull = sumOf(small) > mostBytes / 2 || small.length > mostSmall;
+  return isFull ? all : [...all.filter(({ isSmall }) => !isSmall), ...small];
 }
 
 /** Packs into the hidden name `part` until it is complete, so that readers find only complete files. */
