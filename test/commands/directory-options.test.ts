@@ -36,6 +36,7 @@ test.each([
   ['p-kube-netfilter-tailer-directory', 'p-kube-netfilter-tailer'],
   ['kube-netfilter-tailer-directory-s', 'kube-netfilter-tailer-s'],
   ['kube-netfilter-tailer-directory', 'kube-netfilter-tailer'],
+  ['my-directory-kube-netfilter-tailer-directory', 'my-directory-kube-netfilter-tailer'],
 ])('with its own account %s, agents are %s, and the ConfigMap has the name of its own', (own, account) => {
   const env = { ...pod, DIRECTORY_ACCOUNT: own };
   expect(readDirectoryOptions(parsed('directory'), env)).toEqual({ ...defaults, account, configMap: own });

@@ -1,9 +1,19 @@
 import { rmSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { definitions } from '../deploy/custom-resources.ts';
-import { foldersOf, type Manifest, parseManifests, type PodSpec, readManifests } from '../deploy/manifests.ts';
+import {
+  daemonSetOf,
+  foldersOf,
+  type Manifest,
+  parseManifests,
+  type PodSpec,
+  readManifests,
+  root,
+} from '../deploy/manifests.ts';
 import { connect } from './control-plane/connection.ts';
-import { createAll, createDeploying, type Deploying, namespaceWith, podOf } from './deploying.ts';
+import { createAll, createDeploying, type Deploying, namespaceWith, podOf, succeed } from './deploying.ts';
 import { createOwnFolder } from './own-folder.ts';
 
 const connection = connect(inject('controlPlane'));
@@ -53,6 +63,26 @@ describe.each(ways)('%s with %j', (base, added) => {
     );
   });
 });
+
+test.each([{ namePrefix: 'p-' }, { nameSuffix: '-s' }, { namespace: 'mon' }])(
+  'with %j, the directory has one name, by which it finds its ConfigMap',
+  async (change) => {
+    const own = await mkdtemp(join(folder, 'renamed-'));
+    const path = (name: string): string => relative(own, join(root, 'deploy', name));
+    const added = [path('components/shared-directory')];
+    const kustomization = { ...change, resources: [path('overlays/journal')], components: added };
+    await writeFile(join(own, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const manifests = parseManifests(await succeed(connection.kubectl(['kustomize', own])));
+    const named = (kind: string): Manifest[] =>
+      manifests.filter((each) => each.kind === kind && each.metadata.name.includes('directory'));
+    const [deployment] = named('Deployment') as unknown as [{ spec: { template: { spec: PodSpec } } }];
+    const account = deployment.spec.template.spec['serviceAccountName'];
+    const [role] = named('Role') as unknown as [{ rules: { resourceNames: string[] }[] }];
+    expect(named('ConfigMap').map(({ metadata }) => metadata.name)).toEqual([account]);
+    expect(role.rules[0]?.resourceNames).toEqual([account]);
+    expect(account).toBe(daemonSetOf(manifests).metadata.name.replace('tailer', 'tailer-directory'));
+  },
+);
 
 test('an unknown field is refused', async () => {
   const rendered = (await deploying.render('overlays/journal')).replace('minReadySeconds:', 'minReadySecond:');

@@ -63,7 +63,7 @@ POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.n
 
 /** The manifests give all three one name, and kustomize changes all three alike, with a prefix or a suffix. */
 function namesBeside(own: string | undefined): Partial<Record<Setting, string>> {
-  return own === undefined ? {} : { account: own.replace('-directory', ''), configMap: own };
+  return own === undefined ? {} : { account: own.replace(/-directory(?!.*-directory)/, ''), configMap: own };
 }
 
 /** Throws a `UsageError` that lists all that is wrong. */
