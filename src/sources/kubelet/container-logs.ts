@@ -3,6 +3,7 @@ import type { ContainerCounts } from '../records/container-records.ts';
 import { type Notice, type Position, type Source, type SourceListener, type Timing, systemTiming } from '../source.ts';
 import { readingAdviceOn } from '../tail/open-log.ts';
 import { createRotatedLog } from '../tail/rotated-log.ts';
+import type { FolderNames } from './folder-names.ts';
 import { type ContainerRule, createLogFinder, defaultRules, type Look } from './find-logs.ts';
 import { type CreateLog, createOpenLogs, type OpenLogs } from './open-logs.ts';
 
@@ -15,7 +16,7 @@ export interface ContainerLogsOptions {
   timeout?: Millis;
   maxLogs?: number;
   createLog?: CreateLog;
-  list?: (path: string) => readonly string[];
+  folders?: FolderNames;
   timing?: Timing;
 }
 
@@ -28,8 +29,8 @@ const lookInterval: Millis = 500;
  */
 export function createContainerLogs(options: ContainerLogsOptions): Source {
   const { root = '/var/log/pods', rules = defaultRules, saved, listener, timeout, maxLogs = 256 } = options;
-  const { createLog = createRotatedLog, list, timing = systemTiming } = options;
-  const find = createLogFinder(root, rules, list);
+  const { createLog = createRotatedLog, folders, timing = systemTiming } = options;
+  const find = createLogFinder(root, rules, folders);
   const logs = createOpenLogs({
     root,
     saved: (saved?.['logs'] ?? {}) as Position,

@@ -1,5 +1,5 @@
 /** Finds the logs of containers in the kubelet's layout, `<root>/<namespace>_<pod>_<uid>/<container>/<n>.log`. */
-import { readdirSync } from 'node:fs';
+import { createFolderNames, type FolderNames } from './folder-names.ts';
 import { podOf } from '../../log-formats/container-log.ts';
 import type { LogContainer } from '../../model/log-line.ts';
 
@@ -77,11 +77,11 @@ function matches(pattern: string, name: string): boolean {
 }
 
 export interface FoundLog {
-  key: string;
+  readonly key: string;
   /** False if only rotated parts of the log are left. */
-  isThere: boolean;
+  readonly isThere: boolean;
   /** Whether the container has been started again since, with a log of its own. */
-  isOlder: boolean;
+  readonly isOlder: boolean;
 }
 
 export interface Look {
@@ -91,46 +91,69 @@ export interface Look {
   unreadable: { path: string; error: unknown }[];
 }
 
+/** The folder of a Pod, and the rules that its containers must match. */
+interface MatchingPod {
+  folder: string;
+  meant: readonly ContainerRule[];
+}
+
 /** Returns a function that scans the folders. It never throws. */
 export function createLogFinder(
   root: string,
   rules: readonly ContainerRule[],
-  list: (path: string) => readonly string[] = (path) => readdirSync(path),
+  folders: FolderNames = createFolderNames(),
 ): () => Look {
+  /** By the names in the folder, which stay the same list while it does not change. */
+  const logs = new WeakMap<readonly string[], FoundLog[]>();
+  let last: { names: readonly string[]; pods: readonly MatchingPod[] } | undefined;
+
   return () => {
+    folders.begin();
     const look: Look = { root: 'read', found: new Map(), unreadable: [] };
-    let pods: readonly string[];
+    let names: readonly string[];
     try {
-      pods = list(root);
+      names = folders.latest(root);
     } catch (error) {
       return { ...look, root: isMissing(error) ? 'missing' : { error } };
     }
-    for (const folder of pods) {
-      const { namespace, pod } = podOf(folder) ?? {};
-      if (namespace === undefined || pod === undefined) continue;
-      const meant = rules.filter((rule) => matchesAny(rule.namespaces, namespace) && matchesAny(rule.pods, pod));
-      if (meant.length === 0) continue;
+    if (last?.names !== names) last = { names, pods: matching(names) };
+    for (const { folder, meant } of last.pods) {
       for (const container of listBelow(folder, look))
         if (meant.some(({ containers }) => matchesAny(containers, container))) takeLogs(`${folder}/${container}`, look);
     }
     return look;
   };
 
+  function matching(names: readonly string[]): readonly MatchingPod[] {
+    return names.flatMap((folder) => {
+      const { namespace, pod } = podOf(folder) ?? {};
+      if (namespace === undefined || pod === undefined) return [];
+      const meant = rules.filter((rule) => matchesAny(rule.namespaces, namespace) && matchesAny(rule.pods, pod));
+      return meant.length === 0 ? [] : [{ folder, meant }];
+    });
+  }
+
   function takeLogs(folder: string, look: Look): void {
-    const names = new Set(listBelow(folder, look));
+    const names = listBelow(folder, look);
+    const known = logs.get(names) ?? logsIn(folder, new Set(names));
+    logs.set(names, known);
+    for (const log of known) look.found.set(log.key, log);
+  }
+
+  function logsIn(folder: string, names: ReadonlySet<string>): FoundLog[] {
     const numbers = Array.from(names, (name) => /^\d{1,9}(?=\.log(?:\.|$))/.exec(name)?.[0]);
     const newest = Math.max(...numbers.map((number) => (names.has(`${number}.log`) ? Number(number) : -1)));
-    for (const number of numbers) {
-      if (number === undefined) continue;
+    return [...new Set(numbers)].flatMap((number) => {
+      if (number === undefined) return [];
       const [file, key] = [`${number}.log`, `${folder}/${number}.log`];
-      look.found.set(key, { key, isThere: names.has(file), isOlder: Number(number) < newest });
-    }
+      return [{ key, isThere: names.has(file), isOlder: Number(number) < newest }];
+    });
   }
 
   function listBelow(folder: string, { unreadable }: Look): readonly string[] {
     const path = `${root}/${folder}`;
     try {
-      return list(path);
+      return folders.names(path);
     } catch (error) {
       if (!isMissing(error)) unreadable.push({ path, error });
       return [];

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { dirname } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ContainerLogsOptions, createContainerLogs } from '../../../src/sources/kubelet/container-logs.ts';
+import { createFolderNames } from '../../../src/sources/kubelet/folder-names.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { systemError } from '../fake-ring.ts';
 import { fakeTime } from '../fake-time.ts';
@@ -261,7 +262,7 @@ test('a log that cannot be looked at is not forgotten', () => {
   const denied = follow({
     there: [first],
     saved,
-    list: listExceptProxy,
+    folders: createFolderNames(Date.now, listExceptProxy),
   });
   denied.time.advance(20_000);
   expect(kept(denied.source)).toStrictEqual(saved);
@@ -286,7 +287,7 @@ test('a position of something else is taken for none of these logs', () => {
 test('a refusal of the root is a failure, published once, and tried again', () => {
   let isDenied = true;
   const list = (name: string): string[] => (isDenied ? deny() : readdirSync(name));
-  const { source, time, notices, at } = follow({ there: [first], list });
+  const { source, time, notices, at } = follow({ there: [first], folders: createFolderNames(Date.now, list) });
   time.advance(5000);
   expect(source.state).toBe('failed');
   expect(source.position).toBeUndefined();
@@ -298,7 +299,10 @@ test('a refusal of the root is a failure, published once, and tried again', () =
 });
 
 test('a refusal of one Pod is published once, and the others go on', () => {
-  const { keys, time, notices } = follow({ there: [first, `${node}/calico-node/0.log`], list: listExceptProxy });
+  const { keys, time, notices } = follow({
+    there: [first, `${node}/calico-node/0.log`],
+    folders: createFolderNames(Date.now, listExceptProxy),
+  });
   time.advance(30_000);
   expect(keys()).toStrictEqual([`${node}/calico-node/0.log`]);
   expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable']);

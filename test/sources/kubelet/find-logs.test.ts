@@ -7,6 +7,7 @@ import {
   defaultRules,
   parseContainerRule,
 } from '../../../src/sources/kubelet/find-logs.ts';
+import { createFolderNames, type FolderNames, type ListFolder } from '../../../src/sources/kubelet/folder-names.ts';
 import { forAll } from '../../for-all.ts';
 import { tablesOf } from '../../tables.ts';
 
@@ -15,10 +16,24 @@ const tables = tablesOf(import.meta.filename) as {
   paths: [string, object | undefined][];
 };
 
+function foldersOf(list: ListFolder): FolderNames {
+  return createFolderNames(
+    () => 0,
+    list,
+    () => 0,
+  );
+}
+
 /** Whether the log of the container is found where there is no other. */
 function isFound(rules: readonly ContainerRule[], ...[namespace, pod, container]: string[]): boolean {
   const levels = [[`${namespace}_${pod}_1`], [container ?? ''], ['0.log']];
-  return createLogFinder('/logs', rules, () => levels.shift() ?? [])().found.size > 0;
+  return (
+    createLogFinder(
+      '/logs',
+      rules,
+      foldersOf(() => levels.shift() ?? []),
+    )().found.size > 0
+  );
 }
 
 test.each(tables.byDefault)('by default: %s/%s/%s %s', (namespace, name, container, expected) => {
