@@ -116,7 +116,7 @@ test('notices of a log that is followed have the expected words', async () => {
     (report) => report.replaced(),
     (report) => report.obstructed({ kind: 'not-a-file', text: '/a is a device' }),
     (report) => report.obstructed({ kind: 'missing', text: '' }),
-    (report) => report.failed('past byte 5: EIO'),
+    (report) => report.failed(' past byte 5: EIO'),
     (report) => {
       report.waiting({ kind: 'missing', text: '' });
       report.well();

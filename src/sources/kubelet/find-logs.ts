@@ -140,16 +140,6 @@ export function createLogFinder(
     for (const log of known) look.found.set(log.key, log);
   }
 
-  function logsIn(folder: string, names: ReadonlySet<string>): FoundLog[] {
-    const numbers = Array.from(names, (name) => /^\d{1,9}(?=\.log(?:\.|$))/.exec(name)?.[0]);
-    const newest = Math.max(...numbers.map((number) => (names.has(`${number}.log`) ? Number(number) : -1)));
-    return [...new Set(numbers)].flatMap((number) => {
-      if (number === undefined) return [];
-      const [file, key] = [`${number}.log`, `${folder}/${number}.log`];
-      return [{ key, isThere: names.has(file), isOlder: Number(number) < newest }];
-    });
-  }
-
   function listBelow(folder: string, { unreadable }: Look): readonly string[] {
     const path = `${root}/${folder}`;
     try {
@@ -159,6 +149,16 @@ export function createLogFinder(
       return [];
     }
   }
+}
+
+function logsIn(folder: string, names: ReadonlySet<string>): FoundLog[] {
+  const numbers = Array.from(names, (name) => /^\d{1,9}(?=\.log(?:\.|$))/.exec(name)?.[0]);
+  const newest = Math.max(...numbers.map((number) => (names.has(`${number}.log`) ? Number(number) : -1)));
+  return [...new Set(numbers)].flatMap((number) => {
+    if (number === undefined) return [];
+    const [file, key] = [`${number}.log`, `${folder}/${number}.log`];
+    return [{ key, isThere: names.has(file), isOlder: Number(number) < newest }];
+  });
 }
 
 function isMissing(error: unknown): boolean {

@@ -35,15 +35,23 @@ interface Scan<Known> {
   live: Identity | Obstacle;
   /** Whether a rotated file could not be opened, so that it is not known what exists. */
   hasUnopened: boolean;
+  /** Whether there were not enough file descriptors. */
+  isShort: boolean;
 }
 
 /**
  * Opens the files of a log, except those that are open already. The file at the path is looked at last: if it is copied and cut off
- * meanwhile, the copy is missing, but its content is not taken for that of another file.
+ * meanwhile, the copy is missing, but its content is not taken for that of another file. Without enough file descriptors for all, those
+ * that `isDone` are closed at once, and the newest stay unopened.
  */
-export function scanFiles<Known extends { log: OpenLog }>(path: string, known: readonly Known[]): Scan<Known> {
+export function scanFiles<Known extends { log: OpenLog }>(
+  path: string,
+  known: readonly Known[],
+  isDone: (candidate: Candidate) => boolean = () => false,
+): Scan<Known> {
   const there: (Known | Candidate)[] = [];
   let hasUnopened = false;
+  let isShort = false;
   for (const sibling of siblingsOf(path)) {
     const found = lookAt(sibling.path);
     if ('kind' in found) continue;
@@ -53,12 +61,25 @@ export function scanFiles<Known extends { log: OpenLog }>(path: string, known: r
   }
   const atPath = lookAt(path);
   const live = 'kind' in atPath ? atPath : knownOr(atPath, path, false);
-  if ('kind' in live) return { there, live, hasUnopened };
+  if ('kind' in live) return { there, live, hasUnopened, isShort };
   // Another file may have appeared between the two looks.
-  return { there: [...there, live], live: live.log.identity, hasUnopened };
+  return { there: [...there, live], live: live.log.identity, hasUnopened, isShort };
 
   function knownOr(identity: Identity, file: string, isPacked: boolean): Known | Candidate | Obstacle {
-    return known.find(({ log }) => isSame(log.identity, identity)) ?? openCandidate(file, isPacked);
+    return known.find(({ log }) => isSame(log.identity, identity)) ?? openOne(file, isPacked);
+  }
+
+  function openOne(file: string, isPacked: boolean): Candidate | Obstacle {
+    for (;;) {
+      const opened = openCandidate(file, isPacked);
+      if (!('kind' in opened) || opened.isLimit !== true) return opened;
+      isShort = true;
+      const index = there.findIndex((each) => !known.includes(each as Known) && isDone(each as Candidate));
+      const [done] = index < 0 ? [] : there.splice(index, 1);
+      if (done === undefined) return opened;
+      hasUnopened = true;
+      closeLog(done.log);
+    }
   }
 }
 

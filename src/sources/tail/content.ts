@@ -1,4 +1,4 @@
-import { createReadStream, fstatSync, open, read, readSync } from 'node:fs';
+import { createReadStream, existsSync, fstatSync, open, read, readSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, gunzipSync } from 'node:zlib';
 import { Tail } from 'tail';
@@ -144,7 +144,14 @@ function processorTime(): Millis {
   return (user + system) / 1000;
 }
 
-export const openPinnedTail: OpenContent = (log, listener) => new PinnedTail(log, listener);
+export const openPinnedTail: OpenContent = (log, listener) => {
+  try {
+    return new PinnedTail(log, listener);
+  } catch (error) {
+    if (!existsSync('/proc/self/fd')) throw new Error('/proc is not mounted here', { cause: error });
+    throw error;
+  }
+};
 
 /** The owner of the descriptor closes it. A destroyed stream would close it, too, even with `autoClose: false`. */
 const borrowed = { open, read, close: (_: number, done: () => void): void => done() };

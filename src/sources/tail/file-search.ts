@@ -38,11 +38,16 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
   /** The file that was at the path when an earlier run stopped, if it was not found. */
   let newest: FilePosition | undefined;
   let looksForMissing = 0;
+  let isShort = false;
 
   return {
     /** The file at the path, or the reason why there is none; undefined before the first scan. */
     get live() {
       return live;
+    },
+    /** Whether the last scan had too few file descriptors. */
+    get isShort() {
+      return isShort;
     },
     begin(beginning: Beginning): void {
       for (const file of beginning.done) order.done.add(file);
@@ -64,7 +69,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
           continue;
         }
         if (found.isUndecided) stamp = undefined;
-        live = found.live;
+        ({ live, isShort } = found);
         const known = order.all.length;
         const hasRoom = known + found.entries.length <= maxFiles;
         for (const { entry, before } of found.entries) insert(entry, before);
@@ -79,7 +84,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
         obstructed = 0;
         report.unobstructed();
       } else if (++obstructed === 2) report.obstructed(live);
-      if (missing.length === 0 || ++looksForMissing < 2) return;
+      if (missing.length === 0 || isShort || ++looksForMissing < 2) return;
       reportLoss(missing, newest, (bytes, what) => report.lost(bytes, what, since));
       missing = [];
     },
@@ -126,6 +131,7 @@ interface Found {
   cut: FilePosition[];
   /** Whether a file could not be opened, or may be a copy that is still being written, so that it must be checked again soon. */
   isUndecided: boolean;
+  isShort: boolean;
 }
 
 /**
@@ -144,14 +150,14 @@ interface Found {
  */
 function discoverFiles(path: string, order: ReadingOrder, missing: FilePosition[], now: Millis): Found | undefined {
   // Open all files first: they are compared with the first bytes of known files, and one of them may be a copy.
-  const { there, live, hasUnopened } = scanFiles(path, order.all);
+  const { there, live, hasUnopened, isShort } = scanFiles(path, order.all, (each) => isKnown(order, each));
   if (haveBeenCut(order)) {
     for (const each of there) if (!isOpen(each)) closeLog(each.log);
     return undefined;
   }
   const atPath = 'kind' in live ? undefined : there.at(-1);
   const openings = [...order.all, ...(atPath === undefined ? [] : [atPath])].map(headOf);
-  const found: Found = { live, entries: [], cut: [], isUndecided: hasUnopened };
+  const found: Found = { live, entries: [], cut: [], isUndecided: hasUnopened, isShort };
   /** New files since the last known one. They are read before the next known one. */
   let between: Entry[] = [];
   for (const each of there) {

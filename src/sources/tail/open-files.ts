@@ -156,7 +156,7 @@ export function createFileInserter(options: OpenFilesOptions): InsertFile {
       turns.setEarliest(0);
       return report.lost(undefined, `was packed, and what was packed is damaged: ${reasonOf(error)}`);
     }
-    report.failed(`past byte ${file.reader.offset}: ${reasonOf(error)}. It is tried again every second`);
+    report.failed(` past byte ${file.reader.offset}: ${reasonOf(error)}. It is tried again every second`);
   }
 
   function replace(file: LogFile, by: Replacement): void {

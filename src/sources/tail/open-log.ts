@@ -17,6 +17,8 @@ export interface OpenLog {
 export interface Obstacle {
   kind: 'missing' | 'not-a-file' | 'unreadable';
   text: string;
+  /** The process, or the node, has no file descriptor left. */
+  isLimit?: boolean;
 }
 
 export function lookAt(path: string): Identity | Obstacle {
@@ -90,7 +92,8 @@ function identityOf(path: string, stat: BigIntStats): Identity | Obstacle {
 
 function obstacle(path: string, error: unknown): Obstacle {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return missing(path);
-  return { kind: 'unreadable', text: `${path} cannot be read: ${readingAdviceOn(error)}` };
+  const isLimit = ['EMFILE', 'ENFILE'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return { kind: 'unreadable', text: `${path} cannot be read: ${readingAdviceOn(error)}`, isLimit };
 }
 
 export function readingAdviceOn(error: unknown): string {

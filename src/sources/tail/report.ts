@@ -21,7 +21,7 @@ export function createReport(path: string, listener: Pick<SourceListener, 'lost'
       notify('info', 'well', `${path} is read now`);
     },
     waiting: ({ kind, text }: Obstacle): void => unwell(kind === 'missing' ? 'waiting' : 'failed', kind, text),
-    failed: (what: string): void => unwell('failed', 'read', `${path} cannot be read ${what}`),
+    failed: (what: string): void => unwell('failed', 'read', `${path} cannot be read${what}`),
     tooLong(line: number, count: number): void {
       if (count > 1) return;
       notify(

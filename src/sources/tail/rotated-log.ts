@@ -38,7 +38,7 @@ const pollInterval: Millis = 100;
 const retryInterval: Millis = 10_000;
 /** How long a file is still read after the next one was begun, and after each write to it. */
 const linger: Millis = 60_000;
-/** The same for a deleted file, which takes disk space for as long, and while there are more than `manyFiles`. */
+/** The same for a deleted file, which takes disk space for as long, and while there are more than `manyFiles` or too few descriptors. */
 const lingerShort: Millis = 5000;
 const manyFiles = 32;
 
@@ -109,7 +109,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     search.begin(beginning);
     turns.set(0);
     looks.set(lookInterval);
-    report.well();
+    if (order.all.length > 0) report.well();
   }
 
   function turn(): void {
@@ -125,7 +125,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
     search.discover();
     search.reportMissing();
     for (const file of order.all) file.retry();
-    release(order, search.live, now());
+    release(order, search, now());
     if (!report.isStopped) turn();
   }
 }
@@ -140,11 +140,11 @@ function untilStopped(lines: RotatedLogOptions['lines'], report: Report): Rotate
   };
 }
 
-function release(order: ReadingOrder, live: FileSearch['live'], now: Millis): void {
+function release(order: ReadingOrder, { live, isShort: isScarce }: FileSearch, now: Millis): void {
   for (const file of order.past) {
     const isLive = live !== undefined && !('kind' in live) && isSame(file.log.identity, live);
     if (isLive || !isAtEnd(file)) continue;
-    const isShort = order.all.length > manyFiles || isDeleted(file.log);
+    const isShort = isScarce || order.all.length > manyFiles || isDeleted(file.log);
     // Nobody appends to a packed file.
     if (!file.isPacked && now - file.lastNeeded < (isShort ? lingerShort : linger)) continue;
     file.reader.end();
