@@ -1,4 +1,5 @@
 import { isName, networkOf } from '../platform/address.ts';
+import { mayName } from '../model/readers.ts';
 import { fieldsThat, type FlowRecord } from './fields.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { rowOf, withoutHiddenPolicies } from './record.ts';
@@ -29,10 +30,21 @@ export function redactionOf(privacy: Privacy): ((fields: FlowRecord) => FlowReco
       const namespace = namespaceOf(fields, end);
       return end === foreign || (namespace !== undefined && isHidden(namespace));
     });
-    const redacted = withoutPolicy(hidden.reduce(withoutEnd, fields), isHidden);
-    const shown = namesAll ? redacted : withoutOriginal(withoutForeignPolicies(redacted));
-    return cutsAddresses ? withCutAddresses(shown, bits) : shown;
+    const shown = hidden.reduce(withoutEnd, fields);
+    const redacted = withoutPolicy(
+      shown,
+      (policy) => isHidden(policy) || (foreign !== undefined && !isOfEnd(shown, policy)),
+    );
+    const rest = namesAll ? redacted : withoutOriginal(withoutForeignPolicies(redacted));
+    return cutsAddresses ? withCutAddresses(rest, bits) : rest;
   };
+}
+
+/** Returns whether readers of the Namespace of a named end may know the policies of a Namespace. */
+function isOfEnd(fields: FlowRecord, policy: string): boolean {
+  return ends.some((end) =>
+    mayName({ kind: undefined, namespace: policy }, { namespace: namespaceOf(fields, end) ?? '' }),
+  );
 }
 
 export function noNamespace(): boolean {
@@ -76,7 +88,7 @@ function withoutPolicy(fields: FlowRecord, isHidden: Privacy['isHidden']): FlowR
 /** Removes policies that would reveal the Namespace of a redacted end. */
 export function withoutForeignPolicies(fields: FlowRecord): FlowRecord {
   if (!ends.some((end) => fields[`${end}.kind`] === 'redacted')) return fields;
-  return withoutHiddenPolicies(fields, (namespace) => ends.some((end) => namespaceOf(fields, end) === namespace));
+  return withoutHiddenPolicies(fields, (namespace) => isOfEnd(fields, namespace));
 }
 
 /** Removes the packet in an ICMP error, because it may have addresses of redacted ends. */

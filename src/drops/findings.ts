@@ -3,6 +3,7 @@ import type { Direction, Finding, FlowDetails } from '../model/finding.ts';
 import { isDhcp, orient, type Orientation } from '../model/flow-identity.ts';
 import type { Martian } from '../model/observation.ts';
 import { kernelDrop, type Packet, type PacketObservation } from '../model/packet.ts';
+import { forReaders } from './for-readers.ts';
 import { isNoise } from './reasons.ts';
 
 /** Returns the name that a Pod or Service gives to its port; undefined if there is none. */
@@ -186,7 +187,7 @@ function finding(direction: Direction, own: Endpoint, peer: Endpoint, details: F
     regarding,
     related: peer.object,
     node,
-    details,
+    details: forReaders(details, { namespace: regarding.namespace }),
   };
   if (own.node !== undefined && node !== '' && own.node !== node) result.elsewhere = true;
   return result;

@@ -48,11 +48,12 @@ export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | unde
  * flows), its address is unknown.
  */
 function isOfPolicies(details: FlowDetails): boolean {
-  const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, policy, prefix } = details;
+  const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, policy, policyIsHidden, prefix } =
+    details;
   return (
     enforcer === 'network-policy' &&
     clusterTier === undefined &&
-    (policy === undefined || prefix !== '') &&
+    ((policy === undefined && policyIsHidden !== true) || prefix !== '') &&
     !martian &&
     error === undefined &&
     protocol !== '' &&

@@ -5,6 +5,7 @@ import type { Finding } from '../model/finding.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { PolicyName } from '../model/packet.ts';
 import { isCilium, type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
+import { mayName, type Reader } from '../model/readers.ts';
 import { nameOf, policyText } from './names.ts';
 import { type KnownPolicies, traceDrop } from './policy-trace.ts';
 
@@ -27,11 +28,12 @@ export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis
   const traced = traceDrop(finding, known);
   if (details.kind !== 'flow' || traced === undefined) return undefined;
   const { side, trace } = traced;
-  const shown = withoutLabels(trace, details.peer, regarding, known);
-  const verdict = side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at);
+  const reader = readerOf(regarding, known);
+  const shown = shownTo(reader, trace);
+  const verdict = side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at, reader);
   if (details.policy === undefined) return verdict;
   // If the outcome is unknown, only the policy in the log is certain.
-  return verdict.outcome === 'unknown' ? undefined : besideLog(verdict, details.policy, trace, regarding);
+  return verdict.outcome === 'unknown' ? undefined : besideLog(verdict, details.policy, trace, reader);
 }
 
 /** A rule that logs a packet need not deny it: another may admit it. Undefined if the text would contradict the log. */
@@ -39,13 +41,13 @@ function besideLog(
   verdict: PolicyVerdict,
   named: PolicyName,
   { verdict: { decision }, policies }: Trace,
-  own: ObjectRef,
+  reader: Reader,
 ): PolicyVerdict | undefined {
   const asked = policies.map(({ policy }) => policy).filter((policy) => isNamed(policy, named));
   if (verdict.outcome !== 'denies' && asked.length === 0) return undefined;
   // The log may cut off a name, which then means the only policy that begins so. A policy of another Namespace is shown as in the log.
   const [only] = asked.length === 1 ? asked : [];
-  const isShown = only !== undefined && (only.namespace === undefined || only.namespace === own.namespace);
+  const isShown = only !== undefined && mayName(only, reader);
   const logged = isShown ? { ...named, namespace: only.namespace, name: only.name } : named;
   const isDenying = decision === undefined ? asked.length > 0 : isNamed(decision.policy, named);
   if (verdict.outcome === 'denies' && isDenying) return { ...verdict, policy: logged };
@@ -69,13 +71,19 @@ function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict 
 }
 
 /** Readers of this Namespace's Events may know cluster-wide policies and Nodes, but nothing about other Namespaces. */
-function peerVerdict(trace: Trace, { node, regarding }: Finding, peer: Endpoint, at: Millis): PolicyVerdict {
+function peerVerdict(
+  trace: Trace,
+  { node, regarding }: Finding,
+  peer: Endpoint,
+  at: Millis,
+  reader: Reader,
+): PolicyVerdict {
   const { outcome, decision, direction } = trace.verdict;
   const whose = nameOf(peer);
   const isOwn = false;
   const options = { node: node || undefined, at, max: longest, whose };
   const namespace = peer.object?.namespace;
-  const isOfCluster = decision !== undefined && decision.policy.namespace === undefined;
+  const isOfCluster = decision !== undefined && mayName(decision.policy, reader);
   if (namespace === undefined || namespace === regarding.namespace || isOfCluster) {
     return { outcome, text: sentenceOf(trace, options), policy: denying(trace), isOwn };
   }
@@ -101,19 +109,24 @@ function denying({ verdict, policies, selectingCount }: Trace): PolicyName | und
   return { kind, namespace, name, tier: undefined };
 }
 
-/** Matches the paths of clauses (Kubernetes, Cilium, Calico) that show labels. */
-const labelClause = /\.(?:from|to)(?:Endpoints)?\[\d+\]$|\.(?:source|destination)\.(?:selector|notSelector)$/;
-
-/** Hides the peer's labels if its Namespace has opted out of the audit, or is not known. */
-function withoutLabels(trace: Trace, peer: Endpoint, own: ObjectRef, known: KnownPolicies): Trace {
-  const namespace = peer.kind === 'pod' ? peer.object?.namespace : undefined;
-  if (trace.nearest === undefined || namespace === undefined || namespace === own.namespace) return trace;
-  const labels = known.namespace(namespace)?.labels;
-  if (labels !== undefined && labels[auditOptOut.key] !== auditOptOut.value) return trace;
+/** Hides what the nearest rule's clauses show of objects that the reader may not know. */
+function shownTo(reader: Reader, trace: Trace): Trace {
+  if (trace.nearest === undefined) return trace;
   const { policy, rule } = trace.nearest;
   const groups = rule.groups.map(({ count, clause }) => ({
     count,
-    clause: labelClause.test(clause.path) ? { ...clause, has: 'does not match' } : clause,
+    clause: clause.about().every((each) => mayName(each, reader)) ? clause : { ...clause, has: 'does not match' },
   }));
   return { ...trace, nearest: { policy, rule: { ...rule, groups } } };
+}
+
+/** A Namespace that is not known counts as one that has opted out. */
+function readerOf({ namespace }: ObjectRef, known: KnownPolicies): Reader {
+  return {
+    namespace,
+    hasOptedOut(name) {
+      const labels = known.namespace(name)?.labels;
+      return labels === undefined || labels[auditOptOut.key] === auditOptOut.value;
+    },
+  };
 }

@@ -148,11 +148,13 @@ function backend(namespace: string, endpoint: Json): Backend[] {
   const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1), 1);
   if (address === undefined) return [];
   const target = at(endpoint, 'targetRef');
-  const name = at(target, 'kind') === 'Pod' ? spelled(at(target, 'name'), isSubdomain) : undefined;
+  // Whoever may write slices may name any Pod; the Pods of a Service are in its own Namespace.
+  const isOwn = at(target, 'kind') === 'Pod' && (at(target, 'namespace') ?? namespace) === namespace;
+  const name = isOwn ? spelled(at(target, 'name'), isSubdomain) : undefined;
   return [
     {
       address,
-      pod: name === undefined ? undefined : { namespace: spelled(at(target, 'namespace'), isLabel) ?? namespace, name },
+      pod: name === undefined ? undefined : { namespace, name },
       node: spelled(at(endpoint, 'nodeName'), isSubdomain),
       ready: at(endpoint, 'conditions', 'ready') !== false,
     },

@@ -32,6 +32,8 @@ export interface FlowDetails {
   enforcer: Enforcer;
   logger?: string | undefined;
   policy: PolicyName | undefined;
+  /** The logger names a policy that readers of the Event may not know. */
+  policyIsHidden?: true | undefined;
   /** The end whose policies refused the packet, as far as the interfaces or the logger show. */
   refusedBy: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;

@@ -1,5 +1,6 @@
 /** Defines the input and result of the evaluation as plain data, and the tiers. Undefined means not known, unless a comment says otherwise. */
 import type { Millis } from '../model/log-line.ts';
+import type { NamedObject } from '../model/readers.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -117,6 +118,8 @@ export interface Verdict {
 
 export interface ClauseTrace {
   readonly path: string;
+  /** Returns the objects whose labels or names `has` shows. A function, because JSON leaves it out. */
+  readonly about: () => readonly NamedObject[];
   readonly match: Match;
   /** `podSelector app=frontend`. */
   readonly wants: string;

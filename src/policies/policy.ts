@@ -1,5 +1,6 @@
 /** Policies of all APIs become tiers, policies and rules, in order. The first matching rule decides, or passes to the next tier. */
 import type { Millis } from '../model/log-line.ts';
+import type { NamedObject } from '../model/readers.ts';
 import type { Endpoint, LabelSet } from './clauses/labels.ts';
 import { type Action, type Direction, type Match, type PolicyRef, isCalico, Unknown } from './model.ts';
 import type { Probe } from './probe.ts';
@@ -11,6 +12,8 @@ export interface Clause {
   readonly wants: () => string;
   /** Describes what the other end (for a port: the connection) has instead, if it does not match: `has app=worker`. */
   readonly has: (probe: Probe) => string;
+  /** Returns the objects whose labels or names `has` shows; by default none. */
+  readonly about?: (probe: Probe) => readonly NamedObject[];
   /** Returns a warning about a match, for example that some network plug-ins do not match; empty without a warning. */
   readonly note?: (probe: Probe) => string;
   /** Adds the objects that the clause needs besides the two ends. */

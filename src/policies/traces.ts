@@ -1,4 +1,5 @@
 /** Traces the policies that select a Pod: which clauses match, and the rule that is nearest to a match. */
+import type { NamedObject } from '../model/readers.ts';
 import {
   anyOf,
   type ClauseTrace,
@@ -134,7 +135,8 @@ function clausePath(path: string, { field, single }: ClauseGroup, index: number)
 function traceClause(clause: Clause, path: string, probe: Probe): ClauseTrace {
   const match = clause.matches(probe);
   const has = match === false ? clause.has(probe) : match === true ? (clause.note?.(probe) ?? '') : '';
-  return { path, match, wants: clause.wants(), has };
+  const about = (): readonly NamedObject[] => (match === false ? (clause.about?.(probe) ?? []) : []);
+  return { path, match, wants: clause.wants(), has, about };
 }
 
 /** Returns how far a rule is from matching, or any number from `least` on: 1 for each unknown field, 4 for each failing one, 3 for ports, which are opened most often. */

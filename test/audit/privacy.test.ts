@@ -110,6 +110,13 @@ test.each<[string, FlowRecord]>([
   expect(redactPeers({ ...shown, ...policies })).toMatchObject({ ...policies, 'policy.rule': 'ingress[3]' });
 });
 
+test('a policy of a third Namespace, named by a log, is not in a row with a redacted end', () => {
+  const ofThird = { 'policy.namespace': 'bank', 'policy.kind': 'NetworkPolicy', 'security_rule.name': 'embargo' };
+  const record = redactPeers({ ...shown, ...ofThird, 'log.prefix': 'DROP by policy bank/embargo' });
+  expect(record).toMatchObject({ 'destination.kind': 'redacted', 'source.k8s.namespace.name': 'batch' });
+  expect(JSON.stringify(record)).not.toMatch(/bank|embargo/);
+});
+
 const optedOut = { isHidden: (namespace: string) => namespace === 'batch' };
 
 test('a namespace that opted out is named neither as an end nor by its policy, and its packets are counted', () => {

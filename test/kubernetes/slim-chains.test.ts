@@ -89,7 +89,7 @@ test('slimEndpointSlice keeps these fields', () => {
   expect(() => slimEndpointSlice({ metadata: { name: 'api' } })).toThrow(UnusableObject);
 });
 
-test('endpoints are a Pod each, or an address without one', () => {
+test('endpoints are a Pod of their own Namespace each, or an address without one', () => {
   const targetRef = { kind: 'Pod', namespace: 'shop', name: 'api-0' };
   expect(
     endpointsOf(
@@ -104,7 +104,7 @@ test('endpoints are a Pod each, or an address without one', () => {
     { address: '10.65.2.10', pod: { namespace: 'shop', name: 'api-1' }, node: 'node-c', ready: true },
     { address: '10.65.2.11', pod: { namespace: 'shop', name: 'api-2' }, node: undefined, ready: false },
     { address: '2001:db8::1', pod: undefined, node: undefined, ready: true },
-    { address: '10.65.2.12', pod: { namespace: 'batch', name: 'api-0' }, node: undefined, ready: true },
+    { address: '10.65.2.12', pod: undefined, node: undefined, ready: true },
   ]);
 });
 

@@ -84,7 +84,13 @@ test('a verdict by tens of thousands of ipBlocks makes the texts of those that i
   expect(nearest?.rule.groups).toEqual([
     {
       count: 13_000,
-      clause: { path: 'ingress[0].from[0]', match: false, wants: 'ipBlock 11.0.0.0/24', has: 'is 203.0.113.9' },
+      clause: {
+        path: 'ingress[0].from[0]',
+        match: false,
+        wants: 'ipBlock 11.0.0.0/24',
+        has: 'is 203.0.113.9',
+        about: expect.any(Function),
+      },
     },
   ]);
   expect(texts).toHaveBeenCalledTimes(1);

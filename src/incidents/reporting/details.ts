@@ -4,6 +4,7 @@ import type { Backend, IncidentDetails, NamedService, NodeFacts, ServiceChains }
 import type { Millis } from '../../model/log-line.ts';
 import { causeOf, diagnose } from '../catalogue/catalogue.ts';
 import { type Incident, keyOf } from '../incident.ts';
+import { forReaders } from './for-readers.ts';
 
 export interface Surroundings {
   node: string;
@@ -35,6 +36,7 @@ export function createFindingBuilder(surroundings: Surroundings) {
       const services = severity === 'warning' ? [] : details.services.map(({ object }) => object);
       return distinct(objects ?? [incident.failingPod ?? here, here, ...services]).map((object): Finding => {
         const shared = object.kind === 'Service';
+        const readers = { namespace: shared ? object.namespace : undefined };
         return {
           identity: identityOf(phase, details.diagnosis, incident, object, shared ? '' : node),
           reason: phase === 'open' ? reason : overReason,
@@ -43,7 +45,7 @@ export function createFindingBuilder(surroundings: Surroundings) {
           related: object.kind === 'Node' ? incident.failingPod : here,
           node,
           shared: shared ? true : undefined,
-          details,
+          details: forReaders(details, readers, surroundings.chains),
         };
       });
     },

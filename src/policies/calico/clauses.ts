@@ -1,11 +1,13 @@
 /** Evaluates the conditions of Calico's rules on the ends of a connection and on the connection itself (felix/rules/policy.go). */
 import { LRUCache } from 'lru-cache';
+import type { NamedObject } from '../../model/readers.ts';
 import { anyNamespace, type Clause, clauseOf, type Needs } from '../policy.ts';
 import { contains, type Network, type Range } from '../clauses/networks.ts';
 import { portText, unknownPort } from '../clauses/ports.ts';
 import { anyOf, type Match, not, Unknown } from '../model.ts';
 import { endName, type Probe, type Side } from '../probe.ts';
-import { isOfAccount, labelText, namespaceLabel } from './endpoint.ts';
+import type { Endpoint } from '../clauses/labels.ts';
+import { aboutLabels, isOfAccount, labelText, namespaceLabel } from './endpoint.ts';
 import { labelsIn, type Selector, selects } from './selector.ts';
 
 /** Matches if one of the Pods and network sets with this address matches. */
@@ -38,13 +40,24 @@ export class EndpointClause implements Clause {
   }
 
   has(probe: Probe): string {
-    const { pod, others } = probe.side(this.#side);
-    const [endpoint] = pod === undefined ? others : [pod];
+    const endpoint = this.#shown(probe);
     if (endpoint === undefined) return `is ${endName(probe.flow[this.#side])}, which no selector of Calico selects`;
-    const own = labelsIn(this.#selector)
-      .slice(0, 5)
-      .map((label) => labelText(endpoint, label));
+    const own = this.#labels().map((label) => labelText(endpoint, label));
     return own.length === 0 ? `is ${endpoint.name}` : own.join(', ');
+  }
+
+  about(probe: Probe): readonly NamedObject[] {
+    const endpoint = this.#shown(probe);
+    return endpoint === undefined ? [] : aboutLabels(endpoint, this.#labels());
+  }
+
+  #shown(probe: Probe): Endpoint | undefined {
+    const { pod, others } = probe.side(this.#side);
+    return pod ?? others[0];
+  }
+
+  #labels(): readonly string[] {
+    return labelsIn(this.#selector).slice(0, 5);
   }
 }
 
@@ -68,7 +81,15 @@ export class NotClause implements Clause {
   }
 
   has(probe: Probe): string {
-    return this.#clauses.find((clause) => clause.matches(probe) === true)?.has(probe) ?? '';
+    return this.#matching(probe)?.has(probe) ?? '';
+  }
+
+  about(probe: Probe): readonly NamedObject[] {
+    return this.#matching(probe)?.about?.(probe) ?? [];
+  }
+
+  #matching(probe: Probe): Clause | undefined {
+    return this.#clauses.find((clause) => clause.matches(probe) === true);
   }
 }
 

@@ -3,6 +3,7 @@
  * under a prefix (libcalico-go/lib/backend/k8s/conversion).
  */
 import { LRUCache } from 'lru-cache';
+import type { NamedObject } from '../../model/readers.ts';
 import { type Address, contains } from '../clauses/networks.ts';
 import type { Endpoint, LabelSet, NamespaceLabels } from '../clauses/labels.ts';
 import { type End, type Pod, Unknown } from '../model.ts';
@@ -19,7 +20,7 @@ export const serviceAccountPrefix = 'pcsa.';
 export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects | undefined): Endpoint {
   const name = `Pod ${pod.namespace}/${pod.name}`;
   const account: Label = pod.serviceAccount ?? new Unknown(`ServiceAccount of ${name}`);
-  return { name, labelOf };
+  return { name, object: { kind: 'Pod', namespace: pod.namespace }, labelOf };
 
   function labelOf(key: string): Label {
     if (key === namespaceLabel) return pod.namespace;
@@ -34,9 +35,7 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
   function accountLabelOf(key: string): Label {
     if (typeof account !== 'string' || key === nameLabel) return account;
     const labels = calico?.serviceAccounts.get(`${pod.namespace}/${account}`);
-    return labels === undefined
-      ? new Unknown(`labels of ServiceAccount ${pod.namespace}/${account}`)
-      : own(labels, key);
+    return labels === undefined ? new Unknown(`labels of the ServiceAccount of ${name}`) : own(labels, key);
   }
 }
 
@@ -54,6 +53,17 @@ export function labelText({ labelOf }: Endpoint, label: string): string {
     return text === undefined ? `its ${kind} has no label ${inner}` : `its ${kind} has ${inner}=${text}`;
   }
   return text === undefined ? `has no label ${label}` : `has ${label}=${text}`;
+}
+
+/** Returns the objects that `labelText` of these labels shows. */
+export function aboutLabels({ object }: Endpoint, labels: readonly string[]): readonly NamedObject[] {
+  const { kind, namespace } = object;
+  const ofAccount = labels.some((label) => label === serviceAccountLabel || label.startsWith(serviceAccountPrefix));
+  return [
+    object,
+    ...(kind === 'Pod' ? [{ kind: 'Namespace', namespace }] : []),
+    ...(ofAccount ? [{ kind: 'ServiceAccount', namespace }] : []),
+  ];
 }
 
 export function isOfAccount(label: string): boolean {
@@ -103,14 +113,24 @@ export function hostEndpointOf(end: End, { hostEndpoints, unread }: CalicoObject
 
 function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): Endpoint {
   const { namespace, name, labels } = set;
-  if (namespace === undefined) return { name: `GlobalNetworkSet ${name}`, labelOf: (key) => own(labels, key) };
+  if (namespace === undefined)
+    return {
+      name: `GlobalNetworkSet ${name}`,
+      object: { kind: 'GlobalNetworkSet', namespace },
+      labelOf: (key) => own(labels, key),
+    };
   return {
     name: `NetworkSet ${namespace}/${name}`,
+    object: { kind: 'NetworkSet', namespace },
     labelOf(key) {
       if (key === namespaceLabel) return namespace;
       const found = own(labels, key);
       if (found !== undefined || !key.startsWith(namespacePrefix)) return found;
-      return namespaceLabelOf(namespaceLabelsOf(namespace), namespace, key);
+      return namespaceLabelOf(
+        { ...namespaceLabelsOf(namespace), owner: 'the Namespace of a NetworkSet' },
+        namespace,
+        key,
+      );
     },
   };
 }

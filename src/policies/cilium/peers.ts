@@ -1,9 +1,11 @@
 /** Matches the peers in Cilium's rules: Pods (by the identity that Cilium derives from labels), entities, and external addresses. */
+import type { NamedObject } from '../../model/readers.ts';
 import { allOf, both, type Match, type Pod, Unknown } from '../model.ts';
 import { type Clause, clauseOf } from '../policy.ts';
 import { BlockPeer, isEndpoint, peerText, outsideMatch, whose } from '../clauses/peers.ts';
 import { endName, type Probe } from '../probe.ts';
 import {
+  aboutPod,
   differences,
   type LabelSet,
   namespaceNameLabel,
@@ -34,6 +36,12 @@ export class CiliumEndpoints implements Clause {
     const pod = probe.peerPod;
     if (!pod || pod instanceof Unknown) return `is ${endName(probe.peer)}, no endpoint`;
     return this.#selector.differences(identityOf(pod, probe));
+  }
+
+  about({ peerPod }: Probe): readonly NamedObject[] {
+    if (!peerPod || peerPod instanceof Unknown) return [];
+    const { namespace } = peerPod;
+    return [...aboutPod(peerPod), ...(this.#selector.isOfAccount() ? [{ kind: 'ServiceAccount', namespace }] : [])];
   }
 }
 
@@ -193,6 +201,10 @@ export class CiliumSelector {
 
   text(): string {
     return selectorText(this.#parts);
+  }
+
+  isOfAccount(): boolean {
+    return this.#parts.some(({ key }) => key === accountLabel);
   }
 
   differences(identity: Identity): string {

@@ -1,4 +1,5 @@
 /** LabelSelectors of Kubernetes (apimachinery/pkg/apis/meta/v1), compiled once. */
+import type { NamedObject } from '../../model/readers.ts';
 import { at, type Json, list } from '../../platform/json.ts';
 import type { LabelOf } from '../calico/selector.ts';
 import { type Labels, type Match, type Namespace, type Pod, Unknown } from '../model.ts';
@@ -122,6 +123,7 @@ export interface Endpoint {
   readonly labelOf: LabelOf;
   /** `Pod shop/web-0`, `GlobalNetworkSet office`. */
   readonly name: string;
+  readonly object: NamedObject;
 }
 
 export type NamespaceLabels = (name: string) => LabelSet;
@@ -167,4 +169,12 @@ export function podLabels(pod: Pod): LabelSet {
     ofPods.set(pod, found);
   }
   return found;
+}
+
+/** The objects whose labels clauses about a Pod show. */
+export function aboutPod({ namespace }: Pick<Pod, 'namespace'>): readonly NamedObject[] {
+  return [
+    { kind: 'Pod', namespace },
+    { kind: 'Namespace', namespace },
+  ];
 }

@@ -1,7 +1,8 @@
+import type { NamedObject } from '../../model/readers.ts';
 import { both, type End, type Labels, type Match, Unknown } from '../model.ts';
 import { endName, type Probe } from '../probe.ts';
 import { type Clause, clauseOf, type Packed } from '../policy.ts';
-import { differences, type LabelSelector, podLabels, selects, selectorText } from './labels.ts';
+import { aboutPod, differences, type LabelSelector, podLabels, selects, selectorText } from './labels.ts';
 import { type Address, contains, type Network, type Range, textOfIPv4 } from './networks.ts';
 
 /** `namespaces`: the name of one Namespace, or a selector of Namespaces. */
@@ -30,6 +31,10 @@ export class PodPeer implements Clause {
     if (typeof this.#namespaces === 'string') return `podSelector ${pods} in Namespace ${this.#namespaces}`;
     const namespaces = `namespaceSelector ${selectorText(this.#namespaces)}`;
     return pods === '{}' ? namespaces : `podSelector ${pods}, ${namespaces}`;
+  }
+
+  about({ peerPod }: Probe): readonly NamedObject[] {
+    return !peerPod || peerPod instanceof Unknown ? [] : aboutPod(peerPod);
   }
 
   has(probe: Probe): string {
