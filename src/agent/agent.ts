@@ -56,7 +56,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     memory: createMemory(partOfMemory, problems.api.leftOut),
   });
   const ownPod = createPolicyViews(context.lists.podNamed);
-  const answers = { connection: context.connection, ownPod, log, rateLimitedLog, clock };
+  const answers = { connection: context.connection, ownPod, log, rateLimitedLog, clock, memory: context.memory };
   const policies = config.policies === 'off' ? undefined : createPolicyAnswers(answers);
   const ingest = createIngest({
     config,

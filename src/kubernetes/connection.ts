@@ -9,9 +9,9 @@ import {
   refusalOfError,
   RefusedError,
   send as sendHttp,
-  textOf,
 } from './http.ts';
-import { type Json, parsed } from '../platform/json.ts';
+import { collectItems, readItems, type TakeItem } from './list-items.ts';
+import { at, type Json, parsed } from '../platform/json.ts';
 import { isAskedFor, refusalIn, strangeAnswer } from './refusals.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
@@ -26,6 +26,8 @@ export interface RequestOptions {
   /** By default a PATCH is a merge patch (RFC 7386). A strategic one merges lists by the keys of their items. */
   body?: unknown;
   strategic?: true;
+  /** Takes the objects of a list one by one; the answer is then without them, and may still be refused after some. */
+  onItem?: TakeItem | undefined;
 }
 
 export type Answer = { kind: 'answered'; body: Json } | Refusal;
@@ -82,14 +84,15 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
 
   async function send(verb: Verb, path: string, options: RequestOptions): Promise<{ answer: Answer; code: number }> {
     const signal = AbortSignal.timeout(timeout);
+    const { onItem } = options;
+    const begin = (): Promise<HttpAnswer> => open(verb, path, options, signal);
+    const asked = { verb, path, sent: options.body };
+    // An object must not be handed over twice, so what breaks after the head is not tried again.
+    if (onItem !== undefined) return await readAnswer(await retryClosed(signal, begin), asked, onItem);
     return await retryClosed(signal, async () => {
-      const answered = await open(verb, path, options, signal);
-      const { status: code } = answered;
-      if (code >= 300) return { answer: await refusalIn(answered, path), code };
-      const text = await textOf(answered);
-      const body = parsed(text);
-      const isAnswer = isAskedFor(verb, path, options.body, body);
-      return isAnswer ? { answer: { kind: 'answered', body }, code } : { answer: strangeAnswer(code, text), code: 0 };
+      const items = collectItems();
+      const { answer, code } = await readAnswer(await begin(), asked, items.take);
+      return { answer: items.addTo(answer), code };
     });
   }
 
@@ -121,6 +124,22 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
     clockSkew = skewIn(answer, asked, wall()) ?? clockSkew;
     return answer;
   }
+}
+
+async function readAnswer(
+  answered: HttpAnswer,
+  { verb, path, sent }: { verb: Verb; path: string; sent: Json },
+  take: TakeItem,
+): Promise<{ answer: Answer; code: number }> {
+  const { status: code } = answered;
+  if (code >= 300) return { answer: await refusalIn(answered, path), code };
+  const isAnswer = (body: Json): boolean => isAskedFor(verb, path, sent, body);
+  // Lists of custom resources have their kind at the end.
+  const isList = (head: Json): boolean => at(head, 'kind') === undefined || isAnswer(head);
+  const text = await readItems(answered.body, take, isList);
+  const body = parsed(text);
+  if (isAnswer(body)) return { answer: { kind: 'answered', body }, code };
+  return { answer: strangeAnswer(code, text), code: 0 };
 }
 
 /** Estimates the clocks' difference: the server stamped its answer, in whole seconds, between `asked` and `answered`. */

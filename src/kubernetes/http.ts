@@ -35,11 +35,11 @@ const longestIdle: Millis = 30_000;
 const keep = { keepAlive: true, timeout: longestIdle };
 const agents = { http: new HttpAgent(keep), https: new HttpsAgent(keep) };
 
-/** The largest answer in bytes. All Pods of a node, or one page of a list, take a few MiB. */
-const largestAnswer = 16 * 1024 * 1024;
+/** The largest answer in bytes that is read at once: an object of etcd has 1.5 MiB. Lists are read object by object. */
+const largestAnswer = 4 * 1024 * 1024;
 
-/** Larger answers are read one by one: ten of the largest exceed the container's memory, and sixty policy look-ups may be under way. */
-const largeAnswer = 512 * 1024;
+/** Larger answers, and larger objects of lists, are read one by one, because sixty look-ups may be under way. */
+export const largeAnswer = 128 * 1024;
 
 /** Each object or list takes at least three bytes of text (`{},`), but 60 in memory. One object of etcd (1.5 MiB) never has as many. */
 const mostParts = 800_000;
@@ -93,7 +93,7 @@ export async function textOf({ body }: Pick<HttpAnswer, 'body'>): Promise<string
 let lastTurn: Promise<void> = Promise.resolve();
 
 /** Resolves after all earlier turns, to the function that ends this one. A broken body waits no longer, so its request ends in time. */
-async function turnOfLarge(body: Readable): Promise<() => void> {
+export async function turnOfLarge(body: Readable): Promise<() => void> {
   const before = lastTurn;
   const { promise, resolve } = Promise.withResolvers<void>();
   lastTurn = before.then(() => promise);
@@ -101,7 +101,8 @@ async function turnOfLarge(body: Readable): Promise<() => void> {
   return resolve;
 }
 
-function wholeText(parts: readonly Buffer[], size: number): string {
+/** Throws a `TooLargeError`. */
+export function wholeText(parts: readonly Buffer[], size: number): string {
   const whole = Buffer.concat(parts, size);
   if (size > 2 * mostParts && partsIn(whole) > mostParts)
     throw new TooLargeError(`the answer has more than ${mostParts} objects and lists`);

@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { at, type Json, list } from '../platform/json.ts';
 import { RefusedError } from './http.ts';
-import { backendsIn } from '../resolving/resolving.ts';
+import { backendsIn, type EndpointSlice } from '../resolving/resolving.ts';
 import { ifUsable, slimEndpointSlice } from './slim.ts';
 
 export type FelixReader = ReturnType<typeof createFelixReader>;
@@ -100,12 +100,18 @@ const limit = 100;
 
 export function createBackendLookup({ request }: Pick<Connection, 'request'>) {
   return async (namespace: string, name: string): Promise<readonly Backend[]> => {
+    const slices: EndpointSlice[] = [];
+    const onItem = (object: Json): void => {
+      const slice = ifUsable(slimEndpointSlice)(object);
+      if (slice !== undefined) slices.push(slice);
+    };
     const answer = await request(
       'GET',
       `/apis/discovery.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/endpointslices`,
-      { query: { labelSelector: `kubernetes.io/service-name=${name}`, limit } },
+      { query: { labelSelector: `kubernetes.io/service-name=${name}`, limit }, onItem },
     );
     if (answer.kind === 'refused') return [];
-    return backendsIn(list(at(answer.body, 'items')).flatMap((object) => ifUsable(slimEndpointSlice)(object) ?? []));
+    for (const object of list(at(answer.body, 'items'))) onItem(object);
+    return backendsIn(slices);
   };
 }

@@ -28,10 +28,10 @@ export {
   type KnownPod,
   type NamespacePolicies,
   type NetworkSets,
-  type OnListed,
   type PolicyReader,
 } from './policy-objects.ts';
 export { createPolicyViews } from './policy-view.ts';
 export { grantRights, grantRightTo, may, policiesFile, reviewRight, rightsFile } from './rights.ts';
 export { ifUsable, slimNode, slimPod } from './slim.ts';
 export { type ConditionStore, createConditionStore, createEventStore, type NodeCondition } from './written-objects.ts';
+export { allNamespaces, type OnListed } from './weighed-lists.ts';

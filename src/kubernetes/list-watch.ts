@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../model/log-line.ts';
 import type { Connection, Query } from './connection.ts';
 import { at, type Json, parsed, text } from '../platform/json.ts';
 import type { MemoryAccount } from '../platform/memory-budget.ts';
 import type { Bytes } from '../platform/weight.ts';
 import { inTurns } from '../platform/turns.ts';
-import { isTooLarge, RefusedError } from './http.ts';
+import { RefusedError } from './http.ts';
 import { statusCodeOf, strangeAnswer } from './refusals.ts';
 
 export class SilentWatchError extends Error {
@@ -18,7 +19,10 @@ export interface WatchEvent {
 
 const newline = 10;
 
-/** The longest event in characters: etcd takes objects of 1.5 MiB, and JSON may need six characters for one byte. */
+/** Past so many bytes of events, other work gets its turn. */
+const bytesOfTurn = 256 * 1024;
+
+/** The longest event in bytes: etcd takes objects of 1.5 MiB, and JSON may need six bytes for one. */
 const longestEvent = 10 * 1024 * 1024;
 
 /**
@@ -39,20 +43,28 @@ export async function* watchEvents(
     const body = await stream(path, { ...query, watch: true }, AbortSignal.any([signal, silent.signal]));
     timer.refresh();
     yield undefined;
-    const decoder = new TextDecoder();
-    let rest = '';
+    let rest: Uint8Array[] = [];
+    let size = 0;
+    let sinceTurn = 0;
     for await (const chunk of body) {
       timer.refresh();
-      rest += decoder.decode(chunk, { stream: true });
-      if (rest.length > longestEvent) throw new Error('the watch sends an object that is too large');
-      if (!chunk.includes(newline)) continue;
-      const lines = rest.split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) {
+      let from = 0;
+      for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+        rest.push(chunk.subarray(from, end));
+        const line = Buffer.concat(rest).toString();
         const event = parsed(line);
+        sinceTurn += size + end - from;
+        [rest, size, from] = [[], 0, end + 1];
         if (text(at(event, 'type')) === undefined) throw new RefusedError(strangeAnswer(200, line));
         yield event as WatchEvent;
+        if (sinceTurn < bytesOfTurn) continue;
+        sinceTurn = 0;
+        await nextTurn();
+        timer.refresh();
       }
+      rest.push(chunk.subarray(from));
+      size += chunk.length - from;
+      if (size > longestEvent) throw new Error('the watch sends an object that is too large');
     }
   } catch (error) {
     throw silent.signal.aborted ? silent.signal.reason : error;
@@ -171,15 +183,13 @@ export interface ObjectList<T> {
 }
 
 interface Page {
-  items?: Json[];
+  /** Those that were not handed over one by one. */
+  items?: Json[] | null;
   metadata?: { continue?: string; resourceVersion?: string; remainingItemCount?: number };
 }
 
 /** More than etcd holds of a kind, and pages in a row without an object: a proxy may repeat a page for ever. */
 const [mostObjects, mostEmpty] = [2_000_000, 10];
-
-/** The most objects on a page after an answer that was too large. */
-const mostOfLarge = 100;
 
 /** Lists what `slim` makes of all objects. Rejects with a `RefusedError`. */
 export async function listAll<T>(
@@ -196,10 +206,7 @@ export async function listAll<T>(
   return { items, resourceVersion };
 }
 
-/**
- * Hands over all objects, with one page of full objects in memory at a time. If an answer is too large, pages become smaller, down to one
- * object, because strangers may create Pods of a megabyte each. Resolves to the list's resourceVersion, and rejects with a `RefusedError`.
- */
+/** Hands over all objects, one after the other. Resolves to the list's resourceVersion, and rejects with a `RefusedError`. */
 export async function takeAll(
   { request }: Pick<Connection, 'request'>,
   path: string,
@@ -207,29 +214,27 @@ export async function takeAll(
   take: (object: Json) => void,
 ): Promise<string> {
   let [listed, empty] = [0, 0];
+  const onItem = (object: Json): void => {
+    signal?.throwIfAborted();
+    listed++;
+    take(object);
+  };
   let position: string | undefined;
-  let limit = pageSize;
   for (;;) {
+    const before = listed;
     const answer = await request('GET', path, {
       query: {
         fieldSelector,
         labelSelector,
-        ...(limit === undefined ? { resourceVersion: '0' } : { limit, continue: position }),
+        ...(pageSize === undefined ? { resourceVersion: '0' } : { limit: pageSize, continue: position }),
       },
+      onItem,
     });
-    if (answer.kind === 'refused' && isTooLarge(answer) && limit !== 1) {
-      limit = Math.max(1, Math.floor((limit ?? mostOfLarge) / 10));
-      continue;
-    }
     if (answer.kind === 'refused') throw new RefusedError(answer);
-    signal?.throwIfAborted();
-    if (limit !== undefined) limit = Math.min(2 * limit, pageSize ?? mostOfLarge);
     const page = answer.body as Page;
-    const length = page.items?.length ?? 0;
-    listed += length;
-    empty = length === 0 ? empty + 1 : 0;
+    await inTurns(page.items ?? [], onItem);
+    empty = listed === before ? empty + 1 : 0;
     if (empty > mostEmpty || listed > mostObjects) throw new RefusedError(strangeAnswer(200, 'a list without an end'));
-    await inTurns(page.items ?? [], take);
     position = page.metadata?.continue || undefined;
     if (position === undefined) return page.metadata?.resourceVersion ?? '';
   }
@@ -237,8 +242,9 @@ export async function takeAll(
 
 /** Rejects with a `RefusedError`. */
 export async function countAll({ request }: Pick<Connection, 'request'>, path: string): Promise<number> {
-  const answer = await request('GET', path, { query: { limit: 1 } });
+  let count = 0;
+  const answer = await request('GET', path, { query: { limit: 1 }, onItem: () => void count++ });
   if (answer.kind === 'refused') throw new RefusedError(answer);
-  const { items = [], metadata } = answer.body as Page;
-  return items.length + (metadata?.remainingItemCount ?? 0);
+  const { items, metadata } = answer.body as Page;
+  return count + (items?.length ?? 0) + (metadata?.remainingItemCount ?? 0);
 }

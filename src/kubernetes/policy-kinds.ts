@@ -2,6 +2,7 @@ import { at, type Json, list, text } from '../platform/json.ts';
 import type { Refusal } from '../events/events.ts';
 import type { Answer, Connection, Query } from './connection.ts';
 import { isTooLarge, refusalOfError, RefusedError } from './http.ts';
+import type { TakeItem } from './list-items.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
 import { anyTier, type CalicoKind, isCalico, type Policy, unknownPolicy } from '../policies/policies.ts';
@@ -63,15 +64,17 @@ export const fromCache = { resourceVersion: '0' };
 
 export type ListedObjects = { kind: 'listed'; items: readonly Json[] };
 
+/** Objects that `onItem` has taken are not in the result. */
 export async function listPolicies(
   { request }: Pick<Connection, 'request'>,
   { apiVersion, plural }: PolicyKind,
   namespace: string | undefined,
   query: Query,
+  onItem?: TakeItem,
 ): Promise<ListedObjects | Refusal> {
   const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
   return itemsIn(
-    await request('GET', `/apis/${apiVersion}${scope}/${plural}`, { query }),
+    await request('GET', `/apis/${apiVersion}${scope}/${plural}`, { query, onItem }),
     `the answer is no list of ${plural}`,
   );
 }

@@ -1,10 +1,11 @@
 /** Reads the objects that verdicts need, and keeps only the fields that matter. */
 import type { Millis } from '../model/log-line.ts';
 import type { Json } from '../platform/json.ts';
+import { unlimitedMemory } from '../platform/memory-budget.ts';
 import { inTurns } from '../platform/turns.ts';
+import { weightOf } from '../platform/weight.ts';
 import {
   awayPolicy,
-  type CalicoCollector,
   type CalicoObjects,
   collectCalicoObjects,
   isCalico,
@@ -19,52 +20,46 @@ import {
   serviceNameLabel,
   type Unknown,
 } from '../policies/policies.ts';
-import { type CompiledObjects, compileInTurns, valuesOfPolicy } from './compiled-policies.ts';
-import type { Connection } from './connection.ts';
-import { isTooLarge, RefusedError } from './http.ts';
+import type { CompiledObjects } from './compiled-policies.ts';
+import { RefusedError } from './http.ts';
 import {
   calicoKinds,
   clusterPolicyKinds,
   createDiscovery,
   fromCache,
   itemsIn,
-  listPolicies,
   namespacedPolicyKinds,
   networkSetKinds,
-  type PolicyKind,
   unevaluatedPolicy,
-  unlistedPolicy,
-  unlistedReason,
-  unreadAs,
 } from './policy-kinds.ts';
 import { ifUsable, slimPod } from './slim.ts';
+import {
+  addCalico,
+  allNamespaces,
+  createReading,
+  type OnListed,
+  type Reading,
+  readPolicies,
+  sumOf,
+  type Weighed,
+} from './weighed-lists.ts';
 
-/** The most objects of one kind in a Namespace or in the cluster. If there are more, all objects of the kind count as unknown. */
-export const maxObjects = 5000;
-
-/** The most values of one kind in a Namespace, because each takes microseconds to evaluate and tenants write them. */
-export const maxValues = maxObjects * valuesOfPolicy;
-
-export type OnListed = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
-
-export interface ClusterPolicies {
+export interface ClusterPolicies extends Weighed {
   readonly policies: readonly Policy[];
   readonly compiled: CompiledObjects;
   /** Calico's other objects, except NetworkSets in Namespaces; undefined if Calico is not installed. */
   readonly calico: CalicoObjects | undefined;
 }
 
-export interface NamespacePolicies {
+export interface NamespacePolicies extends Weighed {
   /** Undefined if the Namespace may not be read, or does not exist. */
   readonly namespace: Namespace | undefined;
   readonly policies: readonly Policy[];
   readonly compiled: CompiledObjects;
-  /** The number of policies, where a large one counts as several. */
-  readonly size: number;
 }
 
 /** `unread`: there may be more sets, because they may not be listed, or are too many. */
-export interface NetworkSets {
+export interface NetworkSets extends Weighed {
   readonly sets: readonly NetworkSet[];
   readonly unread: boolean;
 }
@@ -74,25 +69,21 @@ export interface KnownPod {
   readonly uid: string;
 }
 
-interface Reading {
-  readonly connection: Pick<Connection, 'request'>;
-  readonly onListed: OnListed;
-}
+const allKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
 
 type Compiled = Pick<NamespacePolicies, 'compiled'>;
-
-interface Listed extends Compiled {
-  readonly policies: readonly Policy[];
-  readonly size: number;
-}
 
 export type PolicyReader = ReturnType<typeof createPolicyReader>;
 
 /** Reads from the API server's cache. Rejects with a `RefusedError`; a missing right to list is an error only for NetworkPolicies. */
-export function createPolicyReader(connection: Pick<Connection, 'request'>, now: () => Millis, onListed: OnListed) {
-  const evaluated = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
-  const discover = createDiscovery(connection, evaluated, now);
-  const reading: Reading = { connection, onListed };
+export function createPolicyReader(
+  connection: Reading['connection'],
+  now: () => Millis,
+  onListed: OnListed,
+  memory = unlimitedMemory(),
+) {
+  const discover = createDiscovery(connection, allKinds, now);
+  const reading = createReading(connection, onListed, memory);
 
   return {
     /** `before`: what was read last, whose policies are used again as far as they are the same. */
@@ -100,7 +91,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       const { served, away, unevaluated } = await discover();
       const kinds = served.filter((kind) => calicoKinds.includes(kind));
       const objects = collectCalicoObjects();
-      const [, ...listed] = await Promise.all([
+      const [bytesOfObjects, ...listed] = await Promise.all([
         addCalico(reading, objects, kinds, undefined),
         ...served
           .filter((kind) => clusterPolicyKinds.includes(kind))
@@ -114,6 +105,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
         policies: [...listed.flatMap(({ policies }) => policies), ...unseen, ...unevaluated.map(unevaluatedPolicy)],
         compiled: compiledIn(listed),
         calico: kinds.length > 0 || isAway ? objects.read() : undefined,
+        bytes: sumOf(listed) + bytesOfObjects,
       };
     },
     async namespace(this: void, name: string, before?: Compiled): Promise<NamespacePolicies> {
@@ -128,7 +120,7 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
         namespace,
         policies: listed.flatMap(({ policies }) => policies),
         compiled: compiledIn(listed),
-        size: listed.reduce((sum, { size }) => sum + size, 0),
+        bytes: sumOf(listed) + weightOf(namespace, { freeKeys: true }),
       };
     },
     /** Returns those of all Namespaces if `namespace` is undefined. */
@@ -136,17 +128,17 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       const { served } = await discover();
       const objects = collectCalicoObjects();
       const kinds = served.filter((kind) => networkSetKinds.includes(kind));
-      await addCalico(reading, objects, kinds, namespace);
+      const bytes = await addCalico(reading, objects, kinds, namespace ?? allNamespaces);
       const { networkSets, unread } = objects.read();
-      return { sets: networkSets, unread: unread.has('networksets') };
+      return { sets: networkSets, unread: unread.has('networksets'), bytes };
     },
     async endpoints(this: void, service: string): Promise<ServiceEndpoints | Unknown> {
       const [namespace = '', name = ''] = service.split('/');
       const { add, services } = collectCalicoObjects();
       const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
-      const items = await readable(connection, path, { labelSelector: `${serviceNameLabel}=${name}` });
-      if (items === undefined) services.unread(namespace);
-      for (const item of items ?? []) add({ kind: 'EndpointSlice', ...(item as object) });
+      const take = (item: Json): void => void add({ kind: 'EndpointSlice', ...(item as object) });
+      const isRead = await takeReadable(connection, path, { labelSelector: `${serviceNameLabel}=${name}` }, take);
+      if (!isRead) services.unread(namespace);
       services.complete(service);
       return services.endpointsOf(service);
     },
@@ -159,66 +151,18 @@ export function createPolicyReader(connection: Pick<Connection, 'request'>, now:
       });
     },
     pod: (namespace: string, name: string): Promise<KnownPod | undefined> =>
-      one(connection, `/api/v1/namespaces/${namespace}/pods`, name, (object) => {
-        const pod = readPod(object);
-        const uid = ifUsable(slimPod)(object)?.uid;
-        return pod === undefined || uid === undefined ? undefined : { pod, uid };
-      }),
+      one(connection, `/api/v1/namespaces/${namespace}/pods`, name, podIn),
   };
 }
 
-/** NetworkPolicies must be listed. If another kind may not be listed, one unknown policy stands for all of it. */
-async function readPolicies(
-  { connection, onListed }: Reading,
-  policyKind: PolicyKind,
-  namespace: string | undefined,
-  before: CompiledObjects | undefined,
-): Promise<Listed> {
-  const answer = await listPolicies(connection, policyKind, namespace, fromCache);
-  const { apiVersion, plural } = policyKind;
-  const any = (reason: string): Listed => {
-    const policies = [unlistedPolicy(policyKind, namespace, reason)];
-    return { policies, compiled: nothingCompiled, size: 1 };
-  };
-  const most = namespace === undefined ? Infinity : maxValues;
-  const isSmall = answer.kind === 'listed' && answer.items.length <= maxObjects;
-  const read = isSmall ? await compileInTurns(answer.items, policyKind, before, most) : undefined;
-  const isLarge = answer.kind === 'refused' ? isTooLarge(answer) : read === undefined;
-  onListed({ plural, namespace, isTooLarge: isLarge });
-  if (isLarge) return any(`the list of ${plural} is too large`);
-  if (answer.kind === 'refused') {
-    if (answer.status === 404) return { policies: [], compiled: nothingCompiled, size: 0 };
-    if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
-    return any(unlistedReason(policyKind, answer));
-  }
-  const { objects, values } = read ?? { objects: nothingCompiled, values: 0 };
-  const policies = [...objects.values()].flatMap((each) => each.policies);
-  return { policies, compiled: objects, size: Math.max(policies.length, values / valuesOfPolicy) };
+function podIn(object: Json): KnownPod | undefined {
+  const pod = readPod(object);
+  const uid = ifUsable(slimPod)(object)?.uid;
+  return pod === undefined || uid === undefined ? undefined : { pod, uid };
 }
-
-const nothingCompiled: CompiledObjects = new Map();
 
 function compiledIn(listed: readonly Compiled[]): CompiledObjects {
   return new Map(listed.flatMap(({ compiled }) => [...compiled]));
-}
-
-async function addCalico(
-  { connection, onListed }: Reading,
-  { add, unread }: CalicoCollector,
-  kinds: readonly PolicyKind[],
-  namespace: string | undefined,
-): Promise<void> {
-  for (const policyKind of kinds) {
-    const answer = await listPolicies(connection, policyKind, namespace, fromCache);
-    const { apiVersion, kind, plural } = policyKind;
-    const isLarge = answer.kind === 'refused' ? isTooLarge(answer) : answer.items.length > maxObjects;
-    onListed({ plural, namespace, isTooLarge: isLarge });
-    if (isLarge) unread(unreadAs(policyKind));
-    else if (answer.kind === 'listed')
-      await inTurns(answer.items, (item) => void add({ apiVersion, kind, ...(item as object) }));
-    else if (answer.status === 403) unread(unreadAs(policyKind));
-    else if (answer.status !== 404) throw new RefusedError(answer);
-  }
 }
 
 /** Reads one object by a list, because the agent has no right to get. Undefined if it does not exist, or may not be read. */
@@ -228,20 +172,28 @@ async function one<T>(
   name: string,
   slim: (object: Json) => T | undefined,
 ): Promise<T | undefined> {
-  const [found] = (await readable(connection, path, { fieldSelector: `metadata.name=${name}` })) ?? [];
-  return found === undefined ? undefined : slim(found);
+  let found: T | undefined;
+  await takeReadable(connection, path, { fieldSelector: `metadata.name=${name}` }, (object) => {
+    found ??= slim(object);
+  });
+  return found;
 }
 
-async function readable(
+/** Resolves to false if the objects may not be read, or do not exist. */
+async function takeReadable(
   { request }: Reading['connection'],
   path: string,
   selector: Record<string, string>,
-): Promise<readonly Json[] | undefined> {
+  take: (object: Json) => void,
+): Promise<boolean> {
   const answer = itemsIn(
-    await request('GET', path, { query: { ...selector, ...fromCache } }),
+    await request('GET', path, { query: { ...selector, ...fromCache }, onItem: take }),
     `the answer to ${path} is no list`,
   );
-  if (answer.kind === 'listed') return answer.items;
-  if (answer.status === 403 || answer.status === 404) return undefined;
+  if (answer.kind === 'listed') {
+    await inTurns(answer.items, take);
+    return true;
+  }
+  if (answer.status === 403 || answer.status === 404) return false;
   throw new RefusedError(answer);
 }

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Millis } from '../model/log-line.ts';
+import { type MemoryBudget, ranks } from './memory-budget.ts';
+import type { Bytes } from './weight.ts';
 
 export interface Fresh<T> {
   readonly value: T;
@@ -15,28 +17,30 @@ export interface FreshValuesOptions<T extends object> {
   /** The pause before a key is read again after a failure. */
   readonly failedFor: Millis;
   readonly max: number;
-  /** The largest sum of the sizes of all values. A larger value is not kept. */
-  readonly maxSize: number;
-  readonly sizeOf: (value: T) => number;
+  readonly memory: MemoryBudget;
+  /** The name of the values in the budget of memory. */
+  readonly resource: string;
+  readonly weigh: (value: T) => Bytes;
+  /** Whose share of the memory a value takes. */
+  readonly namespaceOf: (key: string) => string;
   readonly now: () => Millis;
 }
 
 /** Keeps values by key, and reads them again when a newer one is needed. */
 export function createFreshValues<T extends object>(options: FreshValuesOptions<T>) {
-  const { read, mayRead, onFailed, failedFor, max, maxSize, sizeOf, now } = options;
+  const { read, mayRead, onFailed, failedFor, max, memory, resource, weigh, namespaceOf, now } = options;
+  const account = memory.open({ resource, rank: ranks.answers, leaveOut: (key) => values.delete(key) });
   const values = new LRUCache<string, Fresh<T>>({
     max,
-    maxSize,
-    sizeCalculation: ({ value }) => Math.max(1, sizeOf(value)),
+    dispose(_, key, reason) {
+      if (reason !== 'set') account.delete(key);
+    },
   });
   const failed = new LRUCache<string, Millis>({ max });
   const running = new Map<string, Promise<void>>();
 
   return {
     get: (key: string): Fresh<T> | undefined => values.get(key),
-    get size(): number {
-      return values.calculatedSize;
-    },
     /** Resolves when a value read after `since` is there, or cannot be read. Never rejects. */
     async refresh(key: string, since: Millis, asker: string): Promise<void> {
       if ((values.get(key)?.at ?? -Infinity) >= since) return;
@@ -51,8 +55,12 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
   async function begin(key: string): Promise<void> {
     const at = now();
     try {
-      values.set(key, { value: await read(key, values.peek(key)?.value), at });
-      failed.delete(key);
+      const value = await read(key, values.peek(key)?.value);
+      const isKept = account.set(key, namespaceOf(key), weigh(value));
+      if (isKept) values.set(key, { value, at });
+      // It is left out now, and another time there may be room.
+      if (isKept) failed.delete(key);
+      else failed.set(key, now());
     } catch (error) {
       failed.set(key, now());
       onFailed(error);

@@ -4,10 +4,10 @@
  */
 import { totalmem } from 'node:os';
 import { hashOf } from './hash.ts';
-import { createMemoryShares, type Entry, type Ledger, type MemoryAccountOptions } from './memory-shares.ts';
+import { createMemoryShares, type Entry, type Ledger, type MemoryAccountOptions, ranks } from './memory-shares.ts';
 import type { Bytes } from './weight.ts';
 
-export { type MemoryAccountOptions, ranks } from './memory-shares.ts';
+export { type MemoryAccountOptions, ranks };
 
 export interface MemoryBudget {
   readonly total: Bytes;
@@ -34,7 +34,7 @@ export interface MemoryAccount {
 
 export interface MemoryBudgetOptions {
   readonly total: Bytes;
-  /** Whether what is kept of the Namespace stays as long as any other has something. */
+  /** Whether what is kept of the Namespace stays as long as any other has something, up to half of the budget. */
   readonly isPreferred: (namespace: string) => boolean;
   readonly onLeftOut?: ((resource: string, namespace: string) => void) | undefined;
 }
@@ -46,7 +46,7 @@ const bytesOfEntry: Bytes = 200;
 const mostLeftOut = 8192;
 
 export function createMemoryBudget({ total, isPreferred, onLeftOut }: MemoryBudgetOptions): MemoryBudget {
-  const shares = createMemoryShares(isPreferred);
+  const shares = createMemoryShares(isPreferred, total / 2);
   const accounts = new Set<MemoryAccount>();
 
   return {
@@ -101,6 +101,33 @@ export function createMemoryBudget({ total, isPreferred, onLeftOut }: MemoryBudg
     account.leaveOut(key);
     onLeftOut?.(account.resource, group.namespace);
   }
+}
+
+/** The room of one reading, which is not kept yet. */
+export interface MemoryLease {
+  /** Returns false once there is no room: what was read must be thrown away. */
+  take: (bytes: Bytes) => boolean;
+  release: () => void;
+}
+
+export function createMemoryLeases(memory: MemoryBudget, resource: string): (namespace: string) => MemoryLease {
+  const lost = new Set<string>();
+  const account = memory.open({ resource, rank: ranks.answers, leaveOut: (key) => lost.add(key) });
+  let count = 0;
+  return (namespace) => {
+    const key = String(count++);
+    let size: Bytes = 0;
+    return {
+      take(bytes) {
+        size += bytes;
+        return !lost.has(key) && account.set(key, namespace, size);
+      },
+      release() {
+        account.delete(key);
+        lost.delete(key);
+      },
+    };
+  };
 }
 
 /** What a process may keep if its memory has no limit. */

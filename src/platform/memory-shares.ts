@@ -44,7 +44,8 @@ export interface MemoryShares {
   nextToLeave: (latest: Entry) => Entry;
 }
 
-export function createMemoryShares(isPreferred: (namespace: string) => boolean): MemoryShares {
+/** `most`: what a preferred Namespace may have before it is one like others. */
+export function createMemoryShares(isPreferred: (namespace: string) => boolean, most: Bytes): MemoryShares {
   const groups = new Map<string, Group>();
   let total: Bytes = 0;
 
@@ -72,15 +73,19 @@ export function createMemoryShares(isPreferred: (namespace: string) => boolean):
       count(entry, -bytes);
       if (group.shelves.size === 0) groups.delete(group.namespace);
     },
-    /** Prefers `latest` if nothing of a higher rank is there, because the next list would bring back another one. */
+    /**
+     * Prefers the latest object that is watched if nothing of a higher rank is there, because the next list would bring back another one.
+     * Of answers, older ones leave first, because the latest is needed now.
+     */
     nextToLeave(latest) {
       const group = heaviest();
       let top = -1;
       for (const shelf of group.shelves.keys()) top = Math.max(top, shelf);
-      const isOfGroup = latest.group === group && latest.account.entries.get(latest.key) === latest;
-      if (isOfGroup && latest.account.rank >= rankOf(top)) return latest;
-      const [first] = group.shelves.get(top) ?? [];
-      return first as Entry;
+      const { rank, entries } = latest.account;
+      const isOfGroup = latest.group === group && entries.get(latest.key) === latest;
+      if (isOfGroup && rank !== ranks.answers && rank >= rankOf(top)) return latest;
+      const [first, second] = group.shelves.get(top) ?? [];
+      return (first === latest ? (second ?? first) : first) as Entry;
     },
   };
 
@@ -92,17 +97,17 @@ export function createMemoryShares(isPreferred: (namespace: string) => boolean):
 
   function heaviest(): Group {
     let found: Group | undefined;
-    for (const group of groups.values()) if (found === undefined || leavesBefore(group, found)) found = group;
+    for (const group of groups.values()) if (found === undefined || weightIn(group) > weightIn(found)) found = group;
     return found as Group;
+  }
+
+  function weightIn({ isPreferred: stays, bytes }: Group): number {
+    return stays && bytes <= most ? -1 / bytes : bytes;
   }
 }
 
 function newGroup(namespace: string, isPreferred: boolean): Group {
   return { namespace, isPreferred, shelves: new Map(), bytes: 0 };
-}
-
-function leavesBefore(a: Group, b: Group): boolean {
-  return a.isPreferred === b.isPreferred ? a.bytes > b.bytes : b.isPreferred;
 }
 
 const shelvesOfRank = 64;

@@ -21,3 +21,4 @@ export { openedPorts, suggest, type Suggested, type SuggestOptions, type Suggest
 export type { Owner } from './suggest-selector.ts';
 export type { Policy } from './policy.ts';
 export { anyTier, isCalico, isCilium, Unknown } from './model.ts';
+export { largestWeightOf, weightOfPolicy, weightOfSpec } from './weight.ts';

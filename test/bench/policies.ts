@@ -2,6 +2,7 @@
  * `npm run bench -- policies`: what a verdict in an Event costs, in processor time and memory, with more and more policies that select
  * the Pod.
  */
+import { unlimitedMemory } from '../../src/platform/memory-budget.ts';
 import { createPolicyObjects } from '../../src/agent/policies/objects.ts';
 import { type KnownPolicies, policyNeeds } from '../../src/drops/policy-trace.ts';
 import { policyVerdict } from '../../src/drops/policy-verdict.ts';
@@ -46,16 +47,17 @@ async function ofAnEvent(count: number): Promise<string[][]> {
   let reading = 0;
   const read = createPolicyObjects({
     reader: {
-      cluster: () => Promise.resolve({ policies: [], compiled: new Map(), calico: collectCalicoObjects().read() }),
+      cluster: () =>
+        Promise.resolve({ policies: [], compiled: new Map(), calico: collectCalicoObjects().read(), bytes: 0 }),
       namespace(name) {
         const begun = process.cpuUsage();
         const list = compiled(JSON.parse(text) as object[]);
         const spent = process.cpuUsage(begun);
         reading = (spent.user + spent.system) / 1000;
-        return Promise.resolve({ namespace: namespace(name), policies: list, compiled: new Map(), size: list.length });
+        return Promise.resolve({ namespace: namespace(name), policies: list, compiled: new Map(), bytes: 0 });
       },
       pod: () => Promise.resolve({ pod: postgres, uid: '' }),
-      networkSets: () => Promise.resolve({ sets: [], unread: false }),
+      networkSets: () => Promise.resolve({ sets: [], unread: false, bytes: 0 }),
       endpoints: () => Promise.resolve(new Map()),
       accountLabels: () => Promise.resolve({}),
     },
@@ -63,6 +65,7 @@ async function ofAnEvent(count: number): Promise<string[][]> {
       throw error;
     },
     now: () => 1,
+    memory: unlimitedMemory(),
   });
   const details = flowDetails({ enforcer: 'network-policy', ownAddress: '10.65.1.4' });
   const drop = finding({ regarding: { ...podRef('postgres-0'), uid: '' }, details });

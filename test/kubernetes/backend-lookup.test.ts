@@ -33,7 +33,10 @@ test('asks once, for the slices of that Service', async () => {
     {
       verb: 'GET',
       path: '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices',
-      options: { query: { labelSelector: 'kubernetes.io/service-name=api', limit: 100 } },
+      options: {
+        query: { labelSelector: 'kubernetes.io/service-name=api', limit: 100 },
+        onItem: expect.any(Function) as unknown,
+      },
     },
   ]);
 });

@@ -1,49 +1,45 @@
-import { expect, test } from 'vitest';
-import { listAll } from '../../src/kubernetes/list-watch.ts';
-import { refusalOfError, RefusedError, TooLargeError } from '../../src/kubernetes/http.ts';
-import type { Connection } from '../../src/kubernetes/connection.ts';
-import type { Json } from '../../src/platform/json.ts';
+import { afterEach, expect, test } from 'vitest';
+import { createConnection } from '../../src/kubernetes/connection.ts';
+import { RefusedError } from '../../src/kubernetes/http.ts';
+import { countAll, listAll } from '../../src/kubernetes/list-watch.ts';
+import { createSteadyClock } from '../../src/platform/clock.ts';
+import { at, type Json } from '../../src/platform/json.ts';
+import { json, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
-/** An API server with objects of these sizes, whose answer may have `most` of it together. Notes the limit of each request. */
-function serverWith(sizes: readonly number[], most: number) {
-  const limits: unknown[] = [];
-  const request: Connection['request'] = async (_verb, _path, options) => {
-    const query = options?.query ?? {};
-    limits.push(query['limit']);
+let server: ScriptedServer;
+afterEach(() => server.stop());
+
+/** An API server with objects of these sizes in bytes. */
+async function connectionTo(sizes: readonly number[]) {
+  server = await startScriptedServer(({ query, response }) => {
     const from = Number(query['continue'] ?? 0);
     const to = Math.min(sizes.length, from + Number(query['limit'] ?? sizes.length));
-    const size = sizes.slice(from, to).reduce((sum, each) => sum + each, 0);
-    if (size > most) return refusalOfError(new TooLargeError('too large'));
-    const items = sizes.slice(from, to).map((_size, index) => from + index);
+    const items = sizes.slice(from, to).map((size, index) => ({ number: from + index, text: 'x'.repeat(size) }));
     const next = to < sizes.length ? String(to) : undefined;
-    return { kind: 'answered', body: { items, metadata: { resourceVersion: '7', continue: next } } };
-  };
-  return { request, limits };
+    const remainingItemCount = sizes.length - to || undefined;
+    json(response, 200, { metadata: { resourceVersion: '7', continue: next, remainingItemCount }, items });
+  });
+  return createConnection({ access: server.access(), userAgent: 'test', clock: createSteadyClock() });
 }
 
-const small = (length: number): number[] => Array.from({ length }, () => 1);
-const asNumber = (object: Json): number => object as number;
+const number = (object: Json): number => at(object, 'number') as number;
+const megabytes = (count: number, size: number): number[] => Array.from({ length: count }, () => size * 2 ** 20);
 
 test.each([
-  ['all at once from the cache', undefined, small(110).fill(90, 40, 55)],
-  ['a hundred a page', 100, small(350).fill(90, 120, 140)],
-  ['each as large as an answer may be', 100, Array.from({ length: 9 }, () => 160)],
-])('a list of large objects is read in smaller pages, each object once: %s', async (_, pageSize, sizes) => {
-  const { request } = serverWith(sizes, 160);
-  const { items, resourceVersion } = await listAll({ request }, '/', { pageSize }, asNumber);
+  ['all at once from the cache', undefined, [...megabytes(10, 0), ...megabytes(25, 1.5), ...megabytes(10, 0)]],
+  ['a hundred a page', 100, [...megabytes(150, 0), ...megabytes(30, 1.5), ...megabytes(100, 0)]],
+  ['each as large as an object may be', 100, megabytes(4, 9)],
+])('a list of large objects is read object by object, each once: %s', async (_, pageSize, sizes) => {
+  const { items, resourceVersion } = await listAll(await connectionTo(sizes), '/api/v1/pods', { pageSize }, number);
   expect(items).toEqual([...sizes.keys()]);
   expect(resourceVersion).toBe('7');
 });
 
-test('after large objects the pages of a list become larger again, not larger than before', async () => {
-  const { request, limits } = serverWith(small(500).fill(90, 0, 3), 160);
-  await listAll({ request }, '/', { pageSize: 50 }, asNumber);
-  expect(limits.slice(-3)).toEqual([50, 50, 50]);
-  expect(limits.length).toBeLessThan(30);
+test('a list with an object that is larger than etcd takes is refused', async () => {
+  const connection = await connectionTo([10, 11 * 2 ** 20]);
+  await expect(listAll(connection, '/api/v1/pods', { pageSize: undefined }, number)).rejects.toThrow(RefusedError);
 });
 
-test('a list that is too large even with one object a page is refused', async () => {
-  const { request, limits } = serverWith([200, 200], 160);
-  await expect(listAll({ request }, '/', { pageSize: undefined }, asNumber)).rejects.toThrow(RefusedError);
-  expect(limits).toEqual([undefined, 10, 1]);
+test('objects are counted, however large the first one is', async () => {
+  expect(await countAll(await connectionTo([9 * 2 ** 20, 10, 10]), '/api/v1/pods')).toBe(3);
 });

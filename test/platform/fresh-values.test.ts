@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createMemoryBudget } from '../../src/platform/memory-budget.ts';
 import { createFreshValues, type FreshValuesOptions } from '../../src/platform/fresh-values.ts';
 
 type Value = { text: string };
@@ -7,6 +8,7 @@ function setUp(given: Partial<FreshValuesOptions<Value>> = {}) {
   const readings: { key: string; done: (text: string) => void; failed: (error: Error) => void }[] = [];
   const errors: unknown[] = [];
   const scene = { now: 1000 };
+  const memory = createMemoryBudget({ total: 700, isPreferred: () => false });
   const values = createFreshValues<Value>({
     read: async (key) => {
       const { promise, resolve, reject } = Promise.withResolvers<Value>();
@@ -17,12 +19,14 @@ function setUp(given: Partial<FreshValuesOptions<Value>> = {}) {
     onFailed: (error) => errors.push(error),
     failedFor: 100,
     max: 10,
-    maxSize: 10,
-    sizeOf: ({ text }) => text.length,
+    memory,
+    resource: 'texts',
+    weigh: ({ text }) => text.length,
+    namespaceOf: (key) => key,
     now: () => scene.now,
     ...given,
   });
-  return { values, readings, errors, scene };
+  return { values, readings, errors, scene, memory };
 }
 
 test('a value that was read after the time is not read again', async () => {
@@ -77,18 +81,48 @@ test('without budget nothing is read, and there is no wait', async () => {
   expect(readings).toEqual([]);
 });
 
-test('sizes together stay within the limit, and one that is larger is not kept', async () => {
-  const { values, readings } = setUp();
-  for (const [index, text] of ['1234', '56789', 'abcd', 'x'.repeat(11)].entries()) {
+test('weights together stay within the memory, and one that is larger is not kept', async () => {
+  const { values, readings, memory } = setUp();
+  const lengths = [150, 100, 100, 501];
+  for (const [index, length] of lengths.entries()) {
     const reading = values.refresh(String(index), 1000, 'shop');
-    readings[index]?.done(text);
+    readings[index]?.done('x'.repeat(length));
     await reading;
   }
-  expect(['0', '1', '2', '3'].map((key) => values.get(key)?.value.text)).toStrictEqual([
+  expect(lengths.map((_, index) => values.get(String(index))?.value.text.length)).toStrictEqual([
     undefined,
-    '56789',
-    'abcd',
+    100,
+    100,
     undefined,
   ]);
-  expect(values.size).toBe(9);
+  expect(memory.bytes).toBe(600);
+});
+
+test('a value that memory has no room for is read again after a while, and what was read before is not used', async () => {
+  const { values, readings, scene } = setUp();
+  const refresh = async (length: number): Promise<void> => {
+    const reading = values.refresh('a', scene.now, 'shop');
+    readings.at(-1)?.done('x'.repeat(length));
+    await reading;
+  };
+  await refresh(10);
+  scene.now += 50;
+  await refresh(600);
+  expect(values.get('a')).toBeUndefined();
+  await refresh(10);
+  expect(readings).toHaveLength(2);
+  scene.now += 100;
+  await refresh(10);
+  expect(values.get('a')?.value.text).toHaveLength(10);
+});
+
+test('values that make room for newer ones give back their memory', async () => {
+  const { values, readings, memory } = setUp({ max: 2 });
+  for (const [index, key] of ['a', 'b', 'c'].entries()) {
+    const reading = values.refresh(key, 1000, 'shop');
+    readings[index]?.done('x');
+    await reading;
+  }
+  expect(values.get('a')).toBeUndefined();
+  expect(memory.bytes).toBe(402);
 });

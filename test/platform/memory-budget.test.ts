@@ -115,12 +115,14 @@ test('of one Namespace, what explains is left out before what names, and large o
   expect([...kept.keys()]).toEqual(['pods shop/web', 'pods shop/db', 'pods bank/one', 'pods shop/cache']);
 });
 
-test('objects of system Namespaces stay as long as any other has something', () => {
-  const { set, left } = scene(5000);
-  set('pods', 'kube-system', 'dns', 3000);
-  set('slices', 'shop', 'api', 1000);
-  set('pods', 'kube-system', 'proxy', 1000);
-  expect(left).toEqual(['slices shop/api']);
+test('objects of system Namespaces stay as long as any other has something, up to half of the budget', () => {
+  const { set, left } = scene(6000);
+  set('pods', 'kube-system', 'dns', 1500);
+  for (const name of ['a', 'b', 'c']) set('slices', name, 'api', 1100);
+  set('pods', 'kube-system', 'proxy', 900);
+  expect(left).toEqual(['slices a/api']);
+  set('pods', 'kube-system', 'large', 2000);
+  expect(left).toEqual(['slices a/api', 'pods kube-system/large']);
 });
 
 test('an object that has grown past the room is left out, and not kept as it was before', () => {

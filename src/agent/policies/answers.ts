@@ -24,6 +24,7 @@ import type { Series } from '../../model/series.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createCooldown } from '../../platform/rates.ts';
 import { createTimeShare, type TimeShare } from '../../platform/shares.ts';
+import { type MemoryBudget, unlimitedMemory } from '../../platform/memory-budget.ts';
 import type { Log, RateLimitedLog } from '../../telemetry/logger.ts';
 import { createPolicyObjects, freshFor, type Known, type PolicyObjectsOptions } from './objects.ts';
 
@@ -33,6 +34,7 @@ export interface PolicyAnswersOptions {
   readonly log: Pick<Log, 'info'>;
   readonly rateLimitedLog: Pick<RateLimitedLog, 'report' | 'resolve'>;
   readonly clock: Pick<Clock, 'now' | 'toWall'>;
+  readonly memory?: MemoryBudget;
   /** How long an Event waits at most. Its next write contains an answer that came later. */
   readonly longestWait?: Millis;
   /** A steady clock with fractions of a millisecond. */
@@ -62,12 +64,13 @@ export function createPolicyAnswers({
   log,
   rateLimitedLog,
   clock,
+  memory = unlimitedMemory(),
   longestWait = 2000,
   stopwatch = () => performance.now(),
 }: PolicyAnswersOptions) {
   const rights = createPolicyRights(connection, log, clock.now);
-  const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog));
-  const objects = createPolicyObjects({ reader, ownPod, onFailed: rights.failed, now: clock.now });
+  const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog), memory);
+  const objects = createPolicyObjects({ reader, ownPod, onFailed: rights.failed, now: clock.now, memory });
   const patiently = createWaitLimit({ clock, longestWait });
   const timed = createTimed(stopwatch, rateLimitedLog);
   const [ofEvents, ofRows] = [createTimeShare(eventsShare), createTimeShare(rowsShare)];
@@ -169,10 +172,10 @@ export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'repo
   return ({ plural, namespace, isTooLarge }) => {
     const what = `${plural}${namespace === undefined ? '' : ` of Namespace ${namespace}`}`;
     if (!isTooLarge) {
-      resolve(`large ${what}`, `The list of ${what} is small enough to be read again`);
+      resolve(`large ${what}`, `All ${what} are small enough to be evaluated again`);
       return;
     }
-    const text = `The list of ${what} is too large (more than 16 MiB, 5,000 objects, or 200,000 values in specs) and is not read: of Pods that it may be about, Events do not say which policy denied a packet. Delete what is not needed of it, or set POLICIES=off`;
+    const text = `Some or all ${what} are too large for the memory and are not evaluated: of Pods that they may be about, Events do not say which policy denied a packet. Delete what is not needed of them, raise the memory limit, or set POLICIES=off`;
     report('warn', `large ${what}`, { resource: plural, namespace }, text);
   };
 }

@@ -5,6 +5,8 @@ import type { ObjectRef } from '../../model/endpoint.ts';
 import type { Finding } from '../../model/finding.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh } from '../../platform/fresh-values.ts';
+import type { MemoryBudget } from '../../platform/memory-budget.ts';
+import { weightOf } from '../../platform/weight.ts';
 import { createSharedBucket } from '../../platform/shares.ts';
 import {
   createEvaluator,
@@ -26,11 +28,8 @@ const failedFor: Millis = 10_000;
 /** How old Pods and policies may be for an Event. If the packet is newer, policies must be read after it. */
 export const freshFor: Millis = 60_000;
 
-/** The most objects in memory. `policies` limits those of the cluster, and separately those of all Namespaces together. */
-const most = { policies: 10_000, namespaces: 256, pods: 512 };
-
-/** The labels and ports of a usual Pod. A Pod with more counts as several. 64 values of the greatest length take 24 KB. */
-const valuesOfPod = 64;
+/** The most answers of each kind. */
+const most = { namespaces: 256, pods: 512 };
 
 export interface PolicyObjectsOptions {
   readonly reader: PolicyReader;
@@ -38,6 +37,7 @@ export interface PolicyObjectsOptions {
   readonly ownPod?: ((namespace: string, name: string) => KnownPod | undefined) | undefined;
   readonly onFailed: (error: unknown) => void;
   readonly now: () => Millis;
+  readonly memory: MemoryBudget;
 }
 
 export interface Known {
@@ -51,9 +51,16 @@ export interface Known {
 
 const nothingRequired: Requirements = { services: [], serviceAccounts: [], networkSets: [] };
 
-export function createPolicyObjects({ reader, ownPod, onFailed, now }: PolicyObjectsOptions) {
+export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: PolicyObjectsOptions) {
   const bucket = createSharedBucket(budget);
-  const common = { mayRead: (asker: string) => bucket.take(asker, now()), onFailed, failedFor, now };
+  const common = {
+    mayRead: (asker: string) => bucket.take(asker, now()),
+    onFailed,
+    failedFor,
+    now,
+    memory,
+    resource: 'policies',
+  };
   const { cluster, namespaces, pods } = createStores({ reader, ownPod, common });
   const required = createRequiredObjects({ reader, common });
   const nothing = required.known(nothingRequired);
@@ -128,15 +135,15 @@ function createStores({ reader, ownPod, common }: StoresOptions) {
     ...common,
     read: (_, before) => reader.cluster(before),
     max: 1,
-    maxSize: most.policies,
-    sizeOf: ({ policies, calico }) => policies.length + (calico?.networkSets.length ?? 0),
+    weigh: ({ bytes }) => bytes,
+    namespaceOf: () => '',
   });
   const namespaces = createFreshValues<NamespacePolicies>({
     ...common,
     read: reader.namespace,
     max: most.namespaces,
-    maxSize: most.policies,
-    sizeOf: ({ size }) => Math.ceil(size),
+    weigh: ({ bytes }) => bytes,
+    namespaceOf: (key) => key,
   });
   return { cluster, namespaces, pods: createPods({ reader, ownPod, common }) };
 }
@@ -156,8 +163,8 @@ function createPods({ reader, ownPod = () => undefined, common }: StoresOptions)
       return { found: await reader.pod(namespace, name) };
     },
     max: most.pods,
-    maxSize: most.pods,
-    sizeOf: ({ found }) => sizeOfPod(found?.pod),
+    weigh: ({ found }) => weightOf(found, { freeKeys: true }),
+    namespaceOf: (key) => key.split('/', 1)[0] ?? '',
   });
   const own = ({ namespace = '', name }: PodRef): KnownPod | undefined => ownPod(namespace, name);
 
@@ -170,12 +177,6 @@ function createPods({ reader, ownPod = () => undefined, common }: StoresOptions)
       return found === undefined ? others.get(keyOf(ref)) : { value: { found }, at: common.now() };
     },
   };
-}
-
-/** Returns how many usual Pods a Pod counts for, because anybody may give a Pod ten thousand labels and ports. */
-function sizeOfPod(pod: Pod | undefined): number {
-  const values = Object.keys(pod?.labels ?? {}).length + (pod?.ports?.length ?? 0);
-  return 1 + Math.floor(values / valuesOfPod);
 }
 
 /** Makes the policy sets of the cluster and one Namespace, once for each state of their parts. */

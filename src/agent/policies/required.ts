@@ -2,17 +2,22 @@
 import type { NetworkSets, PolicyReader } from '../../kubernetes/kubernetes.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../platform/fresh-values.ts';
-import { type CalicoObjects, type Labels, type Requirements, Unknown } from '../../policies/policies.ts';
+import { allNamespaces } from '../../kubernetes/kubernetes.ts';
+import { weightOf } from '../../platform/weight.ts';
+import type { CalicoObjects, Labels, Requirements } from '../../policies/policies.ts';
 
-/** The most objects in memory, for all policies together. */
-const most = { networkSets: 10_000, endpoints: 20_000, services: 256, accounts: 512, namespaces: 64 };
+/** The most answers of each kind, for all policies together. */
+const most = { services: 256, accounts: 512, namespaces: 64 };
 
 /** The most Services and Namespaces that are read for one Pod's policies, whose authors may name any number. */
 const mostOfOne = { services: 16, namespaces: 16 };
 
 export interface RequiredObjectsOptions {
   readonly reader: Pick<PolicyReader, 'networkSets' | 'endpoints' | 'accountLabels'>;
-  readonly common: Pick<FreshValuesOptions<object>, 'mayRead' | 'onFailed' | 'failedFor' | 'now'>;
+  readonly common: Pick<
+    FreshValuesOptions<object>,
+    'mayRead' | 'onFailed' | 'failedFor' | 'now' | 'memory' | 'resource'
+  >;
 }
 
 export interface KnownRequired {
@@ -28,22 +33,22 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
     ...common,
     read: (key) => reader.networkSets(key || undefined),
     max: most.namespaces,
-    maxSize: most.networkSets,
-    sizeOf: ({ sets }) => sets.length,
+    weigh: ({ bytes }) => bytes,
+    namespaceOf: (key) => key || allNamespaces,
   });
   const services = createFreshValues<{ endpoints: Awaited<ReturnType<PolicyReader['endpoints']>> }>({
     ...common,
     read: async (key) => ({ endpoints: await reader.endpoints(key) }),
     max: most.services,
-    maxSize: most.endpoints,
-    sizeOf: ({ endpoints }) => (endpoints instanceof Unknown ? 1 : endpoints.size),
+    weigh: ({ endpoints }) => weightOf(endpoints),
+    namespaceOf,
   });
   const accounts = createFreshValues<{ labels: Labels | undefined }>({
     ...common,
     read: async (key) => ({ labels: await reader.accountLabels(key) }),
     max: most.accounts,
-    maxSize: most.accounts,
-    sizeOf: () => 1,
+    weigh: ({ labels }) => weightOf(labels, { freeKeys: true }),
+    namespaceOf,
   });
 
   return {
@@ -85,4 +90,8 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
 /** Returns the Namespaces to list. `''` means all Namespaces in one list, which is also used if too many are named. */
 function setKeys({ networkSets }: Requirements): readonly string[] {
   return networkSets === 'all' || networkSets.length > mostOfOne.namespaces ? [''] : networkSets;
+}
+
+function namespaceOf(key: string): string {
+  return key.split('/', 1)[0] ?? '';
 }

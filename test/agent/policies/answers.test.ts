@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
-import { maxObjects, maxValues } from '../../../src/kubernetes/policy-objects.ts';
 import { externalEnd, nine, nodeEnd, podRef, workerEnd } from '../../builders.ts';
 import { answered, refused } from '../../commands/doctor/fake.ts';
 import { networkPolicy } from '../../policies/objects.ts';
 import { calico, cluster, dropped, podObject, review, setUp, shopPolicies } from './scene.ts';
 
+const inMemory = (bytes: number): [number, () => number, undefined, number] => [60_000, () => 0, undefined, bytes];
 const pending = (): Promise<Answer> => new Promise(() => {});
 
 test('a drop that policies have no part in asks for nothing', async () => {
@@ -159,30 +159,49 @@ test.each([shopPolicies, '/apis/crd.projectcalico.org/v1/globalnetworkpolicies']
   'the verdict is unknown with too many policies in %s, and that is logged',
   async (path) => {
     const policy = networkPolicy({ podSelector: {} }, 'p');
-    const items = Array.from({ length: maxObjects + 1 }, () => policy);
-    const { scene, answerOn } = setUp({ ...calico, [path]: answered({ items }) });
+    const items = Array.from({ length: 5000 }, () => policy);
+    const { scene, answerOn } = setUp({ ...calico, [path]: answered({ items }) }, ...inMemory(2_000_000));
     expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
     expect(scene.logged).toBe(1);
   },
 );
 
-test.each([
-  ['empty rules', { ingress: Array.from({ length: maxValues / 5 }, () => ({})) }],
-  ['ports', { ingress: [{ ports: Array.from({ length: maxValues / 10 }, () => ({ port: 80 })) }] }],
-  ['nested lists', JSON.parse(`{"ingress":${'['.repeat(maxValues / 5)}${']'.repeat(maxValues / 5)}}`)],
-])('the verdict is unknown of a Namespace with few policies of very many %s', async (_, spec) => {
-  const items = Array.from({ length: 5 }, () => networkPolicy(spec, 'p'));
-  // On a busy machine, so many values take longer than an Event waits.
-  const { answerOn } = setUp({ [shopPolicies]: answered({ items }) }, 60_000);
-  expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
-  const { answerOn: answerOnFewer } = setUp({ [shopPolicies]: answered({ items: items.slice(0, 1) }) }, 60_000);
-  expect(await answerOnFewer(dropped())).not.toMatchObject({ outcome: 'unknown' });
+const selector = (length: number): string => Array.from({ length }, (_, number) => `a == '${number}'`).join('||');
+
+test.each<[what: string, plural: string, spec: object]>([
+  ['empty rules', 'networking.k8s.io/v1', { podSelector: {}, ingress: Array.from({ length: 3000 }, () => ({})) }],
+  ['ports', 'networking.k8s.io/v1', { ingress: [{ ports: Array.from({ length: 8000 }, () => ({ port: 80 })) }] }],
+  ['nested lists', 'networking.k8s.io/v1', JSON.parse(`{"ingress":${'['.repeat(40_000)}${']'.repeat(40_000)}}`)],
+  ["terms in Calico's selector", 'crd.projectcalico.org/v1', { selector: selector(50_000), types: ['Ingress'] }],
+])('a policy with very many %s is unknown, and the others are evaluated', async (_, apiVersion, spec) => {
+  const denying = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'denying');
+  const large = { apiVersion, kind: 'NetworkPolicy', metadata: { name: 'default.large', namespace: 'shop' }, spec };
+  const path = `/apis/${apiVersion}/namespaces/shop/networkpolicies`;
+  const answers = {
+    ...calico,
+    '/apis/crd.projectcalico.org/v1': answered({ resources: [{ name: 'networkpolicies' }, { name: 'tiers' }] }),
+    [shopPolicies]: answered({ items: [denying] }),
+  };
+  const others = path === shopPolicies ? [denying] : [];
+  const { scene, answerOn } = setUp(
+    { ...answers, [path]: answered({ items: [large, ...others] }) },
+    ...inMemory(28_000_000),
+  );
+  const answer = await answerOn(dropped());
+  expect(answer).toMatchObject({ outcome: 'unknown' });
+  expect(JSON.stringify(answer)).toContain('large');
+  expect(scene.logged).toBe(1);
+  const { answerOn: answerWithout } = setUp(
+    { ...answers, [path]: answered({ items: others }) },
+    ...inMemory(28_000_000),
+  );
+  expect(await answerWithout(dropped())).toMatchObject({ outcome: 'denies' });
 });
 
 test.each(['spec', 'specs'])(
   'the verdict is unknown of a Namespace with very many values in the %s of Cilium',
   async (field) => {
-    const endpoints = Array.from({ length: maxValues }, () => ({}));
+    const endpoints = Array.from({ length: 20_000 }, () => ({}));
     const spec = { endpointSelector: {}, ingress: [{ fromEndpoints: endpoints }] };
     const policy = { metadata: { name: 'p', namespace: 'shop' }, [field]: field === 'spec' ? spec : [spec] };
     const { answerOn } = setUp({
@@ -195,9 +214,28 @@ test.each(['spec', 'specs'])(
   },
 );
 
+test('policies of one Namespace that fill the memory take no verdict from another', async () => {
+  const filling = { podSelector: {}, ingress: [{ from: Array.from({ length: 2000 }, () => ({ podSelector: {} })) }] };
+  const evil = Array.from({ length: 40 }, (_, number) => networkPolicy(filling, `p${number}`));
+  const denying = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'denying');
+  const { scene, answerOn } = setUp(
+    {
+      '/apis/networking.k8s.io/v1/namespaces/batch/networkpolicies': answered({ items: evil }),
+      [shopPolicies]: answered({ items: [denying] }),
+    },
+    ...inMemory(10_000_000),
+  );
+  const drop = dropped({ peer: workerEnd(7) });
+  for (let round = 0; round < 3; round++) {
+    expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'denies' });
+    await answerOn(drop);
+    scene.now += 30_000;
+  }
+});
+
 test.each([
   ['few are all kept', 10, 12],
-  ['very many are not all kept', 3000, 13],
+  ['very many are not all kept', 30_000, 13],
 ])('labels of twelve Pods: %s', async (_, labels, expected) => {
   const many = Object.fromEntries(Array.from({ length: labels }, (__, number) => [`label-${number}`, 'x']));
   const path = '/api/v1/namespaces/shop/pods';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPolicyObjects } from '../../../src/agent/policies/objects.ts';
 import type { PolicyReader } from '../../../src/kubernetes/kubernetes.ts';
+import { unlimitedMemory } from '../../../src/platform/memory-budget.ts';
 import type { Policy } from '../../../src/policies/policies.ts';
 import { externalEnd, nine, podRef } from '../../builders.ts';
 import { answered } from '../../commands/doctor/fake.ts';
@@ -15,11 +16,16 @@ test('the policies of the cluster are put together once for the Pod, and once fo
     return [].values();
   };
   const reader: Partial<PolicyReader> = {
-    cluster: async () => ({ policies, compiled: new Map(), calico: undefined }),
-    namespace: async () => ({ namespace: { name: 'shop', labels: {} }, policies: [], compiled: new Map(), size: 0 }),
+    cluster: async () => ({ policies, compiled: new Map(), calico: undefined, bytes: 0 }),
+    namespace: async () => ({ namespace: { name: 'shop', labels: {} }, policies: [], compiled: new Map(), bytes: 0 }),
     pod: async () => ({ pod: pod({ name: 'web-0' }), uid: '' }),
   };
-  const objects = createPolicyObjects({ reader: reader as PolicyReader, onFailed: () => {}, now: () => nine });
+  const objects = createPolicyObjects({
+    reader: reader as PolicyReader,
+    onFailed: () => {},
+    now: () => nine,
+    memory: unlimitedMemory(),
+  });
   const needs = { pods: [{ ...podRef('web-0'), uid: '' }], namespaces: ['shop'] };
   await objects.refresh(needs, { policies: nine, pods: nine }, 'shop');
   for (let each = 0; each < 3; each++) objects.known(dropped({ peer: externalEnd() }).finding, needs);

@@ -1,6 +1,7 @@
 /** An agent that asks policies about drops, at an API server whose answers a test gives. */
 import { createPolicyAnswers, type PolicyAnswersOptions } from '../../../src/agent/policies/answers.ts';
 import type { Answer } from '../../../src/kubernetes/connection.ts';
+import { createMemoryBudget } from '../../../src/platform/memory-budget.ts';
 import type { Series } from '../../../src/model/series.ts';
 import type { FlowDetails } from '../../../src/model/finding.ts';
 import { createRateLimitedLog, type Log } from '../../../src/telemetry/logger.ts';
@@ -35,6 +36,7 @@ export function setUp(
   longestWait = 2000,
   stopwatch = () => 0,
   ownPod?: PolicyAnswersOptions['ownPod'],
+  memory = 32 * 2 ** 20,
 ) {
   const answers: Record<string, Answer | (() => Promise<Answer>)> = { ...cluster, ...given };
   const say = (): void => void scene.logged++;
@@ -56,6 +58,7 @@ export function setUp(
     clock: { now: () => scene.now, toWall: (time) => time },
     longestWait,
     stopwatch,
+    memory: createMemoryBudget({ total: memory, isPreferred: (namespace) => namespace === '' }),
   });
   return { scene, answerOn, factsOn };
 }

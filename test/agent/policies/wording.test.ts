@@ -31,8 +31,8 @@ test('a list of policies that is too large, and is read again', () => {
   for (const isTooLarge of [true, true, false]) listed({ plural: 'networkpolicies', namespace: 'shop', isTooLarge });
   listed({ plural: 'globalnetworkpolicies', namespace: undefined, isTooLarge: true });
   expect(logged).toStrictEqual([
-    'The list of networkpolicies of Namespace shop is too large (more than 16 MiB, 5,000 objects, or 200,000 values in specs) and is not read: of Pods that it may be about, Events do not say which policy denied a packet. Delete what is not needed of it, or set POLICIES=off',
-    'The list of networkpolicies of Namespace shop is small enough to be read again',
-    'The list of globalnetworkpolicies is too large (more than 16 MiB, 5,000 objects, or 200,000 values in specs) and is not read: of Pods that it may be about, Events do not say which policy denied a packet. Delete what is not needed of it, or set POLICIES=off',
+    'Some or all networkpolicies of Namespace shop are too large for the memory and are not evaluated: of Pods that they may be about, Events do not say which policy denied a packet. Delete what is not needed of them, raise the memory limit, or set POLICIES=off',
+    'All networkpolicies of Namespace shop are small enough to be evaluated again',
+    'Some or all globalnetworkpolicies are too large for the memory and are not evaluated: of Pods that they may be about, Events do not say which policy denied a packet. Delete what is not needed of them, raise the memory limit, or set POLICIES=off',
   ]);
 });

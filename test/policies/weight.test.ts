@@ -1,0 +1,230 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { compilePolicy, largestWeightOf, weightOfPolicy } from '../../src/policies/policies.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const count = 10_000;
+
+const np = (spec: object) => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { namespace: 'a', name: 'b' },
+  spec,
+});
+const cal = (spec: object) => ({
+  apiVersion: 'projectcalico.org/v3',
+  kind: 'NetworkPolicy',
+  metadata: { namespace: 'a', name: 'b' },
+  spec,
+});
+const cil = (spec: object) => ({
+  apiVersion: 'cilium.io/v2',
+  kind: 'CiliumNetworkPolicy',
+  metadata: { namespace: 'a', name: 'b' },
+  spec,
+});
+const anp = (spec: object) => ({
+  apiVersion: 'policy.networking.k8s.io/v1alpha1',
+  kind: 'AdminNetworkPolicy',
+  metadata: { name: 'b' },
+  spec,
+});
+const cnp = (spec: object) => ({
+  apiVersion: 'policy.networking.k8s.io/v1alpha2',
+  kind: 'ClusterNetworkPolicy',
+  metadata: { name: 'b' },
+  spec,
+});
+const rep = (make: (i: number) => unknown, k = count) => Array.from({ length: k }, (_, i) => make(i));
+const ing = (...r: unknown[]) => np({ podSelector: {}, policyTypes: ['Ingress'], ingress: r });
+const cases: readonly (readonly [what: string, policy: object])[] = [
+  ['np rules {}', ing(...rep(() => ({})))],
+  ['np from {}', ing({ from: rep(() => ({})) })],
+  ['np from []', ing({ from: rep(() => []) })],
+  ['np from num', ing({ from: rep(() => 1) })],
+  ['np from podSel {}', ing({ from: rep(() => ({ podSelector: {} })) })],
+  ['np from podSel a=b', ing({ from: rep(() => ({ podSelector: { matchLabels: { a: 'b' } } })) })],
+  [
+    'np from podSel many labels',
+    ing({
+      from: [{ podSelector: { matchLabels: Object.fromEntries(rep((i) => [`k${i}`, 'v']) as [string, string][]) } }],
+    }),
+  ],
+  ['np expr', ing({ from: [{ podSelector: { matchExpressions: rep(() => ({ key: 'a', operator: 'Exists' })) } }] })],
+  [
+    'np expr values',
+    ing({ from: [{ podSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: rep((i) => `v${i}`) }] } }] }),
+  ],
+  ['np from block', ing({ from: rep((i) => ({ ipBlock: { cidr: `10.${i >> 8}.${i & 255}.0/24` } })) })],
+  ['np from block6', ing({ from: rep((i) => ({ ipBlock: { cidr: `2001:db8:${i.toString(16)}::/48` } })) })],
+  [
+    'np block except',
+    ing({ from: [{ ipBlock: { cidr: '10.0.0.0/8', except: rep((i) => `10.${i >> 8}.${i & 255}.0/24`) } }] }),
+  ],
+  ['np ports {}', ing({ ports: rep(() => ({})) })],
+  ['np ports', ing({ ports: rep((i) => ({ port: i })) })],
+  ['np ports named', ing({ ports: rep((i) => ({ port: `p${i}` })) })],
+  ['np rules from', ing(...rep(() => ({ from: [{ podSelector: {} }] })))],
+  [
+    'np selector',
+    np({ podSelector: { matchLabels: Object.fromEntries(rep((i) => [`k${i}`, 'v']) as [string, string][]) } }),
+  ],
+  ['np unknown fields', ing(...rep(() => ({ x: 1 })))],
+  [
+    'cal or',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', source: { selector: "a=='b'||".repeat(count) + "a=='b'" } }],
+    }),
+  ],
+  [
+    'cal has',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', source: { selector: 'has(a)||'.repeat(count) + "a=='b'" } }],
+    }),
+  ],
+  [
+    'cal not',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', source: { selector: "!a=='b'&&".repeat(count) + "a=='b'" } }],
+    }),
+  ],
+  [
+    'cal !!',
+    cal({ selector: 'all()', ingress: [{ action: 'Allow', source: { selector: '!'.repeat(count) + 'has(a)' } }] }),
+  ],
+  [
+    'cal paren',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', source: { selector: "(a=='b')||".repeat(count) + "a=='b'" } }],
+    }),
+  ],
+  [
+    'cal all',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', source: { selector: 'all()||'.repeat(count) + "a=='b'" } }],
+    }),
+  ],
+  [
+    'cal in',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', source: { selector: `a in {${rep((i) => `'${i}'`).join(',')}}` } }],
+    }),
+  ],
+  [
+    'cal ns selector',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', source: { namespaceSelector: "a=='b'||".repeat(count) + "a=='b'" } }],
+    }),
+  ],
+  [
+    'cal sa selector',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', source: { serviceAccounts: { selector: "a=='b'||".repeat(count) + "a=='b'" } } }],
+    }),
+  ],
+  ['cal subject', cal({ selector: "a=='b'||".repeat(count) + "a=='b'", ingress: [] })],
+  ['cal nssubject', cal({ selector: 'all()', namespaceSelector: "a=='b'||".repeat(count) + "a=='b'", ingress: [] })],
+  ['cal rules {}', cal({ selector: 'all()', ingress: rep(() => ({})) })],
+  ['cal rules allow', cal({ selector: 'all()', ingress: rep(() => ({ action: 'Allow' })) })],
+  [
+    'cal nets',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', source: { nets: rep((i) => `10.${i >> 8}.${i & 255}.0/24`) } }],
+    }),
+  ],
+  [
+    'cal ports',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', protocol: 'TCP', destination: { ports: rep((i) => i + 1) } }],
+    }),
+  ],
+  [
+    'cal ports named',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', protocol: 'TCP', destination: { ports: rep((i) => `a${i}`) } }],
+    }),
+  ],
+  [
+    'cal sa names',
+    cal({
+      selector: 'all()',
+      ingress: [{ action: 'Allow', source: { serviceAccounts: { names: rep((i) => `a${i}`) } } }],
+    }),
+  ],
+  [
+    'cal domains',
+    cal({ selector: 'all()', egress: [{ action: 'Allow', destination: { domains: rep((i) => `a${i}`) } }] }),
+  ],
+  ['cil rules {}', cil({ endpointSelector: {}, ingress: rep(() => ({})) })],
+  ['cil fromEndpoints', cil({ endpointSelector: {}, ingress: [{ fromEndpoints: rep(() => ({})) }] })],
+  [
+    'cil fromEndpoints l',
+    cil({ endpointSelector: {}, ingress: [{ fromEndpoints: rep(() => ({ matchLabels: { a: 'b' } })) }] }),
+  ],
+  ['cil cidr', cil({ endpointSelector: {}, egress: [{ toCIDR: rep((i) => `10.${i >> 8}.${i & 255}.0/24`) }] })],
+  [
+    'cil cidrset',
+    cil({ endpointSelector: {}, egress: [{ toCIDRSet: rep((i) => ({ cidr: `10.${i >> 8}.${i & 255}.0/24` })) }] }),
+  ],
+  [
+    'cil ports',
+    cil({
+      endpointSelector: {},
+      egress: [{ toPorts: [{ ports: rep((i) => ({ port: String(i), protocol: 'TCP' })) }] }],
+    }),
+  ],
+  ['cil toPorts {}', cil({ endpointSelector: {}, egress: [{ toPorts: rep(() => ({})) }] })],
+  ['cil fqdn', cil({ endpointSelector: {}, egress: [{ toFQDNs: rep((i) => ({ matchName: `a${i}.b` })) }] })],
+  ['cil entities', cil({ endpointSelector: {}, egress: [{ toEntities: rep(() => 'world') }] })],
+  ['cil services', cil({ endpointSelector: {}, egress: [{ toServices: rep(() => ({})) }] })],
+  ['cil unknown', cil({ endpointSelector: {}, egress: rep(() => ({ x: [] })) })],
+  ['anp rules {}', anp({ subject: { namespaces: {} }, priority: 1, ingress: rep(() => ({})) })],
+  [
+    'anp from {}',
+    anp({ subject: { namespaces: {} }, priority: 1, ingress: [{ action: 'Allow', from: rep(() => ({})) }] }),
+  ],
+  ['cnp rules {}', cnp({ subject: { namespaces: {} }, tier: 'Admin', priority: 1, ingress: rep(() => ({})) })],
+  [
+    'cnp from ns',
+    cnp({
+      subject: { namespaces: {} },
+      tier: 'Admin',
+      priority: 1,
+      ingress: [{ action: 'Accept', from: rep(() => ({ namespaces: {} })) }],
+    }),
+  ],
+];
+
+test.each(cases)('a compiled policy takes no more memory than its weight says: %s', (_, policy) => {
+  const object = JSON.parse(JSON.stringify(policy)) as object;
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  const compiled = compilePolicy(object);
+  collect();
+  const took = process.memoryUsage().heapUsed - before;
+  const weight = weightOfPolicy(object, compiled);
+  expect(weight).toBeGreaterThan(0.85 * took);
+  expect(largestWeightOf(object)).toBeGreaterThan(0.85 * took);
+  expect(largestWeightOf(object)).toBeGreaterThanOrEqual(weight);
+});
+
+test('a usual policy weighs a few kilobytes', () => {
+  const policy = ing(
+    { from: [{ podSelector: { matchLabels: { app: 'web' } } }], ports: [{ port: 80 }, { port: 443 }] },
+    { from: [{ namespaceSelector: {} }, { ipBlock: { cidr: '10.0.0.0/8' } }] },
+  );
+  expect(weightOfPolicy(policy, compilePolicy(policy))).toBeLessThan(6000);
+});
