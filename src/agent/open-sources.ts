@@ -2,7 +2,7 @@ import { type Config, searchPath, type SourceSetting } from '../config/config.ts
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
 import { schedule } from '../platform/timer.ts';
-import { needlesOfAll } from '../parsing/parsing.ts';
+import { knownTexts, needlesOfAll, spellingsOf } from '../parsing/parsing.ts';
 import { programNeedles } from '../incidents/incidents.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { zoneTime } from '../sources/reading.ts';
@@ -63,6 +63,9 @@ type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> 
 
 type KernelSetting = Extract<Found, { kind: 'kernel' | 'journal' | 'file' }>;
 
+/** A collector may write the file as JSON. */
+const fileNeedles = spellingsOf(needlesOfAll);
+
 /** How far back the first run reads the ring buffer and the journal. */
 const firstReach: Millis = 600_000;
 
@@ -101,7 +104,14 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
     };
     switch (setting.kind) {
       case 'file':
-        return createFollowFile({ ...common, path: setting.path, needles: needlesOfAll, from: 'end', zone });
+        return createFollowFile({
+          ...common,
+          path: setting.path,
+          needles: fileNeedles,
+          known: knownTexts,
+          from: 'end',
+          zone,
+        });
       case 'program': {
         const { path, program } = setting;
         return createFollowProgram({ ...common, path, program, needles: programNeedles, from: 'end', zone });

@@ -5,19 +5,19 @@ import { causeOf, signOf } from '../incidents/incidents.ts';
 import { createDecisions, type Decision, type Decisions, type FlowMeaning } from '../pipeline/pipeline.ts';
 import type { Endpoint } from '../model/endpoint.ts';
 import type { Finding } from '../model/finding.ts';
-import type { LogLine } from '../model/log-line.ts';
+import type { LogLine, Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord, Sign } from '../model/program-record.ts';
-import { createPrefixTable, decodeBytes } from '../parsing/parsing.ts';
+import { createPrefixTable, decodeBytes, knownTexts } from '../parsing/parsing.ts';
 import { printable } from '../platform/printable.ts';
 import { cell, type Streams } from './terminal.ts';
 import { flagNames } from '../audit/audit.ts';
 import { alignColumns, type EventText } from '../events/events.ts';
 import { createDirectory } from '../resolving/resolving.ts';
 import { createSeriesTable } from '../series/series.ts';
-import { createClock, readEnvelope } from '../sources/reading.ts';
+import { createClock, type Envelope, readEnvelope } from '../sources/reading.ts';
 import { readRecord } from '../log-formats/container-log.ts';
 
 type Row = [step: string, found: string];
@@ -40,8 +40,10 @@ export function explainLine(line: string, options: ReplayOptions, { out, err }: 
   };
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {
-    const rows = explain(each, options, decisions).map((row) => row.map((text) => cell(text, longestCell)));
-    out(`${index > 0 ? '\n' : ''}${alignColumns(rows).join('\n')}\n`);
+    const texts = explain(each, options, decisions).map((rows) =>
+      alignColumns(rows.map((row) => row.map((text) => cell(text, longestCell)))).join('\n'),
+    );
+    out(`${index > 0 ? '\n' : ''}${texts.join('\n\n')}\n`);
   }
   return snapshot.problems.length > 0 ? 1 : 0;
 }
@@ -50,16 +52,21 @@ interface Explaining extends Decisions {
   textOf: (series: Series) => EventText;
 }
 
-function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: Explaining): Row[] {
+/** Returns the rows of each line that the text contains: JSON may have several. */
+function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: Explaining): Row[][] {
   const latest = now ?? Date.now();
   // The parsers expect one character for each byte, as in a file, but a command line is Unicode.
   const bytes = Buffer.from(line).toString('latin1');
-  const envelope = readEnvelope(bytes, createClock({ latest, boot: bootTime, zone }));
+  const envelope = readEnvelope(bytes, createClock({ latest, boot: bootTime, zone }), knownTexts);
+  return [envelope, ...envelope.more].map((each) => explainEnvelope(each, bytes, latest, decisions));
+}
+
+function explainEnvelope(envelope: Envelope, bytes: string, latest: Millis, decisions: Explaining): Row[] {
   const { text, time = latest, host, program, origin, container } = envelope;
   const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
   const read: LogLine = { source: '-', line: 1, text, time, timeIsExact, host, program, container };
   let decision = decisions.decide(read, origin);
-  if (origin !== 'kernel' && (decision === undefined || decision.kind === 'refused')) {
+  if (origin !== 'kernel' && (decision === undefined || decision.kind === 'refused') && !isJson(envelope)) {
     // A record of felix begins with a time, which looks like an envelope but belongs to the record.
     const whole = { ...read, text: readRecord(bytes)?.text ?? bytes, program: undefined };
     decision = decisions.decide(whole, 'program') ?? decision;
@@ -70,10 +77,14 @@ function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions
     ['envelope', envelope.layers.join(', ') || 'none'],
     ['time', envelope.time === undefined ? 'none in the line' : stamp],
     ['host', host ?? 'none in the line'],
-    ['written by', program ?? origin],
+    ['written by', container?.container ?? program ?? origin],
     ['message', message.length > 300 ? `${message.slice(0, 300)}…` : message],
     ...decisionRows(decision, read, decisions),
   ];
+}
+
+function isJson({ layers }: Envelope): boolean {
+  return layers.some((layer) => layer.endsWith('JSON'));
 }
 
 function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf, textOf }: Explaining): Row[] {

@@ -97,18 +97,20 @@ export function parse(
   program?: string,
 ): Observation | Refused | undefined {
   const isKernel = origin === 'kernel';
-  if (!isKernel && origin !== 'unknown' && !anyNeedle.test(text)) return undefined;
+  // The line of a Pod may be any format's that a Pod writes.
+  const isUnnamed = origin === 'unknown' || origin === 'pod';
+  if (!isKernel && !isUnnamed && !anyNeedle.test(text)) return undefined;
   const writer = isKernel ? (program ?? 'kernel') : program;
   let refused: Refused | undefined;
   for (const { name, writers, parse: read } of formats) {
     const observation = read(text, prefixes);
     if (observation === undefined) continue;
-    if (origin === 'unknown' && ofKernel.has(writers) && isWithinJson(text)) {
+    if (isUnnamed && ofKernel.has(writers) && (origin === 'pod' || isWithinJson(text))) {
       refused ??= { kind: 'refused', format: name, writers };
       continue;
     }
     const isMeant = writer !== undefined && writers.includes(writer) && (isKernel || !onlyByOrigin.has(writer));
-    if (origin === 'unknown' || isMeant) return withPolicyName(observation);
+    if (isUnnamed || isMeant) return withPolicyName(observation);
     refused ??= { kind: 'refused', format: name, writers };
   }
   return refused;

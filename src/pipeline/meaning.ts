@@ -109,8 +109,11 @@ export function createMeanings({ directory, node: fixedNode, nodeOfLog }: Meanin
   }
 
   function nodeOfLine(line: LogLine): string {
-    const named = nodeOf(fixedNode ?? line.host, undefined, directory, momentOf(line));
-    return named || (nodeOfLog?.(line.source) ?? '');
+    const host = fixedNode ?? line.host;
+    const ofLog = nodeOfLog?.(line.source);
+    // A collector may name its own host.
+    if (ofLog !== undefined && fixedNode === undefined && directory.nodeOfHost(host ?? '') === undefined) return ofLog;
+    return nodeOf(host, undefined, directory, momentOf(line));
   }
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { createReadTotals, readLog } from '../../src/commands/replay/read-log.ts';
+import { createReadTotals } from '../../src/commands/replay/log-target.ts';
+import { readLog } from '../../src/commands/replay/read-log.ts';
 
 /** Reads 40 MiB of lines that are of nothing, and returns what a terminal was sent meanwhile. */
 async function progressOf(quiet: boolean): Promise<string> {
@@ -20,6 +21,7 @@ async function progressOf(quiet: boolean): Promise<string> {
       totals: createReadTotals(),
       streams: { err: () => {}, terminal },
       options: { quiet, node: undefined },
+      problem: () => {},
     },
   );
   return sent.replaceAll('\u001b[K', '<clear>');

@@ -7,7 +7,8 @@ import type { LogLine, Millis } from '../../src/model/log-line.ts';
 import { needlesOfAll, parse } from '../../src/parsing/formats.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
 import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
-import { createReadTotals, readLog } from '../../src/commands/replay/read-log.ts';
+import { createReadTotals } from '../../src/commands/replay/log-target.ts';
+import { readLog } from '../../src/commands/replay/read-log.ts';
 import { createContainerLogs } from '../../src/sources/kubelet/container-logs.ts';
 import { createRotatedLog } from '../../src/sources/tail/rotated-log.ts';
 import { createFollowFile, createFollowProgram } from '../../src/sources/tail/follow-file.ts';
@@ -135,7 +136,7 @@ function replayed(toText: (written: Written) => string): LoadedConfig {
     const taken: LogLine[] = [];
     const pipeline = { take: (line: LogLine) => void taken.push(line), resume: () => {}, lost: () => {} };
     const streams = { stdin: Readable.from([]), out: () => {}, err: () => {} };
-    const target = { pipeline, totals: createReadTotals(), streams, options };
+    const target = { pipeline, totals: createReadTotals(), streams, options, problem: () => {} };
     await readLog(
       openInput(path, () => streams.stdin),
       { latest: present },

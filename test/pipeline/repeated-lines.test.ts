@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createReplayIncidents } from '../../src/commands/replay/incidents.ts';
-import { createReadTotals, readLog } from '../../src/commands/replay/read-log.ts';
+import { createReadTotals } from '../../src/commands/replay/log-target.ts';
+import { readLog } from '../../src/commands/replay/read-log.ts';
 import { createRecorder } from '../../src/events/recorder.ts';
 import type { LogLine } from '../../src/model/log-line.ts';
 import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
@@ -159,6 +160,7 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
         },
         repeats: isFast ? pipeline.repeats : undefined,
       },
+      problem: () => {},
       totals,
       streams: { err: () => {} },
       options: { quiet: true, node: nodeName },

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { Config, SourceSetting } from '../../config/config.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { PacketObservation } from '../../model/packet.ts';
-import { isKernelMessage, type PrefixTable } from '../../parsing/parsing.ts';
+import { isKernelMessage, knownTexts, type PrefixTable } from '../../parsing/parsing.ts';
 import { observe } from '../../pipeline/pipeline.ts';
 import { createClock, readEnvelope, zoneTime } from '../../sources/reading.ts';
 import { type KernelSource, kmsgDevice, readRecord, recordSize } from '../../sources/sources.ts';
@@ -164,7 +164,7 @@ function understand(
   const log: Omit<KernelLog, 'packets'> = { lines: 0, from: undefined, last: undefined };
   const packets: KernelLog['packets'][number][] = [];
   for (const line of lines) {
-    const { text, time = log.last, origin, program } = readEnvelope(line, clock);
+    const { text, time = log.last, origin, program } = readEnvelope(line, clock, knownTexts);
     const observation = observe({ source: '', text, program }, origin, prefixes);
     const isPacket = observation?.kind === 'packet';
     // Any program may write to a log file, so only packets count there.

@@ -1,159 +1,144 @@
-import { realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { programNeedles } from '../../incidents/incidents.ts';
-import { containerOf } from '../../log-formats/container-log.ts';
-import type { LogContainer, LogLine, Millis } from '../../model/log-line.ts';
-import { needlesOfAll, parseDroppedLogs, parseNfqueue, parseProgramRecord } from '../../parsing/parsing.ts';
-import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { copy } from '../../platform/address.ts';
+import { needlesOfAll, spellingsOf } from '../../parsing/parsing.ts';
 import { printable } from '../../platform/printable.ts';
-import { shorten } from '../../resolving/resolving.ts';
 import {
+  blockNeedles,
   type ClockOptions,
-  createClock,
+  createDocumentReader,
   createLineStarts,
   createRepeatedLines,
   createSavedLogReader,
   createScanner,
-  type Envelope,
+  type DocumentReader,
+  documentKind,
   fatalNeedles,
   type Input,
   isProgramLog,
   readEnvelope,
-  type Scanner,
   streamFieldsOf,
   streamMark,
-  withoutHalfValue,
 } from '../../sources/reading.ts';
-import type { ReplayOptions } from '../options/replay-options.ts';
-import type { Streams } from '../terminal.ts';
-
-export type ReadTotals = ReturnType<typeof createReadTotals>;
-
-export function createReadTotals() {
-  /** `earlier`: lines that `--since` leaves out. `hosts`: host names in the lines, against which `--node` is checked. */
-  return { files: 0, lines: 0, earlier: 0, bytes: 0, tooLong: 0, guessedTimes: 0, hosts: new Set<string>() };
-}
-
-export interface LogTarget {
-  pipeline: Pick<Pipeline, 'take' | 'repeats'>;
-  totals: ReadTotals;
-  streams: Pick<Streams, 'err' | 'terminal'>;
-  options: Pick<ReplayOptions, 'quiet' | 'node'>;
-}
+import { createLineTaker } from './line-taker.ts';
+import type { LogTarget } from './log-target.ts';
 
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
-/** The most host names that are kept, so that no log can fill the memory. The last place is for that of `--node`. */
-const maxHosts = 256;
-const needles = [...needlesOfAll, ...programNeedles, ...fatalNeedles, streamMark];
+const needles = spellingsOf([...needlesOfAll, ...programNeedles, ...fatalNeedles, ...blockNeedles, streamMark]);
+/** How many bytes decide what a log is: its first lines. */
+const headLength = 64 * 1024;
 
 /** Rejects with an `InputError` if the log cannot be read. */
 export async function readLog(input: Input, clock: ClockOptions, target: LogTarget): Promise<void> {
   const { totals, streams, options } = target;
   let reader: Reader | undefined;
+  let head: Buffer = Buffer.alloc(0);
   const progress = createProgress(input.name, options.quiet ? undefined : streams.terminal);
+  const write = (block: Buffer): void => {
+    reader ??= openReader(block);
+    reader.write(block);
+  };
+  const openReader = (block: Buffer): Reader => {
+    if (block.includes(0)) streams.err(`${input.name}: looks binary; only lines of text in it are read\n`);
+    const beginning = block.toString('latin1', 0, headLength);
+    if (savedObjects.test(beginning))
+      streams.err(`${input.name}: looks like saved objects; they are given by --pods\n`);
+    return createReader(input.name, beginning, clock, target);
+  };
   try {
     await input.read((block) => {
-      if (reader === undefined) {
-        if (block.includes(0)) streams.err(`${input.name}: looks binary; only lines of text in it are read\n`);
-        const beginning = block.toString('latin1');
-        if (savedObjects.test(beginning))
-          streams.err(`${input.name}: looks like saved objects; they are given by --pods\n`);
-        reader = createReader(input.name, isProgramLog(beginning), clock, target);
-      }
-      reader.scanner.write(block);
       progress.step(block.length);
+      if (reader !== undefined || head.length + block.length >= headLength) {
+        write(head.length > 0 ? Buffer.concat([head, block]) : block);
+        head = Buffer.alloc(0);
+      } else head = Buffer.concat([head, block]);
     });
   } finally {
+    if (head.length > 0) write(head);
+    const problem = reader?.end();
     if (reader !== undefined) {
-      reader.scanner.end();
-      reader.finish();
       target.pipeline.repeats?.flush();
-      totals.lines += reader.scanner.counts.lines;
-      totals.bytes += reader.scanner.counts.bytes;
+      totals.lines += reader.counts.lines;
+      totals.bytes += reader.counts.bytes;
     }
     progress.done();
+    if (problem !== undefined) target.problem(`${input.name}: ${problem}`);
   }
 }
 
-interface Reader {
-  scanner: Scanner;
-  finish: () => void;
-}
+type Reader = DocumentReader;
 
-function createReader(source: string, isProgram: boolean, clockOptions: ClockOptions, target: LogTarget): Reader {
-  const { pipeline, totals, streams, options } = target;
-  const clock = createClock(clockOptions);
-  const container = containerOfLog(source);
-  const isContainerLog = container !== undefined;
-  const node = options.node && shorten(options.node.toLowerCase());
-  /** A record without a time gets the time of the record before it. */
-  let lastTime = clockOptions.latest;
-  return isProgram ? programReader() : lineReader();
+function createReader(source: string, head: string, clockOptions: ClockOptions, target: LogTarget): Reader {
+  const { pipeline, totals, streams } = target;
+  const taker = createLineTaker(source, clockOptions, target);
+  const kind = documentKind(head);
+  if (kind !== undefined) return documentReader();
+  return isProgramLog(head) ? programReader() : lineReader();
 
-  /** Reads a log to which any program may have written. Each line is a record. */
+  /** Reads a log to which any program may have written. Each line is a record, or a line of one. */
   function lineReader(): Reader {
-    // A saved log may be a part of a journal, so the first record of a stream counts as the beginning of a line.
-    const starts = createLineStarts(undefined, true);
     const repeated =
       pipeline.repeats &&
       createRepeatedLines({
         ...pipeline.repeats,
-        timeOf: (stamp) => readEnvelope(stamp, clock).time,
-        onTaken: (time) => (lastTime = time),
+        timeOf: (stamp) => readEnvelope(stamp, taker.clock).time,
+        onTaken: taker.setTime,
       });
+    const begins = createBeginnings();
     const take = (text: string, number: number, cut: boolean): void => {
-      if (!starts.take(streamFieldsOf(text))) return;
-      const envelope = readEnvelope(text, clock);
-      if (cut) envelope.text = withoutHalfValue(envelope.text);
-      if (envelope.time === undefined || !envelope.timeIsExact) totals.guessedTimes++;
-      const line = takeEnvelope(envelope, number, undefined);
-      if (!cut) repeated?.learn(line);
+      if (!begins(text)) return;
+      const line = taker.takeLine(text, number, cut);
+      if (!cut && line !== undefined) repeated?.learn(line);
     };
+    const lines = { take, tooLong, takeBytes: repeated?.take, isOpen: taker.isOpen };
+    const scanner = createScanner({ needles, lines });
     return {
-      scanner: createScanner({ needles, lines: { take, tooLong, takeBytes: repeated?.take } }),
-      finish: () => {},
+      counts: scanner.counts,
+      write: (block) => scanner.write(block),
+      end() {
+        scanner.end();
+        taker.finish();
+        return undefined;
+      },
+    };
+  }
+
+  function documentReader(): Reader {
+    const begins = createBeginnings();
+    const take = (text: string, number: number): void => void (begins(text) && taker.takeLine(text, number, false));
+    const reader = createDocumentReader({
+      kind: kind as NonNullable<typeof kind>,
+      head,
+      needles,
+      isOpen: taker.isOpen,
+      take,
+      tooLong,
+    });
+    return {
+      counts: reader.counts,
+      write: reader.write,
+      end() {
+        const problem = reader.end();
+        taker.finish();
+        return problem;
+      },
     };
   }
 
   /** Reads the log of one program, whose records may have many lines. */
   function programReader(): Reader {
-    let writesPackets = false;
     const { take, finish } = createSavedLogReader({
       latest: clockOptions.latest,
-      onRecord({ text, time, number }) {
-        // The record may be a kernel line that another program in the container passes on.
-        if ((parseDroppedLogs(text, undefined) ?? parseProgramRecord(text)) === undefined) {
-          takeEnvelope(readEnvelope(text, clock), number, time);
-          return;
-        }
-        lastTime = time ?? lastTime;
-        if (time === undefined) totals.guessedTimes++;
-        const timeIsExact = time !== undefined;
-        const line = { source, line: number, text, time: lastTime, timeIsExact, host: undefined, container };
-        // A saved log does not name its writer. If it has packets in the format of NFQUEUE, the writer is not kube-proxy: ignore its other lines.
-        const isPacket = !isContainerLog && parseNfqueue(text) !== undefined;
-        writesPackets ||= isPacket;
-        if (writesPackets && !isPacket && !isContainerLog) return;
-        pipeline.take(line, isContainerLog ? 'container' : isPacket ? 'unknown' : 'userspace');
-      },
+      onRecord: ({ text, time, number }) => taker.takeRecord(text, number, time),
     });
-    return { scanner: createScanner({ needles: undefined, lines: { take, tooLong } }), finish };
-  }
-
-  /** `stamped`: the time stamp of the container runtime; undefined if there is none. */
-  function takeEnvelope(envelope: Envelope, number: number, stamped: Millis | undefined): LogLine {
-    const { text, time, host, program, origin } = envelope;
-    const writer = container ?? envelope.container;
-    lastTime = stamped ?? time ?? lastTime;
-    if (host !== undefined && node !== undefined && !totals.hosts.has(host)) {
-      const isNode = shorten(host.toLowerCase()) === node;
-      if (totals.hosts.size < (isNode ? maxHosts : maxHosts - 1)) totals.hosts.add(copy(host));
-    }
-    const timeIsExact = stamped !== undefined || (time !== undefined && envelope.timeIsExact);
-    const line = { source, line: number, text, time: lastTime, timeIsExact, host, program, container: writer };
-    pipeline.take(line, isContainerLog ? 'container' : origin);
-    return line;
+    const scanner = createScanner({ needles: undefined, lines: { take, tooLong } });
+    return {
+      counts: scanner.counts,
+      write: (block) => scanner.write(block),
+      end() {
+        scanner.end();
+        finish();
+        return undefined;
+      },
+    };
   }
 
   function tooLong(number: number): void {
@@ -161,14 +146,10 @@ function createReader(source: string, isProgram: boolean, clockOptions: ClockOpt
   }
 }
 
-/** Returns the container of a log below /var/log/pods, however the log is named: by a relative path, or by a link. */
-function containerOfLog(source: string): LogContainer | undefined {
-  if (source === '-') return undefined;
-  try {
-    return containerOf(source) ?? containerOf(resolve(source)) ?? containerOf(realpathSync(source));
-  } catch {
-    return undefined;
-  }
+/** A saved log may be a part of a journal, so the first record of a stream counts as the beginning of a line. */
+function createBeginnings(): (text: string) => boolean {
+  const starts = createLineStarts(undefined, true);
+  return (text) => starts.take(streamFieldsOf(text));
 }
 
 function createProgress(name: string, terminal: NodeJS.WriteStream | undefined) {

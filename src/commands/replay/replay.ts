@@ -14,7 +14,8 @@ import type { Streams } from '../terminal.ts';
 import { createReplayIncidents, openedIn, unrepeatedIn } from './incidents.ts';
 import { chooseInputs, createScope, fromThen, type Scope } from './inputs.ts';
 import { otherCluster, summarise, unknownNode } from './summary.ts';
-import { createReadTotals, type LogTarget, readLog } from './read-log.ts';
+import { createReadTotals, type LogTarget } from './log-target.ts';
+import { readLog } from './read-log.ts';
 import { createPacketOutput, rowRedaction } from './packets.ts';
 import { writeResult } from './result.ts';
 
@@ -70,7 +71,9 @@ export async function replay(
 
   const read = createReadTotals();
   const counted = fromThen(pipeline, options.since, read);
-  await readLogs({ pipeline: counted, totals: read, streams, options }, note, report);
+  const isNode =
+    directory.nodes.length === 0 ? undefined : (host: string): boolean => directory.nodeOfHost(host) !== undefined;
+  await readLogs({ pipeline: counted, totals: read, streams, options, problem: report, isNode }, note, report);
   incidents.finish();
   recorder.finish();
   const mismatch = otherCluster(options, directory, statistics);

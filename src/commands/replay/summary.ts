@@ -9,7 +9,7 @@ import type { Statistics } from '../../pipeline/pipeline.ts';
 import { printable } from '../../platform/printable.ts';
 import { type ClusterObjects, type Directory, shorten } from '../../resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import type { ReadTotals } from './read-log.ts';
+import type { ReadTotals } from './log-target.ts';
 
 export interface RunTotals extends ReadTotals {
   unknownNode: string | undefined;

@@ -3,7 +3,7 @@ import { criMarks } from '../../log-formats/container-log.ts';
 import { fractionOf, instantOf, stamp, zoneOf } from '../../log-formats/rfc3339.ts';
 import { copy } from '../../platform/address.ts';
 import type { Clock } from './clock.ts';
-import { type Envelope, readHost, setProgram, setTime, takeOff } from './envelope.ts';
+import { type Envelope, readHost, readNamedHost, setProgram, setTime, takeOff } from './envelope.ts';
 
 /** Matches RFC 5424 after the stamp: `node-a kernel - - - `, with up to eight elements of structured data. */
 const rfc5424 = /^ (\S{1,255}) (\S{1,64}) \S{1,128} \S{1,64} (?:-|(?:\[[^\]]{0,1024}\]){1,8}) ?(?:\u00ef\u00bb\u00bf)?/;
@@ -120,7 +120,7 @@ function afterMonthStamp(envelope: Envelope, length: number): void {
  * Matches `[ 1156.246182] `. The printk caller may follow, `[T123]` or `[C0]`, after a space in dmesg since 2.41. dmesg -d writes the delta
  * inside: `[ 12.0 <    0.6>] `.
  */
-const uptime = /\[ {0,16}\d{1,10}\.\d{1,9}(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\](?: ?\[ {0,16}[TC]\d{1,10}\])? ?/y;
+const uptime = /\[ {0,16}\d{1,10}\.\d{1,9}(?: <[ +]{0,16}\d{1,10}\.\d{1,9} ?>)?\](?: ?\[ {0,16}[TC]\d{1,10}\])? ?/y;
 /** Matches dmesg -T, perhaps with -d: `[Sat Nov 21 03:42:11 2026] `, in the time zone of the user who ran dmesg. */
 const humanTime =
   /^\[[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(\d{2}) (\d{4})(?: <[ +]{0,16}\d{1,10}\.\d{1,9}>)?\] /;
@@ -137,7 +137,8 @@ export function readDmesg(envelope: Envelope, clock: Clock): void {
       const { time, exact } = clock.sinceBoot(Number.parseFloat(text.slice(1)));
       setTime(envelope, time, exact);
     }
-    return takeOff(envelope, end, 'uptime');
+    takeOff(envelope, end, 'uptime');
+    return readNamedHost(envelope);
   }
   const human = humanTime.exec(text);
   if (human) {

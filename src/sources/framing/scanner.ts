@@ -23,6 +23,8 @@ export interface LineSink {
   tooLong: (number: number) => void;
   /** Takes a line with a needle as bytes; true if it needs no string. `end`: before the line break. `hit`: its first needle. */
   takeBytes?: ((bytes: Buffer, start: number, end: number, hit: number) => boolean) | undefined;
+  /** Returns whether the next line is needed even without a needle, because it may go on a record. */
+  isOpen?: (() => boolean) | undefined;
   /** Called after the last line in one turn of the event loop. */
   turnEnded?: (() => void) | undefined;
 }
@@ -119,13 +121,16 @@ function createLineCutter({ needles, lines }: ScannerOptions, counts: ScanCounts
         return;
       }
       search.reset();
-      for (let found = 0; (found = search.next(buffer, start, length)) >= 0;)
+      while (start < length && lines.isOpen?.() === true) start = takeLine(start, -1);
+      for (let found = 0; (found = search.next(buffer, start, length)) >= 0;) {
         start = takeLine(countTo(start, found), found);
+        while (start < length && lines.isOpen?.() === true) start = takeLine(start, -1);
+      }
       countTo(start, length);
     },
     takeLast(length: number): void {
       search?.reset();
-      if (search === undefined || search.next(buffer, 0, length) >= 0)
+      if (search === undefined || lines.isOpen?.() === true || search.next(buffer, 0, length) >= 0)
         lines.take(buffer.toString('latin1', 0, contentEnd(0, length)), counts.lines, true);
     },
     tooLong(number: number): void {

@@ -171,6 +171,9 @@ type RecordKind = 'klog' | 'other';
 /** Needles (latin1) in journald's JSON and in a syslog. Otherwise only the first letter would identify fatal klog records. */
 export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
 
+/** Stands in a line whose value may go on in the next lines, also within JSON. */
+export const blockNeedles: readonly string[] = ['" err='];
+
 export function isFatal(text: string): boolean {
   return text.startsWith('F') && hasKlogHeader(text);
 }

@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs';
 import { decodeText } from '../../log-formats/container-log.ts';
 import type { ToInstant } from '../../log-formats/rfc3339.ts';
-import type { Millis } from '../../model/log-line.ts';
+import type { LogLine, Millis } from '../../model/log-line.ts';
 import { type Clock, createClockOfNow } from '../envelopes/clock.ts';
+import type { Envelope } from '../envelopes/envelope.ts';
+import type { KnownTexts } from '../envelopes/json-messages.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
 import { withoutHalfValue } from '../framing/scanner.ts';
@@ -14,6 +16,8 @@ import { createRotatedLog, type RotatedLogOptions } from './rotated-log.ts';
 
 export interface FollowFileOptions extends Omit<RotatedLogOptions, 'lines' | 'listener'> {
   needles: readonly string[];
+  /** Finds lines in JSON by their content. */
+  known?: KnownTexts | undefined;
   listener: SourceListener;
   /** The zone of stamps without one. Default: UTC. */
   zone?: ToInstant;
@@ -35,15 +39,20 @@ export function createFollowFile({ listener, zone, timing = systemTiming, ...opt
   });
 
   function take(raw: string, number: number, cut: boolean): void {
-    const present = timing.wall();
-    const envelope = readEnvelope(raw, clockAt(present));
-    const { host, program, origin } = envelope;
-    const text = cut ? withoutHalfValue(envelope.text) : envelope.text;
-    const time = (lastTime = envelope.time ?? lastTime ?? present);
-    const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
-    const line = { source: options.path, line: number, text, time, timeIsExact, host, program };
+    const envelope = readEnvelope(raw, clockAt(timing.wall()), options.known);
+    if (cut) envelope.text = withoutHalfValue(envelope.text);
+    const line = takeEnvelope(envelope, number);
+    for (const each of envelope.more) takeEnvelope(each, number);
+    if (!cut && envelope.more.length === 0) repeated?.learn(line);
+  }
+
+  function takeEnvelope({ text, host, program, container, origin, ...stamp }: Envelope, number: number): LogLine {
+    const time = (lastTime = stamp.time ?? lastTime ?? timing.wall());
+    const timeIsExact = stamp.time !== undefined && stamp.timeIsExact;
+    const line: LogLine = { source: options.path, line: number, text, time, timeIsExact, host, program };
+    if (container !== undefined) line.container = container;
     listener.take(line, origin);
-    if (!cut) repeated?.learn(line);
+    return line;
   }
 
   function timeOfStamp(stamp: string): Millis | undefined {

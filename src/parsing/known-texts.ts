@@ -1,0 +1,70 @@
+/** Tells lines of known formats from other texts, also where something stands around them. */
+import { hasKlogHeader, hasLogrusPairs, klogJsonTime, readLogrusHeader } from '../log-formats/go-loggers.ts';
+import { parseDroppedLogs, parseProgramRecord } from './components/program-record.ts';
+import { formats, parse } from './formats.ts';
+import { createPrefixTable } from './netfilter/prefixes.ts';
+
+const prefixes = createPrefixTable();
+
+const quote = String.raw`(?:\\{0,15}"|\\{1,15}u0022)`;
+/** The literals of all formats, however JSON spells them: escaped once or several times, and with or without blanks. */
+const mention = new RegExp(
+  formats
+    .flatMap(({ needles }) => needles)
+    .map((needle) =>
+      Array.from(needle, (character) => {
+        if (character === '"') return quote;
+        return character === ':' ? String.raw`\s{0,4}:\s{0,4}` : RegExp.escape(character);
+      }).join(''),
+    )
+    .join('|'),
+);
+const escaped = /IN\\{1,7}u003[dD]|u0022|calico\/node is not ready/;
+
+export const knownTexts = {
+  mentions(text: string): boolean {
+    return (
+      mention.test(text) ||
+      escaped.test(text) ||
+      /[IWEF]\d{4} \d\d:\d\d:\d\d\.|"?ts\\{0,7}"|\] felix|level=|\d \[[A-Z]{4,8}\]\[/.test(text)
+    );
+  },
+  reads(text: string): boolean {
+    if (isRecord(text)) return parseProgramRecord(text) !== undefined;
+    const found = parse(text, prefixes);
+    return (found !== undefined && found.kind !== 'refused') || parseDroppedLogs(text, undefined) !== undefined;
+  },
+};
+
+function isRecord(text: string): boolean {
+  return (
+    hasKlogHeader(text) ||
+    klogJsonTime(text) !== undefined ||
+    hasLogrusPairs(text) ||
+    readLogrusHeader(text) !== undefined ||
+    text.startsWith('calico/node is not ready')
+  );
+}
+
+/**
+ * Returns the literals, and those that need it also as JSON spells them: with blanks after a colon, escaped in a string, and with `\u003d`
+ * for `=`. All are found in one pass.
+ */
+export function spellingsOf(needles: readonly string[]): readonly string[] {
+  return [...new Set(needles.flatMap((needle) => [needle, ...spellings(needle)]))];
+}
+
+function spellings(needle: string): string[] {
+  const all: string[] = [];
+  const key = /^"([^"]+)":?(.*)$/.exec(needle);
+  if (key !== null) {
+    const [, name = '', value = ''] = key;
+    const opening = value.slice(0, 1);
+    all.push(`"${name}": ${opening}`, `"${name}" : ${opening}`, `"${name}":\t`, `"${name}": \t`);
+    // Each level of strings doubles the backslashes, of which the last one is before the quote.
+    all.push(`${name}\\":`, `${name}\\" :`, `${name}\\\\`, `${name}\\u0022`);
+  } else if (needle.includes('='))
+    for (const code of ['u003d', 'u003D'])
+      for (const backslashes of ['\\', '\\\\', '\\\\\\\\']) all.push(needle.replace('=', `${backslashes}${code}`));
+  return all;
+}

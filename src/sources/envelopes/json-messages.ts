@@ -1,0 +1,142 @@
+/** Finds the lines of logs in JSON, by what stands in it and not by the names of its fields. */
+import type { JsonRecord } from './json-fields.ts';
+
+/** Recognizes lines of the known formats, without which the names of fields decide. */
+export interface KnownTexts {
+  /** Returns whether the text may contain a line of a known format, even one that is escaped or has an envelope. It is fast. */
+  mentions: (text: string) => boolean;
+  /** Returns whether the text, without an envelope, is a line of a known format. */
+  reads: (text: string) => boolean;
+}
+
+/** An object around a message, and the value in it that contains the message. */
+export interface Around {
+  record: JsonRecord;
+  within: unknown;
+}
+
+/** A message: a string, or an object that is itself a record of a known format. */
+export interface JsonMessage {
+  text: string;
+  /** The record itself, if the message is an object. */
+  own: JsonRecord | undefined;
+  /** The objects around it, the innermost first. */
+  around: readonly Around[];
+}
+
+/** Collectors nest a line six deep (OpenTelemetry). */
+const maxDepth = 12;
+const maxMessages = 10_000;
+/** Names of the field with the line, where nothing shows which one it is: the lines of a record that go on from the line before. */
+const textNames = [
+  'MESSAGE',
+  'log',
+  'message',
+  'msg',
+  'line',
+  'text',
+  'body',
+  'textPayload',
+  '_raw',
+  'original',
+  '@message',
+  'LogMessage',
+  'LogEntry',
+  'SyslogMessage',
+  'short_message',
+  'content',
+  'raw',
+  'event',
+  'Line',
+  'Message',
+  'stringValue',
+];
+
+/**
+ * Returns the messages in a value, in order. An object has one, unless lists in it have several. `reads`: whether a string has a line of a
+ * known format; `isMessage`: whether an object, as JSON, is one.
+ */
+export function messagesIn(
+  value: unknown,
+  reads: (text: string) => boolean,
+  isMessage: (text: string) => boolean,
+): JsonMessage[] {
+  return walk(value, [], 0);
+
+  function walk(each: unknown, around: readonly Around[], depth: number): JsonMessage[] {
+    if (typeof each === 'string') return reads(each) ? [{ text: each, own: undefined, around }] : [];
+    if (typeof each !== 'object' || each === null || depth > maxDepth) return [];
+    return Array.isArray(each) ? ofList(each, around, depth) : ofObject(each as JsonRecord, around, depth);
+  }
+
+  function ofList(list: readonly unknown[], around: readonly Around[], depth: number): JsonMessage[] {
+    const pairs = asPairs(list);
+    if (pairs !== undefined) return ofObject(pairs, around, depth);
+    const isTuple = list.length > 1 && list.length <= 64 && list.some((each) => typeof each !== 'object');
+    const found = list.slice(0, maxMessages).map((each) => {
+      const tuple = isTuple ? [{ record: Object.fromEntries(Object.entries(list)), within: each }, ...around] : around;
+      return walk(each, tuple, depth + 1);
+    });
+    if (isTuple || found.every(({ length }) => length === 0)) return found.flat();
+    // The others may go on a record.
+    return found.flatMap((messages, i) => (messages.length > 0 ? messages : otherMessage(list[i], around)));
+  }
+
+  function ofObject(record: JsonRecord, around: readonly Around[], depth: number): JsonMessage[] {
+    const found = Object.entries(record).flatMap(([name, within]): { name: string; messages: JsonMessage[] }[] => {
+      const messages = walk(within, [{ record, within }, ...around], depth + 1);
+      return messages.length === 0 ? [] : [{ name, messages }];
+    });
+    const lists = found.filter(({ messages }) => messages.length > 1);
+    if (lists.length > 0) return lists.flatMap(({ messages }) => messages);
+    // Some collectors keep a line twice, as it came and taken apart.
+    const [first] = found.toSorted((a, b) => rankOf(a.name) - rankOf(b.name));
+    if (first !== undefined) return first.messages;
+    const text = JSON.stringify(record);
+    return isMessage(text) ? [{ text, own: record, around }] : [];
+  }
+}
+
+function otherMessage(value: unknown, around: readonly Around[]): JsonMessage[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if (!Array.isArray(value)) return namedMessage(value as JsonRecord, around);
+  const text: unknown = value.findLast((each) => typeof each === 'string');
+  const record = Object.fromEntries(Object.entries(value as readonly unknown[]));
+  return typeof text === 'string' ? [{ text, own: undefined, around: [{ record, within: text }, ...around] }] : [];
+}
+
+function rankOf(name: string): number {
+  const rank = textNames.indexOf(name);
+  return rank < 0 ? textNames.length : rank;
+}
+
+/** Turns `[{"field":"@message","value":"…"},…]` into an object. */
+function asPairs(list: readonly unknown[]): JsonRecord | undefined {
+  if (list.length === 0 || list.length > 256) return undefined;
+  const pairs: [string, unknown][] = [];
+  for (const each of list) {
+    const { field, key, name, value } = (each ?? {}) as Record<string, unknown>;
+    const label = field ?? key ?? name;
+    if (typeof label !== 'string' || value === undefined) return undefined;
+    pairs.push([label, value]);
+  }
+  return Object.fromEntries(pairs);
+}
+
+/** Returns the message that the names of fields show, if any. */
+export function namedMessage(record: JsonRecord, around: readonly Around[] = []): JsonMessage[] {
+  for (const name of textNames) {
+    const within = record[name];
+    if (typeof within === 'string') return [{ text: within, own: undefined, around: [{ record, within }, ...around] }];
+  }
+  if (around.length > 5) return [];
+  for (const within of Object.values(record)) {
+    if (typeof within !== 'object' || within === null) continue;
+    const list: readonly unknown[] = Array.isArray(within) ? within : [within];
+    // A list of several has several messages, and none of them is known.
+    if (list.length !== 1 || typeof list[0] !== 'object' || list[0] === null) continue;
+    const found = namedMessage(list[0] as JsonRecord, [{ record, within }, ...around]);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
