@@ -1,5 +1,5 @@
 import type { Millis } from '../../src/model/log-line.ts';
-import type { HonestEvent } from './honest-tenant.ts';
+import { honestKeys, type HonestEvent } from './honest-tenant.ts';
 
 /** All that was written of the same packets. */
 export interface EventEntry {
@@ -39,6 +39,11 @@ export function createEventLog(read: () => Promise<readonly HonestEvent[]>): Eve
       }
     },
   };
+}
+
+/** The part of a log that is compared with others. */
+export function comparedIn({ entries }: EventLog): readonly (readonly [key: string, entry: EventEntry])[] {
+  return [...entries].filter(([key]) => honestKeys.has(key));
 }
 
 /** Packets that are alike belong into one Event; of several, all is compared. */

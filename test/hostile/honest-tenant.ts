@@ -72,12 +72,13 @@ const losses: readonly Loss[] = [
   { source: '10.77.2.99', destination: '10.77.1.19', protocol: 'TCP', port: 5432, count: 2 },
 ];
 
-/** The keys of the Events that these come to, and whether policies say who denied them. */
+/**
+ * The keys of the Events that are compared, and whether policies say who denied them. Events of Pods of the other node are not among them,
+ * because by the order of writes (docs/events.md) these wait for all further Events of the node's own Pods.
+ */
 export const honestKeys: ReadonlyMap<string, 'denied' | 'unjudged'> = new Map([
   ['shop/web-0 sending 6379/TCP', 'denied'],
-  ['shop/db-0 receiving 6379/TCP', 'denied'],
   ['shop/web-1 receiving 8080/TCP', 'denied'],
-  ['batch/worker-0 sending 8080/TCP', 'denied'],
   ['shop/web-2 receiving 443/TCP', 'denied'],
   ['shop/web-3 sending 8443/TCP', 'denied'],
   ['shop/web-4 sending 53/UDP', 'unjudged'],

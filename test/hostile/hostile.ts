@@ -17,7 +17,7 @@ import { preparePrograms } from '../programs/install.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
 import { attackNamed, attacks } from './attacks/attacks.ts';
 import { type Accounts, setUpCluster } from './cluster.ts';
-import type { EventLog } from './event-log.ts';
+import { comparedIn, type EventLog } from './event-log.ts';
 import { honestKeys } from './honest-tenant.ts';
 import { problemsOf } from './judge.ts';
 import { planRounds } from './plan.ts';
@@ -109,7 +109,7 @@ async function run(accounts: Accounts): Promise<number> {
 
 /** Whether each Event is as it is without an attacker. */
 function isLike(log: EventLog, quiet: EventLog): boolean {
-  return [...quiet.entries].every(([key, { last }]) => {
+  return comparedIn(quiet).every(([key, { last }]) => {
     const found = log.entries.get(key)?.last;
     return found?.count === last.count && found.message === last.message;
   });

@@ -1,7 +1,7 @@
 import type { Millis } from '../../src/model/log-line.ts';
 import { quantile } from '../bench/quantile.ts';
 import type { Answer } from './health-probe.ts';
-import type { EventEntry, EventLog } from './event-log.ts';
+import { comparedIn, type EventEntry, type EventLog } from './event-log.ts';
 import type { Round } from './round.ts';
 import { mark } from './words.ts';
 
@@ -29,7 +29,7 @@ export function problemsOf(round: Round, quiet: EventLog): readonly string[] {
     ...(agent.oomKills > 0 ? [`the kernel killed the agent ${agent.oomKills} times for its memory`] : []),
     ...(length < fewest ? [`/healthz was asked ${length} times, which is too few`] : []),
     ...(p99 > slowest ? [`/healthz took ${p99.toFixed(0)} ms at the 99th percentile`] : []),
-    ...[...quiet.entries].flatMap(([key, wanted]) => eventProblems(round, key, wanted)),
+    ...comparedIn(quiet).flatMap(([key, wanted]) => eventProblems(round, key, wanted)),
     ...[...round.events.entries].flatMap(([key, { last, first }]) => namesOf(key, first.whole + last.whole)),
   ];
 }

@@ -1,5 +1,5 @@
 import { alignColumns } from '../../src/events/describe.ts';
-import type { EventLog } from './event-log.ts';
+import { comparedIn, type EventLog } from './event-log.ts';
 import { healthOf, latenessOf } from './judge.ts';
 import type { Round } from './round.ts';
 
@@ -29,7 +29,7 @@ export function tableOf(rounds: readonly JudgedRound[], quiet: EventLog): string
 function rowOf({ round, problems }: JudgedRound, quiet: EventLog): string[] {
   const { agent, tenant, events } = round;
   const { p50, p99, max, rawP99 } = healthOf(agent.answers);
-  const there = [...quiet.entries].flatMap(([key, wanted]) => {
+  const there = comparedIn(quiet).flatMap(([key, wanted]) => {
     const entry = events.entries.get(key);
     return entry === undefined ? [] : [{ entry, wanted }];
   });
@@ -42,7 +42,7 @@ function rowOf({ round, problems }: JudgedRound, quiet: EventLog): string[] {
     `${p50.toFixed(0)}/${p99.toFixed(0)}/${max.toFixed(0)} ms`,
     `${rawP99.toFixed(0)} ms`,
     `${agent.cpuSeconds.toFixed(1)} s`,
-    `${there.length} of ${quiet.entries.size}`,
+    `${there.length} of ${comparedIn(quiet).length}`,
     `${(latest / 1000).toFixed(1)} s`,
     leftOutOf(agent.metrics),
     problems.length === 0 ? 'held' : 'FAILED',
