@@ -70,7 +70,7 @@ export async function playRound(options: RoundOptions): Promise<Round> {
     const watching = Promise.all([
       repeat(lookEvery, isOver.signal, events.look),
       repeat(2 * lookEvery, isOver.signal, delays.look),
-      attacks.some((name) => attackNamed(name).killsAgent === true) && repeat(killEvery, isOver.signal, agent.restart),
+      attacks.some((name) => attackNamed(name).killsAgent === true) && killTwice(agent.restart, pause),
     ]);
     await Promise.all([honest.lose(agent.log, pause), delay(options.duration)]);
     for (const end = performance.now() + settling; performance.now() < end && !options.isComplete(events);)
@@ -138,6 +138,14 @@ const nothing: AttackerAnswer = { kind: 'ended', figures: { objects: 0, bytes: 0
 
 function failure(error: unknown): AttackerAnswer {
   return { ...nothing, problems: [String(error)] } as AttackerAnswer;
+}
+
+/** While the honest tenant loses packets; afterwards it has the time that it needs. */
+async function killTwice(restart: () => Promise<void>, pause: (duration: Millis) => Promise<void>): Promise<void> {
+  for (let kill = 0; kill < 2; kill++) {
+    await pause(killEvery);
+    await restart();
+  }
 }
 
 async function repeat(every: Millis, signal: AbortSignal, one: () => Promise<void>): Promise<void> {
