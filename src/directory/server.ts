@@ -53,7 +53,7 @@ export async function startDirectoryServer(options: DirectoryServerOptions): Pro
     idleTimeout: 30_000,
     longestHead: 16_384,
     async answer(asked, from, approve) {
-      const verdict = await options.check(asked.headers.get('authorization'), from);
+      const verdict = await options.check(asked.headers.authorization, from);
       if (verdict === 'agent') approve();
       const [result, body]: [Result, string] = verdict === 'agent' ? answerTo(asked, options) : [verdict, '{}'];
       onAnswer(result);

@@ -1,7 +1,18 @@
-import { STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Millis } from '../model/log-line.ts';
-import { type Answer, type Asked, isRefusal, isServedHost, readHead, type Refusal, unknownHost } from './requests.ts';
+import { createGate, type Gate } from './gate.ts';
+import {
+  type Answer,
+  type Asked,
+  isRefusal,
+  malformed,
+  mostHeaders,
+  readRequest,
+  type Refusal,
+  tooLong,
+} from './requests.ts';
 
 export interface ConversationOptions {
   /** The longest time to send a request; twice as long to take the answer. */
@@ -16,126 +27,141 @@ export interface ConversationOptions {
   readonly answer: (asked: Asked, address: string, approve: () => void) => Promise<Answer>;
   /** What is not answered as a request. */
   readonly refuse: (refusal: Refusal) => Answer;
-  readonly onAnswering: (isAnswering: boolean) => void;
-  readonly onApproved?: (() => void) | undefined;
 }
 
-export interface Conversation {
-  /** Ends the connection after the answer that is under way. */
+/** The other side of a connection. */
+export interface Client {
+  readonly socket: Socket;
+  readonly address: string;
+  readonly onAnswering: (isAnswering: boolean) => void;
+  readonly onApproved: () => void;
+}
+
+export interface Conversations {
+  /** Answers one request at a time. If more than one comes at once, the connection ends after the first. */
+  start: (client: Client) => void;
+  /** Ends each connection after the answer that is under way. */
   finish: () => void;
 }
 
-const blankLine = Buffer.from('\r\n\r\n');
-const none = Buffer.alloc(0);
+interface Conversation {
+  readonly gate: Gate;
+  readonly client: Client;
+  isAnswering: boolean;
+  isLast: boolean;
+  deadline: NodeJS.Timeout;
+}
 
-/** Reads one request, and nothing more before its answer is taken: what else the client has sent waits unread, and ends the connection. */
-export function converse(socket: Socket, address: string, options: ConversationOptions): Conversation {
-  const { timeout, idleTimeout, longestHead, onAnswering } = options;
-  let received: Buffer = none;
-  let isAnswering = false;
-  let isLast = idleTimeout === 0;
-  let deadline = destroyAfter(socket, timeout);
-
-  socket.on('error', () => {});
-  socket.on('data', take);
-  // Who has closed its side without a request gets none.
-  socket.on('end', () => {
-    if (!isAnswering) socket.destroy();
-  });
-  socket.once('close', () => {
-    clearTimeout(deadline);
-    received = none;
-  });
+export function createConversations(options: ConversationOptions): Conversations {
+  const { timeout, idleTimeout, isOwnHost } = options;
+  const open = new Map<Duplex, Conversation>();
+  const http = createParser(options, refuse);
+  for (const event of ['request', 'checkContinue', 'checkExpectation'])
+    http.on(event, (request: IncomingMessage, response: ServerResponse) => {
+      const conversation = begin(request.socket);
+      if (conversation !== undefined) void respond(conversation, request, response);
+    });
   return {
+    start(client) {
+      const gate = createGate(client.socket, () => expectWithin(conversation, timeout));
+      const isLast = idleTimeout === 0;
+      const deadline = destroyAfter(gate.stream, timeout);
+      const conversation: Conversation = { gate, client, isAnswering: false, isLast, deadline };
+      open.set(gate.stream, conversation);
+      gate.stream.once('close', () => {
+        clearTimeout(conversation.deadline);
+        open.delete(gate.stream);
+      });
+      http.emit('connection', gate.stream);
+    },
     finish() {
-      isLast = true;
+      for (const conversation of open.values()) conversation.isLast = true;
     },
   };
 
-  function take(chunk: Buffer): void {
-    if (isAnswering) {
-      isLast = true;
-      return;
+  /** Undefined if another request of the connection is answered: this one never is. */
+  function begin(stream: Duplex): Conversation | undefined {
+    const conversation = open.get(stream);
+    if (conversation === undefined) return undefined;
+    if (conversation.isAnswering) {
+      conversation.isLast = true;
+      return undefined;
     }
-    if (received.length === 0) expectWithin(timeout);
-    received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-    // A blank line before a request is not part of it.
-    while (received[0] === 13 && received[1] === 10) received = received.subarray(2);
-    const end = received.subarray(0, longestHead + blankLine.length).indexOf(blankLine);
-    if (end < 0) {
-      if (received.length > longestHead) void respond(tooLong);
-      return;
-    }
-    // More than one request at once: the connection ends after the first.
-    if (received.length > end + blankLine.length) isLast = true;
-    const asked = readHead(received.toString('latin1', 0, end));
-    if (isRefusal(asked)) return void respond(asked);
-    void respond(isServedHost(asked, options.isOwnHost) ? asked : unknownHost, asked);
+    conversation.isAnswering = true;
+    conversation.gate.shut();
+    if (conversation.gate.hasMore) conversation.isLast = true;
+    conversation.client.onAnswering(true);
+    expectWithin(conversation, 2 * timeout);
+    return conversation;
   }
 
-  async function respond(what: Asked | Refusal, asked?: Asked): Promise<void> {
-    isAnswering = true;
-    received = none;
-    socket.pause();
-    onAnswering(true);
-    expectWithin(2 * timeout);
-    const answer = isRefusal(what)
-      ? options.refuse(what)
-      : await options.answer(what, address, () => options.onApproved?.());
-    if (socket.destroyed) return;
-    if (isRefusal(what) || asked?.keepsAlive !== true) isLast = true;
-    send(socket, answer, { isLast, withBody: asked?.method !== 'HEAD', onTaken });
+  async function respond(
+    conversation: Conversation,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const { address, onApproved } = conversation.client;
+    const asked = readRequest(request, isOwnHost);
+    if (isRefusal(asked)) conversation.isLast = true;
+    // Awaited in any case: what else came in the same piece is read before.
+    const answer = await (isRefusal(asked) ? options.refuse(asked) : options.answer(asked, address, onApproved));
+    if (conversation.isLast) response.setHeader('connection', 'close');
+    response.once('finish', () => onTaken(conversation));
+    response.writeHead(answer.status, headersOf(answer)).end(answer.body);
   }
 
-  function onTaken(error?: Error | null): void {
-    if (error || socket.destroyed) return;
-    isAnswering = false;
-    onAnswering(false);
-    if (isLast) {
-      socket.destroySoon();
+  function onTaken(conversation: Conversation): void {
+    conversation.isAnswering = false;
+    conversation.client.onAnswering(false);
+    if (conversation.isLast) {
+      conversation.gate.stream.end();
       return;
     }
-    expectWithin(idleTimeout);
-    socket.resume();
+    expectWithin(conversation, idleTimeout);
+    conversation.gate.open();
   }
 
-  function expectWithin(time: Millis): void {
-    clearTimeout(deadline);
-    deadline = destroyAfter(socket, time);
+  /** Answers what Node.js does not hand over as a request. */
+  function refuse(stream: Duplex, refusal: Refusal): void {
+    if (begin(stream) !== undefined) stream.end(lastAnswer(options.refuse(refusal)));
   }
 }
 
-function send(
-  socket: Socket,
-  answer: Answer,
-  { isLast, withBody, onTaken }: { isLast: boolean; withBody: boolean; onTaken: (error?: Error | null) => void },
-): void {
-  socket.cork();
-  socket.write(headOf(answer, isLast), 'latin1');
-  if (withBody) socket.write(answer.body);
-  if (isLast) {
-    socket.destroySoon();
-    return;
-  }
-  socket.write(none, onTaken);
-  socket.uncork();
+/** It does not listen, and has no timers: the deadline of each connection covers what it sends and what it takes. */
+function createParser(
+  { longestHead, idleTimeout }: ConversationOptions,
+  refuse: (stream: Duplex, refusal: Refusal) => void,
+): Server {
+  const http = createServer({ maxHeaderSize: longestHead, requireHostHeader: false, keepAliveTimeout: idleTimeout });
+  http.maxHeadersCount = mostHeaders + 1;
+  http.on('connect', (_, stream) => refuse(stream, { status: 405, text: 'Only GET and HEAD.\n' }));
+  http.on('clientError', ({ code }: NodeJS.ErrnoException, stream) =>
+    refuse(stream, code === 'HPE_HEADER_OVERFLOW' ? tooLong : malformed),
+  );
+  return http;
 }
 
-const tooLong: Refusal = { status: 431, text: 'The head of this request is too long.\n' };
-
-function destroyAfter(socket: Socket, time: Millis): NodeJS.Timeout {
-  return setTimeout(() => socket.destroy(), time).unref();
+function lastAnswer(answer: Answer): Buffer {
+  const headers = Object.entries({ ...headersOf(answer), connection: 'close' });
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n${lines}\r\n`;
+  return Buffer.concat([Buffer.from(head), answer.body]);
 }
 
-function headOf({ status, type, body, headers = {} }: Answer, isLast: boolean): string {
-  const all = {
+function expectWithin(conversation: Conversation, time: Millis): void {
+  clearTimeout(conversation.deadline);
+  conversation.deadline = destroyAfter(conversation.gate.stream, time);
+}
+
+function destroyAfter(stream: Duplex, time: Millis): NodeJS.Timeout {
+  return setTimeout(() => stream.destroy(), time).unref();
+}
+
+function headersOf({ type, body, headers }: Answer): Record<string, string> {
+  return {
     'content-type': type,
     'content-length': String(body.length),
     'x-content-type-options': 'nosniff',
     ...headers,
-    date: new Date().toUTCString(),
-    connection: isLast ? 'close' : 'keep-alive',
   };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n`;
 }

@@ -3,9 +3,9 @@ import { createServer as createPlainServer, type AddressInfo, type Server, type 
 import { createServer as createTlsServer } from 'node:tls';
 import type { ListenAddress } from '../platform/address.ts';
 import { type Connection, type ConnectionLimits, createConnectionRoom } from './connections.ts';
-import { type Conversation, converse, type ConversationOptions } from './conversation.ts';
+import { type ConversationOptions, createConversations } from './conversation.ts';
 
-export interface ServingOptions extends Omit<ConversationOptions, 'onAnswering'> {
+export interface ServingOptions extends ConversationOptions {
   readonly listen: ListenAddress;
   /** PEM. Without it, plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string } | undefined;
@@ -25,7 +25,7 @@ export async function startServing(options: ServingOptions): Promise<RequestServ
   const { listen, tls, limits, isClose, timeout } = options;
   const room = createConnectionRoom(limits, isClose, () => performance.now());
   const entered = new Map<string, Connection>();
-  const conversations = new Set<Conversation>();
+  const conversations = createConversations(options);
   // A client may close its side behind its request, and still take the answer.
   const allowHalfOpen = true;
   const server: Server =
@@ -62,13 +62,12 @@ export async function startServing(options: ServingOptions): Promise<RequestServ
       socket.destroy();
       return;
     }
-    const conversation = converse(socket, connection.address, {
-      ...options,
+    conversations.start({
+      socket,
+      address: connection.address,
       onAnswering: (isAnswering) => void (connection.isAnswering = isAnswering),
       onApproved: () => room.approve(connection),
     });
-    conversations.add(conversation);
-    socket.once('close', () => conversations.delete(conversation));
   });
   await once(server.listen(listen), 'listening');
   // Ignored: if a connection cannot be accepted (too many open files) or is no TLS, its client sees that.
@@ -77,7 +76,7 @@ export async function startServing(options: ServingOptions): Promise<RequestServ
 
   async function stop(): Promise<void> {
     const closed = once(server.close(), 'close');
-    for (const conversation of conversations) conversation.finish();
+    conversations.finish();
     for (const { socket, isAnswering } of entered.values()) if (!isAnswering) socket.destroy();
     await closed;
   }

@@ -1,14 +1,12 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
-/** A request without a body, as its head says. Names of headers are in lower case. */
+/** A request without a body. */
 export interface Asked {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
-  /** The name that was asked for, without the port; '' if the request has none. */
-  readonly host: string;
-  readonly headers: ReadonlyMap<string, string>;
-  readonly keepsAlive: boolean;
+  readonly headers: IncomingHttpHeaders;
 }
 
 export interface Answer {
@@ -18,50 +16,36 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Why a head is not answered as a request. */
+/** Why a request is not answered. */
 export interface Refusal {
   readonly status: number;
   readonly text: string;
 }
 
-const mostHeaders = 100;
+export const mostHeaders = 100;
 
-const token = "[!#$%&'*+.^_`|~\\w-]{1,256}";
-const requestLine = new RegExp(`^(${token}) ([\\x21-\\x7e\\x80-\\xff]{1,4096}) HTTP/(1\\.[01])$`);
-const header = new RegExp(`^(${token}):[ \\t]*(|[\\x21-\\x7e\\x80-\\xff](?:[\\t\\x20-\\x7e\\x80-\\xff]*))$`);
+export const malformed: Refusal = { status: 400, text: 'This is no HTTP/1.1 request.\n' };
+export const tooLong: Refusal = { status: 431, text: 'The head of this request is too long.\n' };
 
-const malformed: Refusal = { status: 400, text: 'This is no HTTP/1.1 request.\n' };
+const unknownHost: Refusal = {
+  status: 421,
+  text: 'This name is not served: ask by address, by localhost, or by a name of the Pod, its Node or a Service (NAME.NAMESPACE.svc).\n',
+};
 
-/**
- * Reads a head, all before the blank line, as RFC 9112 has it. Nothing is repaired: what two programs might read in two ways is refused.
- */
-export function readHead(head: string): Asked | Refusal {
-  const [first = '', ...lines] = head.split('\r\n');
-  const [, method = '', target = '', version] = requestLine.exec(first) ?? [];
-  if (version === undefined || (method !== 'CONNECT' && !/^(?:\/|\*$|https?:\/\/)/i.test(target))) return malformed;
-  if (lines.length > mostHeaders) return { status: 431, text: 'Too many headers.\n' };
-  const headers = new Map<string, string>();
-  for (const line of lines) {
-    const [, given, value = ''] = header.exec(line) ?? [];
-    if (given === undefined) return malformed;
-    const name = given.toLowerCase();
-    if (headers.has(name) && single.has(name)) return malformed;
-    headers.set(name, value.trimEnd());
-  }
-  const [, authority, path] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target) ?? [];
-  const given = authority ?? headers.get('host');
-  if (!headers.has('host') && version === '1.1') return malformed;
-  const host = hostOf(given ?? '');
-  if (host === undefined) return malformed;
-  if (headers.has('transfer-encoding') || !/^0*$/.test(headers.get('content-length') ?? ''))
+/** Returns what is asked for, or why it is refused: a head that two programs might read in two ways, a body, a name that is not `own`. */
+export function readRequest(request: IncomingMessage, own: (host: string) => boolean): Asked | Refusal {
+  const { method = '', url = '', headers, httpVersion, rawHeaders, headersDistinct } = request;
+  const [, authority, path] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url) ?? [];
+  const hosts = headersDistinct['host'] ?? [];
+  const host = hostOf(authority ?? hosts[0] ?? '');
+  if (hosts.length > 1 || (hosts.length === 0 && httpVersion !== '1.0') || host === undefined) return malformed;
+  if (rawHeaders.length > 2 * mostHeaders) return tooLong;
+  if (headers['transfer-encoding'] !== undefined || !/^0*$/.test(headers['content-length'] ?? ''))
     return { status: 413, text: 'A request has no body here.\n' };
-  if (headers.has('expect')) return { status: 417, text: 'Nothing can be expected here.\n' };
-  const keepsAlive = version === '1.1' && !/\bclose\b/i.test(headers.get('connection') ?? '');
-  return { method, target: path === undefined ? target : path || '/', host, headers, keepsAlive };
+  if (headers.expect !== undefined) return { status: 417, text: 'Nothing can be expected here.\n' };
+  if (!isServed(host, headers, own)) return unknownHost;
+  return { method, target: path === undefined ? url : path || '/', headers };
 }
-
-/** Headers that change what a request is, or who is asked. */
-const single = new Set(['host', 'content-length', 'transfer-encoding', 'authorization', 'expect', 'x-forwarded-uri']);
 
 /** Returns the host of `HOST` or `HOST:PORT` in lower case, without brackets and a last dot; undefined if it is neither. */
 function hostOf(authority: string): string | undefined {
@@ -73,18 +57,13 @@ function hostOf(authority: string): string | undefined {
  * A page in a browser that has its own name lead here (DNS rebinding) sends that name. So a name is served only if nobody outside can own
  * it: an address, one label, a Service of a cluster, or one of `own`.
  */
-export function isServedHost({ host, headers }: Asked, own: (host: string) => boolean): boolean {
+function isServed(host: string, headers: IncomingHttpHeaders, own: (host: string) => boolean): boolean {
   if (isIP(host.replace(/%.*/, '')) !== 0 || !host.includes('.') || own(host)) return true;
   if (/\.(?:localhost|svc|cluster\.local)$/.test(host)) return true;
   // The API server's proxy leaves the name by which it was asked itself. A page cannot leave out the browser's languages.
-  const isProxied = headers.get('x-forwarded-uri')?.startsWith('/api/v1/namespaces/') === true;
-  return isProxied && !['accept-language', 'origin', 'referer', 'cookie'].some((name) => headers.has(name));
+  const isProxied = String(headers['x-forwarded-uri'] ?? '').startsWith('/api/v1/namespaces/');
+  return isProxied && !['accept-language', 'origin', 'referer', 'cookie'].some((name) => name in headers);
 }
-
-export const unknownHost: Refusal = {
-  status: 421,
-  text: 'This name is not served: ask by address, by localhost, or by a name of the Pod, its Node or a Service (NAME.NAMESPACE.svc).\n',
-};
 
 export function isRefusal(asked: Asked | Refusal): asked is Refusal {
   return 'text' in asked;

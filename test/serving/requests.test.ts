@@ -1,33 +1,50 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, METHODS } from 'node:http';
-import { Duplex } from 'node:stream';
+import { connect } from 'node:net';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { isRefusal, readHead } from '../../src/serving/requests.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Answer, type RequestServer, startServing } from '../../src/serving/serving.ts';
 import { forAllAsync } from '../for-all.ts';
 
-/** What Node.js reads of the bytes; undefined if it refuses them. */
-async function readByNode(head: string): Promise<IncomingMessage | undefined> {
-  const server = createServer({ maxHeaderSize: 65_536 });
-  // Node.js answers some requests itself, which it does not hand over.
-  const refused = Promise.withResolvers<undefined>();
-  const socket = new Duplex({
-    read() {},
-    write(_chunk, _encoding, done) {
-      done();
-      refused.resolve(undefined);
+let server: RequestServer;
+const mostAtOnce = 8;
+let [atOnce, most] = [0, 0];
+
+const textOf = (text: string): Answer => ({ status: 200, type: 'text/plain', body: Buffer.from(text) });
+
+beforeAll(async () => {
+  server = await startServing({
+    listen: { host: '127.0.0.1', port: 0 },
+    limits: { total: mostAtOnce, perAddress: mostAtOnce },
+    isClose: () => false,
+    isOwnHost: () => false,
+    timeout: 5000,
+    idleTimeout: 5000,
+    longestHead: 8192,
+    async answer({ method, target }) {
+      most = Math.max(most, ++atOnce);
+      await new Promise(setImmediate);
+      atOnce--;
+      return textOf(`${method} ${target}`);
     },
+    refuse: ({ status, text }) => ({ ...textOf(text), status }),
   });
-  const read = Promise.race([
-    refused.promise,
-    once(server, 'request').then(([request]) => request as IncomingMessage),
-    once(server, 'clientError').then(() => undefined),
-    once(server, 'connect').then(([request]) => request as IncomingMessage),
-  ]);
-  server.emit('connection', socket);
-  socket.push(Buffer.from(`${head}\r\n\r\n`, 'latin1'));
-  return await read.finally(() => socket.destroy());
+});
+afterAll(() => server.stop());
+
+/** All that the server sends to a client that sends these chunks and then closes its side, but for the time. */
+async function answersTo(chunks: readonly string[]): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port: server.address.port, noDelay: true });
+  let received = '';
+  socket.on('error', () => {});
+  socket.on('data', (chunk: Buffer) => void (received += chunk.toString('latin1')));
+  await once(socket, 'connect');
+  for (const chunk of chunks) await new Promise<void>((resolve) => socket.write(chunk, 'latin1', () => resolve()));
+  socket.end();
+  if (!socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+  return received.replaceAll(/^date: .*$/gim, 'date');
 }
+
+const statuses = (text: string): string[] => text.match(/^HTTP\/1\.1 \d+/gm) ?? [];
 
 const pieces = fc.constantFrom(
   'GET',
@@ -51,31 +68,36 @@ const pieces = fc.constantFrom(
   'Content-Length: 0',
   'Content-Length: 1',
   'Transfer-Encoding: chunked',
+  'Expect: x',
+  'Upgrade: h2c',
+  'Connection: upgrade',
   'http://x',
   'Connection: close',
   'X-A: b',
   ',',
   '[::1]',
 );
-const usual = fc.constant('GET /metrics HTTP/1.1\r\nHost: a.b:1\r\nAccept: */*');
+const usual = 'GET /metrics HTTP/1.1\r\nHost: a:1\r\nAccept: */*';
 const heads = fc.oneof(
   fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join('')),
-  fc.tuple(usual, fc.array(pieces, { maxLength: 6 })).map(([head, more]) => `${head}\r\n${more.join('')}`),
-  fc.tuple(usual, fc.nat(40), pieces).map(([head, at, piece]) => head.slice(0, at) + piece + head.slice(at)),
+  fc.array(pieces, { maxLength: 6 }).map((more) => `${usual}\r\n${more.join('')}`),
+  fc.tuple(fc.nat(40), pieces).map(([head, piece]) => usual.slice(0, head) + piece + usual.slice(head)),
 );
 
-test('what is read as a request, Node.js reads as the same one, without a body', async () => {
-  await forAllAsync([heads], { numRuns: 500 }, async (head) => {
-    const asked = readHead(head);
-    // A method that nobody has: the servers refuse it by its name.
-    if (isRefusal(asked) || !METHODS.includes(asked.method)) return;
-    const request = await readByNode(head);
-    expect([head, request?.method, request?.headers.host ?? '']).toEqual([
-      head,
-      asked.method,
-      asked.headers.get('host') ?? '',
-    ]);
-    expect(request?.url?.endsWith(asked.target === '/' ? '' : asked.target)).toBe(true);
-    expect(Number(request?.headers['content-length'] ?? 0)).toBe(0);
+test('whatever comes, a client has one answer at most, or none if it sends no end', async () => {
+  await forAllAsync([heads, fc.nat(3)], { numRuns: 200 }, async (head, more) => {
+    const received = await answersTo([`${head}\r\n\r\n`.repeat(1 + more)]);
+    expect([head, statuses(received).length]).toEqual([head, expect.toSatisfy((n) => n <= 1)]);
+  });
+  expect(most).toBe(1);
+});
+
+test('bytes that come in pieces have the answer that they have at once', async () => {
+  await forAllAsync([heads, fc.array(fc.nat(80), { maxLength: 4 })], { numRuns: 200 }, async (head, cuts) => {
+    const sent = `${head}\r\n\r\n`;
+    const at = [0, ...cuts.map((cut) => Math.min(cut, sent.length)).toSorted((a, b) => a - b), sent.length];
+    const chunks = at.slice(1).map((end, index) => sent.slice(at[index], end));
+    const [whole, cut] = await Promise.all([answersTo([sent]), answersTo(chunks)]);
+    expect([head, statuses(cut)]).toEqual([head, statuses(whole)]);
   });
 });
