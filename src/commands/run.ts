@@ -55,7 +55,7 @@ async function startServers({ config, scrape, ...agent }: Agent): Promise<Server
   });
   const ofHealth =
     healthAddress && (await startServer({ setting: 'HEALTH_ADDRESS', address: healthAddress, ...common }));
-  const drops = liveFlows && (async () => liveFlows.text());
+  const drops = liveFlows && (() => liveFlows.text());
   const ofDrops =
     dropsAddress && (await startServer({ setting: 'DROPS_ADDRESS', address: dropsAddress, drops, ...common }));
   return { metrics, health: ofHealth || undefined, drops: ofDrops || undefined };

@@ -22,7 +22,7 @@ export interface ServerOptions {
   address: string;
   metrics?: MetricsText | undefined;
   /** The answer to `/drops`, as JSON. */
-  drops?: (() => Promise<string>) | undefined;
+  drops?: (() => Promise<string | Buffer>) | undefined;
   health: Health;
   /** Whether the address, or the name of a host, is one of this node. */
   isOfNode?: ((host: string) => boolean) | undefined;

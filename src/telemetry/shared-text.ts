@@ -11,7 +11,7 @@ const takenFor: Millis = 10_000;
 
 /** One text at a time is made. Clients that take their answers slowly would else keep one text for each second in memory. */
 export function createSharedText(
-  text: () => Promise<string>,
+  text: () => Promise<string | Buffer>,
   interval: Millis,
   now: () => Millis = () => performance.now(),
 ): SharedText {
@@ -30,7 +30,7 @@ export function createSharedText(
 
   function make(): Made {
     const made: Made = {
-      bytes: text().then((whole) => Buffer.from(whole)),
+      bytes: text().then((whole) => (typeof whole === 'string' ? Buffer.from(whole) : whole)),
       since: now(),
       lastGiven: Infinity,
       size: 0,
