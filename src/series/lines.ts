@@ -7,7 +7,7 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Series } from '../model/series.ts';
 import { Heap } from '../platform/heap.ts';
-import { byDue, isUpdate, lastLine, lineOf, quietFrom } from './times.ts';
+import { byDue, halfLineOf, isUpdate, lastLine, lineOf, quietFrom } from './times.ts';
 
 /** A namespace or a peer, which takes turns with others. */
 export interface Party {
@@ -199,10 +199,10 @@ function firstIn(sorted: Sorted, group: Group, index: number, now: Millis): Read
   return undefined;
 }
 
-/** Returns the number of a half-line. In each line, the first series of every object comes before any second one. */
-function indexOf({ series, object }: ReadySeries, now: Millis): number {
+/** Returns the number of a half-line. */
+export function indexOf({ series, object }: ReadySeries, now: Millis): number {
   const isMore = !isUpdate(series) && object.window === series.window;
-  return 2 * lineOf(series, now) + Number(isMore);
+  return halfLineOf(lineOf(series, now), isMore);
 }
 
 function turnOf(peer: Party | undefined): number {

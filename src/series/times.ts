@@ -95,6 +95,15 @@ export function lineOf(series: Series, now: Millis): number {
   return series.windowEnd <= now || elsewhere === true ? line.late : line.first;
 }
 
+/**
+ * Returns the number of a half-line. In each line, the first series of every object comes before any second one, with one exception: second
+ * series of this node's Pods take turns with first ones of Pods elsewhere. If either came first, one tenant could fill it and hold up the
+ * others of the second.
+ */
+export function halfLineOf(line: number, isMore: boolean): number {
+  return isMore && line === lines.drop.first ? 2 * lines.drop.late : 2 * line + Number(isMore);
+}
+
 /** `isMore`: the object already had its first write about a drop in this hour. */
 export function kindOf(line: number, isMore: boolean): WriteKind {
   if (line === lines.incident.rest || line === lines.drop.rest) return 'rest';

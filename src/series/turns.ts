@@ -7,7 +7,7 @@ import { objectKey } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn, WriteKind } from '../model/series.ts';
 import { createGroups } from '../platform/groups.ts';
-import { createLines, lineCount, type Party, type ReadySeries } from './lines.ts';
+import { createLines, indexOf, lineCount, type Party, type ReadySeries } from './lines.ts';
 import { byWeight, isIncident, isUpdate, kindOf, lineOf } from './times.ts';
 
 /** The most objects whose Events are remembered, and the most namespaces and peers whose turns are. */
@@ -155,19 +155,21 @@ export function createReady() {
     for (let index = 0; index < lineCount; index++) {
       const first = lines.firstOf(index, now);
       if (first === undefined) continue;
-      const line = index >> 1;
-      const kind = kindOf(line, index % 2 === 1);
+      const kind = kindOf(index >> 1, index % 2 === 1);
       const available = availableAt(kind);
-      if (available <= now) return { series: heaviest(first, line, now), kind, line };
+      if (available <= now) {
+        const series = heaviest(first, index, now);
+        return { series, kind, line: lineOf(series, now) };
+      }
       earliest = Math.min(earliest, available);
     }
     return earliest;
   }
 
-  function heaviest({ key, series }: ReadySeries, line: number, now: Millis): Series {
+  function heaviest({ key, series }: ReadySeries, index: number, now: Millis): Series {
     let most = series;
     for (const each of objects.all.get(key) ?? [])
-      if (byWeight(each.series, most) < 0 && lineOf(each.series, now) === line) most = each.series;
+      if (byWeight(each.series, most) < 0 && indexOf(each, now) === index) most = each.series;
     return most;
   }
 }

@@ -102,6 +102,24 @@ test('a Pod of another node comes after those of this one, and its first Event i
   expect(table.next(at(3))).toMatchObject({ series: { finding: { elsewhere: true } }, kind: 'more' });
 });
 
+test.each([
+  ['further Events of Pods here', 5, {}],
+  ['first Events of Pods elsewhere', 1, { elsewhere: true as const }],
+])(
+  'a tenant with hundreds of %s holds up neither the other kind of another tenant nor the same',
+  (_, ports, elsewhere) => {
+    const table = createSeriesTable();
+    for (let pod = 0; pod < 100; pod++)
+      for (let port = 1; port <= ports; port++)
+        table.count({ ...drop(`noisy/web-${pod}`, port, (pod * 5 + port) % 250), ...elsewhere }, at(0));
+    if (ports > 1) write(table, at(2), 100);
+    for (const port of [1, 2]) table.count(drop('quiet/here', port, 251), at(3));
+    table.count({ ...drop('quiet/there', 5432, 252), elsewhere: true }, at(3));
+    const written = objectsOf(write(table, at(6), 8)).filter((object) => object.startsWith('quiet/'));
+    expect(written.toSorted()).toEqual(['quiet/here', 'quiet/here', 'quiet/there']);
+  },
+);
+
 test('the first Event of an object in a new window is a first one again', () => {
   const table = createSeriesTable();
   const { end } = windowOf(at(0), 'shop/web');

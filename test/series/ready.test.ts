@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Series, WriteKind } from '../../src/model/series.ts';
-import { byDue, byWeight, isUpdate, kindOf, lineOf } from '../../src/series/times.ts';
+import { byDue, byWeight, halfLineOf, isUpdate, kindOf, lineOf } from '../../src/series/times.ts';
 import type { Party, ReadySeries } from '../../src/series/lines.ts';
 import { createReady } from '../../src/series/turns.ts';
 import { finding, flow, incident, incidentDetails, nine, podRef } from '../builders.ts';
@@ -137,17 +137,12 @@ function createWorld() {
     const all = entries.map((entry) => Object.assign(standingOf(entry), { entry }));
     const may = all.filter(({ kind }) => budget[kind] <= now);
     const [first] = may.toSorted(
-      (a, b) =>
-        a.line - b.line ||
-        a.more - b.more ||
-        a.turn - b.turn ||
-        a.peer - b.peer ||
-        byDue(a.entry.series, b.entry.series),
+      (a, b) => a.half - b.half || a.turn - b.turn || a.peer - b.peer || byDue(a.entry.series, b.entry.series),
     );
     if (first === undefined) return Math.min(Infinity, ...all.map(({ kind }) => budget[kind]));
-    const ofObject = may.filter(({ entry, line }) => entry.key === first.entry.key && line === first.line);
+    const ofObject = may.filter(({ entry, half }) => entry.key === first.entry.key && half === first.half);
     const [series] = ofObject.map(({ entry }) => entry.series).toSorted(byWeight);
-    return { series: series?.finding.identity, kind: first.kind, line: first.line };
+    return { series: series?.finding.identity, kind: first.kind, line: series && lineOf(series, now) };
   }
 
   function standingOf({ series, object, namespace, peer }: ReadySeries) {
@@ -155,8 +150,7 @@ function createWorld() {
     const isMore = !isUpdate(series) && object.window === series.window;
     const peerTurn = peer?.lastTurn ?? 0;
     return {
-      line,
-      more: Number(isMore),
+      half: halfLineOf(line, isMore),
       turn: Math.max(namespace.lastTurn, peerTurn),
       peer: peerTurn,
       kind: kindOf(line, isMore),
