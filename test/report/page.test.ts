@@ -176,3 +176,18 @@ test('names written by strangers are printable, also in the data of the script',
   expect(scriptsOf(html)).toHaveLength(3);
   expect(() => JSON.parse(blockOf(html, 'data')) as unknown).not.toThrow();
 });
+
+test('of names that are long and all different, only as many are packed as a page could have, and it says how many', async () => {
+  const long = ['k8s.node.name', 'security_rule.name', 'policy.namespace', 'source.address', 'destination.address'];
+  const ends = ['source', 'destination'].flatMap((end) => [`${end}.k8s.namespace.name`, `${end}.k8s.owner.name`]);
+  const rows = Array.from({ length: 14_000 }, (_, index) =>
+    row(0, {
+      'event.id': `id-${index}`,
+      ...Object.fromEntries([...long, ...ends].map((field) => [field, `${index}${'x'.repeat(240)}`])),
+    }),
+  );
+  const { rows: shown } = JSON.parse(blockOf(await page(rows), 'data')) as PageData;
+  expect(shown.all).toBe(14_000);
+  expect(shown.count).toBeGreaterThan(1000);
+  expect(shown.count).toBeLessThan(14_000);
+});

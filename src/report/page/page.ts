@@ -45,6 +45,8 @@ function sidesOf({ rows, columns, otherRows, otherColumns }: Matrix): { from: Si
 
 /** More rows would make the page slow to open. */
 const mostPageRows = 200_000;
+/** The most characters of different texts: a page of 3 MB has no room for more, and each is in memory several times while it is packed. */
+const mostText = 16_000_000;
 
 interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'service' | 'action' | 'packets'> {
   /** A JSON list of rule, verdict and policies. */
@@ -60,26 +62,40 @@ interface Row extends Pick<Pair, 'from' | 'fromGroup' | 'to' | 'toGroup' | 'serv
 /** Chooses the latest rows of each pair. If there are too many pairs, those with most packets in their latest row have one row each. */
 async function readPageRows(engine: Engine): Promise<Row[]> {
   const found = engine.batches<Row>(
-    `SELECT * FROM (SELECT "from", "fromGroup", "to", "toGroup", service, action, to_json([rule, verdict, named])::VARCHAR AS ruling, coalesce("k8s.node.name", '') AS node,
+    `SELECT "from", "fromGroup", "to", "toGroup", service, action, to_json([rule, verdict, named])::VARCHAR AS ruling, coalesce("k8s.node.name", '') AS node,
         coalesce("source.address", '') AS "fromAddress", coalesce("destination.address", '') AS "toAddress",
         epoch_ms("at")::DOUBLE AS "at", packets,
         (row_number() OVER (PARTITION BY "from", "to", service, action ORDER BY "at" DESC))::INTEGER AS rank
-      FROM ${views.rows} ORDER BY rank, packets DESC LIMIT ${mostPageRows})
-    ORDER BY "from", "to", service, action, "at"`,
+      FROM ${views.rows} ORDER BY rank, packets DESC LIMIT ${mostPageRows}`,
   );
   const rows: Row[] = [];
   /** Holds each text once, because most rows repeat texts of others. */
   const texts = new Map<string, string>();
-  for await (const batch of found)
+  let length = 0;
+  for await (const batch of found) {
     for (const row of batch) {
       for (const name of textColumns) {
-        const text = texts.get(row[name]) ?? row[name];
-        texts.set(text, text);
-        row[name] = text;
+        const text = texts.get(row[name]);
+        if (text === undefined) {
+          texts.set(row[name], row[name]);
+          length += row[name].length;
+        } else row[name] = text;
       }
       rows.push(row);
     }
-  return rows;
+    if (length > mostText) break;
+  }
+  // Neighbours that are alike pack best.
+  return rows.toSorted(
+    (a, b) => sortColumns.map((name) => compare(a[name], b[name])).find((order) => order !== 0) ?? a.at - b.at,
+  );
+}
+
+const sortColumns = ['from', 'to', 'service', 'action'] as const;
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 /** Returns three lines: rule, verdict and policies. Each policy is made printable on its own, to equal its name in the list of policies. */
