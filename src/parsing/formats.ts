@@ -124,7 +124,10 @@ const ofKernel = new Set(formats.flatMap(({ writers }) => (writers.includes('ker
  * counts, up to where the kernel's words may begin.
  */
 function isWithinJson(text: string): boolean {
-  return /^\s{0,64}[{[]\s{0,64}["{[]/.test(text.slice(0, 256)) || /"[^"]{0,128}"\s{0,8}:/.test(text.slice(0, 1024));
+  return (
+    /^\s{0,64}(?:\{|\[(?:\s{0,64}\{)?)\s{0,64}"/.test(text.slice(0, 256)) ||
+    /"[^"]{0,128}"\s{0,8}:/.test(text.slice(0, 1024))
+  );
 }
 
 const onlyByOrigin = new Set([...kernel, ...bpf, ...flows, ...drops, ...ulogd]);
