@@ -61,8 +61,9 @@ function spellings(needle: string): string[] {
     const [, name = '', value = ''] = key;
     const opening = value.slice(0, 1);
     all.push(`"${name}": ${opening}`, `"${name}" : ${opening}`, `"${name}":\t`, `"${name}": \t`);
-    // Each level of strings doubles the backslashes, of which the last one is before the quote.
-    all.push(`${name}\\":`, `${name}\\" :`, `${name}\\\\`, `${name}\\u0022`);
+    // Each level of strings doubles the backslashes, of which the last one is before the quote. With its first quote, each has eight
+    // characters, because shorter ones are searched one by one.
+    all.push(`"${name}\\":`, `"${name}\\" :`, `"${name}\\\\\\`, `${name}\\u0022`);
   } else if (needle.includes('='))
     for (const code of ['u003d', 'u003D'])
       for (const backslashes of ['\\', '\\\\', '\\\\\\\\']) all.push(needle.replace('=', `${backslashes}${code}`));

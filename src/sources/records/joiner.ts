@@ -171,8 +171,13 @@ type RecordKind = 'klog' | 'other';
 /** Needles (latin1) in journald's JSON and in a syslog. Otherwise only the first letter would identify fatal klog records. */
 export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
 
-/** Stands in a line whose value may go on in the next lines, also within JSON. */
-export const blockNeedles: readonly string[] = ['" err='];
+/**
+ * Stands in a line whose value goes on in the next lines: at its end, before a quote or an escaped line break within JSON, and as Go's
+ * JSON spells it. Each has eight characters, because shorter ones are searched one by one.
+ */
+export const blockNeedles: readonly string[] = ['\n', '\r', '"', '\\']
+  .map((end) => `" err=<${end}`)
+  .concat(String.raw`" err=\u003c`);
 
 export function isFatal(text: string): boolean {
   return text.startsWith('F') && hasKlogHeader(text);
