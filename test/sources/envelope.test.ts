@@ -141,7 +141,7 @@ describe('hostile lines', () => {
       // Times are shown and stored as dates, which end 100 million days from 1970.
       if (found !== undefined) expect(() => new Date(found).toISOString()).not.toThrow();
       expect(host).not.toBe('');
-      expect(['kernel', 'userspace', 'unknown']).toContain(origin);
+      expect(['kernel', 'userspace', 'pod', 'unknown']).toContain(origin);
       // Eight rounds; a stamp and the tag behind it are one.
       expect(layers.length).toBeLessThanOrEqual(16);
     });
