@@ -38,6 +38,8 @@ export async function setUpCluster(connection: Connection): Promise<Accounts> {
   await createObjects(connection, {
     items: [...items, node(nodeName, 1), node(otherNodeName, 2), clusterDns, ...honestObjects],
   });
+  // Both tenants are bound to it.
+  await connection.apply(besides);
   const [agent, attacker, honest] = await Promise.all([
     agentToken(connection),
     tenantToken(connection, mark, hostileNamespaces),
@@ -110,7 +112,7 @@ async function tenantToken(connection: Connection, name: string, namespaces: rea
     })),
   );
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'tenant', namespace } };
-  await connection.apply(besides, account, ...bindings);
+  await connection.apply(account, ...bindings);
   const token = (await connection.succeed(['create', 'token', 'tenant', '-n', namespace, '--duration=6h'])).trim();
   // The API server learns of rights by a watch, a moment after it has taken them.
   const path = `/api/v1/namespaces/${namespace}/pods`;
