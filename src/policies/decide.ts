@@ -11,7 +11,7 @@ import {
   type Tier,
   Unknown,
 } from './model.ts';
-import type { TierPolicies } from './policy-set.ts';
+import type { TierPolicies } from './selection-cache.ts';
 import type { Probe } from './probe.ts';
 
 export interface Outcome {

@@ -1,5 +1,6 @@
 /** Evaluates a connection by a set of policies: the verdict, its trace, and the other objects that it depends on. */
 import { isIPv6 } from '../platform/address.ts';
+import { weightOf } from '../platform/weight.ts';
 import { hostEndpointOf } from './calico/endpoint.ts';
 import { decide, type Outcome } from './decide.ts';
 import { matchRuleTraces, maxTraced } from './traces.ts';
@@ -17,7 +18,8 @@ import {
   Unknown,
   type Verdict,
 } from './model.ts';
-import type { PolicySet, TierPolicies } from './policy-set.ts';
+import type { PolicySet } from './policy-set.ts';
+import type { TierPolicies } from './selection-cache.ts';
 import { createNamespaces } from './clauses/labels.ts';
 import { createProbe, ownerNow, podName, type Probe } from './probe.ts';
 import { anyNamespace, type Needs, newNeeds, type Requirements, type Selecting } from './policy.ts';
@@ -79,6 +81,7 @@ export function createEvaluator({ policies, namespaces }: { policies: PolicySet;
       const staged = policies.staged === undefined ? [] : allSelecting(policies.staged, probe);
       needs = collectNeeds([...allSelecting(policies, probe), ...staged], probe.direction);
       neededBy.set(list, needs);
+      policies.cache.add(weightOf(needs));
     }
     return needs;
   }

@@ -15,6 +15,7 @@ export {
 export { compilePolicy, policyProblems } from './compile.ts';
 export type { FieldProblem } from './api/fields.ts';
 export { createPolicySet, type PolicySet } from './policy-set.ts';
+export { createSelectionCache } from './selection-cache.ts';
 export { connectionOf } from './probe.ts';
 export { policyText, sentenceOf, type SentenceOptions, tierText } from './sentence.ts';
 export { openedPorts, suggest, type Suggested, type SuggestOptions, type Suggestion } from './suggest.ts';

@@ -5,12 +5,7 @@ import type { CalicoObjects } from './calico/objects.ts';
 import { type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels.ts';
 import { type Direction, type Pod, type Tier, anyTier, byTierOrder, isCalico, kubernetesTiers } from './model.ts';
 import { byOrder, isOrderKnown, type Policy, type Selecting } from './policy.ts';
-
-export interface TierPolicies {
-  readonly tier: Tier;
-  /** It is not known which policy of one inner list is evaluated first. */
-  readonly policies: readonly (readonly Selecting[])[];
-}
+import { createSelectionCache, type Selection, type SelectionCache, type TierPolicies } from './selection-cache.ts';
 
 export interface PolicySet {
   readonly tiers: ReadonlyMap<string, Tier>;
@@ -18,60 +13,74 @@ export interface PolicySet {
   readonly selecting: (pod: Pod, direction: Direction, namespaceLabels: NamespaceLabels) => readonly TierPolicies[];
   /** The same set with staged policies enforced; undefined if there are none. */
   readonly staged: PolicySet | undefined;
+  /** Has what was found for Pods, of this set and of others that have the same. */
+  readonly cache: SelectionCache;
 }
 
-interface Kept extends Readonly<Record<Direction, readonly TierPolicies[]>> {
-  readonly namespace: LabelSet;
-}
+/** A policy alone is the same list for all Pods that it surely selects, so a Pod takes no more than a reference for it. */
+type Alone = readonly [Selecting];
 
 /** Without `calico`, verdicts that depend on Calico's tiers and network sets are unknown. */
-export function createPolicySet(given: Iterable<Policy>, calico?: CalicoObjects): PolicySet {
+export function createPolicySet(
+  given: Iterable<Policy>,
+  calico?: CalicoObjects,
+  cache: SelectionCache = createSelectionCache(),
+): PolicySet {
   const all = [...given];
   // Tiers that Calico lists replace the built-in ones.
   const tiers = new Map([...kubernetesTiers, ...(calico?.tiers ?? [])].map((tier) => [tier.name, tier]));
   const isOfCalico = hasCalico(all, calico);
   const policies = all.filter(({ staged }) => staged === undefined).map((policy) => inTier(policy, tiers, calico));
-  const byNamespace = Map.groupBy(policies, ({ ref }) => ref.namespace);
-  /** Computed once for all Pods, because comparing the names of thousands of policies takes long. */
-  let places: ReadonlyMap<Policy, number> | undefined;
-  // A cache by object is safe, because a Pod that changes becomes another object.
-  const kept = new WeakMap<Pod, Kept>();
+  /** In the order of their evaluation, sorted once for all Pods: comparing the names of thousands of policies takes long. */
+  const ordered = new Map<string, readonly Alone[]>();
   let staged: PolicySet | undefined;
 
-  return {
+  const set: PolicySet = {
     tiers,
     calico,
+    cache,
     selecting(pod, direction, namespaceLabels) {
       const namespace = namespaceLabels(pod.namespace);
-      const known = kept.get(pod);
+      const known = cache.get(set, pod);
       if (known?.namespace === namespace) return known[direction];
       const found = find(pod, namespace);
-      kept.set(pod, found);
+      cache.set(set, pod, found);
       return found[direction];
     },
     get staged() {
-      if (policies.length < all.length) staged ??= createPolicySet(promoted(all), calico);
+      if (policies.length < all.length) staged ??= createPolicySet(promoted(all), calico, cache);
       return staged;
     },
   };
+  return set;
 
-  function find(pod: Pod, namespace: LabelSet): Kept {
+  function find(pod: Pod, namespace: LabelSet): Selection {
     const labels = podLabels(pod);
     const endpoint = podEndpoint(pod, namespace, calico);
-    const found: Selecting[] = [];
-    for (const policy of [...(byNamespace.get(undefined) ?? []), ...(byNamespace.get(pod.namespace) ?? [])]) {
+    const found: Alone[] = [];
+    for (const alone of orderedFor(pod.namespace)) {
+      const [{ policy }] = alone;
       const selects = policy.subject.selects(labels, namespace, endpoint);
-      if (selects !== false) found.push({ policy, selects });
+      if (selects === true) found.push(alone);
+      else if (selects !== false) found.push([{ policy, selects }]);
     }
-    const inPlace = (places ??= new Map(policies.toSorted(byOrder).map((policy, index) => [policy, index])));
-    found.sort((a, b) => (inPlace.get(a.policy) ?? 0) - (inPlace.get(b.policy) ?? 0));
     return { namespace, ingress: byTier(found, 'ingress'), egress: byTier(found, 'egress') };
   }
 
-  function byTier(found: readonly Selecting[], direction: Direction): TierPolicies[] {
+  function orderedFor(namespace: string): readonly Alone[] {
+    let found = ordered.get(namespace);
+    if (found === undefined) {
+      const about = policies.filter(({ ref }) => ref.namespace === undefined || ref.namespace === namespace);
+      found = about.toSorted(byOrder).map((policy): Alone => [{ policy, selects: true }]);
+      ordered.set(namespace, found);
+    }
+    return found;
+  }
+
+  function byTier(found: readonly Alone[], direction: Direction): TierPolicies[] {
     const inTiers = Map.groupBy(
-      found.filter(({ policy }) => policy.rules[direction] !== undefined),
-      ({ policy }) => policy.tier,
+      found.filter(([{ policy }]) => policy.rules[direction] !== undefined),
+      ([{ policy }]) => policy.tier,
     );
     return [...inTiers]
       .map(([name, selecting]) => ({ tier: tiers.get(name) as Tier, policies: inOrder(selecting, isOfCalico) }))
@@ -104,16 +113,17 @@ function inTier(policy: Policy, tiers: ReadonlyMap<string, Tier>, calico: Calico
   };
 }
 
-function inOrder(policies: readonly Selecting[], calico: boolean): Selecting[][] {
-  const lists: Selecting[][] = [];
+function inOrder(policies: readonly Alone[], calico: boolean): (readonly Selecting[])[] {
+  const lists: (readonly Selecting[])[] = [];
   for (let first = 0; first < policies.length;) {
     let end = first + 1;
-    while (policies[end]?.policy.order === policies[first]?.policy.order) end += 1;
+    while (policies[end]?.[0].policy.order === policies[first]?.[0].policy.order) end += 1;
     const equal = policies.slice(first, end);
     const isKnown = equal.every(
-      ({ policy }, index) => index === 0 || isOrderKnown((equal[index - 1] as Selecting).policy, policy, calico),
+      ([{ policy }], index) => index === 0 || isOrderKnown((equal[index - 1] as Alone)[0].policy, policy, calico),
     );
-    lists.push(...(isKnown ? equal.map((each) => [each]) : [equal]));
+    if (isKnown) for (const each of equal) lists.push(each);
+    else lists.push(equal.flat());
     first = end;
   }
   return lists;

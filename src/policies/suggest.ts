@@ -20,7 +20,8 @@ import {
   networkPolicyTier,
 } from './model.ts';
 import { alternativesOf, type Clause, pathOf, type Policy, type Rule, type Selecting } from './policy.ts';
-import { createPolicySet, type TierPolicies } from './policy-set.ts';
+import { createPolicySet } from './policy-set.ts';
+import type { TierPolicies } from './selection-cache.ts';
 import { createProbe, type Probe } from './probe.ts';
 import {
   freeName,

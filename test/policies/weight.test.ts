@@ -1,7 +1,18 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { compilePolicy, largestWeightOf, weightOfPolicy } from '../../src/policies/policies.ts';
+import { createPolicyObjects } from '../../src/agent/policies/objects.ts';
+import { policyNeeds } from '../../src/drops/drops.ts';
+import { unlimitedMemory } from '../../src/platform/memory-budget.ts';
+import {
+  collectCalicoObjects,
+  compilePolicy,
+  largestWeightOf,
+  type Policy,
+  weightOfPolicy,
+} from '../../src/policies/policies.ts';
+import { finding, flow, podRef } from '../builders.ts';
+import { namespace, pod } from './objects.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -228,3 +239,75 @@ test('a usual policy weighs a few kilobytes', () => {
   );
   expect(weightOfPolicy(policy, compilePolicy(policy))).toBeLessThan(6000);
 });
+
+const many = 2000;
+
+const selecting: readonly (readonly [what: string, make: (index: number) => object])[] = [
+  ['NetworkPolicies', () => np({ podSelector: {}, policyTypes: ['Ingress', 'Egress'], ingress: [], egress: [] })],
+  ['Calico policies of different order', (order) => cal({ selector: 'all()', order, types: ['Ingress', 'Egress'] })],
+  ['policies whose selector cannot be read', (order) => cal({ selector: '(', order, types: ['Ingress', 'Egress'] })],
+  [
+    'policies that name Services',
+    (index) =>
+      cal({
+        selector: 'all()',
+        types: ['Ingress'],
+        ingress: [{ action: 'Allow', source: { services: { name: `service-${index}` } } }],
+      }),
+  ],
+  ['CiliumNetworkPolicies', () => cil({ endpointSelector: {}, ingress: [{}], egress: [{}] })],
+];
+
+test.each(selecting)(
+  'however many Pods are asked about, what is kept for them stays within 4 MiB: %s',
+  async (_, make) => {
+    const policies = rep((index) => ({ ...make(index), metadata: { namespace: 'shop', name: `p${index}` } }), many);
+    const objects = await agentWith(policies.flatMap((each) => compilePolicy(each)));
+    const pods = rep((index) => `web-${index}`, 400).map(String);
+    await objects.ask('first');
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (const name of pods) await objects.ask(name);
+    collect();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(4 * 2 ** 20);
+    // They are still there.
+    expect(objects.policies).toHaveLength(many);
+  },
+);
+
+/** An agent's policies of one Namespace, and all Pods of the names that are asked for, which stay the same objects. */
+async function agentWith(policies: readonly Policy[]) {
+  const known = new Map<string, ReturnType<typeof pod>>();
+  const objects = createPolicyObjects({
+    reader: {
+      cluster: () =>
+        Promise.resolve({ policies: [], compiled: new Map(), calico: collectCalicoObjects().read(), bytes: 0 }),
+      namespace: (name) => Promise.resolve({ namespace: namespace(name), policies, compiled: new Map(), bytes: 0 }),
+      pod: () => Promise.resolve(undefined),
+      networkSets: () => Promise.resolve({ sets: [], unread: false, bytes: 0 }),
+      endpoints: () => Promise.resolve(new Map()),
+      accountLabels: () => Promise.resolve({}),
+    },
+    ownPod(_, name) {
+      const found = known.get(name) ?? pod({ name, namespace: 'shop' });
+      known.set(name, found);
+      return { pod: found, uid: '' };
+    },
+    onFailed: (error) => {
+      throw error;
+    },
+    now: () => 1,
+    memory: unlimitedMemory(),
+  });
+  return {
+    policies,
+    async ask(name: string): Promise<void> {
+      const details = flow({ enforcer: 'network-policy', ownAddress: '10.65.1.4' });
+      const drop = finding({ regarding: { ...podRef(name), uid: '' }, details });
+      const needs = policyNeeds(drop);
+      if (needs === undefined) throw new Error('policies have no part in it');
+      await objects.refresh(needs, { policies: 0, pods: 0 }, 'shop');
+      expect(objects.known(drop, needs)).toBeDefined();
+    },
+  };
+}

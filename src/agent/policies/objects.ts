@@ -11,6 +11,7 @@ import { createSharedBucket } from '../../platform/shares.ts';
 import {
   createEvaluator,
   createPolicySet,
+  createSelectionCache,
   type Direction,
   type Evaluator,
   type Flow,
@@ -186,13 +187,14 @@ function createSets(): (
   beside: KnownRequired,
 ) => PolicySet {
   const sets = new WeakMap<NamespacePolicies | ClusterPolicies, Made[]>();
+  const cache = createSelectionCache();
   return (ofCluster, own, beside) => {
     const calico = ofCluster.calico === undefined ? undefined : beside.addTo(ofCluster.calico);
     const made = sets.get(own ?? ofCluster) ?? [];
     const parts = [ofCluster, ...beside.parts];
     const known = made.find((each) => isSame(each.parts, parts));
     if (known !== undefined) return known.set;
-    const set = createPolicySet([...ofCluster.policies, ...(own?.policies ?? [])], calico);
+    const set = createPolicySet([...ofCluster.policies, ...(own?.policies ?? [])], calico, cache);
     sets.set(own ?? ofCluster, [{ parts, set }, ...made].slice(0, keptSets));
     return set;
   };
