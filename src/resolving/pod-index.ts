@@ -4,9 +4,7 @@ import type { Millis } from '../model/log-line.ts';
 import { createGroups } from '../platform/groups.ts';
 import { addressOnly, nodeEndpoint, podEndpoint } from './endpoints.ts';
 import type { Node, Pod } from './objects.ts';
-
-/** The tolerance of times, because time stamps in the API are cut to seconds, and the log's clock may be a little wrong. */
-export const slack: Millis = 2000;
+import { createPodChanges, slack } from './pod-changes.ts';
 
 /** Finds present and past Pods by address, interface or name. Several Pods may have had the same address one after the other. */
 export type PodIndex = ReturnType<typeof createPodIndex>;
@@ -20,6 +18,7 @@ export function createPodIndex(ownNode: string | undefined) {
   let latestChange: Millis = -Infinity;
   /** Made on first use, because few loggers name Pods. */
   let names: ReturnType<typeof indexNames> | undefined;
+  const changes = createPodChanges(all);
 
   return {
     ownNode,
@@ -29,6 +28,7 @@ export function createPodIndex(ownNode: string | undefined) {
     /** `lost`: addresses that an existing Pod no longer has; only these lead to this entry. */
     add(pod: Pod, lost?: readonly string[]): void {
       all.add(pod);
+      changes.forget();
       if (lost !== undefined) lostBy.set(pod, lost);
       names?.add(pod);
       latestChange = Math.max(latestChange, pod.from, pod.until === Infinity ? -Infinity : pod.until);
@@ -42,6 +42,7 @@ export function createPodIndex(ownNode: string | undefined) {
     },
     remove(pod: Pod): void {
       if (!all.delete(pod)) return;
+      changes.forget();
       names?.remove(pod);
       for (const [map, keys] of keysOf(pod)) {
         for (const key of keys) {
@@ -60,18 +61,7 @@ export function createPodIndex(ownNode: string | undefined) {
     epoch(time: Millis): { from: Millis; until: Millis } {
       // An agent nearly always asks about a time after the last change.
       if (time >= latestChange) return { from: latestChange, until: Infinity };
-      const span = { from: -Infinity, until: Infinity };
-      const note = (change: Millis): void => {
-        if (change > time) span.until = Math.min(span.until, change);
-        else span.from = Math.max(span.from, change);
-      };
-      // Not sorted, because that takes fifteen times as long, and would be done again after each change of a Pod.
-      for (const { from, until } of all) {
-        note(from - slack);
-        note(from);
-        note(until);
-      }
-      return span;
+      return changes.spanAround(time);
     },
   };
 

@@ -3,7 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createPodIndex, holder, interfaceNames, isPodInterface, slack } from '../../src/resolving/pod-index.ts';
+import { slack } from '../../src/resolving/pod-changes.ts';
+import { createPodIndex, holder, interfaceNames, isPodInterface } from '../../src/resolving/pod-index.ts';
 import type { Pod } from '../../src/resolving/objects.ts';
 import { nine, pod } from '../builders.ts';
 import { forAll } from '../for-all.ts';
@@ -65,6 +66,9 @@ test('holds what was added and not removed, and nothing else', () => {
       expect(span.from <= time && time < span.until).toBe(true);
       const changes = visible.flatMap(({ from, until }) => [from - slack, from, until]);
       expect(changes.filter((change) => change > span.from && change < span.until)).toEqual([]);
+      // The first question looks at all Pods, and further ones search what the second has sorted.
+      const asked = Array.from({ length: 3 }, () => index.epoch(time));
+      if (span.until < Infinity) expect(asked).toEqual([span, span, span]);
     }
     expect([...addresses.map(index.byAddress), ...veths.map(index.byInterface)].filter(Boolean)).toEqual([]);
   });

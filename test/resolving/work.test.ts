@@ -4,6 +4,7 @@ import * as address from '../../src/platform/address.ts';
 import { indexPodRanges } from '../../src/resolving/endpoints.ts';
 import { packEndpoints } from '../../src/resolving/objects.ts';
 import { createPodIndex } from '../../src/resolving/pod-index.ts';
+import { slack } from '../../src/resolving/pod-changes.ts';
 import { createChainIndex } from '../../src/resolving/service-chains/chain-index.ts';
 import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
 import { backend, endpointSlice, nine, node, pod } from '../builders.ts';
@@ -64,6 +65,23 @@ test('of a large slice that is gone no more texts are made than may be kept', ()
   vi.mocked(address.hostAndPort).mockClear();
   chains.removeSlice(slice.namespace, slice.name, nine);
   expect(vi.mocked(address.hostAndPort).mock.calls.length).toBeLessThan(105);
+});
+
+test('as long as no Pod changes, only the first two questions about the time of an old line look at Pods', () => {
+  const index = createPodIndex(undefined);
+  let looks = 0;
+  for (let number = 0; number < 1000; number++) {
+    const each = pod({ name: `web-${number}`, uid: `uid ${number}` });
+    index.add(each);
+    Object.defineProperty(each, 'from', { get: () => (looks++, nine + number * 10_000) });
+  }
+  index.add(pod({ from: nine + 10_000_000 }));
+  looks = 0;
+  for (let number = 0; number < 1000; number++) {
+    const from = nine + number * 10_000;
+    expect(index.epoch(from + 1)).toEqual({ from, until: from + 10_000 - slack });
+  }
+  expect(looks).toBeLessThanOrEqual(4000);
 });
 
 test('after a change of one Pod, no other Pod is looked at for a packet with a name', () => {
