@@ -60,7 +60,8 @@ interface Change {
 
 interface Sorted {
   groups: Map<ReadySeries, Group | undefined>;
-  lines: Line[];
+  /** Made when they are needed, because a replay has a table for each node. */
+  lines: (Line | undefined)[];
   changes: Heap<Change>;
   puts: number;
 }
@@ -74,7 +75,7 @@ const lookAgain: Millis = 60_000;
 export function createLines() {
   const sorted: Sorted = {
     groups: new Map(),
-    lines: Array.from({ length: lineCount }, createLine),
+    lines: [],
     changes: new Heap(byTime),
     puts: 0,
   };
@@ -110,7 +111,8 @@ export function createLines() {
     },
     /** `index`: a half-line, as in `indexOf`. */
     firstOf(index: number, now: Millis): ReadySeries | undefined {
-      const line = sorted.lines[index] as Line;
+      const line = sorted.lines[index];
+      if (line === undefined) return undefined;
       for (let front = line.order.peek(); front !== undefined; front = line.order.peek()) {
         const { party } = front;
         const namespace = line.namespaces.get(party);
@@ -127,7 +129,7 @@ export function createLines() {
   };
 
   function reset(): void {
-    sorted.lines = Array.from({ length: lineCount }, createLine);
+    sorted.lines = [];
     sorted.changes = new Heap(byTime);
     fresh = [...sorted.groups.keys()];
     sorted.puts = 0;
@@ -140,7 +142,7 @@ function createLine(): Line {
 
 function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
   const { namespace, peer, series } = entry;
-  const line = sorted.lines[indexOf(entry, now)] as Line;
+  const line = (sorted.lines[indexOf(entry, now)] ??= createLine());
   const known = line.namespaces.get(namespace) ?? { groups: new Map(), order: new Heap(byPlace), front: undefined };
   line.namespaces.set(namespace, known);
   const group = known.groups.get(peer) ?? {

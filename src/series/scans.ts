@@ -1,9 +1,9 @@
-import { LRUCache } from 'lru-cache';
 import { type Endpoint, nodeRefByName, objectKey, type ObjectRef } from '../model/endpoint.ts';
 import type { EventDetails, Finding, FlowDetails, ScanDetails } from '../model/finding.ts';
 import type { Series, ScanSigns } from '../model/series.ts';
 import type { Millis } from '../model/log-line.ts';
 import { createGroups } from '../platform/groups.ts';
+import { RecentValues } from '../platform/recent-values.ts';
 
 /** A peer scans if more objects of a node than this refuse it within their hours. */
 const manyObjects = 8;
@@ -89,10 +89,7 @@ export function createScans(restored: Iterable<Series>) {
 /** Knows under which identities Pods have tried to reach others. */
 function createPodsByIdentity() {
   const pods = createGroups<string>();
-  const identities = new LRUCache<string, string>({
-    max: podsKnown,
-    dispose: (identity, pod) => pods.remove(identity, pod),
-  });
+  const identities = new RecentValues<string>(podsKnown, (pod, identity) => pods.remove(identity, pod));
 
   return {
     identityOf: (pod: string): string | undefined => identities.get(pod),

@@ -2,11 +2,11 @@
  * Decides which ready series is next. It takes the first line (`times.ts`) whose budget allows a write. There it chooses the object whose
  * namespace and peer have waited longest for a turn, and of that object the most important series (`byWeight`).
  */
-import { LRUCache } from 'lru-cache';
 import { objectKey } from '../model/endpoint.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn, WriteKind } from '../model/series.ts';
 import { createGroups } from '../platform/groups.ts';
+import { RecentValues } from '../platform/recent-values.ts';
 import { createLines, indexOf, lineCount, type Party, type ReadySeries } from './lines.ts';
 import { byWeight, isIncident, isUpdate, kindOf, lineOf } from './times.ts';
 
@@ -105,10 +105,8 @@ function keyOf({ finding }: Series): string {
 }
 
 function createLatest<T extends {}>(create: () => T): (key: string) => T {
-  // The cache takes all its memory at once, and a replay has one for each node, so it is made when it is needed.
-  let values: LRUCache<string, T> | undefined;
+  const values = new RecentValues<T>(kept);
   return (key) => {
-    values ??= new LRUCache({ max: kept });
     let value = values.get(key);
     if (value === undefined) values.set(key, (value = create()));
     return value;

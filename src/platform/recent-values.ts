@@ -1,0 +1,33 @@
+/** Keeps the values that were used last. Unlike an `LRUCache`, which allocates its tables in advance, it takes no memory until it is used. */
+export class RecentValues<V extends {}> {
+  readonly #values = new Map<string, V>();
+  readonly #most: number;
+  readonly #onDropped: ((key: string, value: V) => void) | undefined;
+
+  /** `onDropped`: also called for a value that another one replaces. */
+  constructor(most: number, onDropped?: (key: string, value: V) => void) {
+    this.#most = most;
+    this.#onDropped = onDropped;
+  }
+
+  get(key: string): V | undefined {
+    const value = this.#values.get(key);
+    if (value === undefined) return undefined;
+    this.#values.delete(key);
+    this.#values.set(key, value);
+    return value;
+  }
+
+  set(key: string, value: V): void {
+    this.#drop(key);
+    if (this.#values.size >= this.#most) this.#drop(this.#values.keys().next().value as string);
+    this.#values.set(key, value);
+  }
+
+  #drop(key: string): void {
+    const value = this.#values.get(key);
+    if (value === undefined) return;
+    this.#values.delete(key);
+    this.#onDropped?.(key, value);
+  }
+}
