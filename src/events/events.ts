@@ -13,6 +13,7 @@ export {
   tolerableSkew,
 } from './event.ts';
 export { createEventWriter, type EventStore, type Refusal, type Stored } from './event-writer.ts';
+export { KeptEvent } from './kept-event.ts';
 export { createPublisher } from './publisher.ts';
 export { createRecorder, type Recorder, type Write } from './recorder.ts';
 export { type Attempt, type Denier, denierOf } from './retry.ts';

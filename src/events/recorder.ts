@@ -1,6 +1,7 @@
 import type { Millis } from '../model/log-line.ts';
 import type { Series, Turn } from '../model/series.ts';
 import { type CoreEvent, eventOf, type EventText } from './event.ts';
+import { KeptEvent } from './kept-event.ts';
 import type { Publishable } from './publisher.ts';
 import { createWriteBudget, type WriteBudget } from './write-budget.ts';
 
@@ -17,14 +18,18 @@ export interface Recorder<Table extends Publishable> {
   advance: (node: string, now: Millis) => void;
   finish: () => void;
   /** The latest version of each Event, by `namespace/name`. */
-  events: ReadonlyMap<string, CoreEvent>;
+  events: ReadonlyMap<string, KeptEvent>;
   tables: () => Table[];
 }
+
+/** More than the largest clusters have. Past them, the names of hosts in a log may be anything, and all share one table. */
+export const mostNodes = 8192;
+const unnamed = '';
 
 export interface RecorderOptions<Table extends Publishable> {
   createTable: () => Table;
   messageOf: (series: Series) => string | EventText;
-  onWrite?: ((write: Write) => void) | undefined;
+  onWrite?: ((write: Write, kept: KeptEvent) => void) | undefined;
 }
 
 export function createRecorder<Table extends Publishable>({
@@ -33,7 +38,7 @@ export function createRecorder<Table extends Publishable>({
   onWrite,
 }: RecorderOptions<Table>): Recorder<Table> {
   const nodes = new Map<string, { table: Table; budget: WriteBudget }>();
-  const events = new Map<string, CoreEvent>();
+  const events = new Map<string, KeptEvent>();
   return {
     events,
     series: (node) => nodeOf(node).table,
@@ -48,8 +53,9 @@ export function createRecorder<Table extends Publishable>({
   };
 
   function nodeOf(node: string): { table: Table; budget: WriteBudget } {
-    let known = nodes.get(node);
-    if (!known) nodes.set(node, (known = { table: createTable(), budget: createWriteBudget() }));
+    const name = nodes.has(node) || nodes.size < mostNodes ? node : unnamed;
+    let known = nodes.get(name);
+    if (!known) nodes.set(name, (known = { table: createTable(), budget: createWriteBudget() }));
     return known;
   }
 
@@ -72,8 +78,9 @@ export function createRecorder<Table extends Publishable>({
 
   function write(table: Table, series: Series, now: Millis): void {
     const event = eventOf(series, messageOf(series), now);
-    onWrite?.({ time: now, verb: series.published.writes === 0 ? 'create' : 'patch', event });
-    events.set(`${event.metadata.namespace}/${event.metadata.name}`, event);
+    const kept = new KeptEvent(event, series.finding.regarding);
+    onWrite?.({ time: now, verb: series.published.writes === 0 ? 'create' : 'patch', event }, kept);
+    events.set(`${event.metadata.namespace}/${event.metadata.name}`, kept);
     const { count, suppressed, published } = series;
     const after = { ...published, count, suppressed, writes: published.writes + 1, at: now };
     table.end(series, { kind: 'published', published: after });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/model/finding.ts';
-import { createRecorder, type Recorder, type Write } from '../../src/events/recorder.ts';
+import { createRecorder, mostNodes, type Recorder, type Write } from '../../src/events/recorder.ts';
 import { createSeriesTable, type SeriesTable } from '../../src/series/series.ts';
 import { windowLength, windowOf } from '../../src/series/times.ts';
 import { externalEnd, finding, flow, podRef } from '../builders.ts';
@@ -100,6 +100,31 @@ test('the budget is each node’s own', () => {
   expect(writes).toHaveLength(50);
 });
 
+test('past the nodes of the largest clusters, all further hosts of a log share one table, and their Events name each', () => {
+  const { recorder, take } = record();
+  for (let number = 0; number < mostNodes; number++) recorder.series(`node-${number}`);
+  const further = ['far-a', 'far-b'].map((node) => recorder.series(node));
+  expect(further[0]).toBe(further[1]);
+  expect(recorder.series('node-7')).not.toBe(further[0]);
+  expect(recorder.tables()).toHaveLength(mostNodes + 1);
+  for (const node of ['far-a', 'far-b']) take(drop(`web of ${node}`, { node }), start);
+  recorder.finish();
+  expect([...recorder.events.values()].map((event) => event.read().source.host)).toEqual(['far-a', 'far-b']);
+});
+
+test('an Event that is kept reads as it was written, whatever characters it has', () => {
+  forAll([fc.string({ unit: 'binary' })], {}, (message) => {
+    const recorder = createRecorder({
+      createTable: () => createSeriesTable(),
+      messageOf: () => message,
+      onWrite: ({ event }, kept) => expect(kept.read()).toEqual(event),
+    });
+    recorder.series('node-a').count(drop('web-0'), start, 1);
+    recorder.finish();
+    expect(recorder.events.size).toBe(1);
+  });
+});
+
 interface Counted {
   name: string;
   port: number;
@@ -128,7 +153,7 @@ function countBoth(list: Counted[]): [number, number] {
     taken += weight;
   }
   recorder.finish();
-  return [[...recorder.events.values()].reduce((sum, { count }) => sum + count, 0), taken];
+  return [[...recorder.events.values()].reduce((sum, event) => sum + event.read().count, 0), taken];
 }
 
 test('the Events count every packet, of logs in order and in any order', () => {
@@ -168,7 +193,7 @@ describe('health checks that a policy keeps out: three addresses, thirty Pods, o
         counted.set(name, (counted.get(name) ?? 0) + 1);
       }
   recorder.finish();
-  const events = [...recorder.events.values()];
+  const events = [...recorder.events.values()].map((event) => event.read());
 
   test('a Pod that is hit has new counts as often as of any other problem', () => {
     const last = windowOf(start, podRef('web-20').uid).end;

@@ -37,6 +37,9 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
   const countsByNode = new Map<string, NodeCounts>();
   const ownerOf = createLogOwners(objects.pods);
   const chains = createChainIndex();
+  let podsByNode: Map<string | undefined, Pod[]> | undefined;
+  const podsOf = (node: string): readonly Pod[] =>
+    (podsByNode ??= Map.groupBy(objects.pods, (pod) => pod.node)).get(node) ?? [];
   for (const service of objects.services) chains.setService(service, 0);
   for (const slice of objects.endpointSlices) chains.setSlice(slice, 0);
 
@@ -77,7 +80,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
       nodes.set(
         node,
         (known = {
-          incidents: createIncidents(node, { ...options, chains, ownerOf }),
+          incidents: createIncidents(node, { ...options, chains, ownerOf, podsOf }),
           latest: -Infinity,
           asked: -Infinity,
         }),
@@ -110,11 +113,12 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
 interface IncidentsContext extends ReplayIncidentsOptions {
   chains: ReturnType<typeof createChainIndex>;
   ownerOf: (path: string) => Pod | undefined;
+  podsOf: (node: string) => readonly Pod[];
 }
 
 function createIncidents(node: string, context: IncidentsContext): NodeIncidents {
-  const { objects, directory, felixOf, recorder, chains, ownerOf } = context;
-  const here = objects.pods.filter((pod) => pod.node === node);
+  const { podsOf, directory, felixOf, recorder, chains, ownerOf } = context;
+  const here = podsOf(node);
   return createNodeIncidents({
     node,
     nodeRef: () => nodeRefOf(directory, node),

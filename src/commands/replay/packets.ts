@@ -7,7 +7,7 @@ import type { Scope } from './inputs.ts';
 import type { ReplayPolicies } from './policies.ts';
 import type { Streams } from '../terminal.ts';
 import { nameOf } from '../../drops/drops.ts';
-import type { CoreEvent } from '../../events/events.ts';
+import type { KeptEvent } from '../../events/events.ts';
 import type { Snapshot } from '../../kubernetes/snapshot.ts';
 import type { Endpoint } from '../../model/endpoint.ts';
 import { orient } from '../../model/flow-identity.ts';
@@ -17,7 +17,7 @@ import { createWorkFolder, type runReport, writeTemporary } from '../../report/r
 interface PacketOutput {
   /** Undefined if no packets are printed. */
   readonly sink: PacketSink | undefined;
-  readonly finish: (events: readonly CoreEvent[]) => Promise<0 | 1 | 2>;
+  readonly finish: (events: readonly KeptEvent[]) => Promise<0 | 1 | 2>;
 }
 
 const nothing: PacketOutput = { sink: undefined, finish: () => Promise.resolve(0) };
@@ -76,11 +76,14 @@ function createPage(printReport: typeof runReport, includeNoise: boolean, stream
       block += row;
       if (block.length >= blockLength) flush();
     },
-    async print(events: readonly CoreEvent[]): Promise<0 | 1 | 2> {
+    async print(events: readonly KeptEvent[]): Promise<0 | 1 | 2> {
       flush();
       closeSync(file);
       const eventsAt = openSync(eventsFile, 'wx');
-      writeTemporary(eventsAt, JSON.stringify({ items: events }));
+      writeTemporary(eventsAt, '{"items":[');
+      for (const [index, event] of events.entries())
+        writeTemporary(eventsAt, `${index === 0 ? '' : ','}${JSON.stringify(event.read())}`);
+      writeTemporary(eventsAt, ']}');
       closeSync(eventsAt);
       const none = { baseline: [], policy: [], db: undefined };
       const given = { rows: [rows], events: [eventsFile], includeNoise, mayBeEmpty: true };

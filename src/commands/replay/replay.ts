@@ -1,5 +1,5 @@
 /** `replay`: runs the whole pipeline over saved logs, in their own time. */
-import { type CoreEvent, createRecorder, type Write } from '../../events/events.ts';
+import { createRecorder, type KeptEvent } from '../../events/events.ts';
 import { felixOf } from '../../kubernetes/snapshot.ts';
 import { createPrefixTable } from '../../parsing/parsing.ts';
 import { createPipeline, createStatistics } from '../../pipeline/pipeline.ts';
@@ -17,7 +17,7 @@ import { otherCluster, summarise, unknownNode } from './summary.ts';
 import { createReadTotals, type LogTarget } from './log-target.ts';
 import { readLog } from './read-log.ts';
 import { createPacketOutput, rowRedaction } from './packets.ts';
-import { writeResult } from './result.ts';
+import { type KeptWrite, writeResult } from './result.ts';
 
 /** Resolves to the exit status. `printReport`: prints the page of `--output html`. */
 export async function replay(
@@ -44,11 +44,11 @@ export async function replay(
   const scope = createScope(options);
   const rowUses = { printReport, redact: rowRedaction(options, snapshot) };
   const packets = createPacketOutput(options, { ...scope, ...policies }, streams, rowUses);
-  const writes: Write[] = [];
+  const writes: KeptWrite[] = [];
   const recorder = createRecorder({
     createTable: () => createSeriesTable(),
     messageOf: policies.messageOf,
-    onWrite: options.writes ? (write) => writes.push(write) : undefined,
+    onWrite: options.writes ? ({ time, verb }, event) => writes.push({ time, verb, event }) : undefined,
   });
   const incidents = createReplayIncidents({
     objects,
@@ -96,7 +96,7 @@ export async function replay(
   return status || (problems.length > 0 ? 1 : 0);
 }
 
-function shownOf(all: readonly CoreEvent[], { showsEvent, text }: Scope, note: (text: string) => void): CoreEvent[] {
+function shownOf(all: readonly KeptEvent[], { showsEvent, text }: Scope, note: (text: string) => void): KeptEvent[] {
   const events = all.filter(showsEvent);
   if (events.length === 0 && all.length > 0) note(`No Event is of ${text}, and ${all.length} are of other objects.`);
   return events;

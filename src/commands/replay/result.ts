@@ -4,31 +4,34 @@ import type { Millis } from '../../model/log-line.ts';
 import { printable } from '../../platform/printable.ts';
 import { jsonText } from '../terminal.ts';
 import { humanDuration } from '../../platform/duration.ts';
-import { alignColumns, type CoreEvent, describeEvents, type Write } from '../../events/events.ts';
+import { alignColumns, describeEvents, type KeptEvent, type Write } from '../../events/events.ts';
 import type { ClusterObjects, Pod } from '../../resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
+
+export interface KeptWrite extends Pick<Write, 'time' | 'verb'> {
+  readonly event: KeptEvent;
+}
 
 /** Returns the time to which the printed ages refer; undefined if no ages were printed. */
 export function writeResult(
   options: ReplayOptions,
   objects: ClusterObjects,
-  events: CoreEvent[],
-  writes: Write[],
+  events: readonly KeptEvent[],
+  writes: readonly KeptWrite[],
   out: (text: string) => void,
 ): Millis | undefined {
   if (options.writes) {
     for (const write of writes.toSorted((a, b) => a.time - b.time))
-      out(options.output === 'json' ? jsonText(write) : writeLine(write));
+      out(options.output === 'json' ? jsonText({ ...write, event: write.event.read() }) : writeLine(write));
     return undefined;
   }
-  const now =
-    options.now ?? events.reduce((latest, { lastTimestamp }) => Math.max(latest, Date.parse(lastTimestamp)), 0);
+  const now = options.now ?? events.reduce((latest, { last }) => Math.max(latest, last), 0);
   switch (options.output) {
     case 'json':
-      for (const event of events) out(jsonText(event));
+      for (const event of events) out(jsonText(event.read()));
       return undefined;
     case 'yaml':
-      out(yamlOf(events));
+      writeYaml(events, out);
       return undefined;
     case 'table':
       writeTable(options, objects, { events, now }, out);
@@ -45,17 +48,18 @@ export function writeResult(
 function writeTable(
   { color }: Pick<ReplayOptions, 'color'>,
   objects: ClusterObjects,
-  { events, now }: { events: readonly CoreEvent[]; now: Millis },
+  { events, now }: { events: readonly KeptEvent[]; now: Millis },
   out: (text: string) => void,
 ): void {
   const pods = new Map(objects.pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod]));
-  const groups = Map.groupBy(
-    events,
-    ({ involvedObject: { kind, namespace = '', name } }) => `${kind} ${namespace}/${name}`,
-  );
+  const groups = Map.groupBy(events, ({ regarding: { kind, namespace = '', name } }) => `${kind} ${namespace}/${name}`);
   for (const [, group] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const { involvedObject: object } = group[0] as CoreEvent;
-    const text = `${headOf(object, pods.get(`${object.namespace}/${object.name}`))}${describeEvents(group, now)}\n`;
+    const { regarding } = group[0] as KeptEvent;
+    const head = headOf(regarding, pods.get(`${regarding.namespace}/${regarding.name}`));
+    const text = `${head}${describeEvents(
+      group.map((event) => event.read()),
+      now,
+    )}\n`;
     out(painted(text, color));
   }
 }
@@ -69,10 +73,11 @@ function painted(text: string, color: ReplayOptions['color']): string {
 }
 
 /** Makes a table with the columns of `kubectl get events -A -o wide`, without SUBOBJECT. The message is last, because it is the longest. */
-function wideTable(events: readonly CoreEvent[], now: Millis): string {
+function wideTable(events: readonly KeptEvent[], now: Millis): string {
   const age = (stamp: string): string => humanDuration(now - Date.parse(stamp));
   const rows = events
-    .toSorted((a, b) => Date.parse(a.lastTimestamp) - Date.parse(b.lastTimestamp))
+    .toSorted((a, b) => a.last - b.last)
+    .map((event) => event.read())
     .map(({ metadata, involvedObject: { kind, name }, source, count, type, reason, message, ...at }) => [
       metadata.namespace,
       age(at.lastTimestamp),
@@ -89,13 +94,23 @@ function wideTable(events: readonly CoreEvent[], now: Millis): string {
   return `${alignColumns([head, ...rows].map((row) => row.map(printable))).join('\n')}\n`;
 }
 
-function yamlOf(events: readonly CoreEvent[]): string {
-  const text = dump({ apiVersion: 'v1', kind: 'List', items: events }, { lineWidth: -1, noRefs: true });
-  return text.split('\n').map(printable).join('\n');
+/** Each Event is made into text by itself, so that memory holds one of them. */
+function writeYaml(events: readonly KeptEvent[], out: (text: string) => void): void {
+  out(`apiVersion: v1\nkind: List\nitems:${events.length === 0 ? ' []' : ''}\n`);
+  for (const event of events) {
+    const text = dump([event.read()], { lineWidth: -1, noRefs: true });
+    out(
+      text
+        .replaceAll(/^(?=.)/gm, '  ')
+        .split('\n')
+        .map(printable)
+        .join('\n'),
+    );
+  }
 }
 
 /** The lines have the layout of `kubectl describe`. */
-function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod | undefined): string {
+function headOf({ kind, namespace, name }: KeptEvent['regarding'], pod: Pod | undefined): string {
   const rows: [string, string | undefined][] = [
     ['Name', name],
     ['Namespace', namespace],
@@ -111,7 +126,8 @@ function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod
 }
 
 /** Returns `2026-01-31T09:15:01.204Z  create  shop/web-0.1f…  Pod shop/web-0  x1  PacketDrop  message`. */
-function writeLine({ time, verb, event }: Write): string {
+function writeLine({ time, verb, event: kept }: KeptWrite): string {
+  const event = kept.read();
   const { namespace = event.metadata.namespace, name } = event.involvedObject;
   const { metadata, involvedObject, count, reason, message } = event;
   const text = `${new Date(time).toISOString()}  ${verb}  ${metadata.namespace}/${metadata.name}  ${involvedObject.kind} ${namespace}/${name}  x${count}  ${reason}  ${message}`;
