@@ -2,6 +2,7 @@
 import { hasKlogHeader, hasLogrusPairs, klogJsonTime, readLogrusHeader } from '../log-formats/go-loggers.ts';
 import { parseDroppedLogs, parseProgramRecord } from './components/program-record.ts';
 import { formats, parse } from './formats.ts';
+import { isGke, isHubble } from './policy-loggers/cilium.ts';
 import { createPrefixTable } from './netfilter/prefixes.ts';
 
 const prefixes = createPrefixTable();
@@ -29,6 +30,8 @@ export const knownTexts = {
       /[IWEF]\d{4} \d\d:\d\d:\d\d\.|"?ts\\{0,7}"|\] felix|level=|\d \[[A-Z]{4,8}\]\[/.test(text)
     );
   },
+  isRecord: (record: object): boolean =>
+    isHubble(record) || ('disposition' in record && isGke(record)) || 'oob.prefix' in record || 'oob.family' in record,
   reads(text: string): boolean {
     if (isRecord(text)) return parseProgramRecord(text) !== undefined;
     const found = parse(text, prefixes);
@@ -59,7 +62,7 @@ function spellings(needle: string): string[] {
   const key = /^"([^"]+)":?(.*)$/.exec(needle);
   if (key !== null) {
     const [, name = '', value = ''] = key;
-    const opening = value.slice(0, 1);
+    const opening = value.startsWith('"') ? value : value.slice(0, 1);
     all.push(`"${name}": ${opening}`, `"${name}" : ${opening}`, `"${name}":\t`, `"${name}": \t`);
     // Each level of strings doubles the backslashes, of which the last one is before the quote. With its first quote, each has eight
     // characters, because shorter ones are searched one by one.

@@ -22,7 +22,12 @@ import { createLineTaker } from './line-taker.ts';
 import type { LogTarget } from './log-target.ts';
 
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
-const needles = spellingsOf([...needlesOfAll, ...programNeedles, ...fatalNeedles, ...blockNeedles, streamMark]);
+const needles = [
+  ...spellingsOf([...needlesOfAll, ...fatalNeedles, streamMark]),
+  // These stand within texts, and are found however JSON spells what is around them.
+  ...programNeedles,
+  ...blockNeedles,
+];
 /** How many bytes decide what a log is: its first lines. */
 const headLength = 64 * 1024;
 

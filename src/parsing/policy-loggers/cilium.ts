@@ -24,10 +24,14 @@ export function parseHubble(text: string): PacketObservation | Suppressed | Unpa
     const count = Number(at(lost, 'num_events_lost') ?? NaN);
     return { kind: 'suppressed', by: hubble, count: isCount(count) ? count : undefined, affects: 'everything' };
   }
-  const flow = at(line, 'flow');
-  // Other programs have objects with this name, too.
-  if (!['verdict', 'IP', 'event_type'].some((key) => at(flow, key) !== undefined)) return undefined;
-  return readFlow(flow);
+  return isHubble(line) ? readFlow(at(line, 'flow')) : undefined;
+}
+
+/** Other programs have objects with these names, too. */
+export function isHubble(line: Json): boolean {
+  const [flow, lost] = [at(line, 'flow'), at(line, 'lost_events')];
+  if (typeof flow !== 'object') return typeof lost === 'object' && lost !== null;
+  return ['verdict', 'IP', 'event_type'].some((key) => at(flow, key) !== undefined);
 }
 
 const hubble = 'hubble';
@@ -151,9 +155,8 @@ export function parseGke(text: string): PacketObservation | Unparsable | undefin
   if (!text.startsWith('{') || !text.includes('"disposition":"')) return undefined;
   const line = parsedBytes(text);
   if (line === undefined) return unparsable(gke, 'the JSON is damaged or cut off');
+  if (!isGke(line)) return undefined;
   const connection = at(line, 'connection');
-  // Other programs have dispositions, too.
-  if (at(connection, 'src_ip') === undefined || at(connection, 'dest_ip') === undefined) return undefined;
   const disposition = String(fieldOf(at(line, 'disposition')) ?? '(missing)');
   const verdict = dispositions.get(disposition);
   if (verdict === undefined) return unparsable(gke, `the disposition ${disposition.slice(0, 60)} is not known`);
@@ -171,6 +174,11 @@ export function parseGke(text: string): PacketObservation | Unparsable | undefin
     destinationPort: fieldOf(at(connection, 'dest_port')),
     repeat: isCount(count) ? Math.max(1, count) : 1,
   });
+}
+
+/** Other programs have dispositions, too. */
+export function isGke(line: Json): boolean {
+  return ['src_ip', 'dest_ip'].every((key) => at(line, 'connection', key) !== undefined);
 }
 
 const gke = 'gke-policy-action';

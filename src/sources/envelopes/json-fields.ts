@@ -3,6 +3,7 @@ import type { Millis } from '../../model/log-line.ts';
 import { at } from '../../platform/json.ts';
 import type { Clock } from './clock.ts';
 import { newEnvelope } from './envelope.ts';
+import { createKeyMemo } from './key-memo.ts';
 import { readNumericStamp } from './stamps.ts';
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
@@ -28,10 +29,10 @@ const lastYear = Date.UTC(2100, 0) / 1000;
 
 /** Returns the time that an object gives, by the names of its values and by their size. */
 export function timeIn(record: JsonRecord, clock: Clock): RecordTime | undefined {
-  const entries = Object.entries(record).map(([key, value]) => [key.toLowerCase(), value] as const);
-  for (const [rank, names] of timeNames.entries()) {
+  const entries = Object.entries(record);
+  for (const rank of timeNames.keys()) {
     for (const [key, value] of entries) {
-      if (!names.test(key) || (rank > 0 && ofCollector.test(key))) continue;
+      if (rankOf(key) !== rank) continue;
       const found = timeOf(value, clock);
       if (found !== undefined) return found;
     }
@@ -44,6 +45,13 @@ export function timeIn(record: JsonRecord, clock: Clock): RecordTime | undefined
     }
   return undefined;
 }
+
+/** Returns the index of the first of `timeNames` that the key has; -1 if it names no time. */
+const rankOf = createKeyMemo((key) => {
+  const name = key.toLowerCase();
+  const rank = timeNames.findIndex((names) => names.test(name));
+  return rank > 0 && ofCollector.test(name) ? -1 : rank;
+});
 
 /** Reads a stamp as text or number, `{"seconds":…,"nanos":…}`, and one value in an object (`{"$date":…}`). */
 export function timeOf(stamp: unknown, clock: Clock): RecordTime | undefined {

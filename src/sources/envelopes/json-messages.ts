@@ -7,6 +7,8 @@ export interface KnownTexts {
   mentions: (text: string) => boolean;
   /** Returns whether the text, without an envelope, is a line of a known format. */
   reads: (text: string) => boolean;
+  /** Returns whether an object is a record of a known format, even one that says nothing of a packet. */
+  isRecord: (record: object) => boolean;
 }
 
 /** An object around a message, and the value in it that contains the message. */
@@ -27,6 +29,8 @@ export interface JsonMessage {
 /** Collectors nest a line six deep (OpenTelemetry). */
 const maxDepth = 12;
 const maxMessages = 10_000;
+/** No line of a known format is shorter. */
+const shortest = 12;
 /** Names of the field with the line, where nothing shows which one it is: the lines of a record that go on from the line before. */
 const textNames = [
   'MESSAGE',
@@ -54,17 +58,18 @@ const textNames = [
 
 /**
  * Returns the messages in a value, in order. An object has one, unless lists in it have several. `reads`: whether a string has a line of a
- * known format; `isMessage`: whether an object, as JSON, is one.
+ * known format; `recordIn`: an object as JSON, if it is one.
  */
 export function messagesIn(
   value: unknown,
   reads: (text: string) => boolean,
-  isMessage: (text: string) => boolean,
+  recordIn: (record: JsonRecord) => string | undefined,
 ): JsonMessage[] {
   return walk(value, [], 0);
 
   function walk(each: unknown, around: readonly Around[], depth: number): JsonMessage[] {
-    if (typeof each === 'string') return reads(each) ? [{ text: each, own: undefined, around }] : [];
+    if (typeof each === 'string')
+      return each.length >= shortest && reads(each) ? [{ text: each, own: undefined, around }] : [];
     if (typeof each !== 'object' || each === null || depth > maxDepth) return [];
     return Array.isArray(each) ? ofList(each, around, depth) : ofObject(each as JsonRecord, around, depth);
   }
@@ -92,8 +97,8 @@ export function messagesIn(
     // Some collectors keep a line twice, as it came and taken apart.
     const [first] = found.toSorted((a, b) => rankOf(a.name) - rankOf(b.name));
     if (first !== undefined) return first.messages;
-    const text = JSON.stringify(record);
-    return isMessage(text) ? [{ text, own: record, around }] : [];
+    const text = recordIn(record);
+    return text === undefined ? [] : [{ text, own: record, around }];
   }
 }
 

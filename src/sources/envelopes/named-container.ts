@@ -1,6 +1,7 @@
 /** Finds the container that a record of a log collector names as the writer of its line. */
 import { containerOf } from '../../log-formats/container-log.ts';
 import type { LogContainer } from '../../model/log-line.ts';
+import { createKeyMemo } from './key-memo.ts';
 
 /** The most values of a record that are looked at, and how deep. Collectors nest names three deep (`kubernetes.container.name`). */
 const maxValues = 256;
@@ -33,26 +34,39 @@ export function namedContainer(record: object, text: unknown): LogContainer | un
     for (const [key, each] of entriesOf(value)) {
       if (search.left-- <= 0) return;
       if (each === text || each === null || each === '') continue;
-      const name = path === '' ? wordsOf(key) : `${path} ${wordsOf(key)}`;
-      if (ofContainer.test(name)) search.found = true;
+      const words = wordsOf(key);
+      const name = nameOf(path === '' ? words : `${path} ${words}`);
+      if (name.isOfContainer) search.found = true;
       if (typeof each === 'string') take(name, each);
-      else if (typeof each === 'object' && depth < maxDepth) look(each, name, depth + 1);
+      else if (typeof each === 'object' && depth < maxDepth) look(each, name.words, depth + 1);
     }
   }
 
-  function take(name: string, value: string): void {
+  function take({ kinds }: ValueName, value: string): void {
     const byPath = value.includes('.log') ? containerOf(value) : undefined;
     if (byPath !== undefined) {
       const { namespace, pod, container } = byPath;
       Object.assign(search, { found: true, namespace, pod, container });
     }
-    for (const [kind, key] of keys) {
-      if (!key.test(name)) continue;
+    for (const kind of kinds) {
       search.found = true;
       search[kind] ??= value;
     }
   }
 }
+
+/** The name of a value: the words of its key, behind those of the objects around it. */
+interface ValueName {
+  words: string;
+  isOfContainer: boolean;
+  kinds: readonly (keyof LogContainer)[];
+}
+
+const nameOf = createKeyMemo<ValueName>((words) => ({
+  words,
+  isOfContainer: ofContainer.test(words),
+  kinds: keys.filter(([, key]) => key.test(words)).map(([kind]) => kind),
+}));
 
 /** Attributes of OpenTelemetry, and labels in lists, are objects with a key and a value. */
 function entriesOf(value: object): [string, unknown][] {
@@ -64,13 +78,13 @@ function entriesOf(value: object): [string, unknown][] {
 }
 
 /** Turns `k8s.container_name` and `k8sContainerName` into `kubernetes container name`. */
-function wordsOf(key: string): string {
-  return key
+const wordsOf = createKeyMemo((key) =>
+  key
     .slice(0, 128)
     .replaceAll(/([a-z0-9])(?=[A-Z])/g, '$1 ')
     .replaceAll(/[^A-Za-z0-9]+/g, ' ')
     .trim()
     .toLowerCase()
     .replace(/^k8s\b/, 'kubernetes')
-    .replace(/^io kubernetes\b/, 'kubernetes');
-}
+    .replace(/^io kubernetes\b/, 'kubernetes'),
+);

@@ -15,9 +15,6 @@ export interface JsonContext {
   takeLayers: (envelope: Envelope) => void;
 }
 
-/** Objects with these keys are messages themselves: of Hubble, of GKE and of ulogd. */
-const ownKeys = ['flow', 'lost_events', 'disposition', 'oob.prefix', 'oob.family'];
-
 export function readJson(envelope: Envelope, context: JsonContext): void {
   const value = parsedPiece(envelope.text);
   if (typeof value === 'string') {
@@ -45,7 +42,7 @@ function copyOf(envelope: Envelope): Envelope {
 }
 
 function messagesOf(value: object, whole: string, { known, takeLayers }: JsonContext): JsonMessage[] {
-  if (Array.isArray(value)) return known === undefined ? [] : messagesIn(value, reads, isMessage);
+  if (Array.isArray(value)) return known === undefined ? [] : messagesIn(value, reads, recordIn);
   const record = value as JsonRecord;
   const direct = record['MESSAGE'] ?? record['log'] ?? record['message'];
   const isDirect =
@@ -53,13 +50,15 @@ function messagesOf(value: object, whole: string, { known, takeLayers }: JsonCon
       ? known === undefined || direct.includes('IN=') || reads(direct)
       : Array.isArray(record['MESSAGE']);
   if (isDirect) return [{ text: String(direct), own: undefined, around: [{ record, within: direct }] }];
-  if (known === undefined || (ownKeys.some((key) => key in record) && known.reads(whole))) return [];
-  const found = messagesIn(record, reads, isMessage);
+  if (known === undefined || known.isRecord(record)) return [];
+  const found = messagesIn(record, reads, recordIn);
   if (found.length === 0) return namedMessage(record);
   return found.some(({ own, text }) => own === record && text === whole) ? [] : found;
 
-  function isMessage(text: string): boolean {
-    return known?.mentions(text) === true && known.reads(text);
+  function recordIn(inner: JsonRecord): string | undefined {
+    const text = JSON.stringify(inner);
+    if (known?.isRecord(inner) === true) return text;
+    return known?.mentions(text) === true && known.reads(text) ? text : undefined;
   }
 
   function reads(text: string): boolean {

@@ -110,11 +110,10 @@ export const streamMark = '"_STREAM_ID":"';
 
 /** Reads the fields that `createLineStarts` needs from a record in JSON. */
 export function streamFieldsOf(json: string): Fields {
-  const [stream, lineBreak] = [valueOf(json, '_STREAM_ID'), valueOf(json, '_LINE_BREAK')];
-  return {
-    ...(stream !== undefined && { _STREAM_ID: stream }),
-    ...(lineBreak !== undefined && { _LINE_BREAK: lineBreak }),
-  };
+  const stream = json.startsWith('{') ? valueOf(json, '_STREAM_ID') : undefined;
+  if (stream === undefined) return {};
+  const lineBreak = valueOf(json, '_LINE_BREAK');
+  return { _STREAM_ID: stream, ...(lineBreak !== undefined && { _LINE_BREAK: lineBreak }) };
 }
 
 /** Reads a field whose value has no quotes. Nothing else in a record looks like it, because quotes inside values are escaped. */
