@@ -12,10 +12,15 @@ export const expectedMessages = [
   'test/commands/doctor/enable-logging.expected.txt',
 ];
 
+/** Its table has patterns of commands, which other documents have in full. */
+const patternsOnly = 'docs/other-projects.md';
+
 /** Every command that a document, an Event, `doctor` or an alert gives its reader to run. */
 export function allCommands(): Command[] {
   return [
-    ...documentPaths().flatMap((path) => commandsOf(path, textOf(path))),
+    ...documentPaths()
+      .filter((path) => path !== patternsOnly)
+      .flatMap((path) => commandsOf(path, textOf(path))),
     ...expectedMessages.flatMap((path) => adviceInExpected(path, textOf(path))),
     ...adviceInAlerts(alerts, textOf(alerts)),
   ];

@@ -175,6 +175,7 @@ test('the advice to enable logging has the expected words', async () => {
     cluster('k8s-app=canal', ['calico/node:v3.29.1']),
     cluster('k8s-app=aws-node', ['amazon/aws-network-policy-agent:v1.2.0']),
     cluster('k8s-app=aws-node', []),
+    cluster('k8s-app=cilium', []),
     cluster('k8s-app=cilium', [], { pod: 'anetd-7x2kq' }),
     cluster('app=antrea,component=antrea-agent', []),
     cluster('app=ovnkube-node', []),

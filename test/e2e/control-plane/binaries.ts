@@ -22,6 +22,7 @@ export const KUBERNETES_VERSION = pinnedVersion('kubernetes', 'k8s.io/kubernetes
 const ETCD_VERSION = pinnedVersion('etcd', 'go.etcd.io/etcd/server/v3');
 const HELM_VERSION = pinnedVersion('helm', 'helm.sh/helm/v4');
 const ACTIONLINT_VERSION = pinnedVersion('actionlint', 'github.com/rhysd/actionlint');
+export const CILIUM_VERSION = pinnedVersion('cilium', 'github.com/cilium/cilium');
 const RUNC_VERSION = pinnedVersion('runc', 'github.com/opencontainers/runc');
 
 /** Every program that the tests build. */
@@ -53,6 +54,8 @@ export const RECIPES = {
     ldflags: `-X helm.sh/helm/v4/internal/version.version=v${HELM_VERSION}`,
     minutes: 3,
   },
+  /** Reads the filters of Hubble's exporter with Cilium's own parser. */
+  'cilium-flow-filters': { folder: 'cilium', package: '.', version: CILIUM_VERSION, minutes: 1 },
   /** Checks the workflows. */
   actionlint: {
     folder: 'actionlint',
