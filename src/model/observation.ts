@@ -23,7 +23,19 @@ export interface NeighbourOverflow {
   family: 'IPv4' | 'IPv6' | undefined;
 }
 
-export type TableReport = ConntrackFull | ConntrackHigh | NeighbourOverflow;
+/** A connection to a Service that IPVS refused, because it knows no Pod to send it to. The kernel limits how often it says so. */
+export interface IpvsNoDestination {
+  kind: 'ipvs-no-destination';
+  family: 'IPv4' | 'IPv6' | undefined;
+  /** `10.96.0.10:53/UDP`, or the mark by which IPVS knows the Service: `FWM 7`. */
+  service: string;
+  isOverloaded: boolean;
+}
+
+/** What the kernel's log says of one of its tables: it is full, or lacks an entry. */
+export type KernelReport = ConntrackFull | NeighbourOverflow | IpvsNoDestination;
+
+export type TableReport = KernelReport | ConntrackHigh;
 
 /** A packet that the reverse-path filter dropped, because its source (or destination) cannot be behind that interface. */
 export interface Martian {
@@ -73,8 +85,7 @@ export interface PacketPart {
 export type Observation =
   | PacketObservation
   | PacketPart
-  | ConntrackFull
-  | NeighbourOverflow
+  | KernelReport
   | Martian
   | Suppressed
   | Unparsable

@@ -2,7 +2,7 @@
 import type { Millis } from './log-line.ts';
 
 /** The writer of a record in a container's log. `felix`, `confd` and `bird` are parts of calico-node. */
-export type Program = 'kube-proxy' | 'felix' | 'confd' | 'bird' | 'calico-node' | 'unknown';
+export type Program = 'kube-proxy' | 'felix' | 'confd' | 'bird' | 'calico-node' | 'kube-router' | 'unknown';
 
 export interface ProgramRecord {
   kind: 'program-record';

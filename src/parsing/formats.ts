@@ -1,12 +1,13 @@
 import type { Observation } from '../model/observation.ts';
 import {
   parseConntrackFull,
+  parseIpvs,
   parseJournald,
-  parseKernelDrop,
   parseMartian,
   parseNeighbourOverflow,
   parseSuppressed,
 } from './kernel.ts';
+import { parseKernelDrop } from './kernel-drop.ts';
 import { parseAws, parseNfqueue } from './policy-loggers/agents.ts';
 import { parseCalicoBpf, parseCalicoFlow } from './policy-loggers/calico.ts';
 import { parseGke, parseHubble } from './policy-loggers/cilium.ts';
@@ -48,6 +49,7 @@ export const formats: readonly Format[] = [
   { name: 'ulogd', needles: ['"oob.prefix"', '"oob.family"'], writers: ulogd, parse: parseUlogd },
   { name: 'conntrack', needles: ['conntrack: table full'], writers: kernel, parse: parseConntrackFull },
   { name: 'neighbour', needles: ['table overflow'], writers: kernel, parse: parseNeighbourOverflow },
+  { name: 'ipvs', needles: ['no destination available'], writers: kernel, parse: parseIpvs },
   { name: 'martian', needles: ['martian source', 'martian destination'], writers: kernel, parse: parseMartian },
   { name: 'suppressed', needles: ['callbacks suppressed'], writers: kernel, parse: parseSuppressed },
   {

@@ -1,15 +1,7 @@
 /** Decides what a line is, and what becomes of it. `replay --explain` shows it. */
 import { containerOf } from '../log-formats/container-log.ts';
 import type { LogLine } from '../model/log-line.ts';
-import type {
-  ConntrackFull,
-  Martian,
-  NeighbourOverflow,
-  Observation,
-  PacketPart,
-  Suppressed,
-  Unparsable,
-} from '../model/observation.ts';
+import type { KernelReport, Martian, Observation, PacketPart, Suppressed, Unparsable } from '../model/observation.ts';
 import { kernelDrop, type PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord } from '../model/program-record.ts';
 import {
@@ -34,7 +26,7 @@ export type Decision =
   | { kind: 'twin'; observation: PacketObservation | Martian }
   /** The rest of the packet is in another line. */
   | { kind: 'part'; observation: PacketPart }
-  | { kind: 'incident'; observation: ProgramRecord | ConntrackFull | NeighbourOverflow; node: string }
+  | { kind: 'incident'; observation: ProgramRecord | KernelReport; node: string }
   | { kind: 'gap'; observation: Suppressed; node: string }
   | { kind: 'unparsable'; observation: Unparsable; node: string }
   | Refused;
@@ -144,7 +136,8 @@ export function observe(
   if (packet !== undefined && packet.kind !== 'refused') return unbound(line.text, packet);
   if (origin === 'kernel' || !(isProgram || programsAnywhere)) return packet;
   if (origin === 'container' && isPacketLogger(writer)) return packet;
-  const record = parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program);
+  const record =
+    parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program ?? container?.container);
   if (record === undefined) return packet;
   return programsAnywhere && container !== undefined && !isNetworkComponent(container) ? refusedOf(record) : record;
 }

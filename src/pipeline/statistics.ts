@@ -35,6 +35,9 @@ export function createStatistics(onLost?: (ends: Ends, weight: number) => void) 
       case 'neighbour-overflow':
         statistics.neighbourOverflow++;
         return;
+      case 'ipvs-no-destination':
+        statistics.ipvsNoDestination++;
+        return;
       case 'martian':
         statistics.martian++;
         statistics.verdicts.dropped++;
@@ -102,6 +105,7 @@ function noCounts() {
     unparsableReasons: new Map<string, { count: number; place: string }>(),
     conntrackFull: 0,
     neighbourOverflow: 0,
+    ipvsNoDestination: 0,
     martian: 0,
     programRecords: 0,
     suppressed: 0,

@@ -42,7 +42,9 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
     const stamp = 'Nov 21 10:15:03 node-b';
 
     test('is believed where no writer is named, and of its writers', () => {
-      expect(believed).toMatch(/^(?:packet|packet-part|conntrack-full|neighbour-overflow|martian|suppressed)$/);
+      expect(believed).toMatch(
+        /^(?:packet|packet-part|conntrack-full|neighbour-overflow|ipvs-no-destination|martian|suppressed)$/,
+      );
       for (const writer of writers) {
         // Its source alone says so; the name in a syslog is any program's.
         if (['bpf', 'calico-flows', 'kernel-drops'].includes(writer)) {

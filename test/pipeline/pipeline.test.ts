@@ -192,6 +192,7 @@ test.each([
     conntrackFull: 0,
     martian: 0,
     neighbourOverflow: 0,
+    ipvsNoDestination: 0,
   });
   for (const origin of ['kernel', 'unknown'] as const) {
     // A full table is published when it is seen again.

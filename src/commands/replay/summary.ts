@@ -40,6 +40,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
       listed([
         [statistics.conntrackFull, 'conntrack table full'],
         [statistics.neighbourOverflow, 'neighbour table overflow'],
+        [statistics.ipvsNoDestination, 'IPVS without destination'],
         [statistics.martian, 'martian'],
       ]),
     ],
@@ -154,9 +155,28 @@ function size(value: number): string {
 
 /** Returns whether the logs have nothing that this program looks for. */
 function isSilent(statistics: Statistics): boolean {
-  const { verdicts, programRecords, conntrackFull, neighbourOverflow, martian, unparsable, notKernel } = statistics;
+  const {
+    verdicts,
+    programRecords,
+    conntrackFull,
+    neighbourOverflow,
+    ipvsNoDestination,
+    martian,
+    unparsable,
+    notKernel,
+  } = statistics;
   const packets = verdicts.dropped + verdicts.rejected + verdicts.logged + verdicts.accepted;
-  return packets + programRecords + conntrackFull + neighbourOverflow + martian + unparsable + notKernel === 0;
+  return (
+    packets +
+      programRecords +
+      conntrackFull +
+      neighbourOverflow +
+      ipvsNoDestination +
+      martian +
+      unparsable +
+      notKernel ===
+    0
+  );
 }
 
 const mostNames = 5;

@@ -1,15 +1,13 @@
 import type { NodeFacts } from '../../model/incident.ts';
+import { apiUnreachable, kubeProxyApiUnreachable } from './api-unreachable.ts';
 import { felixDeletesChains, firewallReload, mixedBackends } from './behind.ts';
 import { bgpDown, unknownPeer } from './bgp.ts';
 import type { Cause, CauseRow, HintDetails, Symptoms } from './cause.ts';
-import {
-  apiUnreachable,
-  dummyProfile,
-  felixGivesUp,
-  felixRestoreFailed,
-  foreignNftRules,
-  rulesOverwritten,
-} from './felix.ts';
+import { calicoCannotStart } from './calico-starting.ts';
+import { dummyProfile, felixGivesUp, felixRestoreFailed, rulesOverwritten } from './felix.ts';
+import { ebpfFailed, xdpFailed } from './felix-ebpf.ts';
+import { foreignNftRules, foreignNftRulesOfServices } from './foreign-nft-rules.ts';
+import { ipvsAddressStays, ipvsFailed, ipvsNoDestination } from './ipvs.ts';
 import { conntrackFull, conntrackNearlyFull, martianPackets, neighbourFull } from './kernel.ts';
 import {
   badRule,
@@ -19,16 +17,10 @@ import {
   sharedChainMissing,
   xtablesLock,
 } from './kube-proxy-iptables.ts';
-import {
-  chainBusy,
-  ipvsFailed,
-  nftCrashes,
-  nftInterfaceMissing,
-  nftSyncFailed,
-  nftWithoutJson,
-} from './kube-proxy-modes.ts';
+import { chainBusy, nftCrashes, nftInterfaceMissing, nftSyncFailed, nftWithoutJson } from './kube-proxy-modes.ts';
 import { moduleMissing } from './module-missing.ts';
-import { cannotStart, portTaken, restarting } from './starting.ts';
+import { staleConnections } from './stale-connections.ts';
+import { cannotStart, nodePortTaken, portTaken, restarting } from './starting.ts';
 import { short } from './texts.ts';
 import type { Millis } from '../../model/log-line.ts';
 import type { TableReport } from '../../model/observation.ts';
@@ -45,6 +37,7 @@ const rows: readonly CauseRow[] = [
   badRule,
   chainBusy,
   foreignNftRules,
+  foreignNftRulesOfServices,
   nftWithoutJson,
   nftCrashes,
   nftInterfaceMissing,
@@ -56,11 +49,18 @@ const rows: readonly CauseRow[] = [
   rulesOverwritten,
   dummyProfile,
   ipvsFailed,
+  ipvsAddressStays,
+  staleConnections,
+  ebpfFailed,
+  xdpFailed,
   cannotStart,
+  calicoCannotStart,
   apiUnreachable,
+  kubeProxyApiUnreachable,
   bgpDown,
   unknownPeer,
   portTaken,
+  nodePortTaken,
   restarting,
   // These rows explain other causes; the first one whose facts fit is the diagnosis.
   felixDeletesChains,
@@ -70,6 +70,7 @@ const rows: readonly CauseRow[] = [
   conntrackFull,
   neighbourFull,
   martianPackets,
+  ipvsNoDestination,
   // Found by the agent in /proc.
   conntrackNearlyFull,
 ];

@@ -131,7 +131,7 @@ export const badRule: CauseRow = {
 
 /** Matches lines of iptables that are worth quoting, because they say what is wrong. */
 const specific =
-  /Permission denied \(you must be root\)|Operation not permitted|(?:RULE|CHAIN)_\w{1,30} failed|is incompatible, use 'nft' tool|No chain\/target\/match by that name|invalid option|unknown option|unrecognized option|line \d+ failed|input error on line \d+/;
+  /Permission denied \(you must be root\)|Operation not permitted|(?:RULE|CHAIN)_\w{1,30} failed|No chain\/target\/match by that name|invalid option|unknown option|unrecognized option|line \d+ failed|input error on line \d+/;
 
 export const jumpMissing: CauseRow = {
   code: 'KN108',
@@ -190,8 +190,6 @@ export const restoreRefused: CauseRow = {
   why(details) {
     if (/you must be root|not permitted/.test(details.quote))
       return 'kube-proxy is not allowed to: its container is not privileged.';
-    if (/incompatible/.test(details.quote))
-      return 'Another program wrote rules with nft into a table of iptables-nft, which can no longer read it.';
     if (/(?:invalid|unknown|unrecognized) option/.test(details.quote))
       return 'The iptables it runs is of another age than kube-proxy and does not know an option.';
     return 'All rules are handed over at once: one that the kernel refuses stops all. The line number counts lines of that hand-over, often only its COMMIT.';
@@ -199,8 +197,6 @@ export const restoreRefused: CauseRow = {
   fix(details) {
     if (/you must be root|not permitted/.test(details.quote))
       return 'Give its container securityContext.privileged: true.';
-    if (/incompatible/.test(details.quote))
-      return 'On the node: nft list ruleset; move foreign rules into a table of their own (nft add table ip NAME).';
     if (/(?:invalid|unknown|unrecognized) option/.test(details.quote))
       return "Use kube-proxy's own image with its iptables, or update iptables on the host; compare: iptables -V.";
     const [chain] = shellWords(details.subjects, 1);

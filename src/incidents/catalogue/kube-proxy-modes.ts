@@ -7,7 +7,6 @@ import {
   nftablesNeedles,
   programmingFailure,
   quoteOf,
-  startsWithAny,
   textOf,
 } from './record-text.ts';
 import { agreeing, onlyFamily, podArguments, program, shellWords, subjects, unreachable } from './texts.ts';
@@ -78,6 +77,9 @@ export const nftInterfaceMissing: CauseRow = {
   impact: unreachable,
 };
 
+/** The hint of nft below `Message too long`. */
+const socketBuffer = /\/proc\/sys\/net\/core\/wmem_max\b[^\n]{0,60}Hint: (\d{4,10}) bytes/;
+
 export const nftSyncFailed: CauseRow = {
   code: 'KN111',
   name: 'nftables-sync-failed',
@@ -96,7 +98,7 @@ export const nftSyncFailed: CauseRow = {
         /^[ \t]*(?:add|insert|create|replace|delete|flush|destroy) (?:rule|element|chain|set|map) ip6? kube-proxy ([^\s;{]{1,160})/m.exec(
           text,
         )?.[1],
-      quote: quoteOf(text, /Error: [^\n]+/),
+      quote: quoteOf(text, socketBuffer) ?? quoteOf(text, /Error: [^\n]+/),
     };
   },
   what: (details, node) =>
@@ -106,13 +108,21 @@ export const nftSyncFailed: CauseRow = {
       return 'The rule refers to something that is gone or unknown to this kernel: another program changed the table kube-proxy, or a module is missing.';
     if (/not permitted|Permission denied/.test(details.quote))
       return 'kube-proxy is not allowed to: its container is not privileged.';
+    if (socketBuffer.test(details.quote))
+      return 'The rules are one message to the kernel, and it is larger than the buffer that nft may use on this node.';
     if (/killed/.test(details.quote))
       return 'nft was killed, mostly for want of memory: look at the limits of its container.';
     return 'All changes are one transaction: what the kernel refuses in one rule stops all of them.';
   },
-  fix: (details) =>
-    `Restart kube-proxy: it rebuilds its table. If that does not help: kubectl logs ${podArguments(details)} | grep -A9 nftables; ` +
-    'on the node: nft list table ip kube-proxy; uname -r (5.13 or newer is needed).',
+  fix(details) {
+    const [, bytes] = socketBuffer.exec(details.quote) ?? [];
+    if (bytes !== undefined)
+      return `On the node, unless it is higher already: sysctl -w net.core.wmem_max=${bytes}; to keep it: the same in /etc/sysctl.d/. kube-proxy then succeeds by itself.`;
+    return (
+      `Restart kube-proxy: it rebuilds its table. If that does not help: kubectl logs ${podArguments(details)} | grep -A9 nftables; ` +
+      'on the node: nft list table ip kube-proxy; uname -r (5.13 or newer is needed).'
+    );
+  },
   impact: unreachable,
 };
 
@@ -145,68 +155,4 @@ export const chainBusy: CauseRow = {
     return `See who jumps there: iptables-nft-save | grep -e ${chain}; iptables-legacy-save | grep -e ${chain}. Let one program with one backend own the rules, then reboot the node or delete the other's.`;
   },
   impact: () => 'Services may be out of date on this node.',
-};
-
-/** Beginnings of kube-proxy's errors in mode ipvs [1.8 to 1.36: pkg/proxy/ipvs]. */
-const openings = [
-  'Failed to sync endpoint for service',
-  'Failed to sync service',
-  'Failed to add IPVS service',
-  'Failed to update IPVS service',
-  'Failed to bind service address to dummy',
-  'Failed to get IPVS service',
-  'Failed to get ipvs service',
-  'Failed to list IPVS destinations',
-  'Failed to add destination',
-  'Failed to update destination',
-  'Failed to delete destination',
-  'Failed to make sure ip set',
-  'Failed to make sure existence of ip set',
-  'Failed to add ip set entry to ip set',
-  'Failed to add entry',
-  'Failed to list ip set entries',
-  'Failed to create dummy interface',
-  'Error adding entry to ipset',
-];
-
-/** Match the address of a Service, or an IP set, in an error: `10.96.0.10:53/UDP`, `KUBE-CLUSTER-IP`. */
-const names = [
-  /^Failed to sync (?:endpoint for )?service: ([\da-f.:[\]]{3,60}\/(?:TCP|UDP|SCTP))\b/,
-  /\bKUBE-[A-Z0-9-]{3,40}\b/,
-];
-
-export const ipvsFailed: CauseRow = {
-  code: 'KN115',
-  name: 'ipvs-failed',
-  title: 'kube-proxy cannot program IPVS',
-  reason: 'IpvsFailed',
-  overReason: 'IpvsWorksAgain',
-  programs: ['kube-proxy'],
-  needles: openings,
-  match(record) {
-    if (!startsWithAny(record.message, openings)) return undefined;
-    const { fields } = record;
-    const named = fields['servicePortName'] ?? fields['serviceName'];
-    if (named !== undefined && named !== '') return { subject: named };
-    const text = textOf(record).slice(0, 2048);
-    for (const name of names) {
-      const found = name.exec(text);
-      if (found !== null) return { subject: found[1] ?? found[0] };
-    }
-    return { subject: fields['ipset'] };
-  },
-  what: (details, node) =>
-    `kube-proxy cannot program IPVS on ${node}${subjects(details) !== '' ? ` for ${subjects(details)}` : ''}.`,
-  why(details) {
-    if (/parseIP Error/.test(details.quote))
-      return 'The kernel is too old (3.10) for this kube-proxy and answers in another format.';
-    if (/ip ?set/i.test(details.quote))
-      return 'ipset fails: its kernel modules are missing, its version does not fit, or a set of the same name has another type.';
-    return 'The kernel lacks ip_vs modules, or another program (keepalived, a second kube-proxy) changes its virtual servers.';
-  },
-  fix: (details) =>
-    'On the node: modprobe -a ip_vs ip_vs_rr ip_vs_wrr ip_vs_sh nf_conntrack ip_set xt_set; then look at ipvsadm -Ln' +
-    `${shellWords(details.subjects, 1).some((name) => name.startsWith('KUBE-')) ? ` and ipset list ${shellWords(details.subjects, 1)[0]}` : ''}. ` +
-    'Mode ipvs is deprecated: kube-proxy mode nftables replaces it.',
-  impact: () => 'Some Services may lead nowhere, or to Pods that are gone, from this node.',
 };

@@ -1,4 +1,7 @@
+import type { IncidentDetails } from '../../model/incident.ts';
+import type { ProgramRecord } from '../../model/program-record.ts';
 import type { CauseRow, Match } from './cause.ts';
+import { cannotUseIptables, noIptables } from './starting.ts';
 import { familyOf, iptablesNeedles, lineAt, nftablesNeedles, programmingFailure, textOf } from './record-text.ts';
 import { onlyFamily, program, shellWords, subjects, unreachable } from './texts.ts';
 
@@ -38,6 +41,11 @@ const certain: readonly { expression: RegExp; module: (name: string, ipv6: boole
     module: (table, ipv6) => `${ipv6 ? 'ip6table' : 'iptable'}_${table}`,
   },
   {
+    expression: /unable to initialize table [`'‘](\w{1,31})['’]/,
+    module: (table, ipv6) => `${ipv6 ? 'ip6table' : 'iptable'}_${table}`,
+  },
+  { expression: /MARK target: kernel too old for --([\w-]{1,16})/, module: () => 'xt_mark' },
+  {
     expression: /(?:unknown option|unrecognized option) "?'?--(set-xmark|xor-mark|or-mark|and-mark|set-mark)\b/,
     module: () => 'xt_mark',
   },
@@ -60,6 +68,9 @@ const moduleNeedles = [
   'bad value for option',
   "can't initialize ip",
   'required kernel modules are not loaded',
+  'iptables is not available on this host',
+  noIptables,
+  'Failed to complete ipset restore',
 ];
 
 /** Matches a warning. The failure after it may have another reason. */
@@ -74,18 +85,48 @@ function moduleMissedByIptables(text: string, family: string): Match | undefined
   const warning = warned.exec(text);
   if (warning === null || /Couldn't load target [`'‘](?:KUBE|cali)-|Bad argument|lines? \d+ failed/.test(text))
     return undefined;
-  return { subject: moduleOf(warning[1] ?? '', ipv6), quote: lineAt(text, warning.index) };
+  // iptables-nft asks nft_compat for each extension, and warns in the same way without it.
+  const compat = text.includes('(nf_tables)') ? ' nft_compat' : '';
+  return { subject: `${moduleOf(warning[1] ?? '', ipv6)}${compat}`, quote: lineAt(text, warning.index) };
 }
 
-/** kube-proxy's and felix's rules use only one expression that some distributions leave out of their kernels: `fib`. */
+/** The modules of the expressions in kube-proxy's and felix's rules. `nat` is the type of a chain. */
+const expressions: Readonly<Record<string, string>> = {
+  ct: 'nft_ct',
+  dnat: 'nft_nat',
+  hash: 'nft_hash',
+  jhash: 'nft_hash',
+  limit: 'nft_limit',
+  log: 'nft_log',
+  masquerade: 'nft_masq',
+  nat: 'nft_chain_nat',
+  numgen: 'nft_numgen',
+  queue: 'nft_queue',
+  redirect: 'nft_redir',
+  reject: 'nft_reject_inet',
+  snat: 'nft_nat',
+};
+
+/** The error names the columns of the expression in the command below it. */
+const refused =
+  /:(\d{1,5})-\d{1,5}: Error: (?:Could not process rule: )?(?:No such file or directory|Operation not supported)[^\n]{0,400}\n([^\n]{1,2000})/g;
+/** In a log whose names were replaced, the columns are wrong, so `fib` is also searched, which some distributions leave out. */
 const fib =
   /(?:No such file or directory|Operation not supported)[^\n]{0,400}\n(?:add|insert|create|replace) [^\n"]{1,2000}? fib /;
 
-function moduleMissedByNft(text: string, family: string): Match | undefined {
-  const found = fib.exec(text.replace(/^[ \t]+/gm, ''));
-  if (found !== null) {
+function moduleMissedByNft(whole: string, family: string): Match | undefined {
+  const text = whole.replace(/^[ \t]+/gm, '');
+  const fibModule = family === 'IPv6' ? 'nft_fib_ipv6' : 'nft_fib_ipv4';
+  const modules = new Set<string>();
+  for (const [, column, command = ''] of text.matchAll(refused)) {
+    const expression = /^\w{1,16}/.exec(command.slice(Number(column) - 1))?.[0] ?? '';
+    const module = expression === 'fib' ? fibModule : Object.hasOwn(expressions, expression) && expressions[expression];
+    if (module) modules.add(module);
+  }
+  if (fib.test(text)) modules.add(fibModule);
+  if (modules.size > 0) {
     const error = text.search(/No such file or directory|Operation not supported/);
-    return { subject: family === 'IPv6' ? 'nft_fib_ipv6' : 'nft_fib_ipv4', quote: lineAt(text, error) };
+    return { subject: [...modules].toSorted().join(' '), quote: lineAt(text, error) };
   }
   const cache = /(?:cache initialization failed|Could not process rule|Error): (Protocol not supported)/.exec(text);
   return cache === null ? undefined : { subject: 'nf_tables', quote: lineAt(text, cache.index) };
@@ -97,6 +138,19 @@ function modulesMissedByIpvs(text: string): Match | undefined {
   return found === null ? undefined : { subject: found[1], quote: lineAt(text, found.index) };
 }
 
+/** The kernel loads a type of sets as a module, `ip_set_hash_net` for `hash:net`. felix logs the commands that make its sets. */
+function moduleMissedByIpset({ message, error, fields }: ProgramRecord): Match | undefined {
+  if (!message.startsWith('Failed to complete ipset restore')) return undefined;
+  const reason = /Kernel error received: set type not supported|Kernel support protocol versions? /.exec(error);
+  if (reason === null) return undefined;
+  const type = /^create \S{1,64} (hash|bitmap|list):(\w{1,8}(?:,\w{1,8}){0,3}) /m.exec(fields['input'] ?? '');
+  const subject = type === null ? 'ip_set' : `ip_set_${type[1]}_${(type[2] ?? '').replaceAll(',', '')}`;
+  return { subject, quote: lineAt(error, reason.index) };
+}
+
+/** The tables of legacy iptables, which kernels with nf_tables alone lack: RHEL 10, Talos, Alpine 3.23. */
+const legacyTables = /^ip6?_tables$|^ip6?table_(?:filter|nat|mangle|raw|security)$/;
+
 export const moduleMissing: CauseRow = {
   code: 'KN105',
   name: 'kernel-module-missing',
@@ -106,12 +160,14 @@ export const moduleMissing: CauseRow = {
   endsWithSync: true,
   programs: ['kube-proxy', 'felix'],
   needles: [...iptablesNeedles, ...nftablesNeedles, ...moduleNeedles],
+  infoOpenings: [noIptables],
   match(record) {
-    const text = programmingFailure(record);
+    const text = programmingFailure(record) ?? cannotUseIptables(record);
     if (text !== undefined) {
       const family = familyOf(record, text);
       return moduleMissedByIptables(text, family) ?? moduleMissedByNft(text, family);
     }
+    if (record.program === 'felix') return moduleMissedByIpset(record);
     return record.program === 'kube-proxy' && /^[Cc]an't (?:use|determine)/.test(record.message)
       ? modulesMissedByIpvs(textOf(record))
       : undefined;
@@ -123,6 +179,8 @@ export const moduleMissing: CauseRow = {
       return 'Either the module is not there, or its iptables is older than 1.6.2, which does not know --random-fully.';
     if (details.subjects.includes('xt_mark') && details.families.length === 1 && details.families[0] === 'IPv6')
       return 'Some kernels (Ubuntu 5.15.0-127, 6.8.0-57 and others) lost MARK for IPv6 in an update: the module is there and does not work.';
+    if (isOfLegacy(details))
+      return 'Either it is not loaded, or this kernel has no legacy iptables at all, as those of RHEL 10, Talos and Alpine 3.23: they have only nf_tables.';
     return 'The module is not loaded and cannot be loaded from within the container, or this kernel was built without it.';
   },
   fix(details) {
@@ -130,6 +188,12 @@ export const moduleMissing: CauseRow = {
     if (modules.length === 0)
       return 'On the node: dmesg | tail; then modprobe what is missing, and list it in /etc/modules-load.d/.';
     const names = modules.join(' ');
+    if (isOfLegacy(details))
+      return `On the node: modprobe -n -a ${names} says whether it exists. If not: ${
+        details.failing === 'felix'
+          ? 'FelixConfiguration iptablesBackend: NFT, or nftables: nftablesMode: Enabled (Tigera operator: linuxDataplane: Nftables).'
+          : 'kube-proxy mode: nftables (kernel 5.13 or newer), or its own image, whose iptables uses nf_tables.'
+      } If it does: modprobe it, and list it in /etc/modules-load.d/.`;
     return (
       `On the node: modprobe -a ${names}; to keep it: printf '%s\\n' ${names} >> /etc/modules-load.d/kube.conf. ` +
       `Not found: install kernel-modules-extra or linux-modules-extra-$(uname -r).${ipv6Hint(details.families)}`
@@ -137,6 +201,10 @@ export const moduleMissing: CauseRow = {
   },
   impact: unreachable,
 };
+
+function isOfLegacy({ subjects: named }: IncidentDetails): boolean {
+  return named.length > 0 && named.every((name) => legacyTables.test(name));
+}
 
 function ipv6Hint(families: readonly string[]): string {
   return families.length === 1 && families[0] === 'IPv6' ? ' Or turn IPv6 off.' : '';

@@ -17,7 +17,11 @@ import {
 
 const severities: Readonly<Record<string, Severity>> = { I: 'info', W: 'warning', E: 'error', F: 'fatal' };
 
-export function parseKlogText(text: string, tag: Tag): ProgramRecord | undefined {
+/** k3s ends with a fatal record of one of its parts as a panic: `panic: F1205 08:05:15.257193 …`. */
+const panic = /^panic: (?=F\d{4} )/;
+
+export function parseKlogText(whole: string, tag: Tag): ProgramRecord | undefined {
+  const text = whole.replace(panic, '');
   const header = readKlogHeader(text);
   if (header === undefined) return undefined;
   const { length, path } = header;

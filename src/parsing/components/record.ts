@@ -10,7 +10,7 @@ export function newRecord(parts: RecordParts, { values, error }: Fields): Progra
 
 const errorKeys = new Set(['err', 'error', 'errorOutput', 'stderr']);
 /** Keys whose values contain all rules of the node. They are not searched, because rules may contain the same words as errors. */
-const dumpKeys = new Set(['rules', 'input', 'iptablesState']);
+const dumpKeys = new Set(['rules', 'iptablesState']);
 
 export function isErrorKey(key: string): boolean {
   return errorKeys.has(key);
@@ -142,10 +142,16 @@ export function takeTag(text: string): { tag: Tag; rest: string } {
 const kubeProxyFiles =
   /^(?:proxier|server|server_linux|server_others|server_iptables|cleanup|ipset|ipvs|conntrack|iptables|nftables|graceful_termination|netlink_linux|supported|proxier_health|service_health|healthcheck|endpointschangetracker|endpointslicecache|servicechangetracker|service|endpoints|topology|bounded_frequency_runner|config|run)\.go$/;
 
-/** Without a tag, a record is kube-proxy's, unless its file is the kubelet's. With another program's tag (`k3s`), the file decides. */
+/** Files of kube-router's policies, which k3s runs in its own process [1.0 to 2.11: pkg/controllers/netpol]. */
+const kubeRouterFiles = /^(?:network_policy_controller|npc_iptables|npc_nftables)\.go$/;
+
+/** Without a tag, a record is kube-proxy's, unless its file is another program's. With another program's tag (`k3s`), the file decides. */
 export function klogProgram(tag: Tag, caller: string): Program {
   if (caller.startsWith('kubelet')) return 'unknown';
-  if (tag === undefined || tag.includes('kube-proxy')) return 'kube-proxy';
+  if (kubeRouterFiles.test(caller)) return 'kube-router';
+  if (tag?.includes('kube-proxy') === true) return 'kube-proxy';
+  // Every program that watches the API server has this file.
+  if (tag === undefined) return caller === 'reflector.go' ? 'unknown' : 'kube-proxy';
   if (/^kube(?:let|-)/.test(tag)) return 'unknown';
   return kubeProxyFiles.test(caller) ? 'kube-proxy' : 'unknown';
 }

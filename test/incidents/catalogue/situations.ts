@@ -31,7 +31,10 @@ const differences: readonly Situation[] = [
     'kube-proxy without a Pod',
     { failing: 'kube-proxy', failingPod: undefined, facts: factsOf({ kubeProxyHere: false }) },
   ],
-  ...(['kube-proxy', 'felix', 'bird', 'unknown'] as const).map((failing): Situation => [failing, { failing }]),
+  ...(['kube-proxy', 'kube-router', 'felix', 'bird', 'unknown'] as const).map((failing): Situation => [
+    failing,
+    { failing },
+  ]),
   ...quotes.map((quote): Situation => [`"${quote}"`, { quote }]),
   ['one restart', { restarts: 1 }],
   ['three restarts', { restarts: 3 }],
@@ -67,10 +70,19 @@ const subjectsOf: Readonly<Record<string, string[]>> = {
   KN115: ['KUBE-CLUSTER-IP'],
   KN116: modules.slice(0, 1),
   KN118: ['0.0.0.0:10256'],
+  KN119: ['10.0.0.1:6443'],
+  KN120: ['kube-system/kube-dns:dns'],
+  KN121: ['31400 of shop/web:http'],
+  KN122: ['filter FORWARD'],
+  KN123: ['10.96.3.4'],
   KN206: ['kns.shop'],
   KN207: ['10.96.0.1:443'],
+  KN208: ['10.0.1.7 of node-a'],
+  KN209: ['eth0'],
+  KN210: [],
   KN301: ['10.0.1.7'],
   KN302: ['10.0.1.7'],
+  KN405: ['10.96.0.30:80/TCP'],
 };
 
 /** Everything that can make a sentence of the cause another one, each with what to call it; the first is as usual. */

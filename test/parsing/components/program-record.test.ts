@@ -13,6 +13,27 @@ test('all that is read from records of programs is as expected', async () => {
   await expectLines(import.meta.dirname, 'records.expected.txt', read);
 });
 
+test.each([
+  ['kube-proxy', undefined, 'proxier.go'],
+  ['kube-proxy', 'kube-proxy', 'reflector.go'],
+  ['kube-proxy', 'k3s', 'proxier.go'],
+  ['kube-router', undefined, 'npc_iptables.go'],
+  ['kube-router', 'k3s', 'network_policy_controller.go'],
+  ['kube-router', 'kube-router', 'npc_nftables.go'],
+  ['unknown', undefined, 'reflector.go'],
+  ['unknown', 'k3s', 'reflector.go'],
+  ['unknown', 'kube-controller-manager', 'proxier.go'],
+  ['unknown', 'kindnet-cni', 'reflector.go'],
+])('it is a record of %s, by the tag %s and the file %s', (program, tag, file) => {
+  expect(parseProgramRecord(at.replace('proxier.go', file), tag)?.program).toBe(program);
+});
+
+test('a panic of k3s is the record that it repeats', () => {
+  const fatal = `F${at.slice(1)} x`;
+  expect(parseProgramRecord(`panic: ${fatal}`)).toEqual(parseProgramRecord(fatal));
+  expect(parseProgramRecord(`panic: ${at} x`)).toBeUndefined();
+});
+
 test('a tag that was taken off already', () => {
   expect(parseProgramRecord(`${at} "x"`, 'kubelet')?.program).toBe('unknown');
   expect(parseProgramRecord(at.replace('proxier', 'kubelet_network_linux'))?.program).toBe('unknown');
