@@ -4,6 +4,7 @@ import { type Config, createReload, type LoadedConfig, version } from '../config
 import { createEventWriter, createPublisher, createWriteBudget } from '../events/events.ts';
 import { createEventStore, createPolicyViews } from '../kubernetes/kubernetes.ts';
 import { textOf } from '../pipeline/pipeline.ts';
+import { createArrivals } from '../platform/arrivals.ts';
 import { type Clock, createSteadyClock, monotonicNow } from '../platform/clock.ts';
 import { type Restored, createKeptState, createStateLog, lastTimes, restoreState } from '../state/state.ts';
 import { createLastSeen } from '../telemetry/minute.ts';
@@ -58,15 +59,9 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
   const ownPod = createPolicyViews(context.lists.podNamed);
   const answers = { connection: context.connection, ownPod, log, rateLimitedLog, clock, memory: context.memory };
   const policies = config.policies === 'off' ? undefined : createPolicyAnswers(answers);
-  const ingest = createIngest({
-    config,
-    context,
-    restored,
-    problems,
-    changes,
-    policies,
-    clock,
-  });
+  const arrivals = createArrivals();
+  const { schedule } = arrivals;
+  const ingest = createIngest({ config, context, restored, problems, changes, policies, clock, schedule });
   changes.on('cluster', ingest.pipeline.review);
   const publishing = createPublishing({ config, restored, context, ingest, problems, policies, clock });
   changes.on('due', publishing.publisher.wake);
@@ -93,6 +88,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     config,
     log,
     clock,
+    arrivals,
     rateLimitedLog,
     problems,
     restored,

@@ -19,6 +19,7 @@ import {
   type PacketSink,
 } from '../pipeline/pipeline.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Schedule } from '../platform/timer.ts';
 import { createSeriesTable, type SeriesTable, spreadOf } from '../series/series.ts';
 import type { Restored } from '../state/state.ts';
 import { createDropsByOwner, type DropsByOwner } from '../telemetry/drop-metrics.ts';
@@ -40,6 +41,8 @@ interface IngestOptions {
   changes: Changes;
   policies: PolicyAnswers | undefined;
   clock: Clock;
+  /** For reading logs. */
+  schedule: Schedule;
 }
 
 type DecisionConfig = Pick<Config, 'prefixes' | 'includeNoise'>;
@@ -92,6 +95,7 @@ export function createIngest(options: IngestOptions) {
     pipeline,
     problems,
     clock,
+    schedule: options.schedule,
   });
   const lost = lossOfState(restored, config.audit);
   if (lost !== undefined) {

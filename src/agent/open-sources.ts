@@ -1,7 +1,7 @@
 import { type Config, searchPath, type SourceSetting } from '../config/config.ts';
 import type { Millis } from '../model/log-line.ts';
 import type { Clock } from '../platform/clock.ts';
-import { schedule } from '../platform/timer.ts';
+import { type Schedule, schedule as systemSchedule } from '../platform/timer.ts';
 import { knownTexts, needlesOfAll, spellingsOf } from '../parsing/parsing.ts';
 import { programNeedles } from '../incidents/incidents.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -43,6 +43,7 @@ export interface OpenSourcesOptions {
   pipeline: Pick<Pipeline, 'take' | 'lost' | 'repeats'>;
   problems: Pick<Problems, 'source' | 'lost'>;
   clock: Clock;
+  schedule?: Schedule;
   logs?: Pick<typeof nodeLogs, 'choose' | 'chooseGiver' | 'findPrograms'>;
 }
 
@@ -73,7 +74,7 @@ const firstReach: Millis = 600_000;
 export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SharedLines['once'] } {
   const { config, positions, first } = options;
   const { wall } = options.clock;
-  const { logs = nodeLogs } = options;
+  const { logs = nodeLogs, schedule = systemSchedule } = options;
   const found = findSources(options, logs);
   const giver = logs.chooseGiver(
     found.filter(

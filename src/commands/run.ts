@@ -45,7 +45,7 @@ async function startServers({ config, scrape, ...agent }: Agent): Promise<Server
   const health = { live: () => unreadable(agent), ready: () => [...unreadable(agent), ...unlisted(agent)] };
   const { metricsAddress, healthAddress, dropsAddress, node } = config;
   const isOfNode = (host: string): boolean => agent.context.lists.directory.nodeOfHost(host)?.name === node;
-  const common = { health, isOfNode };
+  const common = { health, isOfNode, onArrival: agent.arrivals.note };
   const { liveFlows } = agent.ingest;
   const metrics = await startServer({
     setting: 'METRICS_ADDRESS',

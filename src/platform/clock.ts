@@ -10,6 +10,12 @@ export function monotonicNow(): Millis {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
+/** Returns the processor time of this thread, which stands still while the thread waits for a processor. */
+export function processorTime(): Millis {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 /** Converts between the steady clock, for all times inside the agent, and the wall clock as it is set now, for stamps in and out. */
 export interface Clock {
   now: () => Millis;

@@ -25,6 +25,8 @@ export interface ConversationOptions {
   readonly isOwnHost: (host: string) => boolean;
   /** `approve`: strangers cannot push this connection out any more. */
   readonly answer: (asked: Asked, address: string, approve: () => void) => Promise<Answer>;
+  /** A connection, or a part of a request, has come. */
+  readonly onArrival?: (() => void) | undefined;
   /** What is not answered as a request. */
   readonly refuse: (refusal: Refusal) => Answer;
 }
@@ -63,6 +65,7 @@ export function createConversations(options: ConversationOptions): Conversations
     });
   return {
     start(client) {
+      client.socket.on('data', () => options.onArrival?.());
       const gate = createGate(client.socket, () => expectWithin(conversation, timeout));
       const isLast = idleTimeout === 0;
       const deadline = destroyAfter(gate.stream, timeout);

@@ -40,6 +40,7 @@ export async function startServing(options: ServingOptions): Promise<RequestServ
         } as Parameters<typeof createTlsServer>[0]);
 
   server.on('connection', (socket: Socket) => {
+    options.onArrival?.();
     socket.on('error', () => {});
     const address = addressOf(socket);
     if (!room.admit(address)) {

@@ -26,6 +26,8 @@ export interface ServerOptions {
   health: Health;
   /** Whether the address, or the name of a host, is one of this node. */
   isOfNode?: ((host: string) => boolean) | undefined;
+  /** A connection, or a part of a request, has come. */
+  onArrival?: (() => void) | undefined;
   /** The longest time to send a request; twice as long to take the answer. */
   timeout?: Millis | undefined;
   /** All requests within this time get the same text. Default: 1000. */
@@ -49,7 +51,7 @@ const longestHead = 8192;
 
 /** If it cannot listen, rejects with an error that names the setting. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
-  const { address, setting, metrics, drops, isOfNode, timeout = 5000, scrapeInterval = 1000 } = given;
+  const { address, setting, metrics, drops, isOfNode, timeout = 5000, scrapeInterval = 1000, onArrival } = given;
   const served = new Map<string, Served>();
   if (metrics !== undefined)
     served.set('/metrics', { type: metrics.contentType, text: createSharedText(metrics.text, scrapeInterval) });
@@ -63,6 +65,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
     isClose: (from) => from === '127.0.0.1' || from === '::1' || isOfNode?.(from) === true,
     isOwnHost: (host) => host === hostname().toLowerCase() || isOfNode?.(host) === true,
     timeout,
+    onArrival,
     // Who scrapes or probes asks less often than a connection may be idle.
     idleTimeout: 0,
     longestHead,

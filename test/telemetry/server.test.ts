@@ -3,6 +3,8 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test, vi } from 'vitest';
+import { createArrivals } from '../../src/platform/arrivals.ts';
+import { processorTime } from '../../src/platform/clock.ts';
 import { type RunningServer, type ServerOptions, startServer } from '../../src/telemetry/server.ts';
 
 const plain = 'text/plain; charset=utf-8';
@@ -319,4 +321,26 @@ test('it listens at no address', async () => {
   await expect(start({ address: '9090' })).rejects.toThrow(
     'METRICS_ADDRESS is "9090": expected HOST:PORT, :PORT or [IPv6]:PORT',
   );
+});
+
+test('a hundred clients that connect at once wait for a few turns of other work, and not for one each', async () => {
+  const arrivals = createArrivals();
+  const all = Promise.withResolvers<void>();
+  let [arrived, turns] = [0, 0];
+  const onArrival = (): void => {
+    arrivals.note();
+    if (++arrived === 100) all.resolve();
+  };
+  const server = await start({ onArrival });
+  let cancel = arrivals.schedule(work, 0);
+  function work(): void {
+    turns++;
+    for (const end = processorTime() + 5; processorTime() < end;);
+    cancel = arrivals.schedule(work, 0);
+  }
+  const opening = openFrom(server, '127.0.0.2', 100);
+  await all.promise;
+  cancel();
+  expect(turns).toBeLessThan(50);
+  for (const socket of await opening) socket.destroy();
 });

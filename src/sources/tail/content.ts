@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, gunzipSync } from 'node:zlib';
 import { Tail } from 'tail';
 import type { Millis } from '../../model/log-line.ts';
+import { processorTime } from '../../platform/clock.ts';
 import { headLength, type OpenLog, ownCopy } from './open-log.ts';
 
 /** Hands over the content of an open file, block by block, and notices changes. */
@@ -37,12 +38,16 @@ const buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** The processor time after which other work gets its turn. */
 const longestTurn: Millis = 4;
+/** Lines of packets take much longer than others: of a file with many of them, less is read at once. */
+const smallestPiece = 4 * 1024;
 
 /** Reads an open descriptor, so that renaming does not matter. The package `tail` only watches the file. */
 class PinnedTail extends Tail implements Content {
   // Only declared: an initializer would run after the constructor of Tail, which calls methods below, and overwrite what they have set.
   declare private readonly listener: ContentListener | undefined;
   declare private readonly fd: number;
+  /** How many bytes are read at once. */
+  declare private piece: number;
   declare private isReading: boolean;
   declare private isClosed: boolean;
   declare private isOpen: boolean;
@@ -51,6 +56,7 @@ class PinnedTail extends Tail implements Content {
     super(`/proc/self/fd/${fd}`, { separator: null, fromBeginning: true, follow: false });
     this.fd = fd;
     this.listener = listener;
+    this.piece = smallestPiece;
     this.isReading = false;
     this.isClosed = false;
     this.isOpen = true;
@@ -101,21 +107,25 @@ class PinnedTail extends Tail implements Content {
   }
 
   private readTurn(from: number): void {
-    const began = processorTime();
-    let at = from;
+    const end = processorTime() + longestTurn;
+    let [at, now] = [from, end - longestTurn];
     for (let isDone = false; !isDone;) {
+      const [began, { piece }] = [now, this];
       const count = this.readBlock(at);
       if (count === 0) break;
       at += count;
       this.listener?.block(buffer.subarray(0, count));
-      isDone = count < buffer.length || this.isClosed || processorTime() - began >= longestTurn;
+      now = processorTime();
+      this.piece =
+        now - began > longestTurn / 4 ? Math.max(piece / 2, smallestPiece) : Math.min(piece * 2, buffer.length);
+      isDone = count < piece || this.isClosed || now >= end;
     }
     if (at > from) this.listener?.turnEnded();
   }
 
   private readBlock(from: number): number {
     try {
-      return readSync(this.fd, buffer, 0, buffer.length, from);
+      return readSync(this.fd, buffer, 0, this.piece, from);
     } catch (error) {
       this.listener?.failed(error);
       return 0;
@@ -136,12 +146,6 @@ class PinnedTail extends Tail implements Content {
     this.watcher?.close();
     this.watcher = undefined;
   }
-}
-
-/** Returns the processor time of this thread, which stands still while the thread waits for a processor. */
-function processorTime(): Millis {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
 }
 
 export const openPinnedTail: OpenContent = (log, listener) => {

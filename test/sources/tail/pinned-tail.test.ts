@@ -59,17 +59,23 @@ test('it reads nothing at the end, and had no turn then', () => {
   expect([content.isBusy, blocks.length, turns()]).toStrictEqual([false, 0, 0]);
 });
 
-test('it reads on until its time is over, and the rest when it is asked again', () => {
+test('it reads on until its time is over, and the rest when it is asked again; of what takes long it reads less', () => {
   const size = 10 * 1024 * 1024;
-  const { content, blocks, turns } = opened(Buffer.alloc(size, 'x'), () => {
+  const costs = { perKilobyte: 0 };
+  const { content, blocks, turns } = opened(Buffer.alloc(size, 'x'), (_, { length }) => {
     const began = process.threadCpuUsage().user;
-    while (process.threadCpuUsage().user - began < 5000);
+    while (process.threadCpuUsage().user - began < (costs.perKilobyte * length) / 1024);
   });
-  const length = (): number => blocks.reduce((sum, block) => sum + block.length, 0);
+  const lengths = (): number[] => blocks.splice(0).map(({ length }) => length);
   content.read(0);
-  expect([length(), turns()]).toStrictEqual([64 * 1024, 1]);
+  expect(Math.max(...lengths())).toBe(64 * 1024);
+  costs.perKilobyte = 1000;
+  for (let turn = 0; turn < 5; turn++) content.read(0);
+  expect([turns(), lengths().at(-1)]).toStrictEqual([6, 4 * 1024]);
+  content.read(0);
+  expect([turns(), lengths()]).toStrictEqual([7, [4 * 1024]]);
   content.read(size - 10);
-  expect([length(), turns()]).toStrictEqual([64 * 1024 + 10, 2]);
+  expect([turns(), lengths()]).toStrictEqual([8, [10]]);
 });
 
 test('no other block is handed over while one is', () => {
@@ -116,7 +122,7 @@ test('a file that is cut off between two blocks ends early, and can be read agai
     isCut = true;
   });
   content.read(0);
-  expect(blocks.map(({ length }) => length)).toStrictEqual([64 * 1024]);
+  expect(blocks.map(({ length }) => length)).toStrictEqual([4 * 1024]);
   expect(content.size()).toBe(0);
   blocks.length = 0;
   appendFileSync(file, 'IN=1\n');
