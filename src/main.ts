@@ -169,7 +169,7 @@ async function runReplay(command: Command): Promise<number> {
   const options = readReplayOptions(command, { isTerminal: isatty(1) });
   if (options.explain !== undefined) {
     const { explainLine } = await import('./commands/explain.ts');
-    return explainLine(options.explain, options, streams);
+    return await explainLine(options.explain, options, streams);
   }
   const { replay } = await import('./commands/replay/replay.ts');
   if (options.output !== 'html') return await replay(options, streams);

@@ -83,6 +83,7 @@ function pastDoors(): string[] {
     'kubernetes/kubeconfig',
     'kubernetes/object-addresses',
     'kubernetes/policy-kinds',
+    'kubernetes/item-scanner',
     'kubernetes/snapshot',
     'sources/reading',
   ]);

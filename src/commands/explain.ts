@@ -27,9 +27,14 @@ const anyOf = new Intl.ListFormat('en', { type: 'disjunction' });
 /** The most bytes of a cell, which may have an Event's message and some text before it. */
 const longestCell = 1536;
 
-/** `replay --explain LINE`: prints what each stage makes of a line. Returns the exit status: 1 if saved objects cannot be used. */
-export function explainLine(line: string, options: ReplayOptions, { out, err }: Pick<Streams, 'out' | 'err'>): 0 | 1 {
-  const { snapshot, policies } = readSaved(options);
+/** `replay --explain LINE`: prints what each stage makes of a line. Resolves to the exit status: 1 if saved objects cannot be used. */
+export async function explainLine(
+  line: string,
+  options: ReplayOptions,
+  streams: Pick<Streams, 'stdin' | 'out' | 'err'>,
+): Promise<0 | 1> {
+  const { out, err } = streams;
+  const { snapshot, policies } = await readSaved(options, streams);
   for (const problem of snapshot.problems) err(`${printable(problem)}\n`);
   const { node, includeNoise } = options;
   const prefixes = createPrefixTable(options.prefixes);

@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib';
 import type { Millis } from '../model/log-line.ts';
 import type { Refusal } from '../events/events.ts';
 import { printable } from '../platform/printable.ts';
+import { TooLargeError, wholeText } from './item-scanner.ts';
 
 export type Credentials = Omit<RequestOptions, 'headers'> & { headers?: OutgoingHttpHeaders };
 
@@ -40,9 +41,6 @@ const largestAnswer = 4 * 1024 * 1024;
 
 /** Larger answers, and larger objects of lists, are read one by one, because sixty look-ups may be under way. */
 export const largeAnswer = 128 * 1024;
-
-/** Each object or list takes at least three bytes of text (`{},`), but 60 in memory. One object of etcd (1.5 MiB) never has as many. */
-const mostParts = 800_000;
 
 /** Resolves when the answer begins. The client library's fetch would take 9 MB more than Node.js alone (docs/decisions.md). */
 export async function send(access: Access, { method, path, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
@@ -101,27 +99,6 @@ export async function turnOfLarge(body: Readable): Promise<() => void> {
   return resolve;
 }
 
-/** Throws a `TooLargeError`. */
-export function wholeText(parts: readonly Buffer[], size: number): string {
-  const whole = Buffer.concat(parts, size);
-  if (size > 2 * mostParts && partsIn(whole) > mostParts)
-    throw new TooLargeError(`the answer has more than ${mostParts} objects and lists`);
-  return whole.toString();
-}
-
-const [quote, escape, bracket, brace] = [34, 92, 91, 123];
-
-function partsIn(json: Buffer): number {
-  let [count, isText] = [0, false];
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at];
-    if (byte === quote) isText = !isText;
-    else if (isText && byte === escape) at++;
-    else if (!isText && (byte === brace || byte === bracket)) count++;
-  }
-  return count;
-}
-
 /** Carries a refusal where a function cannot return it. */
 export class RefusedError extends Error {
   readonly refusal: Refusal;
@@ -141,10 +118,6 @@ export function isTooLarge({ status, reason }: Refusal): boolean {
 
 /** The longest message in characters, because webhooks and proxies may write any text. */
 const longestMessage = 500;
-
-export class TooLargeError extends Error {
-  override name = 'TooLargeError';
-}
 
 export function refusalOfError(error: unknown): Refusal {
   if (error instanceof RefusedError) return error.refusal;

@@ -22,7 +22,7 @@ export async function replay(
     const options = readReplayOptions(parsed('replay', '--now', '2026-11-21T20:00:00Z', ...args));
     const { explain } = options;
     outcome.status =
-      explain === undefined ? await replayWith(options, streams) : explainLine(explain, options, streams);
+      explain === undefined ? await replayWith(options, streams) : await explainLine(explain, options, streams);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     streams.err(`${error.message}\n`);

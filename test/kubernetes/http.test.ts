@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type HttpAnswer, send, textOf, TooLargeError } from '../../src/kubernetes/http.ts';
+import { type HttpAnswer, send, textOf } from '../../src/kubernetes/http.ts';
+import { TooLargeError } from '../../src/kubernetes/item-scanner.ts';
 import { type Asked, json, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 let server: ScriptedServer;

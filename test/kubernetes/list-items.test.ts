@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TooLargeError } from '../../src/kubernetes/http.ts';
-import { largestItem, readItems } from '../../src/kubernetes/list-items.ts';
+import { largestItem, TooLargeError } from '../../src/kubernetes/item-scanner.ts';
+import { readItems } from '../../src/kubernetes/list-items.ts';
 import type { Json } from '../../src/platform/json.ts';
 import { forAllAsync } from '../for-all.ts';
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { causes } from '../../src/incidents/catalogue/catalogue.ts';
@@ -113,12 +114,14 @@ test('no stranger steers a reader of audit rows', async () => {
   });
 });
 
-test('no stranger steers a reader of what one line is explained by', () => {
-  forAll([strangeObjects, fc.constantFrom(...templates), hostile], { numRuns }, (objects, template, text) => {
+test('no stranger steers a reader of what one line is explained by', async () => {
+  const given = [strangeObjects, fc.constantFrom(...templates), hostile] as const;
+  await forAllAsync([...given], { numRuns }, async (objects, template, text) => {
     const printed: string[] = [];
     const print = (each: string): void => void printed.push(each);
-    explainLine(`2026-11-21T09:00:00Z ${template(text, 0)}`, optionsOf(objects, 'x'), { out: print, err: print });
-    for (const line of linesOf(printed.join(''))) expectPlain(line, 4096);
+    const line = `2026-11-21T09:00:00Z ${template(text, 0)}`;
+    await explainLine(line, optionsOf(objects, 'x'), { stdin: Readable.from([]), out: print, err: print });
+    for (const each of linesOf(printed.join(''))) expectPlain(each, 4096);
   });
 });
 

@@ -9,15 +9,10 @@ import { printable } from '../../platform/printable.ts';
 import { isCalico } from '../../policies/policies.ts';
 import { UsageError } from '../options/command.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import {
-  collectObjects,
-  type Collector,
-  evaluatorOf,
-  itemsOf,
-  type KnownObjects,
-  WhyError,
-} from '../why/known-objects.ts';
-import { documentsOf, readSavedFiles } from '../why/saved-files.ts';
+import type { Streams } from '../terminal.ts';
+import { collectObjects, type Collector, evaluatorOf, type KnownObjects, WhyError } from '../why/known-objects.ts';
+import { readSavedFiles } from '../why/saved-files.ts';
+import { readSavedObjects, type SavedObjectsOptions, type TakeObject } from './saved-objects.ts';
 
 export interface ReplayPolicies {
   readonly messageOf: (series: Series) => EventText;
@@ -25,13 +20,14 @@ export interface ReplayPolicies {
   readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
 }
 
-/** Throws a `UsageError` if a file is wrong, because reading gigabytes of logs without the objects is useless. */
-export function readSaved({ pods, policies }: Pick<ReplayOptions, 'pods' | 'policies'>): {
-  snapshot: Snapshot;
-  policies: ReplayPolicies;
-} {
+/** Rejects with a `UsageError` if a file is wrong, because reading gigabytes of logs without the objects is useless. */
+export async function readSaved(
+  { pods, policies, quiet }: Pick<ReplayOptions, 'pods' | 'policies' | 'quiet'>,
+  { stdin, terminal }: Pick<Streams, 'stdin' | 'terminal'>,
+): Promise<{ snapshot: Snapshot; policies: ReplayPolicies }> {
   const collected = collectObjects();
-  return { snapshot: readPods(pods, collected), policies: createPolicies(policies, collected) };
+  const options = { stdin: () => stdin, terminal: quiet ? undefined : terminal };
+  return { snapshot: await readPods(pods, collected, options), policies: createPolicies(policies, collected) };
 }
 
 function createPolicies(policies: readonly string[], collected: Collector): ReplayPolicies {
@@ -87,23 +83,17 @@ const saveCommand = 'kubectl get pods,nodes,services,namespaces,networkpolicies 
 
 const usedKinds = 'Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy or FelixConfiguration';
 
-function readPods(files: readonly string[], { add }: Collector): Snapshot {
+async function readPods(files: readonly string[], { add }: Collector, options: SavedObjectsOptions): Promise<Snapshot> {
   const { snapshot, take } = collectSnapshot();
   const unusable: string[] = [];
   for (const file of files) {
     try {
       let used = 0;
-      const { documents } = documentsOf(file);
-      for (const [index, document] of documents.entries())
-        for (const { object, path } of itemsOf(document)) {
-          const place = [
-            file,
-            documents.length > 1 ? `document ${index + 1}` : '',
-            path.length > 0 ? `items[${path[1]}]` : '',
-          ];
-          const isTaken = take(object, place.filter(Boolean).join(': '));
-          used += Math.max(Number(isTaken), add(object));
-        }
+      const takeObject: TakeObject = (object, place) => {
+        const isTaken = take(object, place);
+        used += Math.max(Number(isTaken), add(object));
+      };
+      await readSavedObjects(file, takeObject, options);
       if (used === 0) unusable.push(`${file}: has no ${usedKinds}`);
     } catch (error) {
       if (!(error instanceof WhyError)) throw error;

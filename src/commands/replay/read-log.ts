@@ -1,6 +1,5 @@
 import { programNeedles } from '../../incidents/incidents.ts';
 import { needlesOfAll, spellingsOf } from '../../parsing/parsing.ts';
-import { printable } from '../../platform/printable.ts';
 import {
   blockNeedles,
   type ClockOptions,
@@ -18,6 +17,7 @@ import {
   streamFieldsOf,
   streamMark,
 } from '../../sources/reading.ts';
+import { createProgress } from './progress.ts';
 import { createLineTaker } from './line-taker.ts';
 import type { LogTarget } from './log-target.ts';
 
@@ -155,18 +155,4 @@ function createReader(source: string, head: string, clockOptions: ClockOptions, 
 function createBeginnings(): (text: string) => boolean {
   const starts = createLineStarts(undefined, true);
   return (text) => starts.take(streamFieldsOf(text));
-}
-
-function createProgress(name: string, terminal: NodeJS.WriteStream | undefined) {
-  const interval = 16 * 1024 * 1024;
-  let bytes = 0;
-  return {
-    step(length: number): void {
-      const before = Math.floor(bytes / interval);
-      bytes += length;
-      if (Math.floor(bytes / interval) > before)
-        terminal?.write(`\r${printable(name)}: ${Math.floor(bytes / 2 ** 20)} MiB read\x1b[K`);
-    },
-    done: (): void => void (bytes >= interval && terminal?.write('\r\x1b[K')),
-  };
 }

@@ -33,7 +33,7 @@ export async function replay(
   const note = (text: string): void => {
     if (!options.quiet) streams.err(`${text}\n`);
   };
-  const { snapshot, policies } = readSaved(options);
+  const { snapshot, policies } = await readSaved(options, streams);
   const { objects } = snapshot;
   for (const problem of snapshot.problems) report(problem);
   const without = options.pods.length === 0 ? 'No --pods FILE is given' : `${options.pods.join(', ')}: has no Pods`;

@@ -34,7 +34,7 @@ export function readSavedFiles(
 }
 
 /** Reads a file of JSON, YAML, or JSON lines, as `jq -c` prints them. `-` is standard input. Throws a `WhyError`. */
-export function documentsOf(file: string): { content: string; documents: readonly Json[] } {
+function documentsOf(file: string): { content: string; documents: readonly Json[] } {
   let content: string;
   try {
     content = readFileSync(file === '-' ? 0 : file, 'utf8').replace(/^\uFEFF/, '');
@@ -44,19 +44,24 @@ export function documentsOf(file: string): { content: string; documents: readonl
     const reason = isTooLarge ? 'has more than 512 MB: save one namespace at a time' : reasonOf(error);
     throw new WhyError(`${file}: cannot be read: ${reason}`, { cause: error });
   }
+  return { content, documents: documentsIn(file, content) };
+}
+
+/** Reads the documents of a file from its content. Throws a `WhyError`. */
+export function documentsIn(file: string, content: string): readonly Json[] {
   if (content.includes('\0')) throw new WhyError(`${file}: is no text in UTF-8: save it as UTF-8, unpacked`);
   if (content.trim() === '') throw new WhyError(`${file}: is empty`);
   // Try JSON first, because it is read ten times faster than YAML.
   let failure: Error;
   try {
-    return { content, documents: [JSON.parse(content)] };
+    return [JSON.parse(content)];
   } catch (error) {
     failure = error as Error;
   }
   // A file with `---` is YAML, even if its documents are JSON.
   if (!/^---/m.test(content)) {
     const documents = jsonLines(file, content);
-    if (documents !== undefined) return { content, documents };
+    if (documents !== undefined) return documents;
     // Maps of YAML may begin like JSON (`{apiVersion: v1}`), but hardly ever with a quoted key, so the error of JSON helps more.
     if (/^\s*(?:\{\s*"|\[)/.test(content)) throw jsonError(file, content, failure);
   }
@@ -64,7 +69,7 @@ export function documentsOf(file: string): { content: string; documents: readonl
   // The user may name a large log by mistake, and parsing YAML is slow.
   if (!content.split('\n', 20).some((line) => /^ *(?:["']?(?:apiVersion|kind|items|metadata)\b|[-#{])/.test(line)))
     throw new WhyError(`${file}: is neither JSON nor YAML as kubectl prints it`);
-  return { content, documents: yamlDocuments(file, content) };
+  return yamlDocuments(file, content);
 }
 
 function jsonLines(file: string, content: string): Json[] | undefined {
