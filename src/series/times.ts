@@ -97,11 +97,12 @@ export function lineOf(series: Series, now: Millis): number {
 
 /**
  * Returns the number of a half-line. In each line, the first series of every object comes before any second one, with one exception: second
- * series of this node's Pods take turns with first ones of Pods elsewhere. If either came first, one tenant could fill it and hold up the
- * others of the second.
+ * series about drops take turns with all those of Pods elsewhere. If one of these came first, a tenant could fill it and hold up the others
+ * of all that follow.
  */
 export function halfLineOf(line: number, isMore: boolean): number {
-  return isMore && line === lines.drop.first ? 2 * lines.drop.late : 2 * line + Number(isMore);
+  const isShared = line === lines.drop.first || line === lines.drop.late;
+  return isMore && isShared ? 2 * lines.drop.late : 2 * line + Number(isMore);
 }
 
 /** `isMore`: the object already had its first write about a drop in this hour. */
