@@ -54,7 +54,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
     problems: problems.api,
     changes,
     clock,
-    memory: createMemory(partOfMemory, problems.api.leftOut),
+    memory: createMemory(partOfMemory, { onLeftOut: problems.api.leftOut, now: clock.now }),
   });
   const ownPod = createPolicyViews(context.lists.podNamed);
   const answers = { connection: context.connection, ownPod, log, rateLimitedLog, clock, memory: context.memory };

@@ -32,8 +32,11 @@ export function createMemoryProblems({ report, resolve }: Pick<RateLimitedLog, '
 }
 
 /** `part`: of the container's limit. Names of system Namespaces and of objects of the cluster stay longest. */
-export function createMemory(part: number, onLeftOut: MemoryBudgetOptions['onLeftOut']): MemoryBudget {
-  return createMemoryBudget({ total: memoryOfContainer(part), isPreferred, onLeftOut });
+export function createMemory(
+  part: number,
+  { onLeftOut, now }: Pick<MemoryBudgetOptions, 'onLeftOut' | 'now'>,
+): MemoryBudget {
+  return createMemoryBudget({ total: memoryOfContainer(part), isPreferred, onLeftOut, now });
 }
 
 function isPreferred(namespace: string): boolean {

@@ -102,7 +102,7 @@ async function createParts({ logLevel, kubeconfig, podName }: DirectoryOptions, 
     report: problems,
     clock,
     random: Math.random,
-    memory: createMemory(partOfMemory, problems.leftOut),
+    memory: createMemory(partOfMemory, { onLeftOut: problems.leftOut, now: clock.now }),
   });
   return { clock, log, rateLimitedLog, metrics, connection, problems, watch };
 }

@@ -1,6 +1,6 @@
 /** Lists policies and Calico's objects, and weighs what is made of each before it is kept. */
 import { at, type Json } from '../platform/json.ts';
-import { createMemoryLeases, type MemoryBudget, type MemoryLease } from '../platform/memory-budget.ts';
+import { createMemoryLeases, type MemoryBudget, type MemoryLeases } from '../platform/memory-budget.ts';
 import { inTurns } from '../platform/turns.ts';
 import { type Bytes, weightOf } from '../platform/weight.ts';
 import { type CalicoCollector, type Policy, weightOfSpec } from '../policies/policies.ts';
@@ -25,7 +25,7 @@ export interface Weighed {
 export interface Reading {
   readonly connection: Pick<Connection, 'request'>;
   readonly onListed: OnListed;
-  readonly lease: (namespace: string) => MemoryLease;
+  readonly lease: MemoryLeases;
   /** The most that one object may weigh. */
   readonly largest: Bytes;
 }
@@ -51,9 +51,9 @@ export async function readPolicies(
     const policies = [unlistedPolicy(policyKind, namespace, reason)];
     return { policies, compiled: nothingCompiled, bytes: usualPolicy };
   };
-  const room = lease(namespace ?? '');
+  const room = lease(namespace ?? '', plural);
   const { objects, compile, clear } = createCompiler(policyKind, before, largest);
-  let [bytes, isLarge] = [0, false];
+  let [bytes, isLarge, isWhole] = [0, false, true];
   const onItem = (item: Json): number => {
     if (!room.take(0)) return 1;
     const compiled = compile(item);
@@ -66,7 +66,7 @@ export async function readPolicies(
   try {
     const answer = await listPolicies(connection, policyKind, namespace, fromCache, onItem);
     if (answer.kind === 'listed') await inTurns(answer.items, onItem);
-    const isWhole = room.take(0) && !(answer.kind === 'refused' && isTooLarge(answer));
+    isWhole = room.take(0) && !(answer.kind === 'refused' && isTooLarge(answer));
     onListed({ plural, namespace, isTooLarge: isLarge || !isWhole });
     if (!isWhole) return any(`the list of ${plural} is too large`);
     if (answer.kind === 'listed')
@@ -75,7 +75,7 @@ export async function readPolicies(
     if (answer.status !== 403 || apiVersion === 'networking.k8s.io/v1') throw new RefusedError(answer);
     return any(unlistedReason(policyKind, answer));
   } finally {
-    room.release();
+    room.release(isWhole && !isLarge);
   }
 }
 
@@ -94,8 +94,8 @@ export async function addCalico(
   kinds: readonly PolicyKind[],
   namespace: string | undefined,
 ): Promise<Bytes> {
-  const room = lease(namespace ?? '');
-  let bytes = 0;
+  const room = lease(namespace ?? '', 'objects of Calico');
+  let [bytes, isWhole] = [0, true];
   try {
     for (const policyKind of kinds) {
       const { apiVersion, kind, plural } = policyKind;
@@ -112,13 +112,14 @@ export async function addCalico(
       const answer = await listPolicies(connection, policyKind, of, fromCache, onItem);
       if (answer.kind === 'listed') await inTurns(answer.items, onItem);
       else if (isTooLarge(answer)) isLarge = true;
+      isWhole &&= !isLarge;
       onListed({ plural, namespace: of, isTooLarge: isLarge });
       if (isLarge || (answer.kind === 'refused' && answer.status === 403)) unread(unreadAs(policyKind));
       else if (answer.kind === 'refused' && answer.status !== 404) throw new RefusedError(answer);
     }
     return bytes;
   } finally {
-    room.release();
+    room.release(isWhole);
   }
 }
 

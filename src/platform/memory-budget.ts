@@ -25,6 +25,8 @@ export interface MemoryAccount {
   keys: () => Iterable<string>;
   /** Sets the weight of an object. Returns false if it is left out. `namespace`: '' for objects of the cluster. */
   set: (key: string, namespace: string, bytes: Bytes) => boolean;
+  /** Counts an object as left out that was thrown away while it was read. */
+  leaveOut: (key: string) => void;
   /** The object does not exist any more, kept or not. */
   delete: (key: string) => void;
   forgetLeftOut: () => void;
@@ -37,6 +39,8 @@ export interface MemoryBudgetOptions {
   /** Whether what is kept of the Namespace stays as long as any other has something, up to half of the budget. */
   readonly isPreferred: (namespace: string) => boolean;
   readonly onLeftOut?: ((resource: string, namespace: string) => void) | undefined;
+  /** In milliseconds. */
+  readonly now?: (() => number) | undefined;
 }
 
 /** The parts of this budget itself for each object. */
@@ -45,7 +49,11 @@ const bytesOfEntry: Bytes = 200;
 /** The most keys of left out objects that are remembered, as hashes, to count them. */
 const mostLeftOut = 8192;
 
-export function createMemoryBudget({ total, isPreferred, onLeftOut }: MemoryBudgetOptions): MemoryBudget {
+/** How long an answer that was left out is counted, in milliseconds, because it may never be asked for again. */
+const answersLeftOutFor = 600_000;
+
+export function createMemoryBudget(options: MemoryBudgetOptions): MemoryBudget {
+  const { total, isPreferred, onLeftOut, now = () => 0 } = options;
   const shares = createMemoryShares(isPreferred, total / 2);
   const accounts = new Set<MemoryAccount>();
 
@@ -55,19 +63,22 @@ export function createMemoryBudget({ total, isPreferred, onLeftOut }: MemoryBudg
     get bytes(): Bytes {
       return shares.bytes;
     },
-    open(options) {
-      const ledger: Ledger = { ...options, entries: new Map(), leftOut: new Set(), bytes: 0 };
+    open(opened) {
+      const ledger: Ledger = { ...opened, entries: new Map(), leftOut: new Set(), latestLeftOut: 0, bytes: 0 };
       const account: MemoryAccount = {
-        resource: options.resource,
+        resource: opened.resource,
         get bytes(): Bytes {
           return ledger.bytes;
         },
         get leftOut(): number {
-          return ledger.leftOut.size;
+          const { rank, leftOut, latestLeftOut } = ledger;
+          if (rank === ranks.answers && now() - latestLeftOut >= answersLeftOutFor) leftOut.clear();
+          return leftOut.size;
         },
         has: (key) => ledger.entries.has(key),
         keys: () => ledger.entries.keys(),
         set: (key, namespace, bytes) => set(ledger, key, namespace, bytes + bytesOfEntry),
+        leaveOut: (key) => countLeftOut(ledger, key),
         delete(key) {
           if (ledger.leftOut.size > 0) ledger.leftOut.delete(hashOf(key));
           const entry = ledger.entries.get(key);
@@ -97,9 +108,15 @@ export function createMemoryBudget({ total, isPreferred, onLeftOut }: MemoryBudg
   function leave(entry: Entry): void {
     const { account, key, group } = entry;
     shares.remove(entry);
-    if (account.leftOut.size < mostLeftOut) account.leftOut.add(hashOf(key));
     account.leaveOut(key);
+    // What is removed where it is kept counts as deleted, so it is counted after that.
+    countLeftOut(account, key);
     onLeftOut?.(account.resource, group.namespace);
+  }
+
+  function countLeftOut(ledger: Ledger, key: string): void {
+    ledger.latestLeftOut = now();
+    if (ledger.leftOut.size < mostLeftOut) ledger.leftOut.add(hashOf(key));
   }
 }
 
@@ -107,24 +124,28 @@ export function createMemoryBudget({ total, isPreferred, onLeftOut }: MemoryBudg
 export interface MemoryLease {
   /** Returns false once there is no room: what was read must be thrown away. */
   take: (bytes: Bytes) => boolean;
-  release: () => void;
+  /** `isWhole`: nothing of it was left out. */
+  release: (isWhole: boolean) => void;
 }
 
-export function createMemoryLeases(memory: MemoryBudget, resource: string): (namespace: string) => MemoryLease {
+/** `what`: a kind of object, which is read once at a time in a Namespace. */
+export type MemoryLeases = (namespace: string, what: string) => MemoryLease;
+
+export function createMemoryLeases(memory: MemoryBudget, resource: string): MemoryLeases {
   const lost = new Set<string>();
   const account = memory.open({ resource, rank: ranks.answers, leaveOut: (key) => lost.add(key) });
-  let count = 0;
-  return (namespace) => {
-    const key = String(count++);
+  return (namespace, what) => {
+    const key = `${namespace}/${what}`;
     let size: Bytes = 0;
     return {
       take(bytes) {
         size += bytes;
         return !lost.has(key) && account.set(key, namespace, size);
       },
-      release() {
+      release(isWhole) {
         account.delete(key);
         lost.delete(key);
+        if (!isWhole) account.leaveOut(key);
       },
     };
   };

@@ -24,6 +24,8 @@ export interface Ledger extends MemoryAccountOptions {
   readonly entries: Map<string, Entry>;
   /** Hashes of keys. */
   readonly leftOut: Set<number>;
+  /** When the latest was left out. */
+  latestLeftOut: number;
   bytes: Bytes;
 }
 

@@ -150,3 +150,29 @@ test('a closed account gives back what it had', () => {
   expect(budget.bytes).toBe(1000 + besides);
   expect([...budget.accounts].map((each) => each.resource)).toEqual(['pods', 'services']);
 });
+
+test('an answer that was left out counts for ten minutes, because it may never be asked for again; an object of a watch until it has room', () => {
+  let now = 0;
+  const budget = createMemoryBudget({ total: 1000, isPreferred: () => false, now: () => now });
+  const kept = new Set<string>();
+  const answers = budget.open({
+    resource: 'policies',
+    rank: ranks.answers,
+    leaveOut(key) {
+      kept.delete(key);
+      // As a cache does that forgets it.
+      answers.delete(key);
+    },
+  });
+  const pods = budget.open({ resource: 'pods', rank: ranks.pods, leaveOut: () => {} });
+  pods.set('shop/large', 'shop', 2000);
+  answers.set('shop', 'shop', 2000);
+  kept.add('bank');
+  answers.set('bank', 'bank', 500);
+  answers.set('bank/more', 'bank', 500);
+  expect({ kept: [...kept], answers: answers.leftOut, pods: pods.leftOut }).toEqual({ kept: [], answers: 2, pods: 1 });
+  now = 599_999;
+  expect(answers.leftOut).toBe(2);
+  now = 600_000;
+  expect({ answers: answers.leftOut, pods: pods.leftOut }).toEqual({ answers: 0, pods: 1 });
+});

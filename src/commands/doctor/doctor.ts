@@ -13,7 +13,7 @@ import { recipesFor } from './enable-logging/recipes.ts';
 import { findOwnPod, thisMachine } from './machine.ts';
 import { sendTestEvent, type TestEventResult } from './test-event.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { checkAgent } from './checks/agent.ts';
+import { checkAgent, checkMemory } from './checks/agent.ts';
 import { checkCalico } from './checks/calico.ts';
 import {
   checkApiServer,
@@ -150,6 +150,7 @@ export const checks: readonly Row[] = [
   { name: 'nf-log-all-netns', check: checkLogNamespaces },
   { name: 'calico', check: checkCalico },
   { name: 'agent', check: checkAgent },
+  { name: 'memory', check: checkMemory },
 ];
 
 export interface Row {

@@ -4,17 +4,18 @@ import { createConnection } from '../../../src/kubernetes/connection.ts';
 import { createSteadyClock } from '../../../src/platform/clock.ts';
 import { type ScriptedServer, json, startScriptedServer } from '../../kubernetes/scripted-server.ts';
 import { networkPolicy } from '../../policies/objects.ts';
-import { cluster, dropped, shopPolicies } from './scene.ts';
+import { answered } from '../../commands/doctor/fake.ts';
+import { calico, cluster, dropped, setUp, shopPolicies } from './scene.ts';
 
 /** A list of policies that is larger than an answer may be, of a server that sends it. */
 
-let server: ScriptedServer;
-afterEach(() => server.stop());
+let server: ScriptedServer | undefined;
+afterEach(() => server?.stop());
 
 test('a list of policies above 16 MiB is reported, makes the verdict unknown, and is read again when it is smaller', async () => {
   const items = [networkPolicy({ podSelector: {} }, 'default-deny')];
   let filling = 'x'.repeat(17 * 2 ** 20);
-  server = await startScriptedServer(({ path, response }) => {
+  const started = (server = await startScriptedServer(({ path, response }) => {
     const known = Object.entries(cluster).find(
       ([key]) => key === path || (key.endsWith('*') && path.startsWith(key.slice(0, -1))),
     )?.[1];
@@ -23,12 +24,12 @@ test('a list of policies above 16 MiB is reported, makes the verdict unknown, an
       json(response, 201, { kind: 'SelfSubjectAccessReview', ...(known.body as object) });
     else if (typeof known === 'object' && known.kind === 'answered') json(response, 200, known.body);
     else json(response, 404, {});
-  });
+  }));
   const clock = createSteadyClock();
   const logged: string[] = [];
   const scene = { now: 1_000_000 };
   const { answerOn } = createPolicyAnswers({
-    connection: createConnection({ access: server.access('t'), userAgent: 'test', onRequest: () => {}, clock }),
+    connection: createConnection({ access: started.access('t'), userAgent: 'test', onRequest: () => {}, clock }),
     log: { info: () => {} },
     rateLimitedLog: {
       report: (level, key) => void logged.push(`${level} ${key}`),
@@ -48,4 +49,41 @@ test('a list of policies above 16 MiB is reported, makes the verdict unknown, an
   scene.now += 30_000;
   expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'denies' });
   expect(ofShop()).toEqual(['warn', 'well'].map((each) => `${each} large networkpolicies of Namespace shop`));
+});
+
+const ports = (count: number): object => ({
+  podSelector: {},
+  ingress: [{ ports: Array.from({ length: count }, (_, index) => ({ port: index + 1 })) }],
+});
+
+test.each([
+  ['one policy that may take more than a quarter of the memory', shopPolicies, [networkPolicy(ports(300))]],
+  [
+    'a list of policies that has no room',
+    shopPolicies,
+    Array.from({ length: 900 }, (_, index) => networkPolicy({ podSelector: {} }, `policy-${index}`)),
+  ],
+  [
+    'network sets that have no room',
+    '/apis/crd.projectcalico.org/v1/globalnetworksets',
+    Array.from({ length: 60 }, (_, index) => ({
+      metadata: { name: `set-${index}` },
+      spec: { nets: Array.from({ length: 99 }, (__, net) => `10.0.${net}.0/24`) },
+    })),
+  ],
+])('what is too large is counted as left out until it has room: %s', async (_, path, items) => {
+  const { answerOn, memory, scene } = setUp(
+    { ...calico, [path]: answered({ items }) },
+    2000,
+    () => 0,
+    undefined,
+    800_000,
+  );
+  const leftOut = (): number => [...memory.accounts].reduce((sum, account) => sum + account.leftOut, 0);
+  await answerOn(dropped());
+  expect(leftOut()).toBe(1);
+  scene.answers[path] = answered({ items: [] });
+  scene.now += 120_000;
+  await answerOn(dropped({}, scene.now));
+  expect(leftOut()).toBe(0);
 });

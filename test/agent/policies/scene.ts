@@ -36,12 +36,13 @@ export function setUp(
   longestWait = 2000,
   stopwatch = () => 0,
   ownPod?: PolicyAnswersOptions['ownPod'],
-  memory = 32 * 2 ** 20,
+  room = 32 * 2 ** 20,
 ) {
   const answers: Record<string, Answer | (() => Promise<Answer>)> = { ...cluster, ...given };
   const say = (): void => void scene.logged++;
   const log = { info: say, warn: say } as unknown as Log;
   const scene = { now: nine, asked: [] as string[], queries: [] as string[], logged: 0, answers };
+  const memory = createMemoryBudget({ total: room, isPreferred: (namespace) => namespace === '' });
   const { answerOn, factsOn } = createPolicyAnswers({
     connection: {
       async request(_, path, { query = {} } = {}) {
@@ -58,9 +59,9 @@ export function setUp(
     clock: { now: () => scene.now, toWall: (time) => time },
     longestWait,
     stopwatch,
-    memory: createMemoryBudget({ total: memory, isPreferred: (namespace) => namespace === '' }),
+    memory,
   });
-  return { scene, answerOn, factsOn };
+  return { scene, answerOn, factsOn, memory };
 }
 
 export function dropped(details: Partial<FlowDetails> = {}, last = nine, name = 'web-0'): Series {

@@ -41,6 +41,7 @@ export async function allSentences(): Promise<Check[]> {
     ...lookups(),
     ...(await policies()),
     ...(await agent()),
+    ...(await memory()),
   ];
 }
 
@@ -454,4 +455,22 @@ async function agent(): Promise<Check[]> {
   ].map(({ finding, ...check }) =>
     Object.assign(check, { finding: finding.replace(/since \S+ \S+ UTC/, 'since TIME') }),
   );
+}
+
+function setMemory(metrics: Metrics): void {
+  metrics.keptBytesLimit.set(32 * 2 ** 20);
+  metrics.keptBytes.set(3 * 2 ** 20, { resource: 'pods' });
+  metrics.keptBytes.set(2 ** 19, { resource: 'policies' });
+  metrics.leftOutObjects.set(0, { resource: 'pods' });
+  metrics.leftOutObjects.set(7, { resource: 'tombstones' });
+}
+
+async function memory(): Promise<Check[]> {
+  const full = (metrics: Metrics): void => {
+    setMemory(metrics);
+    metrics.leftOutObjects.set(12, { resource: 'endpointslices' });
+    metrics.leftOutObjects.set(1, { resource: 'policies' });
+  };
+  const answers = await Promise.all([agentWith(setMemory), agentWith(full)]);
+  return answers.flatMap((each) => found('memory', each));
 }

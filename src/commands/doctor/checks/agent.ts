@@ -63,6 +63,28 @@ export function checkAgent({ config, agent, isPod, now }: Known): Check {
   return ok(summary);
 }
 
+/** Nothing if no agent answers: the check of the agent says so. */
+export function checkMemory({ agent }: Known): Check[] {
+  const { ok, warning } = answersOf('memory');
+  const all = agent.kind === 'answers' ? readMetrics(agent.metrics) : [];
+  const [limit] = valuesOf(all, 'kept_bytes_limit');
+  if (limit === undefined) return [];
+  const kept = `what is kept of API objects takes ${mebibytes(total(all, 'kept_bytes'))} of ${mebibytes(limit.value)} MiB`;
+  // Deleted objects are missing only for packets that come late.
+  const leftOut = present(all, 'left_out_objects').filter(({ labels }) => labels['resource'] !== 'tombstones');
+  if (leftOut.length === 0) return [ok(kept)];
+  return [
+    warning(
+      `${kept}; left out: ${leftOut.map(({ labels, value }) => `${value} ${labels['resource']}`).join(', ')}`,
+      `what needs them is unknown: the agent's log names the Namespace that has the most; delete what it does not need, or raise the memory limit of the container (${documentAt('docs/performance.md')})`,
+    ),
+  ];
+}
+
+function mebibytes(bytes: number): string {
+  return (bytes / 2 ** 20).toFixed(1);
+}
+
 const failureRows = [
   ['state_errors_total', 'failures to keep its state'],
   ['events_abandoned_total', 'Events given up'],
