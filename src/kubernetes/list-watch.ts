@@ -82,8 +82,8 @@ export interface Named {
 export interface Store<T> {
   set: (object: T) => void;
   delete: (namespace: string, name: string) => void;
-  /** Takes out an object that exists, because there is no room for it. */
-  leaveOut: (namespace: string, name: string) => void;
+  /** Takes out an object that exists, because there is no room for it. `latest`: as it is now, if that is known. */
+  leaveOut: (namespace: string, name: string, latest?: T) => void;
 }
 
 export interface KnownObjectsOptions<T> {
@@ -110,7 +110,10 @@ export interface KnownObjects {
 
 export function createKnownObjects<T extends Named>(options: KnownObjectsOptions<T>): KnownObjects {
   const { slim, store, weigh } = options;
-  const account = options.account((key) => store.leaveOut(...namesIn(key)));
+  let latest: T | undefined;
+  const account = options.account((key) =>
+    store.leaveOut(...namesIn(key), latest && keyOf(latest) === key ? latest : undefined),
+  );
   let resourceVersion = '';
 
   return {
@@ -122,7 +125,7 @@ export function createKnownObjects<T extends Named>(options: KnownObjectsOptions
       const gone = new Set(account.keys());
       account.forgetLeftOut();
       // Each object is stored as it comes, because the old and the new list together would take twice the memory.
-      const latest = await list((object) => {
+      const listed = await list((object) => {
         const item = slim(object);
         if (item === undefined) return;
         gone.delete(keyOf(item));
@@ -130,7 +133,7 @@ export function createKnownObjects<T extends Named>(options: KnownObjectsOptions
       });
       // Objects that are gone are removed last, so that an address of theirs that another one has now is never nobody's.
       for (const key of gone) remove(key);
-      resourceVersion = latest;
+      resourceVersion = listed;
     },
     apply({ type, object }) {
       if (type === 'ERROR') {
@@ -151,7 +154,9 @@ export function createKnownObjects<T extends Named>(options: KnownObjectsOptions
   };
 
   function set(item: T): void {
+    latest = item;
     if (account.set(keyOf(item), item.namespace ?? '', weigh(item))) store.set(item);
+    latest = undefined;
   }
 
   function remove(key: string): void {
@@ -161,8 +166,7 @@ export function createKnownObjects<T extends Named>(options: KnownObjectsOptions
 }
 
 function namesIn(key: string): [namespace: string, name: string] {
-  const [namespace = '', name = ''] = key.split('/');
-  return [namespace, name];
+  return key.split('/', 2) as [string, string];
 }
 
 function keyOf({ namespace = '', name }: Named): string {
@@ -175,11 +179,6 @@ export interface ListOptions {
   /** Objects on a page. Undefined: all at once from the API server's cache, as the kubelet reads them. */
   pageSize: number | undefined;
   signal?: AbortSignal | undefined;
-}
-
-export interface ObjectList<T> {
-  items: T[];
-  resourceVersion: string;
 }
 
 interface Page {
@@ -197,7 +196,7 @@ export async function listAll<T>(
   path: string,
   options: ListOptions,
   slim: (object: Json) => T | undefined,
-): Promise<ObjectList<T>> {
+): Promise<{ items: T[]; resourceVersion: string }> {
   const items: T[] = [];
   const resourceVersion = await takeAll(connection, path, options, (object) => {
     const kept = slim(object);

@@ -80,7 +80,7 @@ export function createMemoryBudget(options: MemoryBudgetOptions): MemoryBudget {
         set: (key, namespace, bytes) => set(ledger, key, namespace, bytes + bytesOfEntry),
         leaveOut: (key) => countLeftOut(ledger, key),
         delete(key) {
-          if (ledger.leftOut.size > 0) ledger.leftOut.delete(hashOf(key));
+          settle(ledger, key);
           const entry = ledger.entries.get(key);
           if (entry !== undefined) shares.remove(entry);
         },
@@ -101,7 +101,7 @@ export function createMemoryBudget(options: MemoryBudgetOptions): MemoryBudget {
     const entry = shares.add(account, key, namespace, bytes);
     while (shares.bytes > total) leave(shares.nextToLeave(entry));
     const isKept = account.entries.get(key) === entry;
-    if (isKept && account.leftOut.size > 0) account.leftOut.delete(hashOf(key));
+    if (isKept) settle(account, key);
     return isKept;
   }
 
@@ -118,6 +118,11 @@ export function createMemoryBudget(options: MemoryBudgetOptions): MemoryBudget {
     ledger.latestLeftOut = now();
     if (ledger.leftOut.size < mostLeftOut) ledger.leftOut.add(hashOf(key));
   }
+}
+
+/** If more were left out than are remembered, some are until all are listed again. */
+function settle({ leftOut }: Ledger, key: string): void {
+  if (leftOut.size > 0 && leftOut.size < mostLeftOut) leftOut.delete(hashOf(key));
 }
 
 /** The room of one reading, which is not kept yet. */

@@ -34,8 +34,8 @@ export interface Lists {
   nodes: () => Iterable<Node>;
   services: () => Iterable<Service>;
   remote?: Pick<RemoteLookups, 'podsOf' | 'nodeOf' | 'hostNameOf' | 'latestChange'> | undefined;
-  /** Whether there are Pods or Services that memory has no room for. */
-  isIncomplete?: (() => boolean) | undefined;
+  /** Whether a Pod or Service may have the address that memory has no room for. */
+  mayBeLeftOut?: ((address: string) => boolean) | undefined;
 }
 
 export function createDirectory(objects: ClusterObjects): Directory {
@@ -68,8 +68,8 @@ export function directoryOf(lists: Lists) {
     get podCount(): number {
       return pods.size;
     },
-    /** Call this after each change of a list. */
-    changed(what: 'pods' | 'nodes' | 'services' | 'remote'): void {
+    /** Call this after each change of a list. `left-out`: of an object that was in no list, so that no index is made anew. */
+    changed(what: 'pods' | 'nodes' | 'services' | 'remote' | 'left-out'): void {
       version++;
       if (what === 'nodes') nodeIndexes = undefined;
       if (what === 'services') serviceIndex = undefined;
@@ -149,7 +149,7 @@ function endAt(address: string, at: Moment, lists: Lists, indexes: Indexes): End
 function endOf(
   owner: AddressOwner<Pod, Node, Service> | undefined,
   address: string,
-  { pods, earlier, remote, isIncomplete }: Lists,
+  { pods, earlier, remote, mayBeLeftOut }: Lists,
 ): Endpoint {
   switch (owner?.kind) {
     case 'pod': {
@@ -165,8 +165,7 @@ function endOf(
     default: {
       const [past] = pods.byAddress(address) ?? remote?.podsOf(address) ?? [];
       const end = unassigned(address, past, owner?.home) ?? externalEndpoint(address, remote?.hostNameOf(address));
-      const mayBeLeftOut = end.kind === 'external' && end.range === 'private' && isIncomplete?.() === true;
-      return mayBeLeftOut
+      return end.kind === 'external' && end.range === 'private' && mayBeLeftOut?.(address) === true
         ? unknownEndpoint(address, 'none', 'perhaps of a Pod or Service that memory has no room for')
         : end;
     }

@@ -2,6 +2,7 @@ import type { Millis } from '../model/log-line.ts';
 import { createChainIndex, defaultChainLimits } from './service-chains/chain-index.ts';
 import { directoryOf, type Lists } from './directory.ts';
 import type { KeptPods } from './kept-pods.ts';
+import { createLeftOutAddresses } from './left-out-addresses.ts';
 import { createInterner, isEqual, keyOf, type Node, type Pod, type Service } from './objects.ts';
 import { createTombstones, type TombstoneLimits, type TombstoneOptions } from './tombstones.ts';
 import { type MemoryBudget, unlimitedMemory } from '../platform/memory-budget.ts';
@@ -26,13 +27,14 @@ export function createLiveLists(
   const pods = createLivePods(ownNode, { ...limits, memory }, () => directory.changed('pods'));
   const nodes = createLiveNodes(() => directory.changed('nodes'));
   const chains = createChainIndex(defaultChainLimits, memory);
+  const leftOut = createLeftOutAddresses(() => isMissingAny(memory));
   const directory = directoryOf({
     pods: pods.index,
     earlier: kept?.earlier,
     nodes: () => nodes.all.values(),
     services: () => chains.services.values(),
     remote,
-    isIncomplete: () => isMissingAny(memory),
+    mayBeLeftOut: leftOut.mayHave,
   });
 
   return {
@@ -43,7 +45,7 @@ export function createLiveLists(
     chains,
     /** Where everything that is set here is weighed before. */
     memory,
-    isIncomplete: (): boolean => isMissingAny(memory),
+    mayBeLeftOut: leftOut.mayHave,
     get sizes(): { pods: number; tombstones: number; nodes: number; services: number } {
       return { ...pods.sizes, nodes: nodes.all.size, services: chains.services.size };
     },
@@ -56,13 +58,16 @@ export function createLiveLists(
       pods.remove(namespace, name, now);
     },
     /** Take out objects that exist, so it is not known who has their addresses. */
-    leaveOutPod(this: void, namespace: string, name: string): void {
+    leaveOutPod(this: void, namespace: string, name: string, latest?: Pod): void {
+      for (const pod of [pods.named(namespace, name), latest]) leftOut.add(pod?.addresses ?? []);
       kept?.remove(namespace, name);
       pods.leaveOut(namespace, name);
     },
-    leaveOutService(this: void, namespace: string, name: string): void {
+    leaveOutService(this: void, namespace: string, name: string, latest?: Service): void {
+      const known = chains.services.get(keyOf(namespace, name));
+      for (const service of [known, latest]) leftOut.add(service?.addresses ?? []);
       chains.leaveOutService(namespace, name);
-      directory.changed('services');
+      directory.changed(known === undefined ? 'left-out' : 'services');
     },
     podsListed(): void {
       kept?.endEarlier();
@@ -170,9 +175,8 @@ function createLivePods(
     },
     leaveOut(namespace: string, name: string): void {
       const pod = pods.get(keyOf(namespace, name));
-      if (pod === undefined) return;
       pods.delete(keyOf(namespace, name));
-      index.remove(pod);
+      if (pod !== undefined) index.remove(pod);
       onChange();
     },
     named: (namespace: string, name: string): Pod | undefined => pods.get(keyOf(namespace, name)),

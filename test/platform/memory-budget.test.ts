@@ -176,3 +176,13 @@ test('an answer that was left out counts for ten minutes, because it may never b
   now = 600_000;
   expect({ answers: answers.leftOut, pods: pods.leftOut }).toEqual({ answers: 0, pods: 1 });
 });
+
+test('if more is left out than is remembered, some counts as left out until all is listed again', () => {
+  const budget = createMemoryBudget({ total: 1000, isPreferred: () => false });
+  const pods = budget.open({ resource: 'pods', rank: ranks.pods, leaveOut: () => {} });
+  for (let index = 0; index < 10_000; index++) pods.set(`evil/${index}`, 'evil', 2000);
+  for (let index = 0; index < 9000; index++) pods.delete(`evil/${index}`);
+  expect(pods.leftOut).toBeGreaterThan(0);
+  pods.forgetLeftOut();
+  expect(pods.leftOut).toBe(0);
+});
