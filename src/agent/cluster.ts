@@ -79,6 +79,7 @@ export function createClusterContext(options: ClusterContextOptions) {
       changes.emit('cluster');
     },
     now,
+    memory: options.memory,
   });
   const keptPods = createKeptPods(config.node, restored.state?.pods, clock);
   const lists = createLiveLists(config.node, remote, defaultLiveLimits, keptPods, options.memory);

@@ -9,6 +9,7 @@ import { RefusedError } from './http.ts';
 import { ifUsable, slimPod } from './slim.ts';
 import { may } from './rights.ts';
 import { createSharedAnswers } from '../platform/fresh-values.ts';
+import { weightOf } from '../platform/weight.ts';
 import { networkOf } from '../platform/address.ts';
 
 /** Calico's datastore keeps blocks as custom resources, newer releases in the second group. Calico's own API server serves none. */
@@ -32,7 +33,7 @@ const blockAge: Millis = 600_000;
 /** How long a block is used to answer that nobody has an address. */
 const missAge: Millis = 10_000;
 
-/** The most blocks in memory. One takes about 6 KB, so this is enough for a cluster of 16,000 Pods. */
+/** The most blocks in memory. One takes about 12 KB, so this is enough for a cluster of 16,000 Pods. */
 const blocks = 256;
 /** More pools than any cluster has. */
 const poolLimit = 256;
@@ -55,7 +56,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
   const pools = createSharedAnswers(() => readPools(connection), { entries: 1, now });
   const blocksRead = createSharedAnswers(
     (path): Promise<Block> => read(path).then((object) => (object === undefined ? undefined : holdersIn(object))),
-    { entries: blocks, now },
+    { entries: blocks, now, weigh: weightOf },
   );
   let deniedUntil: Millis = -Infinity;
 

@@ -1,5 +1,5 @@
 import type { LookupWay } from '../model/choices.ts';
-import { onSteadyClock, OverBudget, type Pod, type PodFinder } from '../resolving/resolving.ts';
+import { onSteadyClock, OverBudget, type Pod, type PodFinder, weightOfPod } from '../resolving/resolving.ts';
 import { createCalicoBlockFinder, type PodListOptions } from './calico-block.ts';
 import { countAll, listAll } from './list-watch.ts';
 import { ifUsable, slimPod } from './slim.ts';
@@ -42,6 +42,7 @@ export function createPodCidrFinder(options: PodListOptions & { ranges: PodRange
   const podsOn = createSharedAnswers<readonly Pod[]>((node) => listPods(options, `spec.nodeName=${node}`), {
     entries: lists,
     now: clock.now,
+    weigh: (pods) => pods.reduce((sum, pod) => sum + weightOfPod(pod, false), 0),
   });
 
   return {

@@ -70,12 +70,25 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
   }
 }
 
+export interface SharedAnswersOptions<T> {
+  readonly entries: number;
+  readonly now: () => Millis;
+  /** What an answer takes in memory. By default it counts as small. */
+  readonly weigh?: (value: T) => Bytes;
+}
+
+/** What the answers of one kind may take. A larger answer is used once. */
+const mostShared: Bytes = 4 * 1024 * 1024;
+
 /** Keeps answers by key, so that everyone who asks at about the same time shares one. `ask` may reject; then the next caller asks again. */
 export function createSharedAnswers<T>(
   ask: (key: string) => Promise<T>,
-  { entries, now }: { entries: number; now: () => Millis },
+  { entries, now, weigh = () => 1 }: SharedAnswersOptions<T>,
 ) {
-  const answers = new LRUCache<string, { promise: Promise<T>; settled: Millis | undefined }>({ max: entries });
+  const answers = new LRUCache<string, { promise: Promise<T>; settled: Millis | undefined }>({
+    max: entries,
+    maxSize: mostShared,
+  });
 
   return {
     /** Returns a value that is at most `maxAge` old. `isNew`: it was not there yet when this function was called. */
@@ -84,11 +97,12 @@ export function createSharedAnswers<T>(
       const isFresh = known?.settled !== undefined && now() - known.settled < maxAge;
       if (known !== undefined && (isFresh || known.settled === undefined))
         return { value: await known.promise, isNew: !isFresh };
-      const answer = { promise: ask(key), settled: undefined as Millis | undefined };
-      answers.set(key, answer);
+      const answer = { promise: ask(key), settled: undefined };
+      answers.set(key, answer, { size: 1 });
       try {
         const value = await answer.promise;
-        answer.settled = now();
+        if (answers.peek(key) === answer)
+          answers.set(key, { ...answer, settled: now() }, { size: Math.max(1, weigh(value)) });
         return { value, isNew: true };
       } catch (error) {
         if (answers.get(key) === answer) answers.delete(key);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMemoryBudget } from '../../src/platform/memory-budget.ts';
-import { createFreshValues, type FreshValuesOptions } from '../../src/platform/fresh-values.ts';
+import { createFreshValues, createSharedAnswers, type FreshValuesOptions } from '../../src/platform/fresh-values.ts';
 
 type Value = { text: string };
 
@@ -125,4 +125,25 @@ test('values that make room for newer ones give back their memory', async () => 
   }
   expect(values.get('a')).toBeUndefined();
   expect(memory.bytes).toBe(402);
+});
+
+test('shared answers take no more than 4 MiB, and one that is larger is used once', async () => {
+  let asked = 0;
+  const answers = createSharedAnswers(
+    (key) => {
+      asked++;
+      return Promise.resolve('x'.repeat(Number(key)));
+    },
+    { entries: 100, now: () => 1000, weigh: (text) => text.length },
+  );
+  const mebibyte = 2 ** 20;
+  for (let index = 0; index < 5; index++) await answers.get(String(mebibyte - index), 1);
+  // The first one made room for the fifth.
+  await answers.get(String(mebibyte - 4), 1);
+  expect(asked).toBe(5);
+  await answers.get(String(mebibyte), 1);
+  expect(asked).toBe(6);
+  for (let index = 0; index < 2; index++)
+    expect((await answers.get(String(5 * mebibyte), 1)).value).toHaveLength(5 * mebibyte);
+  expect(asked).toBe(8);
 });

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createLookup, type LookupOptions } from '../../src/resolving/lookups/lookup.ts';
+import { createMemoryBudget } from '../../src/platform/memory-budget.ts';
 import { nine } from '../builders.ts';
 import { forAllAsync } from '../for-all.ts';
 
@@ -184,6 +185,40 @@ test('any order of questions, answers and waiting is as a model that looks at al
       expect(underWay).toHaveLength(Math.min(2, waiting.length));
       for (const each of four) expect(lookup.get(each)).toBe(heard.get(each)?.value);
       expect({ counts: lookup.counts, settled }).toEqual({ counts, settled: done });
+    }
+  });
+});
+
+test('whatever is answered, what is kept of it is weighed and has room, and a Namespace with few small answers keeps them', async () => {
+  const total = 20_000;
+  const answered = fc.record({
+    of: fc.integer({ min: 1, max: 40 }).map((index) => `10.1.0.${index}`),
+    length: fc.nat(4000),
+    how: fc.constantFrom('answer' as const, 'learn' as const, 'nobody' as const, 'fail' as const),
+  });
+  await forAllAsync([fc.array(answered, { maxLength: 60 })], { numRuns: 60 }, async (all) => {
+    const memory = createMemoryBudget({ total, isPreferred: () => false });
+    const { lookup, open, clock } = scene({
+      entries: 30,
+      budget: { rate: 1000, burst: 1000 },
+      weighed: { memory, weigh: (value) => value.length, namespaceOf: (value) => value.split(' ', 1)[0] ?? '' },
+    });
+    const own = four.map((each) => `shop ${each}`);
+    for (const [index, each] of four.entries()) lookup.learn(each, own[index] ?? '');
+
+    for (const { of: asked, length, how } of all) {
+      clock.now += 400 * second;
+      const value = `evil ${'x'.repeat(length)}`;
+      if (how === 'learn') lookup.learn(asked, value);
+      else if (lookup.ask(asked, 'evil') === 'pending') {
+        if (how === 'fail') await open[0]?.fail();
+        else await open[0]?.answer(how === 'nobody' ? undefined : value);
+      }
+      // Looked at, so that they are not the oldest.
+      expect(four.map((each) => lookup.get(each))).toEqual(own);
+      expect(memory.bytes).toBeLessThanOrEqual(total);
+      const inMemory = [...new Set(all.map((each) => each.of)), ...four].flatMap((each) => lookup.get(each) ?? []);
+      expect(memory.bytes).toBe(inMemory.reduce((sum, each) => sum + each.length + 200, 0));
     }
   });
 });

@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { LookupWay } from '../../model/choices.ts';
 import type { Millis } from '../../model/log-line.ts';
+import { type MemoryBudget, ranks } from '../../platform/memory-budget.ts';
+import type { Bytes } from '../../platform/weight.ts';
 import { createFairQueue } from '../../platform/fair-queue.ts';
 import { createSharedBucket, type SharedBudget } from '../../platform/shares.ts';
 import type { Pod } from '../objects.ts';
@@ -27,6 +29,8 @@ export interface LookupOptions<V> {
   entries: number;
   ages: { hit: Millis; miss: Millis; failed: Millis };
   now: () => Millis;
+  /** Where answers are weighed that strangers can make large, and whose share of the memory each takes. */
+  weighed?: { memory: MemoryBudget; weigh: (value: V) => Bytes; namespaceOf: (value: V) => string } | undefined;
 }
 
 interface Asked {
@@ -44,8 +48,7 @@ export type Lookup<V> = ReturnType<typeof createLookup<V>>;
 /** Asks a slow, shared service about single addresses. Callers never wait for an answer. */
 export function createLookup<V>(options: LookupOptions<V>) {
   const { find, onSettled, concurrency, ages, now } = options;
-  const stale = { allowStale: true, noDeleteOnStaleGet: true };
-  const answers = new LRUCache<string, Answer<V>>({ max: options.entries, ...stale, ttlResolution: 0, perf: { now } });
+  const answers = createAnswers(options);
   const bucket = createSharedBucket(options.budget);
   const pending = new Set<string>();
   const queue = createFairQueue<Asked>();
@@ -59,7 +62,7 @@ export function createLookup<V>(options: LookupOptions<V>) {
     /** Returns the last answer, even an old one. */
     get: (address: string): V | undefined => answers.get(address)?.value,
     /** Remembers an answer that came together with another one. */
-    learn: (address: string, value: V): void => void answers.set(address, { value, failed: false }, { ttl: ages.hit }),
+    learn: (address: string, value: V): void => answers.set(address, { value, failed: false }, ages.hit),
     /** `asker`: the Namespace whose share of the budget it takes. */
     ask(address: string, asker: string): LookupState {
       if (pending.has(address)) return 'pending';
@@ -81,7 +84,7 @@ export function createLookup<V>(options: LookupOptions<V>) {
   };
 
   function isFresh(address: string): boolean {
-    return answers.getRemainingTTL(address) > 0;
+    return answers.isFresh(address);
   }
 
   function next(): void {
@@ -106,17 +109,57 @@ export function createLookup<V>(options: LookupOptions<V>) {
       counts[value === undefined ? 'miss' : 'hit']++;
       // Keep what `learn` was told meanwhile.
       if (value === undefined && isFresh(address)) return;
-      answers.set(address, { value, failed: false }, { ttl: value === undefined ? ages.miss : ages.hit });
+      answers.set(address, { value, failed: false }, value === undefined ? ages.miss : ages.hit);
     } catch (error) {
       counts[error instanceof OverBudget ? 'refused' : 'failed']++;
       if (isFresh(address)) return;
-      answers.set(address, { value: answers.get(address)?.value, failed: true }, { ttl: ages.failed });
+      answers.set(address, { value: answers.get(address)?.value, failed: true }, ages.failed);
     } finally {
       count(asker, -1);
       pending.delete(address);
       onSettled(address);
       next();
     }
+  }
+}
+
+interface Answers<V> {
+  /** Also an old one. */
+  get: (address: string) => Answer<V> | undefined;
+  set: (address: string, answer: Answer<V>, age: Millis) => void;
+  isFresh: (address: string) => boolean;
+}
+
+function createAnswers<V>({ entries, ages, now, weighed }: LookupOptions<V>): Answers<V> {
+  const account = weighed?.memory.open({
+    resource: 'lookups',
+    rank: ranks.answers,
+    leaveOut: (address) => answers.delete(address),
+  });
+  const answers = new LRUCache<string, Answer<V>>({
+    max: entries,
+    allowStale: true,
+    noDeleteOnStaleGet: true,
+    ttlResolution: 0,
+    perf: { now },
+    dispose(_, address, reason) {
+      if (reason !== 'set') account?.delete(address);
+    },
+  });
+  return {
+    get: (address) => answers.get(address),
+    isFresh: (address) => answers.getRemainingTTL(address) > 0,
+    set(address, answer, age) {
+      if (isKept(address, answer.value)) answers.set(address, answer, { ttl: age });
+      else answers.set(address, { value: undefined, failed: true }, { ttl: ages.failed });
+    },
+  };
+
+  function isKept(address: string, value: V | undefined): boolean {
+    if (weighed === undefined) return true;
+    if (value !== undefined) return account?.set(address, weighed.namespaceOf(value), weighed.weigh(value)) === true;
+    account?.delete(address);
+    return true;
   }
 }
 

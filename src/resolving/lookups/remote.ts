@@ -1,6 +1,9 @@
 import type { Endpoint, Ends } from '../../model/endpoint.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { isName } from '../../platform/address.ts';
+import { type MemoryBudget, unlimitedMemory } from '../../platform/memory-budget.ts';
+import type { Bytes } from '../../platform/weight.ts';
+import { weightOfPod } from '../object-weights.ts';
 import { createLookup, type Lookup, type LookupCounts, type Owners } from './lookup.ts';
 import type { Pod } from '../objects.ts';
 
@@ -9,6 +12,8 @@ export interface RemoteOptions {
   findHostName: ((address: string) => Promise<string | undefined>) | undefined;
   onChange: (address: string) => void;
   now: () => Millis;
+  /** Where answers about Pods are weighed: a tenant may have thousands of Pods that had one address. */
+  memory?: MemoryBudget;
 }
 
 /** Limits the look-ups of one node by all ways together (`LookupOptions`). Expensive ways also have budgets of their own. */
@@ -28,7 +33,8 @@ const nothing = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
 
 export type RemoteLookups = ReturnType<typeof createRemoteLookups>;
 
-export function createRemoteLookups({ findPods, findHostName, onChange, now }: RemoteOptions) {
+export function createRemoteLookups(options: RemoteOptions) {
+  const { findPods, findHostName, onChange, now, memory = unlimitedMemory() } = options;
   let latestChange: Millis = -Infinity;
   const common = { onSettled: onChange, entries: 4096, now };
   const pods: Lookup<Owners> | undefined =
@@ -36,6 +42,7 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     createLookup({
       ...common,
       ...podPolicy,
+      weighed: { memory, weigh: weightOfOwners, namespaceOf: ({ pods: [pod] }) => pod?.namespace ?? '' },
       find: async (address, asker) => foundIn(await findPods(address, asker), address),
     });
   const hostNames = findHostName && createLookup({ ...common, ...namePolicy, find: findHostName });
@@ -101,12 +108,14 @@ export function createRemoteLookups({ findPods, findHostName, onChange, now }: R
     for (const [other, owners] of byAddress) pods?.learn(other, { pods: owners });
 
     const own = all.filter(({ addresses }) => addresses.includes(address));
-    if (own.length === 0) {
-      const home = node ?? nodeOf(list.filter((pod) => pod.hostNetwork && pod.addresses.includes(address)));
-      return home === undefined ? undefined : { pods: [], node: home };
-    }
-    return { pods: own };
+    if (own.length > 0) return { pods: own };
+    const home = node ?? nodeOf(list.filter((pod) => pod.hostNetwork && pod.addresses.includes(address)));
+    return home === undefined ? undefined : { pods: [], node: home };
   }
+}
+
+function weightOfOwners({ pods }: Owners): Bytes {
+  return pods.reduce((sum, pod) => sum + weightOfPod(pod, false), 0);
 }
 
 function nodeOf(pods: readonly Pod[]): string | undefined {
