@@ -11,6 +11,8 @@ import {
   type Policy,
   weightOfPolicy,
 } from '../../src/policies/policies.ts';
+import { networkSetsAt } from '../../src/policies/calico/endpoint.ts';
+import { textOfIPv4 } from '../../src/policies/clauses/networks.ts';
 import { finding, flow, podRef } from '../builders.ts';
 import { namespace, pod } from './objects.ts';
 
@@ -274,6 +276,26 @@ test.each(selecting)(
     expect(objects.policies).toHaveLength(many);
   },
 );
+
+test('however many addresses are in however many network sets, what is kept of them stays within 2 MiB', () => {
+  const { add, read } = collectCalicoObjects();
+  for (let index = 0; index < 3000; index++)
+    add({ ...cal({ nets: ['0.0.0.0/0'] }), kind: 'NetworkSet', metadata: { namespace: 'shop', name: `set-${index}` } });
+  const calico = read();
+  const ask = (index: number): number => {
+    const address = textOfIPv4(index);
+    return networkSetsAt({ kind: 'external', address }, index, () => anyLabels, calico).found.length;
+  };
+  expect(ask(0)).toBe(64);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let index = 1; index < 1000; index++) ask(index);
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(2 * 2 ** 20);
+  expect(calico.networkSets).toHaveLength(3000);
+});
+
+const anyLabels = { labels: {}, complete: true, owner: 'Namespace shop' };
 
 /** An agent's policies of one Namespace, and all Pods of the names that are asked for, which stay the same objects. */
 async function agentWith(policies: readonly Policy[]) {

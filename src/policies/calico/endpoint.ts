@@ -2,8 +2,8 @@
  * Shows Pods and network sets as Calico's selectors see them: with their own labels, and with those of their Namespace and ServiceAccount
  * under a prefix (libcalico-go/lib/backend/k8s/conversion).
  */
-import { LRUCache } from 'lru-cache';
 import type { NamedObject } from '../../model/readers.ts';
+import type { Bytes } from '../../platform/weight.ts';
 import { type Address, contains } from '../clauses/networks.ts';
 import type { Endpoint, LabelSet, NamespaceLabels } from '../clauses/labels.ts';
 import { type End, type Pod, Unknown } from '../model.ts';
@@ -94,7 +94,9 @@ export function networkSetsAt(
   if (networkSets.length === 0 || end.address === undefined || address === undefined)
     return { found: [], more: networkSets.length === 0 ? host : new Unknown(`address of ${where}`) };
   const found = setsWith(networkSets, end.address, address);
-  return { found: found.map((set) => setEndpoint(set, namespaceLabelsOf)), more: host };
+  const seen = found.slice(0, mostSets).map((set) => setEndpoint(set, namespaceLabelsOf));
+  const isMore = found.length > mostSets;
+  return { found: seen, more: isMore ? new Unknown(`which of more than ${mostSets} NetworkSets have ${where}`) : host };
 }
 
 /** Returns false if this end has no HostEndpoint. What one does is unknown, because HostEndpoints are not evaluated. */
@@ -135,15 +137,33 @@ function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): Endpo
   };
 }
 
-/** Caches the result by address, because the same peers come again and a cluster may have thousands of networks. */
-const recent = new WeakMap<readonly NetworkSet[], LRUCache<string, readonly NetworkSet[]>>();
+/** The most sets of an address that selectors see: a rule compares each, and a tenant may have thousands of both. */
+const mostSets = 64;
 
+/** What is kept of network sets by address, because the same peers come again and a cluster may have thousands of networks. */
+const mostKept: Bytes = 1024 * 1024;
+
+const bytesOfAddress: Bytes = 300;
+
+let recent = new WeakMap<readonly NetworkSet[], Map<string, readonly NetworkSet[]>>();
+let bytes: Bytes = 0;
+
+/** Forgets all once there is more than `mostKept`; each of many lists has addresses of its own. */
 function setsWith(sets: readonly NetworkSet[], text: string, address: Address): readonly NetworkSet[] {
-  const cache = recent.get(sets) ?? new LRUCache<string, readonly NetworkSet[]>({ max: 1024 });
-  recent.set(sets, cache);
-  const known = cache.get(text);
+  const known = recent.get(sets)?.get(text);
   if (known !== undefined) return known;
-  const found = sets.filter(({ ranges }) => ranges.some((range) => contains(range, address)));
-  cache.set(text, found);
+  const found: NetworkSet[] = [];
+  for (const set of sets) {
+    if (found.length > mostSets) break;
+    if (set.ranges.some((range) => contains(range, address))) found.push(set);
+  }
+  const more = bytesOfAddress + 8 * found.length;
+  if (bytes + more > mostKept) {
+    recent = new WeakMap();
+    bytes = 0;
+  }
+  bytes += more;
+  const ofSets = recent.get(sets) ?? new Map<string, readonly NetworkSet[]>();
+  recent.set(sets, ofSets.set(text, found));
   return found;
 }
