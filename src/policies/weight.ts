@@ -14,6 +14,8 @@ const weights = {
   key: 120,
   /** A character of a long text, which may be a selector: `a=='b'||` becomes an object with two texts. */
   selector: 16,
+  /** The same in what a policy may take, so that a selector that takes longer than 10 ms to read is not read. */
+  largestSelector: 64,
   /** What a rule may become that says nothing of its action: three, each with an unknown match. */
   anyRule: 2400,
   /** What an element of a list may become. */
@@ -51,10 +53,14 @@ function weightOfSource(object: Json): { kept: Bytes; largest: Bytes } {
   const left: Json[] = [at(object, 'spec'), at(object, 'specs')];
   let kept: Bytes = weightOf(at(object, 'metadata', 'name'));
   let largest: Bytes = weights.policy;
+  const { selector, largestSelector } = weights;
   while (left.length > 0) {
     const value = left.pop();
     if (typeof value === 'string') {
-      kept += weightOfText(value) + (value.length > longestName ? weights.selector * value.length : 0);
+      kept += weightOfText(value);
+      if (value.length <= longestName) continue;
+      kept += selector * value.length;
+      largest += (largestSelector - selector) * value.length;
     } else if (Array.isArray(value)) {
       kept += 48;
       largest += weights.anyClause * value.length;

@@ -234,6 +234,25 @@ test.each(cases)('a compiled policy takes no more memory than its weight says: %
   expect(largestWeightOf(object)).toBeGreaterThanOrEqual(weight);
 });
 
+test.each([
+  [
+    'a selector of a rule',
+    (selector: string) => cal({ selector: 'all()', ingress: [{ action: 'Allow', source: { selector } }] }),
+  ],
+  ['the selector of the policy', (selector: string) => cal({ selector, ingress: [] })],
+  [
+    'many selectors of rules',
+    (selector: string) =>
+      cal({
+        selector: 'all()',
+        ingress: rep((index) => ({ action: 'Allow', source: { selector: selector.slice(0, 100 + index) } }), 1000),
+      }),
+  ],
+])('what takes longer than ten milliseconds to read may take more than a quarter of 32 MiB: %s', (_, make) => {
+  expect(largestWeightOf(make("a=='b'||".repeat(32 * 1024)))).toBeGreaterThan(8 * 2 ** 20);
+  expect(largestWeightOf(make("a=='b'||"))).toBeLessThan(8 * 2 ** 20);
+});
+
 test('a usual policy weighs a few kilobytes', () => {
   const policy = ing(
     { from: [{ podSelector: { matchLabels: { app: 'web' } } }], ports: [{ port: 80 }, { port: 443 }] },
