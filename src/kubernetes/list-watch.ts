@@ -132,7 +132,7 @@ export function createKnownObjects<T extends Named>(options: KnownObjectsOptions
         set(item);
       });
       // Objects that are gone are removed last, so that an address of theirs that another one has now is never nobody's.
-      for (const key of gone) remove(key);
+      await inTurns(gone, remove);
       resourceVersion = listed;
     },
     apply({ type, object }) {

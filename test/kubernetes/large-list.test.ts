@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createKnownObjects, type Named, type Store } from '../../src/kubernetes/list-watch.ts';
 import { ranks, unlimitedMemory } from '../../src/platform/memory-budget.ts';
@@ -38,6 +39,23 @@ test('while a list of thousands of objects is stored, other work gets its turn, 
     stored: 600,
     resourceVersion: '7',
   });
+});
+
+test('while thousands of objects that are gone are removed, other work gets its turn', async () => {
+  const removed: string[] = [];
+  const known = knownObjects<Named>({
+    set: () => {},
+    delete: (_, name) => void removed.push(name),
+    leaveOut: () => {},
+  });
+  const items = Array.from({ length: 600 }, (_, index) => ({ name: `web-${index}` }));
+  await known.replaceAll(listOf(items, '7'));
+  const replacing = known.replaceAll(() => Promise.resolve('8'));
+  await nextTurn();
+  expect(removed.length).toBeGreaterThan(0);
+  expect(removed.length).toBeLessThan(600);
+  await replacing;
+  expect(removed).toHaveLength(600);
 });
 
 test.each([0, 300])(
