@@ -21,5 +21,6 @@ export { policyText, sentenceOf, type SentenceOptions, tierText } from './senten
 export { openedPorts, suggest, type Suggested, type SuggestOptions, type Suggestion } from './suggest.ts';
 export type { Owner } from './suggest-selector.ts';
 export type { Policy } from './policy.ts';
+export { maxTraced } from './traces.ts';
 export { anyTier, isCalico, isCilium, Unknown } from './model.ts';
 export { largestWeightOf, weightOfPolicy, weightOfSpec } from './weight.ts';

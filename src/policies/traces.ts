@@ -22,7 +22,7 @@ import {
 import { matchRule } from './decide.ts';
 import type { Probe } from './probe.ts';
 
-/** Limits the policies in one trace, because a Namespace may have ten thousand. */
+/** Limits the policies in one trace, and what is shown of each, because a Namespace may have ten thousand. */
 export const maxTraced = 50;
 
 export function matchRuleTraces(

@@ -301,6 +301,34 @@ test('the verdict is the status also where the reader closes the output early', 
   expect(status).toBe(1);
 });
 
+test.each([
+  [
+    'rules',
+    (port: number) => ({ ingress: Array.from({ length: 5000 }, (_, index) => ({ ports: [{ port: port + index }] })) }),
+  ],
+  [
+    'clauses',
+    (port: number) => ({ ingress: [{ ports: Array.from({ length: 5000 }, (_, index) => ({ port: port + index })) }] }),
+  ],
+])(
+  'of a policy with thousands of %s, the first ones are shown, and the deciding one wherever it stands',
+  async (_, spec) => {
+    const verdictFrom = async (from: number, ...more: string[]) => {
+      writeFileSync(path('long.json'), list([...objects.slice(0, -2), networkPolicy(spec(from), 'long')]));
+      return await run(worker, postgres, '5432', ['long.json'], ...more);
+    };
+    const admitted = await verdictFrom(1432);
+    expect(admitted.status).toBe(0);
+    expect(admitted.out).toContain('[4000]');
+    expect(admitted.out).toContain('  and 4949 more ');
+    expect(admitted.out.length).toBeLessThan(10_000);
+    expect((await verdictFrom(1432, '-o', 'json')).out.length).toBeLessThan(30_000);
+    const denied = await verdictFrom(6000);
+    expect(denied.status).toBe(1);
+    expect(denied.out).toContain('  and 4950 more ');
+  },
+);
+
 test('an output that cannot be written is no verdict', async () => {
   const full = Object.assign(new Error('no space left on device'), { syscall: 'write', code: 'ENOSPC' });
   const options = readWhyOptions(

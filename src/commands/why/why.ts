@@ -1,27 +1,16 @@
 /** `why`: says whether policies admit a connection, and by which rule, as text with each clause or as JSON. */
-import { alignColumns } from '../../events/events.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 import { printable } from '../../platform/printable.ts';
-import {
-  anyTier,
-  type ClauseTrace,
-  type Flow,
-  isCalico,
-  policyText,
-  type PolicyTrace,
-  tierText,
-  type Trace,
-  type Verdict,
-} from '../../policies/policies.ts';
+import type { Flow, RuleTrace, Trace, Verdict } from '../../policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
-import { cell, jsonText, paintTerminal, type Streams, writeUnlessClosed } from '../terminal.ts';
+import { jsonText, type Streams, writeUnlessClosed } from '../terminal.ts';
 import { type AskedConnection, findConnections } from './connections.ts';
 import { claimNotes, endText, tunnelNotes } from './ends.ts';
 import { evaluatorOf, type KnownObjects, WhyError } from './known-objects.ts';
 import { readSavedFiles } from './saved-files.ts';
+import { directionLines, shownClauses, shownRules } from './trace-text.ts';
 
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
-const colours = { admits: 'green', denies: 'red', unknown: 'yellow' } as const;
 
 /** Resolves to the exit status: 0 admitted, 1 denied, 2 wrong input, 3 unknown. */
 export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
@@ -70,10 +59,6 @@ function worstOf(outcomes: readonly Verdict['outcome'][]): Verdict['outcome'] {
   return order.find((each) => outcomes.includes(each)) ?? 'admits';
 }
 
-const maxMissing = 5;
-
-const longestCell = 160;
-
 export function outcomeOf(...verdicts: readonly Verdict[]): Verdict['outcome'] {
   return worstOf(verdicts.map(({ outcome }) => outcome));
 }
@@ -102,14 +87,22 @@ function jsonFlow({ source, destination, protocol, port }: Flow): object {
 function jsonTrace({ verdict, policies, selectingCount, nearest, staged }: Trace): object {
   const closest = nearest === undefined ? null : { policy: nearest.policy, rule: nearest.rule.path };
   const ifEnforced = staged === undefined ? null : { ...jsonVerdict(staged.verdict), policies: staged.policies };
-  const shown = policies.map(({ policy, tier, selects, selector, rules }) => ({
-    policy,
-    tier,
-    selects,
-    selector,
-    rules,
-  }));
+  const shown = policies.map((traced) => {
+    const { policy, tier, selects, selector, ruleCount } = traced;
+    return {
+      policy,
+      tier,
+      selects,
+      selector,
+      ruleCount,
+      rules: shownRules(traced, { verdict, nearest }).map(jsonRule),
+    };
+  });
   return { ...jsonVerdict(verdict), selecting: selectingCount, nearest: closest, staged: ifEnforced, policies: shown };
+}
+
+function jsonRule({ path, action, match, groups }: RuleTrace): object {
+  return { path, action, match, groups: groups.map((group) => shownClauses(group)) };
 }
 
 function jsonVerdict({ outcome, reason, decision, tier, missing }: Verdict): object {
@@ -134,79 +127,6 @@ function textAnswer([answer, ...same]: Group): string {
 }
 
 const mostNamed = 8;
-
-function directionLines(title: string, trace: Trace): string[] {
-  const { verdict, policies, selectingCount } = trace;
-  const rows = policies.flatMap((policy) => policyRows(policy));
-  const table = alignColumns(rows.map((row) => row.map((text) => cell(text, longestCell))));
-  const more = selectingCount - new Set(policies.map(({ policy }) => policy)).size;
-  return [
-    `${title}: ${paintTerminal(colours[verdict.outcome], words[verdict.outcome])}: ${printable(reasonText(trace))}`,
-    ...table.map((line) => `  ${line}`.trimEnd()),
-    ...(more > 0 ? [`  and ${more} more policies that select the Pod`] : []),
-    ...stagedLines(trace),
-  ];
-}
-
-function stagedLines({ staged, selectingCount }: Trace): string[] {
-  if (staged === undefined) return [];
-  const { verdict, policies } = staged;
-  const names = policies.slice(0, 3).map(policyText);
-  const more = policies.length - names.length;
-  const who = names.length === 0 ? 'staged policies' : `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  const reason = reasonText({ verdict, selectingCount: selectingCount + policies.length });
-  return [`  staged, not enforced: with ${printable(who)} it would be ${words[verdict.outcome]}: ${printable(reason)}`];
-}
-
-const words = { admits: 'ADMITTED', denies: 'DENIED', unknown: 'UNKNOWN' } as const;
-
-function reasonText({ verdict, selectingCount }: Pick<Trace, 'verdict' | 'selectingCount'>): string {
-  const { reason, decision, missing, tier } = verdict;
-  switch (reason) {
-    case 'rule':
-      return decision === undefined ? '' : `${policyText(decision.policy)} ${decision.rule}`;
-    case 'isolated':
-      if (tier !== undefined && tier !== 'NetworkPolicy') return `no rule of the tier ${tier} admits or passes it`;
-      return `no rule of the ${selectingCount === 1 ? 'policy that isolates' : `${selectingCount} policies that select`} it admits this`;
-    case 'not-isolated':
-      return 'no policy selects it';
-    case 'no-rule':
-      return 'no rule matches, and no policy isolates it';
-    case 'own-node':
-      return 'a Node reaches its own Pods';
-    case 'itself':
-      return 'a Pod reaches itself';
-    case 'no-pod':
-      return 'policies select Pods only, and none with hostNetwork';
-    case 'unknown':
-      return `without ${missing.slice(0, maxMissing).join('; ')}${missing.length > maxMissing ? `; and ${missing.length - maxMissing} more` : ''}`;
-    default:
-      return reason satisfies never;
-  }
-}
-
-function policyRows({ policy, selects, selector, tier, rules }: PolicyTrace): string[][] {
-  // An empty list of rules may also mean that the policy was not evaluated.
-  const isEmpty = rules.length === 0 && selects === true && tier !== anyTier;
-  const clause = isEmpty ? `${selector}, no rules` : selector;
-  // Leave the reason out if the selector already says it, as for a policy that was not evaluated.
-  const more =
-    selects === true || selects.missing.endsWith(selector.slice(1, -1)) ? '' : `may select it: ${selects.missing}`;
-  const isPlain = tier === anyTier || (tier === 'NetworkPolicy' && !isCalico(policy));
-  return [
-    [policyText(policy), isPlain ? clause : `${tierText({ policy, tier })} tier, ${clause}`, more],
-    ...rules.flatMap(({ path, action, groups }) => {
-      const shown = action === 'admit' ? path : `${path} (${action})`;
-      if (groups.length === 0) return [[`  ${shown}`, 'every connection', 'match']];
-      return groups.flat().map((each) => clauseRow(each, action === 'admit' ? '' : ` (${action})`));
-    }),
-  ];
-}
-
-function clauseRow({ path, wants, match, has }: ClauseTrace, action: string): string[] {
-  if (match === true) return [`  ${path}${action}`, wants, has === '' ? 'match' : `match: ${has}`];
-  return [`  ${path}${action}`, wants, match === false ? `FAILS: ${has}` : `unknown: ${match.missing}`];
-}
 
 export async function readObjects(
   options: WhyOptions,

@@ -106,6 +106,8 @@ export function createLogFinder(
   /** By the names in the folder, which stay the same list while it does not change. */
   const logs = new WeakMap<readonly string[], FoundLog[]>();
   let last: { names: readonly string[]; pods: readonly MatchingPod[] } | undefined;
+  /** By the folder, because when one comes or goes, all others of the node stay as they are. */
+  let matched = new Map<string, readonly MatchingPod[]>();
 
   return () => {
     folders.begin();
@@ -125,12 +127,15 @@ export function createLogFinder(
   };
 
   function matching(names: readonly string[]): readonly MatchingPod[] {
-    return names.flatMap((folder) => {
-      const { namespace, pod } = podOf(folder) ?? {};
-      if (namespace === undefined || pod === undefined) return [];
-      const meant = rules.filter((rule) => matchesAny(rule.namespaces, namespace) && matchesAny(rule.pods, pod));
-      return meant.length === 0 ? [] : [{ folder, meant }];
-    });
+    matched = new Map(names.map((folder) => [folder, matched.get(folder) ?? matchingOf(folder)]));
+    return [...matched.values()].flat();
+  }
+
+  function matchingOf(folder: string): readonly MatchingPod[] {
+    const { namespace, pod } = podOf(folder) ?? {};
+    if (namespace === undefined || pod === undefined) return [];
+    const meant = rules.filter((rule) => matchesAny(rule.namespaces, namespace) && matchesAny(rule.pods, pod));
+    return meant.length === 0 ? [] : [{ folder, meant }];
   }
 
   function takeLogs(folder: string, look: Look): void {

@@ -55,6 +55,31 @@ test.each(['kube-system/kube-proxy', 'a/b/c/d', '', '/b/c', 'a/b,/c', 'a/b/ ', '
   },
 );
 
+test('when the folder of a Pod comes or goes, those that stay are not matched again', () => {
+  let looks = 0;
+  const rules = [
+    {
+      ...defaultRules[0],
+      pods: ['web*'],
+      containers: ['*'],
+      get namespaces() {
+        return (looks++, ['shop']);
+      },
+    },
+  ];
+  const pods = Array.from({ length: 1000 }, (_, number) => `shop_web-${number}_${number}`);
+  let root = pods;
+  const list = (path: string): string[] => (path === '/pods' ? [...root] : path.endsWith('/c') ? ['0.log'] : ['c']);
+  const find = createLogFinder('/pods', rules, foldersOf(list));
+  expect(find().found.size).toBe(1000);
+  for (const names of [[...pods, 'shop_web-new_1'], pods.slice(1)]) {
+    looks = 0;
+    root = names;
+    expect(find().found.size).toBe(names.length);
+    expect(looks).toBeLessThanOrEqual(1);
+  }
+});
+
 test('a star stands for any text', () => {
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 });
   const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 6 });
