@@ -141,11 +141,8 @@ export function nftablesFailure(record: ProgramRecord): string | undefined {
   if (isFragment(record)) return isOfNft(record) ? textOf(record) : undefined;
   const openings =
     record.program === 'kube-proxy' ? kubeProxyNftables : record.program === 'felix' ? felixNftables : [];
-  return startsWithAny(record.message, openings) && !notYet.test(record.error) ? textOf(record) : undefined;
+  return startsWithAny(record.message, openings) ? textOf(record) : undefined;
 }
-
-/** kube-proxy lists its table also before its first sync, which makes it. */
-const notYet = /Error: No such file or directory\n\s*list (?:table|chains|sets|maps) ip6? kube-proxy\b/;
 
 /** Returns whether the record is a single line of kube-proxy's error. A syslog cuts long records into lines, so the rest is missing. */
 function isFragment({ message, error, program }: ProgramRecord): boolean {
