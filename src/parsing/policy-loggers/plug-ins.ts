@@ -1,7 +1,7 @@
-/** Reads formats of other network plug-ins: Antrea, OVN-Kubernetes and Weave Net. */
+/** Reads formats of other network plug-ins: Antrea, OVN-Kubernetes, Kube-OVN and Weave Net. */
 import type { Unparsable } from '../../model/observation.ts';
 import type { PacketObservation, PolicyName, Verdict } from '../../model/packet.ts';
-import { observePacket, sideOf, unparsable } from './record.ts';
+import { observePacket, type PacketRecord, sideOf, unparsable } from './record.ts';
 
 /**
  * Reads Weave Net's network policy controller (weave npc/metrics/metrics.go), which logs the first packet of each connection in one of two forms:
@@ -85,17 +85,19 @@ function policyName(kind: string | undefined, namespace: string | undefined, nam
 }
 
 /**
- * Reads OVN's ACL log as OVN-Kubernetes writes it:
+ * Reads OVN's ACL log, which OVN-Kubernetes and Kube-OVN turn on:
  *
  *     |00005|acl_log(ovn_pinctrl0)|INFO|name="ns_policy", verdict=drop, severity=alert, direction=to-lport: tcp,…,nw_src=…,tp_dst=80
  */
 export function parseOvn(text: string): PacketObservation | Unparsable | undefined {
   const found =
-    /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,15}Z|(?:ovn-controller: )?ovs)?\|\d{1,10}\|acl_log\([^)]{0,64}\)\|\w+\|name="([^"]{0,512})", verdict=(\w+), [^:]{0,128}: (\w+),/.exec(
+    /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,15}Z|(?:ovn-controller: )?ovs)?\|\d{1,10}\|acl_log\([^)]{0,64}\)\|\w+\|name="([^"]{0,512})", verdict=(\w+), ([^:]{0,128}): (\w+),/.exec(
       text,
     );
   if (!found) return undefined;
-  const [whole, name = '', verdict = '', protocol = ''] = found;
+  const [whole, name = '', verdict = '', options = '', protocol = ''] = found;
+  const isToPort = options.includes('direction=to-lport');
+  const kubeOvn = kubeOvnPolicy(name, isToPort);
   const fields = new Map<string, string>();
   for (const pair of text.slice(found.index + whole.length, found.index + 4096).split(',')) {
     const at = pair.indexOf('=');
@@ -104,8 +106,7 @@ export function parseOvn(text: string): PacketObservation | Unparsable | undefin
   return observePacket({
     logger: 'ovn-acl',
     verdict: ovnVerdicts.get(verdict) ?? 'logged',
-    policy: ovnPolicy(name),
-    policySide: ovnSide(name),
+    ...(kubeOvn ?? { policy: ovnPolicy(name), policySide: ovnSide(name) }),
     source: fields.get('nw_src') ?? fields.get('ipv6_src'),
     destination: fields.get('nw_dst') ?? fields.get('ipv6_dst'),
     protocol:
@@ -128,6 +129,30 @@ const ovnVerdicts = new Map<string, Verdict>([
 function ovnSide(name: string): PacketObservation['policySide'] {
   const direction = /:(Ingress|Egress)(?::|$)/.exec(name)?.[1] ?? /_(ingress|egress)DefaultDeny$/.exec(name)?.[1];
   return sideOf(direction);
+}
+
+const kubeOvnKinds = new Map([
+  ['np', 'NetworkPolicy'],
+  ['anp', 'AdminNetworkPolicy'],
+  ['banp', 'BaselineAdminNetworkPolicy'],
+  ['cnp', 'ClusterNetworkPolicy'],
+]);
+
+/**
+ * Reads Kube-OVN's names: `np/policy.ns/ingress/IPv4/0` of a rule, `anp/policy/egress/IPv6/1`, `banp/…`, `cnp/…`; and `ns/policy` of what
+ * a NetworkPolicy does not allow, whose direction is only that of the port [1.11 to 1.15: pkg/controller, pkg/ovs/ovn-nb-acl.go]. Names are
+ * cut to 60 characters and `...`.
+ */
+function kubeOvnPolicy(name: string, isToPort: boolean): Pick<PacketRecord, 'policy' | 'policySide'> | undefined {
+  const [type = '', object = '', direction = '', ...rest] = name.replace(/\.\.\.$/, '…').split('/');
+  const kind = kubeOvnKinds.get(type);
+  if (kind !== undefined && direction !== '') {
+    const dot = kind === 'NetworkPolicy' ? object.lastIndexOf('.') : object.length;
+    const namespace = kind === 'NetworkPolicy' ? object.slice(dot + 1) : undefined;
+    return { policy: policyName(kind, namespace, object.slice(0, dot)), policySide: sideOf(direction) };
+  }
+  if (object === '' || direction !== '' || rest.length > 0) return undefined;
+  return { policy: policyName('NetworkPolicy', type, object), policySide: isToPort ? 'receiver' : 'sender' };
 }
 
 /**
