@@ -22,6 +22,7 @@ import {
   defaultFlowsFolder,
   defaultTracefs,
   findJournal,
+  hasKernelRecords,
   findProgramLogs,
   type Json,
   type Position,
@@ -49,9 +50,9 @@ export interface OpenSourcesOptions {
 
 /** Looks for logs on this node. `doctor` looks in the same way. */
 export const nodeLogs = {
-  choose: (): Choice => chooseKernelSource({ journal }),
+  choose: (): Choice => chooseKernelSource({ journal, kernelRecords: hasKernelRecords }),
   chooseGiver: <Each extends ConfiguredKernelSource>(sources: readonly Each[]): Each | undefined =>
-    chooseKernelGiver(sources, { journal }),
+    chooseKernelGiver(sources, { journal, kernelRecords: hasKernelRecords }),
   findPrograms: (): readonly ProgramLog[] => findProgramLogs(),
   findJournal: journal,
 };

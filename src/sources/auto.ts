@@ -23,6 +23,8 @@ export interface Choice {
 
 export interface Looks {
   journal: (directory?: string) => { directory: string } | { reason: string };
+  /** Whether that journal has a record of the kernel of this boot. Default: not known, and then the journal is trusted. */
+  kernelRecords?: (directory: string) => boolean | undefined;
   /** Where the node's root is mounted, such as `/host`. Default: the container has the node's folders at their usual places. */
   root?: string;
   wall?: () => Millis;
@@ -30,8 +32,8 @@ export interface Looks {
   device?: Device;
 }
 
-/** The files of rsyslog and syslog-ng: on Debian, on Red Hat and SUSE, and on systems with one file for everything. */
-const logs = ['/var/log/kern.log', '/var/log/messages', '/var/log/syslog'];
+/** The files of rsyslog and syslog-ng: on Debian, on Red Hat and SUSE, and on systems with one file for everything; of Talos 1.12 and newer. */
+const logs = ['/var/log/kern.log', '/var/log/messages', '/var/log/syslog', '/var/log/kernel.log'];
 /** If the kernel has logged nothing for this long, it probably logs elsewhere. */
 const maxSilence: Millis = 7 * 86_400_000;
 /** Tolerance for the boot time, because clocks are often corrected only after the boot. */
@@ -40,7 +42,8 @@ const bootSlack: Millis = 60_000;
 const zoneSlack: Millis = 15 * 3_600_000;
 
 /**
- * Chooses the journal, else a trusted log file, else the ring buffer, else a doubtful log file. A file is trusted if the kernel's last line
+ * Chooses a journal that has a record of the kernel of this boot, else a trusted log file, else the ring buffer, else a journal without such
+ * a record, else a doubtful log file. A file is trusted if the kernel's last line
  * in it is of this boot and at most seven days old. A doubtful file may be left over from an image or a log daemon, lack the kernel's
  * lines, or have just been rotated. A file without the kernel's lines to which nobody writes is not used.
  */
@@ -50,9 +53,10 @@ export function chooseKernelSource(looks: Looks): Choice {
   const passed: string[] = [];
 
   const journal = looks.journal();
-  if ('directory' in journal)
+  const doubt = 'reason' in journal ? journal.reason : doubtOfJournal(journal.directory, looks);
+  if ('directory' in journal && doubt === undefined)
     return chosen({ kind: 'journal', directory: journal.directory }, `the journal in ${journal.directory}`, []);
-  passed.push(`no journal: ${journal.reason}`);
+  passed.push(`no journal: ${doubt}`);
 
   const doubtful: { path: string; reason: string; hasKernel: boolean }[] = [];
   for (const path of logs.map((log) => join(root, log))) {
@@ -70,6 +74,14 @@ export function chooseKernelSource(looks: Looks): Choice {
 
   const ring = lookAtRing(root, looks.device ?? kmsgDevice);
   if ('path' in ring) return chosen({ kind: 'ring', path: ring.path }, ring.path, passed);
+
+  const nothingBetter = `nothing better can be read (${passed.slice(1).join('; ')}; /dev/kmsg: ${ring.reason})`;
+  if ('directory' in journal)
+    return {
+      source: { kind: 'journal', directory: journal.directory },
+      isCertain: false,
+      text: `reading the journal in ${journal.directory} for lines of the kernel, though ${doubt}: ${nothingBetter}. If journald does not read the kernel's log, nothing will be seen`,
+    };
 
   const best = doubtful.find(({ hasKernel }) => hasKernel) ?? doubtful[0];
   if (best === undefined)
@@ -102,8 +114,11 @@ export function chooseKernelGiver<Each extends ConfiguredKernelSource>(
 
 function trustIn(source: ConfiguredKernelSource, looks: Looks): 'sure' | 'doubtful' | 'none' {
   switch (source.kind) {
-    case 'journal':
-      return 'directory' in looks.journal(source.directory) ? 'sure' : 'none';
+    case 'journal': {
+      const journal = looks.journal(source.directory);
+      if ('reason' in journal) return 'none';
+      return doubtOfJournal(journal.directory, looks) === undefined ? 'sure' : 'doubtful';
+    }
     case 'kernel':
       return whyNotRing('/dev/kmsg', looks.device ?? kmsgDevice) === undefined ? 'sure' : 'none';
     case 'file': {
@@ -114,6 +129,10 @@ function trustIn(source: ConfiguredKernelSource, looks: Looks): 'sure' | 'doubtf
     default:
       return source satisfies never;
   }
+}
+
+function doubtOfJournal(directory: string, { kernelRecords }: Looks): string | undefined {
+  return kernelRecords?.(directory) === false ? `${directory} has no record of the kernel since this boot` : undefined;
 }
 
 function floorOf({ wall = Date.now, booted = () => wall() - uptime() * 1000 }: Looks): Millis {
@@ -217,13 +236,14 @@ function lookAtEnd(path: string): Traces | { reason: string } {
 function lastOfKernel(text: string, isCut: boolean, written: Millis): Millis | undefined {
   const clock = createClock({ latest: written });
   for (let at = text.length; at >= 0;) {
-    const found = text.lastIndexOf('kernel', at);
+    // Talos writes `kern: warning: …`, others `kernel: …`.
+    const found = text.lastIndexOf('kern', at);
     if (found < 0) return undefined;
     const start = text.lastIndexOf('\n', found) + 1;
     if (start === 0 && isCut) return undefined;
     const end = text.indexOf('\n', found);
-    const { origin, time } = readEnvelope(text.slice(start, end < 0 ? text.length : end), clock);
-    if (origin === 'kernel') return time ?? written;
+    const { origin, time, layers } = readEnvelope(text.slice(start, end < 0 ? text.length : end), clock);
+    if (origin === 'kernel' || (origin === 'unknown' && layers.includes('talosctl dmesg'))) return time ?? written;
     at = start - 1;
   }
   return undefined;

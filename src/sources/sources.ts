@@ -13,6 +13,7 @@ export {
 } from './calico-flows/calico-flows.ts';
 export { createJournal } from './journald/journal.ts';
 export { findJournal } from './journald/journalctl.ts';
+export { hasKernelRecords } from './journald/kernel-records.ts';
 export { kmsgDevice, readRecord, recordSize } from './kmsg/device.ts';
 export { createKernelRing } from './kmsg/kernel-ring.ts';
 export { createContainerLogs } from './kubelet/container-logs.ts';

@@ -49,6 +49,28 @@ test.each<[string, string[], Partial<Looks>]>([
   expect(chosen(looks)).toBe(expected);
 });
 
+test.each<[string, string[], boolean | undefined]>([
+  ['/run/log/journal', [kern, ring], true],
+  ['/run/log/journal', [kern, ring], undefined],
+  [kern, [kern, ring], false],
+  [ring, [ring], false],
+  ['/run/log/journal?', [], false],
+])('a journal gives way if it has no record of the kernel of this boot: %s', (expected, there, hasRecords) => {
+  for (const path of there) put(path, path === ring ? record : kernelLine());
+  expect(chosen({ journal: aJournal, kernelRecords: () => hasRecords })).toBe(expected);
+});
+
+test('a journal without a record of the kernel goes before a doubtful file', () => {
+  put(kern, kernelLine(8 * day), 8 * day);
+  expect(chosen({ journal: aJournal, kernelRecords: () => false })).toBe('/run/log/journal?');
+});
+
+test('Talos: its file of the kernel', () => {
+  put('/var/log/kernel.log', 'kern: warning: [2026-11-21T11:00:00.123456789Z]: calico-drop: IN=cali1 OUT=cali2\n');
+  put(ring, record);
+  expect(chosen()).toBe('/var/log/kernel.log');
+});
+
 test.each<[string, () => void, string]>([
   ['a line of the kernel', () => put(kern, kernelLine()), kern],
   ['one that is six days old', () => put(kern, kernelLine(6 * day), 6 * day), kern],

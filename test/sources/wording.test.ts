@@ -57,13 +57,13 @@ test('an obstacle to the kernel’s record of drops is named in the expected wor
 });
 
 test('the source of the kernel’s log is named in the expected words', async () => {
-  const said = [textOf({ journal: aJournal })];
+  const said = [textOf({ journal: aJournal }), textOf({ journal: aJournal, kernelRecords: () => false })];
   put(kern, kernelLine(8 * day), 8 * day);
   said.push(textOf());
   put(messages, other);
   put(syslog, '');
   put(ring, record);
-  said.push(textOf());
+  said.push(textOf(), textOf({ journal: aJournal, kernelRecords: () => false }));
   rmSync(host(), { recursive: true });
   put(messages, other, 8 * day);
   mkdirSync(host(syslog));
