@@ -11,11 +11,14 @@ import { hostileNamespaces, honestNamespaces, nodeName, otherNodeName } from './
 import { mark } from './words.ts';
 
 const calico = { group: 'crd.projectcalico.org', version: 'v1' };
+const cilium = { group: 'cilium.io', version: 'v2' };
 const definitions = [
   ...['NetworkPolicy', 'NetworkSet'].map((kind) => definitionOf({ ...calico, kind, scope: 'Namespaced' })),
   ...['GlobalNetworkPolicy', 'GlobalNetworkSet', 'Tier', 'HostEndpoint'].map((kind) =>
     definitionOf({ ...calico, kind, scope: 'Cluster' }),
   ),
+  definitionOf({ ...cilium, kind: 'CiliumNetworkPolicy', scope: 'Namespaced' }),
+  definitionOf({ ...cilium, kind: 'CiliumClusterwideNetworkPolicy', scope: 'Cluster' }),
 ];
 
 /** Who works in the cluster, each with the rights that it has there. */
@@ -51,8 +54,9 @@ export async function setUpCluster(connection: Connection): Promise<Accounts> {
 /** For a while after a definition is established, its kind's first lists are refused. */
 async function untilListed({ request }: Connection): Promise<void> {
   for (const { metadata } of definitions) {
-    const [plural = ''] = metadata.name.split('.');
-    const path = `/apis/${calico.group}/${calico.version}/${plural}?resourceVersion=0`;
+    const [plural = '', ...group] = metadata.name.split('.');
+    const version = group.join('.') === cilium.group ? cilium.version : calico.version;
+    const path = `/apis/${group.join('.')}/${version}/${plural}?resourceVersion=0`;
     await until(
       async () => (await request('GET', path)).status === 200,
       () => `[hostile] ${path} is not served after a minute`,
@@ -92,6 +96,7 @@ const besides = {
   metadata: { name: 'tenant-extras' },
   rules: [
     { apiGroups: ['', 'discovery.k8s.io'], resources: ['endpoints', 'endpointslices', 'events'], verbs: ['*'] },
+    { apiGroups: [cilium.group], resources: ['ciliumnetworkpolicies'], verbs: ['*'] },
     { apiGroups: [calico.group], resources: ['networkpolicies', 'networksets'], verbs: ['*'] },
   ],
 };

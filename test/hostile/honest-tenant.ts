@@ -5,6 +5,7 @@ import type { Connection } from '../e2e/control-plane/connection.ts';
 import type { KubernetesObject } from '../e2e/control-plane/creatable.ts';
 import { createInQuietHours } from '../e2e/quiet-hours.ts';
 import { deviceOf, honestNamespaces, nodeName, otherNodeName } from './names.ts';
+import { incidentKey, isIncident, logIncident, withoutOccasion } from './honest-incident.ts';
 import { packetLine } from './packet-line.ts';
 
 /** What an Event says of some packets of the honest tenant, in a form that is the same in each round. */
@@ -35,10 +36,7 @@ interface Loss {
 const [shop = '', batch = ''] = honestNamespaces;
 const inShop = (name: string): string => `${shop}/${name}`;
 
-/**
- * Its Pods with their addresses; those of the other node have to be looked up. Each has one problem: of all that a node may write, the first
- * Event of an object in an hour goes first, and further ones wait for each other.
- */
+/** Its Pods with their addresses; those of the other node have to be looked up. Some have several problems, each with a port of its own. */
 const pods = [
   ...Array.from({ length: 9 }, (_, index) => ({
     namespace: shop,
@@ -70,23 +68,52 @@ const losses: readonly Loss[] = [
   { source: '10.77.1.17', destination: '192.168.77.2', protocol: 'TCP', port: 10250, count: 2 },
   { source: '10.77.1.18', destination: '10.96.77.10', protocol: 'TCP', port: 5433, count: 1 },
   { source: '10.77.2.99', destination: '10.77.1.19', protocol: 'TCP', port: 5432, count: 2 },
+  // Further ones of the same Pods, in both directions, by other policies, and with Pods of the other node.
+  { source: '10.77.2.21', destination: '10.77.1.11', protocol: 'TCP', port: 8081, count: 3 },
+  { source: '10.77.1.11', destination: '203.0.113.80', protocol: 'UDP', port: 8444, count: 2, from: inShop('web-0') },
+  { source: '10.77.2.11', destination: '10.77.1.14', protocol: 'TCP', port: 9091, count: 1 },
+  {
+    source: '10.77.1.31',
+    destination: '10.77.2.11',
+    protocol: 'TCP',
+    port: 6380,
+    count: 4,
+    from: inShop('frontend-0'),
+  },
 ];
 
-/**
- * The keys of the Events that are compared, and whether policies say who denied them. Events of Pods of the other node are not among them,
- * because by the order of writes (docs/events.md) these wait for all further Events of the node's own Pods.
- */
-export const honestKeys: ReadonlyMap<string, 'denied' | 'unjudged'> = new Map([
-  ['shop/web-0 sending 6379/TCP', 'denied'],
-  ['shop/web-1 receiving 8080/TCP', 'denied'],
-  ['shop/web-2 receiving 443/TCP', 'denied'],
-  ['shop/web-3 sending 8443/TCP', 'denied'],
-  ['shop/web-4 sending 53/UDP', 'unjudged'],
-  ['shop/frontend-0 sending 9090/TCP', 'denied'],
-  ['shop/web-5 receiving 9090/TCP', 'denied'],
-  ['shop/web-6 sending 10250/TCP', 'denied'],
-  ['shop/web-7 sending 5433/TCP', 'unjudged'],
-  ['shop/web-8 receiving 5432/TCP', 'unjudged'],
+export interface ComparedEvent {
+  /** Whether policies say who denied it. */
+  readonly verdict: 'denied' | 'unjudged';
+  /**
+   * Of all that a node may write, the first Event of an object in an hour goes first. Others have one write a second (docs/events.md): how many
+   * of this tenant's come before this one, and itself.
+   */
+  readonly turn: number;
+}
+
+/** The Events that are compared, in the order of their packets. */
+export const honestKeys: ReadonlyMap<string, ComparedEvent> = new Map([
+  [`shop/db ${incidentKey}`, { verdict: 'unjudged', turn: 0 }],
+  ['shop/web-0 sending 6379/TCP', { verdict: 'denied', turn: 0 }],
+  ['shop/db-0 receiving 6379/TCP', { verdict: 'unjudged', turn: 1 }],
+  ['shop/web-1 receiving 8080/TCP', { verdict: 'denied', turn: 0 }],
+  ['batch/worker-0 sending 8080/TCP', { verdict: 'unjudged', turn: 2 }],
+  ['shop/web-2 receiving 443/TCP', { verdict: 'denied', turn: 0 }],
+  ['shop/web-3 sending 8443/TCP', { verdict: 'denied', turn: 0 }],
+  ['shop/web-4 sending 53/UDP', { verdict: 'unjudged', turn: 0 }],
+  ['shop/frontend-0 sending 9090/TCP', { verdict: 'denied', turn: 0 }],
+  ['shop/web-5 receiving 9090/TCP', { verdict: 'denied', turn: 0 }],
+  ['shop/web-6 sending 10250/TCP', { verdict: 'denied', turn: 0 }],
+  ['shop/web-7 sending 5433/TCP', { verdict: 'unjudged', turn: 0 }],
+  ['shop/web-8 receiving 5432/TCP', { verdict: 'unjudged', turn: 0 }],
+  ['shop/web-0 receiving 8081/TCP', { verdict: 'denied', turn: 3 }],
+  ['batch/worker-0 sending 8081/TCP', { verdict: 'unjudged', turn: 4 }],
+  ['shop/web-0 sending 8444/UDP', { verdict: 'denied', turn: 5 }],
+  ['shop/web-3 receiving 9091/TCP', { verdict: 'denied', turn: 6 }],
+  ['shop/db-0 sending 9091/TCP', { verdict: 'unjudged', turn: 7 }],
+  ['shop/frontend-0 sending 6380/TCP', { verdict: 'unjudged', turn: 8 }],
+  ['shop/db-0 receiving 6380/TCP', { verdict: 'unjudged', turn: 9 }],
 ]);
 
 export const honestAddresses: readonly string[] = [
@@ -95,6 +122,10 @@ export const honestAddresses: readonly string[] = [
     ...pods.map((each) => each.address),
   ]),
 ];
+
+export const lossCount = losses.length;
+
+export const honestPorts: ReadonlySet<number> = new Set(losses.map(({ port }) => port));
 
 export const honestPods: readonly string[] = pods.map(({ namespace, name }) => `${namespace}/${name}`);
 
@@ -122,23 +153,29 @@ function policy(name: string, spec: Readonly<Record<string, unknown>>): Kubernet
   return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name, namespace: shop }, spec };
 }
 
+/** Where the node's programs write. */
+export interface NodeLogs {
+  readonly log: string;
+  readonly podLogs: string;
+}
+
 /** Who loses packets at known times beside the attacker, and reads their Events. */
 export interface HonestTenant {
   /** Makes its Pods anew. */
   readonly begin: () => Promise<void>;
   /** One loss after the other, with that pause in between. */
-  readonly lose: (log: string, pause: (duration: Millis) => Promise<void>) => Promise<void>;
+  readonly lose: (logs: NodeLogs, pause: (duration: Millis) => Promise<void>) => Promise<void>;
   /** Reads the Events, which notes when each was seen first. */
   readonly look: () => Promise<readonly HonestEvent[]>;
   readonly end: () => Promise<void>;
 }
 
 /** Between two losses. */
-const every: Millis = 800;
+const every: Millis = 500;
 
 export function createHonestTenant(connection: Connection): HonestTenant {
   const { events } = eventsOf(connection, ({ reportingComponent }) => reportingComponent === 'kube-netfilter-tailer');
-  const loggedAt = new Map<number, Millis>();
+  const loggedAt = new Map<string, Millis>();
   const seenAt = new Map<string, Millis>();
   let uids = new Set<string>();
 
@@ -146,13 +183,17 @@ export function createHonestTenant(connection: Connection): HonestTenant {
     async begin() {
       const objects = pods.map(({ address, ...pod }) => podObject({ ...pod, addresses: [address] }));
       await createInQuietHours(connection, objects);
+      for (const namespace of honestNamespaces)
+        await connection.request('DELETE', `/api/v1/namespaces/${namespace}/events`);
       uids = new Set(await Promise.all(pods.map((pod) => uidOf(connection, pod))));
       loggedAt.clear();
       seenAt.clear();
     },
-    async lose(log, pause) {
+    async lose({ log, podLogs }, pause) {
+      loggedAt.set(incidentKey, Date.now());
+      logIncident(podLogs);
       for (const loss of losses) {
-        loggedAt.set(loss.port, Date.now());
+        loggedAt.set(String(loss.port), Date.now());
         appendFileSync(log, lineOf(loss).repeat(loss.count));
         await pause(every);
       }
@@ -160,11 +201,11 @@ export function createHonestTenant(connection: Connection): HonestTenant {
     async look() {
       const all = (await Promise.all(honestNamespaces.map((namespace) => events(namespace)))).flat();
       const now = Date.now();
-      const ours = all.filter(({ involvedObject }) => uids.has(involvedObject.uid ?? ''));
+      const ours = all.filter((event) => uids.has(event.involvedObject.uid ?? '') || isIncident(event));
       for (const { metadata } of ours) if (!seenAt.has(metadata.uid)) seenAt.set(metadata.uid, now);
       return ours.flatMap((event) => {
-        const port = Number(event.metadata.annotations?.['kube-netfilter-tailer/port']);
-        const logged = loggedAt.get(port);
+        const port = event.metadata.annotations?.['kube-netfilter-tailer/port'] ?? '';
+        const logged = loggedAt.get(isIncident(event) ? incidentKey : port);
         if (logged === undefined) return [];
         return [honestEvent(event, logged, seenAt.get(event.metadata.uid) ?? now)];
       });
@@ -190,8 +231,9 @@ function honestEvent(event: StoredEvent, logged: Millis, seen: Millis): HonestEv
     }),
   );
   const { direction = '', port = '', protocol = '' } = annotations;
-  const key = `${involvedObject.namespace}/${involvedObject.name} ${direction} ${port}/${protocol}`;
-  return { key, count, message, annotations, logged, seen, whole: JSON.stringify(event) };
+  const what = isIncident(event) ? incidentKey : `${direction} ${port}/${protocol}`;
+  const key = `${involvedObject.namespace}/${involvedObject.name} ${what}`;
+  return { key, count, message: withoutOccasion(message), annotations, logged, seen, whole: JSON.stringify(event) };
 }
 
 async function uidOf(

@@ -1,13 +1,14 @@
 /**
  * `npm run hostile`: an agent in a cgroup of 192 MiB, at a real API server, beside a tenant that writes all that the API server takes from it,
  * logs what its Pods can make the kernel log, and asks the agent's listeners what it likes. An honest tenant beside it loses packets at known
- * times. It fails if the agent ends, answers its probes late, or if an Event of the honest tenant is missing, late, other than without the
- * attacker, or names it.
+ * times. It fails if the agent ends, answers its probes late, or if an Event, an incident or a flow record of the honest tenant is missing,
+ * late, other than without the attacker, or names it.
  *
  *     npm run hostile                                      all attacks, several at once, in at most three minutes
  *     npm run hostile -- --minutes 60                      each alone with more of everything, then by chance several at once
  *     npm run hostile -- --attacks service-ports,packet-flood
  *     npm run hostile -- --together 3 --preparation 20     three attacks in each round, whose objects are made in at most 20 s
+ *     npm run hostile -- --audit                           flow records are compared, too, which --minutes does in every other round
  *     npm run hostile -- --seed 7                          the same attacks again
  */
 import { parseArgs } from 'node:util';
@@ -18,8 +19,9 @@ import { scratchFolder } from '../soak/scratch-folder.ts';
 import { attackNamed, attacks } from './attacks/attacks.ts';
 import { type Accounts, setUpCluster } from './cluster.ts';
 import { comparedIn, type EventLog } from './event-log.ts';
-import { honestKeys } from './honest-tenant.ts';
-import { problemsOf } from './judge.ts';
+import type { AuditRows } from './honest-audit.ts';
+import { honestKeys, lossCount } from './honest-tenant.ts';
+import { problemsOf, remarksOf } from './judge.ts';
 import { planRounds } from './plan.ts';
 import { setPrecedence } from './precedence.ts';
 import { type JudgedRound, tableOf } from './report.ts';
@@ -33,6 +35,7 @@ const { values } = parseArgs({
     attacks: { type: 'string', default: attacks.map(({ name }) => name).join(',') },
     together: { type: 'string' },
     preparation: { type: 'string' },
+    audit: { type: 'boolean', default: false },
   },
 });
 const names = values.attacks.split(',');
@@ -63,17 +66,22 @@ process.exit(status);
 
 async function run(accounts: Accounts): Promise<number> {
   const common = { plane, accounts, folder, seed, duration: isLong ? 15_000 : 8000 };
-  const quiet = await playRound({ ...common, attacks: [], preparation: 0, isComplete: isWhole });
-  if (!isWhole(quiet.events))
-    throw new Error('[hostile] without an attacker, Events are not whole: nothing can be compared with them');
+  const hasAudit = isLong || values.audit;
+  const isComplete = (log: EventLog, audit: AuditRows): boolean =>
+    missingIn(log).length === 0 && (!hasAudit || hasAll(audit));
+  const quiet = await playRound({ ...common, attacks: [], preparation: 0, isComplete, hasAudit });
+  if (!isComplete(quiet.events, quiet.audit))
+    throw new Error(
+      `[hostile] without an attacker, not all is there: ${missingIn(quiet.events).join(', ') || 'flow records'}`,
+    );
   const rounds: JudgedRound[] = [];
   const judge = async (options: RoundOptions): Promise<void> => {
     const round = await playRound(options);
-    const problems = problemsOf(round, quiet.events);
+    const problems = problemsOf(round, quiet);
     rounds.push({ round, problems });
     console.error(tableOf(rounds.slice(-1), quiet.events).split('\n').at(-1));
   };
-  rounds.push({ round: quiet, problems: problemsOf(quiet, quiet.events) });
+  rounds.push({ round: quiet, problems: problemsOf(quiet, quiet) });
   console.error(tableOf(rounds, quiet.events));
   const prepares = Number(values.preparation ?? (isLong ? 40 : 6)) * 1000;
   const together = values.together === undefined ? (isLong ? 1 : 5) : Number(values.together);
@@ -87,12 +95,20 @@ async function run(accounts: Accounts): Promise<number> {
       continue;
     }
     const preparation = prepares / planned.attacks.length;
-    await judge({ ...common, ...planned, preparation, isComplete: (log) => isLike(log, quiet.events) });
+    const audits = values.audit || (isLong && planned.seed % 2 === 1);
+    await judge({
+      ...common,
+      ...planned,
+      preparation,
+      hasAudit: audits,
+      isComplete: (log, audit) => isLike(log, quiet.events) && (!audits || isSame(audit, quiet.audit)),
+    });
     longest = Math.max(longest, performance.now() - now);
   }
   console.log(`\n${tableOf(rounds, quiet.events)}\n`);
   for (const { round, problems } of rounds)
-    for (const problem of problems) console.log(`${round.attacks.join('+') || 'none'}: ${problem}`);
+    for (const problem of [...problems, ...remarksOf(round)])
+      console.log(`${round.attacks.join('+') || 'none'}: ${problem}`);
   for (const { round, problems } of rounds)
     if (problems.length > 0)
       for (const warning of round.agent.warnings) console.log(`${round.attacks.join('+')}: the agent logs ${warning}`);
@@ -101,7 +117,7 @@ async function run(accounts: Accounts): Promise<number> {
   for (const { round } of failed)
     if (round.attacks.length > 0)
       console.log(
-        `The same again: npm run hostile -- --attacks ${round.attacks.join(',')} --together ${round.attacks.length} --seed ${seed}`,
+        `The same again: npm run hostile -- --attacks ${round.attacks.join(',')} --together ${round.attacks.length} --seed ${seed}${round.hasAudit ? ' --audit' : ''}`,
       );
   console.log(`\nhostile, seed ${seed}: ${rounds.length - failed.length} passed, ${failed.length} failed`);
   return failed.length === 0 ? 0 : 1;
@@ -115,10 +131,21 @@ function isLike(log: EventLog, quiet: EventLog): boolean {
   });
 }
 
-/** Whether all is there that is to be compared with. */
-function isWhole({ entries }: EventLog): boolean {
-  return [...honestKeys].every(([key, verdict]) => {
+/** Whether each flow record is there. */
+function isSame({ flows }: AuditRows, quiet: AuditRows): boolean {
+  return [...quiet.flows].every(([key, { packets }]) => flows.get(key)?.packets === packets);
+}
+
+/** What is to be compared with, and is not there. */
+function missingIn({ entries }: EventLog): readonly string[] {
+  const missing = [...honestKeys].filter(([key, { verdict }]) => {
     const message = entries.get(key)?.last.message;
-    return message !== undefined && (verdict === 'unjudged' || message.includes('Denied'));
+    return message === undefined || (verdict === 'denied' && !message.includes('Denied'));
   });
+  return missing.map(([key]) => key);
+}
+
+/** A loss has one flow, whoever has Events of it. */
+function hasAll({ flows }: AuditRows): boolean {
+  return flows.size === lossCount;
 }

@@ -2,12 +2,17 @@ import type { Millis } from '../../src/model/log-line.ts';
 import { quantile } from '../bench/quantile.ts';
 import { attackNamed } from './attacks/attacks.ts';
 import type { Answer } from './health-probe.ts';
-import { comparedIn, type EventEntry, type EventLog } from './event-log.ts';
+import { comparedIn, type EventEntry } from './event-log.ts';
+import type { AuditFlow } from './honest-audit.ts';
+import { honestKeys } from './honest-tenant.ts';
+import { hostileNamespaces } from './names.ts';
 import type { Round } from './round.ts';
 import { mark } from './words.ts';
 
 /** What is promised. */
 const latest: Millis = 5000;
+/** One write a second, in turns for the Namespaces of both tenants, and for objects on the node and elsewhere. */
+const longestTurn: Millis = 2 * 1000 * (hostileNamespaces.length + 1);
 const slowest: Millis = 100;
 /** Answers of which one in a hundred says something. */
 const fewest = 100;
@@ -20,7 +25,7 @@ const longestWait: Millis = 2000;
 const hostileAddress = /\b10\.(?:77\.1\.(?:12[89]|1[3-9]\d|2\d\d)|66\.\d+\.\d+)\b/;
 
 /** What a round came to beside the one without an attacker: nothing, or why it fails. */
-export function problemsOf(round: Round, quiet: EventLog): readonly string[] {
+export function problemsOf(round: Round, quiet: Round): readonly string[] {
   const { agent, problems } = round;
   const { p99 } = healthOf(agent.answers);
   const { length } = agent.answers;
@@ -29,8 +34,9 @@ export function problemsOf(round: Round, quiet: EventLog): readonly string[] {
     ...agent.ends.map((end) => `the agent ended: ${end}`),
     ...(agent.oomKills > 0 ? [`the kernel killed the agent ${agent.oomKills} times for its memory`] : []),
     ...(length < fewest ? [`/healthz was asked ${length} times, which is too few`] : []),
-    ...(p99 > slowest ? [`/healthz took ${p99.toFixed(0)} ms at the 99th percentile`] : []),
-    ...comparedIn(quiet).flatMap(([key, wanted]) => eventProblems(round, key, wanted)),
+    ...(p99 > slowest && !isHungry(agent.answers) ? [`/healthz took ${p99.toFixed(0)} ms at the 99th percentile`] : []),
+    ...comparedIn(quiet.events).flatMap(([key, wanted]) => eventProblems(round, key, wanted)),
+    ...(round.hasAudit ? auditProblems(round, quiet) : []),
     ...[...round.events.entries].flatMap(([key, { last, first }]) => namesOf(key, first.whole + last.whole)),
   ];
 }
@@ -49,6 +55,32 @@ export function healthOf(answers: readonly Answer[]): Health {
   return { p50: quantile(own, 0.5), p99: quantile(own, 0.99), max: quantile(own, 1), rawP99: quantile(raw, 0.99) };
 }
 
+/** What is no fault of the agent's, but worth a run on a quiet machine. */
+export function remarksOf({ agent: { answers } }: Round): readonly string[] {
+  const { p99 } = healthOf(answers);
+  if (p99 <= slowest || !isHungry(answers)) return [];
+  const share = (100 * shareOf(answers)).toFixed(0);
+  return [`/healthz took ${p99.toFixed(0)} ms, while the agent had a processor for ${share} % of the time: not judged`];
+}
+
+/**
+ * Whether late answers may be late because others had the processor: then more clients wait for each of the agent's turns, because they come
+ * by the clock on the wall. No machine makes one several times as late.
+ */
+function isHungry(answers: readonly Answer[]): boolean {
+  return shareOf(answers) < 2 / 3 && healthOf(answers).p99 < 4 * slowest;
+}
+
+/** Of the time of late answers, the part that the agent itself took. */
+function shareOf(answers: readonly Answer[]): number {
+  const late = answers.filter(({ own }) => own > slowest);
+  return late.length === 0 ? 1 : sumOf(late, 'own') / sumOf(late, 'raw');
+}
+
+function sumOf(answers: readonly Answer[], time: 'own' | 'raw'): Millis {
+  return answers.reduce((sum, answer) => sum + answer[time], 0);
+}
+
 /** How late an Event was, without what others on the machine cost and what it takes without an attacker. */
 export function latenessOf({ delays }: Round, { from, until }: EventEntry, wanted: EventEntry): Millis {
   const others = requestsInTurn * delays.ofServer(from, until) + delays.ofAgent(from, until);
@@ -61,7 +93,7 @@ function eventProblems(round: Round, key: string, wanted: EventEntry): readonly 
   const { first, last } = found;
   const late = latenessOf(round, found, wanted);
   return [
-    ...(late > latest && !isKilled(round) ? [`late by ${(late / 1000).toFixed(1)} s`] : []),
+    ...(late > latestOf(key) && !isKilled(round) ? [`late by ${(late / 1000).toFixed(1)} s`] : []),
     ...(last.count === wanted.last.count ? [] : [`counts ${last.count} of ${wanted.last.count}`]),
     ...(last.message === wanted.last.message
       ? []
@@ -70,6 +102,24 @@ function eventProblems(round: Round, key: string, wanted: EventEntry): readonly 
       ? []
       : [`said at first\n      ${first.message}\n    and not\n      ${wanted.last.message}`]),
   ].map((problem) => `${key}: ${problem}${besides(round, found)}`);
+}
+
+/** Flow records have no time of their own: they are awaited as long as Events are. */
+function auditProblems({ audit }: Round, quiet: Round): readonly string[] {
+  return [...quiet.audit.flows].flatMap(([key, wanted]) => {
+    const found = audit.flows.get(key);
+    const problem = found === undefined ? 'no record' : differenceOf(found, wanted);
+    return problem === undefined ? [] : [`audit, ${key}: ${problem}`];
+  });
+}
+
+function differenceOf(found: AuditFlow, wanted: AuditFlow): string | undefined {
+  if (found.packets !== wanted.packets) return `${found.packets} of ${wanted.packets} packets`;
+  return found.text === wanted.text ? undefined : `says\n      ${found.text}\n    and not\n      ${wanted.text}`;
+}
+
+function latestOf(key: string): Millis {
+  return latest + (honestKeys.get(key)?.turn ?? 0) * longestTurn;
 }
 
 /** Then an Event may wait until all lists are read again; what it counts and says is compared. */

@@ -11,6 +11,7 @@ import { imageCommand } from '../deploy/image-command.ts';
 import { type AgentProcess, startAgent } from '../e2e/agent-process.ts';
 import { bundle, bundleNode } from '../e2e/bundle.ts';
 import type { Answer, ProbeOrder } from './health-probe.ts';
+import { auditSettings } from './honest-audit.ts';
 import { takePrecedence } from './precedence.ts';
 import { threadTimesOf } from './run-queue.ts';
 
@@ -28,6 +29,8 @@ export interface AgentOptions {
   readonly kubeconfig: string;
   /** A new folder: state, log and the logs of containers. */
   readonly folder: string;
+  /** Whether it writes flow records. */
+  readonly hasAudit: boolean;
 }
 
 export interface AgentResult {
@@ -48,6 +51,8 @@ export interface AgentResult {
 export interface LimitedAgent {
   readonly log: string;
   readonly podLogs: string;
+  /** The file of its flow records. */
+  readonly audit: string;
   readonly listeners: () => { metrics: string; health: string };
   /** How long it was ready to run and had no processor, so far. */
   readonly waited: () => Millis;
@@ -59,8 +64,10 @@ export interface LimitedAgent {
   readonly stop: () => Promise<AgentResult>;
 }
 
-export async function startLimitedAgent({ node, kubeconfig, folder }: AgentOptions): Promise<LimitedAgent> {
-  const [log, podLogs, state] = [join(folder, 'kern.log'), join(folder, 'pods'), join(folder, 'state')];
+export async function startLimitedAgent({ node, kubeconfig, folder, hasAudit }: AgentOptions): Promise<LimitedAgent> {
+  const [log, podLogs, state, audit] = ['kern.log', 'pods', 'state', 'audit.ndjson'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string, string];
   for (const each of [podLogs, state]) mkdirSync(each, { recursive: true });
   writeFileSync(log, '');
   const group = createLimitedGroup();
@@ -74,6 +81,7 @@ export async function startLimitedAgent({ node, kubeconfig, folder }: AgentOptio
     METRICS_ADDRESS: '127.0.0.1:0',
     HEALTH_ADDRESS: '127.0.0.1:0',
     REVERSE_DNS: 'false',
+    ...(hasAudit && auditSettings(audit)),
     ...image.allocator,
   };
   const probe = fork(join(import.meta.dirname, 'health-probe.ts'), { stdio: 'inherit', detached: true });
@@ -140,6 +148,7 @@ export async function startLimitedAgent({ node, kubeconfig, folder }: AgentOptio
   return {
     log,
     podLogs,
+    audit,
     listeners: () => listeners,
     waited: () => (measure(), waited),
     untilReady: () => untilReady(() => listeners.health),

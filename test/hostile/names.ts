@@ -4,6 +4,7 @@ import { mark } from './words.ts';
 /** The node of the agent, and one whose Pods it has to look up. */
 export const nodeName = 'hostile-node';
 export const otherNodeName = 'hostile-other';
+export const nodeAddress = '192.168.77.1';
 
 export const honestNamespaces: readonly string[] = ['shop', 'batch'];
 export const hostileNamespaces: readonly string[] = Array.from({ length: 3 }, (_, index) => `${mark}-${index}`);

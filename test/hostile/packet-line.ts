@@ -2,7 +2,7 @@ export interface PacketFields {
   readonly source: string;
   readonly destination: string;
   readonly port: number;
-  readonly protocol?: 'TCP' | 'UDP';
+  readonly protocol?: 'TCP' | 'UDP' | 'ICMP';
   readonly in?: string;
   readonly out?: string;
   readonly prefix?: string;
@@ -25,5 +25,5 @@ export function packetLine(fields: PacketFields): string {
   const version = source.includes(':')
     ? 'LEN=60 TC=0 HOPLIMIT=63 FLOWLBL=0'
     : 'LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=4711 DF';
-  return `${new Date().toISOString()} hostile-node kernel: ${prefix}IN=${from} OUT=${out} MAC= SRC=${source} DST=${destination} ${version} PROTO=${protocol} SPT=40112 DPT=${port} ${more}\n`;
+  return `${new Date().toISOString()} hostile-node kernel: ${prefix}IN=${from} OUT=${out} MAC= SRC=${source} DST=${destination} ${version} PROTO=${protocol} ${protocol === 'ICMP' ? '' : `SPT=40112 DPT=${port} `}${more}\n`;
 }

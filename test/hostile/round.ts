@@ -10,7 +10,8 @@ import { attackNamed } from './attacks/attacks.ts';
 import type { Accounts } from './cluster.ts';
 import { createDelays, type Delays } from './delays.ts';
 import { createEventLog, type EventLog } from './event-log.ts';
-import { createHonestTenant, honestAddresses, honestPods } from './honest-tenant.ts';
+import { type AuditRows, readAuditRows } from './honest-audit.ts';
+import { createHonestTenant, honestAddresses, honestPods, honestPorts } from './honest-tenant.ts';
 import { type AgentResult, startLimitedAgent } from './limited-agent.ts';
 import { honestNamespaces, nodeName, otherNodeName } from './names.ts';
 import type { TenantFigures } from './tenant.ts';
@@ -28,12 +29,16 @@ export interface RoundOptions {
   /** How long it goes on besides the losses of the honest tenant. */
   readonly duration: Millis;
   /** Whether all that is awaited is there; without, all is awaited that comes. */
-  readonly isComplete: (log: EventLog) => boolean;
+  readonly isComplete: (log: EventLog, audit: AuditRows) => boolean;
+  /** Whether the agent writes flow records, which are compared, too. */
+  readonly hasAudit: boolean;
 }
 
 export interface Round {
   readonly attacks: readonly string[];
   readonly events: EventLog;
+  readonly hasAudit: boolean;
+  readonly audit: AuditRows;
   readonly delays: Delays;
   readonly agent: AgentResult;
   readonly tenant: TenantFigures;
@@ -57,7 +62,12 @@ export async function playRound(options: RoundOptions): Promise<Round> {
   const attacker = await startAttacker(options, folder);
   await honest.begin();
   if (attacks.length > 0) await attacker.prepare();
-  const agent = await startLimitedAgent({ node: nodeName, kubeconfig: accounts.agent, folder });
+  const agent = await startLimitedAgent({
+    node: nodeName,
+    kubeconfig: accounts.agent,
+    folder,
+    hasAudit: options.hasAudit,
+  });
   try {
     await agent.untilReady().catch((error: Error) => problems.push(`agent: ${error.message}`));
     const delays = createDelays(plane, accounts.honest, agent.waited);
@@ -72,15 +82,25 @@ export async function playRound(options: RoundOptions): Promise<Round> {
       repeat(2 * lookEvery, isOver.signal, delays.look),
       attacks.some((name) => attackNamed(name).killsAgent === true) && killTwice(agent.restart, pause),
     ]);
-    await Promise.all([honest.lose(agent.log, pause), delay(options.duration)]);
-    for (const end = performance.now() + settling; performance.now() < end && !options.isComplete(events);)
+    await Promise.all([honest.lose(agent, pause), delay(options.duration)]);
+    const rows = (): AuditRows => readAuditRows(agent.audit, honestPorts);
+    for (const end = performance.now() + settling; performance.now() < end && !options.isComplete(events, rows());)
       await delay(lookEvery);
     isOver.abort();
     await watching;
-    const result = await agent.stop();
+    const [result, audit] = [await agent.stop(), rows()];
     const ended = await attacker.end();
     problems.push(...ended.problems);
-    return { attacks, events, delays, agent: result, tenant: ended.figures, problems };
+    return {
+      attacks,
+      events,
+      hasAudit: options.hasAudit,
+      audit,
+      delays,
+      agent: result,
+      tenant: ended.figures,
+      problems,
+    };
   } finally {
     await agent.stop();
     await attacker.end();

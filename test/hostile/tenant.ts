@@ -4,7 +4,7 @@ import type { Millis } from '../../src/model/log-line.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 import { inTurns } from '../e2e/in-turns.ts';
 import { type Resource, resources, type Targets, type Tenant, type TenantObject, type TenantPod } from './attack.ts';
-import { deviceOf, hostileNamespaces, nodeName } from './names.ts';
+import { deviceOf, hostileNamespaces, nodeAddress, nodeName } from './names.ts';
 import { createChance, mark } from './words.ts';
 
 /** What an attack is played with. */
@@ -74,8 +74,9 @@ export function createTenant(options: TenantOptions): TenantControl {
   const runPod = async (number: number, object: TenantObject): Promise<TenantPod> => {
     const namespace = namespaceAt(number);
     const { name } = object.metadata;
-    const address = addressOf(number);
-    const spec = { nodeName, containers: [{ name: mark, image: `${mark}:1` }], ...(object['spec'] as object) };
+    const own = object['spec'] as { readonly hostNetwork?: boolean } | undefined;
+    const address = own?.hostNetwork === true ? nodeAddress : addressOf(number);
+    const spec = { nodeName, containers: [{ name: mark, image: `${mark}:1` }], ...own };
     const status = await put('pods', namespace, { ...object, spec });
     if (status === 201) await writeStatus(connection, namespace, name, address);
     return { namespace, name, address, device: deviceOf(`${namespace}/${name}`) };

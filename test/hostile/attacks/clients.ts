@@ -32,6 +32,8 @@ export const clientAttacks: readonly Attack[] = [
     socket.resume();
     await Promise.race([new Promise((resolve) => socket.once('close', resolve)), tenant.wait(1000)]);
   }),
+  // Connections without a word, each another one.
+  clients('client-storm', 128, async (_, socket) => void socket.resetAndDestroy()),
   clients('client-odd', 32, async (tenant, socket) => {
     const odd = [
       `POST /metrics HTTP/1.1\r\nHost: ${mark}\r\nContent-Length: 1000000000\r\n\r\n${'x'.repeat(60_000)}`,

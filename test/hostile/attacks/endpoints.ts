@@ -17,6 +17,10 @@ export const endpointAttacks: readonly Attack[] = [
     },
   },
   {
+    name: 'slice-families',
+    prepare: (tenant) => tenant.fill('endpointslices', 200, (index) => ofFamily(tenant, index)),
+  },
+  {
     name: 'slice-crowd',
     prepare: (tenant) => tenant.fill('endpointslices', 1500, (index) => manyEndpoints(tenant, index)),
   },
@@ -49,6 +53,23 @@ function claims(tenant: Tenant, index: number): TenantObject {
     endpoints,
     ports,
   };
+}
+
+/** The same addresses as IPv6, as names, or as they are. */
+function ofFamily(tenant: Tenant, index: number): TenantObject {
+  const slice = claims(tenant, index);
+  const addressType = ['IPv6', 'FQDN', 'IPv4'][index % 3] as string;
+  const endpoints = tenant.targets.addresses.map((address) => ({
+    addresses: [writtenAs(addressType, address)],
+    nodeName: tenant.targets.node,
+    conditions: { ready: index % 2 === 0, serving: true, terminating: index % 5 === 0 },
+  }));
+  return { ...slice, metadata: { ...slice.metadata, name: `${mark}-family-${index}` }, addressType, endpoints };
+}
+
+function writtenAs(addressType: string, address: string): string {
+  if (addressType === 'IPv6') return `64:ff9b::${address}`;
+  return addressType === 'FQDN' ? `${address.replaceAll('.', '-')}.${mark}.example.org` : address;
 }
 
 function oldClaims(tenant: Tenant, index: number): TenantObject {

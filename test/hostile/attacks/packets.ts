@@ -45,6 +45,15 @@ export const packetAttacks: readonly Attack[] = [
     in: pod.device,
     prefix: tenant.chance.pick(['calico-drop: ', `${mark}: `, 'DROP by policy: ']),
   })),
+  // Errors about packets of others, which count for these only where they go back to the sender.
+  sending('packet-errors', 50, (tenant, pod) => ({
+    source: pod.address,
+    destination: tenant.chance.pick(['203.0.113.99', '10.77.2.200']),
+    port: 0,
+    in: pod.device,
+    protocol: 'ICMP',
+    more: `TYPE=3 CODE=${tenant.chance.pick([1, 3, 4, 13])} [SRC=${tenant.chance.pick(tenant.targets.addresses)} DST=${tenant.chance.pick(tenant.targets.addresses)} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=4711 DF PROTO=TCP SPT=40112 DPT=${tenant.chance.pick([6379, 8080, 5433])} WINDOW=64240 RES=0x00 SYN URGP=0 ] MTU=${pick(tenant, 1500)}`,
+  })),
   {
     name: 'packet-words',
     async play(tenant) {

@@ -1,4 +1,4 @@
-import type { Attack, Tenant, TenantObject } from '../attack.ts';
+import type { Attack, Tenant, TenantObject, TenantPod } from '../attack.ts';
 import { longName, manyLabels, mark, oddTexts } from '../words.ts';
 
 /** Pods that run on the agent's node, and what their authors may write into them. */
@@ -18,6 +18,30 @@ export const podAttacks: readonly Attack[] = [
       for (let turn = 0; !tenant.isOver; turn++) {
         const pods = await tenant.runPods(20, (index) => liar(tenant, index));
         await Promise.all(pods.map(({ namespace, name }) => tenant.remove('pods', namespace, name)));
+      }
+    },
+  },
+  {
+    // With the node's own address, as the kubelet writes it.
+    name: 'pod-host',
+    prepare: async (tenant) => {
+      await tenant.runPods(20, (index) => {
+        const { metadata, spec } = liar(tenant, index);
+        return { metadata, spec: { ...(spec as object), hostNetwork: true } };
+      });
+    },
+  },
+  {
+    name: 'pod-metadata',
+    async play(tenant) {
+      const pods = await tenant.runPods(20);
+      for (let turn = 0; !tenant.isOver; turn++) {
+        const { namespace, name } = pods[turn % pods.length] as TenantPod;
+        const { labels, annotations } = liar(tenant, turn).metadata;
+        const finalizers = [`${mark}.example.org/${turn % 2}`];
+        const metadata = { name, labels: { ...(labels as object), ...manyLabels(turn % 500, turn) }, annotations };
+        await tenant.put('pods', namespace, { metadata: { ...metadata, finalizers } });
+        await tenant.put('pods', namespace, { metadata: { name, finalizers: null } });
       }
     },
   },

@@ -25,6 +25,38 @@ export const policyAttacks: readonly Attack[] = [
   judged('policy-crowd', (tenant) =>
     tenant.fill('networkpolicies', 4000, (index) => networkPolicy(index, [{ from: blocks(20) }])),
   ),
+  judged('policy-ports', (tenant) =>
+    tenant.fill('networkpolicies', 40, (index) => {
+      const ports = Array.from({ length: 10_000 }, (_, port) => ({ port: port + 1, endPort: 65_535, protocol: 'TCP' }));
+      return networkPolicy(index, [{ from: blocks(10), ports }]);
+    }),
+  ),
+  judged('policy-empty', (tenant) => tenant.fill('networkpolicies', 4000, (index) => networkPolicy(index, []))),
+  judged('calico-odd', (tenant) =>
+    tenant.fill('calicoPolicies', 400, (index) => ({
+      metadata: { name: `default.${mark}-odd-${index}` },
+      spec: {
+        selector: odd(tenant),
+        types: odd(tenant),
+        order: odd(tenant),
+        ingress: odd(tenant),
+        egress: [odd(tenant)],
+      },
+    })),
+  ),
+  judged('cilium-rules', (tenant) =>
+    tenant.fill('ciliumnetworkpolicies', 40, (index) => ({
+      metadata: { name: `${mark}-cilium-${index}` },
+      spec: {
+        endpointSelector: {},
+        ingress: Array.from({ length: 3000 }, (_, rule) => ({
+          fromEndpoints: [{ matchLabels: { [mark]: 'b' }, matchExpressions: [{ key: mark, operator: 'Exists' }] }],
+          fromCIDRSet: [{ cidr: `11.${rule & 255}.0.0/16`, except: [`11.${rule & 255}.7.0/24`] }],
+          toPorts: [{ ports: [{ port: String(rule + 1), protocol: 'ANY' }] }],
+        })),
+      },
+    })),
+  ),
   judged('calico-selectors', (tenant) =>
     tenant.fill('calicoPolicies', 44, (index) =>
       calicoPolicy(index, `${`${mark}=='b'||`.repeat(100_000)}c=='${index}'`),
@@ -52,6 +84,24 @@ export const policyAttacks: readonly Attack[] = [
     }));
   }),
 ];
+
+/** Where definitions have no schema, a field may be anything. */
+function odd(tenant: Tenant, depth = 0): unknown {
+  const { number, pick: choose } = tenant.chance;
+  const nested = depth < 4 ? [odd(tenant, depth + 1), { source: odd(tenant, depth + 1), action: 'Allow' }] : [];
+  return choose([
+    null,
+    number(1e9),
+    mark,
+    `${'('.repeat(2000)}all()`,
+    [],
+    {},
+    nested,
+    { [mark]: nested },
+    [null],
+    true,
+  ]);
+}
 
 /** The packets of its Pods, which these policies have to judge. */
 function judged(name: string, makePolicies: (tenant: Tenant) => Promise<void>): Attack {

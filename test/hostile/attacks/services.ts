@@ -30,6 +30,22 @@ export const serviceAttacks: readonly Attack[] = [
     },
   },
   {
+    // All ways in which a Service can have no address, two, or one of the other family.
+    name: 'service-families',
+    prepare: (tenant) =>
+      tenant.fill('services', 400, (index) => {
+        const { metadata, spec } = claim(tenant, index);
+        const families = [['IPv4'], ['IPv6'], ['IPv4', 'IPv6'], ['IPv6', 'IPv4']][index % 4];
+        const policy = ['SingleStack', 'PreferDualStack', 'RequireDualStack'][index % 3];
+        const selector = index % 2 === 0 ? { app: 'web' } : undefined;
+        const own = { ...(spec as object), clusterIP: 'None', type: 'ClusterIP', loadBalancerIP: undefined, selector };
+        return {
+          metadata: { ...metadata, name: `${mark}-family-${index}` },
+          spec: { ...own, ipFamilies: families, ipFamilyPolicy: policy, publishNotReadyAddresses: true },
+        };
+      }),
+  },
+  {
     name: 'service-metadata',
     prepare: (tenant) => tenant.fill('services', 300, (index) => heavyMetadata(tenant, index)),
   },

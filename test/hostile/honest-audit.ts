@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { honestNamespaces } from './names.ts';
+
+/** The settings with which an agent writes flow records to a file, so large that it is not packed. */
+export function auditSettings(file: string): Readonly<Record<string, string>> {
+  return { AUDIT: `file:${file}`, AUDIT_INTERVAL: '5', AUDIT_FILE_SIZE: '100' };
+}
+
+/** What the records of a file say of the honest tenant's packets. */
+export interface AuditRows {
+  /** By who sent them, and to which address and port. */
+  readonly flows: ReadonlyMap<string, AuditFlow>;
+}
+
+export interface AuditFlow {
+  readonly packets: number;
+  /** What all its records say. */
+  readonly text: string;
+}
+
+type Row = Readonly<Record<string, string | number | boolean>>;
+
+/** Reads what its Pods have sent, and what came to them from outside; `ports`: those of its losses. */
+export function readAuditRows(file: string, ports: ReadonlySet<number>): AuditRows {
+  const rows = new Map<string, Row>();
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  // A record may be written again, and the last one be written half.
+  for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n'))
+    if (line !== '') {
+      const row = JSON.parse(line) as Row;
+      if (isHonest(row, ports)) rows.set(String(row['event.id']), row);
+    }
+  const groups = Map.groupBy(rows.values(), keyOf);
+  const flows = [...groups].map(
+    ([key, all]) =>
+      [
+        key,
+        {
+          packets: all.reduce((sum, row) => sum + Number(row['network.packets']), 0),
+          text: [...new Set(all.map(textOf))].toSorted().join('\n'),
+        },
+      ] as const,
+  );
+  return { flows: new Map(flows) };
+}
+
+function isHonest(row: Row, ports: ReadonlySet<number>): boolean {
+  const ends = ['source', 'destination'].map((end) => String(row[`${end}.k8s.namespace.name`]));
+  return ports.has(Number(row['destination.port'])) && ends.some((namespace) => honestNamespaces.includes(namespace));
+}
+
+function keyOf(row: Row): string {
+  const to = `${row['destination.address']}:${row['destination.port']}/${row['network.transport']}`;
+  return `${row['source.address']} to ${to}`;
+}
+
+/** What is the same in each round: names of both ends, and what policies say. */
+function textOf(row: Row): string {
+  const kept = Object.entries(row).filter(
+    ([name]) => /^(?:source|destination|policy|event\.action)/.test(name) && !/uid|source\.port/.test(name),
+  );
+  return JSON.stringify(Object.fromEntries(kept));
+}
