@@ -3,6 +3,7 @@ import { type Endpoint, type ObjectRef, podRef, type Workload } from '../model/e
 import type { Millis } from '../model/log-line.ts';
 import type { Failing } from '../model/program-record.ts';
 import type { Backend } from '../model/incident.ts';
+import { type Bytes, weightOf, weightOfText } from '../platform/weight.ts';
 
 /** The fields of a Pod that are kept. Each byte counts, because every node may keep thousands of Pods. */
 export interface Pod {
@@ -139,9 +140,17 @@ export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undef
 
 const partsOfCalicoNode: ReadonlySet<Failing> = new Set<Failing>(['felix', 'confd', 'bird', 'calico-node']);
 
-/** Shares equal values, of which JSON.parse makes copies. The memory is bounded: a million characters of keys. */
+/** What an interner keeps at most, also of objects that are gone. */
+const mostInterned: Bytes = 2 * 1024 * 1024;
+
+const bytesOfEntry: Bytes = 120;
+
+/** Shares equal values, of which JSON.parse makes copies. */
 export function createInterner<T extends {}>(): (key: string, value: T) => T {
-  const known = new LRUCache<string, T>({ maxSize: 1 << 20, sizeCalculation: (_, key) => key.length || 1 });
+  const known = new LRUCache<string, T>({
+    maxSize: mostInterned,
+    sizeCalculation: (value, key) => bytesOfEntry + weightOfText(key) + weightOf(value),
+  });
   return (key, value) => {
     const first = known.get(key);
     if (first === undefined) known.set(key, value);

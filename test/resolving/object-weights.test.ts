@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { slimEndpointSlice, slimPod, slimService } from '../../src/kubernetes/slim.ts';
 import { createLiveLists, type LiveLists } from '../../src/resolving/live-lists.ts';
 import { weightOfService, weightOfSlice } from '../../src/resolving/object-weights.ts';
+import { createInterner } from '../../src/resolving/objects.ts';
 import { nine } from '../builders.ts';
 
 setFlagsFromString('--expose-gc');
@@ -99,4 +100,22 @@ test.each<[what: string, keep: Keep]>([
   expect(ratio).toBeGreaterThan(0.9);
   expect(ratio).toBeLessThan(2);
   expect(lists.sizes).toBeDefined();
+});
+
+test.each<[what: string, valueOf: (number: number) => object | string]>([
+  ['names', (number) => `web-${number}`],
+  ['workloads', (number) => ({ apiVersion: 'batch/v1', kind: 'Job', namespace: 'shop', name: `job-${number}` })],
+  [
+    'ports',
+    (number) => Array.from({ length: 16 }, (_, index) => ({ name: 'http', port: number + index, protocol: 'tcp' })),
+  ],
+])('however many objects there were, what is kept to be shared by later ones stays within 3 MiB: %s', (_, valueOf) => {
+  const intern = createInterner<object | string>();
+  intern('', '');
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let number = 0; number < 60_000; number++) intern(`key-${number}`, valueOf(number));
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(3 * 2 ** 20);
+  expect(intern('', '')).toBe('');
 });
