@@ -13,6 +13,7 @@ import type { Millis } from '../model/log-line.ts';
 import type { Failing } from '../model/program-record.ts';
 import type { Backend, ServiceChains } from '../model/incident.ts';
 import { createProc } from '../platform/proc.ts';
+import { weightOf } from '../platform/weight.ts';
 import { createLookup, nodeRefOf, podOf } from '../resolving/resolving.ts';
 import { readSpreadOf } from '../series/series.ts';
 import type { ApiProblems } from './problems.ts';
@@ -91,6 +92,7 @@ function createChains(
     entries: 256,
     ages: backendAges,
     now,
+    weighed: { memory: lists.memory, weigh: weightOf, namespaceOf: (_, key) => key.split('/', 1)[0] ?? '' },
   });
   const isWatched = (): boolean => cluster.watches('endpointslices');
 

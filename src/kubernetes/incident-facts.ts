@@ -98,12 +98,18 @@ function word(value: Json): string | undefined {
 /** The most EndpointSlices, with about a hundred endpoints each. An Event names only a few. */
 const limit = 100;
 
+/** The most characters of endpoints, about 10,000 of them: tenants may write 100,000 for one Service. */
+const mostEndpoints = 1024 * 1024;
+
 export function createBackendLookup({ request }: Pick<Connection, 'request'>) {
   return async (namespace: string, name: string): Promise<readonly Backend[]> => {
     const slices: EndpointSlice[] = [];
+    let room = mostEndpoints;
     const onItem = (object: Json): void => {
-      const slice = ifUsable(slimEndpointSlice)(object);
-      if (slice !== undefined) slices.push(slice);
+      const slice = room > 0 ? ifUsable(slimEndpointSlice)(object) : undefined;
+      if (slice === undefined) return;
+      slices.push(slice);
+      room -= slice.endpoints.length;
     };
     const answer = await request(
       'GET',

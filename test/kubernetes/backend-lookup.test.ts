@@ -50,3 +50,18 @@ test.each([[null], [{}], [{ items: 'all' }], [[]]])('no backend is found in %j',
   const { find } = lookup({ kind: 'answered', body });
   expect(await find('shop', 'api')).toEqual([]);
 });
+
+test('of a Service with 100,000 endpoints, about 10,000 are kept', async () => {
+  const items = Array.from({ length: 100 }, (_, part) => ({
+    metadata: { namespace: 'shop', name: `api-${part}`, labels: { 'kubernetes.io/service-name': 'api' } },
+    endpoints: Array.from({ length: 1000 }, (__, index) => ({
+      addresses: [`10.65.${index >> 8}.${index & 255}`],
+      nodeName: 'node-b',
+      targetRef: { kind: 'Pod', namespace: 'shop', name: `api-${part}-${index}-${'x'.repeat(30)}` },
+    })),
+  }));
+  const { find } = lookup({ kind: 'answered', body: { items } });
+  const found = await find('shop', 'api');
+  expect(found.length).toBeGreaterThan(5000);
+  expect(found.length).toBeLessThan(15_000);
+});

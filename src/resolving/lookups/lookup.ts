@@ -30,7 +30,9 @@ export interface LookupOptions<V> {
   ages: { hit: Millis; miss: Millis; failed: Millis };
   now: () => Millis;
   /** Where answers are weighed that strangers can make large, and whose share of the memory each takes. */
-  weighed?: { memory: MemoryBudget; weigh: (value: V) => Bytes; namespaceOf: (value: V) => string } | undefined;
+  weighed?:
+    | { memory: MemoryBudget; weigh: (value: V) => Bytes; namespaceOf: (value: V, address: string) => string }
+    | undefined;
 }
 
 interface Asked {
@@ -157,7 +159,8 @@ function createAnswers<V>({ entries, ages, now, weighed }: LookupOptions<V>): An
 
   function isKept(address: string, value: V | undefined): boolean {
     if (weighed === undefined) return true;
-    if (value !== undefined) return account?.set(address, weighed.namespaceOf(value), weighed.weigh(value)) === true;
+    if (value !== undefined)
+      return account?.set(address, weighed.namespaceOf(value, address), weighed.weigh(value)) === true;
     account?.delete(address);
     return true;
   }
