@@ -18,17 +18,29 @@ export interface MeasuredRun {
 /** The program writes what it has used to descriptor 3 when it ends: then /proc has it no more. */
 const usage = `import fs from 'node:fs'; process.on('exit', () => fs.writeSync(3, JSON.stringify(process.resourceUsage())));`;
 
-/** Runs the bundle to its end, as a user starts it; `output` is the file that gets what it prints. */
-export async function runMeasured(args: readonly string[], output = '/dev/null'): Promise<MeasuredRun> {
+interface RunOptions {
+  /** The file that gets what it prints. */
+  output?: string;
+  /** The bundle, by default. */
+  program?: string;
+  /** With which it ends. */
+  status?: number;
+}
+
+/** Runs the bundle to its end, as a user starts it. */
+export async function runMeasured(
+  args: readonly string[],
+  { output = '/dev/null', program = bundle, status: expected = 0 }: RunOptions = {},
+): Promise<MeasuredRun> {
   const start = performance.now();
   const options = ['--import', `data:text/javascript,${encodeURIComponent(usage)}`];
-  const run = spawn(process.execPath, [...options, bundle, ...args], { stdio: ['ignore', 'pipe', 'inherit', 'pipe'] });
+  const run = spawn(process.execPath, [...options, program, ...args], { stdio: ['ignore', 'pipe', 'inherit', 'pipe'] });
   const [used, [status]] = await Promise.all([
     text(run.stdio[3] as Readable),
     once(run, 'exit') as Promise<[number]>,
     pipeline(run.stdout as Readable, createWriteStream(output)),
   ]);
-  if (status !== 0) throw new Error(`${args[0]} ended with ${status}`);
+  if (status !== expected) throw new Error(`${args[0]} ended with ${status}`);
   const { userCPUTime, systemCPUTime, maxRSS } = JSON.parse(used) as NodeJS.ResourceUsage;
   const seconds = (performance.now() - start) / 1000;
   return { seconds, cpu: (userCPUTime + systemCPUTime) / 1e6, peak: Math.round(maxRSS / 1024) };

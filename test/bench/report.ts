@@ -20,7 +20,7 @@ const table = [['rows', 'NDJSON', 'time', 'processor time', 'memory, peak', 'pag
 for (const rows of values.rows.split(',').map(Number)) {
   const [file, page] = [join(folder, 'rows.ndjson'), join(folder, 'page.html')];
   writeRows(file, rows);
-  const { seconds, cpu, peak } = await runMeasured(['report', file], page);
+  const { seconds, cpu, peak } = await runMeasured(['report', file], { output: page });
   table.push([
     rows.toLocaleString('en-US'),
     `${(statSync(file).size / 1e9).toFixed(2)} GB`,
