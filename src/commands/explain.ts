@@ -10,7 +10,7 @@ import type { Series } from '../model/series.ts';
 import type { Martian } from '../model/observation.ts';
 import type { Packet, PacketObservation } from '../model/packet.ts';
 import type { ProgramRecord, Sign } from '../model/program-record.ts';
-import { createPrefixTable, decodeBytes, knownTexts } from '../parsing/parsing.ts';
+import { createPrefixTable, decodeBytes, knownTexts, unreadTextIn } from '../parsing/parsing.ts';
 import { printable } from '../platform/printable.ts';
 import { cell, type Streams } from './terminal.ts';
 import { flagNames } from '../audit/audit.ts';
@@ -71,7 +71,8 @@ function explainEnvelope(envelope: Envelope, bytes: string, latest: Millis, deci
   const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
   const read: LogLine = { source: '-', line: 1, text, time, timeIsExact, host, program, container };
   let decision = decisions.decide(read, origin);
-  if (origin !== 'kernel' && (decision === undefined || decision.kind === 'refused') && !isJson(envelope)) {
+  const isWithinJson = envelope.layers.some((layer) => layer.endsWith('JSON'));
+  if (origin !== 'kernel' && (decision === undefined || decision.kind === 'refused') && !isWithinJson) {
     // A record of felix begins with a time, which looks like an envelope but belongs to the record.
     const whole = { ...read, text: readRecord(bytes)?.text ?? bytes, program: undefined };
     decision = decisions.decide(whole, 'program') ?? decision;
@@ -88,14 +89,13 @@ function explainEnvelope(envelope: Envelope, bytes: string, latest: Millis, deci
   ];
 }
 
-function isJson({ layers }: Envelope): boolean {
-  return layers.some((layer) => layer.endsWith('JSON'));
-}
-
 function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf, textOf }: Explaining): Row[] {
   switch (decision?.kind) {
-    case undefined:
-      return [['format', 'none of the known ones: the line is passed over']];
+    case undefined: {
+      const unread = unreadTextIn(line.text);
+      const row: Row = ['format', 'none of the known ones: the line is passed over'];
+      return unread === undefined ? [row] : [row, ['not read', `it has ${unread.name}: ${unread.advice}`]];
+    }
     case 'refused':
       return [
         [

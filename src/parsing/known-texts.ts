@@ -35,7 +35,11 @@ export const knownTexts = {
   reads(text: string): boolean {
     if (isRecord(text)) return parseProgramRecord(text) !== undefined;
     const found = parse(text, prefixes);
-    return (found !== undefined && found.kind !== 'refused') || parseDroppedLogs(text, undefined) !== undefined;
+    // What is cut off may be a copy of what is whole.
+    const isCut = found?.kind === 'unparsable' && text.startsWith('{');
+    return (
+      (found !== undefined && found.kind !== 'refused' && !isCut) || parseDroppedLogs(text, undefined) !== undefined
+    );
   },
 };
 
@@ -50,25 +54,30 @@ function isRecord(text: string): boolean {
 }
 
 /**
- * Returns the literals, and those that need it also as JSON spells them: with blanks after a colon, escaped in a string, and with `\u003d`
- * for `=`. All are found in one pass.
+ * Returns the literals as pages and JSON also spell them: with blanks after a colon, escaped in a string, and with `\u003d` for `=`. All are
+ * found in one pass.
  */
 export function spellingsOf(needles: readonly string[]): readonly string[] {
-  return [...new Set(needles.flatMap((needle) => [needle, ...spellings(needle)]))];
+  return [...new Set(needles.flatMap(spellings))];
 }
 
+/** Literals of this length are searched all together, and shorter ones one by one. */
+const longEnough = 8;
+
 function spellings(needle: string): string[] {
-  const all: string[] = [];
   const key = /^"([^"]+)":?(.*)$/.exec(needle);
   if (key !== null) {
     const [, name = '', value = ''] = key;
+    if (name.length >= longEnough) return [name];
     const opening = value.startsWith('"') ? value : value.slice(0, 1);
-    all.push(`"${name}": ${opening}`, `"${name}" : ${opening}`, `"${name}":\t`, `"${name}": \t`);
-    // Each level of strings doubles the backslashes, of which the last one is before the quote. With its first quote, each has eight
-    // characters, because shorter ones are searched one by one.
-    all.push(`"${name}\\":`, `"${name}\\" :`, `"${name}\\\\\\`, `${name}\\u0022`);
-  } else if (needle.includes('='))
-    for (const code of ['u003d', 'u003D'])
-      for (const backslashes of ['\\', '\\\\', '\\\\\\\\']) all.push(needle.replace('=', `${backslashes}${code}`));
-  return all;
+    const spaced = [`"${name}": ${opening}`, `"${name}" : ${opening}`, `"${name}":\t`, `"${name}": \t`];
+    // Each level of strings doubles the backslashes, of which the last one is before the quote.
+    const quoted = [`"${name}\\":`, `"${name}\\" :`, `"${name}\\\\\\`, `${name}\\u0022`];
+    const ofPages = ['', '\\', '\\\\\\'].flatMap((slashes) => [`${name}${slashes}&quot;`, `${name}${slashes}&#34;`]);
+    return [needle, ...spaced, ...quoted, ...ofPages];
+  }
+  if (!needle.includes('=')) return [needle];
+  const backslashes = ['\\', '\\\\', '\\\\\\\\'];
+  const codes = backslashes.flatMap((slashes) => [`${slashes}u003d`, `${slashes}u003D`]);
+  return [needle, ...codes.map((code) => needle.replace('=', code))];
 }

@@ -47,6 +47,8 @@ export interface PipelineOptions extends DecisionOptions {
   /** If undefined, every packet is counted at once, with the owners that are known. */
   lookups?: Lookups | undefined;
   packets?: PacketSink | undefined;
+  /** Takes lines of no known format. */
+  passedOver?: ((line: LogLine) => void) | undefined;
 }
 
 export interface NodeCounts {
@@ -108,6 +110,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       flush();
       const decision = decisions.decide(line, origin);
       repeated.decided(line, decision);
+      if (decision === undefined) options.passedOver?.(line);
       if (decision === undefined || decision.kind === 'part') return;
       if (decision.kind !== 'refused' && decision.kind !== 'twin') statistics.observed(line, decision.observation);
       count(decision, { line, lines: 1, last: undefined });

@@ -88,6 +88,8 @@ export function directoryOf(lists: Lists) {
     /** A log line names its host or, as in talosctl, the address of its host. */
     nodeOfHost: (host: string): Node | undefined => nodes().byName(host) ?? onlyOf(nodes().byAddress(host)),
     homeOf: (address: string): string | undefined => nodes().homeOf(address),
+    /** The Pods that have or had the address. */
+    podsWith: (address: string): readonly Pick<Pod, 'namespace' | 'name'>[] => everyPodOf(address),
     podByInterface(name: string, address: string, at: Moment): Endpoint | undefined {
       return (
         byInterfaceIn(pods, 'interface', name, address, at) ??

@@ -37,7 +37,24 @@ function document(name: string, wrap: Wrapping['wrap']): Wrapping {
 
 const cell = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
+const escapedForHtml = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (each) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;' })[each] ?? '&#39;');
+
 export const prefixes: readonly Wrapping[] = [
+  lineWise('a quotation', (line) => `> ${line}`),
+  lineWise('a quotation of a quotation', (line) => `> > ${line}`),
+  lineWise('Markdown within a sentence', (line) => `\`${line}\``),
+  lineWise('a list of Markdown', (line) => `- ${line}`, { needsStamp: true }),
+  lineWise('HTML', escapedForHtml),
+  lineWise('tags of HTML', (line) => `<pre><code>${escapedForHtml(line)}</code></pre>`),
+  lineWise('cat -n', (line) => `    17\t${line}`),
+  lineWise('less -N', (line) => `     17 ${line}`, { needsStamp: true }),
+  lineWise('an editor', (line) => ` 17|${line}`),
+  lineWise('multitail', (line) => `[/var/log/kern.log] ${line}`, { needsStamp: true }),
+  lineWise('ts', (line) => `Nov 21 12:00:00 ${line}`, { needsStamp: true }),
+  lineWise('logcli', (line, at) => `${iso(at)} {filename="/var/log/kern.log", job="denied"} ${line}`),
+  lineWise('logfmt', (line, at) => `time=${iso(at)} level=info msg=${compact(line)}`),
+  lineWise('YAML', (line) => `- message: ${compact(line)}`),
   lineWise('grep -H', (line) => `/var/log/kern.log:${line}`),
   lineWise('grep -H of a file named after a verdict', (line) => `drop/denied.log:${line}`),
   lineWise('grep -Hn', (line) => `kern.log.1:17:${line}`),
@@ -123,6 +140,21 @@ export const objects: readonly Wrapping[] = [
   object('zap', (line, at) => ({ level: 'info', ts: at / 1000, caller: 'tail/tail.go:1', msg: line })),
   object('logstash with blanks', (line, at) => ({ '@version': '1', '@timestamp': iso(at), message: line }), spaced),
   object('Go', (line, at) => ({ time: iso(at), text: line }), escapedForGo),
+  object('GELF with a short copy', (line, at) => ({
+    version: '1.1',
+    short_message: line.slice(0, 40),
+    full_message: line,
+    timestamp: at / 1000,
+  })),
+  lineWise('Fluent Bit’s stdout', (line, at) => `[0] kern.log: [[${at / 1000}, {}], ${compact({ log: line })}]`),
+  lineWise(
+    'an older Fluent Bit’s stdout',
+    (line, at) => `[0] kern.log: [${at / 1000}.000000000, ${compact({ log: line })}]`,
+  ),
+  lineWise(
+    'Fluentd’s stdout',
+    (line, at) => `${iso(at).replace('T', ' ').replace('Z', '000000')} +0000 kern.log: ${compact({ message: line })}`,
+  ),
   object('a list a line', (line, at) => [iso(at), line]),
   object('Loki’s tuples', (line, at) => ({ stream: { job: 'kern' }, values: [[`${at}000000`, line]] })),
   lineWise('an element of a list', (line, at) => `${compact({ time: iso(at), message: line })},`),
@@ -158,6 +190,24 @@ export const documents: readonly Wrapping[] = [
       1,
     ),
   ),
+  document('Azure', (lines, at) =>
+    compact({
+      tables: [
+        {
+          columns: [
+            { name: 'TimeGenerated', type: 'datetime' },
+            { name: 'SyslogMessage', type: 'string' },
+          ],
+          rows: lines.map((line) => [iso(at), line]),
+        },
+      ],
+    }),
+  ),
+  document('Azure with records of a collector', (lines, at) =>
+    compact({ rows: lines.map((line) => [iso(at), compact({ message: line })]) }),
+  ),
+  document('Markdown', (lines) => `I see:\n\n\`\`\`\n${lines.join('\n')}\n\`\`\`\n\nWhy?\n`),
+  document('tail', (lines) => `==> /var/log/kern.log <==\n${lines.join('\n')}\n\n==> /var/log/messages <==\n`),
   document('values in a row', (lines, at) => lines.map((message) => compact({ time: iso(at), message })).join('')),
   document('CSV', (lines, at) => ['Time,Line', ...lines.map((line) => `${iso(at)},${cell(line)}`)].join('\n')),
   document('CSV of Windows with line breaks', (lines, at) =>

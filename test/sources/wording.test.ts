@@ -83,7 +83,6 @@ test('a saved log is refused in the expected words', async () => {
     ['kern.log.bz2', Buffer.from('BZh91AY&SY')],
     ['logs.zip', Buffer.from('PK\x03\x04\x14\0')],
     ['kubectl', Buffer.from('\x7fELF\x02\x01')],
-    ['powershell.log', Buffer.from('\ufeffNov 21', 'utf16le')],
     ['missing.log'],
     ['folder'],
     ['system.journal/kern.log'],

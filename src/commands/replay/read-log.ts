@@ -1,5 +1,5 @@
 import { programNeedles } from '../../incidents/incidents.ts';
-import { needlesOfAll, spellingsOf } from '../../parsing/parsing.ts';
+import { needlesOfAll, spellingsOf, unreadNeedles } from '../../parsing/parsing.ts';
 import {
   blockNeedles,
   type ClockOptions,
@@ -27,6 +27,7 @@ const needles = [
   // These stand within texts, and are found however JSON spells what is around them.
   ...programNeedles,
   ...blockNeedles,
+  ...unreadNeedles,
 ];
 /** How many bytes decide what a log is: its first lines. */
 const headLength = 64 * 1024;

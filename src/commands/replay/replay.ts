@@ -14,7 +14,8 @@ import type { Streams } from '../terminal.ts';
 import { createReplayIncidents, openedIn, unrepeatedIn } from './incidents.ts';
 import { chooseInputs, createScope, fromThen, type Scope } from './inputs.ts';
 import { otherCluster, summarise, unknownNode } from './summary.ts';
-import { createReadTotals, type LogTarget } from './log-target.ts';
+import { createGuessedTimes } from './guessed-times.ts';
+import { createReadTotals, type LogTarget, noteUnread } from './log-target.ts';
 import { readLog } from './read-log.ts';
 import { createPacketOutput, rowRedaction } from './packets.ts';
 import { type KeptWrite, writeResult } from './result.ts';
@@ -56,6 +57,8 @@ export async function replay(
     felixOf: (node) => felixOf(snapshot, node),
     recorder,
   });
+  const read = createReadTotals();
+  const guessed = createGuessedTimes(directory, packets.sink);
   const pipeline = createPipeline({
     prefixes: createPrefixTable(options.prefixes),
     directory,
@@ -66,18 +69,18 @@ export async function replay(
     counts: incidents.countsOf,
     isByLines: true,
     nodeOfLog: incidents.nodeOfLog,
-    packets: packets.sink,
+    packets: guessed.sink,
+    passedOver: (line) => noteUnread(read, line),
   });
 
-  const read = createReadTotals();
   const counted = fromThen(pipeline, options.since, read);
   const isNode =
     directory.nodes.length === 0 ? undefined : (host: string): boolean => directory.nodeOfHost(host) !== undefined;
   await readLogs({ pipeline: counted, totals: read, streams, options, problem: report, isNode }, note, report);
   incidents.finish();
   recorder.finish();
-  const mismatch = otherCluster(options, directory, statistics);
-  if (mismatch !== undefined) report(mismatch);
+  for (const problem of [otherCluster(options, directory, statistics), guessed.problem()])
+    if (problem !== undefined) report(problem);
 
   const events = shownOf([...recorder.events.values()], scope, note);
   const shownWrites = writes.filter(({ event }) => scope.showsEvent(event));

@@ -4,7 +4,7 @@ import { suggest } from '../../config/suggest.ts';
 import { alignColumns } from '../../events/events.ts';
 import { causeOf } from '../../incidents/incidents.ts';
 import type { Millis } from '../../model/log-line.ts';
-import { isKernelMessage } from '../../parsing/parsing.ts';
+import { decodeBytes, isKernelMessage } from '../../parsing/parsing.ts';
 import type { Statistics } from '../../pipeline/pipeline.ts';
 import { printable } from '../../platform/printable.ts';
 import { type ClusterObjects, type Directory, shorten } from '../../resolving/resolving.ts';
@@ -51,6 +51,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
     ['unparsable', number(statistics.unparsable)],
     ...unparsableRows(statistics),
     ['unresolved', unresolved(statistics)],
+    ...unreadRows(totals),
     ['too long', some(totals.tooLong, 'lines over 64 KiB, skipped')],
     [
       'refused',
@@ -79,7 +80,7 @@ function linesRead({ lines, files, bytes }: RunTotals): string {
   return `${number(lines)} in ${files} ${files === 1 ? 'file' : 'files'}, ${size(bytes)}${files > 0 && lines === 0 ? hint : ''}`;
 }
 
-function dropDetails(statistics: Statistics, { lines, earlier }: RunTotals): string {
+function dropDetails(statistics: Statistics, { lines, earlier, unread }: RunTotals): string {
   const parts = listed([
     [statistics.verdicts.rejected, 'rejected'],
     [statistics.noise, 'link-local chatter, no Event (--include-noise)'],
@@ -87,7 +88,7 @@ function dropDetails(statistics: Statistics, { lines, earlier }: RunTotals): str
   const hint = `; without a LOG rule nothing is logged: see ${documentAt('docs/logging.md')}`;
   return (
     (parts === undefined ? '' : `, of these ${parts}`) +
-    (lines > 0 && earlier === 0 && isSilent(statistics) ? hint : '')
+    (lines > 0 && earlier === 0 && unread.size === 0 && isSilent(statistics) ? hint : '')
   );
 }
 
@@ -113,6 +114,14 @@ function unparsableRows({ unparsableReasons: reasons }: Statistics): [string, st
       `${place}: ${reason}${count > 1 ? ` (and ${number(count - 1)} more)` : ''}`,
     ]);
   return reasons.size > 5 ? [...rows, ['', `… ${reasons.size - 5} more reasons`]] : rows;
+}
+
+/** Says of lines that tell of packets why they were not read. */
+function unreadRows({ unread }: RunTotals): [string, string][] {
+  return [...unread.values()].flatMap(({ name, advice, count, place, example }, i): [string, string][] => [
+    [i === 0 ? 'not read' : '', `${number(count)} ${count === 1 ? 'line has' : 'lines have'} ${name}: ${advice}`],
+    ['', `${place}: ${decodeBytes(example)}`],
+  ]);
 }
 
 function prefixHint({ loggedPrefixes }: Statistics): string {

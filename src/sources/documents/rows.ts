@@ -7,7 +7,8 @@ const columnName = /^[@_A-Za-z][\w @./()[\]-]{0,63}$/;
 const usualName = /time|date|stamp|message|msg|log|line|raw|text|event|body/i;
 
 /** Returns the delimiter if the text begins with a row of names and a row with as many cells; undefined for other texts. */
-export function delimiterOf(head: string): string | undefined {
+export function delimiterOf(text: string): string | undefined {
+  const head = text.replace(/^\u00ef\u00bb\u00bf/, '');
   return delimiters.find((delimiter) => {
     const rows: string[][] = [];
     const splitter = createRows(delimiter, { take: (cells) => rows.length < 2 && rows.push(cells), tooLong: () => {} });

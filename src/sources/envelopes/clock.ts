@@ -48,8 +48,16 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
   let guessedBoot: Millis | undefined;
   return {
     zone,
-    /** The last stamps, by the text that they begin with, because many lines share a second; and the last prefix (prefix.ts). */
-    recent: { second: '', time: 0, minute: '', minuteZone: '', minuteStart: 0, prefix: '' },
+    /** The last stamps, by the text that they begin with, because many lines share a second; and the last prefix and number of a line (prefix.ts). */
+    recent: {
+      second: '',
+      time: 0,
+      minute: '',
+      minuteZone: '',
+      minuteStart: 0,
+      prefix: '',
+      count: { number: 0, separator: '' },
+    },
     /** Reads `Nov 21 03:42:11` as the latest such time up to `latest`. `name`: as in `monthIndex`. */
     yearless(name: string, date: number, hours: number, minutes: number, seconds: number): Millis | undefined {
       const month = monthIndex(name);

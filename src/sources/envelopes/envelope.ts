@@ -118,6 +118,8 @@ export function readHost(envelope: Envelope): void {
   const token = text.slice(0, space);
   if (token.endsWith(':') || token.endsWith(']') || !hostName.test(token)) return;
   setHost(envelope, token);
+  // Before a record stands the host of a collector, or the name of its stream.
+  envelope.isHostOfCollector = text.startsWith('{', space + 1);
   envelope.text = text.slice(space + 1);
   takeProgram(envelope);
 }

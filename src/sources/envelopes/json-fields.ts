@@ -40,7 +40,8 @@ export function timeIn(record: JsonRecord, clock: Clock): RecordTime | undefined
   // A tuple has no names: Loki's `["1795226670836530000", "line"]`.
   if ('0' in record && '1' in record)
     for (const [, value] of entries) {
-      const found = typeof value === 'string' || typeof value === 'number' ? timeOf(value, clock) : undefined;
+      const stamp: unknown = Array.isArray(value) ? value[0] : value;
+      const found = typeof stamp === 'string' || typeof stamp === 'number' ? timeOf(stamp, clock) : undefined;
       if (found?.exact === true) return found;
     }
   return undefined;

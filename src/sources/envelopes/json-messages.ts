@@ -47,6 +47,7 @@ const textNames = [
   'LogMessage',
   'LogEntry',
   'SyslogMessage',
+  'full_message',
   'short_message',
   'content',
   'raw',
@@ -77,7 +78,8 @@ export function messagesIn(
   function ofList(list: readonly unknown[], around: readonly Around[], depth: number): JsonMessage[] {
     const pairs = asPairs(list);
     if (pairs !== undefined) return ofObject(pairs, around, depth);
-    const isTuple = list.length > 1 && list.length <= 64 && list.some((each) => typeof each !== 'object');
+    const isTuple =
+      list.length > 1 && list.length <= 64 && (isStamp(list[0]) || list.some((each) => typeof each !== 'object'));
     const found = list.slice(0, maxMessages).map((each) => {
       const tuple = isTuple ? [{ record: Object.fromEntries(Object.entries(list)), within: each }, ...around] : around;
       return walk(each, tuple, depth + 1);
@@ -94,20 +96,40 @@ export function messagesIn(
     });
     const lists = found.filter(({ messages }) => messages.length > 1);
     if (lists.length > 0) return lists.flatMap(({ messages }) => messages);
-    // Some collectors keep a line twice, as it came and taken apart.
-    const [first] = found.toSorted((a, b) => rankOf(a.name) - rankOf(b.name));
+    // Some collectors keep a line twice, as it came and taken apart, or cut.
+    const [first] = found
+      .filter(({ messages }) => !found.some((other) => isCutOf(messages, other.messages)))
+      .toSorted((a, b) => rankOf(a.name) - rankOf(b.name));
     if (first !== undefined) return first.messages;
     const text = recordIn(record);
     return text === undefined ? [] : [{ text, own: record, around }];
   }
 }
 
+/** Returns whether a value is the time of what follows, with data beside it: `[1795255203.25, {}]` (Fluent Bit). */
+function isStamp(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && typeof value[0] === 'number';
+}
+
+function isCutOf([{ text = '' } = {}]: readonly Partial<JsonMessage>[], [whole]: readonly JsonMessage[]): boolean {
+  return (
+    whole !== undefined && whole.text.length > text.length && whole.text.startsWith(text.replace(/(?:…|\.\.\.)$/, ''))
+  );
+}
+
 function otherMessage(value: unknown, around: readonly Around[]): JsonMessage[] {
   if (typeof value !== 'object' || value === null) return [];
   if (!Array.isArray(value)) return namedMessage(value as JsonRecord, around);
-  const text: unknown = value.findLast((each) => typeof each === 'string');
-  const record = Object.fromEntries(Object.entries(value as readonly unknown[]));
-  return typeof text === 'string' ? [{ text, own: undefined, around: [{ record, within: text }, ...around] }] : [];
+  return lastMessage(value, around);
+}
+
+/** Returns the text that a tuple ends with, if any: `["1795226670836530000", "line"]`, `[[1795203.25, {}], {"log": "line"}]`. */
+export function lastMessage(tuple: readonly unknown[], around: readonly Around[] = []): JsonMessage[] {
+  const within = tuple.findLast((each) => typeof each === 'string') ?? tuple.at(-1);
+  const outer = [{ record: Object.fromEntries(Object.entries(tuple)), within }, ...around];
+  if (typeof within === 'string') return [{ text: within, own: undefined, around: outer }];
+  const isRecord = isStamp(tuple[0]) && typeof within === 'object' && within !== null;
+  return isRecord ? namedMessage(within as JsonRecord, outer) : [];
 }
 
 function rankOf(name: string): number {

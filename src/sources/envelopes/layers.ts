@@ -1,6 +1,8 @@
 /** Layers that log daemons and the kernel's tools put before a line, and that are neither a stamp nor JSON. */
+import { parsed } from '../../platform/json.ts';
 import type { Clock } from './clock.ts';
 import { type Envelope, newEnvelope, setTime, takeOff } from './envelope.ts';
+import { namedContainer } from './named-container.ts';
 import { readNumericStamp } from './stamps.ts';
 
 /** Reads a syslog priority, `<4>`: facility * 8 + severity (RFC 3164, 4.1.1). Facility 0 means the kernel. */
@@ -30,6 +32,43 @@ export function readTalos(envelope: Envelope, clock: Clock): void {
   if (node !== undefined) envelope.host = node;
   if (facility !== 'kern') envelope.origin = 'userspace';
   takeOff(envelope, whole.length, 'talosctl dmesg');
+}
+
+const labels = /^\{(?:[A-Za-z_]\w{0,127}="(?:[^"\\]|\\.){0,512}"(?:, ?)?){1,32}\} /;
+
+/** Reads the labels that logcli prints between the stamp and the line: `{filename="/var/log/kern.log", job="kern"} …`. */
+export function readLabels(envelope: Envelope): void {
+  const found = labels.exec(envelope.text);
+  if (found === null) return;
+  const names = Object.fromEntries(
+    Array.from(found[0].matchAll(/(\w{1,128})="((?:[^"\\]|\\.){0,512})"/g), ([, name, value]) => [name, value]),
+  );
+  takeOff(envelope, found[0].length, 'labels');
+  const container = namedContainer(names, undefined);
+  if (container === undefined) return;
+  envelope.origin = 'userspace';
+  envelope.container ??= container;
+  envelope.program ??= container.container;
+}
+
+const key = /^(?:- )?[\w.@-]{1,64}(?:=|: )/;
+const quoted = /[=:] ?("(?:[^"\\]|\\.){12,}")/g;
+const anyStamp = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s"',<]{0,16}/;
+
+/** Reads a text that is the value of a key in a line of keys (logfmt, YAML): `time=2026-11-21T03:42:11Z level=info msg="…"`. */
+export function readQuoted(envelope: Envelope, clock: Clock, isLine: (text: string) => boolean): void {
+  const { text } = envelope;
+  if (!key.test(text)) return;
+  for (const { 1: value = '', index } of text.matchAll(quoted)) {
+    const inner = parsed(value);
+    if (typeof inner !== 'string' || !isLine(inner)) continue;
+    const stamp = newEnvelope(anyStamp.exec(text.slice(0, index))?.[0] ?? '');
+    readNumericStamp(stamp, clock);
+    setTime(envelope, stamp.time, stamp.timeIsExact);
+    envelope.text = inner;
+    envelope.layers.push('quoted text');
+    return;
+  }
 }
 
 /** Reads `dmesg -x`: `kern  :warn  : [ 1156.246182] …`. Other facilities are not the kernel's. */

@@ -8,13 +8,15 @@ import type { KnownTexts } from './json-messages.ts';
 const longest = 512;
 
 /** Matches `grep -H` and `grep -Hn`, where the first word is a path (below). */
-const file = /^([^\s:|"'{}=]{1,255}):(?:\d{1,9}:(?!\d\d:))?/;
+const file = /^(?!\/dev\/)([^\s:|"'{}=]{1,255}):(?:\d{1,9}:(?!\d\d:))?/;
 /** A word with neither a slash nor an ending is no path. */
 const path = /\/|\.(?:log|txt|jsonl?|ndjson|out|err)(?:$|\.)/;
 /** Matches the lines around a match (`grep -C`). */
 const context = /^([^\s:|"'{}=]{0,256}\.(?:log|txt|jsonl?|ndjson|out|err)(?:\.\w{1,16})?)-\d{1,9}-/;
-/** Matches `grep -n`. */
-const lineNumber = /^\d{1,9}:(?=\S)/;
+/** Matches `grep -n`, and an editor's numbers. */
+const lineNumber = /^\d{1,9}[:|\t](?=\S)/;
+/** Matches the numbers of `cat -n` and `less -N`. */
+const lineCount = /^(\d{1,9})([\t|]| {1,2})/;
 /** Matches `kubectl logs --prefix`. */
 const kubectl = /^\[(?:pod|container)\/[^\]\s]{1,520}\] /;
 /** Matches stern: a Pod and a container. */
@@ -22,15 +24,27 @@ const stern = /^[a-z0-9][a-z0-9.-]{0,252} [a-z0-9][a-z0-9-]{0,62} /;
 
 /** Matches the beginnings of lines that no LOG prefix and no name contains. */
 const beginning =
-  /(?<=[\s:|\])>-])(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} |\[ {0,8}\d{1,10}\.\d{6}\] |\d{1,3},\d{1,20},\d{1,20},[-c][;,]|<\d{1,3}>|\{ {0,4}"|\[ {0,4}\{)/;
+  /(?<=[\s:|\])>-])(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} |\[ {0,8}\d{1,10}\.\d{6}\] |\d{1,3},\d{1,20},\d{1,20},[-c][;,]|<\d{1,3}>|\{ {0,4}"|\[ {0,4}\{|\[\[\d{10})/;
 /** What may stand before a line: three words without quotes. */
-const words = /^(?:[\w./:@%+~,()[\]#>$-]{1,300}[ \t]+){0,3}(?:\|[ \t]*)?[\w./:@%+~,()[\]#>$-]{0,300}$/;
+const words = /^(?:[\w./:@%+~,()[\]#>$|-]{1,300}[ \t]+){0,3}[\w./:@%+~,()[\]#>$|-]{0,300}$/;
+/** Matches a collector's tag between its stamp and a record, which is never the kernel's. */
+const tag = /^[\w./*@-]{1,256}:? (?=\{ {0,4}")/;
+
+/** Takes off the tag behind the stamp of a collector that writes records as JSON (Fluentd). */
+export function readRecordTag(envelope: Envelope): void {
+  const isOfCollector = envelope.host === undefined || envelope.isHostOfCollector;
+  const found = isOfCollector ? tag.exec(envelope.text) : null;
+  if (found !== null) takeOff(envelope, found[0].length, 'prefix');
+}
 
 /** Takes a prefix off. Behind one, lines without a stamp have the prefix of the last line with one. */
 export function readPrefix(envelope: Envelope, clock: Clock, known: KnownTexts | undefined): void {
   const { text } = envelope;
   const { recent } = clock;
   if (recent.prefix !== '' && text.startsWith(recent.prefix)) return take(envelope, recent.prefix.length);
+  const counted = recent.count.number > 0 ? lineCount.exec(text) : null;
+  if (counted?.[2]?.startsWith(recent.count.separator) === true && Number(counted[1]) > recent.count.number)
+    return takeNumber(counted[1] as string);
   const header = text.indexOf('IN=');
   const head = text.slice(0, header < 0 ? longest : Math.min(header, longest));
   const found = beginning.exec(head);
@@ -49,6 +63,17 @@ export function readPrefix(envelope: Envelope, clock: Clock, known: KnownTexts |
 
   function remember(prefix: string): void {
     recent.prefix = /\d{1,9}[:-]$/.test(prefix) ? '' : prefix;
+    const number = lineCount.exec(prefix);
+    if (number?.[0] !== prefix) return;
+    recent.prefix = '';
+    recent.count = { number: Number(number[1]), separator: number[2] as string };
+  }
+
+  function takeNumber(number: string): void {
+    recent.count.number = Number(number);
+    take(envelope, number.length + recent.count.separator.length);
+    // The blanks before the number are not the text's.
+    envelope.indent = '';
   }
 }
 

@@ -2,8 +2,9 @@ import type { Clock } from './clock.ts';
 import { type Envelope, newEnvelope, readKernelTag, readKmsg, readTag } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
 import type { KnownTexts } from './json-messages.ts';
-import { readDecoded, readPriority, readTalos } from './layers.ts';
-import { readPrefix } from './prefix.ts';
+import { readDecoded, readLabels, readPriority, readQuoted, readTalos } from './layers.ts';
+import { readPrefix, readRecordTag } from './prefix.ts';
+import { withoutQuoting } from './quoting.ts';
 import { readJson } from './read-json.ts';
 import { readDmesg, readMonthStamp, readNumericStamp } from './stamps.ts';
 
@@ -12,15 +13,13 @@ const maxLayers = 8;
 
 /** What may stand before a line: a byte order mark; the separator of `journalctl -o json-seq`; the field name of `json-sse`. */
 const marks = /^(?:\u00ef\u00bb\u00bf|\x1e|data: (?=\{))/;
-const colours = /\x1b\[[\d;]{0,16}[mK]/g;
 
 /**
  * Removes what log daemons, container runtimes, collectors and shells put around a line. `known`: finds the line in JSON by its content;
  * without it, by the names of fields. Never throws.
  */
 export function readEnvelope(line: string, clock: Clock, known?: KnownTexts): Envelope {
-  const envelope = newEnvelope(line);
-  if (line.includes('\x1b')) envelope.text = envelope.text.replaceAll(colours, '');
+  const envelope = newEnvelope(withoutQuoting(line));
   takeLayers(envelope, { clock, known }, 0);
   return envelope;
 }
@@ -31,6 +30,9 @@ export function readJournalFields(fields: { readonly [name: string]: string }, c
   takeLayers(envelope, { clock, known: undefined }, 1);
   return envelope;
 }
+
+/** The layers behind which a prefix may stand. Behind others, such as the kernel's tag, it would be a LOG prefix. */
+const beforePrefixes = /^(?:prefix|labels|quoted text|.*JSON)$/;
 
 interface Reading {
   clock: Clock;
@@ -46,9 +48,24 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
     // Talos writes node, facility and level only at the very start. Further on, such a text would be a LOG prefix.
     if (depth === 0 && envelope.text === before) readTalos(envelope, clock);
     if (envelope.text === before) readTag(envelope);
-    if (envelope.text === before && (last === undefined || last.endsWith('JSON'))) readPrefix(envelope, clock, known);
+    if (envelope.text === before && last === 'RFC 3339 stamp') {
+      readLabels(envelope);
+      readRecordTag(envelope);
+    }
+    if (envelope.text === before && (last === undefined || beforePrefixes.test(last)))
+      readPrefix(envelope, clock, known);
+    if (envelope.text === before && envelope.layers.length === 0 && known?.mentions(before) === true)
+      readQuoted(envelope, clock, (text) => readsLine(text, reading));
     if (envelope.text === before) break;
   }
+}
+
+/** Returns whether the text is a line of a known format, perhaps with an envelope of its own. */
+function readsLine(text: string, reading: Reading): boolean {
+  if (reading.known?.mentions(text) !== true) return false;
+  const inner = newEnvelope(text);
+  takeLayers(inner, reading, 1);
+  return reading.known.reads(inner.text);
 }
 
 function takeLayer(envelope: Envelope, { clock, known }: Reading, depth: number): void {

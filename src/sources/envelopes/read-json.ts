@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 import { type Envelope, newEnvelope, setProgram, setTime } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
 import { hostIn, type JsonRecord, programIn, timeIn, timeOf } from './json-fields.ts';
-import { type JsonMessage, type KnownTexts, messagesIn, namedMessage } from './json-messages.ts';
+import { type JsonMessage, type KnownTexts, lastMessage, messagesIn, namedMessage } from './json-messages.ts';
 import { namedContainer } from './named-container.ts';
 
 export interface JsonContext {
@@ -28,12 +28,13 @@ export function readJson(envelope: Envelope, context: JsonContext): void {
     if (!Array.isArray(value)) readMessage(envelope, value as JsonRecord, context.clock);
     return;
   }
-  envelope.more = others.map((message) => {
+  const more = others.map((message) => {
     const copy = copyOf(envelope);
     apply(copy, message, context.clock);
     context.takeLayers(copy);
     return copy;
   });
+  if (more.length > 0) envelope.more = [...envelope.more, ...more];
   apply(envelope, first, context.clock);
 }
 
@@ -42,7 +43,10 @@ function copyOf(envelope: Envelope): Envelope {
 }
 
 function messagesOf(value: object, whole: string, { known, takeLayers }: JsonContext): JsonMessage[] {
-  if (Array.isArray(value)) return known === undefined ? [] : messagesIn(value, reads, recordIn);
+  if (Array.isArray(value)) {
+    const found = known === undefined ? [] : messagesIn(value, reads, recordIn);
+    return known === undefined || found.length > 0 ? found : lastMessage(value);
+  }
   const record = value as JsonRecord;
   const direct = record['MESSAGE'] ?? record['log'] ?? record['message'];
   const isDirect =

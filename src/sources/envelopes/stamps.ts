@@ -49,6 +49,8 @@ function afterStamp(envelope: Envelope, length: number, fromDmesg: boolean): voi
     if (program !== '-') setProgram(envelope, program);
     return takeOff(envelope, length + whole.length, 'RFC 5424');
   }
+  const zone = /^ [+-]\d{4} (?=[\w./*@-]{1,256}:? \{)/.exec(rest);
+  if (zone !== null) return takeOff(envelope, length + zone[0].length, 'RFC 3339 stamp');
   takeOff(envelope, rest.startsWith(' ') ? length + 1 : length, 'RFC 3339 stamp');
   // Only dmesg --time-format iso writes a comma, and it names no host.
   if (!fromDmesg) readHost(envelope);

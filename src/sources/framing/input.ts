@@ -1,6 +1,7 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { asUtf8 } from './utf16.ts';
 import { reasonOf } from '../../platform/system-error.ts';
 
 /** The number of bytes that are read at a time. Larger blocks decode more slowly, because a V8 string past 128 KiB is a large object. */
@@ -33,16 +34,16 @@ const unreadable: readonly [Buffer, string][] = [
   [Buffer.from('BZh'), 'is bzip2 compressed: pipe it in with `bzip2 -dc FILE | … -`'],
   [Buffer.from('PK\x03\x04'), 'is a zip archive: unpack it first'],
   [Buffer.from('\x7fELF'), 'is a program, not a log'],
-  // Windows PowerShell writes this encoding with `>`.
-  [Buffer.from([0xff, 0xfe]), 'is UTF-16: save it as UTF-8'],
 ];
+/** The longest of the magic numbers. */
+const headLength = 8;
 
 /** Opens a saved log. Throws an `InputError` if it is missing, is a folder, or has a format that is not text. */
 export function openInput(name: string, stdin: () => Readable = () => process.stdin): Input {
   if (name === '-') return streamInput(stdin(), name);
   let fd: number | undefined;
   let stat: Stats;
-  const head = Buffer.alloc(8);
+  const head = Buffer.alloc(headLength);
   try {
     fd = openSync(name, 'r');
     stat = fstatSync(fd);
@@ -50,8 +51,7 @@ export function openInput(name: string, stdin: () => Readable = () => process.st
     // A FIFO or a device cannot be read again from its start, so it is read as a stream from this one descriptor.
     if (!stat.isFile()) return streamInput(createReadStream('', { fd, highWaterMark: blockSize }), name);
     readSync(fd, head, 0, head.length, 0);
-    const foreign = unreadable.find(([bytes]) => head.subarray(0, bytes.length).equals(bytes));
-    if (foreign) throw new InputError(`${name}: ${foreign[1].replaceAll('FILE', name)}`);
+    refuseForeign(name, head);
   } catch (error) {
     if (fd !== undefined) closeSync(fd);
     throw error instanceof InputError ? error : new InputError(`${name}: ${reasonOf(error)}`, { cause: error });
@@ -60,6 +60,11 @@ export function openInput(name: string, stdin: () => Readable = () => process.st
   if (kind === undefined) return inputOf(name, stat.mtimeMs, plainBlocks(fd, name));
   closeSync(fd);
   return inputOf(name, stat.mtimeMs, unpacked(kind, createReadStream(name, { highWaterMark: blockSize }), name));
+}
+
+function refuseForeign(name: string, head: Buffer): void {
+  const foreign = unreadable.find(([bytes]) => head.subarray(0, bytes.length).equals(bytes));
+  if (foreign) throw new InputError(`${name}: ${foreign[1].replaceAll('FILE', name)}`);
 }
 
 type Kind = keyof typeof magic;
@@ -75,7 +80,7 @@ function inputOf(name: string, modified: number | undefined, blocks: AsyncIterab
     name,
     modified,
     async read(onBlock) {
-      for await (const block of blocks) onBlock(block);
+      for await (const block of asUtf8(blocks)) onBlock(block);
     },
   };
 }
@@ -170,6 +175,7 @@ async function* streamBlocks(stream: Readable, name: string): AsyncGenerator<Buf
     const chunks = withWholeMagic(stream);
     const first = await chunks.next();
     if (first.done === true) return;
+    refuseForeign(name, first.value);
     const kind = kindOf(first.value);
     if (kind !== undefined) yield* unpacked(kind, Readable.from(rejoin(first.value, chunks)), name);
     else
@@ -188,7 +194,7 @@ async function* withWholeMagic(chunks: AsyncIterable<Buffer>): AsyncGenerator<Bu
   try {
     for await (const chunk of chunks) {
       const block: Buffer = head === undefined ? chunk : Buffer.concat([head, chunk]);
-      head = head !== undefined && block.length < magic.zstd.length ? block : undefined;
+      head = head !== undefined && block.length < headLength ? block : undefined;
       if (head === undefined) yield block;
     }
   } finally {

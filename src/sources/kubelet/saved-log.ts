@@ -9,6 +9,7 @@ import {
 import { fractionOf, readRfc3339, stamp, timeOfStamp } from '../../log-formats/rfc3339.ts';
 import type { Millis } from '../../model/log-line.ts';
 import { type Clock, createClock } from '../envelopes/clock.ts';
+import { withoutQuoting } from '../envelopes/quoting.ts';
 import { type ContainerRecords, createContainerRecords } from '../records/container-records.ts';
 import type { RecordLine } from '../records/joiner.ts';
 
@@ -88,7 +89,7 @@ function readSavedText(line: string, clock: Clock): SavedText {
 }
 
 function withoutMarks(line: string): SavedText {
-  const whole = line.replace(/^\u00ef\u00bb\u00bf/, '').replace(/\r$/, '');
+  const whole = withoutQuoting(line.replace(/^\u00ef\u00bb\u00bf/, '').replace(/\r$/, ''));
   const text = whole.slice(prefix.exec(whole)?.[0].length ?? 0);
   const stamped = readRfc3339(text);
   const end = stamped?.length ?? 0;

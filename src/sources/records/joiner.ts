@@ -186,7 +186,9 @@ export function isFatal(text: string): boolean {
 /** Returns undefined for a line that does not begin a record. bird writes no stamp, and logrus writes none without a terminal. */
 function headerOf(text: string): RecordKind | undefined {
   if (hasKlogHeader(text)) return 'klog';
-  const isOther = text.startsWith('{') || stamp.test(text) || hasLogrusPairs(text) || /^bird6?: /.test(text);
+  // After a fence of Markdown, somebody else writes.
+  const isOther =
+    text.startsWith('{') || stamp.test(text) || hasLogrusPairs(text) || /^(?:bird6?: |`{3}|~{3})/.test(text);
   return isOther ? 'other' : undefined;
 }
 
