@@ -11,7 +11,7 @@ const patterns = textOf('docs/other-projects.md')
   .flatMap((line) => [...(line.split(' | ')[0] ?? '').matchAll(/`(.+?)`/g)].map(([, pattern = '']) => pattern));
 
 const ours =
-  /kube-netfilter-tailer|\bdeploy\/(?:monitoring|overlays)|^docker |^helm template$|apply -k|delete -k|delete pod\b/;
+  /kube-netfilter-tailer|first-drop|\bdeploy\/(?:monitoring|overlays)|^docker |^helm template$|apply -k|delete -k|delete pod\b/;
 const changes = /^kubectl (?:-n \S+ )?(?:annotate|apply|create|delete|edit|patch|scale|set) \S/;
 
 /** Whether a command changes another project, or is left to that project's program by the rules. */

@@ -90,7 +90,7 @@ const verdicts: Readonly<Record<Recipe['works'], string>> = {
 };
 
 export function recipesText(recipes: readonly Recipe[], seen: Seen, obstacles: readonly string[]): string {
-  const parts = recipes.map(recipeText);
+  const parts = [...kernelDropsText(recipes), ...recipes.map(recipeText)];
   if (recipes.length === 0)
     parts.push(
       `No network plug-in was recognised${obstacles.length > 0 ? '' : ' by its Pods'}. ${documentAt('docs/logging.md')} says how to find it on a node, and how rules of your own log.\n`,
@@ -99,6 +99,15 @@ export function recipesText(recipes: readonly Recipe[], seen: Seen, obstacles: r
     parts.push('Several plug-ins were recognised: follow the one that enforces your policies.\n');
   if (obstacles.length > 0) parts.push(`Not all could be looked at: ${printable(obstacles.join('; '))}\n`);
   return `${parts.join('\n')}\nNothing was changed.\n`;
+}
+
+/** What the component kernel-drops shows of these plug-ins, since it needs no logging at all. */
+function kernelDropsText(recipes: readonly Recipe[]): string[] {
+  const names = recipes.filter(({ kernelDrops }) => kernelDrops).map(({ name }) => name);
+  if (names.length === 0) return [];
+  return [
+    `On Linux 5.18 or newer, the component kernel-drops shows the drops of ${names.join(' and ')}. Nothing has to log, but the agent can then trace the kernel: ${documentAt('docs/kernel-drops.md')}\n`,
+  ];
 }
 
 function recipeText({ name, works, why, before = [], manifest, commands = [], undo = [], cost, page }: Recipe): string {

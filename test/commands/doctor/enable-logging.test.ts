@@ -2,7 +2,7 @@ import { load, loadAll } from 'js-yaml';
 import { expect, test } from 'vitest';
 import { enableLogging } from '../../../src/commands/doctor/doctor.ts';
 import { detectPlugIns, type Seen } from '../../../src/commands/doctor/enable-logging/detect.ts';
-import { recipesFor } from '../../../src/commands/doctor/enable-logging/recipes.ts';
+import { recipesFor, seenByKernelDrops } from '../../../src/commands/doctor/enable-logging/recipes.ts';
 import { noApi } from '../../../src/commands/doctor/api.ts';
 import { expectLines } from '../../expected-file.ts';
 import { textOf } from '../../monitoring/files.ts';
@@ -167,6 +167,31 @@ test.each(all)('%s: the page is there, and what is switched on can be undone and
   expect(recipe.commands?.length).toBeGreaterThan(0);
   expect(recipe.undo?.length).toBeGreaterThan(0);
   expect(recipe.cost).not.toBe('');
+});
+
+test('the page of kernel-drops has the same table of networks', () => {
+  const rows = [...textOf('docs/kernel-drops.md').matchAll(/^\| ([^|]+) \| (yes|no)\b/gm)];
+  // The names that the page gives them; flannel drops nothing itself.
+  const names: Record<string, string> = {
+    calico: 'Calico',
+    canal: 'Canal',
+    cilium: 'Cilium',
+    'gke-dataplane-v2': 'GKE Dataplane V2',
+    'aws-vpc-cni': 'AWS VPC CNI',
+    antrea: 'Antrea',
+    'ovn-kubernetes': 'OVN-Kubernetes',
+    'kube-router': 'kube-router',
+    k3s: 'k3s',
+    'azure-npm': 'Azure Network Policy Manager',
+    'kube-network-policies': 'kube-network-policies',
+    kindnet: 'kindnet',
+    weave: 'Weave Net',
+  };
+  const onPage = Object.entries(names).map(([plugIn, name]) => {
+    const [, , answer] = rows.find(([, networks = '']) => networks.split(/[,;] /).includes(name)) ?? [];
+    return [plugIn, answer === 'yes'];
+  });
+  expect({ ...Object.fromEntries(onPage), flannel: false }).toEqual(seenByKernelDrops);
 });
 
 test('the advice to enable logging has the expected words', async () => {

@@ -14,7 +14,7 @@ const flowsInstead =
   'Or without a rule that logs: the component calico-flows, and flowLogsLocalReporter: Enabled (docs/logging/calico.md#flows)';
 
 /** A test compares it with deploy/logging/calico. */
-export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Recipe {
+export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Omit<Recipe, 'kernelDrops'> {
   const name = plugIn === 'canal' ? 'Canal (policies by Calico)' : 'Calico';
   const page = plugIn === 'canal' ? 'docs/networks/canal.md' : 'docs/logging/calico.md';
   const { version, isServed } = calico;

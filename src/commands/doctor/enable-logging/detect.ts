@@ -142,4 +142,6 @@ export interface Recipe {
   undo?: readonly string[];
   cost?: string;
   page: `docs/${string}`;
+  /** Whether the component kernel-drops shows its drops, without any logging (docs/kernel-drops.md#by-network). */
+  kernelDrops: boolean;
 }

@@ -2,7 +2,31 @@
 import { calicoRecipe } from './calico-recipe.ts';
 import type { PlugIn, Recipe, Seen } from './detect.ts';
 
-const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni'>, Recipe>> = {
+/** A recipe without the field that `seenByKernelDrops` says. */
+type LoggingRecipe = Omit<Recipe, 'kernelDrops'>;
+
+/**
+ * Whether a plug-in drops by netfilter or by eBPF programs of traffic control. The others drop by NFQUEUE or in Open vSwitch, for which the
+ * kernel gives no reason or one that makes no Event, or they drop nothing. docs/kernel-drops.md has the same table, and a test compares them.
+ */
+export const seenByKernelDrops: Readonly<Record<PlugIn, boolean>> = {
+  calico: true,
+  canal: true,
+  cilium: true,
+  'gke-dataplane-v2': true,
+  'aws-vpc-cni': true,
+  antrea: false,
+  'ovn-kubernetes': false,
+  'kube-router': true,
+  k3s: true,
+  'azure-npm': true,
+  'kube-network-policies': false,
+  kindnet: false,
+  flannel: false,
+  weave: true,
+};
+
+const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni'>, LoggingRecipe>> = {
   cilium: {
     name: 'Cilium',
     works: 'switch',
@@ -95,12 +119,18 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
 
 export function recipesFor(seen: Seen): Recipe[] {
   return seen.plugIns.map((plugIn) => {
-    if (plugIn === 'calico' || plugIn === 'canal') return calicoRecipe(plugIn, seen);
-    return plugIn === 'aws-vpc-cni' ? awsRecipe(seen) : recipes[plugIn];
+    // Without its policy agent, AWS' plug-in drops nothing.
+    const enforces = plugIn !== 'aws-vpc-cni' || seen.hasAwsPolicyAgent;
+    return { ...recipeFor(plugIn, seen), kernelDrops: enforces && seenByKernelDrops[plugIn] };
   });
 }
 
-function awsRecipe({ hasAwsPolicyAgent }: Seen): Recipe {
+function recipeFor(plugIn: PlugIn, seen: Seen): LoggingRecipe {
+  if (plugIn === 'calico' || plugIn === 'canal') return calicoRecipe(plugIn, seen);
+  return plugIn === 'aws-vpc-cni' ? awsRecipe(seen) : recipes[plugIn];
+}
+
+function awsRecipe({ hasAwsPolicyAgent }: Seen): LoggingRecipe {
   const page = 'docs/networks/eks.md';
   if (!hasAwsPolicyAgent)
     return {
@@ -125,7 +155,7 @@ function awsRecipe({ hasAwsPolicyAgent }: Seen): Recipe {
   };
 }
 
-function nflog(name: string, file: string, page: Recipe['page']): Recipe {
+function nflog(name: string, file: string, page: Recipe['page']): LoggingRecipe {
   return {
     name,
     works: 'switch',
