@@ -1,7 +1,7 @@
 /** Says which policies admit or deny a connection, and why. */
 export { createEvaluator, type Evaluator } from './evaluate.ts';
 export type * from './model.ts';
-export { readNamespace, readNode, readPod } from './api/read.ts';
+export { lastingContainers, readNamespace, readNode, readPod } from './api/read.ts';
 export { type ServiceEndpoints, serviceNameLabel } from './calico/objects.ts';
 export type { Requirements } from './policy.ts';
 export { awayPolicy, refOf, unknownPolicy } from './api/read.ts';

@@ -4,7 +4,7 @@ import { type Connection, createConnection, findAccess, listAll, RefusedError } 
 import { readUserAccess } from '../../kubernetes/kubeconfig.ts';
 import { createSteadyClock } from '../../platform/clock.ts';
 import { at, type Json, strings } from '../../platform/json.ts';
-import { isCalico, type Labels, type Pod, readPod } from '../../policies/policies.ts';
+import { isCalico, type Pod, readPod } from '../../policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import {
   findKinds,
@@ -15,7 +15,7 @@ import {
   requireAnswer,
 } from './cluster-policies.ts';
 import { findEntry } from './connections.ts';
-import { selects } from './services.ts';
+import { hasLabels, selects } from './services.ts';
 import { collectObjects, type ItemKind, type KnownObjects, WhyError, workloadKinds } from './known-objects.ts';
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
@@ -102,7 +102,7 @@ async function readWorkload(
   if (answer.kind === 'refused') throw new WhyError(answer.message);
   reader.collector.add(answer.body, kind);
   await readAll(reader, `/api/v1/namespaces/${namespace}/pods`, podKind, (pod) =>
-    matches(strings(at(answer.body, 'spec', 'selector', 'matchLabels')), pod),
+    hasLabels(strings(at(pod, 'metadata', 'labels')), strings(at(answer.body, 'spec', 'selector', 'matchLabels'))),
   );
 }
 
@@ -118,10 +118,11 @@ async function readBehind(reader: Reader, options: WhyOptions): Promise<void> {
   else if (to.kind === 'address' && collector.objects().services.size === 0)
     await readAll(reader, '/api/v1/services', serviceKind);
   const entry = findEntry(options, collector.objects());
-  const { services, pods } = collector.objects();
-  const own = [...services.values()];
-  if (own.some(({ replacesSource }) => replacesSource) || (entry !== undefined && entry.service.selector === undefined))
-    await readAll(reader, '/api/v1/nodes', nodeKind);
+  const { services, pods, complete } = collector.objects();
+  const needsNodes =
+    [...services.values()].some(({ replacesSource }) => replacesSource) ||
+    (entry !== undefined && entry.service.selector === undefined);
+  if (needsNodes && !complete.nodes) await readAll(reader, '/api/v1/nodes', nodeKind);
   if (entry === undefined) return;
   const { service } = entry;
   const [namespace = ''] = service.name.split('/');
@@ -136,11 +137,6 @@ async function readBehind(reader: Reader, options: WhyOptions): Promise<void> {
       (selects(service, pod) || pod.addresses.some((address) => addresses.has(address)))
     );
   });
-}
-
-function matches(labels: Labels, pod: Json): boolean {
-  const own = strings(at(pod, 'metadata', 'labels'));
-  return Object.entries(labels).every(([key, value]) => own[key] === value);
 }
 
 /** If the owner is unreadable or of another kind, the Pod's own labels are used instead. */

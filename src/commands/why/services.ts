@@ -3,7 +3,7 @@ import { claimedAddresses, serviceAddresses } from '../../kubernetes/object-addr
 import { canonicalAddress } from '../../platform/address.ts';
 import { isLabel, isSubdomain } from '../../platform/api-names.ts';
 import { at, type Json, list, spelled, strings, text } from '../../platform/json.ts';
-import { type Labels, type Pod, serviceNameLabel } from '../../policies/policies.ts';
+import { type Labels, lastingContainers, type Pod, serviceNameLabel } from '../../policies/policies.ts';
 
 export interface ServicePort {
   /** '' if it has none. */
@@ -88,8 +88,7 @@ export function readSlice(object: Json): EndpointSlice | undefined {
 
 /** Returns the ports of containers, and of init containers that keep running. */
 export function containerPortsOf(pod: Json): ContainerPort[] {
-  const sidecars = list(at(pod, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
-  return [...sidecars, ...list(at(pod, 'spec', 'containers'))].flatMap((container) =>
+  return lastingContainers(pod).flatMap((container) =>
     list(at(container, 'ports')).flatMap((each) => {
       const port = numberAt(each, 'containerPort');
       return port === undefined ? [] : [{ port, protocol: text(at(each, 'protocol')) ?? 'TCP' }];
@@ -99,7 +98,11 @@ export function containerPortsOf(pod: Json): ContainerPort[] {
 
 export function selects({ name, selector }: Service, pod: Pod): boolean {
   if (selector === undefined || pod.completed || !name.startsWith(`${pod.namespace}/`)) return false;
-  return Object.entries(selector).every(([key, value]) => pod.labels?.[key] === value);
+  return hasLabels(pod.labels, selector);
+}
+
+export function hasLabels(labels: Labels | undefined, wanted: Labels): boolean {
+  return Object.entries(wanted).every(([key, value]) => labels?.[key] === value);
 }
 
 /** Returns the Pod's port behind a port of a Service; undefined if the Pod has no port of that name. */

@@ -148,15 +148,16 @@ export function readPod(object: Json): Pod | undefined {
     node: spelled(at(object, 'spec', 'nodeName'), isSubdomain),
     hostNetwork: at(object, 'spec', 'hostNetwork') === true,
     completed: phase === 'Succeeded' || phase === 'Failed',
-    ports: [...sidecars(object), ...list(at(object, 'spec', 'containers'))].flatMap(namedPorts),
+    ports: lastingContainers(object).flatMap(namedPorts),
     // The API server sets this default, but a manifest may lack the field.
     serviceAccount: spelled(at(object, 'spec', 'serviceAccountName'), isSubdomain) ?? 'default',
   };
 }
 
-/** Returns the init containers that run together with the others (kubernetes#125285). */
-function sidecars(object: Json): Json[] {
-  return list(at(object, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
+/** Returns the containers of a Pod that keep running: also the init containers that do so (kubernetes#125285), and those first. */
+export function lastingContainers(pod: Json): Json[] {
+  const sidecars = list(at(pod, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
+  return [...sidecars, ...list(at(pod, 'spec', 'containers'))];
 }
 
 function namedPorts(container: Json): NamedPort[] {
