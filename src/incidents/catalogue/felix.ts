@@ -16,6 +16,9 @@ const refreshEvery = 180_000;
 const givesUp =
   /^(?:Failed to program (?:iptables|nftables), (?:loading diags before panic|giving up after retries)|(?:ip6?tables(?:-legacy|-nft)?-save|nftables) command failed after retries|Failed to update IP sets after multiple retries)/;
 
+/** felix logs no reason for it. */
+const noLegacy = /^ip6?tables-legacy-save command failed/;
+
 export const felixGivesUp: CauseRow = {
   code: 'KN202',
   name: 'felix-gives-up',
@@ -30,10 +33,14 @@ export const felixGivesUp: CauseRow = {
   what: (details, node) =>
     `calico-node cannot program network policy on ${node}${onlyFamily(details)}: felix gave up after its retries and restarts.`,
   why: (details) =>
-    `What it wants to write${subjects(details) !== '' ? ` (table ${subjects(details)})` : ''} is refused each time; the reason stands in the lines before.`,
+    noLegacy.test(details.quote)
+      ? 'iptables-legacy-save fails each time: mostly the kernel has no legacy iptables, as those of RHEL 10, Talos and Alpine 3.23. With iptablesBackend: Auto felix takes legacy where nf_tables is not loaded.'
+      : `What it wants to write${subjects(details) !== '' ? ` (table ${subjects(details)})` : ''} is refused each time; the reason stands in the lines before.`,
   fix: (details) =>
-    `Read kubectl logs ${podArguments(details, 'calico-system')} -c calico-node | grep -B20 PANIC. ` +
-    'Then look at the backend (iptables -V on the host, FelixConfiguration iptablesBackend), missing modules (dmesg), and foreign nft rules.',
+    noLegacy.test(details.quote)
+      ? 'On the node: modprobe -a nf_tables nft_compat. Then FelixConfiguration iptablesBackend: NFT, or nftables: nftablesMode: Enabled (Tigera operator: linuxDataplane: Nftables of the Installation).'
+      : `Read kubectl logs ${podArguments(details, 'calico-system')} -c calico-node | grep -B20 PANIC. ` +
+        'Then look at the backend (iptables -V on the host, FelixConfiguration iptablesBackend), missing modules (dmesg), and foreign nft rules.',
   impact: unreachable,
 };
 
@@ -41,6 +48,8 @@ const ipsets = [
   'Failed to complete ipset restore',
   'Failed to resync with dataplane',
   'Failed to update IP sets. Marking',
+  'Failed to update IP sets. Will do ',
+  'Persistently failed to update IP sets',
 ];
 
 export const felixRestoreFailed: CauseRow = {
@@ -64,11 +73,15 @@ export const felixRestoreFailed: CauseRow = {
   },
   what: (details, node) =>
     `calico-node cannot write its rules on ${node}${onlyFamily(details)}: policy and new Pods there wait.${subjects(details) !== '' ? ` Refused: ${subjects(details)}.` : ''}`,
-  why: () =>
-    'The kernel or the tool refuses what felix hands over; it tries again, and after about ten times it restarts.',
+  why: (details) =>
+    noLegacy.test(details.quote)
+      ? felixGivesUp.why(details, '')
+      : 'The kernel or the tool refuses what felix hands over; it tries again, and after about ten times it restarts.',
   fix: (details) =>
-    `Read the errorOutput in kubectl logs ${podArguments(details, 'calico-system')} -c calico-node. ` +
-    'Compare iptables -V on the host with FelixConfiguration iptablesBackend (Auto, Legacy, NFT); look at dmesg for missing modules.',
+    noLegacy.test(details.quote)
+      ? felixGivesUp.fix(details, '')
+      : `Read the errorOutput in kubectl logs ${podArguments(details, 'calico-system')} -c calico-node. ` +
+        'Compare iptables -V on the host with FelixConfiguration iptablesBackend (Auto, Legacy, NFT); look at dmesg for missing modules.',
   impact: unreachable,
 };
 

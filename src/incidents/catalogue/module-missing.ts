@@ -2,7 +2,15 @@ import type { IncidentDetails } from '../../model/incident.ts';
 import type { ProgramRecord } from '../../model/program-record.ts';
 import type { CauseRow, Match } from './cause.ts';
 import { cannotUseIptables, noIptables } from './starting.ts';
-import { familyOf, iptablesNeedles, lineAt, nftablesNeedles, programmingFailure, textOf } from './record-text.ts';
+import {
+  familyOf,
+  iptablesNeedles,
+  lineAt,
+  nftablesNeedles,
+  programmingFailure,
+  startsWithAny,
+  textOf,
+} from './record-text.ts';
 import { onlyFamily, program, shellWords, subjects, unreachable } from './texts.ts';
 
 /*
@@ -70,7 +78,9 @@ const moduleNeedles = [
   'required kernel modules are not loaded',
   'iptables is not available on this host',
   noIptables,
+  'Failed to create knftables client',
   'Failed to complete ipset restore',
+  'Bad return code from ',
 ];
 
 /** Matches a warning. The failure after it may have another reason. */
@@ -138,13 +148,26 @@ function modulesMissedByIpvs(text: string): Match | undefined {
   return found === null ? undefined : { subject: found[1], quote: lineAt(text, found.index) };
 }
 
+/** felix with nftables ends at its start without the module. */
+function noNfTables({ message, error }: ProgramRecord): Match | undefined {
+  const begins = message.startsWith('Failed to create knftables client') && error.includes('Protocol not supported');
+  return begins ? { subject: 'nf_tables' } : undefined;
+}
+
+/** Beginnings of felix's records with what ipset has printed [3.0 to 3.32: felix/ipsets/ipsets.go]. */
+const ipsetOpenings = ['Failed to complete ipset restore', 'Bad return code from '];
+
 /** The kernel loads a type of sets as a module, `ip_set_hash_net` for `hash:net`. felix logs the commands that make its sets. */
 function moduleMissedByIpset({ message, error, fields }: ProgramRecord): Match | undefined {
-  if (!message.startsWith('Failed to complete ipset restore')) return undefined;
-  const reason = /Kernel error received: set type not supported|Kernel support protocol versions? /.exec(error);
+  if (!startsWithAny(message, ipsetOpenings)) return undefined;
+  const reason =
+    /Kernel error received: set type not supported|Cannot open session to kernel|Kernel support protocol versions? /.exec(
+      error,
+    );
   if (reason === null) return undefined;
   const type = /^create \S{1,64} (hash|bitmap|list):(\w{1,8}(?:,\w{1,8}){0,3}) /m.exec(fields['input'] ?? '');
-  const subject = type === null ? 'ip_set' : `ip_set_${type[1]}_${(type[2] ?? '').replaceAll(',', '')}`;
+  const isType = type !== null && reason[0].includes('set type');
+  const subject = isType ? `ip_set_${type[1]}_${(type[2] ?? '').replaceAll(',', '')}` : 'ip_set';
   return { subject, quote: lineAt(error, reason.index) };
 }
 
@@ -167,7 +190,7 @@ export const moduleMissing: CauseRow = {
       const family = familyOf(record, text);
       return moduleMissedByIptables(text, family) ?? moduleMissedByNft(text, family);
     }
-    if (record.program === 'felix') return moduleMissedByIpset(record);
+    if (record.program === 'felix') return noNfTables(record) ?? moduleMissedByIpset(record);
     return record.program === 'kube-proxy' && /^[Cc]an't (?:use|determine)/.test(record.message)
       ? modulesMissedByIpvs(textOf(record))
       : undefined;

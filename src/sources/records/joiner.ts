@@ -192,9 +192,12 @@ function headerOf(text: string): RecordKind | undefined {
   return isOther ? 'other' : undefined;
 }
 
+/** Matches nft's errors and the commands that it repeats below them. felix logs them as nft prints them. */
+const ofNft = /^(?:\/dev\/stdin:\d|(?:add|create|delete|destroy|flush|insert|replace) [a-z]{3,9} ip6? )/;
+
 /** klog begins further lines of a record with a tab or four spaces, but older releases with nothing. */
 function continues(kind: RecordKind, text: string): boolean {
-  return kind === 'klog' || text.startsWith(' ') || text.startsWith('\t');
+  return kind === 'klog' || text.startsWith(' ') || text.startsWith('\t') || ofNft.test(text);
 }
 
 /** ` > ipFamily="IPv4"` ends a klog record; ` > rules=<` does not, because it opens another value of several lines. */
