@@ -41,6 +41,7 @@ const escapedForHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (each) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;' })[each] ?? '&#39;');
 
 export const prefixes: readonly Wrapping[] = [
+  lineWise('JSON printed with blanks', (line) => (line.startsWith('{') ? spaced(JSON.parse(line)) : line)),
   lineWise('a quotation', (line) => `> ${line}`),
   lineWise('a quotation of a quotation', (line) => `> > ${line}`),
   lineWise('Markdown within a sentence', (line) => `\`${line}\``),

@@ -38,6 +38,13 @@ export function readJson(envelope: Envelope, context: JsonContext): void {
   apply(envelope, first, context.clock);
 }
 
+/** Loggers write no blanks between keys and values, and their formats are read as they write them. */
+const isSpaced = /^\{(?:\s|"[^"]{0,128}"(?:\s|:\s))/;
+
+function ownMessage(record: JsonRecord): JsonMessage {
+  return { text: JSON.stringify(record), own: record, around: [] };
+}
+
 function copyOf(envelope: Envelope): Envelope {
   return { ...envelope, layers: [...envelope.layers] };
 }
@@ -54,7 +61,8 @@ function messagesOf(value: object, whole: string, { known, takeLayers }: JsonCon
       ? known === undefined || direct.includes('IN=') || reads(direct)
       : Array.isArray(record['MESSAGE']);
   if (isDirect) return [{ text: String(direct), own: undefined, around: [{ record, within: direct }] }];
-  if (known === undefined || known.isRecord(record)) return [];
+  if (known === undefined) return [];
+  if (known.isRecord(record)) return isSpaced.test(whole) ? [ownMessage(record)] : [];
   const found = messagesIn(record, reads, recordIn);
   if (found.length === 0) return namedMessage(record);
   return found.some(({ own, text }) => own === record && text === whole) ? [] : found;
