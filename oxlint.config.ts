@@ -104,7 +104,7 @@ const ownProcess = {
   message: 'importing it makes a pipe on standard input non-blocking; use the global process',
 };
 
-const clientLibrary = { regex: '^@kubernetes/', message: 'only src/kubernetes/ knows the client library' };
+const clientLibrary = { regex: '^@kubernetes/', message: 'only src/agent/kubernetes/ knows the client library' };
 
 /** Lines of a function with all that stands in it, comments too, and of a file: what can be read at once. */
 const longest = { function: 80, file: 250 };
@@ -136,7 +136,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['src/config/config.ts', 'src/config/docs-url.ts', 'src/kubernetes/connection.ts'],
+      files: ['src/agent/config/config.ts', 'src/agent/config/docs-url.ts', 'src/agent/kubernetes/connection.ts'],
       rules: { 'node/no-process-env': 'off' },
     },
     {

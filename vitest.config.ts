@@ -19,7 +19,7 @@ const alone = globSync(include, { cwd: root, exclude }).filter((file) =>
 export const common = {
   root,
   setupFiles: 'test/setup.ts',
-  // Only what hangs: a test runs up to six programs of a minute at most (test/commands/program.ts), a loaded machine is slow, and
+  // Only what hangs: a test runs up to six programs of a minute at most (test/cli/program.ts), a loaded machine is slow, and
   // `npm run fuzz` generates more.
   testTimeout: process.env['FUZZ'] === undefined ? 480_000 : 600_000,
   hookTimeout: 120_000,

@@ -1,10 +1,10 @@
-// Describes the settings for the documents: scripts/update-config-docs.ts writes it, test/config/documents.test.ts compares.
+// Describes the settings for the documents: scripts/update-config-docs.ts writes it, test/agent/config/documents.test.ts compares.
 import * as z from 'zod/mini';
-import { defaults } from '../src/config/layer.ts';
-import { configFile, schema, type SettingName, settingNames, settingOf } from '../src/config/settings.ts';
-import { logLevelChoices, type Setting, sinkForm } from '../src/config/values.ts';
-import { verdicts } from '../src/model/packet.ts';
-import { listenForm } from '../src/platform/address.ts';
+import { defaults } from '../src/agent/config/layer.ts';
+import { configFile, schema, type SettingName, settingNames, settingOf } from '../src/agent/config/settings.ts';
+import { logLevelChoices, type Setting, sinkForm } from '../src/agent/config/values.ts';
+import { verdicts } from '../src/base/model/packet.ts';
+import { listenForm } from '../src/base/platform/address.ts';
 
 /** For editors: what a config file may hold (JSON Schema, draft 2020-12). */
 export function configJsonSchema(): Record<string, unknown> {

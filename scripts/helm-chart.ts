@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { causes } from '../src/incidents/catalogue/catalogue.ts';
+import { causes } from '../src/explain/incidents/catalogue/catalogue.ts';
 
 export const admissionPolicyFile = 'deploy/components/admission-policy/admission-policy.yaml';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { readReplayOptions, replayCommand } from '../src/commands/options/replay-options.ts';
-import { describeEvents } from '../src/events/describe.ts';
-import type { CoreEvent } from '../src/events/event.ts';
-import { replay } from '../src/commands/replay/replay.ts';
+import { readReplayOptions, replayCommand } from '../src/cli/options/replay-options.ts';
+import { describeEvents } from '../src/cli/describe.ts';
+import type { CoreEvent } from '../src/publish/events/event.ts';
+import { replay } from '../src/cli/replay/replay.ts';
 
 const samples = join(import.meta.dirname, '../samples');
 

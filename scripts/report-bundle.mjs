@@ -22,7 +22,7 @@ const embedPage = {
   name: 'embed-page',
   setup(build) {
     build.onLoad({ filter: /[/\\]report[/\\]page[/\\]assets\.ts$/ }, async () => {
-      const { pageAssets } = await import('../src/report/page/assets.ts');
+      const { pageAssets } = await import('../src/cli/report/page/assets.ts');
       const assets = JSON.stringify(await pageAssets());
       return { contents: `const assets = ${assets};\nexport const pageAssets = () => Promise.resolve(assets);` };
     });
@@ -31,7 +31,7 @@ const embedPage = {
 
 /** @type {import('esbuild').BuildOptions} */
 export const reportOptions = {
-  entryPoints: ['src/report/run-report.ts'],
+  entryPoints: ['src/cli/report/run-report.ts'],
   outfile: `dist/${reportFile}`,
   plugins: [embedPage],
   // 70 MB of native code, which npm installs where there is some for the platform.

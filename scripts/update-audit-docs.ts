@@ -1,6 +1,6 @@
 /** Writes the table in docs/audit-fields.md, docs/audit.schema.json, and in deploy/audit what engines need, from the fields that flow records have. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type Field, type FlowRecord, fields, schemaVersion } from '../src/audit/fields.ts';
+import { type Field, type FlowRecord, fields, schemaVersion } from '../src/publish/audit/fields.ts';
 
 /** The fields that every record has. */
 const requiredFields = [

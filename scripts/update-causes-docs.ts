@@ -1,7 +1,7 @@
 /** Writes what lists all causes, from the catalogue: the table in docs/causes/README.md, two alerts and the dashboard. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { causes } from '../src/incidents/catalogue/catalogue.ts';
-import type { Cause } from '../src/incidents/catalogue/cause.ts';
+import { causes } from '../src/explain/incidents/catalogue/catalogue.ts';
+import type { Cause } from '../src/explain/incidents/catalogue/cause.ts';
 
 const rows = causes.toSorted((a, b) => (a.code < b.code ? -1 : 1));
 const pageOf = ({ code, name }: Cause): string => `${code}-${name}.md`;

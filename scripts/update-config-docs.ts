@@ -1,4 +1,4 @@
-// Writes docs/config.schema.json and the table of docs/configuration.md from the settings in src/config/.
+// Writes docs/config.schema.json and the table of docs/configuration.md from the settings in src/agent/config/.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configJsonSchema, withTable } from './config-docs.ts';

@@ -1,7 +1,7 @@
 /** Writes the table in docs/metrics.md from the metrics that the program has, without those of its process. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type MetricRow, prefix } from '../src/telemetry/metric-table.ts';
-import { allMetrics } from '../src/telemetry/metrics.ts';
+import { type MetricRow, prefix } from '../src/agent/telemetry/metric-table.ts';
+import { allMetrics } from '../src/agent/telemetry/metrics.ts';
 
 const path = new URL('../docs/metrics.md', import.meta.url);
 const table = /^\| metric \|.*(?:\n\|.*)*$/m;

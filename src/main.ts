@@ -3,30 +3,30 @@
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { type Command, CommanderError } from 'commander';
-import { completionScript, type Shell, createDrops, createProgram, manualPage } from './commands/options/program.ts';
-import { pathOf, programName, UsageError } from './commands/options/command.ts';
-import { checkConfig, printConfig, readDoctorOptions, readRunOptions } from './commands/options/run-options.ts';
-import { readDirectoryOptions } from './commands/options/directory-options.ts';
-import { readDropsOptions, readTopOptions } from './commands/options/drops-options.ts';
-import { readReplayOptions } from './commands/options/replay-options.ts';
-import { readReportOptions } from './commands/options/report-options.ts';
-import { readWhyOptions } from './commands/options/why-options.ts';
-import { type Streams, writeUnlessClosed } from './commands/terminal.ts';
-import { environment, version } from './config/config.ts';
-import { docsUrlProblem } from './config/docs-url.ts';
-import { reasonOf } from './platform/system-error.ts';
-import { hasReadEnough, writeAll } from './platform/file-io.ts';
-import { loadReport, ReportError } from './report/report.ts';
+import { completionScript, type Shell, createDrops, createProgram, manualPage } from './cli/options/program.ts';
+import { pathOf, programName, UsageError } from './cli/options/command.ts';
+import { checkConfig, printConfig, readDoctorOptions, readRunOptions } from './cli/options/run-options.ts';
+import { readDirectoryOptions } from './cli/options/directory-options.ts';
+import { readDropsOptions, readTopOptions } from './cli/options/drops-options.ts';
+import { readReplayOptions } from './cli/options/replay-options.ts';
+import { readReportOptions } from './cli/options/report-options.ts';
+import { readWhyOptions } from './cli/options/why-options.ts';
+import { type Streams, writeUnlessClosed } from './cli/terminal.ts';
+import { environment, version } from './agent/config/config.ts';
+import { docsUrlProblem } from './agent/config/docs-url.ts';
+import { reasonOf } from './base/platform/system-error.ts';
+import { hasReadEnough, writeAll } from './base/platform/file-io.ts';
+import { loadReport, ReportError } from './cli/report/report.ts';
 
 const actions: Readonly<Record<string, (command: Command) => number | Promise<number>>> = {
   async run(command) {
     const loaded = readRunOptions(command);
-    const { runAgent } = await import('./commands/run.ts');
+    const { runAgent } = await import('./agent/run.ts');
     return await untilStopped(runAgent(loaded, isatty(1), stopSignal()));
   },
   async directory(command) {
     const options = readDirectoryOptions(command);
-    const { runDirectory } = await import('./commands/directory.ts');
+    const { runDirectory } = await import('./cli/directory.ts');
     return await untilStopped(runDirectory(options, isatty(1), stopSignal()));
   },
   replay: runReplay,
@@ -34,18 +34,18 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
   'drops report': runReport,
   async doctor(command) {
     const options = readDoctorOptions(command);
-    const { doctor } = await import('./commands/doctor/doctor.ts');
+    const { doctor } = await import('./cli/doctor/doctor.ts');
     return await doctor(options, (text) => writeUnlessClosed(streams.out, text));
   },
   why: runWhy,
   async suggest(command) {
     const options = readWhyOptions(command);
-    const { suggestPolicies } = await import('./commands/why/suggest.ts');
+    const { suggestPolicies } = await import('./cli/why/suggest.ts');
     return await suggestPolicies(options, streams);
   },
   async drops(command) {
     const options = readDropsOptions(command);
-    const { drops } = await import('./commands/drops/drops.ts');
+    const { drops } = await import('./cli/drops/drops.ts');
     return await drops(options, pathOf(command), streams);
   },
   async 'drops why'(command) {
@@ -53,13 +53,13 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
     if ([from, to, policies].some((given) => given !== undefined)) return await runWhy(command);
     const options = readDropsOptions(command);
     if (options.target.kind !== 'pod') throw new UsageError(['why: of which Pod?'], pathOf(command));
-    const { whyPod } = await import('./commands/drops/why-pod.ts');
+    const { whyPod } = await import('./cli/drops/why-pod.ts');
     return await whyPod(options, pathOf(command), streams);
   },
   async 'drops top'(command) {
     const hasTerminal = isatty(0) && isatty(1) && environment()['TERM'] !== 'dumb';
     const options = readTopOptions(command, hasTerminal);
-    const { top } = await import('./commands/top/top.ts');
+    const { top } = await import('./cli/top/top.ts');
     return await top(options, pathOf(command), streams, stopSignal());
   },
   'config print': (command) => print(printConfig(command)),
@@ -168,10 +168,10 @@ async function reportFor(what: string, instead: string) {
 async function runReplay(command: Command): Promise<number> {
   const options = readReplayOptions(command, { isTerminal: isatty(1) });
   if (options.explain !== undefined) {
-    const { explainLine } = await import('./commands/explain.ts');
+    const { explainLine } = await import('./cli/explain.ts');
     return await explainLine(options.explain, options, streams);
   }
-  const { replay } = await import('./commands/replay/replay.ts');
+  const { replay } = await import('./cli/replay/replay.ts');
   if (options.output !== 'html') return await replay(options, streams);
   const loaded = await reportFor(
     'the page',
@@ -182,6 +182,6 @@ async function runReplay(command: Command): Promise<number> {
 
 async function runWhy(command: Command): Promise<number> {
   const options = readWhyOptions(command);
-  const { why } = await import('./commands/why/why.ts');
+  const { why } = await import('./cli/why/why.ts');
   return await why(options, streams);
 }

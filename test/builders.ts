@@ -1,10 +1,10 @@
-import type { Attempt } from '../src/events/retry.ts';
-import type { Endpoint, Ends, ObjectRef } from '../src/model/endpoint.ts';
-import type { Finding, FlowDetails } from '../src/model/finding.ts';
-import type { Backend, FelixSettings, IncidentDetails, NodeFacts } from '../src/model/incident.ts';
-import type { LogLine } from '../src/model/log-line.ts';
-import type { Packet, PacketObservation } from '../src/model/packet.ts';
-import type { Series } from '../src/model/series.ts';
+import type { Attempt } from '../src/publish/events/retry.ts';
+import type { Endpoint, Ends, ObjectRef } from '../src/base/model/endpoint.ts';
+import type { Finding, FlowDetails } from '../src/base/model/finding.ts';
+import type { Backend, FelixSettings, IncidentDetails, NodeFacts } from '../src/base/model/incident.ts';
+import type { LogLine } from '../src/base/model/log-line.ts';
+import type { Packet, PacketObservation } from '../src/base/model/packet.ts';
+import type { Series } from '../src/base/model/series.ts';
 import {
   type ClusterObjects,
   type EndpointSlice,
@@ -12,8 +12,8 @@ import {
   packEndpoints,
   type Pod,
   type Service,
-} from '../src/resolving/objects.ts';
-import { createDistinctValues } from '../src/series/slots.ts';
+} from '../src/explain/resolving/objects.ts';
+import { createDistinctValues } from '../src/count/series/slots.ts';
 
 /** 2026-11-21T09:00:00Z: the hour in which the tests' packets are dropped. */
 export const nine = Date.UTC(2026, 10, 21, 9);

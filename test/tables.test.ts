@@ -3,7 +3,7 @@ import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'n
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from './sources/temporary-folder.ts';
+import { temporaryFolder } from './read/sources/temporary-folder.ts';
 import { tablesOf } from './tables.ts';
 
 const own = tablesOf(import.meta.filename) as { rows: { expected?: number }[] };

@@ -10,7 +10,7 @@ import { literalsOf } from './wording.ts';
 /** One line for each such message. */
 export function unexpectedAdvice(): string[] {
   const expected = expectedMessages.map(textOf).join('\n');
-  const sources = ['src/drops', 'src/incidents', 'src/commands/doctor'].flatMap((folder) => filesBelow(folder, '.ts'));
+  const sources = ['src/explain/drops', 'src/explain/incidents', 'src/cli/doctor'].flatMap((folder) => filesBelow(folder, '.ts'));
   return sources.flatMap((file) =>
     literalsOf(textOf(file))
       .filter(

@@ -36,7 +36,7 @@ export function deadExports(): string[] {
   });
 }
 
-/** `src/series/series.ts` names what others may import of its folder. */
+/** `src/count/series/series.ts` names what others may import of its folder. */
 function isDoor(file: string): boolean {
   return /\/(\w+)\/\1\.ts$/.test(file);
 }

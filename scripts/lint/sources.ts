@@ -40,8 +40,8 @@ function unknownSearches(): string[] {
 /** The file that grants the agent's rights is renamed in one place. */
 function strayRightsFile(): string[] {
   return filesBelow('src', '.ts')
-    .filter((file) => file !== 'src/kubernetes/rights.ts' && /^(?!.*\/\*\*).*rbac\.yaml/m.test(textOf(file)))
-    .map((file) => `${file} names rbac.yaml, which src/kubernetes/rights.ts does for all`);
+    .filter((file) => file !== 'src/agent/kubernetes/rights.ts' && /^(?!.*\/\*\*).*rbac\.yaml/m.test(textOf(file)))
+    .map((file) => `${file} names rbac.yaml, which src/agent/kubernetes/rights.ts does for all`);
 }
 
 /** Unit tests of many files share a process, which loads a module once: its hooks and settings would be those of the first file. */

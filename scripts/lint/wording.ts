@@ -12,7 +12,7 @@ const tables = /\/wording\.test\.ts$|^test\/drops\/message\.test\.ts$/;
 const foreign = /^src\/(?:events\/retry|incidents\/catalogue|parsing\/components|sources\/journald)/;
 
 /** The catalogue's own messages. */
-const causesFile = 'test/incidents/catalogue/causes.expected.txt';
+const causesFile = 'test/explain/incidents/catalogue/causes.expected.txt';
 
 /** So many words in a row are no accident. */
 const length = 5;

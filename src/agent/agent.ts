@@ -1,15 +1,15 @@
 /** Assembles the agent of one node from its parts. */
 import { EventEmitter } from 'node:events';
-import { type Config, createReload, type LoadedConfig, version } from '../config/config.ts';
-import { createEventWriter, createPublisher, createWriteBudget } from '../events/events.ts';
-import { createEventStore, createPolicyViews } from '../kubernetes/kubernetes.ts';
-import { textOf } from '../pipeline/pipeline.ts';
-import { createArrivals } from '../platform/arrivals.ts';
-import { type Clock, createSteadyClock, monotonicNow } from '../platform/clock.ts';
-import { type Restored, createKeptState, createStateLog, lastTimes, restoreState } from '../state/state.ts';
-import { createLastSeen } from '../telemetry/minute.ts';
-import { type AdjustableLog, createRateLimitedLog } from '../telemetry/logger.ts';
-import { createMetrics } from '../telemetry/metrics.ts';
+import { type Config, createReload, type LoadedConfig, version } from './config/config.ts';
+import { createEventWriter, createPublisher, createWriteBudget } from '../publish/events/events.ts';
+import { createEventStore, createPolicyViews } from './kubernetes/kubernetes.ts';
+import { textOf } from '../count/pipeline/pipeline.ts';
+import { createArrivals } from '../base/platform/arrivals.ts';
+import { type Clock, createSteadyClock, monotonicNow } from '../base/platform/clock.ts';
+import { type Restored, createKeptState, createStateLog, lastTimes, restoreState } from '../publish/state/state.ts';
+import { createLastSeen } from './telemetry/minute.ts';
+import { type AdjustableLog, createRateLimitedLog } from './telemetry/logger.ts';
+import { createMetrics } from './telemetry/metrics.ts';
 import { createProblems, noProblems, type Problems } from './problems.ts';
 import { type Changes, type ClusterContext, connect, createClusterContext } from './cluster.ts';
 import { createMemory } from './memory.ts';

@@ -1,9 +1,9 @@
-import type { Refusal } from '../events/events.ts';
-import type { Millis } from '../model/log-line.ts';
-import type { Clock } from '../platform/clock.ts';
-import { grantRightTo, isStrange } from '../kubernetes/kubernetes.ts';
-import type { Fields, Log, RateLimitedLog } from '../telemetry/logger.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { Refusal } from '../publish/events/events.ts';
+import type { Millis } from '../base/model/log-line.ts';
+import type { Clock } from '../base/platform/clock.ts';
+import { grantRightTo, isStrange } from './kubernetes/kubernetes.ts';
+import type { Fields, Log, RateLimitedLog } from './telemetry/logger.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 
 export interface ApiAnswersOptions {
   log: Log;

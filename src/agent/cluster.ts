@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import { type Config, version } from '../config/config.ts';
+import { type Config, version } from './config/config.ts';
 import {
   type Connection,
   createClusterWatch,
@@ -8,9 +8,9 @@ import {
   findAccess,
   type PodRanges,
   type WatchedResource,
-} from '../kubernetes/kubernetes.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { MemoryBudget } from '../platform/memory-budget.ts';
+} from './kubernetes/kubernetes.ts';
+import type { Clock } from '../base/platform/clock.ts';
+import type { MemoryBudget } from '../base/platform/memory-budget.ts';
 import {
   createFinderChain,
   createKeptPods,
@@ -20,11 +20,11 @@ import {
   defaultLiveLimits,
   type FinderChain,
   type LiveLists,
-} from '../resolving/resolving.ts';
-import type { Restored } from '../state/state.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+} from '../explain/resolving/resolving.ts';
+import type { Restored } from '../publish/state/state.ts';
+import type { Metrics } from './telemetry/metrics.ts';
 import type { ApiProblems, ProblemCounts } from './problems.ts';
-import { createDirectoryFinder } from '../directory/directory.ts';
+import { createDirectoryFinder } from './directory/directory.ts';
 
 export { createMemory } from './memory.ts';
 

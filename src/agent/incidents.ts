@@ -1,21 +1,21 @@
 import { release } from 'node:os';
-import type { Config } from '../config/config.ts';
+import type { Config } from './config/config.ts';
 import {
   createNodeIncidents,
   type IncidentChange,
   type NodeIncidents,
   type NodeIncidentsState,
   serviceLimit,
-} from '../incidents/incidents.ts';
-import { createBackendLookup, createFelixReader } from '../kubernetes/kubernetes.ts';
-import type { Finding } from '../model/finding.ts';
-import type { Millis } from '../model/log-line.ts';
-import type { Failing } from '../model/program-record.ts';
-import type { Backend, ServiceChains } from '../model/incident.ts';
-import { createProc } from '../platform/proc.ts';
-import { weightOf } from '../platform/weight.ts';
-import { createLookup, nodeRefOf, podOf } from '../resolving/resolving.ts';
-import { readSpreadOf } from '../series/series.ts';
+} from '../explain/incidents/incidents.ts';
+import { createBackendLookup, createFelixReader } from './kubernetes/kubernetes.ts';
+import type { Finding } from '../base/model/finding.ts';
+import type { Millis } from '../base/model/log-line.ts';
+import type { Failing } from '../base/model/program-record.ts';
+import type { Backend, ServiceChains } from '../base/model/incident.ts';
+import { createProc } from '../base/platform/proc.ts';
+import { weightOf } from '../base/platform/weight.ts';
+import { createLookup, nodeRefOf, podOf } from '../explain/resolving/resolving.ts';
+import { readSpreadOf } from '../count/series/series.ts';
 import type { ApiProblems } from './problems.ts';
 import type { ClusterContext } from './cluster.ts';
 

@@ -8,22 +8,22 @@ import {
   noNamespace,
   type Privacy,
   redactionOf,
-} from '../audit/audit.ts';
-import type { Config } from '../config/config.ts';
-import { createPrefixTable } from '../parsing/parsing.ts';
+} from '../publish/audit/audit.ts';
+import type { Config } from './config/config.ts';
+import { createPrefixTable } from '../read/parsing/parsing.ts';
 import {
   createLookupQueue,
   createPipeline,
   createStatistics,
   type Drop,
   type PacketSink,
-} from '../pipeline/pipeline.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Schedule } from '../platform/timer.ts';
-import { createSeriesTable, type SeriesTable, spreadOf } from '../series/series.ts';
-import type { Restored } from '../state/state.ts';
-import { createDropsByOwner, type DropsByOwner } from '../telemetry/drop-metrics.ts';
-import { createLegacyMetric } from '../telemetry/legacy-metric.ts';
+} from '../count/pipeline/pipeline.ts';
+import type { Clock } from '../base/platform/clock.ts';
+import type { Schedule } from '../base/platform/timer.ts';
+import { createSeriesTable, type SeriesTable, spreadOf } from '../count/series/series.ts';
+import type { Restored } from '../publish/state/state.ts';
+import { createDropsByOwner, type DropsByOwner } from './telemetry/drop-metrics.ts';
+import { createLegacyMetric } from './telemetry/legacy-metric.ts';
 import type { Problems } from './problems.ts';
 import type { Changes, ClusterContext } from './cluster.ts';
 import { createAgentIncidents } from './incidents.ts';

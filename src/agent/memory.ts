@@ -1,13 +1,13 @@
 /** The budget of memory of this process, and what is said when it is full. */
-import { systemNamespaces } from '../model/endpoint.ts';
+import { systemNamespaces } from '../base/model/endpoint.ts';
 import {
   createMemoryBudget,
   type MemoryAccount,
   type MemoryBudget,
   type MemoryBudgetOptions,
   memoryOfContainer,
-} from '../platform/memory-budget.ts';
-import type { RateLimitedLog } from '../telemetry/logger.ts';
+} from '../base/platform/memory-budget.ts';
+import type { RateLimitedLog } from './telemetry/logger.ts';
 
 export interface MemoryProblems {
   /** `namespace`: the one that has the most of the memory. */

@@ -1,21 +1,21 @@
-import type { Config } from '../config/config.ts';
+import type { Config } from './config/config.ts';
 import {
   conditionType,
   type ConnectionTracking,
   type Incident,
   type RulesCondition,
   rulesConditionOf,
-} from '../incidents/incidents.ts';
-import { type ConditionStore, createConditionStore, type NodeCondition } from '../kubernetes/kubernetes.ts';
-import type { Clock } from '../platform/clock.ts';
-import { createProc } from '../platform/proc.ts';
+} from '../explain/incidents/incidents.ts';
+import { type ConditionStore, createConditionStore, type NodeCondition } from './kubernetes/kubernetes.ts';
+import type { Clock } from '../base/platform/clock.ts';
+import { createProc } from '../base/platform/proc.ts';
 import type { ClusterContext } from './cluster.ts';
 import type { Ingest } from './ingest.ts';
 import type { ApiProblems, Problems } from './problems.ts';
-import { type Refusal, timestamp } from '../events/events.ts';
-import type { Millis } from '../model/log-line.ts';
-import { createBackOff } from '../platform/rates.ts';
-import type { ConntrackHigh } from '../model/observation.ts';
+import { type Refusal, timestamp } from '../publish/events/events.ts';
+import type { Millis } from '../base/model/log-line.ts';
+import { createBackOff } from '../base/platform/rates.ts';
+import type { ConntrackHigh } from '../base/model/observation.ts';
 
 interface NodeChecksOptions {
   config: Config;

@@ -1,11 +1,11 @@
-import { type Config, searchPath, type SourceSetting } from '../config/config.ts';
-import type { Millis } from '../model/log-line.ts';
-import type { Clock } from '../platform/clock.ts';
-import { type Schedule, schedule as systemSchedule } from '../platform/timer.ts';
-import { knownTexts, needlesOfAll, spellingsOf } from '../parsing/parsing.ts';
-import { programNeedles } from '../incidents/incidents.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
-import { zoneTime } from '../sources/reading.ts';
+import { type Config, searchPath, type SourceSetting } from './config/config.ts';
+import type { Millis } from '../base/model/log-line.ts';
+import type { Clock } from '../base/platform/clock.ts';
+import { type Schedule, schedule as systemSchedule } from '../base/platform/timer.ts';
+import { knownTexts, needlesOfAll, spellingsOf } from '../read/parsing/parsing.ts';
+import { programNeedles } from '../explain/incidents/incidents.ts';
+import type { Pipeline } from '../count/pipeline/pipeline.ts';
+import { zoneTime } from '../read/sources/reading.ts';
 import {
   type Choice,
   chooseKernelGiver,
@@ -30,9 +30,9 @@ import {
   type Repeats,
   type Source,
   type SourceListener,
-} from '../sources/sources.ts';
+} from '../read/sources/sources.ts';
 import type { Problems } from './problems.ts';
-import { createSharedLines, type SharedLines } from './shared-lines.ts';
+import { createSharedLines, type SharedLines } from '../read/sources/shared-lines.ts';
 
 export interface OpenSourcesOptions {
   config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs' | 'units'>;

@@ -1,11 +1,11 @@
-import { type Attempt, type Denier, denierOf, type Refusal, tolerableSkew } from '../events/events.ts';
-import { causeOf, type IncidentChange } from '../incidents/incidents.ts';
-import type { InformerProblem, WatchedResource } from '../kubernetes/kubernetes.ts';
-import type { NodeFacts } from '../model/incident.ts';
-import type { Millis } from '../model/log-line.ts';
-import type { WriteResult } from '../model/series.ts';
-import type { Loss, Notice } from '../sources/sources.ts';
-import type { Log, RateLimitedLog } from '../telemetry/logger.ts';
+import { type Attempt, type Denier, denierOf, type Refusal, tolerableSkew } from '../publish/events/events.ts';
+import { causeOf, type IncidentChange } from '../explain/incidents/incidents.ts';
+import type { InformerProblem, WatchedResource } from './kubernetes/kubernetes.ts';
+import type { NodeFacts } from '../base/model/incident.ts';
+import type { Millis } from '../base/model/log-line.ts';
+import type { WriteResult } from '../base/model/series.ts';
+import type { Loss, Notice } from '../read/sources/sources.ts';
+import type { Log, RateLimitedLog } from './telemetry/logger.ts';
 import { type ApiAnswers, type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
 import { createMemoryProblems } from './memory.ts';
 

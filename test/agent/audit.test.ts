@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { packetSink } from '../../src/agent/ingest.ts';
-import type { Audit } from '../../src/audit/audit.ts';
-import type { Drop } from '../../src/pipeline/pipeline.ts';
+import type { Audit } from '../../src/publish/audit/audit.ts';
+import type { Drop } from '../../src/count/pipeline/pipeline.ts';
 import { ends, line, nine, observation } from '../builders.ts';
 
 type Verdicts = Parameters<typeof packetSink>[1];

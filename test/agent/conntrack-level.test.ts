@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { createConntrackLevel } from '../../src/agent/node-checks.ts';
-import { causeOf, signOf } from '../../src/incidents/catalogue/catalogue.ts';
-import type { FailureSign } from '../../src/model/program-record.ts';
+import { causeOf, signOf } from '../../src/explain/incidents/catalogue/catalogue.ts';
+import type { FailureSign } from '../../src/base/model/program-record.ts';
 import { nine } from '../builders.ts';
-import { ledTracker } from '../incidents/scripts.ts';
+import { ledTracker } from '../explain/incidents/scripts.ts';
 
 const second = 1000;
 const max = 1000;

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { createNodeConditionWriter } from '../../src/agent/node-checks.ts';
-import type { Refusal } from '../../src/events/event-writer.ts';
-import type { Incident } from '../../src/incidents/incident.ts';
-import type { NodeCondition } from '../../src/kubernetes/written-objects.ts';
+import type { Refusal } from '../../src/publish/events/event-writer.ts';
+import type { Incident } from '../../src/explain/incidents/incident.ts';
+import type { NodeCondition } from '../../src/agent/kubernetes/written-objects.ts';
 import { nine } from '../builders.ts';
-import { refusal } from '../events/memory-store.ts';
+import { refusal } from '../publish/events/memory-store.ts';
 
 const [second, minute] = [1000, 60_000];
 const broken = { code: 'KN102', failing: 'kube-proxy', phase: 'open', first: nine, last: nine } as Incident;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { nodeLogs, openSources, type OpenSourcesOptions } from '../../src/agent/open-sources.ts';
-import type { Choice, KernelSource } from '../../src/sources/auto.ts';
-import type { Notice } from '../../src/sources/source.ts';
-import type { ProgramLog } from '../../src/sources/tail/follow-file.ts';
-import { createSteadyClock } from '../../src/platform/clock.ts';
+import type { Choice, KernelSource } from '../../src/read/sources/auto.ts';
+import type { Notice } from '../../src/read/sources/source.ts';
+import type { ProgramLog } from '../../src/read/sources/tail/follow-file.ts';
+import { createSteadyClock } from '../../src/base/platform/clock.ts';
 import { nine } from '../builders.ts';
 
 type Settings = OpenSourcesOptions['config']['sources'];

@@ -1,9 +1,9 @@
 import { createProblems, noProblems } from '../../src/agent/problems.ts';
-import type { Refusal } from '../../src/events/event-writer.ts';
-import { createRateLimitedLog } from '../../src/telemetry/logger.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import type { Refusal } from '../../src/publish/events/event-writer.ts';
+import { createRateLimitedLog } from '../../src/agent/telemetry/logger.ts';
+import { createMetrics } from '../../src/agent/telemetry/metrics.ts';
 import { nine } from '../builders.ts';
-import { fakeLog } from '../telemetry/fake-log.ts';
+import { fakeLog } from './telemetry/fake-log.ts';
 
 /** Problems of an agent with a clock that is set by hand, and what is logged of them. */
 export function createProblemsScene(isListed: () => boolean = () => true) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { collectConntrack, collectDrops, collectSources } from '../../src/agent/scrape.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createMetrics } from '../../src/agent/telemetry/metrics.ts';
 
 test('a scrape shows the drops that the kernel has counted by reason, and of a source without such counts none', async () => {
   const metrics = createMetrics({ version: '0.1.0' });

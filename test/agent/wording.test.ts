@@ -1,7 +1,7 @@
 /** The wording of what the agent logs of the API server. The other tests assert levels, keys, fields and counts only. */
 import { expect, test } from 'vitest';
 import type { Problems } from '../../src/agent/problems.ts';
-import { strangeAnswer } from '../../src/kubernetes/refusals.ts';
+import { strangeAnswer } from '../../src/agent/kubernetes/refusals.ts';
 import { attempt, series } from '../builders.ts';
 import { expectLines } from '../expected-file.ts';
 import { createProblemsScene, refused } from './problems-scene.ts';

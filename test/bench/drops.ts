@@ -2,8 +2,8 @@
  * `npm run bench -- drops`: what the flows of the last hour cost an agent, by number of flows: memory, CPU time of a packet, and of an answer
  * to `/drops`. In one process, without the agent around it.
  */
-import { createLiveFlows } from '../../src/audit/live-flows.ts';
-import { alignColumns } from '../../src/events/describe.ts';
+import { createLiveFlows } from '../../src/publish/audit/live-flows.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
 import { ends, externalEnd, observation, packet, podEnd, podRef } from '../builders.ts';
 import { median } from './quantile.ts';
 

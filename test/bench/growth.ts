@@ -12,7 +12,7 @@
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { alignColumns } from '../../src/events/describe.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
 import { buildBundle, bundle } from '../e2e/bundle.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';
 import { type Dimension, dimensionsOf } from './growth/dimensions.ts';

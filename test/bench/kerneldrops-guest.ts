@@ -2,8 +2,8 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createKernelDrops } from '../../src/sources/tracefs/kernel-drops.ts';
-import { defaultTracefs as tracefs } from '../../src/sources/tracefs/trace.ts';
+import { createKernelDrops } from '../../src/read/sources/tracefs/kernel-drops.ts';
+import { defaultTracefs as tracefs } from '../../src/read/sources/tracefs/trace.ts';
 import { type GuestAgent, makeScene, startAgent } from '../e2e/kernel-drops/guest-agent.ts';
 import { begin, print, run, switchOff, wait } from '../e2e/kernel-drops/guest-node.ts';
 import type { Scene } from '../e2e/kernel-drops/scene.ts';

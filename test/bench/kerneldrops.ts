@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { alignColumns } from '../../src/events/describe.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
 import { imageCommand } from '../deploy/image-command.ts';
 import { createAgentRig, nodeObject, podObject } from '../e2e/agent-rig.ts';
 import { buildBundle, bundle } from '../e2e/bundle.ts';

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { interfaceNames } from '../../src/resolving/pod-index.ts';
+import { interfaceNames } from '../../src/explain/resolving/pod-index.ts';
 import { benchPod } from './pods.ts';
 
 export type LogKind = '1 drop in 10' | 'drops only' | 'each drop of another flow';

@@ -4,11 +4,11 @@
  *
  *     node test/bench/live-reader.ts kernel|journal:DIRECTORY|file:PATH MARK
  */
-import { needlesOfAll } from '../../src/parsing/formats.ts';
-import { createJournal } from '../../src/sources/journald/journal.ts';
-import { createKernelRing } from '../../src/sources/kmsg/kernel-ring.ts';
-import type { Source, SourceListener } from '../../src/sources/source.ts';
-import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
+import { needlesOfAll } from '../../src/read/parsing/formats.ts';
+import { createJournal } from '../../src/read/sources/journald/journal.ts';
+import { createKernelRing } from '../../src/read/sources/kmsg/kernel-ring.ts';
+import type { Source, SourceListener } from '../../src/read/sources/source.ts';
+import { createFollowFile } from '../../src/read/sources/tail/follow-file.ts';
 
 const [setting = '', mark = ''] = process.argv.slice(2);
 const took: number[] = [];

@@ -10,7 +10,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { alignColumns } from '../../src/events/describe.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
 import type { AgentProcess } from '../e2e/agent-process.ts';
 import { type AgentRig, createAgentRig, nodeObject, podObject } from '../e2e/agent-rig.ts';
 import { buildBundle } from '../e2e/bundle.ts';

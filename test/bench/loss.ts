@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { alignColumns } from '../../src/events/describe.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { type Style, styles as allStyles } from '../soak/rotation.ts';
 import { lengthOf } from '../soak/distinct-values.ts';

@@ -7,7 +7,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { alignColumns } from '../../src/events/describe.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
 import { buildBundle } from '../e2e/bundle.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';

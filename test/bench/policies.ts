@@ -2,14 +2,14 @@
  * `npm run bench -- policies`: what a verdict in an Event costs, in processor time and memory, with more and more policies that select
  * the Pod.
  */
-import { unlimitedMemory } from '../../src/platform/memory-budget.ts';
+import { unlimitedMemory } from '../../src/base/platform/memory-budget.ts';
 import { createPolicyObjects } from '../../src/agent/policies/objects.ts';
-import { type KnownPolicies, policyNeeds } from '../../src/drops/policy-trace.ts';
-import { policyVerdict } from '../../src/drops/policy-verdict.ts';
-import { alignColumns } from '../../src/events/describe.ts';
-import { collectCalicoObjects, compilePolicy, type Policy } from '../../src/policies/policies.ts';
+import { type KnownPolicies, policyNeeds } from '../../src/explain/drops/policy-trace.ts';
+import { policyVerdict } from '../../src/explain/drops/policy-verdict.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
+import { collectCalicoObjects, compilePolicy, type Policy } from '../../src/explain/policies/policies.ts';
 import { finding, flow as flowDetails, podRef } from '../builders.ts';
-import { namespace, networkPolicy, pod } from '../policies/objects.ts';
+import { namespace, networkPolicy, pod } from '../explain/policies/objects.ts';
 
 const rows = [['what', 'figure']];
 

@@ -7,7 +7,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { alignColumns } from '../../src/events/describe.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
 import { buildBundle } from '../e2e/bundle.ts';
 import { writeRows } from '../e2e/report/rows.ts';
 import { scratchFolder } from '../soak/scratch-folder.ts';

@@ -2,13 +2,13 @@
  * `npm run bench -- storm`: what is published in a storm, and when, in virtual time: one Pod scans 110 others while another tenant has a
  * problem.
  */
-import { alignColumns } from '../../src/events/describe.ts';
-import type { CoreEvent } from '../../src/events/event.ts';
-import { createRecorder, type Write } from '../../src/events/recorder.ts';
-import type { Endpoint } from '../../src/model/endpoint.ts';
-import type { Finding } from '../../src/model/finding.ts';
-import { messageOf } from '../../src/pipeline/message.ts';
-import { createSeriesTable } from '../../src/series/series.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
+import type { CoreEvent } from '../../src/publish/events/event.ts';
+import { createRecorder, type Write } from '../../src/publish/events/recorder.ts';
+import type { Endpoint } from '../../src/base/model/endpoint.ts';
+import type { Finding } from '../../src/base/model/finding.ts';
+import { messageOf } from '../../src/count/pipeline/message.ts';
+import { createSeriesTable } from '../../src/count/series/series.ts';
 import { externalEnd, finding, flow, nine, podEnd, podRef } from '../builders.ts';
 import { quantile } from './quantile.ts';
 

@@ -1,15 +1,15 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { createContainerLogs } from '../../src/sources/kubelet/container-logs.ts';
-import { createRotatedLog } from '../../src/sources/tail/rotated-log.ts';
-import { createFollowFile, createFollowProgram } from '../../src/sources/tail/follow-file.ts';
-import { createJournal } from '../../src/sources/journald/journal.ts';
-import { createKernelRing } from '../../src/sources/kmsg/kernel-ring.ts';
-import type { Position, Source, SourceListener } from '../../src/sources/source.ts';
-import { fakeJournalctl, type JournalRecord, outputFor } from '../sources/fake-journalctl.ts';
-import { fakeRing } from '../sources/fake-ring.ts';
-import { type FakeTime, fakeTime } from '../sources/fake-time.ts';
-import { openAtOnce } from '../sources/tail/at-once.ts';
+import { createContainerLogs } from '../../src/read/sources/kubelet/container-logs.ts';
+import { createRotatedLog } from '../../src/read/sources/tail/rotated-log.ts';
+import { createFollowFile, createFollowProgram } from '../../src/read/sources/tail/follow-file.ts';
+import { createJournal } from '../../src/read/sources/journald/journal.ts';
+import { createKernelRing } from '../../src/read/sources/kmsg/kernel-ring.ts';
+import type { Position, Source, SourceListener } from '../../src/read/sources/source.ts';
+import { fakeJournalctl, type JournalRecord, outputFor } from '../read/sources/fake-journalctl.ts';
+import { fakeRing } from '../read/sources/fake-ring.ts';
+import { type FakeTime, fakeTime } from '../read/sources/fake-time.ts';
+import { openAtOnce } from '../read/sources/tail/at-once.ts';
 
 /** Something that is logged to, and sources that read it. */
 export interface Ground {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Position, Source } from '../../src/sources/source.ts';
-import { type Heard, listening } from '../sources/heard.ts';
-import { temporaryFolder } from '../sources/temporary-folder.ts';
+import type { Position, Source } from '../../src/read/sources/source.ts';
+import { type Heard, listening } from '../read/sources/heard.ts';
+import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 import { type Ground, grounds } from './grounds.ts';
 import { forAll } from '../for-all.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { parse } from '../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { parse } from '../../src/read/parsing/formats.ts';
+import { createPrefixTable } from '../../src/read/parsing/netfilter/prefixes.ts';
 import { expectLines } from '../expected-file.ts';
 import { lines } from './lines.ts';
 

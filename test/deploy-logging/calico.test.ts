@@ -1,7 +1,7 @@
 import { loadAll } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { createPrefixTable } from '../../src/read/parsing/netfilter/prefixes.ts';
 import { readShipped, shippedFiles } from './files.ts';
 
 // The part of Calico's CRDs that these files use; strict, so that an unknown field is found.

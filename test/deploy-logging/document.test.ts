@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { parse } from '../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { parse } from '../../src/read/parsing/formats.ts';
+import { createPrefixTable } from '../../src/read/parsing/netfilter/prefixes.ts';
 import { loggingPages, shippedFiles } from './files.ts';
 
 const text = loggingPages().join('\n');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { createPrefixTable } from '../../src/read/parsing/netfilter/prefixes.ts';
 import { readShipped } from './files.ts';
 
 const table = createPrefixTable();

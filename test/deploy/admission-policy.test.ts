@@ -2,9 +2,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { admissionPolicyFile, eventReasons, withReasons } from '../../scripts/helm-chart.ts';
-import { causes } from '../../src/incidents/catalogue/catalogue.ts';
-import { conditionType } from '../../src/incidents/incidents.ts';
-import { annotationPrefix, component, eventOf } from '../../src/events/events.ts';
+import { causes } from '../../src/explain/incidents/catalogue/catalogue.ts';
+import { conditionType } from '../../src/explain/incidents/incidents.ts';
+import { annotationPrefix, component, eventOf } from '../../src/publish/events/events.ts';
 import { root } from './manifests.ts';
 
 /** What the policy lets an agent write is what the program writes; that it refuses the rest is tested at an API server (test/e2e). */
@@ -18,7 +18,7 @@ test('its list of reasons is up to date', () => {
 test('every reason in the sources of Events is in it', () => {
   const folders = ['drops', 'series', 'incidents/catalogue', 'incidents/reporting'];
   const paths = folders.flatMap((folder) => globSync(join(root, 'src', folder, '**/*.ts')));
-  const texts = [...paths, join(root, 'src/commands/doctor/test-event.ts')].map((path) => readFileSync(path, 'utf8'));
+  const texts = [...paths, join(root, 'src/cli/doctor/test-event.ts')].map((path) => readFileSync(path, 'utf8'));
   const literals = texts.flatMap((text) =>
     [...text.matchAll(/\b(?:over)?[rR]eason: [^\n]*/g)].flatMap(([line]) =>
       [...line.matchAll(/'([A-Z]\w+)'/g)].map(([, reason = '']) => reason),

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { memoryLimits } from '../bench/measured.ts';
-import { settings } from '../../src/config/settings.ts';
-import { parseListenAddress } from '../../src/platform/address.ts';
+import { settings } from '../../src/agent/config/settings.ts';
+import { parseListenAddress } from '../../src/base/platform/address.ts';
 import { type DaemonSet, daemonSetOf, readManifests, root } from './manifests.ts';
 
 const daemonSet = daemonSetOf(readManifests('deploy/base/daemonset.yaml'));
@@ -18,7 +18,7 @@ test('its Pods are those that it selects', () => {
 
 test('a rollout goes a tenth of the nodes at a time, and stops where agents do not stay', () => {
   expect(spec.updateStrategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '10%' } });
-  // An agent that can read nothing ends after ten seconds (src/commands/run.ts).
+  // An agent that can read nothing ends after ten seconds (src/agent/run.ts).
   expect(spec.minReadySeconds).toBeGreaterThan(10);
 });
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { expect, test } from 'vitest';
-import { version } from '../../src/config/config.ts';
+import { version } from '../../src/agent/config/config.ts';
 import { imageCommand } from './image-command.ts';
 import { root } from './manifests.ts';
 

@@ -10,8 +10,8 @@ import {
   type Schema,
   withValuesTable,
 } from '../../scripts/helm-chart.ts';
-import { version } from '../../src/config/config.ts';
-import { settingNames, settingOf } from '../../src/config/settings.ts';
+import { version } from '../../src/agent/config/config.ts';
+import { settingNames, settingOf } from '../../src/agent/config/settings.ts';
 import { foldersOf, root } from './manifests.ts';
 import { tablesOf } from '../tables.ts';
 

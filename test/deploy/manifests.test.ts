@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { version } from '../../src/config/config.ts';
-import { settings } from '../../src/config/settings.ts';
-import { policiesFile, rightsFile } from '../../src/kubernetes/rights.ts';
+import { version } from '../../src/agent/config/config.ts';
+import { settings } from '../../src/agent/config/settings.ts';
+import { policiesFile, rightsFile } from '../../src/agent/kubernetes/rights.ts';
 import {
   type Container,
   type DaemonSet,

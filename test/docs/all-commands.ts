@@ -5,11 +5,11 @@ import { documentPaths, textOf } from './documents.ts';
 const alerts = 'deploy/monitoring/prometheus-rules.yaml';
 /** All that Events advise and `doctor` does, as its functions make it. */
 export const expectedMessages = [
-  'test/drops/advice.expected.txt',
-  'test/drops/policy-verdict.expected.txt',
-  'test/incidents/catalogue/causes.expected.txt',
-  'test/commands/doctor/sentences.expected.txt',
-  'test/commands/doctor/enable-logging.expected.txt',
+  'test/explain/drops/advice.expected.txt',
+  'test/explain/drops/policy-verdict.expected.txt',
+  'test/explain/incidents/catalogue/causes.expected.txt',
+  'test/cli/doctor/sentences.expected.txt',
+  'test/cli/doctor/enable-logging.expected.txt',
 ];
 
 /** Its table has patterns of commands, which other documents have in full. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { successors, withoutSuccessor } from '../../src/config/layer.ts';
-import { configFile, settings } from '../../src/config/settings.ts';
+import { successors, withoutSuccessor } from '../../src/agent/config/layer.ts';
+import { configFile, settings } from '../../src/agent/config/settings.ts';
 import { documentPaths, textOf } from './documents.ts';
 import { readMarkdown } from './markdown.ts';
 import { tablesOf } from '../tables.ts';
@@ -10,7 +10,7 @@ const tables = tablesOf(import.meta.filename) as { others: Record<string, string
 /** Words of that form that are no settings of this program, and whose they are. */
 const others: Readonly<Record<string, string>> = tables.others;
 
-/** Reasons of Cilium and of the kernel look like variables; test/drops/reasons.test.ts holds these lists. */
+/** Reasons of Cilium and of the kernel look like variables; test/explain/drops/reasons.test.ts holds these lists. */
 const isReason = (at: string): boolean => /^docs\/(?:logging\/cilium|kernel-drops)\.md:/.test(at);
 
 const variables = new Set([

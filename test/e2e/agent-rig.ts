@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CoreEvent } from '../../src/events/event.ts';
-import { rightsFile } from '../../src/kubernetes/rights.ts';
+import type { CoreEvent } from '../../src/publish/events/event.ts';
+import { rightsFile } from '../../src/agent/kubernetes/rights.ts';
 import { imageCommand } from '../deploy/image-command.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { clusterRights, makeAccount, type Rule, rulesIn } from './granted.ts';

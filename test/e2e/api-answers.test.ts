@@ -6,17 +6,17 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
-import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
-import { type Connection, createConnection } from '../../src/kubernetes/connection.ts';
-import { createEventStore } from '../../src/kubernetes/written-objects.ts';
-import { countAll, listAll, watchEvents } from '../../src/kubernetes/list-watch.ts';
-import { createCalicoBlockFinder } from '../../src/kubernetes/calico-block.ts';
-import { createFieldSelectorFinder, createPodCidrFinder } from '../../src/kubernetes/pod-finders.ts';
-import { createSteadyClock } from '../../src/platform/clock.ts';
-import { slimPod } from '../../src/kubernetes/slim.ts';
-import { denierOf } from '../../src/events/retry.ts';
-import { type CoreEvent, eventOf } from '../../src/events/event.ts';
-import type { Refusal } from '../../src/events/event-writer.ts';
+import { readKubeconfig } from '../../src/agent/kubernetes/kubeconfig.ts';
+import { type Connection, createConnection } from '../../src/agent/kubernetes/connection.ts';
+import { createEventStore } from '../../src/agent/kubernetes/written-objects.ts';
+import { countAll, listAll, watchEvents } from '../../src/agent/kubernetes/list-watch.ts';
+import { createCalicoBlockFinder } from '../../src/agent/kubernetes/calico-block.ts';
+import { createFieldSelectorFinder, createPodCidrFinder } from '../../src/agent/kubernetes/pod-finders.ts';
+import { createSteadyClock } from '../../src/base/platform/clock.ts';
+import { slimPod } from '../../src/agent/kubernetes/slim.ts';
+import { denierOf } from '../../src/publish/events/retry.ts';
+import { type CoreEvent, eventOf } from '../../src/publish/events/event.ts';
+import type { Refusal } from '../../src/publish/events/event-writer.ts';
 import { series } from '../builders.ts';
 import { definitionOf } from '../deploy/custom-resources.ts';
 import { accountWith, createAgentRig, kubeconfigWith, nodeObject, podObject } from './agent-rig.ts';
@@ -26,8 +26,8 @@ import { CERTIFICATES } from './control-plane/servers.ts';
 import { rulesIn } from './granted.ts';
 
 /**
- * What the agent takes for granted of an API server, held against a real one. The servers in test/kubernetes and
- * test/events, which show faults that this one cannot be made to show, answer as it does.
+ * What the agent takes for granted of an API server, held against a real one. The servers in test/agent/kubernetes and
+ * test/publish/events, which show faults that this one cannot be made to show, answer as it does.
  */
 
 const controlPlane = connect(inject('controlPlane'));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createFileSink } from '../../src/audit/sinks/file.ts';
+import { createFileSink } from '../../src/publish/audit/sinks/file.ts';
 import { createOwnFolder } from './own-folder.ts';
 
 /** The file of the audit on a real file system that is nearly full: the kernel writes a part of a batch, says so, and only refuses the next write. */

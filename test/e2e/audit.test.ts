@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeAll, expect, inject, test } from 'vitest';
-import type { FlowRecord } from '../../src/audit/fields.ts';
+import type { FlowRecord } from '../../src/publish/audit/fields.ts';
 import type { AgentProcess } from './agent-process.ts';
-import { networkPolicy } from '../policies/objects.ts';
+import { networkPolicy } from '../explain/policies/objects.ts';
 import {
   type AgentRig,
   createAgentRig,

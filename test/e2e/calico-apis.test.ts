@@ -3,20 +3,20 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import type { Recipe } from '../../src/commands/doctor/enable-logging/detect.ts';
-import { readCluster } from '../../src/commands/why/cluster.ts';
-import { createConnection } from '../../src/kubernetes/connection.ts';
-import { readKubeconfig } from '../../src/kubernetes/kubeconfig.ts';
-import { createPolicyReader } from '../../src/kubernetes/policy-objects.ts';
+import type { Recipe } from '../../src/cli/doctor/enable-logging/detect.ts';
+import { readCluster } from '../../src/cli/why/cluster.ts';
+import { createConnection } from '../../src/agent/kubernetes/connection.ts';
+import { readKubeconfig } from '../../src/agent/kubernetes/kubeconfig.ts';
+import { createPolicyReader } from '../../src/agent/kubernetes/policy-objects.ts';
 import {
   type CalicoObjects,
   createEvaluator,
   createPolicySet,
   type Flow,
   type Policy,
-} from '../../src/policies/policies.ts';
+} from '../../src/explain/policies/policies.ts';
 import { definitionOf } from '../deploy/custom-resources.ts';
-import { pod } from '../policies/objects.ts';
+import { pod } from '../explain/policies/objects.ts';
 import { nodeObject, podObject } from './agent-rig.ts';
 import { bundle } from './bundle.ts';
 import { type ControlPlane, startControlPlane } from './control-plane/control-plane.ts';

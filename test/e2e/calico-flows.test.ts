@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { flowCollector } from '../../src/sources/calico-flows/flow-collector.ts';
+import { flowCollector } from '../../src/read/sources/calico-flows/flow-collector.ts';
 import { type AgentRig, createAgentRig, nodeObject, podObject, sumOf } from './agent-rig.ts';
 import { connect } from './control-plane/connection.ts';
 import { createInQuietHours } from './quiet-hours.ts';

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { completionScript } from '../../src/commands/options/program.ts';
-import { createProgram } from '../../src/commands/options/program.ts';
+import { completionScript } from '../../src/cli/options/program.ts';
+import { createProgram } from '../../src/cli/options/program.ts';
 import { createOwnFolder } from './own-folder.ts';
 
-/** Completion in real shells; bash has its own in test/commands/help.test.ts, as it is on every machine. */
+/** Completion in real shells; bash has its own in test/cli/help.test.ts, as it is on every machine. */
 
 let folder: string;
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Check } from '../../src/commands/doctor/report.ts';
+import type { Check } from '../../src/cli/doctor/report.ts';
 import { bundle } from './bundle.ts';
 import { run } from './network/command.ts';
 import { outcomeOf } from './outcome.ts';

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { load } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { CoreEvent } from '../../src/events/event.ts';
+import type { CoreEvent } from '../../src/publish/events/event.ts';
 import { type Connection, connect } from './control-plane/connection.ts';
 import type { Outcome } from './outcome.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';

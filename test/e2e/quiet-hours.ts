@@ -1,5 +1,5 @@
-import type { Millis } from '../../src/model/log-line.ts';
-import { windowOf } from '../../src/series/times.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
+import { windowOf } from '../../src/count/series/times.ts';
 import type { Connection } from './control-plane/connection.ts';
 import type { KubernetesObject } from './control-plane/creatable.ts';
 import { createObjects } from './control-plane/objects.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import type { CoreEvent, ObjectReference } from '../../src/events/event.ts';
+import type { CoreEvent, ObjectReference } from '../../src/publish/events/event.ts';
 import { runBundle } from './bundle.ts';
 import { connect } from './control-plane/connection.ts';
 import { createObjects, type ObjectList } from './control-plane/objects.ts';

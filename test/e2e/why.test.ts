@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomBytes, randomInt } from 'node:crypto';
 import { beforeAll, expect, inject, test } from 'vitest';
-import { networkPolicy } from '../policies/objects.ts';
+import { networkPolicy } from '../explain/policies/objects.ts';
 import { podObject } from './agent-rig.ts';
 import { bundle, bundleNode } from './bundle.ts';
 import { connect } from './control-plane/connection.ts';

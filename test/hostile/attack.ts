@@ -1,4 +1,4 @@
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 
 /** What a tenant tries: one row of the table that a run prints. Everything that it writes has the word of words.ts in it. */
 export interface Attack {

@@ -1,5 +1,5 @@
 import { definitionOf } from '../deploy/custom-resources.ts';
-import { policiesFile, rightsFile } from '../../src/kubernetes/rights.ts';
+import { policiesFile, rightsFile } from '../../src/agent/kubernetes/rights.ts';
 import { readManifests } from '../deploy/manifests.ts';
 import { makeAccount, rulesIn } from '../e2e/granted.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';

@@ -1,4 +1,4 @@
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 
 /** What others on the machine have cost, so that it is not taken for the agent's doing. */

@@ -1,4 +1,4 @@
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import { honestKeys, type HonestEvent } from './honest-tenant.ts';
 
 /** All that was written of the same packets. */

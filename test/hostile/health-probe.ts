@@ -5,7 +5,7 @@
  */
 import { get } from 'node:http';
 import { constants } from 'node:os';
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import { setPrecedence } from './precedence.ts';
 import { type ThreadTimes, threadTimesOf } from './run-queue.ts';
 

@@ -1,6 +1,6 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { chainHash } from '../../src/resolving/service-chains/chain-name.ts';
+import { chainHash } from '../../src/explain/resolving/service-chains/chain-name.ts';
 import type { StoredEvent } from '../e2e/agent-rig.ts';
 
 /** What the incident of the node is compared by: its cause. */

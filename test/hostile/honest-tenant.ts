@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import { eventsOf, podObject, type StoredEvent } from '../e2e/agent-rig.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 import type { KubernetesObject } from '../e2e/control-plane/creatable.ts';

@@ -1,4 +1,4 @@
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import { quantile } from '../bench/quantile.ts';
 import { attackNamed } from './attacks/attacks.ts';
 import type { Answer } from './health-probe.ts';

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import { createCgroup } from '../bench/memory/cgroup.ts';
 import { usedBy } from '../bench/used.ts';
 import { imageCommand } from '../deploy/image-command.ts';

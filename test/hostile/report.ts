@@ -1,4 +1,4 @@
-import { alignColumns } from '../../src/events/describe.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
 import { comparedIn, type EventLog } from './event-log.ts';
 import { healthOf, latenessOf } from './judge.ts';
 import type { Round } from './round.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import type { ControlPlane } from '../e2e/control-plane/control-plane.ts';
 import type { AttackerAnswer, AttackerOrder } from './attacker.ts';
 import { attackNamed } from './attacks/attacks.ts';

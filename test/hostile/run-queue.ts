@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 
 /** Since the start of a process. */
 export interface ThreadTimes {

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 import { inTurns } from '../e2e/in-turns.ts';
 import { type Resource, resources, type Targets, type Tenant, type TenantObject, type TenantPod } from './attack.ts';

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { causes } from '../../src/incidents/catalogue/catalogue.ts';
+import { causes } from '../../src/explain/incidents/catalogue/catalogue.ts';
 import { alerts, root, textOf } from './files.ts';
 
 test.each(alerts)('$alert says what it is, for how long, and where its page is', ({ alert, annotations, ...rule }) => {

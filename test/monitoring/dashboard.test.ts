@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { highShare } from '../../src/agent/node-checks.ts';
-import { causes } from '../../src/incidents/catalogue/catalogue.ts';
-import { metricTable, prefix } from '../../src/telemetry/metric-table.ts';
+import { causes } from '../../src/explain/incidents/catalogue/catalogue.ts';
+import { metricTable, prefix } from '../../src/agent/telemetry/metric-table.ts';
 import { dashboard, queries, root, textOf } from './files.ts';
 import { readQuery } from './promql.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import type { CoreEvent } from '../../src/events/event.ts';
+import type { CoreEvent } from '../../src/publish/events/event.ts';
 import { expandEnv, readExporterConfig, readLokiConfig } from './exporter/exporter-config.ts';
 import { receiversOf } from './exporter/exporter-rules.ts';
 import { render } from './exporter/go-template.ts';

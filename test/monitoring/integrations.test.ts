@@ -6,7 +6,7 @@ import vm from 'node:vm';
 import { parser as logql } from '@grafana/lezer-logql';
 import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import type { CoreEvent } from '../../src/events/event.ts';
+import type { CoreEvent } from '../../src/publish/events/event.ts';
 import { textOf } from './files.ts';
 import { eventsOfSample } from './sample-events.ts';
 

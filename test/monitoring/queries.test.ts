@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { allMetrics } from '../../src/telemetry/metrics.ts';
+import { allMetrics } from '../../src/agent/telemetry/metrics.ts';
 import { alerts, dashboard, queries } from './files.ts';
 import { readQuery } from './promql.ts';
 

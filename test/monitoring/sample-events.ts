@@ -1,4 +1,4 @@
-import type { CoreEvent } from '../../src/events/event.ts';
+import type { CoreEvent } from '../../src/publish/events/event.ts';
 import type { Outcome } from '../samples/sample.ts';
 import { textOf } from './files.ts';
 

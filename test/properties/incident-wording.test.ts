@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
-import { incidentMessage } from '../../src/incidents/reporting/message.ts';
-import { messageOf } from '../../src/pipeline/message.ts';
-import type { ObjectRef } from '../../src/model/endpoint.ts';
-import type { IncidentDetails, NamedService } from '../../src/model/incident.ts';
-import { cutBytes } from '../../src/platform/printable.ts';
-import { anyNode, anyDetails, detailsOf } from '../incidents/catalogue/details.ts';
+import { causeOf } from '../../src/explain/incidents/catalogue/catalogue.ts';
+import { incidentMessage } from '../../src/explain/incidents/reporting/message.ts';
+import { messageOf } from '../../src/count/pipeline/message.ts';
+import type { ObjectRef } from '../../src/base/model/endpoint.ts';
+import type { IncidentDetails, NamedService } from '../../src/base/model/incident.ts';
+import { cutBytes } from '../../src/base/platform/printable.ts';
+import { anyNode, anyDetails, detailsOf } from '../explain/incidents/catalogue/details.ts';
 import { forAll } from '../for-all.ts';
 
 const runs = { numRuns: 400 };

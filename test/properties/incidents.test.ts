@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Incident, IncidentChange } from '../../src/incidents/incident.ts';
-import type { TrackerState } from '../../src/incidents/tracker/tracker.ts';
-import type { Millis } from '../../src/model/log-line.ts';
-import type { Failing, Sign } from '../../src/model/program-record.ts';
-import { failure, ledTracker, type LedTracker as Tracker, sync } from '../incidents/scripts.ts';
+import type { Incident, IncidentChange } from '../../src/explain/incidents/incident.ts';
+import type { TrackerState } from '../../src/explain/incidents/tracker/tracker.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
+import type { Failing, Sign } from '../../src/base/model/program-record.ts';
+import { failure, ledTracker, type LedTracker as Tracker, sync } from '../explain/incidents/scripts.ts';
 import { referenceChanges } from './reference-incidents.ts';
 import { forAll } from '../for-all.ts';
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { signOf } from '../../src/incidents/catalogue/catalogue.ts';
-import { parse } from '../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
-import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
-import { createClock } from '../../src/sources/envelopes/clock.ts';
-import { kindOfLine } from '../../src/sources/kubelet/saved-log.ts';
-import { readEnvelope } from '../../src/sources/envelopes/read-envelope.ts';
+import { signOf } from '../../src/explain/incidents/catalogue/catalogue.ts';
+import { parse } from '../../src/read/parsing/formats.ts';
+import { createPrefixTable } from '../../src/read/parsing/netfilter/prefixes.ts';
+import { parseProgramRecord } from '../../src/read/parsing/components/program-record.ts';
+import { createClock } from '../../src/read/sources/envelopes/clock.ts';
+import { kindOfLine } from '../../src/read/sources/kubelet/saved-log.ts';
+import { readEnvelope } from '../../src/read/sources/envelopes/read-envelope.ts';
 import { lines as packets } from '../corpus/lines.ts';
-import { lines as records } from '../incidents/catalogue/lines.ts';
+import { lines as records } from '../explain/incidents/catalogue/lines.ts';
 import { isFuzz } from '../runs.ts';
 
 /** Milliseconds of processor time for the longest line that is read. What is linear takes some ten, what is quadratic a thousand. */

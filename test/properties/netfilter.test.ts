@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parse } from '../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../src/parsing/netfilter/prefixes.ts';
+import { parse } from '../../src/read/parsing/formats.ts';
+import { createPrefixTable } from '../../src/read/parsing/netfilter/prefixes.ts';
 import { printedLine } from './arbitraries.ts';
 import { mutated, wordSalad } from './mutators.ts';
 import { referenceParse, unparsable, type BareObservation } from './reference.ts';

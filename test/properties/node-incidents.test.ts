@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Incident } from '../../src/incidents/incident.ts';
-import type { ObjectRef } from '../../src/model/endpoint.ts';
-import type { Finding } from '../../src/model/finding.ts';
-import type { IncidentDetails } from '../../src/model/incident.ts';
-import type { Millis } from '../../src/model/log-line.ts';
-import type { Failing } from '../../src/model/program-record.ts';
-import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/incidents/incidents.ts';
-import { parseProgramRecord } from '../../src/parsing/components/program-record.ts';
+import type { Incident } from '../../src/explain/incidents/incident.ts';
+import type { ObjectRef } from '../../src/base/model/endpoint.ts';
+import type { Finding } from '../../src/base/model/finding.ts';
+import type { IncidentDetails } from '../../src/base/model/incident.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
+import type { Failing } from '../../src/base/model/program-record.ts';
+import type { NodeIncidents, NodeIncidentsOptions, NodeIncidentsState } from '../../src/explain/incidents/incidents.ts';
+import { parseProgramRecord } from '../../src/read/parsing/components/program-record.ts';
 import { line, nodeRef } from '../builders.ts';
-import { affectedPod, nodeIncidents } from '../incidents/node-incidents.ts';
+import { affectedPod, nodeIncidents } from '../explain/incidents/node-incidents.ts';
 import { forAllAsync } from '../for-all.ts';
 
 const second = 1000;

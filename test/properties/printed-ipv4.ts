@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
-import type { Packet } from '../../src/model/packet.ts';
+import type { Packet } from '../../src/base/model/packet.ts';
 import { emptyPacket, hexByte, octet, options, piece, uint16, type Piece } from './printed.ts';
 import { icmpHeader, spiHeader, tcpHeader, udpHeader } from './printed-transport.ts';
 

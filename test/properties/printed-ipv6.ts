@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
-import type { Packet } from '../../src/model/packet.ts';
+import type { Packet } from '../../src/base/model/packet.ts';
 import { emptyPacket, octet, piece, uint16, uint32, type Piece } from './printed.ts';
 import { commonTransports, inBrackets, withTransport } from './printed-ipv4.ts';
 import { icmpv6Header } from './printed-transport.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
-import { TcpFlag } from '../../src/model/packet.ts';
+import { TcpFlag } from '../../src/base/model/packet.ts';
 import { incomplete, octet, options, piece, port, uint16, uint32, type Piece } from './printed.ts';
 
 /** The order is that in which the kernel prints them; `AE` has no bit here. */

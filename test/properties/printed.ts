@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
-import type { Packet } from '../../src/model/packet.ts';
+import type { Packet } from '../../src/base/model/packet.ts';
 
 /** Text as the kernel prints it, side by side with what a reader must make of it. */
 export interface Piece {

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
-import { replay } from '../../src/commands/replay/replay.ts';
-import { parsed } from '../commands/parsed.ts';
+import { readReplayOptions } from '../../src/cli/options/replay-options.ts';
+import { replay } from '../../src/cli/replay/replay.ts';
+import { parsed } from '../cli/parsed.ts';
 import { forAllAsync } from '../for-all.ts';
-import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 
 /*
  * Readers of the Namespace `curious` may write policies in it. Whatever a log line or a policy names of the Namespace `shop`, which has

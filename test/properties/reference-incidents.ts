@@ -1,4 +1,4 @@
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 
 const quarter = 900_000;
 

@@ -2,7 +2,7 @@
  * The slow, obvious reading of a netfilter LOG line (Linux net/netfilter/nf_log_syslog.c), against which the production
  * parser is held by `netfilter.test.ts`. It shares no code with it and prefers plainness to speed: it may be quadratic.
  */
-import type { Packet, PacketObservation } from '../../src/model/packet.ts';
+import type { Packet, PacketObservation } from '../../src/base/model/packet.ts';
 import { canonicalAddress, familyOf, type Family } from './reference-address.ts';
 import { isInteger, protocolName, upTo } from './reference-values.ts';
 import { bracketed, firstValues, type Level } from './reference-tokens.ts';

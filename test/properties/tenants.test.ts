@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
-import { replay } from '../../src/commands/replay/replay.ts';
-import { interfaceNames } from '../../src/resolving/pod-index.ts';
-import { parsed } from '../commands/parsed.ts';
+import { readReplayOptions } from '../../src/cli/options/replay-options.ts';
+import { replay } from '../../src/cli/replay/replay.ts';
+import { interfaceNames } from '../../src/explain/resolving/pod-index.ts';
+import { parsed } from '../cli/parsed.ts';
 import { forAllAsync } from '../for-all.ts';
-import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 
 /*
  * An honest tenant (`shop`) and an attacker who may create every kind of object in a Namespace of his own (`evil`), as far as the API

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { readReplayOptions } from '../../src/commands/options/replay-options.ts';
-import type { CoreEvent } from '../../src/events/event.ts';
-import { replay } from '../../src/commands/replay/replay.ts';
+import { readReplayOptions } from '../../src/cli/options/replay-options.ts';
+import type { CoreEvent } from '../../src/publish/events/event.ts';
+import { replay } from '../../src/cli/replay/replay.ts';
 import { readSummary, type Summary } from './summary.ts';
-import { parsed } from '../commands/parsed.ts';
+import { parsed } from '../cli/parsed.ts';
 
 export const samplesFolder = join(import.meta.dirname, '../../samples');
 

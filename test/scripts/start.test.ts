@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../sources/temporary-folder.ts';
+import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 const path = temporaryFolder();

@@ -1,8 +1,8 @@
-import type { CoreEvent } from '../../src/events/event.ts';
-import type { Refusal } from '../../src/events/event-writer.ts';
-import type { Answer, Connection, Query } from '../../src/kubernetes/connection.ts';
-import { RefusedError } from '../../src/kubernetes/http.ts';
-import type { Millis } from '../../src/model/log-line.ts';
+import type { CoreEvent } from '../../src/publish/events/event.ts';
+import type { Refusal } from '../../src/publish/events/event-writer.ts';
+import type { Answer, Connection, Query } from '../../src/agent/kubernetes/connection.ts';
+import { RefusedError } from '../../src/agent/kubernetes/http.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import { blockSize, type SimulatedCluster } from './cluster.ts';
 import { costs, eventOverhead } from './costs.ts';
 import type { Measurements, RequestKind } from './measurements.ts';

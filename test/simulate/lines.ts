@@ -1,5 +1,5 @@
 /** Lines as kernels, kube-proxy and calico-node print them, without their envelopes. */
-import type { LineOrigin } from '../../src/sources/source.ts';
+import type { LineOrigin } from '../../src/read/sources/source.ts';
 
 export interface LoggedLine {
   text: string;

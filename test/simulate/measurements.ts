@@ -1,4 +1,4 @@
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 
 /** The kinds of requests to the API server; costs go by them. */
 export type RequestKind =

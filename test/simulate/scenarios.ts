@@ -1,4 +1,4 @@
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import { containerLog, datastoreLost, droppedPacket, failedSync, succeededSync } from './lines.ts';
 import type { Scenario, Simulation } from './simulation.ts';
 

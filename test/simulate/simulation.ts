@@ -1,7 +1,7 @@
-import { causeOf } from '../../src/incidents/catalogue/catalogue.ts';
-import { affectedPodsOf, type AffectedPod } from '../../src/incidents/reporting/details.ts';
-import type { Millis } from '../../src/model/log-line.ts';
-import type { AgentState } from '../../src/state/state.ts';
+import { causeOf } from '../../src/explain/incidents/catalogue/catalogue.ts';
+import { affectedPodsOf, type AffectedPod } from '../../src/explain/incidents/reporting/details.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
+import type { AgentState } from '../../src/publish/state/state.ts';
 import { createRandom } from '../soak/random.ts';
 import { createSimulatedAgent, type SimulatedAgent } from './agent.ts';
 import { type ApiServer, createApiServer } from './api-server.ts';

@@ -1,6 +1,6 @@
-import type { Millis } from '../../src/model/log-line.ts';
-import type { Clock } from '../../src/platform/clock.ts';
-import type { Schedule } from '../../src/platform/timer.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
+import type { Clock } from '../../src/base/platform/clock.ts';
+import type { Schedule } from '../../src/base/platform/timer.ts';
 
 export type VirtualTime = ReturnType<typeof createVirtualTime>;
 

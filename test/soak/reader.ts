@@ -5,7 +5,7 @@
  *     node test/soak/reader.ts --path kern.log --snapshot FILE
  */
 import { parseArgs } from 'node:util';
-import { createFollowFile } from '../../src/sources/tail/follow-file.ts';
+import { createFollowFile } from '../../src/read/sources/tail/follow-file.ts';
 import { createRecorder } from './record.ts';
 
 const interval = 100;

@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import type { Loss, Notice, Position } from '../../src/sources/source.ts';
+import type { Loss, Notice, Position } from '../../src/read/sources/source.ts';
 import { readNumbered } from './line.ts';
 import { addTo, lengthOf, type Run } from './distinct-values.ts';
 

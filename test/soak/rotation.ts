@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import type { LiveFile } from './live-file.ts';
 
 export const styles = ['create', 'kubelet', 'copytruncate', 'delete', 'symlink', 'none'] as const;

@@ -13,7 +13,7 @@
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { alignColumns } from '../../src/events/describe.ts';
+import { alignColumns } from '../../src/cli/describe.ts';
 import { preparePrograms } from '../programs/install.ts';
 import { soakAgents } from './agents/soak.ts';
 import { createRandom } from './random.ts';

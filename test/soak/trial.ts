@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Millis } from '../../src/model/log-line.ts';
+import type { Millis } from '../../src/base/model/log-line.ts';
 import { type Used, usedBy } from '../bench/used.ts';
 import { imageCommand } from '../deploy/image-command.ts';
 import { type AgentProcess, startAgent } from '../e2e/agent-process.ts';

@@ -9,7 +9,7 @@ import {
   type PolicyNeeds,
   type PolicyVerdict,
   policyVerdict,
-} from '../../drops/drops.ts';
+} from '../../explain/drops/drops.ts';
 import {
   type Connection,
   createPolicyReader,
@@ -17,15 +17,15 @@ import {
   type OnListed,
   policiesFile,
   RefusedError,
-} from '../../kubernetes/kubernetes.ts';
-import type { Millis } from '../../model/log-line.ts';
-import type { Finding } from '../../model/finding.ts';
-import type { Series } from '../../model/series.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { createCooldown } from '../../platform/rates.ts';
-import { createTimeShare, type TimeShare } from '../../platform/shares.ts';
-import { type MemoryBudget, unlimitedMemory } from '../../platform/memory-budget.ts';
-import type { Log, RateLimitedLog } from '../../telemetry/logger.ts';
+} from '../kubernetes/kubernetes.ts';
+import type { Millis } from '../../base/model/log-line.ts';
+import type { Finding } from '../../base/model/finding.ts';
+import type { Series } from '../../base/model/series.ts';
+import type { Clock } from '../../base/platform/clock.ts';
+import { createCooldown } from '../../base/platform/rates.ts';
+import { createTimeShare, type TimeShare } from '../../base/platform/shares.ts';
+import { type MemoryBudget, unlimitedMemory } from '../../base/platform/memory-budget.ts';
+import type { Log, RateLimitedLog } from '../telemetry/logger.ts';
 import { createPolicyObjects, freshFor, type Known, type PolicyObjectsOptions } from './objects.ts';
 
 export interface PolicyAnswersOptions {

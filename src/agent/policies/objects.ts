@@ -1,13 +1,13 @@
 /** Keeps policies, Namespaces and Pods that Events have needed, within a budget and limits. */
-import { type KnownPolicies, type PolicyNeeds, questionOf } from '../../drops/drops.ts';
-import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from '../../kubernetes/kubernetes.ts';
-import type { ObjectRef } from '../../model/endpoint.ts';
-import type { Finding } from '../../model/finding.ts';
-import type { Millis } from '../../model/log-line.ts';
-import { createFreshValues, type Fresh } from '../../platform/fresh-values.ts';
-import type { MemoryBudget } from '../../platform/memory-budget.ts';
-import { weightOf } from '../../platform/weight.ts';
-import { createSharedBucket } from '../../platform/shares.ts';
+import { type KnownPolicies, type PolicyNeeds, questionOf } from '../../explain/drops/drops.ts';
+import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from '../kubernetes/kubernetes.ts';
+import type { ObjectRef } from '../../base/model/endpoint.ts';
+import type { Finding } from '../../base/model/finding.ts';
+import type { Millis } from '../../base/model/log-line.ts';
+import { createFreshValues, type Fresh } from '../../base/platform/fresh-values.ts';
+import type { MemoryBudget } from '../../base/platform/memory-budget.ts';
+import { weightOf } from '../../base/platform/weight.ts';
+import { createSharedBucket } from '../../base/platform/shares.ts';
 import {
   createEvaluator,
   createPolicySet,
@@ -18,7 +18,7 @@ import {
   type Pod,
   type PolicySet,
   type Requirements,
-} from '../../policies/policies.ts';
+} from '../../explain/policies/policies.ts';
 import { createRequiredObjects, type KnownRequired, type RequiredObjectsOptions } from './required.ts';
 
 /** The reads of one node: a Pod, a Namespace with its policies, the policies of the cluster, or an object that policies need. Namespaces share them. */

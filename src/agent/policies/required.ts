@@ -1,10 +1,10 @@
 /** Reads objects that Calico's policies refer to, when a policy that selects the Pod of an Event needs them. */
-import type { NetworkSets, PolicyReader } from '../../kubernetes/kubernetes.ts';
-import type { Millis } from '../../model/log-line.ts';
-import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../platform/fresh-values.ts';
-import { allNamespaces } from '../../kubernetes/kubernetes.ts';
-import { weightOf } from '../../platform/weight.ts';
-import type { CalicoObjects, Labels, Requirements } from '../../policies/policies.ts';
+import type { NetworkSets, PolicyReader } from '../kubernetes/kubernetes.ts';
+import type { Millis } from '../../base/model/log-line.ts';
+import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../base/platform/fresh-values.ts';
+import { allNamespaces } from '../kubernetes/kubernetes.ts';
+import { weightOf } from '../../base/platform/weight.ts';
+import type { CalicoObjects, Labels, Requirements } from '../../explain/policies/policies.ts';
 
 /** The most answers of each kind, for all policies together. */
 const most = { services: 256, accounts: 512, namespaces: 64 };

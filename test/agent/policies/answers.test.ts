@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Answer } from '../../../src/kubernetes/connection.ts';
+import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
 import { externalEnd, nine, nodeEnd, podRef, workerEnd } from '../../builders.ts';
-import { answered, refused } from '../../commands/doctor/fake.ts';
-import { networkPolicy } from '../../policies/objects.ts';
+import { answered, refused } from '../../cli/doctor/fake.ts';
+import { networkPolicy } from '../../explain/policies/objects.ts';
 import { calico, cluster, dropped, podObject, review, setUp, shopPolicies } from './scene.ts';
 
 const inMemory = (bytes: number): [number, () => number, undefined, number] => [60_000, () => 0, undefined, bytes];

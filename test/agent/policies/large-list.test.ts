@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
 import { createPolicyAnswers } from '../../../src/agent/policies/answers.ts';
-import { createConnection } from '../../../src/kubernetes/connection.ts';
-import { createSteadyClock } from '../../../src/platform/clock.ts';
-import { type ScriptedServer, json, startScriptedServer } from '../../kubernetes/scripted-server.ts';
-import { networkPolicy } from '../../policies/objects.ts';
-import { answered } from '../../commands/doctor/fake.ts';
+import { createConnection } from '../../../src/agent/kubernetes/connection.ts';
+import { createSteadyClock } from '../../../src/base/platform/clock.ts';
+import { type ScriptedServer, json, startScriptedServer } from '../kubernetes/scripted-server.ts';
+import { networkPolicy } from '../../explain/policies/objects.ts';
+import { answered } from '../../cli/doctor/fake.ts';
 import { calico, cluster, dropped, setUp, shopPolicies } from './scene.ts';
 
 /** A list of policies that is larger than an answer may be, of a server that sends it. */

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { createPolicyObjects } from '../../../src/agent/policies/objects.ts';
-import type { PolicyReader } from '../../../src/kubernetes/kubernetes.ts';
-import { unlimitedMemory } from '../../../src/platform/memory-budget.ts';
-import type { Policy } from '../../../src/policies/policies.ts';
+import type { PolicyReader } from '../../../src/agent/kubernetes/kubernetes.ts';
+import { unlimitedMemory } from '../../../src/base/platform/memory-budget.ts';
+import type { Policy } from '../../../src/explain/policies/policies.ts';
 import { externalEnd, nine, podRef } from '../../builders.ts';
-import { answered } from '../../commands/doctor/fake.ts';
-import { networkPolicy, pod } from '../../policies/objects.ts';
+import { answered } from '../../cli/doctor/fake.ts';
+import { networkPolicy, pod } from '../../explain/policies/objects.ts';
 import { dropped, setUp, shopPolicies } from './scene.ts';
 
 test('the policies of the cluster are put together once for the Pod, and once for peers that are no Pods', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { externalEnd, nine } from '../../builders.ts';
-import { answered, refused } from '../../commands/doctor/fake.ts';
+import { answered, refused } from '../../cli/doctor/fake.ts';
 import { type Answers, calico, dropped, setUp, shopPolicies } from './scene.ts';
 
 /** Checks what is read of Calico: objects that its policies need, only where a policy that selects the Pod asks for them, and from which of its APIs. */

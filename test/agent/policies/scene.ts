@@ -1,13 +1,13 @@
 /** An agent that asks policies about drops, at an API server whose answers a test gives. */
 import { createPolicyAnswers, type PolicyAnswersOptions } from '../../../src/agent/policies/answers.ts';
-import type { Answer } from '../../../src/kubernetes/connection.ts';
-import { createMemoryBudget } from '../../../src/platform/memory-budget.ts';
-import type { Series } from '../../../src/model/series.ts';
-import type { FlowDetails } from '../../../src/model/finding.ts';
-import { createRateLimitedLog, type Log } from '../../../src/telemetry/logger.ts';
+import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
+import { createMemoryBudget } from '../../../src/base/platform/memory-budget.ts';
+import type { Series } from '../../../src/base/model/series.ts';
+import type { FlowDetails } from '../../../src/base/model/finding.ts';
+import { createRateLimitedLog, type Log } from '../../../src/agent/telemetry/logger.ts';
 import { finding, flow, nine, podRef, series, workerEnd } from '../../builders.ts';
-import { answered, refused } from '../../commands/doctor/fake.ts';
-import { networkPolicy } from '../../policies/objects.ts';
+import { answered, refused } from '../../cli/doctor/fake.ts';
+import { networkPolicy } from '../../explain/policies/objects.ts';
 
 export const review = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 export const shopPolicies = '/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies';

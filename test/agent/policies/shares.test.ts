@@ -1,13 +1,13 @@
 /** What one Namespace may do costs others no verdict: look-ups, waits and time are shared by Namespace. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Answer } from '../../../src/kubernetes/connection.ts';
-import type { PolicyVerdict } from '../../../src/drops/drops.ts';
-import type { Series } from '../../../src/model/series.ts';
+import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
+import type { PolicyVerdict } from '../../../src/explain/drops/drops.ts';
+import type { Series } from '../../../src/base/model/series.ts';
 import { externalEnd, finding, flow, podRef, series } from '../../builders.ts';
-import { answered } from '../../commands/doctor/fake.ts';
+import { answered } from '../../cli/doctor/fake.ts';
 import { forAllAsync } from '../../for-all.ts';
-import { networkPolicy, pod } from '../../policies/objects.ts';
+import { networkPolicy, pod } from '../../explain/policies/objects.ts';
 import { podObject, setUp } from './scene.ts';
 
 const second = 1000;

@@ -1,8 +1,8 @@
 /** The wording of what the agent logs of policies. */
 import { expect, test } from 'vitest';
 import { createListReport, createPolicyRights } from '../../../src/agent/policies/answers.ts';
-import { createRateLimitedLog, type Log } from '../../../src/telemetry/logger.ts';
-import { answered } from '../../commands/doctor/fake.ts';
+import { createRateLimitedLog, type Log } from '../../../src/agent/telemetry/logger.ts';
+import { answered } from '../../cli/doctor/fake.ts';
 import { nine } from '../../builders.ts';
 
 test('a right that is missing, and then is there', async () => {

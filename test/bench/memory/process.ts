@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { type Used, usedBy } from '../../bench/used.ts';
+import { type Used, usedBy } from '../used.ts';
 import { createCgroup } from './cgroup.ts';
 import type { Image } from './image.ts';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
-import { interfaceNames } from '../../../src/resolving/pod-index.ts';
+import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { type AgentRig, createAgentRig, nodeObject, podObject, sumOf, untilMetric } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';
 import { createInQuietHours } from '../quiet-hours.ts';

@@ -3,7 +3,7 @@ import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { Millis } from '../../../src/model/log-line.ts';
+import type { Millis } from '../../../src/base/model/log-line.ts';
 import type { AgentProcess } from '../agent-process.ts';
 import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, sumOf, untilMetric } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request as httpsRequest } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { type Certificate, createCertificate } from '../../../src/directory/certificate.ts';
+import { type Certificate, createCertificate } from '../../../src/agent/directory/certificate.ts';
 import type { Connection } from '../control-plane/connection.ts';
 
 /** A request of the agent, and its answer still to be made. */

@@ -1,9 +1,9 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
-import type { Millis } from '../../../src/model/log-line.ts';
-import { interfaceNames } from '../../../src/resolving/pod-index.ts';
-import { restoreState } from '../../../src/state/state.ts';
+import type { Millis } from '../../../src/base/model/log-line.ts';
+import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
+import { restoreState } from '../../../src/publish/state/state.ts';
 import type { AgentProcess } from '../agent-process.ts';
 import { type AgentRig, createAgentRig, dropLine, nodeObject, podObject, sumOf } from '../agent-rig.ts';
 import { connect } from '../control-plane/connection.ts';

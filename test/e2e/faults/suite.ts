@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import type { Millis } from '../../../src/model/log-line.ts';
+import type { Millis } from '../../../src/base/model/log-line.ts';
 import { usedBy } from '../../bench/used.ts';
 import type { LogEntry } from '../agent-process.ts';
 import { type AgentRig, createAgentRig, type StoredEvent, sumOf } from '../agent-rig.ts';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
 import type { Schema } from '../../../scripts/helm-chart.ts';
-import { checkConfigFile } from '../../../src/config/config.ts';
-import { settingNames, settings } from '../../../src/config/settings.ts';
+import { checkConfigFile } from '../../../src/agent/config/config.ts';
+import { settingNames, settings } from '../../../src/agent/config/settings.ts';
 import { daemonSetOf, type DaemonSet, type Manifest, parseManifests, root } from '../../deploy/manifests.ts';
 import { helmOfFile } from './helm.ts';
 

@@ -15,11 +15,11 @@ import { tmpdir } from 'node:os';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { parse } from '../../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
-import { createJournal } from '../../../src/sources/journald/journal.ts';
-import type { Position, Source } from '../../../src/sources/source.ts';
-import { type Heard, listening } from '../../sources/heard.ts';
+import { parse } from '../../../src/read/parsing/formats.ts';
+import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
+import { createJournal } from '../../../src/read/sources/journald/journal.ts';
+import type { Position, Source } from '../../../src/read/sources/source.ts';
+import { type Heard, listening } from '../../read/sources/heard.ts';
 import { createNetwork, type Network } from '../network/network.ts';
 import { KERNEL_LOG } from '../network/kernel-access.ts';
 import { type Journald, startJournald } from './rig.ts';
@@ -259,7 +259,7 @@ test('a missing folder is reported, and read when it exists', async () => {
 
 test('a source that is killed takes journalctl with it, though nothing is logged', async () => {
   const script = `
-    import { createJournal } from ${JSON.stringify(join(import.meta.dirname, '../../../src/sources/journald/journal.ts'))};
+    import { createJournal } from ${JSON.stringify(join(import.meta.dirname, '../../../src/read/sources/journald/journal.ts'))};
     import { spawn } from 'node:child_process';
     const listener = { take() {}, lost() {}, notice() {} };
     createJournal({ directory: ${JSON.stringify(journald.directory)}, saved: undefined, since: Date.now(), listener, needles: ['IN='],

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { chooseKernelSource } from '../../../src/sources/auto.ts';
-import { hasKernelRecords } from '../../../src/sources/journald/kernel-records.ts';
+import { chooseKernelSource } from '../../../src/read/sources/auto.ts';
+import { hasKernelRecords } from '../../../src/read/sources/journald/kernel-records.ts';
 import { createOwnFolder } from '../own-folder.ts';
 
 /** Real files of a journal: whether journald, which wrote them, reads the kernel's log. */

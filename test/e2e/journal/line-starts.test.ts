@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createJournal } from '../../../src/sources/journald/journal.ts';
-import type { Position, Source } from '../../../src/sources/source.ts';
-import { type Heard, listening } from '../../sources/heard.ts';
+import { createJournal } from '../../../src/read/sources/journald/journal.ts';
+import type { Position, Source } from '../../../src/read/sources/source.ts';
+import { type Heard, listening } from '../../read/sources/heard.ts';
 import { type Journald, type JournaldUnit, startJournald } from './rig.ts';
 
 /** Where a real journald ends a record of a service, and what may begin with the next one. */

@@ -1,5 +1,5 @@
 /** What is done in the guest, and what has to be seen of it. */
-import { interfaceNames } from '../../../src/resolving/pod-index.ts';
+import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 
 /** Two Pods of samples/cluster.json, behind devices that are called as Calico calls them. */
 const [va = ''] = interfaceNames('shop', 'cart-79d4c5b6c8-hp6rw');

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { defaultTracefs as tracefs } from '../../../src/sources/tracefs/trace.ts';
+import { defaultTracefs as tracefs } from '../../../src/read/sources/tracefs/trace.ts';
 import { joinSockets } from '../sockets.ts';
 import { addPods, attempt, print, run, wait } from './guest-node.ts';
 import { packets, type Scene, sceneFile } from './scene.ts';

@@ -1,7 +1,7 @@
 /** What programs of the guest have in common: they are its only process at first, and make a node with Pods of it. */
 import { execFile, execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { defaultTracefs as tracefs } from '../../../src/sources/tracefs/trace.ts';
+import { defaultTracefs as tracefs } from '../../../src/read/sources/tracefs/trace.ts';
 
 const shell = '/bin/busybox';
 const own = new Set(['ip', 'tc', 'nft', 'iptables', 'ip6tables']);

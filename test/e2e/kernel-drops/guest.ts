@@ -1,7 +1,7 @@
 /** The first process of the guest: makes Pods, drops their packets, and prints what the source hands over; then the agent itself reads it. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { createKernelDrops, obstacleOf } from '../../../src/sources/tracefs/kernel-drops.ts';
-import { defaultTracefs as tracefs } from '../../../src/sources/tracefs/trace.ts';
+import { createKernelDrops, obstacleOf } from '../../../src/read/sources/tracefs/kernel-drops.ts';
+import { defaultTracefs as tracefs } from '../../../src/read/sources/tracefs/trace.ts';
 import { cases, pods } from './cases.ts';
 import { tryAgent } from './guest-agent.ts';
 import { addPods, attempt, begin, print, run, switchOff, wait } from './guest-node.ts';

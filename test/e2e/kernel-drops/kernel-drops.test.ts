@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import type { Martian } from '../../../src/model/observation.ts';
-import type { PacketObservation } from '../../../src/model/packet.ts';
-import { createPrefixTable, parse } from '../../../src/parsing/parsing.ts';
+import type { Martian } from '../../../src/base/model/observation.ts';
+import type { PacketObservation } from '../../../src/base/model/packet.ts';
+import { createPrefixTable, parse } from '../../../src/read/parsing/parsing.ts';
 import { imageCommand } from '../../deploy/image-command.ts';
 import { type AgentRig, createAgentRig, nodeObject, podObject, sumOf } from '../agent-rig.ts';
 import { bundle } from '../bundle.ts';

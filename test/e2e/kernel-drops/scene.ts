@@ -1,5 +1,5 @@
 /** The agent in the guest: its node and its Pods, which the API server on this machine has. */
-import { interfaceNames } from '../../../src/resolving/pod-index.ts';
+import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import type { GuestPod } from './guest-node.ts';
 
 export interface Scene {

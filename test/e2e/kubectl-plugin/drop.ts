@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { annotationPrefix, annotationSchema, type CoreEvent, timestamp } from '../../../src/events/event.ts';
+import { annotationPrefix, annotationSchema, type CoreEvent, timestamp } from '../../../src/publish/events/event.ts';
 
 export interface DropOptions {
   readonly namespace: string;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { PacketObservation } from '../../../src/model/packet.ts';
-import { parse } from '../../../src/parsing/formats.ts';
-import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
+import type { PacketObservation } from '../../../src/base/model/packet.ts';
+import { parse } from '../../../src/read/parsing/formats.ts';
+import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
 import { run } from '../network/command.ts';
 import type { KernelLog } from '../network/kernel-log.ts';
 import { createNetwork, type Network } from '../network/network.ts';

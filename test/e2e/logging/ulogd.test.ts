@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createPrefixTable } from '../../../src/parsing/netfilter/prefixes.ts';
-import { parse } from '../../../src/parsing/formats.ts';
+import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
+import { parse } from '../../../src/read/parsing/formats.ts';
 import { client, createScene, readPacket, type Scene, server } from './scene.ts';
 import { readShipped } from './node-shell.ts';
 import { startUlogd, type Ulogd } from './ulogd.ts';

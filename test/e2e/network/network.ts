@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { interfaceNames } from '../../../src/resolving/pod-index.ts';
+import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { createNamespaceGroup, type NamespaceGroup } from './namespaces.ts';
 import { appendLogAndDrop, type Backend } from './rules.ts';
 import { sendEchoRequests, sendPackets } from './sending.ts';

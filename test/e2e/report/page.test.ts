@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostileRows, linesOf, row } from '../../report/scene.ts';
+import { hostileRows, linesOf, row } from '../../cli/report/scene.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { runBundle } from '../bundle.ts';
 import { until } from '../until.ts';

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import type { FlowRecord } from '../../../src/audit/fields.ts';
-import { gap, row, verdictOf } from '../../report/scene.ts';
+import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
+import { gap, row, verdictOf } from '../../cli/report/scene.ts';
 import { createRandom } from '../../soak/random.ts';
 
 const namespaces = ['shop', 'batch', 'payments', 'monitoring', 'kube-system', 'ingress-nginx', 'search', 'media', 'ci'];

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { at } from '../../../src/platform/json.ts';
+import { at } from '../../../src/base/platform/json.ts';
 import { allCommands } from '../../docs/all-commands.ts';
 import { textOf } from '../../docs/documents.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { at } from '../../../src/platform/json.ts';
+import { at } from '../../../src/base/platform/json.ts';
 import { allCommands } from '../../docs/all-commands.ts';
 import { textOf } from '../../docs/documents.ts';
 import { CILIUM_VERSION } from '../control-plane/binaries.ts';

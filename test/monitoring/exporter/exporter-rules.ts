@@ -1,4 +1,4 @@
-import type { CoreEvent } from '../../../src/events/event.ts';
+import type { CoreEvent } from '../../../src/publish/events/event.ts';
 import type { Route, Rule } from './exporter-config.ts';
 
 type Labels = Readonly<Record<string, string>>;

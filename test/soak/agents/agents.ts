@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Millis } from '../../../src/model/log-line.ts';
+import type { Millis } from '../../../src/base/model/log-line.ts';
 import type { AgentProcess } from '../../e2e/agent-process.ts';
 import type { AgentRig } from '../../e2e/agent-rig.ts';
 import { valueIn } from '../../e2e/scraped.ts';

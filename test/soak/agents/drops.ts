@@ -1,4 +1,4 @@
-import type { Millis } from '../../../src/model/log-line.ts';
+import type { Millis } from '../../../src/base/model/log-line.ts';
 import { dropLine, podObject } from '../../e2e/agent-rig.ts';
 import type { Connection } from '../../e2e/control-plane/connection.ts';
 import { createObjects } from '../../e2e/control-plane/objects.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Millis } from '../../../src/model/log-line.ts';
+import type { Millis } from '../../../src/base/model/log-line.ts';
 
 /** How long everything lasts, from the length of the whole run: a run of a minute has less of each, and no less kinds. */
 export interface Lengths {

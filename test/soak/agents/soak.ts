@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
-import { alignColumns } from '../../../src/events/describe.ts';
+import { alignColumns } from '../../../src/cli/describe.ts';
 import { createAgentRig, nodeObject } from '../../e2e/agent-rig.ts';
 import { buildBundle } from '../../e2e/bundle.ts';
 import { type ControlPlane, startControlPlane } from '../../e2e/control-plane/control-plane.ts';

@@ -1,6 +1,6 @@
 import type { Connection } from '../../e2e/control-plane/connection.ts';
 import type { StoredEvent } from '../../e2e/agent-rig.ts';
-import { component } from '../../../src/events/event.ts';
+import { component } from '../../../src/publish/events/event.ts';
 
 /** The counts that were logged, by the object of their Event: `Pod soak-file/web-1`, `Node KN102`. */
 export type Expected = Map<string, number>;

@@ -5,7 +5,7 @@ import type { Fault, Scene, FaultRows } from '../fault.ts';
 
 /**
  * Tests answers of an API server, or of what stands before it, that are none in time, whole or sound: a proxy in front of the real one gives
- * them. What follows from each status: test/events/publisher.test.ts, test/kubernetes/informer.test.ts.
+ * them. What follows from each status: test/publish/events/publisher.test.ts, test/agent/kubernetes/informer.test.ts.
  */
 
 const podLists = /^GET \/api\/v1\/pods\?(?!.*watch=true)/;

@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
 import { accountWith } from '../../agent-rig.ts';
-import { rightsFile } from '../../../../src/kubernetes/rights.ts';
+import { rightsFile } from '../../../../src/agent/kubernetes/rights.ts';
 import { type Rule, rulesIn, untilRights } from '../../granted.ts';
 import { failing, refusedWrites } from '../answers.ts';
 import type { Fault, Scene, FaultRows } from '../fault.ts';

@@ -1,0 +1,116 @@
+/** The settings of what the agent reads: logs of its node, Pods and policies of the cluster. */
+import * as z from 'zod/mini';
+import { lookupWays } from '../../base/model/choices.ts';
+import {
+  containerRule,
+  listOf,
+  oneOf,
+  path,
+  podCacheChoices,
+  policiesChoices,
+  type SettingRow,
+  source,
+  unit,
+} from './values.ts';
+
+const singleKinds = ['journal', 'bpf-trace', 'kernel-drops', 'calico-flows'];
+
+export const inputSettings = {
+  node: {
+    env: 'NODE_NAME',
+    value: 'NAME',
+    help: 'name of this Node. In a Pod: valueFrom fieldRef spec.nodeName',
+    schema: z
+      .string({
+        error: ({ input }) =>
+          input === undefined
+            ? 'is not set; in a DaemonSet it comes from valueFrom: fieldRef: fieldPath: spec.nodeName'
+            : 'must be text; put it in quotes',
+      })
+      .check(z.regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, { error: 'is no name of a Node' })),
+  },
+  sources: {
+    flag: 'source',
+    value: 'SOURCE',
+    help:
+      "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
+      'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node), program:NAME=PATH (the log ' +
+      'file of kube-proxy, or of a program that it is a part of), bpf-trace or bpf-trace:DIR (what BPF programs print, in the ' +
+      "tracefs of the node), kernel-drops or kernel-drops:DIR (the kernel's own record of dropped packets, in the same), calico-flows or calico-flows:DIR (what Calico's Felix counts; the folder of its socket)",
+    default: 'auto,containers',
+    list: /[,\n]/,
+    schema: listOf(source).check(
+      z.minLength(1, { error: 'names nothing to read' }),
+      z.refine((list) => singleKinds.every((kind) => list.filter((each) => each.kind === kind).length <= 1), {
+        error: `names one of ${singleKinds.join(', ')} more than once; only one folder can be read`,
+      }),
+      z.refine((list) => new Set(list.map((each) => JSON.stringify(each))).size === list.length, {
+        error: 'names something twice',
+      }),
+    ),
+  },
+  containers: {
+    value: 'NAMESPACES/PODS/CONTAINERS',
+    help: 'whose logs "containers" means; each part is a list with commas, in which * stands for any text',
+    default:
+      'kube-system,calico-system/kube-proxy*/kube-proxy kube-system,calico-system/calico-node*/calico-node kube-system/kube-network-policies*,kindnet*/kube-network-policies,kindnet-cni',
+    list: /\s+/,
+    schema: listOf(containerRule),
+  },
+  podLogs: {
+    value: 'DIR',
+    help: 'where the kubelet keeps the logs of containers',
+    default: '/var/log/pods',
+    schema: path,
+  },
+  units: {
+    flag: 'unit',
+    value: 'UNIT',
+    help: 'systemd units whose messages "journal" and "auto" read, too: those that kube-proxy is, or is a part of',
+    default:
+      'kube-proxy k3s k3s-agent snap.kube-proxy.daemon snap.k8s.kube-proxy snap.microk8s.daemon-kubelite ' +
+      'calico-node calico-felix',
+    list: /[,\s]+/,
+    schema: listOf(unit),
+  },
+  stateDir: {
+    value: 'DIR',
+    help: 'where positions and counts are kept over restarts',
+    default: '/var/lib/kube-netfilter-tailer',
+    schema: path,
+  },
+  podCache: {
+    value: 'node|cluster',
+    help: "Pods to keep in memory: this node's, others being looked up when needed, or all",
+    default: 'node',
+    choices: podCacheChoices,
+    schema: oneOf(podCacheChoices),
+  },
+  podLookups: {
+    flag: 'pod-lookup',
+    value: 'WAY',
+    help:
+      'ways to look up Pods of other nodes by their addresses, in this order; one that leads nowhere in this cluster is passed ' +
+      'over. docs/lookups.md has what each asks and costs',
+    default: lookupWays.join(','),
+    list: /[,\s]+/,
+    choices: lookupWays,
+    schema: listOf(oneOf(lookupWays)),
+  },
+  directory: {
+    value: 'DIR',
+    help:
+      'where the shared directory of Pods is published, with the token for it, as the component shared-directory mounts it. ' +
+      'Default: there is none',
+    schema: z.optional(path),
+  },
+  policies: {
+    value: 'auto|off',
+    help:
+      'auto: Events say which network policy denied a packet, at which clause, where the agent may list policies (docs/why.md); ' +
+      'off: policies are not read',
+    default: 'auto',
+    choices: policiesChoices,
+    schema: oneOf(policiesChoices),
+  },
+} as const satisfies Record<string, SettingRow>;

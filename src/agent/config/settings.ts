@@ -1,0 +1,169 @@
+/** The table of all settings. A row has the option, variable, help, default and valid values of a setting. */
+import * as z from 'zod/mini';
+import { legacyMetricChoices } from '../../base/model/choices.ts';
+import { auditSettings } from './audit-settings.ts';
+import {
+  isTimeZone,
+  listenAddress,
+  listOf,
+  logLevelChoices,
+  lowerCase,
+  oneOf,
+  path,
+  prefix,
+  type Setting,
+  type SettingRow,
+  text,
+  wholeNumber,
+  yesOrNo,
+} from './values.ts';
+import { inputSettings } from './input-settings.ts';
+
+/** The file itself must not have this setting. */
+export const configFile = {
+  flag: 'config',
+  env: 'CONFIG_FILE',
+  value: 'FILE',
+  help: 'file with settings, as YAML or JSON (docs/configuration.md); options and variables go over it',
+} as const satisfies Omit<Setting, 'schema'>;
+
+const rows = {
+  ...inputSettings,
+  prefixes: {
+    flag: 'prefix',
+    value: 'NAME=VERDICT',
+    help: 'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted; without NAME, what a line without a prefix means',
+    default: '',
+    list: /[,\n]/,
+    reload: true,
+    schema: listOf(prefix),
+  },
+  includeNoise: {
+    value: 'true|false',
+    help: 'Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too',
+    default: 'false',
+    reload: true,
+    schema: yesOrNo,
+  },
+  timeZone: {
+    value: 'ZONE',
+    help: 'zone of time stamps in files that name none, for example Europe/Berlin',
+    default: 'UTC',
+    schema: text.check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),
+  },
+  reverseDns: {
+    value: 'true|false',
+    help: 'look up host names of addresses outside the cluster',
+    default: 'true',
+    schema: yesOrNo,
+  },
+  metricsAddress: {
+    value: '[HOST]:PORT',
+    help: 'where /metrics, /healthz and /readyz are served',
+    default: ':9090',
+    schema: listenAddress(':9090'),
+  },
+  healthAddress: {
+    value: '[HOST]:PORT',
+    help:
+      "where /healthz and /readyz are served by a listener of their own, for the kubelet's probes, which then no scraper can hold up; " +
+      'deploy/ and the Helm chart set it. Default: they are served with /metrics only',
+    schema: z.optional(listenAddress(':9091')),
+  },
+  nodeCondition: {
+    value: 'true|false',
+    help:
+      'the Node has the condition NetfilterRulesStale while its rules cannot be written, for programs that drain nodes; needs the right ' +
+      'to patch nodes/status (docs/incidents.md)',
+    default: 'false',
+    schema: yesOrNo,
+  },
+  dropsAddress: {
+    value: '[HOST]:PORT',
+    help:
+      'where /drops is served, the flows that were dropped in the last hour (docs/kubectl-plugin.md): whoever reaches it sees those of all ' +
+      'namespaces. Default: nowhere, and they are not kept',
+    schema: z.optional(listenAddress(':9092')),
+  },
+  legacyMetric: {
+    value: 'NAMING',
+    help:
+      "kube-iptables-tailer's metric packet_drops_count{src,dst} too, each end named by its namespace, name, " +
+      'name_with_namespace or workload; off: not',
+    default: 'off',
+    choices: legacyMetricChoices,
+    schema: oneOf(legacyMetricChoices),
+  },
+  logLevel: {
+    value: 'LEVEL',
+    help: 'debug, info, warn or error, in lower or upper case',
+    default: 'info',
+    choices: logLevelChoices,
+    reload: true,
+    schema: z.pipe(z.transform(lowerCase), oneOf(logLevelChoices)),
+  },
+  kubeconfig: {
+    env: '',
+    value: 'FILE',
+    help: "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount",
+    schema: z.optional(text),
+  },
+  ...auditSettings,
+  maxNodes: {
+    value: 'N',
+    help: 'watch only this Node above N Nodes',
+    default: '200',
+    schema: wholeNumber,
+  },
+  maxServices: {
+    value: 'N',
+    help: 'stop watching Services above N',
+    default: '5000',
+    schema: wholeNumber,
+  },
+  maxEndpointSlices: {
+    value: 'N',
+    help:
+      'stop watching EndpointSlices above N: Pods behind a Service are looked up when they are to be named, and ' +
+      'chains of single endpoints stay unexplained. kube-proxy watches them all from every node already; 0: never watch them',
+    default: '1000',
+    schema: wholeNumber,
+  },
+  procRoot: {
+    value: 'DIR',
+    help: "where the host's /proc is, for the connection tracking table: who fills it, whose it is",
+    default: '/proc',
+    schema: path,
+  },
+} as const satisfies Record<string, SettingRow>;
+
+/** Each setting by its name in `Config`, which is also its key in the file. */
+export const settings = named(rows);
+
+/** Derives option and variable from the setting's name unless the row has its own: `podLogs` becomes `--pod-logs` and `POD_LOGS`. */
+function named<Rows extends Record<string, SettingRow>>(table: Rows): { [Name in keyof Rows]: Rows[Name] & Names } {
+  const all = Object.entries(table).map(([name, row]) => {
+    const words = name.replaceAll(/[A-Z]/g, '-$&').toLowerCase();
+    return [name, { flag: words, env: words.replaceAll('-', '_').toUpperCase(), ...row }];
+  });
+  return Object.fromEntries(all) as { [Name in keyof Rows]: Rows[Name] & Names };
+}
+
+type Names = Pick<Setting, 'flag' | 'env'>;
+
+export type SettingName = keyof typeof settings;
+
+type Schemas = { -readonly [Name in SettingName]: (typeof settings)[Name]['schema'] };
+
+export const schema = z.strictObject(
+  Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, setting.schema])) as Schemas,
+);
+
+export type Config = Readonly<z.output<typeof schema>>;
+
+export const settingNames = Object.keys(settings) as readonly SettingName[];
+
+/** Returns a setting, typed with all optional fields. */
+export function settingOf(name: SettingName): Setting {
+  return settings[name];
+}

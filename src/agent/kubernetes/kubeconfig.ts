@@ -1,0 +1,109 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import { isLabel } from '../../base/platform/api-names.ts';
+import { reasonOf } from '../../base/platform/system-error.ts';
+import type { Access, Credentials } from './http.ts';
+
+/** Options of kubectl that override the kubeconfig. */
+export interface UserFlags {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly cluster?: string | undefined;
+  readonly user?: string | undefined;
+  readonly server?: string | undefined;
+  readonly token?: string | undefined;
+  readonly as?: string | undefined;
+  readonly asGroups?: readonly string[] | undefined;
+  readonly asUid?: string | undefined;
+}
+
+const reloadInterval = 5000;
+
+/** Reads `path`, or else the files that kubectl reads. Throws an error with the path of a file that cannot be used. */
+export function readKubeconfig(path: string | undefined): Access {
+  const read = (): Access => accessOf(loadKubeconfig(path), path);
+  let access = read();
+  let loaded = performance.now();
+  return {
+    get server() {
+      return access.server;
+    },
+    authenticate: async () => await access.authenticate(),
+    reload() {
+      if (performance.now() - loaded < reloadInterval) return;
+      loaded = performance.now();
+      try {
+        access = read();
+      } catch {
+        // The file may be being replaced at this moment, so keep the old access.
+      }
+    },
+  };
+}
+
+/** Returns the access that the flags choose, and the namespace of the context. Throws an error that says what cannot be used. */
+export function readUserAccess(flags: UserFlags): Access & { readonly namespace: string } {
+  const { kubeconfig, context, cluster, user, server, token, as, asGroups = [], asUid } = flags;
+  const config = loadKubeconfig(kubeconfig);
+  const named = context ?? config.getCurrentContext();
+  const found = config.getContextObject(named);
+  if (context !== undefined && found === null)
+    throw new Error(`--context ${context}: the kubeconfig has no such context`);
+  if (cluster !== undefined && config.getCluster(cluster) === null)
+    throw new Error(`--cluster ${cluster}: the kubeconfig has no such cluster`);
+  if (user !== undefined && config.getUser(user) === null)
+    throw new Error(`--user ${user}: the kubeconfig has no such user`);
+  const place = config.getCluster(cluster ?? found?.cluster ?? '');
+  const who = config.getUser(user ?? found?.user ?? '');
+  const identity = token === undefined ? (who ?? { name: 'none' }) : { name: 'token', token };
+  const own = new KubeConfig();
+  if (place !== null)
+    own.loadFromClusterAndUser(
+      { ...place, ...(server !== undefined && { server }) },
+      { ...identity, ...(as !== undefined && { impersonateUser: as }) },
+    );
+  const access = accessOf(own, kubeconfig);
+  const groups = asGroups.length > 0 ? { 'impersonate-group': [...asGroups] } : {};
+  const uid = asUid === undefined ? {} : { 'impersonate-uid': asUid };
+  const namespace = found?.namespace ?? 'default';
+  return {
+    server: access.server,
+    // The namespace becomes part of a path, so only a valid name is accepted.
+    namespace: isLabel(namespace) ? namespace : 'default',
+    async authenticate() {
+      const given = await access.authenticate();
+      return { ...given, headers: { ...given.headers, ...groups, ...uid } };
+    },
+  };
+}
+
+function loadKubeconfig(path: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    if (path === undefined) config.loadFromDefault();
+    else config.loadFromFile(path);
+  } catch (error) {
+    const { path: file = 'the kubeconfig' } = error as NodeJS.ErrnoException;
+    // Further lines of the message quote the file's text, so only the first one is used.
+    throw new Error(`${path ?? file}: cannot be used: ${reasonOf(error).split('\n', 1)[0]}`, { cause: error });
+  }
+  return config;
+}
+
+function accessOf(config: KubeConfig, path: string | undefined): Access {
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error(`${path ?? 'kubeconfig'}: its current context names no cluster`);
+  if (path === undefined && cluster.server === 'http://localhost:8080')
+    throw new Error(
+      'no API server is known: this is no Pod with a ServiceAccount, and there is no kubeconfig (set KUBECONFIG)',
+    );
+  return {
+    server: cluster.server,
+    async authenticate() {
+      const options: Credentials = {};
+      await config.applyToHTTPSOptions(options);
+      const { agent, ...rest } = options;
+      // The library's own agent does not keep connections open, so only the agent for a proxy is used.
+      return cluster.proxyUrl === undefined ? rest : { ...rest, agent };
+    },
+  };
+}

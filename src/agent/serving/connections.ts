@@ -1,0 +1,96 @@
+import type { Duplex } from 'node:stream';
+import type { Millis } from '../../base/model/log-line.ts';
+import { createTokenBucket, type TokenBucket } from '../../base/platform/rates.ts';
+import { LRUCache } from 'lru-cache';
+
+export interface ConnectionLimits {
+  /** The most connections of strangers, and as many of those who are close. */
+  readonly total: number;
+  readonly perAddress: number;
+  /** New connections of one stranger's address; undefined: any number. */
+  readonly rate?: { readonly rate: number; readonly burst: number } | undefined;
+}
+
+export interface Connection {
+  readonly address: string;
+  readonly socket: Pick<Duplex, 'destroy'>;
+  /** Whether strangers cannot push it out: the node's own connections, and agents. */
+  isClose: boolean;
+  isAnswering: boolean;
+}
+
+export interface ConnectionRoom {
+  /** Returns false if the address opens too many a second. */
+  admit: (address: string) => boolean;
+  enter: (connection: Connection) => void;
+  leave: (connection: Connection) => void;
+  /** Takes a connection to those who are close, whom strangers cannot push out. */
+  approve: (connection: Connection) => void;
+}
+
+const rememberedAddresses = 2048;
+
+/** Keeps the newest connections: past a limit, closes the oldest idle one, of the same address or of the address with the most. */
+export function createConnectionRoom(
+  limits: ConnectionLimits,
+  isClose: (address: string) => boolean,
+  now: () => Millis,
+): ConnectionRoom {
+  const rooms = { close: createPart(limits), strangers: createPart(limits) };
+  const buckets = new LRUCache<string, TokenBucket>({ max: rememberedAddresses });
+  const partOf = (connection: Connection) => (connection.isClose ? rooms.close : rooms.strangers);
+
+  return {
+    admit(address) {
+      if (limits.rate === undefined || isClose(address)) return true;
+      let bucket = buckets.get(address);
+      if (bucket === undefined) buckets.set(address, (bucket = createTokenBucket(limits.rate)));
+      return bucket.take(now());
+    },
+    enter(connection) {
+      connection.isClose = isClose(connection.address);
+      partOf(connection).add(connection);
+    },
+    leave: (connection) => partOf(connection).remove(connection),
+    approve(connection) {
+      if (connection.isClose) return;
+      rooms.strangers.remove(connection);
+      connection.isClose = true;
+      rooms.close.add(connection);
+    },
+  };
+}
+
+function createPart(limits: ConnectionLimits) {
+  const open = new Map<string, Set<Connection>>();
+  let count = 0;
+
+  return { add, remove };
+
+  function add(connection: Connection): void {
+    const own = open.get(connection.address) ?? new Set();
+    open.set(connection.address, own.add(connection));
+    count++;
+    if (own.size > limits.perAddress) closeOne(own, connection);
+    else if (count > limits.total) closeOne(largest(), connection);
+  }
+
+  function remove(connection: Connection): void {
+    const own = open.get(connection.address);
+    if (own?.delete(connection) !== true) return;
+    count--;
+    if (own.size === 0) open.delete(connection.address);
+  }
+
+  function closeOne(connections: ReadonlySet<Connection>, newest: Connection): void {
+    const older = [...connections].filter((each) => each !== newest);
+    const chosen = older.find(({ isAnswering }) => !isAnswering) ?? older[0];
+    if (chosen === undefined) return;
+    remove(chosen);
+    chosen.socket.destroy();
+  }
+
+  function largest(): ReadonlySet<Connection> {
+    return [...open.values()].reduce((most, each) => (each.size > most.size ? each : most));
+  }
+}

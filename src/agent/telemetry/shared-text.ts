@@ -1,0 +1,58 @@
+import type { Millis } from '../../base/model/log-line.ts';
+
+/** Returns the bytes of a text that all share who ask within an interval. */
+export type SharedText = () => Promise<Buffer>;
+
+/** The most bytes of texts that somebody may still be taking, before the latest is given again. */
+const mostBytes = 16 * 1024 * 1024;
+
+/** How long a text may be taken: as long as an answer may last. */
+const takenFor: Millis = 10_000;
+
+/** One text at a time is made. Clients that take their answers slowly would else keep one text for each second in memory. */
+export function createSharedText(
+  text: () => Promise<string | Buffer>,
+  interval: Millis,
+  now: () => Millis = () => performance.now(),
+): SharedText {
+  let latest: Made | undefined;
+  let alive: Made[] = [];
+
+  return async () => {
+    const isOld = latest === undefined || (now() - latest.since >= interval && hasRoom());
+    if (isOld || latest === undefined) latest = make();
+    const given = latest;
+    const bytes = await given.bytes;
+    given.size = bytes.length;
+    given.lastGiven = now();
+    return bytes;
+  };
+
+  function make(): Made {
+    const made: Made = {
+      bytes: text().then((whole) => (typeof whole === 'string' ? Buffer.from(whole) : whole)),
+      since: now(),
+      lastGiven: Infinity,
+      size: 0,
+    };
+    alive.push(made);
+    made.bytes.catch(() => {
+      alive = alive.filter((each) => each !== made);
+      if (latest === made) latest = undefined;
+    });
+    return made;
+  }
+
+  /** Also when one text alone takes more: two may be there at once. */
+  function hasRoom(): boolean {
+    alive = alive.filter((each) => each === latest || now() - each.lastGiven < takenFor);
+    return alive.length < 2 || alive.reduce((sum, { size }) => sum + size, 0) < mostBytes;
+  }
+}
+
+interface Made {
+  readonly bytes: Promise<Buffer>;
+  readonly since: Millis;
+  lastGiven: Millis;
+  size: number;
+}

@@ -1,0 +1,170 @@
+/** Asks the API server for its version, Pods, Nodes, Calico's configuration and ways to find Pods of other nodes. No function here rejects. */
+import type { PodName } from './machine.ts';
+import type { Config } from '../../agent/config/config.ts';
+import { createDirectoryFinder } from '../../agent/directory/directory.ts';
+import { denierOf, type Refusal } from '../../publish/events/events.ts';
+import {
+  type Answer,
+  type Connection,
+  createFelixReader,
+  countAll,
+  createPodFinders,
+  type PodRanges,
+  ifUsable,
+  isStrange,
+  slimNode,
+  slimPod,
+} from '../../agent/kubernetes/kubernetes.ts';
+
+import type { Millis } from '../../base/model/log-line.ts';
+import { createSteadyClock } from '../../base/platform/clock.ts';
+import { at, type Json, list, text } from '../../base/platform/json.ts';
+import { indexPodRanges, type Node, type Pod, type WayState } from '../../explain/resolving/resolving.ts';
+
+/** `request` never rejects; a refusal with status 0 means that there was no answer. */
+export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'> {
+  /** Why no API server can be asked, for example without a kubeconfig and a ServiceAccount. */
+  readonly unusable?: string | undefined;
+}
+
+export type Asked = Pick<Api, 'request'>;
+
+/** Stands for an API server that cannot be asked, so that each check can report that in its own words. */
+export function noApi(reason: string): Api {
+  const refusal = { kind: 'refused', status: 0, reason: '', message: reason, retryAfter: undefined } as const;
+  return { server: '', clockSkew: undefined, unusable: reason, request: () => Promise.resolve(refusal) };
+}
+
+export function itemsOf(
+  answer: Answer,
+): { kind: 'items'; items: readonly unknown[] } | { kind: 'refused'; why: string } {
+  if (answer.kind === 'refused') return { kind: 'refused', why: refusalText(answer) };
+  return { kind: 'items', items: list(at(answer.body, 'items')) };
+}
+
+export function refusalText(refusal: Pick<Refusal, 'status' | 'reason' | 'message'>): string {
+  const { status, message } = refusal;
+  if (isStrange(refusal)) return 'something else answers in place of the API server';
+  if (status === 0) return 'the API server does not answer';
+  if (denierOf(refusal) !== undefined) return `the API server's admission denies it: ${message}`;
+  return status === 403 ? 'the API server does not allow it' : `the API server answers ${status}: ${message}`;
+}
+
+export async function podsOn({ request }: Asked, node: string): Promise<Pod[] | undefined> {
+  if (node === '') return undefined;
+  const query = { fieldSelector: `spec.nodeName=${node}`, resourceVersion: '0' };
+  const found = itemsOf(await request('GET', '/api/v1/pods', { query }));
+  return found.kind === 'refused' ? undefined : usable(found.items, slimPod);
+}
+
+/** `found` is undefined if the object does not exist. */
+export type Looked<T> = { kind: 'answered'; found: T | undefined } | { kind: 'refused'; why: string };
+
+/** Lists Pods by name, because the agent has the right to list Pods, but not to get one. */
+export async function findPod({ request }: Asked, { namespace, name }: PodName): Promise<Looked<Pod>> {
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+  const found = itemsOf(await request('GET', path, { query: { fieldSelector: `metadata.name=${name}` } }));
+  return found.kind === 'refused' ? found : { kind: 'answered', found: usable(found.items, slimPod)[0] };
+}
+
+export interface FoundNode extends Node {
+  /** Such as `kind://docker/kind/kind-worker`; undefined if it is not set. */
+  providerId: string | undefined;
+}
+
+export async function findNode({ request }: Asked, name: string): Promise<Looked<FoundNode>> {
+  const query = { fieldSelector: `metadata.name=${name}`, limit: 1 };
+  const found = itemsOf(await request('GET', '/api/v1/nodes', { query }));
+  return found.kind === 'refused' ? found : { kind: 'answered', found: usable(found.items, withProvider)[0] };
+}
+
+function withProvider(item: Json): FoundNode {
+  return { ...slimNode(item), providerId: text(at(item, 'spec', 'providerID')) };
+}
+
+export async function someNodes({ request }: Asked): Promise<string[]> {
+  const found = itemsOf(await request('GET', '/api/v1/nodes', { query: { limit: 5 } }));
+  return found.kind === 'refused' ? [] : usable(found.items, slimNode).map(({ name }) => name);
+}
+
+function usable<T>(items: readonly unknown[], slim: (item: Json) => T): T[] {
+  return items.flatMap((item) => ifUsable(slim)(item) ?? []);
+}
+
+export async function askVersion(api: Api, now: () => Millis) {
+  const started = now();
+  const answer = await api.request('GET', '/version');
+  const { server, unusable, clockSkew } = api;
+  return { server, unusable, clockSkew, answer, took: Math.round(now() - started) };
+}
+
+/** Reads FelixConfiguration as the agent does, and two settings that only doctor needs. */
+export async function lookAtFelix({ request }: Asked, node: string) {
+  const specs: { default?: Json; node?: Json } = {};
+  const noting: Asked = {
+    async request(verb, path, options) {
+      const answer = await request(verb, path, options);
+      if (answer.kind === 'answered') specs[path.endsWith('/default') ? 'default' : 'node'] = at(answer.body, 'spec');
+      return answer;
+    },
+  };
+  const reader = createFelixReader(noting, node, () => 0);
+  const felix = await reader.read();
+  const setting = (name: string): string | undefined => text(at(specs.node, name)) ?? text(at(specs.default, name));
+  /** Returns the object to patch, because a setting of the node's own object hides that of `default`. */
+  const objectWith = (name: string): string => (text(at(specs.node, name)) === undefined ? 'default' : `node.${node}`);
+  return {
+    felix,
+    logPrefix: setting('logPrefix'),
+    flows: setting('flowLogsLocalReporter'),
+    objectWith,
+    defaultSpec: specs.default,
+  };
+}
+
+interface Neighbours {
+  api: Asked & Pick<Api, 'unusable'>;
+  config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
+  ownNode: Promise<Looked<Node> | undefined>;
+  pods: Promise<readonly Pod[] | undefined>;
+}
+
+export async function lookAtWays(neighbours: Neighbours) {
+  const { api, config } = neighbours;
+  if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;
+  const clock = createSteadyClock();
+  const ranges = await lookAtRanges(neighbours);
+  const directory = createDirectoryFinder({ folder: config.directory, clock, random: Math.random });
+  const finders = createPodFinders(config.podLookups, directory, { connection: api, ranges, clock });
+  return await Promise.all(
+    finders.map(async ({ way, look }) => {
+      const { usable: isUsable, why } = await (look?.() ?? ranges.state);
+      return { way, usable: isUsable, why };
+    }),
+  );
+}
+
+/** Decides from this Node and its Pods whether podCIDR can be used, as the agent would. */
+async function lookAtRanges({
+  api,
+  config: { node, maxNodes },
+  ownNode,
+  pods,
+}: Neighbours): Promise<PodRanges & { state: WayState }> {
+  const counting = countAll(api, '/api/v1/nodes').catch(() => undefined);
+  const [answer, here = [], count] = await Promise.all([ownNode, pods, counting]);
+  const own = answer?.kind === 'answered' ? answer.found : undefined;
+  const homeOf = indexPodRanges(own === undefined ? [] : [own]);
+  const addresses = here.flatMap((pod) => (pod.hostNetwork ? [] : pod.addresses.slice(0, 1)));
+  const why = whyNot();
+  const state = { usable: why === undefined, why: why ?? `podCIDR of ${count} Nodes` };
+  return { homeOf, followed: () => state.usable, state };
+
+  function whyNot(): string | undefined {
+    if (own === undefined || own.podRanges.length === 0) return 'this Node has no podCIDR';
+    if (count === undefined || count > maxNodes)
+      return `${count ?? 'an unknown number of'} Nodes, which are not watched (maxNodes ${maxNodes})`;
+    if (addresses.length === 0 || addresses.some((address) => homeOf(address) === node)) return undefined;
+    return 'the network plugin gives addresses of other ranges than podCIDR';
+  }
+}

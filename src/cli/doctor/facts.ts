@@ -1,0 +1,129 @@
+/** Gathers the facts for all checks, each once. A fact is a plain value; if something could not be read, the value says so. */
+import type { Config, SourceSetting } from '../../agent/config/config.ts';
+import type { Millis } from '../../base/model/log-line.ts';
+import type { PrefixTable } from '../../read/parsing/parsing.ts';
+import {
+  defaultTracefs,
+  bpfTraceObstacle,
+  kernelDropsObstacle,
+  defaultFlowsFolder,
+  calicoFlowsObstacle,
+  hasHistograms,
+  type ProgramLog,
+} from '../../read/sources/sources.ts';
+import { type Api, askVersion, findNode, findPod, lookAtFelix, lookAtWays, podsOn, someNodes } from './api.ts';
+import { type KernelSetting, lookAtKernelSources, sourceName } from './kernel-log.ts';
+import {
+  askAgent,
+  findUnread,
+  lookAtContainers,
+  lookAtFolder,
+  lookAtProgramLog,
+  type Machine,
+  type NetworkView,
+  type PodName,
+  readKeptState,
+} from './machine.ts';
+import { tryGuard } from './guard.ts';
+import { reviewPolicies, reviewRights } from './rights.ts';
+import { readRules } from './rules.ts';
+
+export type Gathered = ReturnType<typeof gatherFacts>;
+export type Facts = { readonly [Fact in keyof Gathered]: Awaited<Gathered[Fact]> };
+
+/** Facts that need no look-up. */
+export interface Given {
+  config: Config;
+  problems: readonly string[];
+  warnings: readonly string[];
+  isPod: boolean;
+  prefixes: PrefixTable;
+  /** The time at which the facts were complete. */
+  now: Millis;
+}
+
+/** The argument of a check. A fact that could not be had in time throws when it is read. */
+export type Known = Given & Facts;
+
+export interface Where extends Pick<Given, 'config' | 'prefixes'> {
+  api: Api;
+  ownPod: PodName | undefined;
+  machine: Machine;
+}
+
+/** Starts all look-ups at once. A fact is undefined if it is switched off or not needed. */
+export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
+  const { node, sources, stateDir } = config;
+  const { now, readFile } = machine;
+  const version = askVersion(api, now);
+  const pods = podsOn(api, node);
+  const ownNode = node === '' ? Promise.resolve(undefined) : findNode(api, node);
+  const kernelSettings = sources.filter((setting): setting is KernelSetting =>
+    ['auto', 'kernel', 'journal', 'file'].includes(setting.kind),
+  );
+  return {
+    version,
+    pods,
+    ownNode,
+    nodes: node === '' ? Promise.resolve<string[]>([]) : someNodes(api),
+    reviews: reviewRights(api, config),
+    /** Undefined outside a Pod: others have their own token. */
+    guard: ownPod === undefined ? Promise.resolve(undefined) : tryGuard(api, ownPod, now()),
+    policyRights: config.policies === 'off' ? Promise.resolve(undefined) : reviewPolicies(api),
+    ways: lookAtWays({ api, config, ownNode, pods }),
+    felix: lookAtFelix(api, node),
+    agent: askAgent(config.metricsAddress),
+    view: lookAtView(),
+    rules: readRules(machine),
+    kernelSources: lookAtKernelSources(kernelSettings, config, prefixes, machine),
+    folder: Promise.try(lookAtFolder, stateDir),
+    state: Promise.try(readKeptState, stateDir),
+    containers: Promise.try(() =>
+      sources.some(({ kind }) => kind === 'containers')
+        ? lookAtContainers(config.podLogs, config.containers)
+        : undefined,
+    ),
+    programLogs: Promise.try(() =>
+      programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
+    ),
+    feeds: Promise.try(() => sources.flatMap(lookAtFeed)),
+    /** Existing logs of dropped flows that are not in SOURCES. */
+    unreadFlows: Promise.try(() => findUnread(sources.flatMap((setting) => ('path' in setting ? [setting.path] : [])))),
+    /** Whether rules of all network namespaces log, not only of the first one. */
+    logsAllNamespaces: Promise.try(() => readFile('/proc/sys/net/netfilter/nf_log_all_netns') === '1'),
+    hasProcRoot: Promise.try(() => procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined)),
+  };
+
+  async function lookAtView(): Promise<NetworkView> {
+    const seen = await machine.lookAtNetwork(config.procRoot);
+    if (seen !== undefined || ownPod === undefined) return seen ?? 'pod';
+    const answer = await findPod(api, ownPod);
+    return answer.kind === 'answered' && answer.found?.hostNetwork === true ? 'node' : 'pod';
+  }
+
+  /** Lists the logs that programs write themselves: those in SOURCES, and those that `auto` finds. */
+  function programLogs(): ProgramLog[] {
+    const named = sources.flatMap((setting) => (setting.kind === 'program' ? [setting] : []));
+    const isRead = new Set(sources.flatMap((setting) => ('path' in setting ? [setting.path] : [])));
+    const found = sources.some(({ kind }) => kind === 'auto') ? machine.findPrograms() : [];
+    return [...named, ...found.filter(({ path }) => !isRead.has(path))];
+  }
+}
+
+function lookAtFeed(setting: SourceSetting) {
+  const { kind } = setting;
+  if (kind !== 'bpf-trace' && kind !== 'kernel-drops' && kind !== 'calico-flows') return [];
+  const { usual, obstacleOf } = feeds[kind];
+  const folder = setting.directory ?? usual;
+  const countsReasons = kind === 'kernel-drops' ? hasHistograms(folder) : undefined;
+  return [{ kind, name: sourceName(setting), folder, obstacle: obstacleOf(folder), countsReasons }];
+}
+
+const feeds = {
+  'bpf-trace': { usual: defaultTracefs, obstacleOf: bpfTraceObstacle },
+  'kernel-drops': { usual: defaultTracefs, obstacleOf: (folder: string) => kernelDropsObstacle(folder) },
+  'calico-flows': { usual: defaultFlowsFolder, obstacleOf: calicoFlowsObstacle },
+} as const;
+
+/** Any user may read these files. The component conntrack-details mounts only the second. */
+const procFiles = ['sys/kernel/osrelease', 'sys/net/netfilter/nf_conntrack_max'];

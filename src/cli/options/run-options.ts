@@ -1,0 +1,209 @@
+/** Options of `run`, `config` and `doctor`, which have one for each setting. */
+import type { Command, Option } from 'commander';
+import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
+import type { PodName } from '../doctor/machine.ts';
+import { createCommand, grouped, option, pathOf, problemsOf, UsageError } from './command.ts';
+import {
+  checkConfigFile,
+  ConfigError,
+  loadConfig,
+  type LoadedConfig,
+  environment,
+  loadUsableConfig,
+  type UsableConfig,
+} from '../../agent/config/config.ts';
+import { type Flags, type Given, type Layer, placeOf } from '../../agent/config/layer.ts';
+import { configFile, settingNames, settingOf, type SettingName } from '../../agent/config/settings.ts';
+import type { Setting } from '../../agent/config/values.ts';
+import { printable } from '../../base/platform/printable.ts';
+import { jsonText } from '../terminal.ts';
+
+const all: readonly Omit<Setting, 'schema'>[] = [configFile, ...settingNames.map(settingOf)];
+
+function optionOf({ flag, env, value, help, list, default: preset }: Omit<Setting, 'schema'>): Option {
+  const repeat = list === undefined ? '' : '; may be repeated';
+  const start = preset ? `. Default: ${preset}` : '';
+  const choices = /^[a-z]+(?:\|[a-z]+)+$/.test(value) ? value.split('|') : undefined;
+  const made = option(`--${flag} <${value}>`, `${help}${repeat}${start}${env === '' ? '' : ` (${env})`}`, {
+    many: true,
+  });
+  if (choices !== undefined) made.argChoices = choices;
+  return made;
+}
+
+const settingOptions = (): Option[] => grouped('Settings', all.map(optionOf));
+
+/** `problems`: the problems of other options, which are reported together. Throws a `UsageError` that lists all that is wrong. */
+function readSettings<Loaded>(command: Command, problems: readonly string[], load: (flags: Flags) => Loaded): Loaded {
+  const flags = Object.fromEntries(
+    command.options.map((each) => [each.long?.slice(2) ?? '', command.opts<Flags>()[each.attributeName()]]),
+  );
+  try {
+    const loaded = load(Object.fromEntries(all.map(({ flag }) => [flag, flags[flag]])));
+    if (problems.length === 0) return loaded;
+    throw new UsageError(problems, pathOf(command));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new UsageError([...problems, ...error.problems], pathOf(command));
+  }
+}
+
+export function runCommand(): Command {
+  return createCommand('run', {
+    summary: 'the agent of one node: reads its logs, writes Events',
+    usage: '[OPTION...]',
+    about: `The agent of one node: reads its logs and writes Events on the Pods whose packets are dropped. Runs until it gets SIGTERM.
+
+Each option can be set in the environment or in a file instead. Precedence: option, variable, file.
+"kube-netfilter-tailer config print --effective" shows the settings in force, and where each is from.`,
+    exits: ['stopped in good order', 'nothing can be read, or the program itself failed', 'a setting is wrong'],
+    options: settingOptions(),
+  });
+}
+
+export function readRunOptions(command: Command, env?: NodeJS.ProcessEnv): LoadedConfig {
+  return readSettings(command, problemsOf(command), (flags) => loadConfig({ flags, env }));
+}
+
+const exits = ['all is right', '', 'a setting, the file or the command line is wrong'];
+
+export function configCommand(): Command {
+  const print = createCommand('print', {
+    summary: 'what is set, and where each setting is from',
+    usage: '[OPTION...]',
+    about: `Prints what is set by the options given, the environment and the file that these name: the settings that "run" would have here.
+As YAML it is a config file itself, with a comment behind each value that says where it is from.`,
+    exits,
+    options: [
+      option('--effective', 'settings with their default values too'),
+      option('-o, --output <FORMAT>', 'yaml (default), or json: {"config": SETTINGS, "from": WHERE EACH IS FROM}', {
+        choices: ['yaml', 'json'],
+      }),
+      ...settingOptions(),
+    ],
+  });
+  const check = createCommand('check', {
+    summary: 'whether a file is right, all by itself',
+    usage: 'FILE',
+    about: 'Looks whether FILE is right, all by itself. Says all that is wrong, each with its line.',
+    argument: ['<FILE>'],
+    exits,
+  });
+  return createCommand('config', {
+    summary: 'print the settings in force and where each is from, or check a config file',
+    usage: 'print|check',
+    about: 'Prints the settings in force, or checks a config file.',
+    exits,
+    commands: [print, check],
+  });
+}
+
+/** Throws a `UsageError` that lists all that is wrong. */
+export function printConfig(command: Command, env?: NodeJS.ProcessEnv): string {
+  const { effective = false, output } = command.opts<{ effective?: boolean; output?: string }>();
+  const loaded = readSettings(command, problemsOf(command), (flags) => loadConfig({ flags, env }));
+  const given = effective ? loaded.given : withoutDefaults(loaded.given);
+  if (output === 'json') return printJson(given, loaded.warnings);
+  return loaded.warnings.map((warning) => `# ${warning}\n`).join('') + printYaml(given);
+}
+
+/** Throws a `UsageError` that lists all that is wrong. */
+export function checkConfig(command: Command): string {
+  const [path = ''] = command.args;
+  if (path === '') throw new UsageError(['config check takes one FILE'], pathOf(command));
+  const problems = checkConfigFile(path);
+  if (problems.length > 0) throw new UsageError(problems, pathOf(command));
+  return `${path}: right\n`;
+}
+
+/** Writes a text in one line, so that a comment can follow it. */
+const style: DumpOptions = {
+  lineWidth: -1,
+  scalarStyleRules: [
+    (layout) => {
+      if (layout.node.value.includes('\n')) layout.style = SCALAR_STYLE.DOUBLE_QUOTED;
+    },
+    ...Object.values(DEFAULT_SCALAR_STYLE_RULES),
+  ],
+};
+
+export function printYaml(given: Layer): string {
+  return entriesOf(given)
+    .map(([name, { value, origin }]) => {
+      const text = dump({ [name]: value }, style);
+      const end = text.indexOf('\n');
+      return `${text.slice(0, end)}  # ${printable(placeOf(origin))}${text.slice(end)}`;
+    })
+    .join('');
+}
+
+export function printJson(given: Layer, warnings: readonly string[]): string {
+  const entries = entriesOf(given);
+  const config = Object.fromEntries(entries.map(([name, { value }]) => [name, value]));
+  const from = Object.fromEntries(entries.map(([name, { origin }]) => [name, placeOf(origin)]));
+  return jsonText({ config, from, warnings }, 2);
+}
+
+export function withoutDefaults(given: Layer): Layer {
+  return Object.fromEntries(entriesOf(given).filter(([, { origin }]) => origin.kind !== 'default'));
+}
+
+function entriesOf(given: Layer): [SettingName, Given][] {
+  return settingNames.flatMap((name): [SettingName, Given][] => {
+    const found = given[name];
+    return found === undefined ? [] : [[name, found]];
+  });
+}
+
+export function doctorCommand(): Command {
+  return createCommand('doctor', {
+    summary: 'check prerequisites, and say what to do',
+    usage: '[--send-test-event | --enable-logging] [OPTION...]',
+    about: `Looks whether everything that "run" needs is there: settings, API server, rights, state, logs, rules that log, Calico's configuration, a running agent. To be run with the same settings, on a node or in the agent's Pod. Changes nothing.`,
+    exits: [
+      'all is well, or there are only warnings; with --enable-logging: there is a way',
+      'there is a problem, or the Event was not written; with --enable-logging: no plug-in was recognised, or it cannot log',
+      'the command line is wrong',
+    ],
+    options: [
+      option('-o, --output <FORMAT>', 'text (default), or json: one object (docs/doctor.md)', {
+        choices: ['text', 'json'],
+      }),
+      option(
+        '--send-test-event',
+        'write one harmless Event instead, of type Normal with the reason TestEvent, to see it arrive: on the own Pod (POD_NAME, POD_NAMESPACE), or else on the Node',
+      ),
+      option('--pod <NAMESPACE/NAME>', 'on that Pod'),
+      option(
+        '--enable-logging',
+        'find the network plug-in, and print what makes it log dropped packets: the manifest, how to undo it, what it costs. Nothing is applied',
+      ),
+      ...settingOptions(),
+    ],
+  });
+}
+
+export interface DoctorOptions extends UsableConfig {
+  output: 'text' | 'json';
+  sendTestEvent: boolean;
+  enableLogging: boolean;
+  pod: PodName | undefined;
+}
+
+/** Throws a `UsageError` that lists what is wrong with the arguments. Doctor reports wrong settings itself. */
+export function readDoctorOptions(command: Command, env: NodeJS.ProcessEnv = environment()): DoctorOptions {
+  const given = command.opts<{ output?: string; pod?: string; sendTestEvent?: boolean; enableLogging?: boolean }>();
+  const { output, pod, sendTestEvent = false, enableLogging = false } = given;
+  const wrong = problemsOf(command);
+  const [, namespace = '', name = ''] = /^([^/]+)\/([^/]+)$/.exec(pod ?? '') ?? [];
+  if (pod !== undefined && name === '') wrong.push(`--pod ${pod}: must be NAMESPACE/NAME`);
+  if (pod !== undefined && !sendTestEvent) wrong.push('--pod is only for --send-test-event');
+  if (sendTestEvent && enableLogging) wrong.push('--enable-logging and --send-test-event exclude each other');
+  return {
+    ...readSettings(command, wrong, (flags) => loadUsableConfig({ flags, env })),
+    output: output === 'json' ? 'json' : 'text',
+    sendTestEvent,
+    enableLogging,
+    pod: name !== '' ? { namespace, name } : undefined,
+  };
+}

@@ -1,0 +1,208 @@
+import type { Command, Option } from 'commander';
+import type { Access } from '../../agent/kubernetes/kubernetes.ts';
+import { canonicalAddress, isIPv6 } from '../../base/platform/address.ts';
+import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
+import { createCommand, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
+
+export type NamedEnd =
+  | { kind: 'address'; address: string }
+  /** As `--to`, also a Service, if there is no Pod of that name. */
+  | { kind: 'pod'; namespace: string; name: string }
+  | { kind: 'service'; namespace: string; name: string }
+  | { kind: 'workload'; workload: WorkloadKind; namespace: string; name: string }
+  | { kind: 'node'; name: string };
+
+/** Kinds of apps/v1 that select Pods by labels. */
+export type WorkloadKind = 'Deployment' | 'StatefulSet' | 'DaemonSet' | 'ReplicaSet';
+
+/** Types as kubectl spells them. */
+const types: readonly (readonly [type: 'Pod' | 'Service' | 'Node' | WorkloadKind, ...names: string[]])[] = [
+  ['Pod', 'pod', 'pods', 'po'],
+  ['Service', 'service', 'services', 'svc'],
+  ['Node', 'node', 'nodes', 'no'],
+  ['Deployment', 'deployment', 'deployments', 'deploy'],
+  ['StatefulSet', 'statefulset', 'statefulsets', 'sts'],
+  ['DaemonSet', 'daemonset', 'daemonsets', 'ds'],
+  ['ReplicaSet', 'replicaset', 'replicasets', 'rs'],
+];
+
+export interface WhyOptions {
+  from: NamedEnd;
+  to: NamedEnd;
+  port: number | undefined;
+  protocol: string;
+  /** The connection was seen on a node, so no Service translates it any more. */
+  exact?: boolean;
+  /** Files of saved objects. If there are none, the cluster of the kubeconfig is read. */
+  files: string[];
+  kubeconfig: string | undefined;
+  context?: string | undefined;
+  /** Undefined if the caller has not found it yet. */
+  access?: Access | undefined;
+  output: 'text' | 'json';
+  /** Files of audit rows, or patterns of them. */
+  audit?: readonly string[];
+}
+
+const usage = '--from END --to END --port PORT [--policies FILE]...';
+const lastExits = [
+  'the command line is wrong, or a file or the cluster cannot be read',
+  'it cannot be known; the output names the facts that are missing',
+];
+
+/** `drops why` also takes them, instead of a Pod. */
+export function connectionOptions(): Option[] {
+  return [
+    option('--from <END>', 'who opens the connection: NAMESPACE/POD, an address, a Node, or TYPE/NAMESPACE/NAME'),
+    option(
+      '--to <END>',
+      'the same, or a Service: NAMESPACE/SERVICE, svc/NAMESPACE/NAME, or its address; may end in :PORT',
+    ),
+    option('--port <PORT>', '5432/TCP, 53/UDP, 3868/SCTP; TCP without a protocol; ICMP has no port'),
+    option(
+      '--policies <FILE>',
+      'saved objects, JSON or YAML, instead of a cluster; may be repeated: of two objects of one name the later counts',
+      { many: true },
+    ),
+    option('-o, --output <FORMAT>', 'text (default), or json: one object (docs/why.md)', { choices: ['text', 'json'] }),
+  ];
+}
+
+/** `drops why` has these as all of its commands do. */
+const ownOptions = [
+  option('-n, --namespace <NAMESPACE>', 'of TYPE/NAME without a Namespace, such as svc/web. Default: default'),
+  option('--kubeconfig <FILE>', 'the cluster, and who asks. Default: as kubectl'),
+  option('--context <NAME>', 'of the kubeconfig. Default: the current one'),
+];
+
+export function whyCommand(): Command {
+  return createCommand('why', {
+    summary: 'which network policy admits or denies a connection, and at which clause',
+    usage,
+    about: `Says whether network policies admit a connection, and by which policy, rule and clause. Reads only: with your rights, or saved objects.
+
+  kubectl get pods,namespaces,nodes,services,networkpolicies -A -o yaml > cluster.yaml
+  kube-netfilter-tailer why --from batch/worker-7 --to shop/postgres-0 --port 5432/TCP --policies cluster.yaml`,
+    exits: ['policies admit the connection, in both directions', 'a policy denies it', ...lastExits],
+    options: [...connectionOptions(), ...ownOptions],
+  });
+}
+
+export function suggestCommand(): Command {
+  return createCommand('suggest', {
+    summary: 'the least new network policy that admits a connection',
+    usage,
+    about:
+      'Prints the least new NetworkPolicies that admit a connection, as YAML for kubectl apply. Changes nothing by itself.',
+    exits: [
+      'the policies are printed, or none is needed',
+      'no new NetworkPolicy helps; the output names the policy that must be changed',
+      ...lastExits,
+    ],
+    options: [
+      ...connectionOptions().filter(({ long }) => long !== '--output'),
+      ...ownOptions,
+      option(
+        '--audit <ROWS>',
+        'rows of the audit (docs/audit.md), files or patterns in quotes: counts their flows that would newly be admitted; may be repeated',
+        { many: true },
+      ),
+    ],
+  });
+}
+
+/** Throws a `UsageError` with all problems. */
+export function readWhyOptions(command: Command): WhyOptions {
+  const problems = problemsOf(command);
+  const given = command.optsWithGlobals<{
+    from?: string;
+    to?: string;
+    port?: string;
+    namespace?: string;
+    policies?: string[];
+    audit?: string[];
+    kubeconfig?: string;
+    context?: string;
+    output?: string;
+  }>();
+  const place = readNamespace(given.namespace, problems);
+  const from = readEnd('--from', given.from, place, problems);
+  const [target, targetPort] = splitPort(given.to);
+  const to = readEnd('--to', target, place, problems);
+  const { port, protocol } = readPort(given.port, targetPort, problems);
+  const { policies: files = [], audit = [], kubeconfig, context } = given;
+  problems.push(...stdinProblems([...files, ...audit]));
+  for (const name of ['kubeconfig', 'context'] as const)
+    if (files.length > 0 && given[name] !== undefined) problems.push(`--policies and --${name} exclude each other`);
+  if (from?.kind === 'address' && to?.kind === 'address' && isIPv6(from.address) !== isIPv6(to.address))
+    problems.push('--from and --to: are addresses of two families');
+  if (problems.length > 0 || from === undefined || to === undefined) throw new UsageError(problems, pathOf(command));
+  return {
+    from,
+    to,
+    port,
+    protocol,
+    files,
+    kubeconfig,
+    context,
+    audit,
+    output: given.output === 'json' ? 'json' : 'text',
+  };
+}
+
+function readNamespace(given = 'default', problems: string[]): string {
+  if (!isLabel(given)) problems.push(`--namespace ${given}: is not the name of a Namespace`);
+  return given;
+}
+
+/** Splits `shop/web:80`, `10.96.0.9:80` and `[2001:db8::1]:80`. An address of IPv6 without brackets has no port. */
+function splitPort(given: string | undefined): [end: string | undefined, port: string | undefined] {
+  if (given === undefined || canonicalAddress(given) !== '') return [given, undefined];
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d{1,5}))?$/.exec(given) ?? [];
+  return [bracketed ?? plain ?? given, port];
+}
+
+function readEnd(flag: string, given: string | undefined, place: string, problems: string[]): NamedEnd | undefined {
+  const wanted = 'must be NAMESPACE/POD, an address, a Node, or TYPE/NAME such as svc/web or deploy/shop/web';
+  if (given === undefined) return void problems.push(`${flag}: is missing; it ${wanted}`);
+  const address = canonicalAddress(given);
+  if (address !== '') return { kind: 'address', address };
+  const parts = given.split('/');
+  const type = types.find(([, ...names]) => names.includes(parts[0]?.toLowerCase() ?? ''))?.[0];
+  const end =
+    type !== undefined && parts.length > 1
+      ? typedEnd(type, parts.slice(1), place)
+      : parts.length === 1
+        ? typedEnd('Node', parts, place)
+        : typedEnd('Pod', parts, place);
+  return end ?? void problems.push(`${flag} ${given}: ${wanted}`);
+}
+
+function typedEnd(type: (typeof types)[number][0], parts: readonly string[], place: string): NamedEnd | undefined {
+  const [name = '', namespace = place, ...more] = parts.toReversed();
+  if (!isSubdomain(name) || !isLabel(namespace) || more.length > 0) return undefined;
+  // Digits and dots alone are an address with a typo.
+  if (type === 'Node') return parts.length === 1 && /[a-z]/.test(name) ? { kind: 'node', name } : undefined;
+  if (type === 'Pod') return { kind: 'pod', namespace, name };
+  return type === 'Service'
+    ? { kind: 'service', namespace, name }
+    : { kind: 'workload', workload: type, namespace, name };
+}
+
+function readPort(
+  ofOption: string | undefined,
+  ofTarget: string | undefined,
+  problems: string[],
+): { port: number | undefined; protocol: string } {
+  const given = ofOption ?? ofTarget;
+  if (given?.toUpperCase() === 'ICMP') return { port: undefined, protocol: 'ICMP' };
+  const [, digits = '', name = 'TCP'] = /^(\d{1,5})(?:\/(\w+))?$/.exec(given ?? '') ?? [];
+  const port = Number(digits);
+  const protocol = name.toUpperCase();
+  const isPort = digits !== '' && port >= 1 && port <= 65_535;
+  if (!isPort || !['TCP', 'UDP', 'SCTP'].includes(protocol))
+    problems.push(`--port${given === undefined ? ': is missing; it' : ` ${given}:`} must be such as 5432/TCP, or ICMP`);
+  else if (ofTarget !== undefined && Number(ofTarget) !== port)
+    problems.push(`--to ends in :${ofTarget}, and --port is ${given}: give one`);
+  return { port, protocol };
+}

@@ -1,0 +1,177 @@
+/** Packets that wait until the owners of their addresses are looked up. */
+import type { Ends } from '../../base/model/endpoint.ts';
+import { flowKey } from '../../base/model/flow-identity.ts';
+import type { LogLine, Millis } from '../../base/model/log-line.ts';
+import type { Martian } from '../../base/model/observation.ts';
+import type { PacketObservation } from '../../base/model/packet.ts';
+import { createKeyedChanges } from '../../base/platform/keyed-changes.ts';
+import type { Schedule } from '../../base/platform/timer.ts';
+import { type Directory, endsOf, type RemoteLookups } from '../../explain/resolving/resolving.ts';
+import { weightOf } from './decision.ts';
+import type { Alike } from './repeated-decisions.ts';
+
+/** Packets of a flow in one minute. Plain JSON. */
+export interface QueuedFlow {
+  /** The line of the first packet, without its text. */
+  line: LogLine;
+  observation: PacketObservation | Martian;
+  weight: number;
+  first: Millis;
+  last: Millis;
+  /** The arrival of the first packet, by this node's clock. */
+  since: Millis;
+}
+
+export type LookupQueue = ReturnType<typeof createLookupQueue>;
+
+/** Minutes have separate entries, because an address may get another Pod while the API server is away. They are saved on disk. */
+export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []) {
+  const waiting = new Map<string, QueuedFlow>();
+  /** The key of the latest entry of each flow. */
+  const latest = new Map<string, string>();
+  const changes = createKeyedChanges('waiting', waiting);
+  let overflowed = 0;
+  for (const flow of restored) add(keyOf(flow.line, flow.observation), flow);
+
+  return {
+    changes,
+    get size(): number {
+      return waiting.size;
+    },
+    get flows(): readonly QueuedFlow[] {
+      return [...waiting.values()];
+    },
+    /** How many lines found no room since the start. */
+    get overflowed(): number {
+      return overflowed;
+    },
+    has: (line: LogLine, observation: PacketObservation | Martian): boolean =>
+      waiting.size > 0 && latest.has(keyOf(line, observation)),
+    /** Returns false if the queue is full. */
+    admit(
+      line: LogLine,
+      observation: PacketObservation | Martian,
+      now: Millis,
+      { lines, last = line.time }: Pick<Alike, 'lines' | 'last'> = { lines: 1, last: undefined },
+    ): boolean {
+      const key = keyOf(line, observation);
+      const weight = weightOf(observation) * lines;
+      const joined = keyToJoin(key, line.time);
+      const known = waiting.get(joined);
+      if (known) {
+        known.weight += weight;
+        known.first = Math.min(known.first, line.time);
+        known.last = Math.max(known.last, last);
+        changes.changed(joined);
+        return true;
+      }
+      if (waiting.size >= limit) {
+        overflowed += lines;
+        return false;
+      }
+      // The text may have 64 KiB, and the observation already has its content.
+      const kept = { ...line, text: '' };
+      changes.changed(add(key, { line: kept, observation, weight, first: line.time, last, since: now }));
+      return true;
+    },
+    /** Removes and returns the entries for which `may` is true, oldest first, and at most `most`. */
+    release(may: (flow: QueuedFlow) => boolean, most = Infinity): QueuedFlow[] {
+      const released: QueuedFlow[] = [];
+      for (const [key, flow] of waiting) {
+        if (released.length >= most) break;
+        if (!may(flow)) continue;
+        waiting.delete(key);
+        changes.changed(key);
+        released.push(flow);
+      }
+      for (const [flow, key] of latest) if (!waiting.has(key)) latest.delete(flow);
+      return released;
+    },
+  };
+
+  function add(flow: string, packets: QueuedFlow): string {
+    const key = inMinute(flow, packets.line.time);
+    waiting.set(key, packets);
+    latest.set(flow, key);
+    return key;
+  }
+
+  /** If there is no room for an entry of this minute, packets are added to the flow's latest entry. */
+  function keyToJoin(flow: string, time: Millis): string {
+    const key = inMinute(flow, time);
+    return waiting.size < limit || waiting.has(key) ? key : (latest.get(flow) ?? key);
+  }
+}
+
+const minute: Millis = 60_000;
+
+function inMinute(flow: string, time: Millis): string {
+  return `${Math.floor(time / minute)} ${flow}`;
+}
+
+/** Returns a key that is equal for packets of the same series, whoever owns their addresses. */
+function keyOf(line: LogLine, observation: PacketObservation | Martian): string {
+  if (observation.kind === 'martian') {
+    const { source, destination, device, impossible } = observation;
+    return JSON.stringify([source, destination, device, impossible]);
+  }
+  return `${line.timeIsExact} ${flowKey(observation)}`;
+}
+
+/** The look-ups of owners that no list of this node has. */
+export interface Lookups {
+  queue: LookupQueue;
+  remote: Pick<RemoteLookups, 'startLookups'>;
+  /** Returns whether the lists of Pods, Nodes and Services are there. Before that, no owner is known. */
+  isSynced: () => boolean;
+  now: () => Millis;
+  /** Sets timers on the clock that `now` reads; by default the process's timers. */
+  schedule?: Schedule;
+}
+
+/** After this time, a packet is counted with bare addresses. */
+export const longestWait: Millis = 2000;
+
+export const reviewInterval: Millis = 250;
+
+/** How many waiting flows are counted in one turn of the event loop, which takes a few milliseconds. */
+const reviewedAtOnce = 256;
+
+export type Waiting = ReturnType<typeof createWaiting>;
+
+export function createWaiting({ queue, remote, isSynced, now }: Lookups, directory: Directory) {
+  /** When the lists were complete. Look-ups begin then, so the wait is measured from then. */
+  let syncedAt: Millis | undefined;
+  /** The directory's version when all owners were last looked for. */
+  let version: number | undefined;
+
+  return {
+    /** Notes that a look-up has an answer. */
+    answered: (): void => void (version = undefined),
+    /** Returns false if it is not worth waiting for the owners, or there is no room. */
+    hold(alike: Alike, observation: PacketObservation | Martian, ends: Ends): boolean {
+      // A packet also waits if others of its flow do. If it overtook them, the flow could get two series.
+      if (isSynced() && !queue.has(alike.line, observation) && !remote.startLookups(ends)) return false;
+      return queue.admit(alike.line, observation, now(), alike);
+    },
+    /** `isAll`: no more are done. Only time matters if nothing has changed, because looking for the owners of thousands takes long. */
+    takeDone(): { done: QueuedFlow[]; isAll: boolean } {
+      if (isSynced()) syncedAt ??= now();
+      if (syncedAt === undefined) return { done: [], isAll: true };
+      const done = queue.release(version === directory.version ? isOver : isDone, reviewedAtOnce);
+      const isAll = done.length < reviewedAtOnce;
+      if (isAll) ({ version } = directory);
+      return { done, isAll };
+    },
+  };
+
+  function isOver({ since }: QueuedFlow): boolean {
+    return now() - Math.max(since, syncedAt ?? 0) >= longestWait;
+  }
+
+  function isDone(flow: QueuedFlow): boolean {
+    const { line, observation } = flow;
+    const at = { time: line.time, exact: line.timeIsExact };
+    return isOver(flow) || !remote.startLookups(endsOf(observation, directory, at));
+  }
+}

@@ -1,0 +1,247 @@
+/**
+ * Takes lines and counts what they say. The way of a line, each step one call that returns its result:
+ *
+ * 1. a source reads it and takes its envelope off (sources/): `Pipeline.take`
+ * 2. `decide` says what it is (`observe`, parsing/formats.ts) and what becomes of it (decision.ts)
+ * 3. a packet that was lost gets its meaning (meaning.ts): the ends (resolving/), noise and findings (drops/)
+ * 4. a packet whose owner is looked up waits in a queue (lookup-queue.ts); `review` takes out what has waited
+ * 5. each finding is counted in its series (series/); a program's record goes to the incidents of its node (incidents/)
+ *
+ * Counts are published later, by a clock of its own (events/). Lines that repeat an earlier decision skip steps 2 and 3
+ * (repeated-decisions.ts).
+ */
+import type { NodeIncidents } from '../../explain/incidents/incidents.ts';
+import type { LogLine, Millis } from '../../base/model/log-line.ts';
+import type { Suppressed } from '../../base/model/observation.ts';
+import { createTimer, schedule as systemSchedule } from '../../base/platform/timer.ts';
+import type { SeriesTable } from '../series/series.ts';
+import type { LineOrigin, Repeats } from '../../read/sources/sources.ts';
+import {
+  createDecisions,
+  type Decision,
+  type DecisionOptions,
+  type Decisions,
+  type DecisionSettings,
+  type LostPacket,
+  weightOf,
+} from './decision.ts';
+import { createWaiting, type Lookups, type QueuedFlow, reviewInterval, type Waiting } from './lookup-queue.ts';
+import type { Drop, FlowMeaning } from './meaning.ts';
+import { type Alike, createRepeatedDecisions } from './repeated-decisions.ts';
+import type { Statistics } from './statistics.ts';
+import { createFlowTwins } from './twins.ts';
+
+export { createDecisions, type Decision, type Decisions, observe } from './decision.ts';
+export { createLookupQueue, type LookupQueue, type QueuedFlow } from './lookup-queue.ts';
+export type { Drop, FlowMeaning } from './meaning.ts';
+export { textOf } from './message.ts';
+export { createStatistics, type Statistics } from './statistics.ts';
+
+export interface PipelineOptions extends DecisionOptions {
+  statistics: Statistics;
+  /** Calico's flows will come, so packets of LOG lines are remembered from the start; by default from the first flow on. */
+  hasFlows?: boolean;
+  counts: (node: string) => NodeCounts;
+  /** In `replay` the times of lines decide what is due, so equal lines are joined only while times rise. */
+  isByLines?: boolean;
+  /** If undefined, every packet is counted at once, with the owners that are known. */
+  lookups?: Lookups | undefined;
+  packets?: PacketSink | undefined;
+  /** Takes lines of no known format. */
+  passedOver?: ((line: LogLine) => void) | undefined;
+}
+
+export interface NodeCounts {
+  readonly table: Pick<SeriesTable, 'count' | 'suppress'>;
+  readonly incidents: NodeIncidents;
+  /** Makes the writes that are due by `time`, the time of the next line. Undefined if a publisher with its own clock writes. */
+  readonly advance?: (time: Millis) => void;
+  /** Returns until when `advance` will do nothing. */
+  readonly quietUntil?: () => Millis;
+}
+
+/** Takes single packets for everything besides Events: the audit, metrics by owner, rows of `replay`. */
+export interface PacketSink {
+  drop: (drop: Drop) => void;
+  /** Takes a packet that was accepted, or whose verdict is not known. Undefined if such packets are not needed. */
+  logged?: ((drop: Drop) => void) | undefined;
+  /** Notes that records of the node's log are missing. */
+  gap?: (suppressed: Suppressed, time: Millis) => void;
+  /** Whether each line must be shown by itself, with the fields that vary within a flow. */
+  readonly everyLine?: boolean;
+}
+
+/** Turns lines into counts, without I/O and without waiting. */
+export interface Pipeline {
+  take: (line: LogLine, origin: LineOrigin) => void;
+  /** Undefined if each line is shown by itself. */
+  repeats?: Repeats | undefined;
+  /** Counts waiting packets whose owners are known now. Call it when look-ups have answers. While packets wait, a timer also calls it. */
+  review: () => void;
+  /** Ends the reviews. Packets that wait stay in the queue. */
+  stop: () => void;
+  /** Notes that lines were lost before they could be read, so counts near that time are lower bounds. */
+  lost: (by: string, count: number | undefined, time: Millis, since?: Millis) => void;
+  change: (settings: DecisionSettings) => void;
+}
+
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const { statistics, counts, lookups } = options;
+  const decisions = createDecisions(options);
+  const waiting = lookups && createWaiting(lookups, options.directory);
+  const counting = createCounting(options, decisions, waiting);
+  const repeated = createRepeatedDecisions({
+    epochAt: decisions.epochAt,
+    quietUntil: options.isByLines ? (node) => counts(node).quietUntil?.() ?? Infinity : undefined,
+  });
+  const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, countDone);
+  let isStopped = false;
+  const repeats: Repeats = {
+    last: repeated.last,
+    again(repeat, time) {
+      if (repeated.isOver(time)) flush();
+      return repeated.again(repeat, time);
+    },
+    flush,
+  };
+
+  return {
+    take(line, origin) {
+      flush();
+      const decision = decisions.decide(line, origin);
+      repeated.decided(line, decision);
+      if (decision === undefined) options.passedOver?.(line);
+      if (decision === undefined || decision.kind === 'part') return;
+      if (decision.kind !== 'refused' && decision.kind !== 'twin') statistics.observed(line, decision.observation);
+      count(decision, { line, lines: 1, last: undefined });
+    },
+    repeats: options.packets?.everyLine === true ? undefined : repeats,
+    review,
+    stop() {
+      isStopped = true;
+      timer?.cancel();
+    },
+    lost(by, amount, time, since) {
+      flush();
+      statistics.suppressed += amount ?? 1;
+      const suppressed = { kind: 'suppressed', by, count: amount, affects: 'everything', since } as const;
+      counting.suppress(suppressed, options.node ?? '', time);
+    },
+    change(settings) {
+      flush();
+      repeated.forget();
+      decisions.change(settings);
+    },
+  };
+
+  function flush(): void {
+    for (const each of repeated.take()) {
+      statistics.observed(each.line, each.decision.observation, each.lines);
+      count(each.decision, each);
+      each.lines = 0;
+    }
+  }
+
+  function count(decision: Decision, alike: Alike): void {
+    if (counting.carryOut(decision, alike)) timer?.setEarliest(reviewInterval);
+  }
+
+  function review(): void {
+    waiting?.answered();
+    countDone();
+  }
+
+  function countDone(): void {
+    timer?.cancel();
+    if (isStopped || lookups === undefined || waiting === undefined) return;
+    const { done, isAll } = waiting.takeDone();
+    flush();
+    for (const flow of done) counting.resume(flow);
+    if (lookups.queue.size > 0) timer?.setEarliest(isAll ? reviewInterval : 0);
+  }
+}
+
+function createCounting(options: PipelineOptions, decisions: Decisions, waiting: Waiting | undefined) {
+  const { statistics, packets: sink, counts, hasFlows } = options;
+  const twins = createFlowTwins(hasFlows);
+  return { carryOut, suppress, resume };
+
+  /** Returns true if the packets wait for a look-up instead. */
+  function carryOut(decision: Decision, alike: Alike): boolean {
+    const { line, lines } = alike;
+    switch (decision.kind) {
+      case 'drop':
+        return takeDrop(alike, decision);
+      case 'incident':
+        if (decision.node === '') statistics.nodeUnknown++;
+        else nodeAt(decision.node, line.time).incidents.take(decision.observation, line);
+        return false;
+      case 'gap':
+        suppress(decision.observation, decision.node, line.time);
+        return false;
+      case 'refused':
+        statistics.notKernel++;
+        return false;
+      case 'no-drop': {
+        const { observation } = decision;
+        const weight = weightOf(observation) * lines;
+        sink?.logged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
+        return false;
+      }
+      default:
+        return false;
+    }
+  }
+
+  function takeDrop(alike: Alike, lost: LostPacket): boolean {
+    const { line, lines, last } = alike;
+    const { observation, meaning } = lost;
+    if (meaning.noise === undefined) {
+      if (observation.kind === 'packet' && observation.enforcer === 'host-firewall')
+        noteFirewall(counts(meaning.node), alike);
+      if (waiting?.hold(alike, observation, meaning.ends) === true) return true;
+    }
+    const packets = twins.uncounted(meaning.findings, weightOf(observation) * lines, line.time);
+    if (packets === 0) return false;
+    show(line, lost, packets, lines);
+    if (!lost.isIgnored) count(meaning, line.time, packets, last);
+    return false;
+  }
+
+  function resume({ line, observation, weight, first, last }: QueuedFlow): void {
+    const lost = decisions.lost(line, observation);
+    const packets = twins.uncounted(lost.meaning.findings, weight, line.time);
+    if (packets === 0) return;
+    show(line, lost, packets, 1);
+    if (lost.isIgnored) return;
+    count(lost.meaning, first, 1);
+    if (packets > 1) count(lost.meaning, last, packets - 1);
+  }
+
+  function show(line: LogLine, { observation, meaning }: LostPacket, weight: number, lines: number): void {
+    sink?.drop({ line, observation, meaning, weight });
+    statistics.resolved(meaning.ends, meaning.noise !== undefined, weight, lines);
+  }
+
+  function count({ findings, node }: FlowMeaning, time: Millis, weight: number, last?: Millis): void {
+    const { table } = nodeAt(node, time);
+    twins.note(findings, weight, time);
+    for (const finding of findings) table.count(finding, time, weight, last);
+  }
+
+  function suppress(suppressed: Suppressed, node: string, time: Millis): void {
+    sink?.gap?.(suppressed, time);
+    nodeAt(node, time).table.suppress(suppressed, node, time);
+  }
+
+  function nodeAt(node: string, time: Millis): NodeCounts {
+    const of = counts(node);
+    of.advance?.(time);
+    return of;
+  }
+}
+
+function noteFirewall({ incidents }: NodeCounts, { line, lines, last }: Alike): void {
+  incidents.firewallDropped(line.time);
+  if (lines > 1) incidents.firewallDropped(last ?? line.time, lines - 1);
+}

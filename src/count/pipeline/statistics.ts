@@ -1,0 +1,116 @@
+import { isName } from '../../base/platform/address.ts';
+import type { Endpoint, Ends } from '../../base/model/endpoint.ts';
+import type { LogLine } from '../../base/model/log-line.ts';
+import type { Observation, PacketPart } from '../../base/model/observation.ts';
+import type { Verdict } from '../../base/model/packet.ts';
+
+/** The most distinct values that are kept, because a hostile log must not fill the memory. */
+const keep = 256;
+
+export type Statistics = ReturnType<typeof createStatistics>;
+
+/** `onLost`: called for lost packets, except noise. */
+export function createStatistics(onLost?: (ends: Ends, weight: number) => void) {
+  const statistics = { ...noCounts(), observed, resolved };
+  return statistics;
+
+  function observed(line: LogLine, observation: Exclude<Observation, PacketPart>, lines = 1): void {
+    switch (observation.kind) {
+      case 'packet':
+        statistics.verdicts[observation.verdict] += observation.repeat * lines;
+        if (observation.verdict === 'logged') bump(statistics.loggedPrefixes, observation.prefix, lines);
+        return;
+      case 'unparsable': {
+        statistics.unparsable++;
+        const key = `${observation.format}: ${observation.reason}`;
+        const known = statistics.unparsableReasons.get(key);
+        if (known) known.count++;
+        else if (statistics.unparsableReasons.size < keep)
+          statistics.unparsableReasons.set(key, { count: 1, place: `${line.source}:${line.line}` });
+        return;
+      }
+      case 'conntrack-full':
+        statistics.conntrackFull++;
+        return;
+      case 'neighbour-overflow':
+        statistics.neighbourOverflow++;
+        return;
+      case 'ipvs-no-destination':
+        statistics.ipvsNoDestination++;
+        return;
+      case 'martian':
+        statistics.martian++;
+        statistics.verdicts.dropped++;
+        return;
+      case 'suppressed':
+        statistics.suppressed += observation.count ?? 1;
+        return;
+      case 'program-record':
+        statistics.programRecords++;
+        return;
+      default:
+        observation satisfies never;
+    }
+  }
+
+  function resolved(ends: Ends, noise: boolean, weight: number, lines = 1): void {
+    const { source, destination } = ends;
+    if (ends.fromPodInterface || ends.toPodInterface) {
+      statistics.podInterfaces.seen += lines;
+      if (source.evidence === 'interface' || destination.evidence === 'interface')
+        statistics.podInterfaces.known += lines;
+    }
+    if (noise) {
+      statistics.noise += weight;
+      return;
+    }
+    onLost?.(ends, weight);
+    if (hasPods(source) || hasPods(destination) || hasPods(ends.inner?.source)) statistics.withPods += weight;
+    else statistics.withoutPods += weight;
+    if (isUnresolved(source)) bump(statistics.unresolved, source.address, lines);
+    if (isUnresolved(destination)) bump(statistics.unresolved, destination.address, lines);
+  }
+}
+
+function hasPods(end: Endpoint | undefined): boolean {
+  return end?.kind === 'pod' || end?.candidates !== undefined;
+}
+
+function isUnresolved({ kind, address }: Endpoint): boolean {
+  return kind === 'unknown' && !isName(address);
+}
+
+function bump(counts: Map<string, number>, key: string, by: number): void {
+  const known = counts.get(key);
+  if (known !== undefined) counts.set(key, known + by);
+  else if (counts.size < keep) counts.set(key, by);
+}
+
+function noCounts() {
+  return {
+    verdicts: { dropped: 0, rejected: 0, logged: 0, accepted: 0 } satisfies Record<Verdict, number>,
+    /** Dropped or rejected packets that are noise, such as multicast. */
+    noise: 0,
+    /** Drops without noise, with and without a Pod at an end. */
+    withPods: 0,
+    withoutPods: 0,
+    /** Addresses inside the cluster's ranges that had no owner at the time, and how often. */
+    unresolved: new Map<string, number>(),
+    /** Lines with an interface named like a Pod's, and those of a known Pod. */
+    podInterfaces: { seen: 0, known: 0 },
+    /** Prefixes of lines that only log, and how often. */
+    loggedPrefixes: new Map<string, number>(),
+    unparsable: 0,
+    /** The count and the first line of each `format: reason`. */
+    unparsableReasons: new Map<string, { count: number; place: string }>(),
+    conntrackFull: 0,
+    neighbourOverflow: 0,
+    ipvsNoDestination: 0,
+    martian: 0,
+    programRecords: 0,
+    suppressed: 0,
+    /** Lines in a format that their writer may not use, such as a packet in the kernel's format from sshd. */
+    notKernel: 0,
+    nodeUnknown: 0,
+  };
+}

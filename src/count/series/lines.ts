@@ -1,0 +1,230 @@
+/**
+ * Keeps the ready series sorted, so that the next one is found without checking each. A line (`times.ts`) contains namespaces, a namespace
+ * has one group for each peer, and a group has series sorted by due time. A turn moves the namespace and the peer back. A heap of times
+ * shows when a series moves to another line, because its flow becomes quiet or its window ends. A quiet flow that gets packets again is
+ * moved when it comes to the front of its group.
+ */
+import type { Millis } from '../../base/model/log-line.ts';
+import type { Series } from '../../base/model/series.ts';
+import { Heap } from '../../base/platform/heap.ts';
+import { byDue, halfLineOf, isUpdate, lastLine, lineOf, quietFrom } from './times.ts';
+
+/** A namespace or a peer, which takes turns with others. */
+export interface Party {
+  lastTurn: number;
+}
+
+export interface ReadySeries {
+  series: Series;
+  key: string;
+  /** The latest window in which this object had a turn for a drop without an Event; -1 if there was none. */
+  object: { window: number };
+  namespace: Party;
+  peer: Party | undefined;
+}
+
+interface Group {
+  peer: Party | undefined;
+  series: Heap<ReadySeries>;
+}
+
+interface Place {
+  group: Group;
+  first: ReadySeries;
+  turn: number;
+}
+
+interface Namespace {
+  groups: Map<Party | undefined, Group>;
+  order: Heap<Place>;
+  /** The valid entry of this namespace in the line. Its other entries there are outdated. */
+  front: Front | undefined;
+}
+
+interface Front {
+  party: Party;
+  at: Place;
+  turn: number;
+}
+
+/** One half of a waiting line: either the first series of each object, or the further ones. */
+interface Line {
+  namespaces: Map<Party, Namespace>;
+  order: Heap<Front>;
+}
+
+interface Change {
+  entry: ReadySeries;
+  at: Millis;
+}
+
+interface Sorted {
+  groups: Map<ReadySeries, Group | undefined>;
+  /** Made when they are needed, because a replay has a table for each node. */
+  lines: (Line | undefined)[];
+  changes: Heap<Change>;
+  puts: number;
+}
+
+export const lineCount = 2 * lastLine + 2;
+/** Outdated entries leave a heap only at its front. So the heaps are made anew after two puts for each ready series, and this many more. */
+const putsBeforeReset = 10_000;
+/** How often the time of a flow is checked. New packets may shorten its average pause, so that it becomes quiet earlier. */
+const lookAgain: Millis = 60_000;
+
+export function createLines() {
+  const sorted: Sorted = {
+    groups: new Map(),
+    lines: [],
+    changes: new Heap(byTime),
+    puts: 0,
+  };
+  let fresh: ReadySeries[] = [];
+
+  return {
+    get size(): number {
+      return sorted.groups.size;
+    },
+    get puts(): number {
+      return sorted.puts;
+    },
+    add(entry: ReadySeries): void {
+      sorted.groups.set(entry, undefined);
+      fresh.push(entry);
+    },
+    again(entry: ReadySeries): void {
+      fresh.push(entry);
+    },
+    remove(entry: ReadySeries): void {
+      sorted.groups.delete(entry);
+      if (sorted.groups.size === 0) reset();
+    },
+    reset,
+    update(now: Millis): void {
+      if (sorted.puts > 2 * sorted.groups.size + putsBeforeReset) reset();
+      for (const entry of fresh) if (sorted.groups.has(entry)) put(sorted, entry, now);
+      fresh = [];
+      for (let next = sorted.changes.peek(); next !== undefined && next.at <= now; next = sorted.changes.peek()) {
+        sorted.changes.pop();
+        if (sorted.groups.has(next.entry)) put(sorted, next.entry, now);
+      }
+    },
+    /** `index`: a half-line, as in `indexOf`. */
+    firstOf(index: number, now: Millis): ReadySeries | undefined {
+      const line = sorted.lines[index];
+      if (line === undefined) return undefined;
+      for (let front = line.order.peek(); front !== undefined; front = line.order.peek()) {
+        const { party } = front;
+        const namespace = line.namespaces.get(party);
+        const isLatest = namespace?.front === front;
+        const at = isLatest ? firstPlace(sorted, namespace, index, now) : undefined;
+        // An outdated entry is replaced. A namespace that had a turn since then moves back.
+        if (at !== undefined && at === front.at && frontTurn(party, at) === front.turn) return at.first;
+        line.order.pop();
+        if (at !== undefined) setFront(line, party, namespace as Namespace, at);
+        else if (isLatest) line.namespaces.delete(party);
+      }
+      return undefined;
+    },
+  };
+
+  function reset(): void {
+    sorted.lines = [];
+    sorted.changes = new Heap(byTime);
+    fresh = [...sorted.groups.keys()];
+    sorted.puts = 0;
+  }
+}
+
+function createLine(): Line {
+  return { namespaces: new Map(), order: new Heap(byFront) };
+}
+
+function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
+  const { namespace, peer, series } = entry;
+  const line = (sorted.lines[indexOf(entry, now)] ??= createLine());
+  const known = line.namespaces.get(namespace) ?? { groups: new Map(), order: new Heap(byPlace), front: undefined };
+  line.namespaces.set(namespace, known);
+  const group = known.groups.get(peer) ?? {
+    peer,
+    series: new Heap<ReadySeries>(byDueTime),
+  };
+  known.groups.set(peer, group);
+  sorted.groups.set(entry, group);
+  group.series.push(entry);
+  if (group.series.peek() === entry) {
+    const at = { group, first: entry, turn: turnOf(peer) };
+    known.order.push(at);
+    if (known.order.peek() === at) setFront(line, namespace, known, at);
+  }
+  sorted.puts++;
+  const at = isUpdate(series) ? Math.min(quietFrom(series), now + lookAgain) : series.windowEnd;
+  if (at > now) sorted.changes.push({ entry, at });
+}
+
+function setFront(line: Line, party: Party, namespace: Namespace, at: Place): void {
+  namespace.front = { party, at, turn: frontTurn(party, at) };
+  line.order.push(namespace.front);
+}
+
+function frontTurn(party: Party, at: Place): number {
+  return Math.max(party.lastTurn, at.turn);
+}
+
+/** Returns the first group of a namespace, and corrects outdated entries. */
+function firstPlace(
+  sorted: Sorted,
+  { groups: known, order }: Namespace,
+  index: number,
+  now: Millis,
+): Place | undefined {
+  for (let at = order.peek(); at !== undefined; at = order.peek()) {
+    const { group } = at;
+    const first = firstIn(sorted, group, index, now);
+    const turn = turnOf(group.peer);
+    if (first !== undefined && first === at.first && turn === at.turn) return at;
+    order.pop();
+    if (first === undefined) known.delete(group.peer);
+    else order.push({ group, first, turn });
+  }
+  return undefined;
+}
+
+/** Returns the first series of a group. Drops series that are no longer ready, and moves those that belong to another line. */
+function firstIn(sorted: Sorted, group: Group, index: number, now: Millis): ReadySeries | undefined {
+  for (let entry = group.series.peek(); entry !== undefined; entry = group.series.peek()) {
+    const isHere = sorted.groups.get(entry) === group;
+    if (isHere && indexOf(entry, now) === index) return entry;
+    group.series.pop();
+    if (isHere) put(sorted, entry, now);
+  }
+  return undefined;
+}
+
+/** Returns the number of a half-line. */
+export function indexOf({ series, object }: ReadySeries, now: Millis): number {
+  const isMore = !isUpdate(series) && object.window === series.window;
+  return halfLineOf(lineOf(series, now), isMore);
+}
+
+function turnOf(peer: Party | undefined): number {
+  return peer?.lastTurn ?? 0;
+}
+
+function byDueTime(a: ReadySeries, b: ReadySeries): number {
+  return byDue(a.series, b.series);
+}
+
+/** In a namespace, the peer that has waited longest for a turn is first. */
+function byPlace(a: Place, b: Place): number {
+  return a.turn - b.turn || byDue(a.first.series, b.first.series);
+}
+
+/** Among namespaces, the one that has waited longest is first. Its first peer's last turn counts, too. */
+function byFront(a: Front, b: Front): number {
+  return a.turn - b.turn || byPlace(a.at, b.at);
+}
+
+function byTime(a: Change, b: Change): number {
+  return a.at - b.at;
+}

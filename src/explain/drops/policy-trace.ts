@@ -1,0 +1,202 @@
+/** Finds the policies that apply to a drop, and evaluates them. */
+import type { Endpoint, ObjectRef } from '../../base/model/endpoint.ts';
+import type { Finding, FlowDetails } from '../../base/model/finding.ts';
+import type { PolicyName } from '../../base/model/packet.ts';
+import type { Series } from '../../base/model/series.ts';
+import { isName } from '../../base/platform/address.ts';
+import {
+  connectionOf,
+  type Direction,
+  type End,
+  type Evaluator,
+  type Flow,
+  isCalico,
+  type Namespace,
+  type Pod,
+  type PolicyRef,
+  type Trace,
+} from '../policies/policies.ts';
+
+export interface KnownPolicies {
+  readonly pod: (namespace: string, name: string) => Pod | undefined;
+  readonly namespace: (name: string) => Namespace | undefined;
+  readonly trace: Evaluator['trace'];
+}
+
+export interface PolicyNeeds {
+  readonly pods: readonly ObjectRef[];
+  readonly namespaces: readonly string[];
+}
+
+/** For a scan of one port, policies are asked about the scan's example. */
+export function askedOf({ finding, ports }: Pick<Series, 'finding' | 'ports'>): Finding {
+  const { details } = finding;
+  const isOfOne = details.kind === 'scan' && details.of === 'target' && ports.seen.length === 1;
+  return isOfOne ? { ...finding, details: details.example } : finding;
+}
+
+/** Returns undefined if policies have no part in the drop, or too little is known about the packet. */
+export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | undefined {
+  if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
+  const pods = [regarding, details.peer.object].filter((each) => each?.kind === 'Pod') as ObjectRef[];
+  return { pods, namespaces: [...new Set(pods.flatMap(({ namespace }) => namespace ?? []))] };
+}
+
+/**
+ * Records of Antrea and OVN (without a prefix) name the policy that denied, while a LOG prefix only names a policy that matched.
+ * ClusterNetworkPolicies of AWS are not evaluated. Policies do not see addresses of Services. If the logger only names the peer (Calico's
+ * flows), its address is unknown.
+ */
+function isOfPolicies(details: FlowDetails): boolean {
+  const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, policy, policyIsHidden, prefix } =
+    details;
+  return (
+    enforcer === 'network-policy' &&
+    clusterTier === undefined &&
+    ((policy === undefined && policyIsHidden !== true) || prefix !== '') &&
+    !martian &&
+    error === undefined &&
+    protocol !== '' &&
+    !ownAddressIsForeign &&
+    peer.kind !== 'service' &&
+    !isName(peer.address) &&
+    !(peer.kind === 'pod' && peer.note !== undefined)
+  );
+}
+
+export interface Side {
+  readonly direction: Direction;
+  readonly isOwn: boolean;
+}
+
+/** The end that denies; else the end whose verdict is unknown; else the first end, which admits. */
+interface TracedDrop {
+  readonly side: Side;
+  readonly trace: Trace;
+}
+
+interface Question {
+  readonly flow: Flow;
+  readonly sides: readonly Side[];
+}
+
+/** Returns undefined in the same cases as `policyNeeds`, and if the finding's Pod is not known. */
+export function questionOf({ details, regarding }: Finding, known: Pick<KnownPolicies, 'pod'>): Question | undefined {
+  if (details.kind !== 'flow' || !isOfPolicies(details)) return undefined;
+  const pod = known.pod(regarding.namespace ?? '', regarding.name);
+  if (pod === undefined) return undefined;
+  const own: End = podEnd(pod, details.ownAddress);
+  const peer = peerEnd(details.peer, known);
+  const ends =
+    details.direction === 'receiving' ? { source: peer, destination: own } : { source: own, destination: peer };
+  const byCilium = details.logger === 'hubble' || details.logger === 'gke-policy-action';
+  return { flow: { ...connectionOf(details, ends, details), byCilium }, sides: sidesOf(details) };
+}
+
+export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | undefined {
+  const question = questionOf(finding, known);
+  if (question === undefined) return undefined;
+  const { flow, sides } = question;
+  const traced = sides.map((side) => ({ side, trace: known.trace(flow, side.direction) }));
+  return (
+    traced.find((each) => each.trace.verdict.outcome === 'denies') ??
+    traced.find((each) => each.trace.verdict.outcome === 'unknown') ??
+    traced[0]
+  );
+}
+
+/** Returns the ends whose policies may have dropped the packet: the end that refused, if known; else both, the own end first. */
+function sidesOf({ direction, reply, refusedBy }: FlowDetails): Side[] {
+  const receiving = direction === 'receiving';
+  const own: Side = { direction: receiving === reply ? 'egress' : 'ingress', isOwn: true };
+  const other: Side = { direction: receiving === reply ? 'ingress' : 'egress', isOwn: false };
+  // Replies are admitted together with the connection, so both ends are evaluated.
+  if (reply || refusedBy === undefined) return [own, other];
+  return refusedBy === (receiving ? 'receiver' : 'sender') ? [own] : [other];
+}
+
+/** Returns the Pod as if it still ran, because it had the address when the packet was dropped. */
+function podEnd(pod: Pod, address: string): End {
+  return { kind: 'pod', pod: pod.completed ? { ...pod, completed: false } : pod, address };
+}
+
+function peerEnd({ kind, object, address, node, hostName }: Endpoint, known: Pick<KnownPolicies, 'pod'>): End {
+  if (kind === 'pod' && object !== undefined) {
+    const { namespace = '', name } = object;
+    const unknown: Pod = {
+      namespace,
+      name,
+      labels: undefined,
+      addresses: [address],
+      node,
+      hostNetwork: false,
+      completed: false,
+      ports: undefined,
+    };
+    return podEnd(known.pod(namespace, name) ?? unknown, address);
+  }
+  if (kind === 'node' && object !== undefined)
+    return { kind: 'node', node: { name: object.name, labels: undefined }, address };
+  return kind === 'external' ? { kind, address, hostName } : { kind: 'unknown', address };
+}
+
+/** What the known policies decide about a drop, for a row of the audit. */
+export interface PolicyFacts {
+  readonly verdict: 'denied' | 'admitted' | 'unknown';
+  /** `ingress`: the policies of the destination decide; `egress`: those of the source. */
+  readonly direction: 'ingress' | 'egress' | undefined;
+  /** The policy whose rule decides, or else the policies that isolate the Pod: `NetworkPolicy shop/default-deny`. At most `mostNamed`. */
+  readonly decidedBy: readonly string[];
+  /** The number of all such policies. */
+  readonly count: number;
+  readonly rule: string | undefined;
+  /** The rule that would have admitted, with the fewest failing conditions: `NetworkPolicy shop/allow-frontend ingress[0]`. */
+  readonly nearest: string | undefined;
+}
+
+const mostNamed = 8;
+
+const verdicts = { denies: 'denied', admits: 'admitted', unknown: 'unknown' } as const;
+
+export function policyFacts(
+  findings: readonly Finding[],
+  known: (finding: Finding) => KnownPolicies | undefined,
+): PolicyFacts | undefined {
+  for (const finding of findings) {
+    const policies = known(finding);
+    const traced = policies && traceDrop(finding, policies);
+    if (traced !== undefined) return factsOf(traced.trace);
+  }
+  return undefined;
+}
+
+function factsOf(trace: Trace): PolicyFacts {
+  const { outcome, direction, decision } = trace.verdict;
+  const deciding = decision === undefined ? trace.isolating : [decision.policy];
+  const { nearest } = trace;
+  return {
+    verdict: verdicts[outcome],
+    direction,
+    decidedBy: deciding.slice(0, mostNamed).map(refName),
+    count: deciding.length,
+    rule: decision?.rule,
+    nearest:
+      outcome === 'denies' && nearest !== undefined ? `${refName(nearest.policy)} ${nearest.rule.path}` : undefined,
+  };
+}
+
+function refName({ apiVersion, kind, namespace, name }: PolicyRef): string {
+  const ofCalico = isCalico({ apiVersion });
+  return loggedName({
+    kind: ofCalico && kind === 'NetworkPolicy' ? 'NetworkPolicy.projectcalico.org' : kind,
+    namespace,
+    // Calico stores policies of the tier `default` as `default.NAME`.
+    name: ofCalico ? name.replace(/^default\./, '') : name,
+  });
+}
+
+/** Returns `NetworkPolicy shop/default-deny`. Commas are replaced, because they separate policies in a list. */
+export function loggedName({ kind, namespace, name }: Pick<PolicyName, 'kind' | 'namespace' | 'name'>): string {
+  const full = namespace === undefined ? name : `${namespace}/${name}`;
+  return `${kind ?? 'policy'} ${full}`.replaceAll(',', '_');
+}

@@ -1,0 +1,132 @@
+/** Says in an Event what the known policies decide about a drop. */
+import { auditOptOut } from '../../base/model/choices.ts';
+import type { Endpoint, ObjectRef } from '../../base/model/endpoint.ts';
+import type { Finding } from '../../base/model/finding.ts';
+import type { Millis } from '../../base/model/log-line.ts';
+import type { PolicyName } from '../../base/model/packet.ts';
+import { isCilium, type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
+import { mayName, type Reader } from '../../base/model/readers.ts';
+import { nameOf, policyText } from './names.ts';
+import { type KnownPolicies, traceDrop } from './policy-trace.ts';
+
+export interface PolicyVerdict {
+  readonly outcome: 'admits' | 'denies' | 'unknown';
+  /** Printable text of at most `longest` bytes, the reason first. */
+  readonly text: string;
+  /** The policy in the log, else the only policy that denies; undefined if several deny, or if the reader must not know it. */
+  readonly policy: PolicyName | undefined;
+  /** Whether the policies are those of the Pod that has the Event, and not of its peer. */
+  readonly isOwn: boolean;
+}
+
+/** The longest text in bytes. With names of usual length, the whole message stays below 600 bytes. */
+const longest = 400;
+
+/** Returns undefined if no policy can be evaluated, or if the result would contradict the log. `at`: when the packet was dropped (wall clock). */
+export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
+  const { details, regarding } = finding;
+  const traced = traceDrop(finding, known);
+  if (details.kind !== 'flow' || traced === undefined) return undefined;
+  const { side, trace } = traced;
+  const reader = readerOf(regarding, known);
+  const shown = shownTo(reader, trace);
+  const verdict = side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at, reader);
+  if (details.policy === undefined) return verdict;
+  // If the outcome is unknown, only the policy in the log is certain.
+  return verdict.outcome === 'unknown' ? undefined : besideLog(verdict, details.policy, trace, reader);
+}
+
+/** A rule that logs a packet need not deny it: another may admit it. Undefined if the text would contradict the log. */
+function besideLog(
+  verdict: PolicyVerdict,
+  named: PolicyName,
+  { verdict: { decision }, policies }: Trace,
+  reader: Reader,
+): PolicyVerdict | undefined {
+  const asked = policies.map(({ policy }) => policy).filter((policy) => isNamed(policy, named));
+  if (verdict.outcome !== 'denies' && asked.length === 0) return undefined;
+  // The log may cut off a name, which then means the only policy that begins so. A policy of another Namespace is shown as in the log.
+  const [only] = asked.length === 1 ? asked : [];
+  const isShown = only !== undefined && mayName(only, reader);
+  const logged = isShown ? { ...named, namespace: only.namespace, name: only.name } : named;
+  const isDenying = decision === undefined ? asked.length > 0 : isNamed(decision.policy, named);
+  if (verdict.outcome === 'denies' && isDenying) return { ...verdict, policy: logged };
+  return { ...verdict, text: `${verdict.text} The log names ${policyText(logged)}.`, policy: logged };
+}
+
+/** Calico stores policies as `TIER.NAME`. */
+function isNamed(policy: PolicyRef, { namespace, name, tier }: PolicyName): boolean {
+  if (namespace !== undefined && !matches(policy.namespace ?? '', namespace)) return false;
+  return matches(policy.name, name) || matches(policy.name, `${tier ?? 'default'}.${name}`);
+}
+
+function matches(whole: string, named: string): boolean {
+  return named.endsWith('…') ? whole.startsWith(named.slice(0, -1)) : whole === named;
+}
+
+function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict {
+  const { outcome } = trace.verdict;
+  const text = sentenceOf(trace, { node: node || undefined, at, max: longest });
+  return { outcome, text, policy: denying(trace), isOwn: true };
+}
+
+/** Readers of this Namespace's Events may know cluster-wide policies and Nodes, but nothing about other Namespaces. */
+function peerVerdict(
+  trace: Trace,
+  { node, regarding }: Finding,
+  peer: Endpoint,
+  at: Millis,
+  reader: Reader,
+): PolicyVerdict {
+  const { outcome, decision, direction } = trace.verdict;
+  const whose = nameOf(peer);
+  const isOwn = false;
+  const options = { node: node || undefined, at, max: longest, whose };
+  const namespace = peer.object?.namespace;
+  const isOfCluster = decision !== undefined && mayName(decision.policy, reader);
+  if (namespace === undefined || namespace === regarding.namespace || isOfCluster) {
+    return { outcome, text: sentenceOf(trace, options), policy: denying(trace), isOwn };
+  }
+  const policy = undefined;
+  if (outcome === 'unknown') return { outcome, text: `Cannot tell what the policies of ${whose} say.`, policy, isOwn };
+  if (outcome === 'admits') {
+    const verdict = { ...trace.verdict, decision: undefined };
+    return { outcome, text: sentenceOf({ ...trace, verdict }, options), policy, isOwn };
+  }
+  const kinds = trace.policies.some((each) => isCilium(each.policy))
+    ? 'networkpolicies,ciliumnetworkpolicies'
+    : 'networkpolicy';
+  const text = `Denied by the ${direction} policies of ${whose}. Check: kubectl -n ${namespace} describe ${kinds}`;
+  return { outcome, text, policy, isOwn };
+}
+
+/** Returns the policy of the rule that denies, or the only policy that isolates the Pod. */
+function denying({ verdict, policies, selectingCount }: Trace): PolicyName | undefined {
+  if (verdict.outcome !== 'denies') return undefined;
+  const policy = verdict.decision?.policy ?? (selectingCount === 1 ? policies[0]?.policy : undefined);
+  if (policy === undefined) return undefined;
+  const { kind, namespace, name } = policy;
+  return { kind, namespace, name, tier: undefined };
+}
+
+/** Hides what the nearest rule's clauses show of objects that the reader may not know. */
+function shownTo(reader: Reader, trace: Trace): Trace {
+  if (trace.nearest === undefined) return trace;
+  const { policy, rule } = trace.nearest;
+  const groups = rule.groups.map(({ count, clause }) => ({
+    count,
+    clause: clause.about().every((each) => mayName(each, reader)) ? clause : { ...clause, has: 'does not match' },
+  }));
+  return { ...trace, nearest: { policy, rule: { ...rule, groups } } };
+}
+
+/** A Namespace that is not known counts as one that has opted out. */
+function readerOf({ namespace }: ObjectRef, known: KnownPolicies): Reader {
+  return {
+    namespace,
+    hasOptedOut(name) {
+      const labels = known.namespace(name)?.labels;
+      return labels === undefined || labels[auditOptOut.key] === auditOptOut.value;
+    },
+  };
+}

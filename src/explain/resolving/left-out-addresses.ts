@@ -1,0 +1,42 @@
+/** Remembers addresses of objects that memory has no room for, so that only these may be somebody's. */
+import { randomInt } from 'node:crypto';
+import { hashOf } from '../../base/platform/hash.ts';
+
+export interface LeftOutAddresses {
+  add: (addresses: readonly string[]) => void;
+  /** Whether an object that is left out may have the address. Also true for some that none has: for 1 in 1,000 once 50,000 are left out. */
+  mayHave: (address: string) => boolean;
+}
+
+/** 128 KiB, taken once there are any. */
+const bits = 2 ** 20;
+
+const places = 4;
+
+/** A Bloom filter. `isAny`: whether anything is left out; once nothing is, all addresses are forgotten. */
+export function createLeftOutAddresses(isAny: () => boolean): LeftOutAddresses {
+  // Whoever knows it could choose addresses that stand for those of others.
+  const seed = randomInt(2 ** 32);
+  let filter: Uint8Array | undefined;
+
+  return {
+    add(addresses) {
+      if (addresses.length === 0) return;
+      if (!isAny()) filter = undefined;
+      filter ??= new Uint8Array(bits / 8);
+      for (const address of addresses)
+        for (const place of placesOf(address)) filter[place >>> 3] = (filter[place >>> 3] ?? 0) | (1 << (place & 7));
+    },
+    mayHave(address) {
+      if (filter === undefined) return false;
+      if (!isAny()) filter = undefined;
+      return placesOf(address).every((place) => ((filter?.[place >>> 3] ?? 0) & (1 << (place & 7))) !== 0);
+    },
+  };
+
+  function placesOf(address: string): number[] {
+    const first = hashOf(address, seed);
+    const step = hashOf(address, first) | 1;
+    return Array.from({ length: places }, (_, index) => (first + index * step) & (bits - 1));
+  }
+}

@@ -1,0 +1,150 @@
+import type { Millis } from '../../../base/model/log-line.ts';
+import type { Backend, ChainOwner } from '../../../base/model/incident.ts';
+import {
+  backendsIn,
+  type EndpointSlice,
+  keyOf,
+  type Service,
+  type ServicePort,
+  type ServiceProtocol,
+  endpointsIn,
+} from '../objects.ts';
+import { hostAndPort } from '../../../base/platform/address.ts';
+import { serviceRef } from '../endpoints.ts';
+import type { TombstoneLimits } from '../tombstones.ts';
+import { unlimitedMemory } from '../../../base/platform/memory-budget.ts';
+import { weightOf } from '../../../base/platform/weight.ts';
+import { type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';
+import { createHashedObjects } from './hashed-objects.ts';
+
+export interface OwnedChain extends ChainOwner {
+  protocol: ServiceProtocol;
+  /** Such as `10.244.1.30:5432`, for the chain of an endpoint. */
+  endpoint: string | undefined;
+}
+
+/** Both for ports and for endpoints. A chain may be logged long after its Service was deleted, which may be why the chain is missing. */
+export const defaultChainLimits: TombstoneLimits = { age: 86_400_000, count: 4096 };
+
+interface PortOfService {
+  service: Pick<Service, 'namespace' | 'name' | 'uid' | 'resourceVersion'>;
+  port: ServicePort;
+}
+
+export type ChainIndex = ReturnType<typeof createChainIndex>;
+
+/** Finds the owner of one of kube-proxy's chains, and the endpoints of a Service. */
+export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, memory = unlimitedMemory()) {
+  const common = { ...limits, memory, weigh: weightOf };
+  const services = createHashedObjects(portTexts, { ...common, namespaceOf: ({ service }) => service.namespace });
+  const slices = createHashedObjects(endpointTexts, { ...common, namespaceOf: ({ namespace }) => namespace });
+
+  return {
+    /** The Services by `namespace/name`. */
+    services: services.objects,
+    get sliceCount(): number {
+      return slices.objects.size;
+    },
+    setService: (service: Service, now: Millis): void =>
+      services.replace(keyOf(service.namespace, service.name), service, now),
+    removeService: (namespace: string, name: string, now: Millis): void =>
+      services.replace(keyOf(namespace, name), undefined, now),
+    setSlice(this: void, slice: EndpointSlice, now: Millis): void {
+      // kube-proxy ignores slices that belong to no Service.
+      slices.replace(keyOf(slice.namespace, slice.name), slice.service === '' ? undefined : slice, now);
+    },
+    removeSlice: (namespace: string, name: string, now: Millis): void =>
+      slices.replace(keyOf(namespace, name), undefined, now),
+    leaveOutService: (namespace: string, name: string): void => services.leaveOut(keyOf(namespace, name)),
+    leaveOutSlice: (namespace: string, name: string): void => slices.leaveOut(keyOf(namespace, name)),
+    /** Looks through all Services and endpoints at once, which takes long in a large cluster. */
+    ownerOf(chain: string): OwnedChain | undefined {
+      const hashes = hashesIn([chain]);
+      services.findNow(hashes.services);
+      slices.findNow(hashes.endpoints);
+      return foundOwnerOf(chain);
+    },
+    /** Finds the owners of chains, so that `foundOwnerOf` has them. Other work has its turns in between. */
+    async prepare(this: void, chains: readonly string[]): Promise<void> {
+      const hashes = hashesIn(chains);
+      await services.find(hashes.services);
+      await slices.find(hashes.endpoints);
+    },
+    foundOwnerOf,
+    backendsOf: (namespace: string, name: string): readonly Backend[] =>
+      backendsIn([...slices.objects.values()].filter((each) => each.namespace === namespace && each.service === name)),
+    sweep(now: Millis): void {
+      services.sweep(now);
+      slices.sweep(now);
+    },
+  };
+
+  function foundOwnerOf(chain: string): OwnedChain | undefined {
+    const name = parseChainName(chain);
+    if (name?.kind === 'service-hash') {
+      const found = services.found(name.hash);
+      return found && ownerBy(found, undefined);
+    }
+    const port = name?.kind === 'endpoint-hash' ? slices.found(name.hash) : name;
+    return port && ownerOfPort(port);
+  }
+
+  /** The Service may be unknown, because there are too many to watch, or Services are not listed yet. */
+  function ownerOfPort({ namespace, service: name, port, protocol, endpoint }: ChainPort): OwnedChain {
+    const [text = ''] = hashedTexts(namespace, name, port, protocol);
+    const service = services.objects.get(keyOf(namespace, name));
+    const found = (service && new Map(portTexts(service)).get(text)) ?? services.past(text);
+    if (found !== undefined) return ownerBy(found, endpoint);
+    return { service: serviceRef(service ?? { namespace, name }), port, protocol, endpoint, deleted: false };
+  }
+
+  function ownerBy({ service, port }: PortOfService, endpoint: string | undefined): OwnedChain {
+    // The Service of this name may be another one by now, or may have lost the port.
+    const current = services.objects.get(keyOf(service.namespace, service.name));
+    return {
+      service: serviceRef(current ?? service),
+      port: port.name || String(port.port),
+      protocol: port.protocol,
+      endpoint,
+      deleted: current === undefined,
+    };
+  }
+}
+
+function hashesIn(chains: readonly string[]): { services: string[]; endpoints: string[] } {
+  const names = chains.flatMap((chain) => parseChainName(chain) ?? []);
+  return {
+    services: names.flatMap((name) => (name.kind === 'service-hash' ? name.hash : [])),
+    endpoints: names.flatMap((name) => (name.kind === 'endpoint-hash' ? name.hash : [])),
+  };
+}
+
+function* portTexts(service: Service, except?: Service): Generator<readonly [string, PortOfService]> {
+  const { namespace, name, uid, resourceVersion, ports } = service;
+  const kept = new Set(except && Array.from(portTexts(except), ([text]) => text));
+  for (const port of ports)
+    for (const text of hashedTexts(namespace, name, port.name, port.protocol))
+      if (!kept.has(text)) yield [text, { service: { namespace, name, uid, resourceVersion }, port }];
+}
+
+function* endpointTexts(slice: EndpointSlice, except?: EndpointSlice): Generator<readonly [string, ChainPort]> {
+  const { namespace, service, ports } = slice;
+  const all = endpointsIn(slice);
+  const other = except?.service === service ? except : undefined;
+  const kept = new Set(other && endpointsIn(other).map(({ address }) => address));
+  const keptPorts = new Set(other?.ports.map(portKey));
+  const lost = all.filter(({ address }) => !kept.has(address));
+  for (const each of ports) {
+    const { name: port, port: number, protocol } = each;
+    for (const text of hashedTexts(namespace, service, port, protocol)) {
+      for (const { address } of keptPorts.has(portKey(each)) ? lost : all) {
+        const endpoint = hostAndPort(address, number);
+        yield [text + endpoint, { kind: 'service-port', namespace, service, port, protocol, endpoint }];
+      }
+    }
+  }
+}
+
+function portKey({ name, port, protocol }: ServicePort): string {
+  return `${name} ${port} ${protocol}`;
+}

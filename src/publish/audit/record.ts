@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto';
+import { loggedName, type PolicyFacts } from '../../explain/drops/drops.ts';
+import type { Millis } from '../../base/model/log-line.ts';
+import type { PacketObservation } from '../../base/model/packet.ts';
+import { parsed } from '../../base/platform/json.ts';
+import { printableJson } from '../../base/platform/printable.ts';
+import { type FlowRecord, schemaVersion } from './fields.ts';
+
+export function rowOf(record: FlowRecord): string {
+  return `${printableJson(JSON.stringify(record))}\n`;
+}
+
+/** The Namespace whose share of the audit's room a record takes: that of the sending Pod, else of the receiving one; '' if none is named. */
+export function namespaceOf(record: FlowRecord): string {
+  const { 'source.k8s.namespace.name': source, 'destination.k8s.namespace.name': destination } = record;
+  if (record['source.kind'] !== 'Pod' && record['destination.kind'] === 'Pod') return destination ?? '';
+  return source ?? destination ?? '';
+}
+
+export function namespaceOfRow(row: string): string {
+  const record = parsed(row);
+  return typeof record === 'object' && record !== null ? namespaceOf(record) : '';
+}
+
+/** `identity` is equal only for the same record. */
+export function headOf(at: Millis, name: FlowRecord['event.name'], identity: readonly unknown[]): FlowRecord {
+  return {
+    '@timestamp': stampOf(at),
+    'schema.version': schemaVersion,
+    'event.id': hash('sha256', JSON.stringify(identity)).slice(0, 24),
+    'event.name': name,
+  };
+}
+
+export function stampOf(time: Millis): string {
+  return new Date(time).toISOString();
+}
+
+/** The longest list in bytes. If a list is longer, whole names are left out. */
+const longest = 1000;
+
+export function policyFields(facts: PolicyFacts, evidence: 'evaluated' | 'logged'): FlowRecord {
+  const { verdict, direction, decidedBy, count, rule, nearest } = facts;
+  const named = fitting(decidedBy);
+  return {
+    'policy.verdict': verdict,
+    'policy.verdict_evidence': evidence,
+    'policy.direction': direction,
+    'policy.decided_by': named.join(',') || undefined,
+    'policy.decided_by_count': count > named.length ? count : undefined,
+    'policy.rule': rule,
+    'policy.nearest': nearest,
+  };
+}
+
+function fitting(names: readonly string[]): readonly string[] {
+  let bytes = 0;
+  const past = names.findIndex((name) => (bytes += Buffer.byteLength(name) + 1) > longest);
+  return past < 0 ? names : names.slice(0, past);
+}
+
+/** Records of programs that enforce policies (Antrea, OVN) are verdicts. A LOG prefix only shows that a rule matched. */
+export function loggedVerdict({ enforcer, policy, prefix, verdict }: PacketObservation): FlowRecord {
+  if (enforcer !== 'network-policy' || policy === undefined || prefix !== '' || verdict === 'logged') return {};
+  const facts: PolicyFacts = {
+    verdict: verdict === 'accepted' ? 'admitted' : 'denied',
+    direction: undefined,
+    decidedBy: [loggedName(policy)],
+    count: 1,
+    rule: undefined,
+    nearest: undefined,
+  };
+  return policyFields(facts, 'logged');
+}
+
+/** Removes the policies if one of them is in a hidden Namespace. */
+export function withoutHiddenPolicies(fields: FlowRecord, isShown: (namespace: string) => boolean): FlowRecord {
+  const names = [...(fields['policy.decided_by']?.split(',') ?? []), fields['policy.nearest'] ?? ''];
+  if (names.every((name) => isShownName(name, isShown))) return fields;
+  const {
+    'policy.decided_by': _,
+    'policy.decided_by_count': __,
+    'policy.rule': ___,
+    'policy.nearest': ____,
+    ...rest
+  } = fields;
+  return rest;
+}
+
+function isShownName(name: string, isShown: (namespace: string) => boolean): boolean {
+  const [, namespace] = /^\S* ([^/]*)\//.exec(name) ?? [];
+  return namespace === undefined || isShown(namespace);
+}

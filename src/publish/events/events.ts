@@ -1,0 +1,20 @@
+/** Writes counts as Events: what an Event says, when it is written, and what follows from the API server's answer. */
+export { alignColumns, describeEvents } from '../../cli/describe.ts';
+export {
+  annotationPrefix,
+  annotationSchema,
+  component,
+  type CoreEvent,
+  eventOf,
+  type EventText,
+  namespaceOf,
+  passing,
+  timestamp,
+  tolerableSkew,
+} from './event.ts';
+export { createEventWriter, type EventStore, type Refusal, type Stored } from './event-writer.ts';
+export { KeptEvent } from './kept-event.ts';
+export { createPublisher } from './publisher.ts';
+export { createRecorder, type Recorder, type Write } from './recorder.ts';
+export { type Attempt, type Denier, denierOf } from './retry.ts';
+export { createWriteBudget } from './write-budget.ts';

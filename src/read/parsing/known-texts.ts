@@ -1,0 +1,83 @@
+/** Tells lines of known formats from other texts, also where something stands around them. */
+import { hasKlogHeader, hasLogrusPairs, klogJsonTime, readLogrusHeader } from '../../base/log-formats/go-loggers.ts';
+import { parseDroppedLogs, parseProgramRecord } from './components/program-record.ts';
+import { formats, parse } from './formats.ts';
+import { isGke, isHubble } from './policy-loggers/cilium.ts';
+import { createPrefixTable } from './netfilter/prefixes.ts';
+
+const prefixes = createPrefixTable();
+
+const quote = String.raw`(?:\\{0,15}"|\\{1,15}u0022)`;
+/** The literals of all formats, however JSON spells them: escaped once or several times, and with or without blanks. */
+const mention = new RegExp(
+  formats
+    .flatMap(({ needles }) => needles)
+    .map((needle) =>
+      Array.from(needle, (character) => {
+        if (character === '"') return quote;
+        return character === ':' ? String.raw`\s{0,4}:\s{0,4}` : RegExp.escape(character);
+      }).join(''),
+    )
+    .join('|'),
+);
+const escaped = /IN\\{1,7}u003[dD]|u0022|calico\/node is not ready/;
+
+export const knownTexts = {
+  mentions(text: string): boolean {
+    return (
+      mention.test(text) ||
+      escaped.test(text) ||
+      /[IWEF]\d{4} \d\d:\d\d:\d\d\.|"?ts\\{0,7}"|\] felix|level=|\d \[[A-Z]{4,8}\]\[/.test(text)
+    );
+  },
+  isRecord: (record: object): boolean =>
+    isHubble(record) || ('disposition' in record && isGke(record)) || 'oob.prefix' in record || 'oob.family' in record,
+  reads(text: string): boolean {
+    if (isRecord(text)) return parseProgramRecord(text) !== undefined;
+    const found = parse(text, prefixes);
+    // What is cut off may be a copy of what is whole.
+    const isCut = found?.kind === 'unparsable' && text.startsWith('{');
+    return (
+      (found !== undefined && found.kind !== 'refused' && !isCut) || parseDroppedLogs(text, undefined) !== undefined
+    );
+  },
+};
+
+function isRecord(text: string): boolean {
+  return (
+    hasKlogHeader(text) ||
+    klogJsonTime(text) !== undefined ||
+    hasLogrusPairs(text) ||
+    readLogrusHeader(text) !== undefined ||
+    text.startsWith('calico/node is not ready')
+  );
+}
+
+/**
+ * Returns the literals as pages and JSON also spell them: with blanks after a colon, escaped in a string, and with `\u003d` for `=`. All are
+ * found in one pass.
+ */
+export function spellingsOf(needles: readonly string[]): readonly string[] {
+  return [...new Set(needles.flatMap(spellings))];
+}
+
+/** Literals of this length are searched all together, and shorter ones one by one. */
+const longEnough = 8;
+
+function spellings(needle: string): string[] {
+  const key = /^"([^"]+)":?(.*)$/.exec(needle);
+  if (key !== null) {
+    const [, name = '', value = ''] = key;
+    if (name.length >= longEnough) return [name];
+    const opening = value.startsWith('"') ? value : value.slice(0, 1);
+    const spaced = [`"${name}": ${opening}`, `"${name}" : ${opening}`, `"${name}":\t`, `"${name}": \t`];
+    // Each level of strings doubles the backslashes, of which the last one is before the quote.
+    const quoted = [`"${name}\\":`, `"${name}\\" :`, `"${name}\\\\\\`, `${name}\\u0022`];
+    const ofPages = ['', '\\', '\\\\\\'].flatMap((slashes) => [`${name}${slashes}&quot;`, `${name}${slashes}&#34;`]);
+    return [needle, ...spaced, ...quoted, ...ofPages];
+  }
+  if (!needle.includes('=')) return [needle];
+  const backslashes = ['\\', '\\\\', '\\\\\\\\'];
+  const codes = backslashes.flatMap((slashes) => [`${slashes}u003d`, `${slashes}u003D`]);
+  return [needle, ...codes.map((code) => needle.replace('=', code))];
+}

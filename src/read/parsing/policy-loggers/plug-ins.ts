@@ -1,0 +1,178 @@
+/** Reads formats of other network plug-ins: Antrea, OVN-Kubernetes, Kube-OVN and Weave Net. */
+import type { Unparsable } from '../../../base/model/observation.ts';
+import type { PacketObservation, PolicyName, Verdict } from '../../../base/model/packet.ts';
+import { observePacket, type PacketRecord, sideOf, unparsable } from './record.ts';
+
+/**
+ * Reads Weave Net's network policy controller (weave npc/metrics/metrics.go), which logs the first packet of each connection in one of two forms:
+ *
+ *     WARN: 2021/05/12 02:47:10.232988 TCP connection from 10.32.0.3:33702 to 10.40.0.1:80 blocked by Weave NPC.
+ *     time="2016-10-26T11:51:02Z" level=warning msg="UDP connection from 10.32.0.7:56648 to 10.32.0.11:80 blocked by Weave NPC."
+ */
+const weaveSentence =
+  /^(?:WARN: \d{4}\/\d\d\/\d\d [\d:.]{8,15} |time="[^"]{1,40}" level=warning msg=")?(TCP|UDP) connection from ([\d.]{1,15}):(\d{1,5}) to ([\d.]{1,15}):(\d{1,5}) blocked by Weave NPC\./;
+
+export function parseWeave(text: string): PacketObservation | Unparsable | undefined {
+  const [found, protocol, source, sourcePort, destination, destinationPort] = weaveSentence.exec(text) ?? [];
+  if (found === undefined) return undefined;
+  return observePacket({
+    logger: 'weave-npc',
+    verdict: 'dropped',
+    protocol,
+    source,
+    sourcePort,
+    destination,
+    destinationPort,
+  });
+}
+
+/**
+ * Reads Antrea's np.log of all versions. Newer ones added the rule's name, the direction, the applied-to Pod and the log label:
+ *
+ *     AntreaPolicyEgressRule AntreaNetworkPolicy:default/p Drop 44900 10.10.1.65 35402 10.0.0.5 80 TCP 60 [3 packets in 1.01s]
+ *     AntreaPolicyIngressRule AntreaNetworkPolicy:default/p rule1 Ingress Drop 44900 default/pod 10.… 35402 10.… 80 TCP 60 label
+ */
+export function parseAntrea(text: string): PacketObservation | Unparsable | undefined {
+  const found =
+    /^(?:\d{4}\/\d\d\/\d\d [\d:.]{8,15} )?(Antrea\w{1,40}?(?:Rule|Metric)|IngressMetric|EgressMetric|IngressDefaultRule|EgressDefaultRule|IngressRule|EgressRule|\w{0,40}DefaultRule) (\w{0,40}NetworkPolicy)(?::| )(\S{1,300}) (.+)$/.exec(
+      text,
+    );
+  const [, table = '', kind = '', policy = '', rest = ''] = found ?? [];
+  if (!found || rest.length > 1000) return undefined;
+  const words = rest.split(' ');
+  // A rule may be named like an action, but only after the action comes the OpenFlow priority.
+  const at = words.findIndex((word, index) => actions.has(word) && /^(?:\d+|<nil>)$/.test(words[index + 1] ?? ''));
+  const verdict = actions.get(words[at] ?? '');
+  if (verdict === undefined) return unparsable('antrea', 'no action (Allow, Drop, Reject) in the line');
+  // Between the action and the addresses: the priority and, since 1.12, the Pod that the rule is applied to.
+  const flow = words.slice(at + 1);
+  const first = flow.findIndex(
+    (word, index) => index > 0 && /^(?:\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f:]+)$/i.test(word),
+  );
+  const [source, sourcePort, destination, destinationPort, protocol, length] = flow.slice(first < 0 ? 1 : first);
+  const repeated = /\[(\d{1,9}) packets in /.exec(rest);
+  return observePacket({
+    logger: 'antrea',
+    verdict,
+    policy: policy === '<nil>' ? undefined : antreaPolicy(kind, policy),
+    policySide: table.includes('Egress') ? 'sender' : table.includes('Ingress') ? 'receiver' : undefined,
+    repeat: repeated ? Math.max(1, Number(repeated[1])) : 1,
+    source,
+    sourcePort,
+    destination,
+    destinationPort,
+    protocol: protocol === '<nil>' ? undefined : protocol,
+    length,
+  });
+}
+
+const actions = new Map<string, Verdict>([
+  ['Drop', 'dropped'],
+  ['Reject', 'rejected'],
+  ['Allow', 'accepted'],
+  ['Pass', 'logged'],
+  ['Redirect', 'accepted'],
+]);
+
+function antreaPolicy(kind: string, text: string): PolicyName {
+  const slash = text.indexOf('/');
+  const namespace = slash < 0 ? undefined : text.slice(0, slash);
+  return policyName(kind === 'K8sNetworkPolicy' ? 'NetworkPolicy' : kind, namespace, text.slice(slash + 1));
+}
+
+function policyName(kind: string | undefined, namespace: string | undefined, name: string): PolicyName {
+  return { kind, namespace, name, tier: undefined };
+}
+
+/**
+ * Reads OVN's ACL log, which OVN-Kubernetes and Kube-OVN turn on:
+ *
+ *     |00005|acl_log(ovn_pinctrl0)|INFO|name="ns_policy", verdict=drop, severity=alert, direction=to-lport: tcp,…,nw_src=…,tp_dst=80
+ */
+export function parseOvn(text: string): PacketObservation | Unparsable | undefined {
+  const found =
+    /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,15}Z|(?:ovn-controller: )?ovs)?\|\d{1,10}\|acl_log\([^)]{0,64}\)\|\w+\|name="([^"]{0,512})", verdict=(\w+), ([^:]{0,128}): (\w+),/.exec(
+      text,
+    );
+  if (!found) return undefined;
+  const [whole, name = '', verdict = '', options = '', protocol = ''] = found;
+  const isToPort = options.includes('direction=to-lport');
+  const kubeOvn = kubeOvnPolicy(name, isToPort);
+  const fields = new Map<string, string>();
+  for (const pair of text.slice(found.index + whole.length, found.index + 4096).split(',')) {
+    const at = pair.indexOf('=');
+    if (at > 0) fields.set(pair.slice(0, at), pair.slice(at + 1).trim());
+  }
+  return observePacket({
+    logger: 'ovn-acl',
+    verdict: ovnVerdicts.get(verdict) ?? 'logged',
+    ...(kubeOvn ?? { policy: ovnPolicy(name), policySide: ovnSide(name) }),
+    source: fields.get('nw_src') ?? fields.get('ipv6_src'),
+    destination: fields.get('nw_dst') ?? fields.get('ipv6_dst'),
+    protocol:
+      protocol === 'ip' || protocol === 'ipv6' ? fields.get('nw_proto') : protocol.replace(/^(tcp|udp|sctp)6$/, '$1'),
+    sourcePort: fields.get('tp_src'),
+    destinationPort: fields.get('tp_dst'),
+    icmpType: fields.get('icmp_type'),
+    icmpCode: fields.get('icmp_code'),
+    ttl: fields.get('nw_ttl'),
+  });
+}
+
+const ovnVerdicts = new Map<string, Verdict>([
+  ['drop', 'dropped'],
+  ['reject', 'rejected'],
+  ['allow', 'accepted'],
+]);
+
+/** Reads the direction from the name: the field `direction` is that of OVN's port. No policy's name has a capital or a `_`. */
+function ovnSide(name: string): PacketObservation['policySide'] {
+  const direction = /:(Ingress|Egress)(?::|$)/.exec(name)?.[1] ?? /_(ingress|egress)DefaultDeny$/.exec(name)?.[1];
+  return sideOf(direction);
+}
+
+const kubeOvnKinds = new Map([
+  ['np', 'NetworkPolicy'],
+  ['anp', 'AdminNetworkPolicy'],
+  ['banp', 'BaselineAdminNetworkPolicy'],
+  ['cnp', 'ClusterNetworkPolicy'],
+]);
+
+/**
+ * Reads Kube-OVN's names: `np/policy.ns/ingress/IPv4/0` of a rule, `anp/policy/egress/IPv6/1`, `banp/…`, `cnp/…`; and `ns/policy` of what
+ * a NetworkPolicy does not allow, whose direction is only that of the port [1.11 to 1.15: pkg/controller, pkg/ovs/ovn-nb-acl.go]. Names are
+ * cut to 60 characters and `...`.
+ */
+function kubeOvnPolicy(name: string, isToPort: boolean): Pick<PacketRecord, 'policy' | 'policySide'> | undefined {
+  const [type = '', object = '', direction = '', ...rest] = name.replace(/\.\.\.$/, '…').split('/');
+  const kind = kubeOvnKinds.get(type);
+  if (kind !== undefined && direction !== '') {
+    const dot = kind === 'NetworkPolicy' ? object.lastIndexOf('.') : object.length;
+    const namespace = kind === 'NetworkPolicy' ? object.slice(dot + 1) : undefined;
+    return { policy: policyName(kind, namespace, object.slice(0, dot)), policySide: sideOf(direction) };
+  }
+  if (object === '' || direction !== '' || rest.length > 0) return undefined;
+  return { policy: policyName('NetworkPolicy', type, object), policySide: isToPort ? 'receiver' : 'sender' };
+}
+
+/**
+ * Reads `NP:ns:policy:Ingress:0`, `EF:ns:Egress:0`, and of older versions `ns_policy`, `ns_policy_0`. `NP:ns:Ingress` means that no policy
+ * of the Namespace allowed the packet (go-controller/pkg/libovsdb/util/acl.go of OVN-Kubernetes).
+ */
+function ovnPolicy(whole: string): PolicyName | undefined {
+  const parts = whole.split(':');
+  // Names are cut to 63 characters, so the last part may be incomplete.
+  const name = whole.length === 63 ? `${whole}…` : whole;
+  const [type = '', namespace, policy] = name.split(':');
+  // A direction has a capital letter, and the name of a policy has none.
+  if (type === 'NP' && (parts.length < 3 || /^[A-Z]/.test(policy ?? ''))) return undefined;
+  if (type === 'NP') return policyName('NetworkPolicy', namespace, policy ?? '');
+  if (parts.length >= 2 && type === 'ANP') return policyName('AdminNetworkPolicy', undefined, namespace ?? '');
+  if (parts.length >= 2 && type === 'BANP') return policyName('BaselineAdminNetworkPolicy', undefined, namespace ?? '');
+  if (parts.length >= 2 && type === 'EF') return policyName('EgressFirewall', namespace, 'default');
+  if (/_(?:(?:in|e)gressDefaultDeny|ARPallowPolicy)$/.test(name)) return undefined;
+  const underscore = /^([a-z0-9-]+)_([a-z0-9.-]+)(?:_\d+)?$/.exec(name);
+  return underscore === null
+    ? policyName(undefined, undefined, name)
+    : policyName('NetworkPolicy', underscore[1], underscore[2] ?? '');
+}

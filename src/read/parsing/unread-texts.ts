@@ -1,0 +1,72 @@
+/** Recognizes texts that tell of packets in a way that is not read, so that silence about them can be explained. */
+import { parsedBytes } from '../../base/platform/json.ts';
+import { knownTexts } from './known-texts.ts';
+
+export interface UnreadText {
+  /** What the text is. */
+  name: string;
+  /** What is missing, or what to do. */
+  advice: string;
+}
+
+interface UnreadKind extends UnreadText {
+  pattern: RegExp;
+  /** Literals of eight characters or more, of which each such text has one; none if they are those of a format. */
+  needles: readonly string[];
+}
+
+const jsonpb = '`hubble observe -o jsonpb` prints the same packets in a form that is read';
+const around = 'what stands around it is not known: cut it off, or save the log as its own program writes it';
+
+const kinds: readonly UnreadKind[] = [
+  {
+    name: 'text of `hubble observe`',
+    pattern:
+      / (?:->|<>|<-) \S{1,300} .{0,160}\b(?:DROPPED|DENIED|FORWARDED|AUDITED|REDIRECTED|ERROR)\b|^\s{0,16}VERDICT: [A-Z]/,
+    needles: ['policy-verdict:', ' DROPPED (', ' DENIED (', ' FORWARDED (', ' AUDITED (', 'VERDICT: ', ' DROPPED\t'],
+    advice: jsonpb,
+  },
+  {
+    name: 'text of `cilium monitor`',
+    pattern: /(?:^|\s)xx drop \(|Policy verdict log: flow 0x/,
+    needles: ['xx drop (', 'Policy verdict log'],
+    advice: jsonpb,
+  },
+  {
+    name: 'LOG lines of netfilter',
+    pattern: /IN(?:=|\\{1,7}u003[dD]|%3[dD])\S{0,16}(?: |\+|%20)OUT(?:=|\\{1,7}u003[dD]|%3[dD])/,
+    needles: [],
+    advice: around,
+  },
+  {
+    name: 'JSON of a policy logger',
+    pattern: /\bflow\W{1,24}\w{1,16}\W|\boob\.(?:prefix|family)\b|\bdisposition\W{1,24}(?:deny|allow)\b/,
+    needles: [],
+    advice: around,
+  },
+  {
+    name: 'lines of a policy logger',
+    pattern: /\bacl_log\(\w|PolicyVerdict: ?\w|Flow Info: ?\W{0,8}\w|blocked by Weave NPC/,
+    needles: [],
+    advice: around,
+  },
+];
+
+export const unreadNeedles: readonly string[] = kinds.flatMap(({ needles }) => needles);
+
+/** Returns undefined for a text that tells of no packet. `text`: of no known format. */
+export function unreadTextIn(text: string): UnreadText | undefined {
+  const beginning = text.slice(0, 4096);
+  const found = kinds.find(({ pattern }) => pattern.test(beginning));
+  if (found === undefined) return undefined;
+  const { name, advice } = found;
+  if (!/^\s{0,8}(?:\{|\[\s{0,8}[{["])/.test(text)) return { name, advice };
+  const record = parsedBytes(text);
+  if (record === undefined)
+    return {
+      name,
+      advice: `the JSON around it is damaged, or cut off after ${text.length.toLocaleString('en-US')} bytes`,
+    };
+  // Loggers also write records that tell of no packet's end.
+  return typeof record === 'object' && record !== null && knownTexts.isRecord(record) ? undefined : { name, advice };
+}

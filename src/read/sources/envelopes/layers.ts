@@ -1,0 +1,83 @@
+/** Layers that log daemons and the kernel's tools put before a line, and that are neither a stamp nor JSON. */
+import { parsed } from '../../../base/platform/json.ts';
+import type { Clock } from './clock.ts';
+import { type Envelope, newEnvelope, setTime, takeOff } from './envelope.ts';
+import { namedContainer } from './named-container.ts';
+import { readNumericStamp } from './stamps.ts';
+
+/** Reads a syslog priority, `<4>`: facility * 8 + severity (RFC 3164, 4.1.1). Facility 0 means the kernel. */
+export function readPriority(envelope: Envelope): void {
+  const found = /^<(\d{1,3})>(?:1 (?=\d{4}-))?/.exec(envelope.text);
+  if (!found) return;
+  envelope.text = envelope.text.slice(found[0].length);
+  if (Number(found[1]) >> 3 !== 0) envelope.origin = 'userspace';
+  envelope.layers.push('syslog priority');
+}
+
+const talos =
+  /^(?:([A-Za-z0-9][A-Za-z0-9._:%-]{0,254}): )?(kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d): {1,7}[a-z]{3,7}: \[(\d[^\]]{18,40})\]: /;
+
+/**
+ * Reads `talosctl dmesg` and `talosctl logs kernel` of Talos Linux: `10.0.1.2: kern: warning: [2026-11-21T03:42:11.123456789Z]: …`. The
+ * node's name is the one that was asked for (`Dmesg` in machined's v1alpha1 server). Other facilities are not the kernel's.
+ */
+export function readTalos(envelope: Envelope, clock: Clock): void {
+  const found = talos.exec(envelope.text);
+  if (!found) return;
+  const [whole, node, facility, stamp = ''] = found;
+  const inner = newEnvelope(stamp);
+  readNumericStamp(inner, clock);
+  if (inner.time === undefined) return;
+  setTime(envelope, inner.time);
+  if (node !== undefined) envelope.host = node;
+  if (facility !== 'kern') envelope.origin = 'userspace';
+  takeOff(envelope, whole.length, 'talosctl dmesg');
+}
+
+const labels = /^\{(?:[A-Za-z_]\w{0,127}="(?:[^"\\]|\\.){0,512}"(?:, ?)?){1,32}\} /;
+
+/** Reads the labels that logcli prints between the stamp and the line: `{filename="/var/log/kern.log", job="kern"} …`. */
+export function readLabels(envelope: Envelope): void {
+  const found = labels.exec(envelope.text);
+  if (found === null) return;
+  const names = Object.fromEntries(
+    Array.from(found[0].matchAll(/(\w{1,128})="((?:[^"\\]|\\.){0,512})"/g), ([, name, value]) => [name, value]),
+  );
+  takeOff(envelope, found[0].length, 'labels');
+  const container = namedContainer(names, undefined);
+  if (container === undefined) return;
+  envelope.origin = 'userspace';
+  envelope.container ??= container;
+  envelope.program ??= container.container;
+}
+
+const key = /^(?:- )?[\w.@-]{1,64}(?:=|: )/;
+const quoted = /[=:] ?("(?:[^"\\]|\\.){12,}")/g;
+const anyStamp = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s"',<]{0,16}/;
+
+/** Reads a text that is the value of a key in a line of keys (logfmt, YAML): `time=2026-11-21T03:42:11Z level=info msg="…"`. */
+export function readQuoted(envelope: Envelope, clock: Clock, isLine: (text: string) => boolean): void {
+  const { text } = envelope;
+  if (!key.test(text)) return;
+  for (const { 1: value = '', index } of text.matchAll(quoted)) {
+    const inner = parsed(value);
+    if (typeof inner !== 'string' || !isLine(inner)) continue;
+    const stamp = newEnvelope(anyStamp.exec(text.slice(0, index))?.[0] ?? '');
+    readNumericStamp(stamp, clock);
+    setTime(envelope, stamp.time, stamp.timeIsExact);
+    envelope.text = inner;
+    envelope.layers.push('quoted text');
+    return;
+  }
+}
+
+/** Reads `dmesg -x`: `kern  :warn  : [ 1156.246182] …`. Other facilities are not the kernel's. */
+export function readDecoded(envelope: Envelope): void {
+  const found =
+    /^(kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d) {0,6}:[a-z]{3,6} {0,4}: ?/.exec(
+      envelope.text,
+    );
+  if (!found) return;
+  if (found[1] !== 'kern') envelope.origin = 'userspace';
+  takeOff(envelope, found[0].length, 'dmesg -x');
+}

@@ -1,0 +1,209 @@
+import { hasKlogHeader, hasLogrusPairs } from '../../../base/log-formats/go-loggers.ts';
+import { stamp } from '../../../base/log-formats/rfc3339.ts';
+import type { Millis } from '../../../base/model/log-line.ts';
+import { createTimer } from '../../../base/platform/timer.ts';
+import type { Json, Timing } from '../source.ts';
+
+/** A physical line, or a record: its lines joined by `\n`, with the time and number of the first one. */
+export interface RecordLine {
+  text: string;
+  time: Millis | undefined;
+  number: number;
+  /** The name of the node, in a journal. */
+  host?: string;
+}
+
+export interface RecordJoinerOptions {
+  saved: Json | undefined;
+  onRecord: (record: RecordLine) => void;
+  /** How long a record waits for a further line before it counts as complete. Default: 500. */
+  timeout?: Millis | undefined;
+  timing: Omit<Timing, 'wall'>;
+  counts: JoinerCounts;
+}
+
+export type RecordJoiner = ReturnType<typeof createRecordJoiner>;
+
+export interface JoinerCounts {
+  cut: number;
+  /** Lines whose rest did not come in time. */
+  dangling: number;
+}
+
+interface Open {
+  line: RecordLine;
+  kind: RecordKind;
+  /** The record was too long and has been handed over, so lines that continue it are dropped. */
+  isCut: boolean;
+}
+
+const maxLength = 64 * 1024;
+const partTimeout: Millis = 5000;
+
+/** Joins the parts of a line, then lines to records. Lines that wait are part of the position, so that they need not be read again. */
+export function createRecordJoiner(options: RecordJoinerOptions) {
+  const { onRecord, timeout = 500, counts } = options;
+  let { part, open } = readSaved(options.saved);
+  /** The stamp of the last line. */
+  let latest = open?.line.time;
+  const quiet = createQuietPeriod(options.timing, timeout, finish, longestWait);
+
+  return {
+    /** Whether lines wait. The next ones may belong to their record, so they are needed even if they do not matter by themselves. */
+    get isOpen() {
+      return part !== undefined || open !== undefined;
+    },
+    /** The lines that wait; null if there are none. Save them together with the position after the last line that was taken. */
+    get position(): Json {
+      if (part === undefined && open === undefined) return null;
+      return { part: part ?? null, open: open ?? null } as unknown as Json;
+    },
+    /** `isPartial`: the rest of this line comes with the next one. `matters`: a record that begins with this line is of interest. */
+    take(line: RecordLine, isPartial: boolean, matters: boolean): void {
+      if (part === undefined && open === undefined && !matters) return;
+      latest = line.time ?? latest;
+      if (part === undefined) part = line;
+      else if (part.text.length <= maxLength) part = { ...part, text: part.text + line.text };
+      if (!isPartial) takeLine(part, matters);
+      quiet.restart();
+    },
+    start: quiet.restart,
+    /** Hands over lines that have waited too long, as the stamps of the last line and `time` show. In a saved log, no timer does that. */
+    finishBefore(time: Millis): void {
+      if (!quiet.isStopped && time - (latest ?? time) > (longestWait() ?? Infinity)) finish();
+    },
+    finish,
+    stop: quiet.stop,
+  };
+
+  function longestWait(): Millis | undefined {
+    if (part !== undefined) return partTimeout;
+    return open?.isCut === false ? timeout : undefined;
+  }
+
+  function takeLine(line: RecordLine, matters: boolean): void {
+    part = undefined;
+    const kind = headerOf(line.text);
+    if (kind === undefined && open !== undefined && continues(open.kind, line.text)) return append(open, line.text);
+    handOver(matters ? { line, kind: kind ?? 'other', isCut: false } : undefined);
+    if (open !== undefined && !quiet.isStopped && line.text.length > maxLength) cut(open);
+  }
+
+  function append(record: Open, text: string): void {
+    if (!record.isCut) {
+      record.line = { ...record.line, text: `${record.line.text}\n${text}` };
+      if (record.line.text.length > maxLength) cut(record);
+    }
+    if (text.length <= maxLength && closes(record.kind, text)) handOver(undefined);
+  }
+
+  function cut(record: Open): void {
+    counts.cut++;
+    const { line } = record;
+    record.isCut = true;
+    record.line = { ...line, text: '' };
+    onRecord({ ...line, text: line.text.slice(0, maxLength) });
+  }
+
+  function handOver(next: Open | undefined): void {
+    const record = open;
+    open = next;
+    if (record?.isCut === false) onRecord(record.line);
+  }
+
+  /** The caller may call `stop` within `onRecord`. Lines that still wait then are part of the position. */
+  function finish(): void {
+    if (part !== undefined && !quiet.isStopped) {
+      counts.dangling++;
+      takeLine(part, true);
+    }
+    if (open?.isCut === false && !quiet.isStopped) handOver(undefined);
+  }
+}
+
+/** Calls `onOver` when nothing was added for `limit`. Looks every `interval`, because a timer for each line would be expensive. */
+function createQuietPeriod(
+  { now, schedule }: Omit<Timing, 'wall'>,
+  interval: Millis,
+  onOver: () => void,
+  limit: () => Millis | undefined,
+) {
+  const timer = createTimer(schedule, now, look);
+  let latest = 0;
+  let isStopped = false;
+
+  return {
+    get isStopped() {
+      return isStopped;
+    },
+    restart(this: void): void {
+      if (isStopped || limit() === undefined) return;
+      latest = now();
+      timer.setEarliest(interval);
+    },
+    stop(this: void): void {
+      isStopped = true;
+      timer.cancel();
+    },
+  };
+
+  function look(): void {
+    const longest = limit();
+    if (longest === undefined) return;
+    const left = latest + longest - now();
+    if (left <= 0) onOver();
+    else timer.set(Math.min(interval, left));
+  }
+}
+
+function readSaved(saved: Json | undefined): { part: RecordLine | undefined; open: Open | undefined } {
+  const { part, open } = (saved ?? {}) as unknown as { part?: RecordLine | null; open?: Open | null };
+  const isOpen = (open?.kind === 'klog' || open?.kind === 'other') && isLine(open.line);
+  return { part: isLine(part) ? part : undefined, open: isOpen ? { ...open } : undefined };
+}
+
+function isLine(value: RecordLine | null | undefined): value is RecordLine {
+  return typeof value?.text === 'string' && typeof value.number === 'number';
+}
+
+type RecordKind = 'klog' | 'other';
+
+/** Needles (latin1) in journald's JSON and in a syslog. Otherwise only the first letter would identify fatal klog records. */
+export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
+
+/**
+ * Stands in a line whose value goes on in the next lines: at its end, before a quote or an escaped line break within JSON, and as Go's
+ * JSON spells it. Each has eight characters, because shorter ones are searched one by one.
+ */
+export const blockNeedles: readonly string[] = ['\n', '\r', '"', '\\']
+  .map((end) => `" err=<${end}`)
+  .concat(String.raw`" err=\u003c`);
+
+export function isFatal(text: string): boolean {
+  return text.startsWith('F') && hasKlogHeader(text);
+}
+
+/** Returns undefined for a line that does not begin a record. bird writes no stamp, and logrus writes none without a terminal. */
+function headerOf(text: string): RecordKind | undefined {
+  if (hasKlogHeader(text)) return 'klog';
+  // After a fence of Markdown, somebody else writes.
+  const isOther =
+    text.startsWith('{') || stamp.test(text) || hasLogrusPairs(text) || /^(?:bird6?: |`{3}|~{3})/.test(text);
+  return isOther ? 'other' : undefined;
+}
+
+/** Matches nft's errors and the commands that it repeats below them. felix logs them as nft prints them. */
+const ofNft = /^(?:\/dev\/stdin:\d|(?:add|create|delete|destroy|flush|insert|replace) [a-z]{3,9} ip6? )/;
+
+/** klog begins further lines of a record with a tab or four spaces, but older releases with nothing. */
+function continues(kind: RecordKind, text: string): boolean {
+  return kind === 'klog' || text.startsWith(' ') || text.startsWith('\t') || ofNft.test(text);
+}
+
+/** ` > ipFamily="IPv4"` ends a klog record; ` > rules=<` does not, because it opens another value of several lines. */
+function closes(kind: RecordKind, text: string): boolean {
+  return kind === 'klog' && /^ >(?: |$)/.test(text) && !/=<?$/.test(text);
+}
+
+/** The end of a line after which klog writes a value of several lines. The value may contain something that matters. */
+export const opensBlock = '=<';

@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto';
+import { hasKlogHeader, klogJsonTime } from '../../base/log-formats/go-loggers.ts';
+import type { LogLine, Millis } from '../../base/model/log-line.ts';
+import type { Json, LineOrigin } from './sources.ts';
+
+export interface SharedLinesOptions {
+  /** The source whose kernel lines are used. */
+  kernelGiver: string | undefined;
+  programSources: readonly string[];
+  saved: Json | undefined;
+  now: () => Millis;
+}
+
+/** The most records that are remembered. A few are enough, because the sources show a record at nearly the same time. */
+const maxRecords = 1024;
+
+/** After a silence of this length, another source may take over ulogd's lines. */
+const ulogdSilence: Millis = 60_000;
+
+export type SharedLines = ReturnType<typeof createSharedLines>;
+
+/**
+ * Lets each line through once if several sources have it: lines of the kernel and of ulogd from one source, and klog's records from the
+ * first source that shows them. Other lines of programs always pass.
+ */
+export function createSharedLines({ kernelGiver, programSources, saved, now }: SharedLinesOptions) {
+  const programs = restore(saved, programSources);
+  /** `seen`: when the giver's last line was read; `last`: the newest time of its lines. */
+  let ulogd: { giver: string; seen: Millis; last: Millis } | undefined;
+  let repeats = 0;
+
+  return {
+    isNews: (source: string, line: LogLine, origin: LineOrigin): boolean => {
+      const isFirst = isFirstOf(source, line, origin);
+      if (!isFirst) repeats++;
+      return isFirst;
+    },
+    once: {
+      get repeats(): number {
+        return repeats;
+      },
+      state: (): Json => ({ programs: [...programs] }),
+    },
+  };
+
+  function isFirstOf(source: string, { text, program, time }: LogLine, origin: LineOrigin): boolean {
+    if (origin === 'program' || origin === 'container')
+      return programSources.length < 2 || !isKlog(text) || isFirstRecord(source, hashOf(text));
+    if (origin !== 'kernel') return true;
+    // Only one source has these lines.
+    if (program === 'bpf' || program === 'kernel-drops' || program === 'calico-flows') return true;
+    // ulogd gets these packets by NFLOG, not from the kernel's log, so the kernel's source may not have them.
+    if (program === 'ulogd' || program === 'ulogd2') return isOfUlogdGiver(source, Math.min(time, now()));
+    return source === kernelGiver;
+  }
+
+  /**
+   * Returns whether lines of this source count. The first source with a line gives all, until it is silent while another has newer lines:
+   * if it gave them forever, one forged line could hide a whole log. Lines that are not newer may be the same ones, read later.
+   */
+  function isOfUlogdGiver(source: string, time: Millis): boolean {
+    const present = now();
+    const { giver, seen, last } = ulogd ?? { giver: source, seen: present, last: time };
+    const isOver = present - seen > ulogdSilence && time - last > ulogdSilence;
+    if (giver !== source && !isOver) return false;
+    ulogd = { giver: source, seen: present, last: Math.max(last, time) };
+    return true;
+  }
+
+  /** Compares only texts, because sources may write stamps in different zones. */
+  function isFirstRecord(source: string, record: string): boolean {
+    const shownBy = programs.get(record);
+    if (shownBy !== undefined && !shownBy.includes(source)) {
+      shownBy.push(source);
+      return false;
+    }
+    programs.delete(record);
+    programs.set(record, [source]);
+    for (const oldest of programs.keys()) {
+      if (programs.size <= maxRecords) break;
+      programs.delete(oldest);
+    }
+    return true;
+  }
+}
+
+function restore(saved: Json | undefined, sources: readonly string[]): Map<string, string[]> {
+  const { programs } = (saved ?? {}) as Readonly<Record<string, Json>>;
+  const entries = sources.length > 1 && Array.isArray(programs) ? (programs as Json[]) : [];
+  return new Map(
+    entries.flatMap((entry): [string, string[]][] => {
+      const [record, shownBy] = Array.isArray(entry) ? (entry as Json[]) : [];
+      if (typeof record !== 'string' || !Array.isArray(shownBy)) return [];
+      return [[record, shownBy.filter((source) => typeof source === 'string')]];
+    }),
+  );
+}
+
+/** Returns whether klog wrote the text. klog stamps to the microsecond, so none of its records occurs twice. Texts of other loggers may. */
+function isKlog(text: string): boolean {
+  return hasKlogHeader(text) || klogJsonTime(text) !== undefined;
+}
+
+/** Hashes the visible ASCII characters, because sources differ in all other bytes. */
+function hashOf(text: string): string {
+  return hash('sha1', text.replaceAll(/[^\x21-\x7e]+/g, ''), 'base64');
+}

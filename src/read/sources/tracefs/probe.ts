@@ -1,0 +1,159 @@
+/** Defines the event probe on the tracepoint `skb:kfree_skb`, with its reasons and fields, and a histogram of all reasons. */
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { readBtf } from './btf.ts';
+
+export const tracepoint = 'events/skb/kfree_skb';
+
+/**
+ * The reasons that lead to Events. src/explain/drops/reasons.ts explains each. With all of them `skb->dev` is a device. With others, the kernel may
+ * keep something else there, for example while a packet waits in a socket, and fields that are read through it are meaningless.
+ */
+export const toldReasons = [
+  'NETFILTER_DROP',
+  'IP_RPFILTER',
+  'IP_LOCAL_SOURCE',
+  'IP_INVALID_SOURCE',
+  'IP_INNOROUTES',
+  'IP_OUTNOROUTES',
+  'NEIGH_FAILED',
+  'NEIGH_CREATEFAIL',
+  'PKT_TOO_BIG',
+  'XFRM_POLICY',
+  'IPV6DISABLED',
+  'VXLAN_NO_REMOTE',
+  'TC_INGRESS',
+  'TC_EGRESS',
+  'XDP',
+] as const;
+
+/** Reads the numbers of the reasons from the tracepoint's format, `{ 6, "NETFILTER_DROP" }`, because they differ from kernel to kernel. */
+export function readReasons(tracefs: string): ReadonlyMap<number, string> {
+  const format = readFileSync(join(tracefs, tracepoint, 'format'), 'latin1');
+  const names = new Map<number, string>();
+  for (const [, number, name = ''] of format.matchAll(/\{ *(\d{1,10}|0x[\da-f]{1,8}), *"(\w{1,64})" *\}/g))
+    names.set(Number(number), name);
+  return names;
+}
+
+export function toldNumbers(names: ReadonlyMap<number, string>): number[] {
+  const told: ReadonlySet<string> = new Set(toldReasons);
+  if (![...names.values()].includes('NETFILTER_DROP'))
+    throw new Error('this kernel does not say why it drops packets (Linux 5.18 does)');
+  return [...names].flatMap(([number, name]) => (told.has(name) ? [number] : []));
+}
+
+export function conditionOn(field: string, numbers: readonly number[]): string {
+  return numbers.map((number) => `${field} == ${number}`).join(' || ');
+}
+
+/** Returns the event's name, another for each definition. It has a condition, as fetching fields costs ten times as much as a check. */
+export function defineProbe(tracefs: string, definition: string, told: readonly number[], group: string): string {
+  const condition = conditionOn('reason', told);
+  const hash = createHash('sha256').update(`${definition} if ${condition}`);
+  const event = `drop_${hash.digest('hex').slice(0, 8)}`;
+  if (existsSync(join(tracefs, 'events', group, event))) return event;
+  removeProbes(tracefs, group);
+  const probe = `e:${group}/${event} skb.kfree_skb ${definition}`;
+  try {
+    order(tracefs, `${probe} if ${condition}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+    // Before Linux 6.1 there are no conditions. The first kernels with them look `reason` up among the probe's own fields, where it has
+    // another name.
+    order(tracefs, probe);
+  }
+  return event;
+}
+
+/** Appends, because writing from the beginning would remove the probes of all others. */
+export function order(tracefs: string, command: string): void {
+  const fd = openSync(join(tracefs, 'dynamic_events'), constants.O_WRONLY | constants.O_APPEND);
+  try {
+    writeSync(fd, `${command}\n`);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Returns the fields of the probe. The name of the device is last, because it may contain any character except white space. */
+export function definitionFor(btf: Buffer): string {
+  const { offsetOf } = readBtf(btf);
+  const skb = (field: string): string => `+${offsetOf('sk_buff', field)}($skbaddr)`;
+  const inum = offsetOf('net', 'ns', 'inum');
+  return [
+    'code=$reason:u32',
+    'protocol=$protocol:u16',
+    `node=@init_net+${inum}:u32`,
+    `device=${skb('dev')}:x64`,
+    `netns=+${inum}(+${offsetOf('net_device', 'nd_net')}(${skb('dev')})):u32`,
+    `sock=${skb('sk')}:x64`,
+    `socknetns=+${inum}(+${offsetOf('sock_common', 'skc_net')}(${skb('sk')})):u32`,
+    `iif=${skb('skb_iif')}:u32`,
+    `ifindex=+${offsetOf('net_device', 'ifindex')}(${skb('dev')}):u32`,
+    `len=${skb('len')}:u32`,
+    `paged=${skb('data_len')}:u32`,
+    `head=${skb('head')}:x64`,
+    `data=${skb('data')}:x64`,
+    `nh=${skb('network_header')}:u16`,
+    `dst=${skb('_skb_refdst')}:x64`,
+    // The offset is one less, because the lowest bit of the pointer is set, except for a route with a reference (skb_dst_set_noref).
+    `mtu=+${offsetOf('net_device', 'mtu')}(${signed(offsetOf('dst_entry', 'dev') - 1)}(${skb('_skb_refdst')})):u32`,
+    `bytes=+0(${skb('data')}):x64[8]`,
+    `dev=+${offsetOf('net_device', 'name')}(${skb('dev')}):string`,
+  ].join(' ');
+}
+
+function signed(offset: number): string {
+  return offset < 0 ? String(offset) : `+${offset}`;
+}
+
+/** Removes the probes of the group, also those that a killed agent left. */
+export function removeProbes(tracefs: string, group: string): void {
+  const folder = join(tracefs, 'events', group);
+  if (!existsSync(folder)) return;
+  const trace = join(tracefs, 'instances', group);
+  // A probe cannot be removed while an instance records it.
+  if (existsSync(trace)) rmdirSync(trace);
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) order(tracefs, `-:${group}/${entry.name}`);
+}
+
+/** The most reasons that are counted. No kernel has as many. */
+const size = 512;
+
+/** Returns whether the kernel can count events by a field (CONFIG_HIST_TRIGGERS). */
+export function hasHistograms(tracefs: string): boolean {
+  return existsSync(join(tracefs, tracepoint, 'hist'));
+}
+
+/** Lets the kernel count an event by the numbers in a field, which costs this process nothing. `folder`: the folder of the event. */
+export function startHistogram(folder: string, field: string): void {
+  try {
+    writeFileSync(join(folder, 'trigger'), `hist:keys=${field}:size=${size}`);
+  } catch {
+    // It is there already, or the kernel has no histograms (CONFIG_HIST_TRIGGERS).
+  }
+}
+
+/** Reads lines like `{ reason:          7 } hitcount:         26`. Returns the count of each number; an empty map if the kernel counts nothing. */
+export function readHistogram(folder: string): ReadonlyMap<number, number> {
+  try {
+    const text = readFileSync(join(folder, 'hist'), 'latin1');
+    const lines = text.matchAll(/^\{ \w+: +(\d{1,10}) \} hitcount: +(\d{1,15})$/gm);
+    return new Map(Array.from(lines, ([, number, count]) => [Number(number), Number(count)]));
+  } catch {
+    return new Map();
+  }
+}

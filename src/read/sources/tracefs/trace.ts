@@ -1,0 +1,184 @@
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Millis } from '../../../base/model/log-line.ts';
+import { monotonicNow } from '../../../base/platform/clock.ts';
+import { reasonOf } from '../../../base/platform/system-error.ts';
+import { createDevicePoll, type Device, kmsgDevice } from '../kmsg/device.ts';
+import { type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
+
+export const defaultTracefs = '/sys/kernel/tracing';
+/** The size of the buffer of each CPU in KiB, for about 4,000 lines. The kernel's default is 1.4 MB. */
+const bufferKilobytes = 512;
+/** The most characters of one read, because the kernel's tracing_read_pipe hands over no more at once. */
+const longestRest = 16_384;
+
+export interface TraceOptions {
+  tracefs: string;
+  listener: SourceListener;
+  timing?: Timing;
+  monotonic?: () => Millis;
+  device?: Device;
+}
+
+/** One event of the kernel, recorded in an instance of tracefs. */
+export interface TracedEvent {
+  source: string;
+  program: string;
+  /** The name of the instance below `instances`. */
+  instance: string;
+  /** The name of the event in a line, as part of a regular expression. */
+  event: string;
+  /** Makes the event ready, and returns its folder below that of the instance. */
+  prepare: () => { folder: string; filter?: string };
+  /** Called each time the instance records the event. */
+  begun?: () => void;
+  /** Undoes `prepare`, after the instance is gone. */
+  forget?: () => void;
+  /** The pause after a full turn, as a multiple of the turn's length. */
+  restInFlood?: number;
+  advise: (error: unknown) => string;
+  /** Makes the text of a line from what follows the event's name; by default the same. */
+  textOf?: (printed: string) => string;
+}
+
+const lost = /^CPU:\d{1,5} \[LOST (\d{1,12}) EVENTS\]$/;
+
+/**
+ * Reads one event of the kernel from an instance of tracefs of its own, so that other readers lose nothing. Reading removes lines. So lines
+ * of the second before a SIGKILL are lost, and those between a stop and the next start. An instance that exists was left by a killed agent,
+ * and is used again.
+ */
+export function createTrace(traced: TracedEvent, options: TraceOptions): Source {
+  const { tracefs, listener, timing = systemTiming, monotonic = monotonicNow } = options;
+  const { source: name, program, textOf = (printed) => printed } = traced;
+  const folder = join(tracefs, 'instances', traced.instance);
+  const { device = deviceOf(folder, traced) } = options;
+  // Matches `<...>-1234    [001] b.s3.  2727.956539: EVENT: TEXT`. The name of the task may be any 15 bytes.
+  const line = new RegExp(String.raw` \[\d{3,5}\] \S{1,8} +(\d{1,10}\.\d{1,9}): ${traced.event}: (.*)$`);
+  const counts = { lines: 0, bytes: 0, tooLong: 0 };
+  let rest = '';
+  const poll = createDevicePoll({
+    path: join(folder, 'trace_pipe'),
+    device,
+    schedule: timing.schedule,
+    listener,
+    advise: traced.advise,
+    restInFlood: traced.restInFlood ?? 0,
+    monotonic,
+    records: { take, foundEmpty() {} },
+  });
+
+  return {
+    name,
+    get state() {
+      return poll.state;
+    },
+    get position() {
+      return counts.lines === 0 ? undefined : { lines: counts.lines };
+    },
+    counts,
+    start: poll.start,
+    stop() {
+      poll.stop();
+      remove(folder, traced);
+    },
+  };
+
+  function take(text: string): number {
+    const lines = (rest + text).split('\n');
+    rest = (lines.pop() ?? '').slice(-longestRest);
+    for (const each of lines) if (poll.state !== 'stopped') takeLine(each);
+    counts.bytes += text.length;
+    return lines.length;
+  }
+
+  function takeLine(text: string): void {
+    counts.lines++;
+    const missing = lost.exec(text)?.[1];
+    if (missing !== undefined) {
+      const reason = `${name} was overwritten before it was read: ${missing} lines are lost`;
+      listener.lost({ count: Number(missing), unit: 'records', time: timing.wall(), reason });
+      return;
+    }
+    const [, seconds, printed] = line.exec(text) ?? [];
+    if (printed === undefined) return;
+    const present = timing.wall();
+    const time = Math.min(present, present - monotonic() + Number(seconds) * 1000);
+    listener.take(
+      { source: name, line: counts.lines, text: textOf(printed), time, timeIsExact: true, host: undefined, program },
+      'kernel',
+    );
+  }
+}
+
+function deviceOf(folder: string, { prepare, begun }: TracedEvent): Device {
+  return {
+    ...kmsgDevice,
+    open(path) {
+      const event = prepare();
+      // Without a tracefs, `instances` is missing and mkdir fails, so nothing is created.
+      if (!existsSync(folder)) mkdirSync(folder);
+      const ofEvent = join(folder, event.folder);
+      if (event.filter !== undefined) writeFileSync(join(ofEvent, 'filter'), event.filter);
+      const enable = join(ofEvent, 'enable');
+      // If a killed agent left the event enabled, its buffer is kept: writing trace_clock would empty it.
+      if (readFileSync(enable, 'latin1').startsWith('0')) {
+        writeFileSync(join(folder, 'trace_clock'), 'mono');
+        writeFileSync(join(folder, 'buffer_size_kb'), String(bufferKilobytes));
+        writeFileSync(enable, '1');
+      }
+      begun?.();
+      return kmsgDevice.open(path);
+    },
+  };
+}
+
+function remove(folder: string, { forget }: TracedEvent): void {
+  try {
+    if (existsSync(folder)) rmdirSync(folder);
+    forget?.();
+  } catch {
+    // If another program has it open, it stays, and the next agent uses it again.
+  }
+}
+
+/** The event of bpf_trace_printk (since Linux 5.9), as a path in an instance. */
+const printkEvent = 'events/bpf_trace/bpf_trace_printk';
+
+export function createBpfTrace(options: TraceOptions): Source {
+  return createTrace(
+    {
+      source: 'bpf-trace',
+      program: 'bpf',
+      instance: 'kube-netfilter-tailer',
+      event: 'bpf_trace_printk',
+      prepare: () => ({ folder: printkEvent }),
+      advise: adviceOn,
+    },
+    options,
+  );
+}
+
+function adviceOn(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT')
+    return 'no tracefs is mounted there, or the kernel does not record what BPF programs print (Linux 5.9, CONFIG_BPF_EVENTS)';
+  return accessAdviceOn(error) ?? reasonOf(error);
+}
+
+export function accessAdviceOn(error: unknown): string | undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== 'EROFS' && code !== 'EACCES' && code !== 'EPERM') return undefined;
+  return `${reasonOf(error)}. The agent must be root there and may write, and the kernel must not be locked down for confidentiality`;
+}
+
+/** Returns why the source cannot be read; undefined if it can. It creates nothing. */
+export function obstacleOf(tracefs: string): string | undefined {
+  try {
+    accessSync(join(tracefs, printkEvent, 'enable'), constants.W_OK);
+    accessSync(join(tracefs, 'instances'), constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return adviceOn(error);
+  }
+}

@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest';
+import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
+import { type Config, ConfigError } from '../../../src/agent/config/config.ts';
+import { settings } from '../../../src/agent/config/settings.ts';
+import { others } from './other-values.ts';
+import { readConfig } from './reading.ts';
+import { defaultRules } from '../../../src/read/sources/kubelet/find-logs.ts';
+import { subjectsOf } from '../../subject.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  defaults: Config;
+  sources: [string, Config['sources']][];
+  zones: [string, boolean][];
+};
+
+const defaults: Config = { ...tables.defaults, containers: [...defaultRules] };
+
+type Flags = Parameters<typeof readConfig>[0];
+
+/** Reads settings with a node, which has no default. */
+const read = (flags: Flags, env: Record<string, string> = {}): Config => readConfig({ node: 'node-a', ...flags }, env);
+
+function problemsOf(flags: Flags, env: Record<string, string> = {}): readonly string[] {
+  try {
+    readConfig(flags, env);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as ConfigError).message).toBe((error as ConfigError).problems.join('\n'));
+    return (error as ConfigError).problems;
+  }
+  return [];
+}
+
+/** The problems of one value, by flag; the node is right. */
+const problemsOfOne = (flag: string, value: string): readonly string[] => problemsOf({ node: 'node-a', [flag]: value });
+
+const names = Object.keys(settings) as (keyof Config)[];
+const variables = names.filter((name) => settings[name].env !== '');
+
+test('with a node alone, all the rest has a default', () => {
+  expect(readConfig({ node: 'node-a' }, {})).toEqual(defaults);
+  expect(readConfig({}, { NODE_NAME: 'node-a', HOME: '/root' })).toEqual(defaults);
+});
+
+test('the loaded config is frozen', () => {
+  expect(Object.isFrozen(read({}))).toBe(true);
+});
+
+test.each(names)('%s is set by its flag', (name) => {
+  const [byFlag, , expected] = others[name];
+  expect(read({ [settings[name].flag]: byFlag })).toEqual({ ...defaults, [name]: expected });
+});
+
+test.each(variables)('%s is set in the environment', (name) => {
+  const [, byEnv, expected] = others[name];
+  const env = { NODE_NAME: 'node-a', [settings[name].env]: byEnv };
+  expect(readConfig({}, env)).toEqual({ ...defaults, [name]: expected });
+});
+
+test.each(variables)('%s is not set by an empty variable', (name) => {
+  expect(read({}, { [settings[name].env]: '' })).toEqual(defaults);
+});
+
+test.each(variables)('%s by its flag goes over the environment', (name) => {
+  const { flag, env } = settings[name];
+  const [byFlag, , expected] = others[name];
+  expect(read({ [flag]: byFlag }, { [env]: '!' })).toEqual({ ...defaults, [name]: expected });
+});
+
+test('a kubeconfig of the environment is the client library’s to find', () => {
+  expect(read({}, { KUBECONFIG: '/kubeconfig', kubeconfig: '/kubeconfig' }).kubeconfig).toBeUndefined();
+});
+
+test('flags and variables are distinguished', () => {
+  expect(new Set(names.map((name) => settings[name].flag)).size).toBe(names.length);
+  expect(new Set(variables.map((name) => settings[name].env)).size).toBe(variables.length);
+});
+
+test.each<[string, Config['sources']]>(tables.sources)(
+  'a list: in the environment is separated by commas or newlines: %j',
+  (text, sources) => {
+    expect(read({}, { SOURCES: text }).sources).toEqual(sources);
+  },
+);
+
+test('a list of flags may hold commas', () => {
+  expect(read({ source: ['file:/a,b'], prefix: ['a,b=logged'] })).toMatchObject({
+    sources: [{ kind: 'file', path: '/a,b' }],
+    prefixes: [{ prefix: 'a,b', verdict: 'logged' }],
+  });
+});
+
+test('a list of flags replaces that of the environment', () => {
+  expect(read({ source: ['file:/a'] }, { SOURCES: 'kernel' }).sources).toEqual([{ kind: 'file', path: '/a' }]);
+});
+
+test('a prefix may hold what separates it from its verdict', () => {
+  expect(read({ prefix: ['a=b=dropped', '=c=rejected'] }).prefixes).toEqual([
+    { prefix: 'a=b', verdict: 'dropped' },
+    { prefix: '=c', verdict: 'rejected' },
+  ]);
+});
+
+test.each([
+  ['an option', { prefix: ['=dropped'] }, {}],
+  ['a variable', {}, { PREFIXES: '=dropped' }],
+])('lines without a prefix have the meaning that %s gives them, and no others', (_, options, env) => {
+  const table = createPrefixTable(read(options, env).prefixes);
+  expect(['', ' ', 'hello: '].map((raw) => table.look(raw).verdict)).toEqual(['dropped', 'dropped', 'logged']);
+});
+
+test('a prefix is understood as it stands in the rule, with a space at its end', () => {
+  const { prefixes } = read({ prefix: ['noted: =rejected'] });
+  const table = createPrefixTable(prefixes);
+  expect(table.look('noted: ').verdict).toBe('rejected');
+});
+
+describe('what cannot be followed', () => {
+  test('is reported with the flag or variable that it is from', () => {
+    expect(subjectsOf(problemsOf({}, { NODE_NAME: 'node-a', MAX_NODES: 'many' }))).toEqual(['MAX_NODES "many"']);
+  });
+
+  test.each([
+    [{ source: [] }, {}, '--source'],
+    [{ source: ['', ' '] }, {}, '--source'],
+    [{}, { SOURCES: ', \n' }, 'SOURCES'],
+  ])('is a list of nothing to read', (flags, env: Record<string, string>, place) => {
+    expect(subjectsOf(problemsOf({ node: 'node-a', ...flags }, env))).toEqual([place]);
+  });
+
+  test.each(tables.zones)('is a time zone that there is not: %s', (zone, exists) => {
+    expect(problemsOfOne('time-zone', zone)).toHaveLength(exists ? 0 : 1);
+  });
+
+  test.each([':9090', '127.0.0.1:0', '[::]:65535', 'localhost:80'])('is no address like %s', (address) => {
+    expect(read({ 'metrics-address': address }).metricsAddress).toBe(address);
+  });
+});
+
+test.each([
+  ['INFO', 'info'],
+  ['Debug', 'debug'],
+  ['error', 'error'],
+])('the log level %s, as kube-iptables-tailer takes it', (given, level) => {
+  expect(readConfig({ node: 'a' }, { LOG_LEVEL: given }).logLevel).toBe(level);
+  expect(readConfig({ node: 'a', 'log-level': given }, {}).logLevel).toBe(level);
+});
+
+test.each(['kube-proxy@', 'kube-proxy@.service'])(
+  '%s is a template, which has no records; its instances have',
+  (name) => {
+    expect(subjectsOf(problemsOf({ node: 'a', unit: [name] }, {}))).toEqual([`--unit "${name}"`]);
+    expect(readConfig({ node: 'a', unit: ['kube-proxy@node-a'] }, {}).units).toEqual(['kube-proxy@node-a.service']);
+  },
+);

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { fromJSONSchema } from 'zod';
+import { ConfigError } from '../../../src/agent/config/config.ts';
+import { settingNames } from '../../../src/agent/config/settings.ts';
+import { configJsonSchema, referenceTable, withTable } from '../../../scripts/config-docs.ts';
+import { successors, withoutSuccessor } from '../../../src/agent/config/layer.ts';
+import { readFileOf } from './reading.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { values: [unknown, boolean][] };
+
+const document = (name: string): string => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
+
+/** Out of date? `npm run update -- config` makes them. */
+
+test('documents that are made from the settings: docs/config.schema.json is up to date', () => {
+  expect(JSON.parse(document('config.schema.json'))).toEqual(configJsonSchema());
+});
+
+test('documents that are made from the settings: docs/configuration.md is up to date', () => {
+  const page = document('configuration.md');
+  expect(page).toContain(`\n${referenceTable()}\n`);
+  expect(withTable(page)).toBe(page);
+});
+
+test('an old table is replaced, whatever it holds, and nothing else', () => {
+  expect(withTable('a\n\n| key in the file | $& |\n|---|\n| old |\n\nb')).toBe(`a\n\n${referenceTable()}\n\nb`);
+});
+
+test('docs/migrating.md names every variable of kube-iptables-tailer', () => {
+  const page = document('migrating.md');
+  for (const variable of [...Object.keys(successors), ...withoutSuccessor, 'LOG_LEVEL'])
+    expect(page).toContain(`| \`${variable}\` |`);
+});
+
+const schema = configJsonSchema() as { properties: Record<string, { description?: string; default?: unknown }> };
+const validator = fromJSONSchema(schema);
+
+test('the schema for editors describes every setting, with its default where there is one', () => {
+  expect(Object.keys(schema.properties)).toEqual(['$schema', ...settingNames]);
+  for (const property of Object.values(schema.properties)) expect(property.description).toMatch(/\S/);
+  const without = settingNames.filter((name) => schema.properties[name]?.default === undefined);
+  expect(without).toEqual([
+    'node',
+    'directory',
+    'healthAddress',
+    'dropsAddress',
+    'kubeconfig',
+    'cluster',
+    'auditOtlpHeaders',
+    'auditOtlpCa',
+  ]);
+});
+
+test('the schema for editors takes its own defaults', () => {
+  const defaults = settingNames.flatMap((name) => {
+    const preset = schema.properties[name]?.default;
+    return preset === undefined ? [] : [[name, preset]];
+  });
+  expect(validator.safeParse(Object.fromEntries(defaults)).error).toBeUndefined();
+});
+
+test.each<[unknown, boolean]>([...tables.values, [{ kubeconfig: null }, false]])(
+  'the schema for editors says of %j what the program says',
+  (value, isRight) => {
+    expect(validator.safeParse(value).success).toBe(isRight);
+    const read = () => readFileOf(JSON.stringify(value));
+    if (isRight) expect(read).not.toThrow();
+    else expect(read).toThrow(ConfigError);
+  },
+);

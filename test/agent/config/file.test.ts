@@ -1,0 +1,125 @@
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { checkConfigFile } from '../../../src/agent/config/config.ts';
+import { settings } from '../../../src/agent/config/settings.ts';
+import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
+import { subjectsOf } from '../../subject.ts';
+import { problemsOf, readConfig, readFileOf } from './reading.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { files: [string, object][] };
+
+const base = readConfig({ node: 'node-a' }, {});
+
+const files = temporaryFolder();
+
+test.each<[string, object]>(tables.files)('a file: %j', (text, expected) => {
+  expect(readFileOf(text).config).toEqual({ ...base, ...expected });
+});
+
+test('a file goes over the default, a variable over the file, an option over that', () => {
+  const text = 'maxNodes: 1\nmaxServices: 1\nmaxEndpointSlices: 1\nsources: [kernel]';
+  const env = { MAX_SERVICES: '2', MAX_ENDPOINT_SLICES: '2', SOURCES: 'journal' };
+  expect(readFileOf(text, { env, flags: { 'max-endpoint-slices': '3' } }).config).toEqual({
+    ...base,
+    maxNodes: 1,
+    maxServices: 2,
+    maxEndpointSlices: 3,
+    sources: [{ kind: 'journal', directory: undefined }],
+  });
+});
+
+test('a file is named by the variable, or the option that goes over it', () => {
+  const file = files('settings.yaml');
+  writeFileSync(file, 'node: from-file');
+  expect(readConfig({}, { CONFIG_FILE: file }).node).toBe('from-file');
+  expect(readConfig({ config: file }, { CONFIG_FILE: '/nowhere' }).node).toBe('from-file');
+  expect(readConfig({ node: 'node-a' }, { CONFIG_FILE: '' })).toEqual(base);
+});
+
+test('all mistakes are reported at once, with those of variables and options', () => {
+  const text = 'statDir: /a\nlogLevel: inof\nmaxNodes: many';
+  const problems = problemsOf(text, { env: { MAX_SERVICES: 'x', NODE_NAME: '' }, flags: { 'pod-cache': 'all' } });
+  expect(subjectsOf(problems)).toEqual([
+    '1:1: statDir',
+    'NODE_NAME or --node',
+    '--pod-cache "all"',
+    '2:11: logLevel "inof"',
+    '3:11: maxNodes "many"',
+    'MAX_SERVICES "x"',
+  ]);
+});
+
+test('a number that is a name needs quotes', () => {
+  const env = { NODE_NAME: '' };
+  expect(subjectsOf(problemsOf('node: 123', { env }))).toEqual(['1:7: node 123']);
+  expect(readFileOf('node: "123"', { env }).config.node).toBe('123');
+});
+
+test('settings of a file that cannot be understood are not missed', () => {
+  expect(subjectsOf(problemsOf('{', { env: { NODE_NAME: '', MAX_NODES: 'x' } }))).toEqual([
+    expect.stringMatching(/^[12]:\d+/),
+    'MAX_NODES "x"',
+  ]);
+});
+
+test('a wrong value that an option goes over is no problem, but a typo in a key is', () => {
+  const problems = problemsOf('maxNodes: x\nnod: a', { flags: { 'max-nodes': '1' } });
+  expect(subjectsOf(problems)).toEqual(['2:1: nod']);
+});
+
+test('each problem stands on one line and in bounds, whatever stands there', () => {
+  const long = 'x'.repeat(10_000);
+  const problems = problemsOf(`stateDir: "\\e[31m${long}"\n"${long}\\n": 1\nsources: [${'x,'.repeat(1000)}]`);
+  expect(problems).toHaveLength(26);
+  expect(problems.at(-1)).toContain('978');
+  for (const problem of problems) {
+    expect(problem.length).toBeLessThan(300);
+    // oxlint-disable-next-line no-control-regex
+    expect(problem).not.toMatch(/[\x00-\x1f]/);
+  }
+});
+
+test.each([
+  ['aliases', `a: &a [x,x]\n${Array.from({ length: 30 }, (_, i) => `b${i}: &b${i} [*a,*a]\n`).join('')}`],
+  ['depth', '['.repeat(100_000)],
+  ['depth in blocks', '- '.repeat(100_000)],
+  ['one quoted text', `a: "${'\\n\n '.repeat(60_000)}`],
+  ['keys', Array.from({ length: 30_000 }, (_, i) => `k${i}: 1\n`).join('')],
+  ['items', `sources: [${'x,'.repeat(120_000)}]`],
+  ['a long prefix', `prefixes: ["${' x'.repeat(60_000)}"]`],
+  ['many prefixes', `prefixes:\n${Array.from({ length: 12_000 }, (_, i) => ` p${i}: x\n`).join('')}`],
+])('bombs end soon: %s', (_, text) => {
+  const began = process.threadCpuUsage();
+  const problems = problemsOf(text);
+  const { user, system } = process.threadCpuUsage(began);
+  // In µs; a tenth of that is usual. Of the processor: how busy the machine is says nothing.
+  expect(user + system).toBeLessThan(10_000_000);
+  expect(problems.length).toBeGreaterThan(0);
+  expect(problems.join('\n').length).toBeLessThan(20_000);
+});
+
+const largeFiles = temporaryFolder();
+
+test('a file of 256 KiB may be used', () => {
+  writeFileSync(largeFiles('full'), Buffer.alloc(256 * 1024, '#'));
+  expect(checkConfigFile(largeFiles('full'))).toEqual([]);
+});
+
+const check = (text: string) => checkConfigFile('f', () => text);
+
+test('a check of a file alone does not miss what is set elsewhere', () => {
+  expect(check('maxNodes: 1')).toEqual([]);
+  expect(check('node: node-a')).toEqual([]);
+});
+
+test('a check of a file alone lists what is wrong', () => {
+  expect(subjectsOf(check('node: Node\nmaxNodes: x'))).toEqual(['f:1:7: node "Node"', 'f:2:11: maxNodes "x"']);
+});
+
+test('every setting has a key of its own in the file', () => {
+  const text = Object.keys(settings).map((name) => `${name}: {}`);
+  // A key that is none is shown at its own place, in column 1; a value that cannot be, at the place of the value.
+  expect(problemsOf(text.join('\n')).filter((problem) => /^\d+:1: /.test(problem))).toEqual([]);
+  expect(subjectsOf(problemsOf('none: {}'))).toEqual(['1:1: none']);
+});

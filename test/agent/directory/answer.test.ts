@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { answerLimit, decodeAnswer, encodeAnswer, podLimit } from '../../../src/agent/directory/replicas.ts';
+import { nine, pod } from '../../builders.ts';
+import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { refused: object[]; corrected: [object, object][] };
+
+const clock = { toWall: (time: number) => time, fromWall: (stamp: number) => stamp };
+const db = pod({
+  name: 'db-0',
+  node: 'node-b',
+  addresses: ['10.65.2.9', 'fd00:65::9'],
+  workload: { kind: 'StatefulSet', namespace: 'shop', name: 'db' },
+  ports: ',postgres=5432/tcp,',
+  from: nine,
+});
+
+test('an answer is read as it was written', () => {
+  const gone = pod({ name: 'job', addresses: ['10.65.2.9'], from: nine - 9000, until: nine - 1000, running: false });
+  const owners = { pods: [db, gone], node: undefined };
+  expect(decodeAnswer(encodeAnswer(owners, clock), '10.65.2.9', clock)).toEqual(owners);
+  expect(decodeAnswer(encodeAnswer({ pods: [], node: 'node-b' }, clock), '192.168.7.12', clock)).toEqual({
+    pods: [],
+    node: 'node-b',
+  });
+});
+
+test('times are of the wall clock in between', () => {
+  const ahead = { toWall: (time: number) => time + 5000, fromWall: (stamp: number) => stamp - 7000 };
+  const [read] = decodeAnswer(encodeAnswer({ pods: [db] }, ahead), '10.65.2.9', ahead).pods;
+  expect([read?.from, read?.until]).toEqual([nine - 2000, Infinity]);
+});
+
+test('those of many Pods that have the address come first, then the latest; the longest names fit', () => {
+  const long = { namespace: 'n'.repeat(63), name: 'p'.repeat(253), node: 'n'.repeat(253) };
+  const pods = Array.from({ length: 30 }, (_, number) =>
+    pod({
+      ...db,
+      ...long,
+      uid: `u${number}`,
+      from: nine + number,
+      until: number === 3 ? Infinity : nine + 60 + number,
+    }),
+  );
+  const text = encodeAnswer({ pods }, clock);
+  expect(Buffer.byteLength(text)).toBeLessThan(answerLimit / 4);
+  const read = decodeAnswer(text, '10.65.2.9', clock).pods.map(({ uid }) => uid);
+  expect(read).toEqual(['u3', 'u29', 'u28', 'u27', 'u26', 'u25', 'u24', 'u23']);
+  expect(read).toHaveLength(podLimit);
+});
+
+const decode = (change: object) =>
+  decodeAnswer(JSON.stringify({ pods: [{ ...db, until: undefined, ...change }] }), '10.65.2.9', clock).pods;
+
+describe('an answer that lies', () => {
+  test.each(tables.refused)('names no Pod: %j', (change) => {
+    expect(decode(change)).toEqual([]);
+  });
+
+  test.each(tables.corrected)('is believed as far as it may be: %j', (change, expected) => {
+    expect(decode(change)).toMatchObject([expected]);
+  });
+
+  test.each([',ssh)=5432/tcp,', ['ssh'], 5, `,${'a'.repeat(16)}=5432/tcp,`])('names no ports: %j', (ports) => {
+    expect(decode({ ports }).map((each) => each.ports)).toEqual([undefined]);
+  });
+
+  test.each(['', 'x', 'null', '[]', '{}', '{"pods":{}}'])('is none: %j', (text) => {
+    expect(() => decodeAnswer(text, '10.65.2.9', clock)).toThrow(/JSON|no Pods/);
+  });
+
+  test('is bounded, whatever it is', () => {
+    forAll([fc.jsonValue()], {}, (value) => {
+      const { pods } = decodeAnswer(JSON.stringify({ pods: [value, db] }), '10.65.2.9', clock);
+      expect(pods.every(({ addresses }) => addresses.includes('10.65.2.9'))).toBe(true);
+    });
+  });
+});

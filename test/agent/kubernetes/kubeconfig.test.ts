@@ -1,0 +1,58 @@
+import { writeFileSync } from 'node:fs';
+import { afterEach, expect, test, vi } from 'vitest';
+import { readKubeconfig, readUserAccess } from '../../../src/agent/kubernetes/kubeconfig.ts';
+import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
+
+const within = temporaryFolder();
+afterEach(() => void vi.useRealTimers());
+
+function write(token: string): void {
+  const config = {
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'k', user: 'u' } }],
+    clusters: [{ name: 'k', cluster: { server: `https://${token}.example.org` } }],
+    users: [{ name: 'u', user: { token } }],
+  };
+  writeFileSync(within('config'), JSON.stringify(config));
+}
+
+test('a kubeconfig is read again when the server refuses it, every five seconds at most', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  write('old');
+  const access = readKubeconfig(within('config'));
+  write('new');
+  access.reload?.();
+  expect(access.server).toBe('https://old.example.org');
+  vi.advanceTimersByTime(5000);
+  expect(await access.authenticate()).toMatchObject({ headers: { Authorization: 'Bearer old' } });
+  access.reload?.();
+  expect(access.server).toBe('https://new.example.org');
+  expect(await access.authenticate()).toMatchObject({ headers: { Authorization: 'Bearer new' } });
+});
+
+test('a kubeconfig that is being replaced is not taken', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  write('old');
+  const access = readKubeconfig(within('config'));
+  writeFileSync(within('config'), '{');
+  vi.advanceTimersByTime(5000);
+  access.reload?.();
+  expect(access.server).toBe('https://old.example.org');
+});
+
+test('--context chooses the server and the user, and one that the kubeconfig does not have is refused', async () => {
+  const names = ['current', 'other'];
+  const config = {
+    'current-context': 'current',
+    contexts: names.map((name) => ({ name, context: { cluster: `${name}-cluster`, user: `${name}-user` } })),
+    clusters: names.map((name) => ({ name: `${name}-cluster`, cluster: { server: `https://${name}.example.org` } })),
+    users: names.map((name) => ({ name: `${name}-user`, user: { token: name } })),
+  };
+  writeFileSync(within('config'), JSON.stringify(config));
+  const kubeconfig = within('config');
+  expect(readUserAccess({ kubeconfig }).server).toBe('https://current.example.org');
+  const other = readUserAccess({ kubeconfig, context: 'other' });
+  expect(other.server).toBe('https://other.example.org');
+  expect(await other.authenticate()).toMatchObject({ headers: { Authorization: 'Bearer other' } });
+  expect(() => readUserAccess({ kubeconfig, context: 'missing' })).toThrow('--context missing');
+});

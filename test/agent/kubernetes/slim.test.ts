@@ -1,0 +1,245 @@
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { describe, expect, test } from 'vitest';
+import { onSteadyClock } from '../../../src/explain/resolving/pod-record.ts';
+import { slimNode, slimPod, slimService, UnusableObject } from '../../../src/agent/kubernetes/slim.ts';
+import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { clock, cluster } from '../../builders.ts';
+import { rowsIn } from '../../corpus/lines.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  pod: Required<Given>;
+  mirror: Given;
+  node: Record<string, object>;
+  roles: [string, Record<string, string>, string | undefined][];
+  owners: [string, object][];
+  serviceRoles: [string, string, string | undefined][];
+};
+
+type Fields = Record<string, unknown>;
+
+interface Given {
+  metadata?: Fields;
+  spec?: Fields;
+  status?: Fields;
+}
+
+/** Makes a Pod as `kubectl get pod -o json` prints it, without what this program does not read. */
+function savedPod({ metadata = {}, spec = {}, status = {} }: Given = {}): Fields {
+  const { pod } = tables;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...pod.metadata, ...metadata },
+    spec: { ...pod.spec, ...spec },
+    status: { ...pod.status, ...status },
+  };
+}
+
+const terminated = (finishedAt: string | null): Fields => ({
+  name: 'web',
+  state: { terminated: { exitCode: 0, finishedAt, startedAt: '2026-11-21T09:00:05Z' } },
+});
+
+const withoutNulls = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value ?? undefined]));
+
+test.each(rowsIn(join(import.meta.dirname, 'slim.txt')))('$id', ({ id, text }) => {
+  const [read = {}, wanted = {}] = text.split('\n-> ').map((part) => load(`{${part}}`) as Record<string, Fields>);
+  const given: Given = Object.fromEntries(Object.entries(read).map(([part, fields]) => [part, withoutNulls(fields)]));
+  const isService = id.startsWith('addresses of a Service');
+  const slim = isService
+    ? slimService({ metadata: { namespace: 'shop', name: 'api' }, ...given })
+    : slimPod(savedPod(given));
+  expect(Object.keys(wanted)).not.toEqual([]);
+  for (const [key, value] of Object.entries(withoutNulls(wanted))) {
+    const isTime = typeof value === 'string' && (key === 'from' || key === 'until');
+    expect({ [key]: slim[key as keyof typeof slim] }).toMatchObject({ [key]: isTime ? clock(value) : value });
+  }
+});
+
+test('a Pod keeps none of the named ports past the 128th', () => {
+  const ports = [...Array.from({ length: 128 }, () => ({ containerPort: 80 })), { name: 'http', containerPort: 80 }];
+  expect(slimPod(savedPod({ spec: { containers: [{ ports }] } })).ports).toBeUndefined();
+});
+
+test('a Service keeps none of its addresses past the eighth', () => {
+  const clusterIPs = Array.from(
+    { length: 90_000 },
+    (_, number) => `203.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
+  );
+  const service = slimService({
+    metadata: { namespace: 'shop', name: 'api' },
+    spec: { clusterIP: '10.96.0.1', clusterIPs },
+  });
+  expect(service.addresses).toEqual(clusterIPs.slice(0, 8));
+});
+
+test('times of the API server are mapped to the clock of packets, after a step of the wall clock', () => {
+  const hours = 3_600_000;
+  const restart = { name: 'web', lastState: { terminated: { finishedAt: '2026-11-21T09:10:00Z' } } };
+  const running = onSteadyClock(
+    slimPod(savedPod({ status: { containerStatuses: [restart] } })),
+    (wall) => wall - 8 * hours,
+  );
+  expect(running).toMatchObject({ from: clock('01:00:00'), until: Infinity, restarted: clock('01:10:00') });
+  const done = savedPod({ status: { phase: 'Succeeded', containerStatuses: [terminated('2026-11-21T09:30:00Z')] } });
+  expect(onSteadyClock(slimPod(done), (wall) => wall + 8 * hours)).toMatchObject({ until: clock('17:30:01') });
+});
+
+describe('slimPod', () => {
+  test('keeps these fields', () => {
+    expect(slimPod(savedPod())).toEqual({
+      namespace: 'shop',
+      name: 'web-6c8d5f7b94-x2x7k',
+      uid: '50c253ec-85f8-4630-b83a-be6e5ce9ec72',
+      resourceVersion: '58801',
+      node: 'node-a',
+      hostNetwork: false,
+      addresses: ['10.65.1.4'],
+      workload: { kind: 'Deployment', namespace: 'shop', name: 'web' },
+      role: undefined,
+      from: clock('09:00:00'),
+      until: Infinity,
+      running: true,
+      problem: undefined,
+      restarted: undefined,
+    });
+  });
+
+  describe('keeps those of the labels that are asked for', () => {
+    const labels = { app: 'web', team: '', 'example.com/tier': 'front_1.a' };
+    const longest = 'x'.repeat(63);
+    test.each<[string, Record<string, unknown>, string[], string | undefined]>([
+      ['in the order that was asked for', labels, ['example.com/tier', 'app'], 'example.com/tier=front_1.a,app=web'],
+      ['with an empty value', labels, ['team'], 'team='],
+      ['of 63 characters', { app: longest }, ['app'], `app=${longest}`],
+      ['none where the Pod has none of them', labels, ['other'], undefined],
+      ['none that every object inherits', labels, ['constructor', 'toString'], undefined],
+      ['none that Kubernetes would not take: longer', { app: `${longest}x` }, ['app'], undefined],
+      ['none that Kubernetes would not take: a comma', { app: 'a,team=b' }, ['app'], undefined],
+      ['none that Kubernetes would not take: a number', { app: 5 }, ['app'], undefined],
+    ])('%s', (_, given, names, expected) => {
+      expect(slimPod(savedPod({ metadata: { labels: given } }), names).labels).toBe(expected);
+    });
+  });
+
+  test('a mirror Pod is known to Events by its annotation, and has no workload', () => {
+    expect(slimPod(savedPod(tables.mirror))).toMatchObject({
+      uid: 'b5b3a9b1f2c84d6e9a7075a1f3e2d4c6',
+      hostNetwork: true,
+      workload: undefined,
+      role: 'api-server',
+    });
+  });
+
+  test.each(tables.roles)('in %s labels %j play the part of %j', (namespace, labels, role) => {
+    expect(slimPod(savedPod({ metadata: { namespace, labels } })).role).toBe(role);
+  });
+
+  test('a packet of a Pod in its last second is still its own', () => {
+    const ended = savedPod({ status: { phase: 'Failed', containerStatuses: [terminated('2026-11-21T09:05:07Z')] } });
+    const directory = createDirectory(cluster({ pods: [slimPod(ended)] }));
+    expect(directory.byAddress('10.65.1.4', { time: clock('09:05:07.300'), exact: true }).kind).toBe('pod');
+    expect(directory.byAddress('10.65.1.4', { time: clock('09:05:30'), exact: true }).kind).toBe('unknown');
+  });
+
+  test.each([
+    ['name', { metadata: { name: undefined } }],
+    ['namespace', { metadata: { namespace: undefined } }],
+  ])('cannot be used without a %s', (field, given) => {
+    expect(() => slimPod(savedPod(given))).toThrow(`has no metadata.${field}`);
+  });
+
+  test.each([
+    ['name', { metadata: { name: 'web\u202e' } }],
+    ['name', { metadata: { name: 'x'.repeat(254) } }],
+    ['namespace', { metadata: { namespace: 'shop.eu' } }],
+    ['namespace', { metadata: { namespace: 'x'.repeat(64) } }],
+  ])('cannot be used with an impossible %s', (field, given) => {
+    expect(() => slimPod(savedPod(given))).toThrow(`has an impossible metadata.${field}`);
+  });
+
+  test.each([null, 7, 'Pod', [], { metadata: null }, { metadata: { name: 5 } }])('%j cannot be used', (value) => {
+    expect(() => slimPod(value)).toThrow(UnusableObject);
+  });
+
+  test.each(tables.owners)('an owner with %s is no workload', (_, owner) => {
+    const given = savedPod({ metadata: { ownerReferences: [{ ...owner, controller: true }] } });
+    expect(slimPod(given).workload).toBeUndefined();
+  });
+
+  test('the longest kind and name that there are', () => {
+    const owner = { kind: `X${'y'.repeat(62)}`, name: `${'a'.repeat(63)}.`.repeat(3) + 'b'.repeat(61) };
+    const given = savedPod({ metadata: { ownerReferences: [{ ...owner, controller: true }] } });
+    expect(slimPod(given).workload).toEqual({ ...owner, namespace: 'shop' });
+  });
+
+  test.each([['50c253ec-85f8-4630-b83a-be6e5ce9ec73'], ['x'], ['B5B3A9B1F2C84D6E9A7075A1F3E2D4C6'], ['\n'.repeat(32)]])(
+    'a mirror annotation %j, which no kubelet writes, is not believed: it may be the uid of another Pod',
+    (annotation) => {
+      const annotations = { 'kubernetes.io/config.mirror': annotation };
+      expect(slimPod(savedPod({ metadata: { annotations } })).uid).toBe('50c253ec-85f8-4630-b83a-be6e5ce9ec72');
+    },
+  );
+
+  test('values of a saved list that Kubernetes would not write are unknown', () => {
+    const given = savedPod({
+      metadata: { uid: '<!channel>', resourceVersion: '7\u001b' },
+      spec: { nodeName: 'node-a; reboot' },
+    });
+    expect(slimPod(given)).toMatchObject({ uid: '', resourceVersion: undefined, node: undefined });
+  });
+
+  test('odd values in odd places are passed over', () => {
+    const odd = {
+      metadata: { name: 'a', namespace: 'b', labels: 7, annotations: [], ownerReferences: 'x' },
+      spec: null,
+      status: { podIPs: [null, { ip: 4 }], podIP: 'x', startTime: 'soon' },
+    };
+    expect(slimPod(odd)).toMatchObject({
+      uid: '',
+      addresses: [],
+      workload: undefined,
+      node: undefined,
+      from: -Infinity,
+      until: Infinity,
+    });
+  });
+});
+
+const saved = tables.node;
+
+test('slimNode keeps these fields', () => {
+  expect(slimNode(saved)).toEqual({
+    name: 'node-a',
+    uid: 'f00',
+    resourceVersion: '9',
+    addresses: ['192.168.7.11', '203.0.113.5', 'fd00:7::11'],
+    annotated: '10.65.1.1 10.65.1.2 fd00:65::2 10.65.1.3 fd00:65::3 198.51.100.7'.split(' '),
+    podRanges: ['10.65.1.0/24', 'fd00:65::/64'],
+    hostNames: ['node-a', 'node-a.internal', 'node-a.example.org', 'host-a'],
+  });
+});
+
+test('a kubelet may say what it likes: what is no name of a host is none', () => {
+  const addresses = ['node-a\n', '<!channel>', `a${'x'.repeat(253)}`, '$(reboot)', 'Node_A.internal'];
+  const status = { addresses: addresses.map((address) => ({ type: 'Hostname', address })) };
+  expect(slimNode({ ...saved, status }).hostNames).toEqual(['Node_A.internal', 'host-a']);
+});
+
+test('names and nothing else are no addresses of a Node', () => {
+  expect(slimNode({ metadata: { name: 'n' }, status: { addresses: [{ type: 'Hostname', address: 'n' }] } })).toEqual({
+    name: 'n',
+    uid: '',
+    resourceVersion: undefined,
+    addresses: [],
+    podRanges: [],
+    hostNames: ['n'],
+  });
+});
+
+test.each(tables.serviceRoles)('slimService: %s/%s plays the part of %j', (namespace, name, role) => {
+  expect(slimService({ metadata: { name, namespace } }).role).toBe(role);
+});

@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { SilentWatchError, watchEvents } from '../../../src/agent/kubernetes/list-watch.ts';
+
+/** An informer waits so long for the bookmark of each minute. */
+const silence = 100_000;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function watchOf(stream: Parameters<typeof watchEvents>[0]['stream']) {
+  return watchEvents({ stream }, '/api/v1/pods', {}, silence, new AbortController().signal);
+}
+
+test('a watch whose head a proxy holds back until the bookmark of the first minute begins then', async () => {
+  const head = Promise.withResolvers<AsyncIterable<Uint8Array>>();
+  const events = watchOf((_path, _query, signal) => {
+    signal.addEventListener('abort', () => head.reject(signal.reason));
+    return head.promise;
+  });
+  const begins = events.next();
+  await vi.advanceTimersByTimeAsync(75_000);
+  head.resolve(chunks('{"type":"BOOKMARK"}\n'));
+
+  expect(await begins).toEqual({ done: false, value: undefined });
+  expect(await events.next()).toEqual({ done: false, value: { type: 'BOOKMARK' } });
+});
+
+test('a watch that never begins is given up after the silence that a watch may have', async () => {
+  const events = watchOf(
+    (_path, _query, signal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+  );
+  const [outcome] = await Promise.allSettled([events.next(), vi.advanceTimersByTimeAsync(silence)]);
+  expect(outcome).toEqual({ status: 'rejected', reason: expect.any(SilentWatchError) });
+});
+
+async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
+}

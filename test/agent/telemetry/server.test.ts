@@ -1,0 +1,346 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createArrivals } from '../../../src/base/platform/arrivals.ts';
+import { processorTime } from '../../../src/base/platform/clock.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../../src/agent/telemetry/server.ts';
+
+const plain = 'text/plain; charset=utf-8';
+const well = { live: () => [], ready: () => [] };
+const metrics = { contentType: 'text/plain; version=0.0.4', text: async () => 'é 1\n' };
+
+const running: RunningServer[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((server) => server.stop()));
+});
+
+async function start(options: Partial<ServerOptions> = {}): Promise<RunningServer> {
+  const server = await startServer({
+    setting: 'METRICS_ADDRESS',
+    address: '127.0.0.1:0',
+    metrics,
+    health: well,
+    ...options,
+  });
+  running.push(server);
+  return server;
+}
+
+/** A server whose scrape has `began` and ends with what `scraped` resolves to. */
+async function startScraped(options: Partial<ServerOptions> = {}) {
+  const [began, scraped] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const scrape = (): Promise<string> => (began.resolve(), scraped.promise);
+  return { server: await start({ metrics: { ...metrics, text: scrape }, ...options }), began: began.promise, scraped };
+}
+
+const drops = async (): Promise<string> => '{"version":1}\n';
+
+function fail(): never {
+  throw new Error('broken');
+}
+
+async function ask({ address }: RunningServer, path: string, method = 'GET') {
+  const asked = request(`http://${address}${path}`, { method, agent: false });
+  const [response] = await once(asked.end(), 'response');
+  const { 'content-type': type, 'content-length': length, allow } = response.headers;
+  return { status: response.statusCode, type, length, allow, body: await text(response) };
+}
+
+async function open({ address }: RunningServer, from: { localAddress?: string } = {}): Promise<Socket> {
+  const [host, port] = address.split(':');
+  const socket = connect({ port: Number(port), host, ...from });
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function openFrom(server: RunningServer, localAddress: string, count: number): Promise<Socket[]> {
+  return await Promise.all(Array.from({ length: count }, () => open(server, { localAddress })));
+}
+
+/** Also when it is reset. */
+async function closed(socket: Socket): Promise<void> {
+  if (!socket.closed) await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+}
+
+test('metrics are answered', async () => {
+  const got = await ask(await start(), '/metrics?name=x');
+  expect(got).toEqual({
+    status: 200,
+    type: 'text/plain; version=0.0.4',
+    length: '5',
+    allow: undefined,
+    body: 'é 1\n',
+  });
+});
+
+test.each([['/healthz'], ['/readyz']])('answers: %s, when all is well', async (path) => {
+  expect(await ask(await start(), path)).toMatchObject({ status: 200, type: plain, body: 'ok\n' });
+});
+
+test('an answer has one line for each reason why not', async () => {
+  const health = { live: () => ['no source'], ready: () => ['the list of Pods', 'line\nbreak\x1b'] };
+  const server = await start({ health });
+  expect(await ask(server, '/healthz')).toMatchObject({ status: 503, type: plain, body: 'no source\n' });
+  expect(await ask(server, '/readyz')).toMatchObject({
+    status: 503,
+    body: 'the list of Pods\nline\\x0abreak\\x1b\n',
+  });
+});
+
+test('health is looked at for each request', async () => {
+  const reasons = ['starting'];
+  const server = await start({ health: { ...well, ready: () => reasons } });
+  expect((await ask(server, '/readyz')).status).toBe(503);
+  reasons.pop();
+  expect((await ask(server, '/readyz')).status).toBe(200);
+});
+
+test.each([['/metrics'], ['/healthz'], ['/nowhere']])(
+  'HEAD of %s is answered the same without the body',
+  async (path) => {
+    const server = await start();
+    const { body, ...rest } = await ask(server, path);
+    expect(Number(rest.length)).toBe(Buffer.byteLength(body));
+    expect(await ask(server, path, 'HEAD')).toEqual({ ...rest, body: '' });
+  },
+);
+
+test.each([['/'], ['/metrics/'], ['/favicon.ico'], ['//metrics']])(
+  'a request for %s is answered 404 with what there is',
+  async (path) => {
+    const got = await ask(await start(), path);
+    expect(got).toMatchObject({ status: 404, type: plain, body: 'There is /metrics, /healthz and /readyz.\n' });
+  },
+);
+
+test.each([['POST'], ['PUT'], ['DELETE'], ['OPTIONS']])('answers: %s is not for us', async (method) => {
+  expect(await ask(await start(), '/metrics', method)).toMatchObject({ status: 405, allow: 'GET, HEAD' });
+});
+
+test('a check or a scrape that fails is an answer, not the end', async () => {
+  const server = await start({
+    health: { live: fail, ready: fail },
+    metrics: { ...metrics, text: () => Promise.reject(new Error('broken')) },
+  });
+  for (const path of ['/healthz', '/readyz', '/metrics'])
+    expect(await ask(server, path)).toMatchObject({ status: 500, type: plain, body: 'Error: broken\n' });
+});
+
+test('a scrape serves all who ask within a second of it', async () => {
+  let texts = 0;
+  const server = await start({ metrics: { ...metrics, text: async () => `${++texts}\n` } });
+  const all = await Promise.all(Array.from({ length: 6 }, () => ask(server, '/metrics')));
+  expect(new Set(all.map(({ body }) => body))).toEqual(new Set(['1\n']));
+  expect((await ask(server, '/metrics')).body).toBe('1\n');
+});
+
+test('a scrape is another one after that', async () => {
+  let texts = 0;
+  const server = await start({ scrapeInterval: 1, metrics: { ...metrics, text: async () => `${++texts}\n` } });
+  await vi.waitUntil(async () => (await ask(server, '/metrics')).body === '3\n');
+});
+
+test('there is health alone', async () => {
+  const server = await start({ metrics: undefined });
+  expect((await ask(server, '/readyz')).status).toBe(200);
+  expect(await ask(server, '/metrics')).toMatchObject({ status: 404, body: 'There is /healthz and /readyz.\n' });
+});
+
+test('without metrics: one of flows and health has no metrics', async () => {
+  const server = await start({ setting: 'DROPS_ADDRESS', metrics: undefined, drops });
+  const answer = { status: 200, type: 'application/json', body: '{"version":1}\n' };
+  expect(await ask(server, '/drops')).toMatchObject(answer);
+  expect(await ask(server, '/drops', 'POST')).toMatchObject({ status: 405, allow: 'GET, HEAD' });
+  expect(await ask(server, '/metrics')).toMatchObject({ status: 404 });
+  expect(await ask(server, '/healthz')).toMatchObject({ status: 200 });
+});
+
+test('flows that are asked for by many at once are gathered once', async () => {
+  let times = 0;
+  const server = await start({ drops: async () => String(++times), scrapeInterval: 60_000 });
+  const answers = await Promise.all([1, 2, 3].map(() => ask(server, '/drops')));
+  expect(answers.map(({ body }) => body)).toEqual(['1', '1', '1']);
+});
+
+test.each([
+  ['silent', ''],
+  ['with half a request', 'GET /metrics HT'],
+  ['with half a header', 'GET /metrics HTTP/1.1\r\nHost: x\r\nX-Y: '],
+  ['with half a body', 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx'],
+  ['that asks nothing more', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
+])('bad clients: one %s is hung up on', async (_, sent) => {
+  const socket = await open(await start({ timeout: 50 }));
+  socket.resume().write(sent);
+  await closed(socket);
+});
+
+test.each([
+  ['a header', 'GET /metrics HTTP/1.1\r\n', 'X: y\r\n'],
+  ['a body', 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n', 'x'],
+])('bad clients: one that sends %s without end is hung up on', async (_, first, more) => {
+  const socket = await open(await start({ timeout: 100 }));
+  socket.resume().write(first);
+  const dribble = setInterval(() => socket.write(more), 10);
+  await closed(socket);
+  clearInterval(dribble);
+});
+
+test('bad clients: one that does not take its answer is hung up on', async () => {
+  // More than the buffers between two sockets hold.
+  const long = 'x'.repeat(64 * 1024 * 1024);
+  const server = await start({ timeout: 50, metrics: { ...metrics, text: async () => long } });
+  const socket = await open(server);
+  socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'readable');
+  // Those who came later and are hung up on show that its time is over.
+  for (let i = 0; i < 3; i++) await closed((await open(server)).resume());
+  await closed(socket.resume());
+  expect(socket.bytesRead).toBeLessThan(long.length);
+});
+
+test('many idle ones of one address do not keep a probe or a scrape waiting, and few of them stay', async () => {
+  const server = await start({ timeout: 60_000 });
+  const idle = await Promise.all(Array.from({ length: 300 }, () => open(server)));
+  const ends = Promise.all(idle.slice(0, 292).map((socket) => closed(socket.resume())));
+  for (const path of ['/healthz', '/readyz', '/metrics']) expect((await ask(server, path)).status).toBe(200);
+  await ends;
+});
+
+test('headers without end of one address do not keep a probe waiting', async () => {
+  const server = await start({ timeout: 60_000 });
+  const slow = await Promise.all(Array.from({ length: 300 }, () => open(server)));
+  for (const socket of slow) socket.resume().write('GET /healthz HTTP/1.1\r\nX: y\r\n');
+  for (let probe = 0; probe < 20; probe++) expect((await ask(server, '/healthz')).status).toBe(200);
+});
+
+test('many addresses with a few each leave room: the one that has most loses its oldest', async () => {
+  const server = await start({ timeout: 60_000 });
+  const [first = [], ...others] = await Promise.all(
+    Array.from({ length: 9 }, (_, address) => openFrom(server, `127.0.1.${address + 1}`, address === 0 ? 8 : 7)),
+  );
+  const oldest = first.slice(0, 2).map((socket) => closed(socket.resume()));
+  // 64 are there: two more from two other addresses.
+  await openFrom(server, '127.0.2.1', 1);
+  await openFrom(server, '127.0.2.2', 1);
+  await oldest[0];
+  expect((await ask(server, '/healthz')).status).toBe(200);
+  expect(others.flat().filter(({ destroyed }) => destroyed).length).toBeLessThan(3);
+});
+
+test('bad clients: one that is being answered outlives idle ones', async () => {
+  const { server, scraped } = await startScraped({ timeout: 60_000 });
+  const got = ask(server, '/metrics');
+  const idle = await Promise.all(Array.from({ length: 30 }, () => open(server)));
+  await closed((idle[0] as Socket).resume());
+  scraped.resolve('late\n');
+  expect(await got).toMatchObject({ status: 200, body: 'late\n' });
+});
+
+test.each([
+  ['nonsense', '\x00\xff nonsense\r\n\r\n', 'HTTP/1.1 400 '],
+  ['a long header', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(9000)}\r\n\r\n`, 'HTTP/1.1 431 '],
+])('bad clients: %s is refused, and others are served', async (_, sent, expected) => {
+  const server = await start();
+  const socket = await open(server);
+  socket.end(sent);
+  expect(await text(socket)).toMatch(expected);
+  expect((await ask(server, '/healthz')).status).toBe(200);
+});
+
+test('bad clients: one that leaves before its answer', async () => {
+  const { server, began, scraped } = await startScraped();
+  const socket = await open(server);
+  socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+  await began;
+  socket.resetAndDestroy();
+  await closed(socket);
+  scraped.resolve('late');
+  expect((await ask(server, '/healthz')).status).toBe(200);
+});
+
+test('stop does not wait for those who only are connected', async () => {
+  const server = await start({ timeout: 60_000 });
+  const silent = await open(server);
+  const idle = await open(server);
+  idle.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(idle, 'readable');
+  const both = [silent, idle].map((socket) => closed(socket.resume()));
+  await server.stop();
+  await Promise.all(both);
+  await expect(ask(server, '/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+test('stop lets an answer be finished', async () => {
+  const { server, began, scraped } = await startScraped();
+  const got = ask(server, '/metrics');
+  await began;
+  const stopped = server.stop();
+  scraped.resolve('last\n');
+  expect(await got).toMatchObject({ status: 200, body: 'last\n' });
+  await stopped;
+});
+
+test('stop gives up on an answer that does not come', async () => {
+  const { server, began } = await startScraped({ timeout: 50 });
+  await Promise.all([
+    expect(ask(server, '/metrics')).rejects.toThrow('socket hang up'),
+    began.then(() => server.stop()),
+  ]);
+});
+
+test('stop may be called twice', async () => {
+  const server = await start();
+  await Promise.all([server.stop(), server.stop()]);
+  await server.stop();
+});
+
+test('a port of its own choice', async () => {
+  expect((await start()).address).toMatch(/^127\.0\.0\.1:[1-9]\d*$/);
+});
+
+test('it listens at all addresses', async () => {
+  const { address } = await start({ address: ':0' });
+  const port = address.slice(address.lastIndexOf(':'));
+  expect(await ask({ address: `127.0.0.1${port}`, stop: async () => {} }, '/healthz')).toMatchObject({ status: 200 });
+});
+
+test('a port that is taken', async () => {
+  const { address } = await start();
+  await expect(start({ address })).rejects.toThrow(`METRICS_ADDRESS is "${address}": `);
+});
+
+test('an address that is not ours', async () => {
+  // TEST-NET-1 (RFC 5737).
+  await expect(start({ address: '192.0.2.1:0' })).rejects.toThrow('METRICS_ADDRESS is "192.0.2.1:0": ');
+});
+
+test('it listens at no address', async () => {
+  await expect(start({ address: '9090' })).rejects.toThrow(
+    'METRICS_ADDRESS is "9090": expected HOST:PORT, :PORT or [IPv6]:PORT',
+  );
+});
+
+test('a hundred clients that connect at once wait for a few turns of other work, and not for one each', async () => {
+  const arrivals = createArrivals();
+  const all = Promise.withResolvers<void>();
+  let [arrived, turns] = [0, 0];
+  const onArrival = (): void => {
+    arrivals.note();
+    if (++arrived === 100) all.resolve();
+  };
+  const server = await start({ onArrival });
+  let cancel = arrivals.schedule(work, 0);
+  function work(): void {
+    turns++;
+    for (const end = processorTime() + 5; processorTime() < end;);
+    cancel = arrivals.schedule(work, 0);
+  }
+  const opening = openFrom(server, '127.0.0.2', 100);
+  await all.promise;
+  cancel();
+  expect(turns).toBeLessThan(50);
+  for (const socket of await opening) socket.destroy();
+});

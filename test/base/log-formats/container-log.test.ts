@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decodeText, readRecord } from '../../../src/base/log-formats/container-log.ts';
+import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { others: string[]; docker: [string, object][] };
+
+const ten = Date.UTC(2026, 10, 21, 10);
+const stderr = { stream: 'stderr', partial: false };
+
+test.each([
+  ['2026-11-21T10:00:00.123456789Z stderr F some text', { ...stderr, time: ten + 123.456789, text: 'some text' }],
+  ['2026-11-21T12:00:00.5+02:00 stdout F x', { ...stderr, stream: 'stdout', time: ten + 500, text: 'x' }],
+  ['2026-11-21T06:30:00-03:30 stdout P x', { stream: 'stdout', partial: true, time: ten, text: 'x' }],
+  ['2026-11-21T10:00:00Z stderr P:x:y half', { ...stderr, partial: true, time: ten, text: 'half' }],
+  ['2026-11-21T10:00:00Z stderr F:P  > indented', { ...stderr, time: ten, text: ' > indented' }],
+  ['2026-11-21T10:00:00Z stderr F \ttab ', { ...stderr, time: ten, text: '\ttab ' }],
+  ['2026-11-21T10:00:00Z stderr F ', { ...stderr, time: ten, text: '' }],
+  ['2026-11-21T10:00:00Z stderr F', { ...stderr, time: ten, text: '' }],
+])('CRI: %s', (line, record) => {
+  expect(readRecord(line)).toStrictEqual(record);
+});
+
+test.each(tables.docker)("Docker's JSON: %s", (line, record) => {
+  expect(readRecord(line)).toStrictEqual({ ...stderr, time: ten + 250, ...record });
+});
+
+test.each(tables.others)('a line that is neither CRI nor Docker: %s', (line) => {
+  expect(readRecord(line)).toBeUndefined();
+});
+
+test('any text comes back from either format byte by byte, and as the text that it was', () => {
+  forAll([fc.string({ unit: 'grapheme' })], {}, (text) => {
+    const written = text.replaceAll('\n', ' ').toWellFormed();
+    const bytes = Buffer.from(written).toString('latin1');
+    const json = JSON.stringify({ log: `${written}\n`, stream: 'stdout', time: '2026-11-21T10:00:00Z' });
+    const docker = readRecord(Buffer.from(json).toString('latin1'));
+    expect(docker?.text).toBe(bytes);
+    expect(readRecord(`2026-11-21T10:00:00Z stdout F ${bytes}`)).toStrictEqual(docker);
+    expect(decodeText(bytes)).toBe(written);
+  });
+});
+
+test('bytes that are no UTF-8 become U+FFFD', () => {
+  expect(decodeText('caf\xe9 \xc3')).toBe('caf\ufffd \ufffd');
+});
+
+test('no line makes it throw', () => {
+  const part = fc.constantFrom(
+    '2026-11-21T10:00:00Z',
+    ' ',
+    'stderr',
+    'F',
+    'P',
+    '{',
+    '}',
+    '"log":',
+    '"x\\n"',
+    ':',
+    'null',
+  );
+  const bytes = fc.uint8Array().map((array) => Buffer.from(array).toString('latin1'));
+  const line = fc.oneof(
+    fc.array(part).map((parts) => parts.join('')),
+    bytes,
+  );
+  fc.assert(fc.property(line, (text) => void readRecord(text)));
+});

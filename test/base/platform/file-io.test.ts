@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { hasReadEnough } from '../../../src/base/platform/file-io.ts';
+
+test.each<[string, string, boolean]>([
+  ['EPIPE', 'write', true],
+  // A socket gives this, such as standard output in another Node.js, whose reader left something unread.
+  ['ECONNRESET', 'write', true],
+  ['ECONNRESET', 'read', false],
+  ['ENOSPC', 'write', false],
+])('%s of %s means that the reader has gone: %s', (code, syscall, expected) => {
+  expect(hasReadEnough(Object.assign(new Error('no'), { code, syscall }))).toBe(expected);
+});

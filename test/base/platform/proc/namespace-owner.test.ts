@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { createProc, findNamespaceOwner, podOf } from '../../../../src/base/platform/proc.ts';
+import { procTree, readerIn } from './proc-tree.ts';
+import { tablesOf } from '../../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { cgroups: [string, string, string | undefined][] };
+
+const uid = '8f2e4b5c-1234-4abc-9def-0123456789ab';
+const other = '00000000-1234-4abc-9def-0123456789ab';
+const container = 'c'.repeat(64);
+
+test.each(tables.cgroups)('Pod of a cgroup: %s', (_, cgroups, expected) => {
+  expect(podOf(cgroups)).toBe(expected);
+});
+
+const inode = 4026532317;
+const inside = `->net:[${inode}]`;
+const host = '->net:[4026531833]';
+const pod = (id: string): string => `0::/kubepods/burstable/pod${id}/${container}\n`;
+
+test('finds the Pod, past what belongs to none and cannot be read', async () => {
+  const root = procTree({
+    '1/ns/net': host,
+    '1/cgroup': '0::/init.scope\n',
+    '200/cgroup': pod(other),
+    '300/ns/net': host,
+    '300/cgroup': pod(other),
+    '400/ns/net': inside,
+    '400/cgroup': pod(uid),
+    '401/ns/net': inside,
+    '401/cgroup': '0::/system.slice/containerd.service\n',
+    '402/ns/net': inside,
+    '402/cgroup': pod(uid),
+    'net/ns/net': inside,
+    'net/cgroup': pod(other),
+  });
+  expect(await findNamespaceOwner(root, inode)).toEqual({ process: expect.stringMatching(/^40[012]$/), pod: uid });
+});
+
+test('two Pods in one namespace: neither is accused', async () => {
+  const root = procTree({
+    '400/ns/net': inside,
+    '400/cgroup': pod(uid),
+    '401/ns/net': inside,
+    '401/cgroup': pod(other),
+  });
+  expect((await findNamespaceOwner(root, inode))?.pod).toBeUndefined();
+});
+
+test('a namespace of no Pod still has a process to look through', async () => {
+  const root = procTree({ '400/ns/net': inside });
+  expect(await findNamespaceOwner(root, inode)).toEqual({ process: '400', pod: undefined });
+});
+
+test("a namespace that is not visible, and the host's own, have no owner", async () => {
+  expect(await findNamespaceOwner(procTree({ '400/ns/net': host }), inode)).toBeUndefined();
+  expect(
+    await findNamespaceOwner(procTree({ '1/ns/net': inside, '7/ns/net': inside, '7/cgroup': pod(uid) }), inode),
+  ).toBeUndefined();
+  expect(await findNamespaceOwner('/nowhere', inode)).toBeUndefined();
+});
+
+test('looks at all processes of a busy node', async () => {
+  const crowd = Object.fromEntries(Array.from({ length: 203 }, (_, index) => [`${1000 + index}/ns/net`, host]));
+  const root = procTree({ ...crowd, '9999/ns/net': inside, '9999/cgroup': pod(uid) });
+  expect((await findNamespaceOwner(root, inode))?.pod).toBe(uid);
+});
+
+const line = (source: string): string => `ipv4     2 udp      17 29 src=${source} dst=10.0.0.2 sport=1 dport=2\n`;
+
+test('the table of a namespace is read through a process in it, that of the host through init', async () => {
+  const root = readerIn(
+    procTree({
+      'self/ns/net': '->net:[4026532999]',
+      '1/ns/net': host,
+      '1/net/stat/nf_conntrack': 'entries  found\n00000064  00000000\n',
+      '1/net/nf_conntrack': line('10.0.0.1'),
+      '400/ns/net': inside,
+      '400/cgroup': pod(uid),
+      '400/net/stat/nf_conntrack': 'entries  found\n00000003  00000000\n',
+      '400/net/nf_conntrack': line('10.244.0.7'),
+      'sys/net/netfilter/nf_conntrack_max': '100\n',
+      'sys/net/netfilter/nf_conntrack_count': '1\n',
+    }),
+    'another',
+  );
+  const proc = createProc(root);
+  expect(await proc.conntrack(undefined)).toEqual({ count: 100, max: 100 });
+  expect((await proc.topSources(undefined))?.top).toEqual([{ address: '10.0.0.1', connections: 1 }]);
+  const [conntrack, topSources, owner] = await Promise.all([
+    proc.conntrack(inode),
+    proc.topSources(inode),
+    proc.podOf(inode),
+  ]);
+  expect(conntrack).toEqual({ count: 3, max: 100 });
+  expect(topSources?.top).toEqual([{ address: '10.244.0.7', connections: 1 }]);
+  expect(owner).toBe(uid);
+  expect(await proc.conntrack(1)).toEqual({ count: undefined, max: 100 });
+  expect(await proc.topSources(1)).toBeUndefined();
+});

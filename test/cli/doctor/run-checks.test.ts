@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { type Row, runChecks } from '../../../src/cli/doctor/doctor.ts';
+import type { Gathered } from '../../../src/cli/doctor/facts.ts';
+import { answersOf, type Check } from '../../../src/cli/doctor/report.ts';
+import { nine } from '../../builders.ts';
+
+const run = (facts: Partial<Gathered>, rows: readonly Row[]): Promise<Check[]> =>
+  runChecks(facts as Gathered, () => ({ now: nine }) as never, rows);
+
+test('a check sees the facts that it needs, and the time; findings come in the order of the rows', async () => {
+  const { promise, resolve } = Promise.withResolvers<string[]>();
+  const facts = { nodes: promise, pods: Promise.resolve([]).finally(() => resolve(['node-a'])) };
+  const checks = await run(facts, [
+    { name: 'first', check: ({ nodes, now }) => answersOf(`first ${nodes[0]} ${now}`).ok('') },
+    { name: 'b', check: () => [answersOf('second').ok(''), answersOf('third').ok('')] },
+  ]);
+  expect(checks.map(({ name }) => name)).toEqual([`first node-a ${nine}`, 'second', 'third']);
+});
+
+test('a check that throws is unknown, and so is one whose facts cannot be had; the others have their result', async () => {
+  const pods = Promise.reject(new Error('no pods'));
+  const rows: Row[] = [
+    { name: 'a', check: (known) => expect.unreachable(JSON.stringify(known.pods)) },
+    {
+      name: 'b',
+      check: () => {
+        throw new Error('no luck');
+      },
+    },
+    { name: 'c', check: () => answersOf('c').ok('') },
+  ];
+  await expect(run({ pods, nodes: Promise.resolve([]) }, rows)).resolves.toMatchObject([
+    { name: 'a', status: 'unknown', finding: expect.stringMatching(/: no pods$/) as string },
+    { name: 'b', status: 'unknown', finding: expect.stringMatching(/: no luck$/) as string },
+    { name: 'c', status: 'ok' },
+  ]);
+});

@@ -1,0 +1,108 @@
+import { checks } from '../../../src/cli/doctor/doctor.ts';
+import type { Facts, Given } from '../../../src/cli/doctor/facts.ts';
+import type { KernelLog, KernelSourceLook } from '../../../src/cli/doctor/kernel-log.ts';
+import type { Check } from '../../../src/cli/doctor/report.ts';
+import type { LogRule, Rules } from '../../../src/cli/doctor/rules.ts';
+import type { Config } from '../../../src/agent/config/config.ts';
+import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
+import { nine } from '../../builders.ts';
+import { readConfig } from '../../agent/config/reading.ts';
+import { answered } from './fake.ts';
+
+export const configOf = (given: Partial<Config> = {}): Config => ({
+  ...readConfig({}, { NODE_NAME: 'node-a', SOURCES: 'auto,file:/a' }),
+  stateDir: '/state',
+  podLogs: '/pods',
+  ...given,
+});
+
+/** The rules of iptables: none, all of them seen. */
+export const rulesOf = (given: Partial<Rules> = {}): Rules => ({
+  logs: [],
+  legacy: { rules: 0, hasClusterChains: false },
+  nft: { rules: 0, hasClusterChains: false },
+  unseen: [],
+  failures: [],
+  ...given,
+});
+
+export const logRule = (prefix: string, given: Partial<LogRule> = {}): LogRule => ({
+  target: 'LOG',
+  prefix,
+  group: undefined,
+  packets: 0,
+  ...given,
+});
+
+/** A file of three lines that the kernel has written. */
+export const logOf = (given: Partial<KernelLog> = {}): KernelLog => ({
+  lines: 3,
+  from: nine - 9000,
+  last: nine - 1000,
+  packets: [],
+  ...given,
+});
+
+export const packet = (prefix: string, age: number): KernelLog['packets'][number] => ({
+  prefix,
+  verdict: 'dropped',
+  time: nine - age,
+});
+
+export const sourceWith = (log: KernelSourceLook['log'], given: Partial<KernelSourceLook> = {}): KernelSourceLook[] => [
+  { name: 'file:/a', text: '/a', isCertain: true, log, units: undefined, ...given },
+];
+
+/** A node of which nothing is known, with a cluster that answers nothing. */
+const unknown: Facts & Given = {
+  config: configOf(),
+  problems: [],
+  warnings: [],
+  isPod: false,
+  prefixes: createPrefixTable([{ prefix: 'mine', verdict: 'dropped' }]),
+  now: nine,
+  version: {
+    server: 'https://api.example:6443',
+    unusable: undefined,
+    clockSkew: 300,
+    answer: answered({ gitVersion: 'v1.36.3' }),
+    took: 0,
+  },
+  ownNode: undefined,
+  nodes: [],
+  pods: [],
+  reviews: [],
+  guard: undefined,
+  policyRights: undefined,
+  ways: undefined,
+  felix: {
+    felix: { kind: 'absent' },
+    logPrefix: undefined,
+    flows: undefined,
+    objectWith: () => 'default',
+    defaultSpec: undefined,
+  },
+  agent: { kind: 'nowhere' },
+  folder: { kind: 'writable', free: 1e9 },
+  state: { kind: 'none' },
+  kernelSources: [],
+  containers: undefined,
+  programLogs: [],
+  unreadFlows: [],
+  view: 'initial',
+  rules: rulesOf(),
+  logsAllNamespaces: false,
+  feeds: [],
+  hasProcRoot: false,
+};
+
+/** What the row of that name finds with these facts. */
+export function found(name: string, given: Partial<Facts & Given> = {}): Check[] {
+  const row = checks.find((each) => each.name === name);
+  if (row === undefined) throw new Error(`there is no check ${name}`);
+  return [row.check({ ...unknown, ...given })].flat();
+}
+
+export const versionOf = (given: Partial<Facts['version']>): Pick<Facts, 'version'> => ({
+  version: { ...unknown.version, ...given },
+});

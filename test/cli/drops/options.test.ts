@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { readDropsOptions, readTopOptions } from '../../../src/cli/options/drops-options.ts';
+import { parsed } from '../parsed.ts';
+
+const read = (...args: string[]) => readDropsOptions(parsed('kubectl drops', ...args));
+
+test.each([
+  [[], { kind: 'all' }],
+  [['web-0'], { kind: 'pod', name: 'web-0' }],
+  [['pod/why'], { kind: 'pod', name: 'why' }],
+  [['po/web-0'], { kind: 'pod', name: 'web-0' }],
+  [['deployment/web'], { kind: 'deployment', name: 'web' }],
+  [['deploy/web'], { kind: 'deployment', name: 'web' }],
+  [['StatefulSet/db'], { kind: 'statefulset', name: 'db' }],
+  [['svc/db'], { kind: 'service', name: 'db' }],
+])('%j asks for the drops of', (args, target) => {
+  expect(read(...args)).toMatchObject({ target });
+});
+
+test.each([
+  ['90s', 90_000],
+  ['10m', 600_000],
+  ['1h30m', 5_400_000],
+  ['2d', 172_800_000],
+])('--since %s', (given, since) => {
+  expect(read('--since', given)).toMatchObject({ since });
+});
+
+test.each([
+  [['-o', 'json'], 'json'],
+  [['-ojson'], 'json'],
+  [['-o=json'], 'json'],
+  [['--output=yaml'], 'yaml'],
+  [[], 'table'],
+])('%j prints', (args, output) => {
+  expect(read(...args)).toMatchObject({ output });
+});
+
+test('short options may stand in one word', () => {
+  expect(read('-Aw')).toMatchObject({ allNamespaces: true, watch: true });
+});
+
+test('the name of the asking user is handed on', () => {
+  const args = ['--context', 'c', '--as', 'jane', '--as-group', 'a', '--as-group', 'b', '-n', 'shop'];
+  expect(read(...args)).toMatchObject({ namespace: 'shop', flags: { context: 'c', as: 'jane', asGroups: ['a', 'b'] } });
+});
+
+const readTop = (args: string[], hasTerminal = true) =>
+  readTopOptions(parsed('kubectl drops', 'top', ...args), hasTerminal);
+
+test('drops top: on a terminal it goes on, by rate, over all namespaces', () => {
+  expect(readTop([])).toMatchObject({
+    plain: false,
+    count: undefined,
+    interval: 2000,
+    sort: 'rate',
+    filter: '',
+    namespace: undefined,
+    agents: { namespace: 'kube-netfilter-tailer', port: undefined },
+  });
+});
+
+test('drops top: without a terminal it is one plain table', () => {
+  expect(readTop([], false)).toMatchObject({ plain: true, count: 1 });
+  expect(readTop(['--count', '3'], false)).toMatchObject({ plain: true, count: 3 });
+});
+
+test('drops top: --plain on a terminal goes on', () => {
+  expect(readTop(['--plain'])).toMatchObject({ plain: true, count: undefined });
+});

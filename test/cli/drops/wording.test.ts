@@ -1,0 +1,126 @@
+/** The wording of `drops why POD`: its conclusion, and what it says where there is nothing to ask. */
+import { writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readDropsOptions } from '../../../src/cli/options/drops-options.ts';
+import { whyPod } from '../../../src/cli/drops/why-pod.ts';
+import { type Asked, json, startScriptedServer, type ScriptedServer } from '../../agent/kubernetes/scripted-server.ts';
+import { networkPolicy } from '../../explain/policies/objects.ts';
+import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
+import { parsed } from '../parsed.ts';
+import { kubeconfigFor } from '../scene.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { unknown: [string, string[], number, string][] };
+
+const path = temporaryFolder();
+let server: ScriptedServer;
+/** The objects of the API server, by path. */
+let objects: Record<string, object>;
+
+const pod = (namespace: string, name: string, podIP: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace, name, labels: { app: name } },
+  status: { phase: 'Running', podIP },
+});
+const event = (name: string, port: number): object => ({
+  metadata: {
+    namespace: 'shop',
+    name,
+    annotations: Object.fromEntries(
+      Object.entries({ schema: '1', direction: 'receiving', peer: 'Pod/batch/worker-7', protocol: 'TCP', port }).map(
+        ([key, value]) => [`kube-netfilter-tailer/${key}`, String(value)],
+      ),
+    ),
+  },
+  involvedObject: { kind: 'Pod', namespace: 'shop', name: 'web-0' },
+  related: { kind: 'Pod', namespace: 'batch', name: 'worker-7' },
+  reason: 'PacketDrop',
+  message: '',
+  lastTimestamp: `2026-11-21T10:00:0${port % 10}Z`,
+});
+
+function answer({ path: asked, response }: Asked): void {
+  const found = objects[asked] ?? (asked.endsWith('policies') ? { items: [] } : undefined);
+  if (found === undefined) json(response, 404, { reason: 'NotFound', message: `no ${asked}` });
+  else json(response, 200, found);
+}
+
+beforeEach(async () => {
+  server = await startScriptedServer(answer);
+  objects = {
+    '/api/v1/namespaces/shop/events': {
+      metadata: { resourceVersion: '1' },
+      items: [event('a', 8080), event('b', 443)],
+    },
+    '/api/v1/namespaces/shop/pods/web-0': pod('shop', 'web-0', '10.0.0.5'),
+    '/api/v1/namespaces/batch/pods/worker-7': pod('batch', 'worker-7', '10.0.1.5'),
+    '/api/v1/namespaces/shop': { metadata: { name: 'shop' } },
+    '/api/v1/namespaces/batch': { metadata: { name: 'batch' } },
+  };
+  writeFileSync(path('kubeconfig'), kubeconfigFor(server.url));
+});
+afterEach(() => server.stop());
+
+async function ran(...args: string[]): Promise<{ status: number; out: string; err: string }> {
+  const options = readDropsOptions(parsed('kubectl drops', ...args, '--kubeconfig', path('kubeconfig')));
+  let [out, err] = ['', ''];
+  const status = await whyPod(options, 'kubectl drops why', {
+    out: (text) => void (out += text),
+    err: (text) => void (err += text),
+  });
+  return { status, out, err };
+}
+
+test('where policies admit all that was dropped, the end says what remains', async () => {
+  const { status, out } = await ran('web-0', '-n', 'shop');
+  expect(status).toBe(0);
+  expect(out.match(/→/g)).toHaveLength(2);
+  expect(out.slice(out.indexOf('No policy explains'))).toMatchInlineSnapshot(`
+    "No policy explains these drops now. What remains:
+      - a policy that was changed or removed since: the Event may name the one that denied
+      - a firewall on that node (firewalld, ufw, own rules), or in the network
+      - rules of the network plug-in that are not up to date on the node
+      - a connection that conntrack does not know (any more)
+    The Events, with LOG prefix and node:
+      kubectl drops web-0 -o wide
+    "
+  `);
+});
+
+test('where a policy denies one of them, nothing is concluded', async () => {
+  const policy = networkPolicy({ podSelector: {}, ingress: [{ ports: [{ port: 443 }] }] }, 'web');
+  objects['/apis/networking.k8s.io/v1'] = { resources: [{ name: 'networkpolicies' }] };
+  objects['/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies'] = { items: [policy] };
+  const { status, out } = await ran('web-0', '-n', 'shop');
+  expect({ status, isConcluded: out.includes('No policy explains') }).toEqual({ status: 1, isConcluded: false });
+});
+
+test('a lost echo request of IPv6 is asked for as ICMP', async () => {
+  const { metadata, ...rest } = event('c', 0) as { metadata: { annotations: Record<string, string> } };
+  const { 'kube-netfilter-tailer/port': _, ...others } = metadata.annotations;
+  const annotations = { ...others, 'kube-netfilter-tailer/protocol': 'ICMPv6' };
+  objects['/api/v1/namespaces/shop/events'] = {
+    metadata: { resourceVersion: '1' },
+    items: [{ ...rest, metadata: { ...metadata, annotations } }],
+  };
+  objects['/api/v1/namespaces/shop/pods/web-0'] = pod('shop', 'web-0', 'fd00::5');
+  objects['/api/v1/namespaces/batch/pods/worker-7'] = pod('batch', 'worker-7', 'fd00::7');
+  const { status, out } = await ran('web-0', '-n', 'shop');
+  expect(status).toBe(0);
+  expect(out).toContain('batch/worker-7 → shop/web-0');
+});
+
+test.each<[string, string[], number, string]>(tables.unknown)('a Pod that %s', async (_, args, status, reason) => {
+  const none = { metadata: { resourceVersion: '1' }, items: [] };
+  Object.assign(objects, {
+    '/api/v1/namespaces/shop/events': none,
+    '/api/v1/events': none,
+    '/api/v1/pods': { items: [] },
+  });
+  expect(await ran(...args)).toEqual({
+    status,
+    out: '',
+    err: `kubectl drops why: ${reason}. Of any connection: kubectl drops why --from END --to END --port PORT\n`,
+  });
+});

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../read/sources/temporary-folder.ts';
+import { replay } from './replaying.ts';
+import { cluster, json, stamped, writerIn } from './scene.ts';
+
+/** A log that tells of packets in a way that is not read is no silence: the summary says what is missing. */
+
+const write = writerIn(temporaryFolder());
+const hubble = 'shop/web-0:43006 (ID:124484) -> shop/db-0:5432 (ID:107099)';
+
+test.each([
+  ['hubble observe', `Jun 10 12:50:15.555: ${hubble} policy-verdict:none INGRESS DENIED (TCP Flags: SYN)`, 'jsonpb'],
+  ['hubble observe', `Jun 10 12:50:15.555 [node-a]: ${hubble} Policy denied DROPPED (TCP Flags: SYN)`, 'jsonpb'],
+  [
+    'cilium monitor',
+    'xx drop (Policy denied) flow 0x5 to endpoint 7, ifindex 5, file bpf_lxc.c:1, , identity 1->2: 10.0.0.1:4 -> 10.0.0.2:80 tcp SYN',
+    'jsonpb',
+  ],
+  [
+    'cilium monitor',
+    'Policy verdict log: flow 0x0 local EP ID 170, remote ID 1, proto 6, ingress, action deny, match none, 10.0.0.1:4 -> 10.0.0.2:80 tcp SYN',
+    'jsonpb',
+  ],
+  ['JSON of a', 'x <flow verdict="DROPPED"/> "flow":{"verdict":"DROPPED"}', 'not known'],
+  ['lines of a', '{"other":["acl_log(ovn_pinctrl0): name=x"', 'cut off after 41 bytes'],
+])('%s: %s', async (name, line, advice) => {
+  const { status, out } = await replay(['--pods', cluster, write('a.log', `{"a":1}\n${line}\n${line}\n`)]);
+  expect(status).toBe(0);
+  expect(out).toMatch(new RegExp(`^not read +2 lines have .*${name}.*: .*${advice}`, 'm'));
+  expect(out).toMatch(/a\.log:2: /);
+  expect(out).toContain(line.slice(30, 60));
+  expect(out).not.toContain('LOG rule');
+  const explained = await replay(['--explain', line]);
+  expect(explained.out).toMatch(new RegExp(`^not read +it has .*${name}`, 'm'));
+});
+
+test('records of Hubble that decide nothing are read, and are no lines that are not', async () => {
+  const trace = '{"flow":{"verdict":"FORWARDED","event_type":{"type":4},"IP":{"source":"10.0.0.1"}},"node_name":"a"}\n';
+  const { out } = await replay(['--pods', cluster, '-'], { stdin: trace });
+  expect(out).not.toContain('not read');
+});
+
+test('what a stranger has written in such a line is shown short and printable', async () => {
+  const { out } = await replay(['--pods', cluster, '-'], {
+    stdin: `xx drop (Policy denied) \u001B]0;title\u0007${'a'.repeat(9000)}\n`,
+  });
+  expect(out).not.toMatch(/[\u0007\u001B]/);
+  expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThan(400);
+});
+
+/** Two Pods had the address of this source, one after the other. */
+const bare = stamped.slice(stamped.indexOf('calico'));
+
+test('a packet without a time, from an address that several Pods had, has a warning and exit status 1', async () => {
+  const reused = bare.replace(/SRC=\S+/, 'SRC=10.244.0.31').replaceAll(/(IN|OUT)=\S+/g, '$1=eth0');
+  const guessed = await replay([...json, '-'], { stdin: reused });
+  expect([guessed.status, guessed.err]).toStrictEqual([
+    1,
+    expect.stringMatching(
+      /^1 packets have no wall-clock time.*10\.244\.0\.31 was an address of \S+, \S+\. .*--boot-time/,
+    ),
+  ]);
+  const known = await replay([...json, '-'], { stdin: `Nov 21 10:15:04 node-b kernel: ${reused}` });
+  expect([known.status, known.err]).toStrictEqual([0, '']);
+  const unique = await replay([...json, '-'], { stdin: bare });
+  expect([unique.status, unique.err]).toStrictEqual([0, '']);
+});

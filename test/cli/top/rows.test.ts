@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { createRates } from '../../../src/cli/top/rows.ts';
+import { flow } from './flows.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { ends: [string, Record<string, unknown>, string][] };
+
+const of = (...flows: unknown[]) => new Map([['agent-a', flows]]);
+
+test('the first look knows no rate, the second one the difference by the time between', () => {
+  const { take } = createRates();
+  expect(take(of(flow()), 1000)).toMatchObject([{ rate: undefined, packets: 36 }]);
+  expect(take(of(flow({ 'network.packets': 46 })), 5000)).toMatchObject([{ rate: 2.5, packets: 46 }]);
+  expect(take(of(flow({ 'network.packets': 46 })), 6000)).toMatchObject([{ rate: 0 }]);
+});
+
+test('a flow that was not there at the last look began since then', () => {
+  const { take } = createRates();
+  take(of(), 0);
+  expect(take(of(flow({ 'network.packets': 10 })), 2000)).toMatchObject([{ rate: 5 }]);
+});
+
+test('an agent that began again has lost its counts, and no rate is negative', () => {
+  const { take } = createRates();
+  take(of(flow()), 0);
+  expect(take(of(flow({ 'network.packets': 2 })), 1000)).toMatchObject([{ rate: 0, packets: 2 }]);
+  expect(take(of(flow({ 'network.packets': 4, 'event.start': '2026-11-22T10:00:00.000Z' })), 2000)).toMatchObject([
+    { rate: 4 },
+  ]);
+});
+
+test('an agent that did not answer once has no rate at its next answer', () => {
+  const { take } = createRates();
+  take(of(flow()), 0);
+  take(new Map(), 1000);
+  expect(take(of(flow({ 'network.packets': 1000 })), 2000)).toMatchObject([{ rate: undefined }]);
+});
+
+const both = (packets: number) =>
+  new Map([
+    ['agent-a', [flow({ 'network.packets': packets }), flow({ 'source.address': '10.244.0.42' })]],
+    ['agent-b', [flow()]],
+  ]);
+
+test('one flow of two agents, and of two Pods of a workload, is one row', () => {
+  const { take } = createRates();
+  take(both(36), 0);
+  expect(take(both(40), 1000)).toMatchObject([{ packets: 112, rate: 4 }]);
+});
+
+test.each(tables.ends)('FROM is %s', (_, given, from) => {
+  expect(createRates().take(of(flow(given)), 0)).toMatchObject([{ from }]);
+});
+
+test.each([
+  ['a string', 'x'],
+  ['nothing', null],
+  ['an empty flow', {}],
+  ['values of other types', { 'network.packets': '9', 'destination.port': {}, 'event.end': 7, 'source.address': [] }],
+])('%s in place of a flow is a row with nothing known', (_, given) => {
+  expect(createRates().take(of(given), 0)).toMatchObject([{ from: '-', to: '-', port: '-', packets: 0 }]);
+});
+
+test('text that would steer a terminal is shown as text, and cut', () => {
+  const evil = { 'source.k8s.owner.name': `\u001B[2J\u202E${'x'.repeat(100_000)}`, 'security_rule.name': 'a\nb' };
+  const [row] = createRates().take(of(flow(evil)), 0);
+  expect(row?.from).toMatch(/^batch\/\\x1b\[2J\\u202ex+…$/);
+  expect(row?.from.length).toBeLessThan(330);
+  expect(row?.policy).toBe(String.raw`a\x0ab`);
+});

@@ -1,0 +1,144 @@
+import { expect, test } from 'vitest';
+import { plainText, press, shownRows, viewLines, type ViewState } from '../../../src/cli/top/view.ts';
+import { createRates } from '../../../src/cli/top/rows.ts';
+import { expectLines } from '../../expected-file.ts';
+import { flow } from './flows.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  sizes: [number, number][];
+  moves: [string, (string | object)[], number][];
+};
+
+const now = Date.parse('2026-11-22T10:00:00Z');
+const plain = (_: string, text: string): string => text;
+
+/** Ten flows to ports from 8080 on, each with more packets than the one before; the fourth is rejected by a policy. */
+function flows(added: number) {
+  return Array.from({ length: 10 }, (_, index) =>
+    flow({
+      'destination.port': 8080 + index,
+      'network.packets': index * (10 + added),
+      ...(index === 4 ? { 'event.action': 'rejected', 'security_rule.name': 'deny', 'policy.namespace': 'shop' } : {}),
+      ...(index === 5 ? { 'source.k8s.owner.name': `worker-${'long-'.repeat(12)}end` } : {}),
+    }),
+  );
+}
+
+function state(given: Partial<ViewState> = {}): ViewState {
+  const { take } = createRates();
+  take(new Map([['a', flows(0)]]), 0);
+  return {
+    rows: take(new Map([['a', flows(1)]]), 2000),
+    agents: { asked: 2, answered: 2 },
+    problem: undefined,
+    sort: 'rate',
+    reversed: false,
+    filter: '',
+    isTyping: false,
+    selected: 0,
+    scope: 'all namespaces',
+    ...given,
+  };
+}
+
+const keys = (from: ViewState, ...pressed: (string | object)[]): ViewState | 'quit' =>
+  pressed.reduce<ViewState | 'quit'>(
+    (at, key) => (at === 'quit' ? at : press(at, typeof key === 'string' ? { sequence: key } : key, 20)),
+    from,
+  );
+
+const ports = (of: ViewState | 'quit'): string[] => (of === 'quit' ? [] : shownRows(of).map(({ port }) => port));
+
+test.each([
+  [80, 24],
+  [200, 50],
+])('a screen of %i columns and %i lines is drawn without colours', async (columns, lines) => {
+  const problem = '1 of 2 agents: no answer: connect ETIMEDOUT';
+  const shown = viewLines(state({ problem, selected: 2 }), { columns, lines }, now, plain);
+  expect(shown).toHaveLength(lines);
+  await expectLines(
+    import.meta.dirname,
+    `screen-${columns}x${lines}.expected.txt`,
+    shown.map((line) => line.trimEnd()),
+  );
+});
+
+test.each(tables.sizes)(
+  'a screen of %i columns and %i lines has no line that is too long, and no line too many',
+  (columns, lines) => {
+    for (const filter of ['', 'x'.repeat(100)]) {
+      const shown = viewLines(state({ filter, problem: 'p'.repeat(600) }), { columns, lines }, now, plain);
+      expect(shown.length).toBe(lines);
+      expect(Math.max(...shown.map((line) => Array.from(line).length))).toBeLessThanOrEqual(columns);
+    }
+  },
+);
+
+test('the selected row has a mark that needs no colour, and is on the screen', () => {
+  for (const selected of [0, 5, 9, 99]) {
+    const shown = viewLines(state({ selected }), { columns: 80, lines: 8 }, now, plain);
+    expect(shown.filter((line) => line.startsWith('> '))).toHaveLength(1);
+  }
+});
+
+test('a screen: colours change no text', () => {
+  const coloured = viewLines(state(), { columns: 120, lines: 24 }, now, (colour, text) => `<${colour}|${text}|>`);
+  expect(coloured.join('\n')).toContain('<yellow|rejected|>');
+  expect(coloured.map((line) => line.replaceAll(/<\w+\||\|>/g, ''))).toEqual(
+    viewLines(state(), { columns: 120, lines: 24 }, now, plain),
+  );
+});
+
+test('plain prints all rows and columns, one a line, with the time', async () => {
+  const text = plainText(state(), now);
+  await expectLines(import.meta.dirname, 'plain.expected.txt', text.trimEnd().split('\n'));
+});
+
+test('plain says that nothing was dropped', () => {
+  expect(plainText(state({ rows: [] }), now).split('\n')).toHaveLength(3);
+});
+
+test.each([
+  ['R', 'rate'],
+  ['P', 'packets'],
+  ['L', 'last'],
+  ['F', 'from'],
+  ['T', 'to'],
+])('keys: %s sorts by %s, and the second time the other way round', (key, sort) => {
+  const other = state({ sort: sort === 'from' ? 'to' : 'from' });
+  expect(keys(other, key)).toMatchObject({ sort, reversed: false, selected: 0 });
+  expect(keys(other, key, key)).toMatchObject({ sort, reversed: true });
+  expect(keys(other, key, key, key)).toMatchObject({ sort, reversed: false });
+});
+
+test('sorting by packets puts the most first', () => {
+  expect(ports(keys(state(), 'P')).slice(0, 2)).toEqual(['8089/TCP', '8088/TCP']);
+  expect(ports(keys(state(), 'P', 'P')).slice(0, 2)).toEqual(['8080/TCP', '8081/TCP']);
+});
+
+test.each<[string, (string | object)[], number]>(tables.moves)('keys: %s', (_, pressed, selected) => {
+  expect(keys(state(), ...pressed)).toMatchObject({ selected });
+});
+
+test('a filter is typed, holds after Enter, and Escape clears it', () => {
+  const typed = keys(state(), '/', ...Array.from('8085q'));
+  expect(typed).toMatchObject({ isTyping: true, filter: '8085q' });
+  const corrected = keys(typed as ViewState, { name: 'backspace', sequence: '\u007F' }, { name: 'return' });
+  expect(corrected).toMatchObject({ isTyping: false, filter: '8085' });
+  expect(ports(corrected)).toEqual(['8085/TCP']);
+  expect(ports(keys(corrected as ViewState, { name: 'escape' }))).toHaveLength(10);
+});
+
+test('a filter takes no control character, and no more than a hundred', () => {
+  const typed = keys(state(), '/', '\u001B[2J', '\u0007', ...Array.from('x'.repeat(200)));
+  expect(typed).toMatchObject({ filter: 'x'.repeat(100) });
+});
+
+test.each<[string, (string | object)[]]>([
+  ['q', ['q']],
+  ['Ctrl-C', [{ name: 'c', ctrl: true, sequence: '\u0003' }]],
+  ['Ctrl-C while a filter is typed', ['/', { name: 'c', ctrl: true, sequence: '\u0003' }]],
+])('keys: %s ends it', (_, pressed) => {
+  expect(keys(state(), ...pressed)).toBe('quit');
+});

@@ -1,0 +1,344 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { beforeAll, expect, test } from 'vitest';
+import { readWhyOptions } from '../../src/cli/options/why-options.ts';
+import { suggestPolicies } from '../../src/cli/why/suggest.ts';
+import { why } from '../../src/cli/why/why.ts';
+import { expectLines } from '../expected-file.ts';
+import { calico, networkPolicy, shortObjects } from '../explain/policies/objects.ts';
+import { temporaryFolder } from '../read/sources/temporary-folder.ts';
+import { program } from './program.ts';
+import { ownedBy, podObject } from './scene.ts';
+import { parsed } from './parsed.ts';
+import { tablesOf } from '../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  why: [title: string, Parameters<typeof run>][];
+  suggest: [title: string, ...Parameters<typeof ranSuggest>][];
+};
+
+const path = temporaryFolder();
+
+const list = (items: object[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+const objects = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'batch', labels: { team: 'batch' } } },
+  {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'node-b' },
+    status: { addresses: [{ type: 'InternalIP', address: '192.168.7.12' }] },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { namespace: 'shop', name: 'postgres' },
+    spec: { clusterIP: '10.96.0.9' },
+  },
+  podObject('shop', 'postgres-0', 'postgres', '10.65.1.4'),
+  podObject('batch', 'worker-7', 'worker', '10.65.2.9'),
+  { ...podObject('batch', 'done', 'worker', '10.65.2.10'), status: { phase: 'Succeeded', podIP: '10.65.2.10' } },
+  networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny'),
+  networkPolicy(
+    {
+      podSelector: { matchLabels: { app: 'postgres' } },
+      ingress: [{ from: [{ podSelector: { matchLabels: { app: 'frontend' } } }], ports: [{ port: 5432 }] }],
+    },
+    'allow-frontend',
+  ),
+];
+const change = `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: allow-frontend, namespace: shop}
+spec:
+  podSelector: {matchLabels: {app: postgres}}
+  ingress:
+    - from: [{namespaceSelector: {matchLabels: {team: batch}}}]
+`;
+
+const clusterWide = (tier: string, name: string): string => `apiVersion: policy.networking.k8s.io/v1alpha2
+kind: ClusterNetworkPolicy
+metadata: {name: ${name}}
+spec:
+  tier: ${tier}
+  priority: 1
+  subject: {namespaces: {}}
+  ingress: [{action: Deny, from: [{namespaces: {}}]}]
+`;
+
+const owned = [
+  ownedBy(podObject('shop', 'postgres-0', 'postgres', '10.65.1.4'), 'StatefulSet', 'postgres', { shard: 'a' }),
+  ownedBy(podObject('batch', 'worker-7', 'worker', '10.65.2.9'), 'ReplicaSet', 'worker-84f9', {
+    'pod-template-hash': '84f9',
+  }),
+  {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { namespace: 'shop', name: 'postgres' },
+    spec: { selector: { matchLabels: { app: 'postgres' } } },
+  },
+];
+
+const deny = { action: 'Deny', protocol: 'TCP', source: {}, destination: { ports: [5432] } };
+const policyFiles = load(readFileSync(join(import.meta.dirname, 'why-policies.yaml'), 'utf8')) as Record<
+  string,
+  object[]
+>;
+
+beforeAll(() => {
+  const files: Record<string, string> = {
+    'owners.json': list(owned),
+    ...Object.fromEntries(
+      Object.entries(policyFiles).map(([name, short]) => [name, list(short.flatMap(shortObjects))]),
+    ),
+    'calico-only.json': list([
+      ...objects.slice(0, -2),
+      calico('GlobalNetworkPolicy', { selector: 'app == "postgres"', ingress: [deny] }, 'closed'),
+    ]),
+    'cluster.json': list(objects),
+    'change.yaml': change,
+    'lab.yaml': `${change.replace('team: batch', 'team: lab')}---\n${change.replace('allow-frontend', 'other').replace('team: batch', 'colour: red')}`,
+    'no-namespaces.json': list(objects.filter((each) => (each as { kind: string }).kind !== 'Namespace')),
+    'ipv4.json': list([
+      { ...podObject('shop', 'postgres-0', 'postgres', ''), status: { phase: 'Running', podIP: '10.65.1.4' } },
+    ]),
+    'services.json': list([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } }]),
+    'admin.yaml': clusterWide('Admin', 'lockdown'),
+    'baseline.yaml': clusterWide('Baseline', 'quiet'),
+    'typos.yaml': `${change.replace('ingress:', 'ingres:')}---\n${change.replace('{app: postgres}', '{}').replace('matchLabels', 'labels').replace('- from:', '- ports: [{prot: UDP}]\n      from:')}---\n${change.replace('networking.k8s.io/', '')}---\n${change.replace('kind: N', 'kind: n')}---\n${change.replace(/kind: .*\n/, '')}---\n${change.replace(/.*\nkind: /, 'apiVersion: cilium.io/v2\nkind: Cillium')}`,
+    'no-namespace.yaml': change.replace(', namespace: shop', ''),
+    'empty.yaml': '\n',
+    'utf-16.yaml': change.replaceAll(/(?=[^])/g, '\0'),
+    'cilium.yaml':
+      'apiVersion: cilium.io/v3\nkind: CiliumNetworkPolicy\nmetadata: {name: own, namespace: shop}\nspec: {endpointSelector: {}}\n',
+    'host.json': list([
+      podObject('batch', 'proxy', 'proxy', '192.168.7.12', { hostNetwork: true, nodeName: 'node-b' }),
+    ]),
+    'tunnel.json': list([
+      {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: {
+          name: 'node-b',
+          annotations: {
+            'projectcalico.org/IPv4VXLANTunnelAddr': '10.65.2.0',
+            'projectcalico.org/IPv6VXLANTunnelAddr': 'fd00::2:0',
+          },
+        },
+        status: {
+          addresses: [
+            { type: 'Hostname', address: 'node-b' },
+            { type: 'InternalIP', address: '192.168.7.12' },
+          ],
+        },
+      },
+      podObject('batch', 'near', 'worker', '10.65.2.11', { nodeName: 'node-b' }),
+    ]),
+    'job.json': list([
+      ownedBy(podObject('batch', 'report-29920440-gq5ks', 'x', '10.65.2.12'), 'Job', 'report-29920440', {
+        app: undefined,
+        'job-name': 'report-29920440',
+        'batch.kubernetes.io/controller-uid': '9c1d',
+      }),
+    ]),
+    'balancer.json': list([
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { namespace: 'shop', name: 'web' },
+        status: {
+          loadBalancer: { ingress: [{ ip: '198.51.100.9' }, { ip: '192.168.7.12' }, { hostname: 'web.example.com' }] },
+        },
+      },
+    ]),
+    'shapes.json': JSON.stringify(
+      networkPolicy({ podSelector: [], policyTypes: ['ingress'], ingress: { from: [] } }, 'shapes'),
+      null,
+      2,
+    ),
+    'cut.yaml': 'apiVersion: v1\nitems: [{',
+    'aliases.yaml': `items:\na: &a [x]\n${Array.from({ length: 200 }, (_, each) => `b${each}: *a`).join('\n')}`,
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text);
+});
+
+interface Ran {
+  status: number;
+  out: string;
+  err: string;
+}
+
+async function asked(
+  command: typeof why,
+  name: string,
+  args: readonly string[],
+  files: readonly string[],
+): Promise<Ran> {
+  const options = readWhyOptions(parsed(name, ...args, ...files.flatMap((file) => ['--policies', path(file)])));
+  const found: Ran = { status: -1, out: '', err: '' };
+  found.status = await command(options, {
+    out: (text) => void (found.out += text),
+    err: (text) => void (found.err += text),
+  });
+  return found;
+}
+
+const ranSuggest = (from: string, to: string, port: string, files: string[]): Promise<Ran> =>
+  asked(suggestPolicies, 'suggest', ['--from', from, '--to', to, '--port', port], files);
+
+const run = (from: string, to: string, port: string, files: string[], ...more: string[]): Promise<Ran> =>
+  asked(why, 'why', ['--from', from, '--to', to, '--port', port, ...more], files);
+
+/** The lines of an answer, without blank ones. */
+const linesOf = (text: string): string[] =>
+  text
+    .replaceAll(path(''), 'FOLDER')
+    .split('\n')
+    .filter((each) => each !== '');
+
+const [worker, postgres] = ['batch/worker-7', 'shop/postgres-0'];
+
+test('the exit status and the wording of verdicts and errors are as expected', async () => {
+  const calls: [title: string, Parameters<typeof run>][] = tables.why;
+  const lines: string[] = [];
+  for (const [title, args] of calls) {
+    const { status, out, err } = await run(...args);
+    // What is wrong with the input has no verdict beside it.
+    expect(out === '').toBe(status === 2);
+    lines.push(`# ${title}: exit status ${status}`, ...linesOf(`${out}${err}`));
+  }
+  const all = '--from ::1 --to 10.0.0.1 --port 1/GRE --policies - --policies - --kubeconfig x --context x -o yaml';
+  for (const args of [[], ['--from', 'a b', '--to', '10.0.0.256', '--port', '0'], all.split(' ')])
+    lines.push(`# ${args.join(' ')}`, problemOf(args));
+  await expectLines(import.meta.dirname, 'why.expected.txt', lines);
+});
+
+function problemOf(args: string[]): string {
+  try {
+    readWhyOptions(parsed('why', ...args));
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'is accepted';
+}
+
+/** The verdict with one more file, and the place in it of what is wrong. */
+async function verdictWith(text: string): Promise<{ status: number; place: string | undefined }> {
+  writeFileSync(path('strange'), text);
+  const { status, err } = await run(worker, postgres, '5432', ['cluster.json', 'strange']);
+  return { status, place: /strange:(\d+:\d+): /.exec(err)?.[1] };
+}
+
+const strange = (field: string, metadata = ''): string =>
+  change.replace('  ingress:', `  ${field}: true\n  ingress:`).replace('{name', `{${metadata}name`);
+
+test.each<[string, string, string | undefined]>([
+  ['in YAML', strange('tier'), '6:3'],
+  ['in the second document', `${change}---\n${strange('tier')}`, '14:3'],
+  ['in a list', `kind: List\nitems:\n- ${strange('tier').trim().replaceAll('\n', '\n  ')}`, '8:5'],
+  ['in JSON', JSON.stringify(networkPolicy({ tier: 1 }), null, 1), '9:3'],
+  [
+    'behind an alias',
+    `kind: List\nitems:\n- x: &s {tier: 1}\n- {apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: x}, spec: *s}`,
+    '4:80',
+  ],
+  ['a typo in an object of a cluster', strange('ingres', 'uid: x, '), '6:3'],
+])('a policy with a field that there is not is an error: %s', async (_, text, place) => {
+  expect(await verdictWith(text)).toEqual({ status: 2, place });
+});
+
+test('a policy with a field that there is not is a missing fact in an object of a cluster, whose API is newer', async () => {
+  expect(await verdictWith(strange('tier', 'uid: x, '))).toEqual({ status: 3, place: undefined });
+});
+
+test('a policy with a field that there is not is found behind a merge key, as kubectl reads it', async () => {
+  expect((await verdictWith(change.replace('  ingress:', '  <<: {ingress: [{}]}\n  egress:'))).status).toBe(2);
+  const merged = change.replace(/  ingress:[^]*/, '  <<: {ingress: [{}]}\n');
+  expect((await verdictWith(merged)).status).toBe(0);
+});
+
+test('the program reads saved objects from standard input, and ends with the verdict as its status', async () => {
+  const args = ['why', '--from', worker, '--to', postgres, '--port', '5432', '--policies', '-'];
+  const { status, out } = await program(args, { stdin: list(objects) });
+  expect(status).toBe(1);
+  expect(out).toContain('shop/allow-frontend');
+});
+
+test('suggest prints the expected policies', async () => {
+  const calls: [title: string, ...Parameters<typeof ranSuggest>][] = tables.suggest;
+  const lines: string[] = [];
+  for (const [title, ...args] of calls) {
+    const { status, out, err } = await ranSuggest(...args);
+    lines.push(`# ${title}: exit status ${status}`, ...linesOf(`${out}${err}`));
+  }
+  await expectLines(import.meta.dirname, 'suggest.expected.txt', lines);
+});
+
+test('the policy of suggest admits the connection when it is added to the saved objects', async () => {
+  const { out } = await ranSuggest(worker, postgres, '5432', ['cluster.json']);
+  writeFileSync(path('suggested.yaml'), out);
+  expect((await run(worker, postgres, '5432', ['cluster.json', 'suggested.yaml'])).status).toBe(0);
+});
+
+test.each(['0X1F', '0B11', '0O17', '0X_F', '1_e5', '1_0', '0x1', '017', '1e3', 'yes', 'null'])(
+  'suggest puts the label %s in quotes, as a name and as a value: kubectl would read another text',
+  async (text) => {
+    const pod = ownedBy(podObject('batch', 'worker-7', 'worker', '10.65.2.9'), 'Job', 'worker', { [text]: text });
+    writeFileSync(path('numbers.json'), list([pod]));
+    const { out } = await ranSuggest(worker, postgres, '5432', ['cluster.json', 'numbers.json']);
+    expect(out).toContain(`'${text}': '${text}'\n`);
+  },
+);
+
+test('the verdict is the status also where the reader closes the output early', async () => {
+  const args = ['why', '--from', worker, '--to', postgres, '--port', '5432', '--policies', '-'];
+  const many = Array.from({ length: 2000 }, (_, index) =>
+    networkPolicy({ ingress: [{ ports: [{ port: index + 1 }] }] }, `p-${index}`),
+  );
+  const denying = many.filter((each) => !JSON.stringify(each).includes('"port":5432'));
+  const { status } = await program(args, { stdin: list([...objects, ...denying]), readsOnlyTheStart: true });
+  expect(status).toBe(1);
+});
+
+test.each([
+  [
+    'rules',
+    (port: number) => ({ ingress: Array.from({ length: 5000 }, (_, index) => ({ ports: [{ port: port + index }] })) }),
+  ],
+  [
+    'clauses',
+    (port: number) => ({ ingress: [{ ports: Array.from({ length: 5000 }, (_, index) => ({ port: port + index })) }] }),
+  ],
+])(
+  'of a policy with thousands of %s, the first ones are shown, and the deciding one wherever it stands',
+  async (_, spec) => {
+    const verdictFrom = async (from: number, ...more: string[]) => {
+      writeFileSync(path('long.json'), list([...objects.slice(0, -2), networkPolicy(spec(from), 'long')]));
+      return await run(worker, postgres, '5432', ['long.json'], ...more);
+    };
+    const admitted = await verdictFrom(1432);
+    expect(admitted.status).toBe(0);
+    expect(admitted.out).toContain('[4000]');
+    expect(admitted.out).toContain('  and 4949 more ');
+    expect(admitted.out.length).toBeLessThan(10_000);
+    expect((await verdictFrom(1432, '-o', 'json')).out.length).toBeLessThan(30_000);
+    const denied = await verdictFrom(6000);
+    expect(denied.status).toBe(1);
+    expect(denied.out).toContain('  and 4950 more ');
+  },
+);
+
+test('an output that cannot be written is no verdict', async () => {
+  const full = Object.assign(new Error('no space left on device'), { syscall: 'write', code: 'ENOSPC' });
+  const options = readWhyOptions(
+    parsed('why', '--from', worker, '--to', postgres, '--port', '80', '--policies', path('cluster.json')),
+  );
+  const status = await why(options, {
+    out: () => {
+      throw full;
+    },
+    err: () => {},
+  });
+  expect(status).toBe(2);
+});

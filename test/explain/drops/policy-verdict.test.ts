@@ -1,0 +1,198 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { adviseOn } from '../../../src/explain/drops/advice.ts';
+import { askedOf, type KnownPolicies, policyNeeds } from '../../../src/explain/drops/policy-trace.ts';
+import { policyVerdict } from '../../../src/explain/drops/policy-verdict.ts';
+import type { Endpoint } from '../../../src/base/model/endpoint.ts';
+import type { Finding, FlowDetails, ScanDetails } from '../../../src/base/model/finding.ts';
+import type { Namespace, Pod } from '../../../src/explain/policies/policies.ts';
+import { messageOf } from '../../../src/count/pipeline/message.ts';
+import {
+  clock,
+  externalEnd,
+  finding,
+  flow,
+  nodeEnd,
+  podEnd,
+  podRef,
+  series,
+  serviceEnd,
+  workerEnd,
+} from '../../builders.ts';
+import { expectLines } from '../../expected-file.ts';
+import { evaluator, namedObjects, namespace, networkPolicy, pod, shortObjects } from '../policies/objects.ts';
+import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+type Peer = 'dns' | 'external' | { node: string } | { external: Partial<Endpoint> };
+type Given = Omit<Partial<FlowDetails>, 'peer'> & { peer?: Peer; policyName?: string };
+type Known = { policies: (string | object)[]; namespaces?: string[]; isPeerKnown?: boolean; hostNetwork?: boolean };
+type Row = [string, { received?: Given; sent?: Given }, Known];
+
+const tables = tablesOf(import.meta.filename) as { cases: Row[] };
+
+const at = clock('10:15:10');
+const policyOf = namedObjects(join(import.meta.dirname, 'policies.yaml'));
+const [allowFrontend, defaultDeny, allowWorker, closedBatch, unreadable] = [
+  'allow-frontend',
+  'default-deny',
+  'allow-worker',
+  'secret-name',
+  'unreadable',
+].map(policyOf) as [object, object, object, object, object];
+
+const pods: readonly Pod[] = [
+  pod(),
+  pod({ namespace: 'batch', name: 'worker-7', labels: { app: 'worker' }, addresses: ['10.65.2.7'], node: 'node-b' }),
+];
+
+function known(
+  policies: readonly object[],
+  namespaces: readonly Namespace[] = [namespace('shop'), namespace('batch')],
+  some = pods,
+): KnownPolicies {
+  return {
+    pod: (ofNamespace, name) => some.find((each) => each.namespace === ofNamespace && each.name === name),
+    namespace: (name) => namespaces.find((each) => each.name === name),
+    trace: evaluator(policies, namespaces).trace,
+  };
+}
+
+const denied: Partial<FlowDetails> = { enforcer: 'network-policy', prefix: 'calico-drop', peer: workerEnd(7) };
+
+function dropped(details: Partial<FlowDetails> = {}, given: Partial<Finding> = {}): Finding {
+  return finding({ regarding: podRef('postgres-0'), details: flow({ ...denied, ...details }), ...given });
+}
+
+/** Makes the finding of the other end, from which the worker's Event is made. */
+function sent(details: Partial<FlowDetails> = {}): Finding {
+  const peer = podEnd({ object: podRef('postgres-0'), address: '10.65.1.4' });
+  return dropped(
+    { direction: 'sending', peer, ownAddress: '10.65.2.7', ...details },
+    { regarding: podRef('worker-7', 'batch') },
+  );
+}
+
+const dns = podEnd({ object: podRef('coredns', 'kube-system'), role: 'dns', address: '10.65.2.10' });
+
+function detailsOf({ peer, policyName, ...given }: Given): Partial<FlowDetails> {
+  const policy = { kind: 'NetworkPolicy', namespace: 'shop', name: policyName ?? '', tier: undefined };
+  return {
+    ...given,
+    ...(peer === undefined ? {} : { peer: peerOf(peer) }),
+    ...(policyName === undefined ? {} : { policy }),
+  };
+}
+
+function peerOf(peer: Peer): Endpoint {
+  if (typeof peer === 'string') return peer === 'dns' ? dns : externalEnd();
+  return 'node' in peer ? nodeEnd(peer.node) : externalEnd(peer.external);
+}
+
+function knownOf({ policies, namespaces = ['shop', 'batch'], isPeerKnown = true, hostNetwork = false }: Known) {
+  const objects = policies.flatMap((each) => (typeof each === 'string' ? policyOf(each) : shortObjects(each)));
+  const named = namespaces.map((name) =>
+    name === 'redacted batch' ? namespace('batch', { 'kube-netfilter-tailer/audit': 'redacted' }) : namespace(name),
+  );
+  return known(objects, named, [pod({ hostNetwork }), ...(isPeerKnown ? pods.slice(1) : [])]);
+}
+
+const cases = tables.cases.map(([title, { received, sent: ofSender }, objects]) => {
+  const made = ofSender === undefined ? dropped(detailsOf(received ?? {})) : sent(detailsOf(ofSender));
+  return [title, made, knownOf(objects)] as const;
+});
+
+test('an Event names policies in the expected words', async () => {
+  const lines = cases.map(([title, each, objects]) => {
+    const answer = policyVerdict(each, objects, at);
+    const own = { namespace: each.regarding.namespace ?? '', node: each.node };
+    return `${title}: ${answer?.outcome} [${answer?.policy?.name ?? ''}] ${adviseOn(each.details as FlowDetails, own, answer)}`;
+  });
+  await expectLines(import.meta.dirname, 'policy-verdict.expected.txt', lines);
+});
+
+test.each<[string, Partial<FlowDetails>]>([
+  ['a host firewall dropped it', { enforcer: 'host-firewall' }],
+  ['the prefix does not say what dropped it', { enforcer: 'unknown' }],
+  [
+    'a record names the policy',
+    { prefix: '', policy: { kind: undefined, namespace: 'shop', name: 'x', tier: undefined } },
+  ],
+  ['a martian', { martian: true }],
+  ['the Pod used an address that is not its own', { ownAddressIsForeign: true }],
+  ['the peer used an address that is not its own', { peer: podEnd({ note: 'not its own address' }) }],
+  ['the address of a Service', { peer: serviceEnd() }],
+  ['a peer without an address', { peer: externalEnd({ address: 'NetworkSet shop/partners' }) }],
+  ['the protocol is missing', { protocol: '' }],
+  ['a ClusterNetworkPolicy of AWS denied it', { prefix: '', clusterTier: 'Admin' }],
+  ['an ICMP error', { error: { reporter: externalEnd(), protocol: 'ICMP', type: 3, code: 1, mtu: undefined } }],
+])('policies have no part: %s', (_, details) => {
+  expect(policyNeeds(dropped(details))).toBeUndefined();
+  expect(policyVerdict(dropped(details), known([defaultDeny]), at)).toBeUndefined();
+});
+
+test('policies have no part: the Pod is not known', () => {
+  expect(policyVerdict(dropped(), known([defaultDeny], [], []), at)).toBeUndefined();
+});
+
+test('both Pods and their Namespaces are needed, of an address outside the cluster only those of the Pod', () => {
+  expect(policyNeeds(dropped())).toMatchObject({
+    pods: [{ name: 'postgres-0' }, { name: 'worker-7' }],
+    namespaces: ['shop', 'batch'],
+  });
+  expect(policyNeeds(dropped({ peer: externalEnd() }))).toMatchObject({
+    pods: [{ name: 'postgres-0' }],
+    namespaces: ['shop'],
+  });
+});
+
+test('a Pod that has completed since had its address when the packet was dropped', () => {
+  const completed = [pod({ completed: true })];
+  expect(policyVerdict(dropped(), known([defaultDeny], undefined, completed), at)?.outcome).toBe('denies');
+});
+
+const names = fc.string({ unit: 'binary', minLength: 1, maxLength: 2000 });
+
+test('a message has one line of at most 1,024 bytes and no markup, whatever policies and labels are called', () => {
+  forAll([names, names, names, fc.boolean()], {}, (name, key, value, isSent) => {
+    const from = [{ podSelector: { matchLabels: { [key]: value } } }];
+    const policy = networkPolicy({ podSelector: {}, ingress: [{ from }] }, name);
+    const labelled = [pod(), pod({ namespace: 'batch', name: 'worker-7', labels: { [key]: `${value}x` } })];
+    const given = isSent ? sent() : dropped();
+    const answer = policyVerdict(given, known([policy], undefined, labelled), at);
+    expect(answer?.outcome).toBe('denies');
+    const message = messageOf(series({ finding: given }), { answer });
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(1024);
+    expect(message).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}<]|:\/\//u);
+  });
+});
+
+test('no policy of another Namespace is named, whatever it decides', () => {
+  const hidden = ['allow-frontend', 'default-deny', 'allow-worker', 'secret-name', 'frontend'];
+  for (const policies of [[allowFrontend], [defaultDeny], [allowWorker], [unreadable], [allowFrontend, closedBatch]])
+    for (const refusedBy of ['receiver', undefined] as const)
+      for (const reply of [false, true]) {
+        const text = policyVerdict(sent({ refusedBy, reply }), known(policies), at)?.text ?? '';
+        const own = policies.includes(closedBatch) ? ['secret-name'] : [];
+        expect(hidden.filter((name) => text.includes(name) && !own.includes(name))).toStrictEqual([]);
+      }
+});
+
+const example = flow({ ...denied, port: 5432 });
+const asked = (of: ScanDetails['of'], ...ports: string[]): unknown => {
+  const { details } = askedOf({
+    finding: dropped({}, { details: { kind: 'scan', of, example } }),
+    ports: { seen: ports, past: 0 },
+  });
+  return details;
+};
+
+test('policies are asked about the first packet of a scan that tries a Pod on one port', () => {
+  expect(asked('target', '5432/TCP')).toBe(example);
+});
+
+test('policies are asked about no packet of a scan of several ports or several Pods', () => {
+  expect(asked('target', '5432/TCP', '80/TCP')).toMatchObject({ kind: 'scan' });
+  expect(asked('scanner', '5432/TCP')).toMatchObject({ kind: 'scan' });
+});

@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { causeOf, causes, signOf } from '../../../../src/explain/incidents/catalogue/catalogue.ts';
+import type { TableReport } from '../../../../src/base/model/observation.ts';
+import type { FailureSign, ProgramRecord } from '../../../../src/base/model/program-record.ts';
+import { parseProgramRecord } from '../../../../src/read/parsing/components/program-record.ts';
+import { lines } from './lines.ts';
+import { forAll } from '../../../for-all.ts';
+import { tablesOf } from '../../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  reports: [TableReport, Partial<FailureSign>][];
+  modules: [string, string, string][];
+  retries: [string, number | undefined][];
+};
+
+const record = (parts: Partial<ProgramRecord>): ProgramRecord => ({
+  kind: 'program-record',
+  program: 'kube-proxy',
+  severity: 'error',
+  caller: 'proxier.go',
+  message: '',
+  fields: {},
+  error: '',
+  ...parts,
+});
+
+it.each([
+  ['/dev/stdin:4:1-30: Error: Could not process rule: No such file or directory', 'KN111'],
+  ['Error: nothing of nft', 'KN107'],
+])('a single line of the error of a cut record: %s is %s', (error, code) => {
+  expect(signOf(record({ error }))).toMatchObject({ kind: 'failure', code });
+});
+
+it('says in a bounded line what any record says, and never throws', () => {
+  const known = lines.map(({ text }) => parseProgramRecord(text)).filter((found) => found !== undefined);
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(...known.flatMap(({ message, error }) => [message, error])),
+    fc.constantFrom(
+      'iptables-'.repeat(9000),
+      'No such file or directory'.repeat(3000),
+      '\nadd rule ip x '.repeat(5000),
+    ),
+  );
+  forAll(
+    [
+      fc.record({
+        program: fc.constantFrom('kube-proxy', 'felix', 'confd', 'bird', 'calico-node', 'unknown'),
+        severity: fc.constantFrom('debug', 'info', 'warning', 'error', 'fatal'),
+        caller: fc.constantFrom('', 'proxier.go', 'server.go', 'felix/table.go', 'cleanup.go'),
+        message: fc.tuple(text, text).map(([a, b]) => a + b),
+        error: text,
+        fields: fc.dictionary(
+          fc.constantFrom('chainName', 'ipFamily', 'retryingTime', 'table', 'dstChain', 'reason'),
+          text,
+        ),
+      }),
+    ],
+    {},
+    (parts) => {
+      const sign = signOf(record(parts));
+      if (sign?.kind !== 'failure') return;
+      expect(causeOf(sign.code).programs).toContain(sign.failing);
+      expect(sign.quote.length).toBeLessThanOrEqual(200);
+      expect(sign.subject?.length ?? 0).toBeLessThanOrEqual(160);
+      expect(`${sign.quote}${sign.subject ?? ''}`).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u);
+      expect(['', 'IPv4', 'IPv6']).toContain(sign.family);
+    },
+  );
+});
+
+it.each(['info', 'debug'] as const)('takes a failure for information when it is logged as %s', (severity) => {
+  for (const { text, sign } of lines) {
+    const found = parseProgramRecord(text);
+    if (found === undefined || found.program === 'bird' || found.severity === 'info') continue;
+    if (sign === undefined || ['sync', 'KN301', 'KN207'].includes(sign)) continue;
+    expect(signOf({ ...found, severity })).toBeUndefined();
+  }
+});
+
+it('takes no failure of one program for that of another', () => {
+  for (const { text } of lines) {
+    const found = parseProgramRecord(text);
+    if (found?.program !== 'kube-proxy' || found.severity === 'fatal') continue;
+    for (const program of ['bird', 'confd', 'unknown'] as const) expect(signOf({ ...found, program })).toBeUndefined();
+  }
+});
+
+it.each<[TableReport, Partial<FailureSign>]>(tables.reports)('knows the table of %j', (report, sign) => {
+  expect(signOf(report)).toMatchObject({ kind: 'failure', failing: 'kernel', backend: undefined, ...sign });
+});
+
+it.each(tables.modules)('names the modules of the %s extensions %s', (ipFamily, extensions, modules) => {
+  const signs = extensions.split(' ').map((name) =>
+    signOf(
+      record({
+        message: 'Failed to execute iptables-restore',
+        error: `iptables-restore v1.8.9 (legacy): Couldn't load ${/[A-Z]/.test(name) ? 'target' : 'match'} \`${name}':No such file or directory`,
+        fields: { ipFamily },
+      }),
+    ),
+  );
+  expect(signs.map((sign) => sign?.kind === 'failure' && sign.subject).join(' ')).toBe(modules);
+});
+
+it.each(tables.retries)('reads that the next attempt is in %s', (retryingTime, retry) => {
+  expect(signOf(record({ severity: 'info', message: 'Sync failed', fields: { retryingTime } }))).toMatchObject({
+    kind: 'sync-failed',
+    retry,
+  });
+});
+
+it('gives the inner cause before what failed by it', () => {
+  const order = causes.map(({ code }) => code);
+  const before = (inner: string, outer: string) => expect(order.indexOf(inner)).toBeLessThan(order.indexOf(outer));
+  for (const inner of ['KN102', 'KN103', 'KN104', 'KN105', 'KN106', 'KN109']) {
+    for (const outer of ['KN107', 'KN108', 'KN111', 'KN201']) before(inner, outer);
+  }
+});
+
+it.each(['server.go', 'server_linux.go', 'app/server_others.go'])(
+  'says that kube-proxy does not start where %s logs a fatal record',
+  (caller) => expect(signOf(record({ severity: 'fatal', caller }))).toMatchObject({ code: 'KN116' }),
+);

@@ -1,0 +1,107 @@
+import type { Cause } from '../../../../src/explain/incidents/catalogue/cause.ts';
+import type { FelixSettings, IncidentDetails, NodeFacts } from '../../../../src/base/model/incident.ts';
+import { felixSettings, nine, noFacts } from '../../../builders.ts';
+import { detailsOf, factsOf, quotes } from './details.ts';
+import { tablesOf } from '../../../tables.ts';
+
+type FactsRow = Omit<Partial<NodeFacts>, 'namespacePod'> & { namespacePod?: string };
+type Row = [name: string, special: Omit<Partial<IncidentDetails>, 'facts'> & { facts?: FactsRow }];
+
+const tables = tablesOf(import.meta.filename) as { ofCause: Record<string, Row[]> };
+
+/** A name for what is special, and that. */
+type Situation = readonly [name: string, special: Partial<IncidentDetails>];
+
+const chains = ['KUBE-SVC-Q5DTBKX2YJ7RCW6N', 'KUBE-SEP-TCOU7JCQXEZGVUNU'];
+const modules = ['nf_conntrack', 'xt_set'];
+
+const felix = (given: Partial<FelixSettings>): Partial<IncidentDetails> => ({
+  facts: factsOf({ felix: { kind: 'settings', settings: felixSettings(given) } }),
+});
+const eBpf = { bpfEnabled: true, bpfFrom: 'default' };
+
+/** Facts that may make a difference for any cause, one at a time. */
+const differences: readonly Situation[] = [
+  ['no subject', { subjects: [] }],
+  ['more subjects', { moreSubjects: 4 }],
+  ['IPv4', { families: ['IPv4'] }],
+  ['IPv6', { families: ['IPv6'] }],
+  ['failing Pod unknown', { failingPod: undefined }],
+  [
+    'kube-proxy without a Pod',
+    { failing: 'kube-proxy', failingPod: undefined, facts: factsOf({ kubeProxyHere: false }) },
+  ],
+  ...(['kube-proxy', 'kube-router', 'felix', 'bird', 'unknown'] as const).map((failing): Situation => [
+    failing,
+    { failing },
+  ]),
+  ...quotes.map((quote): Situation => [`"${quote}"`, { quote }]),
+  ['one restart', { restarts: 1 }],
+  ['three restarts', { restarts: 3 }],
+  ['no kube-proxy here', { facts: factsOf({ kubeProxyHere: false }) }],
+  ['the firewall began to drop', { facts: factsOf({ firewallDropsSince: nine }) }],
+  ['eBPF works', { facts: factsOf({ ebpf: true }) }],
+  ['eBPF does not work', { facts: factsOf({ ebpf: false }) }],
+  ['eBPF is on', felix(eBpf)],
+  ['eBPF is on for the node', felix({ bpfEnabled: true, bpfFrom: 'node.node-b' })],
+  ['eBPF and its cleanup are on', felix({ ...eBpf, bpfKubeProxyIptablesCleanupEnabled: true, cleanupFrom: 'default' })],
+  [
+    'cleanup is on for the node',
+    felix({ ...eBpf, bpfKubeProxyIptablesCleanupEnabled: true, cleanupFrom: 'node.node-b' }),
+  ],
+  ['two backends', { facts: factsOf({ backends: { 'kube-proxy': 'nf_tables', felix: 'legacy' } }) }],
+  ['two backends, the other way', { facts: factsOf({ backends: { 'kube-proxy': 'legacy', felix: 'nf_tables' } }) }],
+];
+
+/** A table of a namespace whose Pod is not known is that of `nobody`. */
+function situationOf([name, { facts: { namespacePod, ...facts } = {}, ...special }]: Row): Situation {
+  const owner = namespacePod === 'nobody' ? null : namespacePod;
+  return [name, { ...special, facts: factsOf({ ...facts, ...(owner === undefined ? {} : { namespacePod: owner }) }) }];
+}
+
+/** Facts that may make a difference for one cause only. */
+const ofCause: Readonly<Record<string, readonly Situation[]>> = Object.fromEntries(
+  Object.entries(tables.ofCause).map(([code, rows]) => [code, rows.map(situationOf)]),
+);
+
+/** Subjects that are no chains. */
+const subjectsOf: Readonly<Record<string, string[]>> = {
+  KN105: modules.slice(0, 1),
+  KN115: ['KUBE-CLUSTER-IP'],
+  KN116: modules.slice(0, 1),
+  KN118: ['0.0.0.0:10256'],
+  KN119: ['10.0.0.1:6443'],
+  KN120: ['kube-system/kube-dns:dns'],
+  KN121: ['31400 of shop/web:http'],
+  KN122: ['filter FORWARD'],
+  KN123: ['10.96.3.4'],
+  KN206: ['kns.shop'],
+  KN207: ['10.96.0.1:443'],
+  KN208: ['10.0.1.7 of node-a'],
+  KN209: ['eth0'],
+  KN210: [],
+  KN301: ['10.0.1.7'],
+  KN302: ['10.0.1.7'],
+  KN405: ['10.96.0.30:80/TCP'],
+};
+
+/** Everything that can make a sentence of the cause another one, each with what to call it; the first is as usual. */
+export function situationsOf({ code, programs: [failing = 'kernel'] }: Cause): (readonly [string, IncidentDetails])[] {
+  const usual: Partial<IncidentDetails> = {
+    code,
+    diagnosis: code,
+    failing,
+    // Pods that test/e2e/docs/cluster.ts has: what an Event advises is run there.
+    failingPod:
+      failing === 'kube-proxy' || failing === 'kernel'
+        ? 'kube-system/kube-proxy-9r5cn'
+        : 'calico-system/calico-node-9fz4d',
+    families: ['IPv4', 'IPv6'],
+    subjects: subjectsOf[code] ?? chains.slice(0, 1),
+    facts: noFacts,
+  };
+  return [['', {}] as const, ...differences, ...(ofCause[code] ?? [])].map(([name, special]) => [
+    name,
+    detailsOf({ ...usual, ...special }),
+  ]);
+}

@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest';
+import type { Symptoms } from '../../../src/explain/incidents/catalogue/cause.ts';
+import { diagnose, hints } from '../../../src/explain/incidents/catalogue/catalogue.ts';
+import type { FelixSettings, NodeFacts } from '../../../src/base/model/incident.ts';
+import { felixSettings, nine, noFacts } from '../../builders.ts';
+import { tablesOf } from '../../tables.ts';
+
+/** Settings of felix that are left out are not set. */
+type Facts = Partial<Omit<NodeFacts, 'felix'>> & {
+  felix?: Exclude<NodeFacts['felix'], { settings: object }> | { kind: 'settings'; settings: Partial<FelixSettings> };
+};
+
+const tables = tablesOf(import.meta.filename) as {
+  deleting: [string, Facts, Partial<Symptoms>, string][];
+  backends: [string, Facts, string][];
+  severities: [string, boolean][];
+};
+
+function factsOf({ felix, ...facts }: Facts): NodeFacts {
+  const settings = felix?.kind === 'settings' ? { ...felix, settings: felixSettings(felix.settings) } : felix;
+  return { ...noFacts, ...facts, felix: settings };
+}
+
+const felixWith = (some: Partial<FelixSettings>, facts: Partial<NodeFacts> = {}): NodeFacts =>
+  factsOf({ ...facts, felix: { kind: 'settings', settings: felixSettings(some) } });
+
+const again: Symptoms = { failing: 'kube-proxy', subjects: [], first: nine, last: nine + 30_000 };
+const once: Symptoms = { ...again, last: nine + 10_000 };
+const bpf = felixWith({ bpfEnabled: true });
+const mixed: NodeFacts = { ...noFacts, backends: { 'kube-proxy': 'legacy', felix: 'nf_tables' } };
+const reload: NodeFacts = { ...noFacts, firewallDropsSince: nine + 60_000 };
+
+const codes = [
+  ...Array.from({ length: 17 }, (_, index) => `KN1${String(index + 1).padStart(2, '0')}`),
+  ...Array.from({ length: 7 }, (_, index) => `KN20${index + 1}`),
+  'KN301',
+  'KN302',
+  'KN401',
+  'KN402',
+  'KN403',
+  'KN404',
+];
+/** Codes that `facts` explain by another. */
+const explained = (facts: NodeFacts, symptoms: Symptoms): string[] =>
+  codes.filter((code) => diagnose(code, facts, symptoms) !== code);
+
+test('without facts every code stays as it is', () => {
+  expect(explained(noFacts, again)).toEqual([]);
+  expect(explained(noFacts, once)).toEqual([]);
+});
+
+test('felix deletes the chains of kube-proxy explains that chains, jumps and tables are gone', () => {
+  expect(explained(bpf, again)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN111']);
+  expect(diagnose('KN102', bpf, again)).toBe('KN101');
+});
+
+test.each(tables.deleting)('felix deletes the chains of kube-proxy: %s', (_, facts, some, expected) => {
+  expect(diagnose('KN102', factsOf(facts), { ...again, ...some })).toBe(expected);
+});
+
+test('felix deletes the chains of kube-proxy goes before two backends and a firewall', () => {
+  expect(diagnose('KN102', { ...bpf, backends: mixed.backends, firewallDropsSince: nine }, once)).toBe('KN101');
+});
+
+test('two backends: explain failing and overwritten rules of iptables', () => {
+  expect(explained(mixed, again)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN109', 'KN201', 'KN202', 'KN204']);
+  expect(diagnose('KN204', mixed, again)).toBe('KN110');
+});
+
+test.each(tables.backends)('two backends: %s', (_, facts, expected) => {
+  expect(diagnose('KN204', factsOf(facts), again)).toBe(expected);
+});
+
+test('a reload of the firewall explains what happened once when it began to drop', () => {
+  expect(explained(reload, once)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN204']);
+  expect(diagnose('KN204', reload, { ...once, failing: 'felix' })).toBe('KN205');
+});
+
+test('a reload of the firewall does not explain what goes on', () => {
+  expect(explained(reload, { ...once, last: nine + 10_001 })).toEqual([]);
+});
+
+test.each([60_001, -60_001])('a reload of the firewall does not explain drops that began %d ms apart', (apart) => {
+  expect(explained({ ...noFacts, firewallDropsSince: nine + apart }, once)).toEqual([]);
+});
+
+test('a reload of the firewall: once: not two backends, which would last', () => {
+  expect(diagnose('KN204', { ...mixed, firewallDropsSince: nine }, once)).toBe('KN205');
+  expect(diagnose('KN204', { ...mixed, firewallDropsSince: nine }, again)).toBe('KN110');
+});
+
+const hintsOn = (facts: NodeFacts, code = 'KN102', diagnosis = code): string[] => hints({ code, diagnosis, facts });
+
+const forbidden: NodeFacts = { ...noFacts, felix: { kind: 'unreadable', reason: 'forbidden' } };
+
+test('no hint is given where all is known', () => {
+  expect(hintsOn(noFacts)).toEqual([]);
+  expect(hintsOn(bpf, 'KN102', 'KN101')).toEqual([]);
+  expect(hintsOn({ ...noFacts, felix: { kind: 'absent' } })).toEqual([]);
+});
+
+test('the conflict that could not be looked for', () => {
+  const hint = hintsOn(forbidden);
+  const other = hintsOn({ ...noFacts, felix: { kind: 'unreadable', reason: 'failed' } });
+  expect([hint.length, other.length]).toEqual([1, 1]);
+  expect(hint).not.toEqual(other);
+});
+
+test.each([
+  ['KN104', 'KN104'],
+  ['KN301', 'KN301'],
+  ['KN102', 'KN110'],
+])('no hint is given where it would explain nothing: %s, diagnosed as %s', (code, diagnosis) => {
+  expect(hintsOn(forbidden, code, diagnosis)).toEqual([]);
+});
+
+test.each(tables.severities)('a log without warnings: %s', (logSeverityScreen, shown) => {
+  expect(hintsOn(felixWith({ logSeverityScreen }), 'KN204')).toEqual(
+    shown ? [expect.stringContaining(`${logSeverityScreen} `)] : [],
+  );
+  expect(hintsOn(felixWith({ logSeverityScreen }), 'KN301')).toEqual([]);
+});
+
+test('both backends, unless that is the diagnosis', () => {
+  const expected = [expect.stringMatching(/\blegacy\b.*\bnf_tables\b/)];
+  expect(hintsOn(mixed, 'KN104')).toEqual(expected);
+  expect(hintsOn(mixed, 'KN102', 'KN101')).toEqual(expected);
+  expect(hintsOn(mixed, 'KN102', 'KN110')).toEqual([]);
+  expect(hintsOn(mixed, 'KN401')).toEqual([]);
+});
+
+test('at most two short hints are given', () => {
+  const all = felixWith({ logSeverityScreen: 'Error' }, mixed);
+  for (const given of [hintsOn(all, 'KN104'), hintsOn({ ...forbidden, backends: mixed.backends })]) {
+    expect(given).toHaveLength(2);
+    for (const hint of given) expect(Buffer.byteLength(hint)).toBeLessThanOrEqual(160);
+  }
+});

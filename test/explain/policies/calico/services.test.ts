@@ -1,0 +1,136 @@
+import { expect, test, vi } from 'vitest';
+import {
+  collectCalicoObjects,
+  createEvaluator,
+  createPolicySet,
+  type Flow,
+  type Namespace,
+  type Pod,
+  type Policy,
+  type Requirements,
+} from '../../../../src/explain/policies/policies.ts';
+import { collectServices, maxEndpoints } from '../../../../src/explain/policies/calico/objects.ts';
+import { calico, namespace, policySet } from '../objects.ts';
+import { connection, end, postgres } from '../rows.ts';
+import { tablesOf } from '../../../tables.ts';
+
+/** `source` and `destination` have other addresses than those of the connection. */
+type Addressed = Partial<Omit<Flow, 'source' | 'destination'>> & Partial<Record<'source' | 'destination', object>>;
+
+const tables = tablesOf(import.meta.filename) as {
+  endpoints: [string, { to?: object; from?: object }, Parameters<typeof slice>[], Addressed, string][];
+  needs: [string, object, Partial<Requirements>][];
+};
+
+/** Rules of Calico with `services`, and what policies say that has to be read for them. */
+
+const slice = (service: string, more: object = {}, namespaceName = 'shop') => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: `${service}-x`, namespace: namespaceName, labels: { 'kubernetes.io/service-name': service } },
+  addressType: 'IPv4',
+  ports: [{ name: 'db', protocol: 'TCP', port: 5432 }],
+  endpoints: [{ addresses: ['10.65.1.4'], conditions: { ready: false } }],
+  ...more,
+});
+const to = (services: object): object =>
+  calico('NetworkPolicy', { egress: [{ action: 'Allow', destination: { services } }] }, 'p', 'batch');
+const from = (services: object): object =>
+  calico('NetworkPolicy', { ingress: [{ action: 'Allow', source: { services } }] }, 'p', 'shop');
+const db = { namespace: 'shop', name: 'db' };
+
+const outcome = (
+  objects: object[],
+  { source: sender, destination, ...given }: Addressed = {},
+  complete = true,
+): string => {
+  const { verdict } = createEvaluator({ policies: policySet(objects, [], complete), namespaces: [] });
+  const { outcome: found, missing } = verdict(
+    {
+      ...connection,
+      ...given,
+      source: { ...connection.source, ...sender },
+      destination: { ...connection.destination, ...destination },
+    },
+    JSON.stringify(objects).includes('"egress"') ? 'egress' : 'ingress',
+  );
+  return found === 'unknown' && missing.some((each) => each.includes('shop/db')) ? 'unknown: shop/db' : found;
+};
+
+test.each(tables.endpoints)('endpoints of a Service: %s', (_, rule, slices, given, wanted) => {
+  const policy = rule.to === undefined ? from(rule.from ?? {}) : to(rule.to);
+  expect(outcome([policy, ...slices.map((each) => slice(...each))], given)).toBe(wanted);
+});
+
+test('a Service whose EndpointSlices are not known makes the verdict unknown', () => {
+  expect(outcome([to(db)], {}, false)).toBe('unknown: shop/db');
+});
+
+test('EndpointSlices that may not be listed are named as the missing fact', () => {
+  const { unread, endpointsOf } = collectServices();
+  unread('shop');
+  expect(endpointsOf('shop/db')).toMatchObject({ missing: expect.stringMatching(/^EndpointSlices of Namespace shop/) });
+});
+
+test('the endpoints of a Service that has more than are kept are unknown', () => {
+  const { add, complete, endpointsOf } = collectServices();
+  const endpoints = Array.from({ length: maxEndpoints + 1 }, (_, index) => ({
+    addresses: [`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`],
+  }));
+  add(slice('db', { endpoints }));
+  complete('shop/db');
+  expect(endpointsOf('shop/db')).toMatchObject({ missing: expect.stringContaining(String(maxEndpoints)) });
+});
+
+test.each([
+  null,
+  7,
+  {},
+  { kind: 'EndpointSlice', endpoints: 7, metadata: { labels: { 'kubernetes.io/service-name': 'db' } } },
+])('an EndpointSlice that is broken adds no endpoint: %j', (object) => {
+  const { add, complete, endpointsOf } = collectServices();
+  add(object);
+  complete('default/db');
+  expect(endpointsOf('default/db')).toEqual(new Map());
+});
+
+const required = (spec: object, given: Partial<Flow> = {}): Requirements => {
+  const policies = policySet([calico('NetworkPolicy', spec, 'p', 'shop')]);
+  const { requirements } = createEvaluator({ policies, namespaces: [namespace('shop')] });
+  return requirements({ ...connection, ...given }, 'ingress');
+};
+const nothing: Requirements = { services: [], serviceAccounts: [], networkSets: [] };
+const source = (given: object): object => ({ ingress: [{ action: 'Allow', source: given }] });
+
+test.each<[string, object, Partial<Requirements>]>(tables.needs)('needs of a policy: %s', (_, spec, wanted) =>
+  expect(required(spec)).toEqual({ ...nothing, ...wanted }),
+);
+
+test('needs of a policy: worked out once, until the Pod or the labels of its Namespace change', () => {
+  const requires = vi.fn<() => void>();
+  const policy: Policy = {
+    ref: { apiVersion: 'projectcalico.org/v3', kind: 'NetworkPolicy', namespace: 'shop', name: 'p' },
+    tier: 'NetworkPolicy',
+    order: 1,
+    subject: { selects: () => true, text: () => '', requires },
+    rules: { ingress: [], egress: undefined },
+    changed: undefined,
+  };
+  const policies = createPolicySet([policy], collectCalicoObjects().read());
+  const ask = (given: Namespace, asked: Pod): void => {
+    const { requirements } = createEvaluator({ policies, namespaces: [given] });
+    requirements({ ...connection, destination: end(asked) }, 'ingress');
+  };
+  const shop = namespace('shop');
+  for (let again = 0; again < 3; again++) ask(shop, postgres);
+  expect(requires).toHaveBeenCalledTimes(1);
+  ask(shop, { ...postgres, labels: {} });
+  expect(requires).toHaveBeenCalledTimes(2);
+  ask(namespace('shop', { team: 'shop' }), postgres);
+  expect(requires).toHaveBeenCalledTimes(3);
+});
+
+test('needs of a policy: no more where no policy is asked', () => {
+  const given = { destination: { kind: 'external', address: '192.0.2.7' } } as const;
+  expect(required(source({ services: { name: 'db' } }), given)).toEqual(nothing);
+});

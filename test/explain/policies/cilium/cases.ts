@@ -1,0 +1,35 @@
+/** Policies of Cilium, and what each entity of it stands for. */
+import type { End, Verdict } from '../../../../src/explain/policies/policies.ts';
+import { end, external, node, onNodeA, type Row, worker } from '../rows.ts';
+import { tablesOf } from '../../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { entities: [entity: string, of: Record<string, Expected>][] };
+
+export function cnp(spec: object, name = 'policy', of = 'shop'): object {
+  return { apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { name, namespace: of }, spec };
+}
+
+export const fromLabels = (matchLabels: object): object => ({ fromEndpoints: [{ matchLabels }] });
+export const inBatch = { 'k8s:io.kubernetes.pod.namespace': 'batch' };
+export const isolating = cnp({ endpointSelector: {}, ingress: [{}] }, 'isolating');
+
+type Expected = Verdict['outcome'];
+
+const entities: [entity: string, of: Record<string, Expected>][] = tables.entities;
+
+const sources: Readonly<Record<string, End>> = {
+  pod: end(worker),
+  // A Node reaches its own Pods, whatever policies say.
+  ownHost: end(onNodeA),
+  otherHost: end({ ...onNodeA, name: 'proxy-b', node: 'node-b' }, '192.168.7.12'),
+  otherNode: node('node-b', '192.168.7.12'),
+  outside: external('192.0.2.7'),
+  somebody: { kind: 'unknown', address: '10.65.9.9' },
+};
+
+export const rowsOfEntities: [title: string, Row][] = entities.flatMap(([entity, of]) =>
+  Object.entries(of).map(([source, ingress]): [string, Row] => {
+    const policies = [cnp({ endpointSelector: {}, ingress: [{ fromEntities: [entity] }] })];
+    return [`entity ${entity} for ${source}`, { policies, ingress, given: { source: sources[source] as End } }];
+  }),
+);

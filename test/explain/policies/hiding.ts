@@ -1,0 +1,23 @@
+/** Takes facts away: a verdict may become unknown then, and never another one. */
+import fc from 'fast-check';
+import type { End, Pod } from '../../../src/explain/policies/policies.ts';
+
+type Fact = 'labels' | 'ports' | 'node' | 'address' | 'pod' | 'account';
+
+const facts = fc.subarray<Fact>(['labels', 'ports', 'node', 'address', 'pod', 'account'], { maxLength: 2 });
+
+/** Namespaces that cannot be read, and what is not known of the two ends. */
+export const hiddenFacts = fc.record({ namespaces: fc.subarray(['x', 'y']), source: facts, destination: facts });
+
+export function hideFacts(end: End, hide: readonly Fact[]): End {
+  if (end.kind !== 'pod') return hide.includes('pod') ? { kind: 'unknown', address: end.address ?? '' } : end;
+  if (hide.includes('pod')) return { kind: 'unknown', address: end.address ?? '' };
+  const pod: Pod = {
+    ...end.pod,
+    labels: hide.includes('labels') ? undefined : end.pod.labels,
+    ports: hide.includes('ports') ? undefined : end.pod.ports,
+    node: hide.includes('node') ? undefined : end.pod.node,
+    serviceAccount: hide.includes('account') ? undefined : end.pod.serviceAccount,
+  };
+  return { kind: 'pod', pod, address: hide.includes('address') ? undefined : end.address };
+}

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { protocolClause } from '../../../src/explain/policies/calico/clauses.ts';
+import { compilePolicy, sentenceOf, suggest } from '../../../src/explain/policies/policies.ts';
+import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
+import { calicoObjects, calicoPolicies } from './calico/arbitraries.ts';
+import { randomCases } from './cilium/random.ts';
+import { evaluator, networkPolicy, pod, policySet } from './objects.ts';
+import { runs } from '../../runs.ts';
+import { forAll } from '../../for-all.ts';
+
+/** Values that JSON can hold where something else is expected; `toString` is a name as any other there. */
+const strange = fc.oneof(
+  fc.constantFrom<unknown>(null, 0, -1, 1e308, '', '__proto__', 'constructor', 'a = "b"', '\u001b[31m', true),
+  fc.constantFrom<unknown>([], {}, [null], [[]], { toString: 1 }, { length: 5 }),
+  fc.jsonValue(),
+);
+
+const ciliumPolicies = fc.nat().map((seed) => structuredClone(randomCases(seed, 1)[0]?.policies[0] ?? {}));
+
+interface Place {
+  readonly holder: Record<string, unknown>;
+  readonly key: string;
+}
+
+function placesIn(value: unknown): Place[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const holder = value as Record<string, unknown>;
+  const keys = Object.keys(holder);
+  return keys.map((key): Place => ({ holder, key })).concat(keys.flatMap((key) => placesIn(holder[key])));
+}
+
+test('no object, however broken, makes a verdict anything but one of the three', () => {
+  const policies = fc.array(fc.oneof(calicoPolicies, networkPolicies, clusterPolicies, ciliumPolicies), {
+    minLength: 1,
+    maxLength: 3,
+  });
+  const changes = fc.array(fc.tuple(fc.nat(), strange), { minLength: 1, maxLength: 4 });
+  const seen = new Set<string>();
+  forAll(
+    [policies, calicoObjects, namespaceLists, flows, changes],
+    { numRuns: runs(6000) },
+    (given, others, namespaces, flow, changed) => {
+      const objects = structuredClone([...given, ...others]);
+      for (const [pick, value] of changed) {
+        const places = objects.flatMap(placesIn);
+        const place = places[pick % places.length];
+        if (place !== undefined) place.holder[place.key] = structuredClone(value);
+      }
+      const { trace } = evaluator(objects, namespaces);
+      for (const direction of ['ingress', 'egress'] as const) {
+        const traced = trace(flow, direction);
+        seen.add(traced.verdict.outcome);
+        expect(traced.verdict.missing.length > 0).toBe(traced.verdict.outcome === 'unknown');
+        expect(Buffer.byteLength(sentenceOf(traced, { max: 400 }))).toBeLessThanOrEqual(400);
+      }
+      const compiled = objects.flatMap(compilePolicy);
+      suggest({ flow, policies: compiled, namespaces, pods: [], calico: policySet(objects).calico });
+    },
+  );
+  expect([...seen].toSorted()).toEqual(['admits', 'denies', 'unknown']);
+});
+
+test('a network that is a list of 100,000 lists in each other makes the verdict unknown', () => {
+  const cidr: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000));
+  const policy = networkPolicy({ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr } }] }] }, 'deep');
+  const { verdict } = evaluator([policy], []);
+  const destination = { kind: 'pod', pod: pod(), address: '10.65.1.4' } as const;
+  const source = { kind: 'external', address: '192.0.2.7' } as const;
+  expect(verdict({ source, destination, protocol: 'TCP', port: 80 }, 'ingress').outcome).toBe('unknown');
+});
+
+test('rules share the clause of a protocol, and made-up protocols do not fill the memory', () => {
+  const first = protocolClause('first');
+  expect(protocolClause('first')).toBe(first);
+  for (let number = 0; number < 100; number++) protocolClause(`other-${number}`);
+  expect(protocolClause('first')).not.toBe(first);
+});

@@ -1,0 +1,82 @@
+/** Lets public test suites of other projects ask this evaluator, with their form of a cluster and of a connection. */
+import type { End, Evaluator, Flow, Labels, Pod } from '../../../src/explain/policies/policies.ts';
+import { isIPv6 } from '../../../src/base/platform/address.ts';
+import { evaluator, namespace } from './objects.ts';
+
+interface JudgePod {
+  namespace: string;
+  name: string;
+  labels: Labels;
+  ip: string;
+  hostNetwork?: boolean;
+  containers: { port: number; protocol: string; portName?: string }[];
+}
+
+interface JudgeCluster {
+  namespaces: Record<string, Labels>;
+  networkPolicies: object[];
+  adminNetworkPolicies: object[];
+  baselineAdminNetworkPolicies: object[];
+  clusterNetworkPolicies: object[];
+}
+
+interface JudgeFlow {
+  source: JudgePod | { ip: string };
+  destination: JudgePod | { ip: string };
+  protocol: string;
+  port: number;
+}
+
+const evaluators = new WeakMap<object, Evaluator>();
+const pods = new WeakMap<object, Pod>();
+
+export function evaluate(cluster: JudgeCluster, flow: JudgeFlow): { ingress: boolean; egress: boolean } {
+  // The same cluster comes as a new object for some suites, but its lists of policies are the same.
+  const key = cluster.clusterNetworkPolicies.length > 0 ? cluster.clusterNetworkPolicies : cluster;
+  const found = evaluators.get(key) ?? evaluatorOf(cluster);
+  evaluators.set(key, found);
+  const { source, destination } = flow;
+  const connection: Flow = {
+    ...flow,
+    source: endOf(source, destination.ip),
+    destination: endOf(destination, source.ip),
+  };
+  const [ingress, egress] = [found.verdict(connection, 'ingress'), found.verdict(connection, 'egress')];
+  for (const { outcome, missing } of [ingress, egress])
+    if (outcome === 'unknown') throw new Error(`unknown: ${missing.join(', ')}`);
+  return { ingress: ingress.outcome === 'admits', egress: egress.outcome === 'admits' };
+}
+
+function evaluatorOf(cluster: JudgeCluster): Evaluator {
+  const { networkPolicies, adminNetworkPolicies, baselineAdminNetworkPolicies, clusterNetworkPolicies } = cluster;
+  return evaluator(
+    [...networkPolicies, ...adminNetworkPolicies, ...baselineAdminNetworkPolicies, ...clusterNetworkPolicies],
+    Object.entries(cluster.namespaces).map(([name, labels]) => namespace(name, labels)),
+  );
+}
+
+/** A suite also connects ends of different address families. The Pod then uses an address that the suite does not name. */
+function endOf(end: JudgeFlow['source'], other: string): End {
+  if (!('name' in end)) return { kind: 'external', address: end.ip };
+  return { kind: 'pod', pod: podOf(end), address: isIPv6(end.ip) === isIPv6(other) ? end.ip : undefined };
+}
+
+function podOf(end: JudgePod): Pod {
+  const known = pods.get(end);
+  if (known !== undefined) return known;
+  const { namespace: namespaceName, name, labels, ip, hostNetwork = false, containers } = end;
+  const made: Pod = {
+    namespace: namespaceName,
+    name,
+    labels,
+    addresses: [ip],
+    node: undefined,
+    hostNetwork,
+    completed: false,
+    ports: containers.flatMap(({ port, protocol, portName }) =>
+      portName === undefined ? [] : [{ name: portName, port, protocol }],
+    ),
+  };
+  pods.set(end, made);
+  return made;
+}

@@ -1,0 +1,23 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/**
+ * Folder of the public test suites that are not part of the project, as data: `POLICY_JUDGES`, else `shared/judges` beside the
+ * folder that has this checkout, or one above it.
+ */
+const candidates = [process.env['POLICY_JUDGES'], '../shared/judges', '../../shared/judges'];
+
+const root = join(import.meta.dirname, '../../..');
+
+export const judges = candidates
+  .filter((each) => each !== undefined)
+  .map((each) => resolve(root, each))
+  .find((folder) => existsSync(join(folder, 'run.mjs')));
+
+/** Part of the title of a test that is skipped without them. */
+export const whereJudgesAre =
+  judges === undefined ? ' (skipped: POLICY_JUDGES names no folder with run.mjs, and ../shared/judges is none)' : '';
+
+export function readJudge(name: string): string {
+  return readFileSync(join(judges ?? '', name), 'utf8');
+}

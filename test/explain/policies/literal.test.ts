@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Direction, Flow } from '../../../src/explain/policies/policies.ts';
+import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
+import { hiddenFacts, hideFacts } from './hiding.ts';
+import { literalVerdict } from './literal.ts';
+import { evaluator } from './objects.ts';
+import { runs } from '../../runs.ts';
+import { forAll } from '../../for-all.ts';
+
+const directions = ['ingress', 'egress'] as const satisfies Direction[];
+const onlyNetworkPolicies = fc.array(networkPolicies, { maxLength: 4 });
+const allKinds = fc.array(fc.oneof(networkPolicies, clusterPolicies), { maxLength: 5 });
+
+test.each([
+  ['NetworkPolicies', onlyNetworkPolicies],
+  ['policies of all kinds', allKinds],
+])('%s mean what a literal reading of the API says', (_title, policies) => {
+  const seen = new Set<string>();
+  forAll([policies, namespaceLists, flows], { numRuns: runs(15_000) }, (given, namespaces, flow) => {
+    const { verdict } = evaluator(given, namespaces);
+    for (const direction of directions) {
+      const literal = literalVerdict({ policies: given, namespaces }, flow, direction);
+      seen.add(literal);
+      expect(verdict(flow, direction).outcome).toBe(literal === 'any' ? 'unknown' : literal);
+    }
+  });
+  expect([...seen]).toEqual(expect.arrayContaining(['admits', 'denies']));
+});
+
+test('a missing fact makes a verdict unknown, and never another one', () => {
+  const outcomes = { known: 0, unknown: 0 };
+  forAll([allKinds, namespaceLists, flows, hiddenFacts], { numRuns: runs(15_000) }, (given, namespaces, flow, hide) => {
+    const readable = namespaces.filter(({ name }) => !hide.namespaces.includes(name));
+    const seen: Flow = {
+      ...flow,
+      source: hideFacts(flow.source, hide.source),
+      destination: hideFacts(flow.destination, hide.destination),
+    };
+    const { verdict } = evaluator(given, readable);
+    for (const direction of directions) {
+      const { outcome, missing } = verdict(seen, direction);
+      outcomes[outcome === 'unknown' ? 'unknown' : 'known'] += 1;
+      expect(missing.length > 0).toBe(outcome === 'unknown');
+      if (outcome !== 'unknown') expect(outcome).toBe(literalVerdict({ policies: given, namespaces }, flow, direction));
+    }
+  });
+  // Other seeds give other shares; neither kind may be left out.
+  expect(Math.min(outcomes.known, outcomes.unknown)).toBeGreaterThan((outcomes.known + outcomes.unknown) / 50);
+});

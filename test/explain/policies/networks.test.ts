@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import ipaddr from 'ipaddr.js';
+import { expect, test } from 'vitest';
+import { type Address, contains, parseAddress, parseRange, type Range } from '../../../src/explain/policies/clauses/networks.ts';
+import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { others: string[][] };
+
+/** Some bits of the address changed, so that it lies in the range, or near it. */
+const near = fc.tuple(fc.oneof(fc.ipV4(), fc.ipV6()), fc.nat(128), fc.nat(127)).map(([text, bits, changed]) => {
+  const address = ipaddr.parse(text);
+  const bytes = address.toByteArray();
+  const bit = changed % (bytes.length * 8);
+  bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (128 >> (bit & 7));
+  return {
+    first: address.toString(),
+    bits: bits % (bytes.length * 8 + 1),
+    other: ipaddr.fromByteArray(bytes).toString(),
+  };
+});
+
+test('an address is in a range where ipaddr.js finds it there', () => {
+  const seen = new Set<boolean>();
+  forAll([near], { numRuns: 2000 }, ({ first, bits, other }) => {
+    const range = parseRange(`${first}/${bits}`) as Range;
+    const expected = ipaddr.parse(other).match(ipaddr.parse(first), bits);
+    seen.add(expected);
+    expect(contains(range, parseAddress(other) as Address)).toBe(expected);
+    expect(contains(range, parseAddress(first) as Address)).toBe(true);
+  });
+  expect(seen.size).toBe(2);
+});
+
+test.each(tables.others)('is no range: %s', (text) => {
+  expect(parseRange(text)).toBeUndefined();
+});

@@ -1,0 +1,350 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createLiveLists } from '../../../src/explain/resolving/live-lists.ts';
+import { shorten } from '../../../src/explain/resolving/node-index.ts';
+import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
+import type { Pod } from '../../../src/explain/resolving/objects.ts';
+import { clock, cluster, nine, node, pod, service } from '../../builders.ts';
+import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  owners: [string, string][];
+  named: [string, string, string, object][];
+  reused: [string, string, string][];
+  nodes: [string, string | undefined][];
+  ports: [string, string, number, string, string | undefined][];
+  shortNames: [string, string][];
+};
+
+const at = (text: string, exact = true): { time: number; exact: boolean } => ({ time: clock(text), exact });
+const then = at('09:00:00');
+
+const owners = createDirectory(
+  cluster({
+    pods: [
+      pod({ addresses: ['10.65.1.4', '2001:db8:65:1::4'] }),
+      pod({ name: 'agent', hostNetwork: true, addresses: ['192.168.7.11'] }),
+      pod({
+        name: 'worker-1',
+        addresses: ['10.65.1.5'],
+        workload: { kind: 'Deployment', namespace: 'shop', name: 'worker' },
+      }),
+      pod({ namespace: 'kube-system', name: 'coredns', addresses: ['10.65.1.6'], role: 'dns' }),
+    ],
+    nodes: [
+      node({
+        addresses: ['192.168.7.11', '198.51.100.1', '10.65.1.0'],
+        podRanges: ['10.65.1.0/24', 'fd00:65:1::/64'],
+      }),
+      node({
+        name: 'node-b',
+        addresses: ['192.168.7.12'],
+        podRanges: ['10.65.2.0/24', '2001:db8:65:2::/64', '240.10.0.0/16'],
+      }),
+    ],
+    services: [
+      service(),
+      service({
+        namespace: 'default',
+        name: 'kubernetes',
+        addresses: ['10.96.0.1', '2001:db8:96::1'],
+        role: 'api-server',
+      }),
+    ],
+  }),
+);
+
+test.each(tables.owners)('an address has its owner: %s: %s', (address, expected) => {
+  const { kind, identity, evidence, object, node: home, role, ...end } = owners.byAddress(address, then);
+  const name = object && `, ${[object.namespace, object.name].filter(Boolean).join('/')}${home ? ` of ${home}` : ''}`;
+  expect(`${kind} ${identity} by ${evidence}${name ?? ''}${role ? `, ${role}` : ''}`).toBe(expected);
+  expect(end.address).toBe(address);
+  if (kind === 'unknown') expect(end.note).toContain(address.includes('65:1:') ? 'node-a' : 'node-b');
+});
+
+test('the workload of a Pod comes with its address', () => {
+  const workload = { kind: 'Deployment', namespace: 'shop', name: 'worker' };
+  expect(owners.byAddress('10.65.1.5', then).workload).toEqual(workload);
+});
+
+test('the node keeps its address when only its Pod is known', () => {
+  const bare = createDirectory(cluster({ pods: [pod({ hostNetwork: true, addresses: ['192.168.7.11'] })] }));
+  expect(bare.byAddress('192.168.7.11', then)).toMatchObject({ kind: 'external', object: undefined });
+});
+
+test('an object is named in full', () => {
+  expect(owners.byAddress('192.168.7.11', then).object).toMatchObject({ kind: 'Node', uid: 'uid-of-node-a' });
+  expect(owners.byAddress('10.65.1.4', then).object).toEqual({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    namespace: 'shop',
+    name: 'web-0',
+    uid: 'uid-of-web-0',
+    resourceVersion: '7',
+  });
+});
+
+const owner = (pods: Pod[], text: string, exact = true): string =>
+  createDirectory(cluster({ pods })).byAddress('10.65.1.4', at(text, exact)).object?.name ?? 'nobody';
+
+const gone = pod({ name: 'gone', until: clock('09:10:00') });
+const here = pod({ name: 'here', from: clock('09:20:00') });
+const named = createDirectory(cluster({ pods: [gone, here], nodes: [node()] }));
+
+test.each(tables.named)('the Pod that a log names: %s', (_, address, name, expected) => {
+  expect(named.byAddress(address, at('10:00:00'), name)).toMatchObject({ address, ...expected });
+});
+
+test('the Pod that a log names is not asked for at the address of a Node', () => {
+  expect(named.byAddress('192.168.7.11', then, 'shop/here')).toMatchObject({ kind: 'node', node: 'node-a' });
+});
+
+const first = pod({ name: 'first', from: clock('09:00:00'), until: clock('09:10:00') });
+const second = pod({ name: 'second', from: clock('09:20:00'), until: clock('09:30:00') });
+const third = pod({ name: 'third', from: clock('09:30:01') });
+
+test.each(tables.reused)('a reused address: %s: %s (%s)', (text, expected) => {
+  for (const pods of [
+    [first, second, third],
+    [third, second, first],
+  ])
+    expect(owner(pods, text)).toBe(expected);
+});
+
+test('an address is not the next Pod’s while the one before it still runs', () => {
+  // A Pod without an address starts long before it gets one: when another gives up its own.
+  const waiting = pod({ name: 'waiting', from: clock('09:05:00') });
+  expect(owner([first, waiting], '09:08:00')).toBe('first');
+  expect(owner([first, waiting], '09:12:00')).toBe('waiting');
+});
+
+test('an inexact time does not stand between the only Pod and its address', () => {
+  expect(owner([third], '09:00:00', false)).toBe('third');
+  expect(owner([third], '09:00:00', true)).toBe('nobody');
+});
+
+test('an inexact time has to decide between several', () => {
+  expect(owner([first, third], '09:05:00', false)).toBe('first');
+});
+
+test('a Pod that has ended is not given what came after it, however inexact the time', () => {
+  expect(owner([first], '09:50:00', false)).toBe('nobody');
+});
+
+test('a Pod that never had the address is not given what came just before', () => {
+  const never = pod({ from: clock('09:00:00'), until: clock('09:00:00') });
+  for (const text of ['08:59:59', '09:00:00', '09:00:01']) expect(owner([never], text)).toBe('nobody');
+});
+
+test('a stranger with such an address is not taken for one outside', () => {
+  const stranger = createDirectory(cluster({ pods: [first] })).byAddress('10.65.1.4', at('09:50:00'));
+  expect(stranger).toMatchObject({
+    kind: 'unknown',
+    evidence: 'none',
+    object: undefined,
+    note: expect.stringContaining('shop/first'),
+  });
+});
+
+const ofInterfaces = createDirectory(
+  cluster({ pods: [pod({ namespace: 'default', name: 'nginx' }), pod({ name: 'host', hostNetwork: true })] }),
+);
+
+test.each(['calic440f455693', 'enic440f455693'])('an interface is of the Pod whose name makes it: %s', (name) => {
+  expect(ofInterfaces.podByInterface(name, '10.9.9.9', then)).toMatchObject({
+    kind: 'pod',
+    address: '10.9.9.9',
+    evidence: 'interface',
+    object: { name: 'nginx' },
+  });
+});
+
+test.each(['eth0', 'calic440f455694', ''])('the interface %j is of no Pod', (name) => {
+  expect(ofInterfaces.podByInterface(name, '10.65.1.4', then)).toBeUndefined();
+});
+
+test('a Pod on the network of its node has none', () => {
+  for (const name of interfaceNames('shop', 'host'))
+    expect(ofInterfaces.podByInterface(name, '10.65.1.4', then)).toBeUndefined();
+});
+
+/** 44 bits of a hash are not enough: two Pods whose interfaces have one name were found in a minute. */
+const [sharedVeth = ''] = interfaceNames('shop', 'web-2137913');
+const namespaceOf = (...pods: Pod[]): string | undefined =>
+  createDirectory(cluster({ pods })).podByInterface(sharedVeth, '10.65.1.4', then)?.object?.namespace;
+
+const victim = pod({ name: 'web-2137913', addresses: ['10.65.1.4'], from: clock('08:00:00') });
+const namesake = { namespace: 'evil', name: 'a-720912', node: 'node-b', from: clock('08:30:00') };
+const ownerOf = (other: Partial<Pod>, address: string, inexact?: 'inexact'): (string | undefined)[] => {
+  const moment = { ...then, exact: inexact === undefined };
+  const both = [victim, pod({ ...namesake, ...other })];
+  return [both, both.toReversed()].flatMap((pods) => {
+    const directory = createDirectory(cluster({ pods }));
+    const found = directory.podByInterface(sharedVeth, address, moment);
+    expect(directory.nodeByInterface(sharedVeth, address, moment)).toBe(found?.node);
+    return found?.object?.namespace;
+  });
+};
+
+test('two Pods can have one name for their interface', () => {
+  expect(interfaceNames('evil', namesake.name)).toEqual(interfaceNames('shop', victim.name));
+});
+
+test.each<[string, Partial<Pod>, string, string | undefined]>([
+  ['is of the Pod that has the address', { addresses: ['10.65.2.9'] }, '10.65.1.4', 'shop'],
+  ['is of the other where it has the address', { addresses: ['10.65.2.9'] }, '10.65.2.9', 'evil'],
+  ['is not of a Pod without any address', { addresses: [] }, '10.65.1.4', 'shop'],
+  ['is not of such a Pod by a forged address either', { addresses: [] }, '8.8.8.8', 'shop'],
+  ['is of neither by an address that neither has', { addresses: ['10.65.2.9'] }, '8.8.8.8', undefined],
+  [
+    'is not of a Pod that has ended, whatever address it had',
+    { addresses: ['10.65.1.4'], until: clock('08:40:00') },
+    '10.65.1.4',
+    'shop',
+  ],
+])('an interface whose name two Pods have: %s', (_, other, address, expected) => {
+  expect(ownerOf(other, address)).toEqual([expected, expected]);
+  if (other.until === undefined) expect(ownerOf(other, address, 'inexact')).toEqual([expected, expected]);
+});
+
+test('an interface whose name two Pods have is of neither as long as neither has an address, though a lone Pod is known by it before its address is', () => {
+  const starting = pod({ ...victim, addresses: [] });
+  expect(namespaceOf(starting, pod({ ...namesake, addresses: [] }))).toBeUndefined();
+  expect(namespaceOf(starting)).toBe('shop');
+});
+
+test('an interface whose name two Pods have is still of a Pod whose address is listed no more', () => {
+  const lists = createLiveLists('node-a', undefined);
+  lists.setPod(pod({ ...victim }), clock('08:00:00'));
+  lists.setPod(pod({ ...namesake, node: 'node-a', addresses: [] }), clock('08:30:00'));
+  const ownerThen = (): string | undefined =>
+    lists.directory.podByInterface(sharedVeth, '10.65.1.4', at('08:45:00'))?.object?.namespace;
+  expect(ownerThen()).toBe('shop');
+  lists.removePod('shop', victim.name, clock('08:50:00'));
+  expect(ownerThen()).toBe('shop');
+  expect(lists.directory.podByInterface(sharedVeth, '10.65.1.4', at('08:51:00'))).toBeUndefined();
+});
+
+const ofNodes = createDirectory(
+  cluster({
+    nodes: [
+      node({ hostNames: ['ip-10-0-1-2', 'ip-10-0-1-2.eu-west-1.compute.internal'] }),
+      node({ name: 'ip-10-0-1-3.ec2.internal', hostNames: ['ip-10-0-1-3.ec2.internal', 'Gateway'] }),
+      // The short name of its host name is that of its own name: one node, so it is found by it.
+      node({ name: 'node-b', hostNames: ['node-b.example.com'] }),
+      node({ name: 'edge.east', addresses: ['192.168.7.12', 'fd00:7::12'] }),
+      node({ name: 'edge.west' }),
+      // A third one does not make the name of the two mean anything again.
+      ...[1, 2, 3].map((number) => node({ name: `twin.rack-${number}` })),
+      node({ name: '10.0.1.9' }),
+      // The whole name of the first is the short name of both.
+      node({ name: 'relay' }),
+      node({ name: 'relay.east' }),
+    ],
+  }),
+);
+
+test.each(tables.nodes)('the node of the name %j is %j', (name, expected) => {
+  expect(ofNodes.node(name)?.name).toBe(expected);
+  expect(ofNodes.nodeOfHost(name)?.name).toBe(expected);
+});
+
+// talosctl names a node as it was asked for.
+test.each(['192.168.7.12', 'fd00:7::12'])('%s is the host of a line, but no name of a node', (address) => {
+  expect(ofNodes.nodeOfHost(address)?.name).toBe('edge.east');
+  expect(ofNodes.node(address)).toBeUndefined();
+});
+
+const minute = fc.integer({ min: 0, max: 12 }).map((value) => nine + value * 1500);
+const life = fc.tuple(fc.oneof(minute, fc.constant(-Infinity)), fc.oneof(minute, fc.constant(Infinity)));
+const anyPods = fc
+  .array(fc.record({ life, address: fc.constantFrom('10.65.1.4', '10.65.1.5'), hostNetwork: fc.boolean() }), {
+    maxLength: 6,
+  })
+  .map((list) =>
+    list.map(({ life: [from, until], address, hostNetwork }, index) =>
+      pod({ name: `pod-${index % 4}`, uid: `${index}`, addresses: [address], hostNetwork, from, until }),
+    ),
+  );
+const times = fc.integer({ min: -6000, max: 26_000 }).map((value) => nine + value);
+
+test('every answer stays the same within it', () => {
+  forAll([anyPods, times, times], { numRuns: 500 }, (list, one, other) => {
+    const directory = createDirectory(cluster({ pods: list }));
+    const { from, until } = directory.epoch(one);
+    expect(one >= from && one < until).toBe(true);
+    // Any time will do to look at, if it is brought into the span.
+    const inside = Math.max(from === -Infinity ? other : from, Math.min(other, until - 1));
+    if (inside < from || inside >= until) return;
+    const veths = [0, 1, 2, 3].flatMap((index) => interfaceNames('shop', `pod-${index}`));
+    const answers = (time: number, exact: boolean): unknown[] => [
+      ['10.65.1.4', '10.65.1.5', '8.8.8.8'].map((address) => directory.byAddress(address, { time, exact })),
+      veths.map((name) => directory.podByInterface(name, '10.65.1.9', { time, exact })),
+      veths.map((name) => directory.nodeByInterface(name, '10.65.1.9', { time, exact })),
+    ];
+    for (const exact of [true, false]) expect(answers(inside, exact)).toEqual(answers(one, exact));
+  });
+});
+
+test('spans follow each other without gaps', () => {
+  forAll([anyPods, times], {}, (list, one) => {
+    const directory = createDirectory(cluster({ pods: list }));
+    const { until } = directory.epoch(one);
+    if (until < Infinity) expect(directory.epoch(until).from).toBe(until);
+  });
+});
+
+test('an epoch is all of time when nothing changes', () => {
+  expect(createDirectory(cluster({ pods: [pod()] })).epoch(nine)).toEqual({ from: -Infinity, until: Infinity });
+});
+
+const ports = ',http=80/tcp,dns=53/udp,';
+const web = pod({ ports, from: nine });
+const otherPod = pod({ name: 'stranger', uid: 'another', addresses: ['10.65.1.5'], ports: ',ssh=80/tcp,' });
+const ofPorts = createDirectory(cluster({ pods: [web, otherPod], nodes: [node()], services: [service()] }));
+const nameAt = (address: string, port: number, protocol = 'TCP'): string | undefined =>
+  ofPorts.portName(ofPorts.byAddress(address, then), port, protocol);
+
+test.each(tables.ports)('the name of a port: %s', (_, address, port, protocol, expected) => {
+  expect(nameAt(address, port, protocol)).toBe(expected);
+});
+
+test('a Service with the same port of two protocols has a name for each', () => {
+  const both = (['udp', 'tcp'] as const).map((protocol) => ({ name: `dns-${protocol}`, port: 53, protocol }));
+  const saved = createDirectory(cluster({ services: [service({ ports: both })] }));
+  expect(saved.portName(saved.byAddress('10.96.0.80', then), 53, 'TCP')).toBe('dns-tcp');
+});
+
+test('the only port of a Service, which has no name, has none', () => {
+  const nameless = service({ ports: [{ name: '', port: 80, protocol: 'tcp' }] });
+  const saved = createDirectory(cluster({ services: [nameless] }));
+  expect(saved.portName(saved.byAddress('10.96.0.80', then), 80, 'TCP')).toBeUndefined();
+});
+
+test('a port of a Pod at an address that is not its own has neither its name nor the owner’s', () => {
+  const [veth = ''] = interfaceNames('shop', 'web-0');
+  const spoofing = ofPorts.podByInterface(veth, '10.65.1.5', then);
+  expect(spoofing?.object?.name).toBe('web-0');
+  expect(spoofing && ofPorts.portName(spoofing, 80, 'TCP')).toBeUndefined();
+});
+
+test('a port of a Pod that has ended has its own name, not that of the next one at its address', () => {
+  const lists = createLiveLists('node-a', undefined);
+  lists.setPod(web, nine);
+  const before = lists.directory.byAddress('10.65.1.4', then);
+  lists.removePod('shop', 'web-0', nine + 1);
+  lists.setPod(pod({ name: 'next', uid: 'next', ports: ',ssh=80/tcp,', from: nine + 1 }), nine + 1);
+  expect(lists.directory.portName(before, 80, 'TCP')).toBe('http');
+});
+
+test('a port of a Pod that only a look-up knows has its name', () => {
+  const remote = { podsOf: () => [web], nodeOf: () => undefined, hostNameOf: () => undefined, latestChange: nine };
+  const lists = createLiveLists('node-b', remote);
+  expect(lists.directory.portName(lists.directory.byAddress('10.65.1.4', then), 80, 'TCP')).toBe('http');
+});
+
+test.each(tables.shortNames)('the short name of %s is %s', (name, short) => {
+  expect(shorten(name)).toBe(short);
+});

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { workloadKey } from '../../../src/base/model/endpoint.ts';
+import type { Failing } from '../../../src/base/model/program-record.ts';
+import { createInterner, podOf, workloadOf } from '../../../src/explain/resolving/objects.ts';
+import { pod } from '../../builders.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  workloads: [string, { kind: string; name: string }, Record<string, string>, string][];
+};
+
+test.each(tables.workloads)('the workload of a Pod: %s', (_, owner, labels, expected) => {
+  const workload = workloadOf('shop', owner, labels);
+  expect(workload && workloadKey(workload)).toBe(expected);
+});
+
+test.each([
+  ['a Pod of its own', undefined],
+  ['a static Pod', { kind: 'Node', name: 'node-a' }],
+])('%s has no workload', (_, owner) => {
+  expect(workloadOf('shop', owner, {})).toBeUndefined();
+});
+
+const onHost = (name: string, given = {}) => pod({ name, namespace: 'kube-system', hostNetwork: true, ...given });
+
+test.each<[Failing, string]>([
+  ['kube-proxy', 'kube-proxy-x7k2p'],
+  ['kube-proxy', 'kube-proxy'],
+  ['felix', 'calico-node-9fz4d'],
+  ['bird', 'calico-node-9fz4d'],
+])('%s runs in %s', (failing, name) => {
+  expect(podOf(failing, [pod(), onHost(name)])?.name).toBe(name);
+});
+
+test.each([
+  ['borrows the name', pod({ name: 'kube-proxy-exporter-6c8d5' })],
+  ['has ended', onHost('kube-proxy-x7k2p', { until: 5 })],
+  ['is called something else', onHost('kube-proxyless-x7k2p')],
+])('a Pod that %s is none', (_, other) => {
+  expect(podOf('kube-proxy', [other])).toBeUndefined();
+  expect(podOf('kube-proxy', [other, onHost('kube-proxy-9r5cn')])?.name).toBe('kube-proxy-9r5cn');
+});
+
+test('the kernel runs in no Pod', () => {
+  expect(podOf('kernel', [onHost('kernel'), onHost('kube-proxy')])).toBeUndefined();
+});
+
+test('the first value of a key is given for all later ones', () => {
+  const intern = createInterner<{ of: number }>();
+  const [first, second, third] = [1, 2, 3].map((of) => ({ of }));
+  expect([first, second, third].map((value) => value && intern('key', value))).toEqual([first, first, first]);
+  expect(intern('key', { of: 4 })).toBe(first);
+  expect(intern('', { of: 5 })).toEqual({ of: 5 });
+});

@@ -1,0 +1,54 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { slimEndpointSlice, slimPod } from '../../../src/agent/kubernetes/slim.ts';
+import { createLiveLists } from '../../../src/explain/resolving/live-lists.ts';
+import { nine } from '../../builders.ts';
+
+/* What is left of objects that are gone. Whoever may make Pods, or EndpointSlices, decides how long their texts are. */
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+const hour = 3_600_000;
+const name = (number: number, length: number): string => `${number}${'x'.repeat(length)}`.slice(0, length);
+
+/** Bytes that are left of `count` objects, each made and deleted. */
+function leftOf(count: number, pass: (number: number) => void): number {
+  pass(0);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let number = 1; number <= count; number++) pass(number);
+  collect();
+  return process.memoryUsage().heapUsed - before;
+}
+
+const podOwnedBy = (number: number, owner: string): unknown => ({
+  metadata: {
+    namespace: 'shop',
+    name: `web-${number}`,
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: owner, controller: true }],
+  },
+  spec: { nodeName: 'node-a' },
+  status: { podIP: '10.65.1.4', phase: 'Running' },
+});
+
+test.each([
+  ['200 owners of a megabyte, which no API server refuses', 200, 2 ** 20],
+  ['20,000 owners with the longest names that there are', 20_000, 253],
+])('a Pod that is gone is still known: %s', (_, count, length) => {
+  const lists = createLiveLists('node-a', undefined);
+  const left = leftOf(count, (number) => {
+    lists.setPod(slimPod(podOwnedBy(number, name(number, length))), nine);
+    lists.removePod('shop', `web-${number}`, nine);
+    if (number % 1000 === 0) lists.sweep(nine + hour);
+  });
+  expect(left).toBeLessThan(5_000_000);
+});
+
+test('EndpointSlices: 2,000 lists of a hundred ports', () => {
+  const left = leftOf(2000, (number) => {
+    const ports = Array.from({ length: 100 }, (_, port) => ({ name: name(1000 * number + port, 63), port: 80 }));
+    slimEndpointSlice({ metadata: { namespace: 'shop', name: 'web' }, ports, endpoints: [] });
+  });
+  expect(left).toBeLessThan(5_000_000);
+});

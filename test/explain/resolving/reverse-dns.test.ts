@@ -1,0 +1,233 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import ipaddr from 'ipaddr.js';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { longestWait } from '../../../src/count/pipeline/lookup-queue.ts';
+import { createReverseDns } from '../../../src/explain/resolving/lookups/reverse-dns.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  names: [string, string[], string][];
+  questions: [string, string, string][];
+};
+
+/** RFC 1035, 4.1.1. */
+const responseCode = { found: 0, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };
+
+interface Answer {
+  code: keyof typeof responseCode;
+  /** Names as they go over the wire, one for each PTR record. */
+  names: Buffer[];
+  /** Addresses of a name, in any case; by default every name is of the address that was asked about. Undefined: the server fails to find them. */
+  addresses?: (name: string) => readonly string[] | undefined;
+}
+
+/** The server's answer; undefined: nothing. */
+let answer: Answer | undefined;
+/** `PTR 9.113.0.203.in-addr.arpa` */
+let questions: string[];
+/** The last address whose PTR records were asked for. */
+let asked = '';
+let server: Socket;
+let servers: string[];
+let find: (address: string) => Promise<string | undefined>;
+
+beforeAll(async () => {
+  server = createSocket('udp4');
+  server.on('message', (query, { port }) => {
+    const question = questionIn(query);
+    questions.push(question);
+    const records = answer === undefined ? undefined : recordsFor(question, answer);
+    if (answer === undefined) return;
+    const { code } = records === undefined ? ({ code: 'SERVFAIL' } as const) : answer;
+    server.send(reply(query, code, records ?? []), port, '127.0.0.1');
+  });
+  server.bind(0, '127.0.0.1');
+  await once(server, 'listening');
+  servers = [`127.0.0.1:${server.address().port}`];
+  // Longer than a machine that is busy takes to answer.
+  const confirmed = createReverseDns(servers, 20_000);
+  find = (address) => confirmed((asked = address));
+});
+
+beforeEach(() => {
+  answer = undefined;
+  questions = [];
+});
+
+afterAll(() => void server.close());
+
+function questionIn(query: Buffer): string {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length));
+    at += length + 1;
+  }
+  return `${typeNames[query.readUInt16BE(at + 1)]} ${labels.join('.')}`;
+}
+
+/** RFC 1035, 3.2.2; RFC 3596, 2.1. */
+const typeNames: Record<number, string> = { 1: 'A', 12: 'PTR', 28: 'AAAA' };
+
+/** Returns the data of each record in the answer to a question. */
+function recordsFor(question: string, { names, addresses = () => [asked] }: Answer): Buffer[] | undefined {
+  const [type = '', name = ''] = question.split(' ');
+  if (type === 'PTR') return names;
+  const isFour = type === 'A';
+  return addresses(name.toLowerCase())
+    ?.filter((address) => ipaddr.parse(address).kind() === (isFour ? 'ipv4' : 'ipv6'))
+    .map((address) => Buffer.from(ipaddr.parse(address).toByteArray()));
+}
+
+function reply(query: Buffer, code: Answer['code'], records: Buffer[]): Buffer {
+  const question = query.subarray(12, query.indexOf(0, 12) + 5);
+  const head = Buffer.alloc(12);
+  query.copy(head, 0, 0, 2);
+  // A response, recursion desired and available; one question, so many answers.
+  head.writeUInt16BE(0x8180 | responseCode[code], 2);
+  head.writeUInt16BE(1, 4);
+  head.writeUInt16BE(records.length, 6);
+  return Buffer.concat([head, question, ...records.map((data) => record(question.subarray(-4), data))]);
+}
+
+/** A record of the name in question and of its type and class, not to be cached. */
+function record(typeAndClass: Buffer, data: Buffer): Buffer {
+  const head = Buffer.alloc(12);
+  head.writeUInt16BE(0xc00c, 0);
+  typeAndClass.copy(head, 2);
+  head.writeUInt16BE(data.length, 10);
+  return Buffer.concat([head, data]);
+}
+
+/** Each label as it is, whatever is in it. */
+function wire(...labels: string[]): Buffer {
+  return Buffer.concat([
+    ...labels.flatMap((label) => [Buffer.from([Buffer.byteLength(label)]), Buffer.from(label)]),
+    Buffer.from([0]),
+  ]);
+}
+
+test('the servers are those of the node by default', () => {
+  expect(createReverseDns()).toBeTypeOf('function');
+});
+
+const good = wire('web', 'example', 'org');
+
+test.each(tables.questions)(
+  'the name of %s is asked for once, as %s, and confirmed once, by %s',
+  async (address, question, confirmation) => {
+    answer = { code: 'found', names: [good], addresses: () => [ipaddr.process(address).toString(), '198.51.100.7'] };
+    expect(await find(address)).toBe('web.example.org');
+    expect(questions).toEqual([question, confirmation]);
+  },
+);
+
+test.each(tables.names)('a name may have %s', async (_, labels, expected) => {
+  answer = { code: 'found', names: [wire(...labels)] };
+  expect(await find('203.0.113.10')).toBe(expected);
+});
+
+test('a name is the first that is one', async () => {
+  answer = { code: 'found', names: [wire('not one', 'org'), wire('-', 'org'), good, wire('other', 'org')] };
+  expect(await find('203.0.113.11')).toBe('web.example.org');
+});
+
+// The owner of an address writes its PTR record, and may write any name into it, but not the addresses of that name.
+
+test.each<[string, NonNullable<Answer['addresses']>]>([
+  ['another address', () => ['198.51.100.7']],
+  ['an address of the other family', () => ['2001:db8::1']],
+  ['no address', () => []],
+])('a name that its owner does not confirm is no name: it has %s', async (_, addresses) => {
+  answer = { code: 'found', names: [wire('kubernetes', 'default', 'svc')], addresses };
+  expect(await find('203.0.113.9')).toBeUndefined();
+  expect(questions).toHaveLength(2);
+});
+
+test('a name that its owner does not confirm does not hide one that is confirmed, also when the server fails to look it up', async () => {
+  answer = {
+    code: 'found',
+    names: [wire('forged', 'org'), good],
+    addresses: (name) => (name === 'web.example.org' ? ['203.0.113.9'] : undefined),
+  };
+  expect(await find('203.0.113.9')).toBe('web.example.org');
+});
+
+test('a name that its owner does not confirm is a failure when the server fails to look it up', async () => {
+  answer = { code: 'found', names: [good], addresses: () => undefined };
+  await expect(find('203.0.113.9')).rejects.toMatchObject({ code: 'ESERVFAIL' });
+});
+
+test('a name that its owner does not confirm costs no more questions than three, however many there are', async () => {
+  const names = Array.from({ length: 12 }, (_, i) => wire(`forged-${i}`, 'org'));
+  answer = { code: 'found', names, addresses: () => ['198.51.100.7'] };
+  expect(await find('203.0.113.9')).toBeUndefined();
+  expect(questions.map((question) => question.split(' ')[0])).toEqual(['PTR', 'A', 'A', 'A']);
+});
+
+test.each<[string, Answer]>([
+  ['there is no such name', { code: 'NXDOMAIN', names: [] }],
+  ['the name has no PTR record', { code: 'found', names: [] }],
+])('an address without a name is an answer: %s', async (_, given) => {
+  answer = given;
+  expect(await find('203.0.113.12')).toBeUndefined();
+  expect(questions).toHaveLength(1);
+});
+
+test('a silent server is a failure, after one try and before a finding has to go out', async () => {
+  // The order in which the two end does not depend on how busy the machine is.
+  const tooLate = delay(longestWait, 'too late', { ref: false });
+  const silent = createReverseDns(servers)('203.0.113.13').catch((error: NodeJS.ErrnoException) => error.code);
+  expect(await Promise.race([silent, tooLate])).toBe('ETIMEOUT');
+  expect(questions).toHaveLength(1);
+});
+
+test('no answer: yet does not stand in the way of the next', async () => {
+  const first = find('203.0.113.13');
+  const [query, { port }] = (await once(server, 'message')) as [Buffer, { port: number }];
+  answer = { code: 'found', names: [good] };
+  expect(await find('203.0.113.17')).toBe('web.example.org');
+  asked = '203.0.113.13';
+  server.send(reply(query, 'found', [wire('late', 'org')]), port, '127.0.0.1');
+  expect(await first).toBe('late.org');
+});
+
+test.each(['SERVFAIL', 'REFUSED', 'NOTIMP'] as const)('no answer: %s is a failure', async (code) => {
+  answer = { code, names: [] };
+  await expect(find('203.0.113.14')).rejects.toMatchObject({ code: `E${code}` });
+});
+
+test('no answer can come from something that is no address', async () => {
+  await expect(find('not an address')).rejects.toThrow(/./);
+  expect(questions).toEqual([]);
+});
+
+// The owner of an address writes its name, which will stand in Events and on terminals.
+test.each([
+  ['spaces', [wire('dropped by', 'admin')]],
+  ['a line break', [wire('a\nb', 'org')]],
+  ['an escape sequence', [wire('\u001b[31mred', 'org')]],
+  ['a NUL', [wire('a\0b', 'org')]],
+  ['a dot within a label', [wire('a.b', 'org')]],
+  ['letters past ASCII', [wire('bücher', 'example')]],
+  ['text from right to left', [wire('\u202egro', 'example')]],
+  ['bytes that are no text', [Buffer.from([3, 0xff, 0xfe, 0x80, 0])]],
+  ['a hyphen first', [wire('-a', 'org')]],
+  ['a hyphen last', [wire('a-', 'org')]],
+  ['no label', [wire()]],
+  ['the form of an address, which no host name has (RFC 1123, 2.1)', [wire('10', '0', '0', '1')]],
+])('a hostile name comes to nothing: %s', async (_, names) => {
+  answer = { code: 'found', names };
+  expect(await find('203.0.113.15')).toBeUndefined();
+});
+
+test.each([
+  ['too long', Buffer.concat([...Array.from({ length: 8 }, () => wire('a'.repeat(63)).subarray(0, 64)), wire()])],
+  ['cut off', Buffer.from([63, 97])],
+  ['pointing past the end', Buffer.from([0xff, 0xff])],
+])('a broken record is a failure or nothing, never a name: %s', async (_, name) => {
+  answer = { code: 'found', names: [name] };
+  expect(await find('203.0.113.16').catch(() => undefined)).toBeUndefined();
+});

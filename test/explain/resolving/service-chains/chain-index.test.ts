@@ -1,0 +1,325 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type ChainIndex,
+  type OwnedChain,
+  createChainIndex,
+  defaultChainLimits,
+} from '../../../../src/explain/resolving/service-chains/chain-index.ts';
+import { hostAndPort } from '../../../../src/base/platform/address.ts';
+import { chainHash } from '../../../../src/explain/resolving/service-chains/chain-name.ts';
+import type { Backend } from '../../../../src/base/model/incident.ts';
+import type { ServicePort, ServiceProtocol } from '../../../../src/explain/resolving/objects.ts';
+import { backend, endpointSlice, nine, service } from '../../../builders.ts';
+import { forAll, forAllAsync } from '../../../for-all.ts';
+
+const day = defaultChainLimits.age;
+
+const http: ServicePort = { name: 'http', port: 80, protocol: 'tcp' };
+const unnamed: ServicePort = { name: '', port: 53, protocol: 'udp' };
+
+/** The rule of kube-proxy, written once more. */
+function serviceChain(name: string, port: string, protocol: ServiceProtocol): string {
+  return `KUBE-SVC-${chainHash(`shop/${name}${port && `:${port}`}${protocol}`)}`;
+}
+
+function endpointChain(name: string, port: string, protocol: ServiceProtocol, endpoint: string): string {
+  return `KUBE-SEP-${chainHash(`shop/${name}${port && `:${port}`}${protocol}${endpoint}`)}`;
+}
+
+/** `api:http/tcp of uid-of-api`, and what is special about it. */
+function described(owner: OwnedChain | undefined): string | undefined {
+  if (owner === undefined) return undefined;
+  const { service: ref, port, protocol, endpoint, deleted } = owner;
+  return `${ref.name}:${port}/${protocol} of ${ref.uid}${endpoint ? ` at ${endpoint}` : ''}${deleted ? ', deleted' : ''}`;
+}
+
+function known(): ChainIndex {
+  const index = createChainIndex();
+  index.setService(service(), nine);
+  return index;
+}
+
+test('a Service’s chain is found by its hash', () => {
+  expect(known().ownerOf(serviceChain('api', 'http', 'tcp'))).toMatchObject({
+    service: { kind: 'Service', namespace: 'shop', name: 'api', uid: 'uid-of-api', resourceVersion: '5' },
+    port: 'http',
+    protocol: 'tcp',
+    endpoint: undefined,
+    deleted: false,
+  });
+});
+
+test('the chain of a port without a name is found in both spellings, and is called by the number', () => {
+  const index = createChainIndex();
+  index.setService(service({ ports: [unnamed] }), nine);
+  for (const text of ['shop/apiudp', 'shop/api:udp'])
+    expect(described(index.ownerOf(`KUBE-SVC-${chainHash(text)}`))).toBe('api:53/udp of uid-of-api');
+  index.setService(service({ ports: [{ ...unnamed, port: 54 }] }), nine);
+  expect(described(index.ownerOf(serviceChain('api', '', 'udp')))).toBe('api:54/udp of uid-of-api');
+});
+
+test.each(['KUBE-SERVICES', 'KUBE-SVC-AAAAAAAAAAAAAAAA', 'KUBE-SEP-AAAAAAAAAAAAAAAA', 'INPUT', ''])(
+  'a Service’s chain: %j has no owner',
+  (chain) => {
+    expect(known().ownerOf(chain)).toBeUndefined();
+  },
+);
+
+test('a Service’s chain is another’s where only the first 32 bits of the hash agree', () => {
+  const index = createChainIndex();
+  const [one, other] = ['api-59487', 'api-85844'];
+  index.setService(service({ name: one, uid: 'one' }), nine);
+  expect(serviceChain(one, 'http', 'tcp')).toBe('KUBE-SVC-O5O3XV7U2EHZCRTH');
+  expect(serviceChain(other, 'http', 'tcp')).toBe('KUBE-SVC-O5O3XVZ3TP5SDQA5');
+  expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')).toBeUndefined();
+  index.setService(service({ name: other, uid: 'other' }), nine);
+  expect(index.ownerOf('KUBE-SVC-O5O3XV7U2EHZCRTH')?.service.uid).toBe('one');
+  expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')?.service.uid).toBe('other');
+  index.removeService('shop', one, nine);
+  expect(index.ownerOf('KUBE-SVC-O5O3XVZ3TP5SDQA5')).toMatchObject({ service: { uid: 'other' }, deleted: false });
+  expect(index.ownerOf('KUBE-SVC-O5O3XV7U2EHZCRTH')).toMatchObject({ service: { uid: 'one' }, deleted: true });
+});
+
+const nftablesChain = 'service-2QRHZV4L-default/kubernetes/tcp/https';
+
+test('a chain of nftables mode names its Service, whether that is known or not', () => {
+  const index = createChainIndex();
+  expect(index.ownerOf(nftablesChain)).toMatchObject({
+    service: { namespace: 'default', name: 'kubernetes', uid: '' },
+    port: 'https',
+    deleted: false,
+  });
+  const ports: ServicePort[] = [{ name: 'https', port: 443, protocol: 'tcp' }];
+  index.setService(service({ namespace: 'default', name: 'kubernetes', uid: 'k', ports }), nine);
+  expect(described(index.ownerOf(nftablesChain))).toBe('kubernetes:https/tcp of k');
+  index.removeService('default', 'kubernetes', nine);
+  expect(described(index.ownerOf(nftablesChain))).toBe('kubernetes:https/tcp of k, deleted');
+});
+
+test('a chain of nftables mode names its endpoint', () => {
+  expect(described(createChainIndex().ownerOf('endpoint-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80'))).toBe(
+    'service:http/tcp of  at 10.180.0.1:80',
+  );
+});
+
+test('an endpoint’s chain has its own port, and is called by the Service’s', () => {
+  const index = createChainIndex();
+  const chain = endpointChain('api', '', 'udp', '10.65.2.9:5353');
+  index.setSlice(endpointSlice({ ports: [{ ...unnamed, port: 5353 }] }), nine);
+  // The Service's number is not known yet.
+  expect(described(index.ownerOf(chain))).toBe('api:/udp of  at 10.65.2.9:5353');
+  index.setService(service({ ports: [unnamed] }), nine);
+  expect(described(index.ownerOf(chain))).toBe('api:53/udp of uid-of-api at 10.65.2.9:5353');
+});
+
+test('backends are a Pod each, however many addresses and slices it has', () => {
+  const index = known();
+  const second = backend({ address: '10.65.2.10', pod: { namespace: 'shop', name: 'api-1' }, ready: false });
+  const elsewhere = backend({ address: '192.0.2.4', pod: undefined, node: undefined });
+  index.setSlice(endpointSlice({ endpoints: [backend({ ready: false }), second, elsewhere] }), nine);
+  const other = endpointSlice({ name: 'api-v6', endpoints: [backend({ address: 'fd00:65::9' })] });
+  index.setSlice(other, nine);
+  index.setSlice(endpointSlice({ name: 'web', service: 'web' }), nine);
+  expect(index.backendsOf('shop', 'api')).toEqual([backend({ ready: true }), second, elsewhere]);
+  expect(index.backendsOf('shop', 'nobody')).toEqual([]);
+});
+
+test('backends may be of another namespace', () => {
+  const index = known();
+  const stranger = backend({ pod: { namespace: 'batch', name: 'worker-1' } });
+  index.setSlice(endpointSlice({ endpoints: [stranger] }), nine);
+  expect(index.backendsOf('shop', 'api')).toEqual([stranger]);
+});
+
+test('tombstones of a port that is gone are not of a Service that is', () => {
+  const index = known();
+  const chain = serviceChain('api', 'http', 'tcp');
+  index.setService(service({ ports: [{ ...http, name: 'web' }], uid: 'as it is' }), nine);
+  expect(described(index.ownerOf(chain))).toBe('api:http/tcp of as it is');
+  index.removeService('shop', 'api', nine);
+  expect(described(index.ownerOf(chain))).toBe('api:http/tcp of uid-of-api, deleted');
+  index.setService(service({ uid: 'anew' }), nine);
+  expect(described(index.ownerOf(chain))).toBe('api:http/tcp of anew');
+});
+
+test('tombstones: last a day, and there are only so many', () => {
+  const index = createChainIndex({ age: day, count: 2 });
+  const chains = ['a', 'b', 'c'].map((name) => serviceChain(name, 'http', 'tcp'));
+  for (const name of ['a', 'b', 'c']) index.setService(service({ name }), nine);
+  for (const name of ['a', 'b', 'c']) index.removeService('shop', name, nine);
+  expect(chains.map((chain) => index.ownerOf(chain)?.service.name)).toEqual([undefined, 'b', 'c']);
+  index.sweep(nine + day - 1);
+  expect(index.ownerOf(chains[2] ?? '')?.service.name).toBe('c');
+  index.sweep(nine + day);
+  expect(index.ownerOf(chains[2] ?? '')).toBeUndefined();
+});
+
+const ports = fc.uniqueArray(
+  fc.record({
+    name: fc.constantFrom('', 'http', 'dns'),
+    port: fc.constantFrom(53, 80),
+    protocol: fc.constantFrom<ServiceProtocol>('tcp', 'udp'),
+  }),
+  { maxLength: 3, selector: ({ name, protocol }) => `${name}/${protocol}` },
+);
+const services = ['api', 'web'];
+const sliceNames = ['one', 'two', 'three'];
+const addresses = ['10.65.1.4', '10.65.1.5', 'fd00:65::4'];
+
+const edits = fc.oneof(
+  fc.record({ kind: fc.constant('service' as const), name: fc.constantFrom(...services), ports }),
+  fc.record({ kind: fc.constant('no service' as const), name: fc.constantFrom(...services) }),
+  fc.record({
+    kind: fc.constant('slice' as const),
+    name: fc.constantFrom(...sliceNames),
+    service: fc.constantFrom('', ...services),
+    ports,
+    endpoints: fc
+      .subarray(addresses)
+      .map((list) => list.map((address): Backend => backend({ address, pod: undefined }))),
+  }),
+  fc.record({ kind: fc.constant('no slice' as const), name: fc.constantFrom(...sliceNames) }),
+  fc.constant({ kind: 'sweep' as const }),
+);
+
+type Edit = typeof edits extends fc.Arbitrary<infer T> ? T : never;
+
+/** Remembers by name all that ever was, and when it was gone. */
+function createModel() {
+  const present = new Map<string, ServicePort[]>();
+  const slices = new Map<string, Extract<Edit, { kind: 'slice' }>>();
+  /** By chain: when it was no longer there. */
+  const gone = new Map<string, number>();
+  let sweptAt = -Infinity;
+
+  return {
+    apply(edit: Edit, now: number) {
+      const before = chains();
+      if (edit.kind === 'service') present.set(edit.name, edit.ports);
+      else if (edit.kind === 'no service') present.delete(edit.name);
+      else if (edit.kind === 'slice' && edit.service !== '') slices.set(edit.name, edit);
+      else if (edit.kind === 'slice' || edit.kind === 'no slice') slices.delete(edit.name);
+      else sweptAt = now;
+      const after = chains();
+      for (const chain of before) if (!after.has(chain)) gone.set(chain, now);
+    },
+    isKnown: (chain: string): boolean => chains().has(chain) || (gone.get(chain) ?? -Infinity) > sweptAt - day,
+    exists: (name: string): boolean => present.has(name),
+    slices,
+    backends: (name: string) =>
+      new Set(
+        [...slices.values()]
+          .filter((slice) => slice.service === name)
+          .flatMap((slice) => slice.endpoints.map(({ address }) => address)),
+      ),
+  };
+
+  function chains(): Set<string> {
+    const all = new Set<string>();
+    for (const [name, list] of present)
+      for (const { name: port, protocol } of list) all.add(serviceChain(name, port, protocol));
+    for (const { service: name, ports: list, endpoints } of slices.values())
+      for (const { name: port, protocol, port: number } of list)
+        for (const { address } of endpoints) all.add(endpointChain(name, port, protocol, hostAndPort(address, number)));
+    return all;
+  }
+}
+
+function apply(edit: Edit, index: ChainIndex, now: number): void {
+  switch (edit.kind) {
+    case 'service':
+      return index.setService(service({ name: edit.name, ports: edit.ports }), now);
+    case 'no service':
+      return index.removeService('shop', edit.name, now);
+    case 'slice': {
+      const { kind: _, ...rest } = edit;
+      return index.setSlice(endpointSlice(rest), now);
+    }
+    case 'no slice':
+      return index.removeSlice('shop', edit.name, now);
+    case 'sweep':
+      return index.sweep(now);
+    default:
+      edit satisfies never;
+  }
+}
+
+test('knows what a model knows that forgets nothing', () => {
+  forAll(
+    [fc.array(fc.record({ edit: edits, pause: fc.constantFrom(0, 1, day / 2, day) }), { maxLength: 25 })],
+    {
+      numRuns: 300,
+    },
+    (program) => {
+      const index = createChainIndex();
+      const model = createModel();
+      let now = nine;
+      for (const { edit, pause } of program) {
+        now += pause;
+        apply(edit, index, now);
+        model.apply(edit, now);
+      }
+      expect(index.sliceCount).toBe(model.slices.size);
+      for (const name of services) {
+        expect(new Set(index.backendsOf('shop', name).map(({ address }) => address))).toEqual(model.backends(name));
+        for (const port of ['', 'http', 'dns']) {
+          for (const protocol of ['tcp', 'udp'] as const) {
+            const chain = serviceChain(name, port, protocol);
+            const owner = index.ownerOf(chain);
+            expect(owner !== undefined).toBe(model.isKnown(chain));
+            if (owner) expect(owner).toMatchObject({ service: { name }, protocol, deleted: !model.exists(name) });
+            for (const endpoint of addresses.flatMap((address) =>
+              [53, 80].map((number) => hostAndPort(address, number)),
+            )) {
+              const own = endpointChain(name, port, protocol, endpoint);
+              const found = index.ownerOf(own);
+              expect(found !== undefined).toBe(model.isKnown(own));
+              if (found) expect(found).toMatchObject({ service: { name }, protocol, endpoint });
+            }
+          }
+        }
+      }
+    },
+  );
+});
+
+interface Change {
+  name: string;
+  service: 'api' | 'web';
+  addresses: readonly string[];
+  isGone: boolean;
+}
+
+const someAddresses = fc.uniqueArray(fc.constantFrom('10.65.2.1', '10.65.2.2', '10.65.2.3'), { maxLength: 3 });
+const sliceChanges: fc.Arbitrary<Change[]> = fc.array(
+  fc.record({
+    name: fc.constantFrom('a', 'b', 'c'),
+    service: fc.constantFrom('api', 'web'),
+    addresses: someAddresses,
+    isGone: fc.boolean(),
+  }),
+  { maxLength: 20 },
+);
+
+test('chains that are prepared after each change have the owners that one look through everything finds', async () => {
+  const names = ['api', 'web'];
+  const endpoints = ['10.65.2.1:8080', '10.65.2.2:8080', '10.65.2.3:8080'];
+  const ofServices = names.map((name) => serviceChain(name, 'http', 'tcp'));
+  const ofEndpoints = names.flatMap((name) => endpoints.map((each) => endpointChain(name, 'http', 'tcp', each)));
+  const chains = [...ofServices, ...ofEndpoints];
+  await forAllAsync([sliceChanges], { numRuns: 300 }, async (given) => {
+    const [prepared, fresh] = [createChainIndex(), createChainIndex()];
+    for (const { name, service: of, addresses: some, isGone } of given) {
+      for (const index of [prepared, fresh]) {
+        const backends = some.map((address) => backend({ address }));
+        if (isGone) index.removeSlice('shop', name, nine);
+        else index.setSlice(endpointSlice({ name, service: of, endpoints: backends }), nine);
+        if (isGone && name === 'a') index.removeService('shop', of, nine);
+        else if (name === 'a') index.setService(service({ name: of, ports: [http] }), nine);
+      }
+      await prepared.prepare(chains);
+    }
+    expect(chains.map((chain) => prepared.foundOwnerOf(chain))).toEqual(chains.map((chain) => fresh.ownerOf(chain)));
+  });
+});

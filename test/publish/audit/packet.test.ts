@@ -1,0 +1,178 @@
+import { expect, test } from 'vitest';
+import { type FlowRecord, fields } from '../../../src/publish/audit/fields.ts';
+import { packetRow } from '../../../src/publish/audit/flow.ts';
+import type { LogLine } from '../../../src/base/model/log-line.ts';
+import { kernelDrop, type PacketObservation } from '../../../src/base/model/packet.ts';
+import {
+  ends,
+  externalEnd,
+  icmp,
+  line,
+  nine,
+  nodeEnd,
+  observation,
+  packet,
+  podEnd,
+  portless,
+  workerEnd,
+} from '../../builders.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { full: FlowRecord; leastFields: string[] };
+
+function row(
+  given: Partial<PacketObservation> = {},
+  of: Partial<LogLine> = {},
+  found = ends(),
+  node = 'node-a',
+  noise?: string,
+): FlowRecord {
+  const text = packetRow(line(of), { observation: observation(given), ends: found, node, noise }, { cluster: 'prod' });
+  expect(text.endsWith('}\n') && !text.slice(0, -1).includes('\n')).toBe(true);
+  const record = JSON.parse(text) as FlowRecord;
+  expect(Object.keys(record).filter((name) => !Object.hasOwn(fields, name))).toEqual([]);
+  return record;
+}
+
+test('all that a line shows of one packet', () => {
+  const policy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined };
+  const given = {
+    inInterface: 'calic440f455693',
+    outInterface: 'eth0',
+    policy,
+    mark: 0x10000,
+    uid: 1000,
+    repeat: 3,
+    packet: packet({ tcpFlags: 18 }),
+  };
+  const source = { ...workerEnd(1), labels: 'app=worker' };
+  const found = ends({ source, destination: externalEnd(), fromPodInterface: true });
+  expect(row(given, { time: nine + 1500 }, found)).toEqual({
+    ...tables.full,
+    'event.id': expect.stringMatching(/^[0-9a-f]{24}$/),
+  });
+});
+
+const namedPolicy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'web', tier: undefined };
+
+test.each<[string, Partial<PacketObservation>, FlowRecord]>([
+  ['a record of a drop by what enforces it', {}, { 'policy.verdict': 'denied' }],
+  ['a record of a rejection', { verdict: 'rejected' }, { 'policy.verdict': 'denied' }],
+  ['a record of what it let through', { verdict: 'accepted' }, { 'policy.verdict': 'admitted' }],
+])('a log shows the verdict of a policy: %s is its verdict', (_, given, expected) => {
+  const logged = { 'policy.verdict_evidence': 'logged', 'policy.decided_by': 'NetworkPolicy shop/web' } as const;
+  expect(row({ policy: namedPolicy, prefix: '', ...given })).toMatchObject({ ...logged, ...expected });
+});
+
+test.each<[string, Partial<PacketObservation>]>([
+  ['a LOG prefix, whose rule only logs', { prefix: 'calico-drop knp shop/web' }],
+  ['a record that decides nothing', { prefix: '', verdict: 'logged' }],
+  ['a record without a policy', { prefix: '', policy: undefined }],
+  ['the tier of a ClusterNetworkPolicy', { prefix: '', policy: undefined, clusterTier: 'Admin' }],
+  ['a zone of a host firewall', { prefix: '', enforcer: 'host-firewall' }],
+])('a log shows no verdict of a policy: %s is none', (_, given) => {
+  expect(row({ policy: namedPolicy, ...given })).not.toHaveProperty(['policy.verdict']);
+});
+
+test('the tier of a ClusterNetworkPolicy is that of the policy, which has no name', () => {
+  const fromLog = row({ prefix: '', policy: undefined, clusterTier: 'Admin' });
+  expect(fromLog).toMatchObject({
+    'policy.kind': 'ClusterNetworkPolicy',
+    'policy.tier': 'Admin',
+    'policy.evidence': 'logged',
+  });
+  expect(fromLog).not.toHaveProperty(['security_rule.name']);
+});
+
+const uidsOf = (found: ReturnType<typeof ends>) =>
+  Object.entries(row({}, {}, found)).filter(([name]) => name.endsWith('pod.uid'));
+
+test('the uid is that of a Pod, on the end where it is', () => {
+  expect(uidsOf(ends({ source: externalEnd(), destination: workerEnd(1) }))).toEqual([
+    ['destination.k8s.pod.uid', 'uid-of-worker-1'],
+  ]);
+  expect(uidsOf(ends({ source: workerEnd(1), destination: nodeEnd() }))).toEqual([
+    ['source.k8s.pod.uid', 'uid-of-worker-1'],
+  ]);
+});
+
+test.each([
+  ['kernel', {}],
+  ['kernel-drop', { logger: kernelDrop }],
+] as const)('a martian that %s tells of has its prefix and interface, and no rule', (logger, told) => {
+  const martian = {
+    kind: 'martian',
+    ...told,
+    impossible: 'source',
+    source: '127.0.0.1',
+    destination: '10.65.1.4',
+    device: 'eth0',
+  } as const;
+  const text = packetRow(
+    line(),
+    { observation: martian, ends: ends(), node: 'node-a', noise: undefined },
+    { cluster: 'prod' },
+  );
+  const record = JSON.parse(text) as FlowRecord;
+  expect(
+    Object.fromEntries(
+      Object.entries(record).filter(([name]) => /^(?:log\.[lp]|interface|security|policy)/.test(name)),
+    ),
+  ).toEqual({ 'log.logger': logger, 'log.prefix': 'martian source', 'interface.in': 'eth0' });
+});
+
+test.each([
+  ['egress', podEnd(), nodeEnd(), 'node-a'],
+  ['ingress', nodeEnd(), podEnd(), 'node-a'],
+  ['internal', podEnd(), podEnd(), 'node-a'],
+  ['ingress', workerEnd(1), podEnd(), 'node-a'],
+  [undefined, podEnd(), nodeEnd(), 'node-c'],
+])('without interfaces a direction is %s by the node of its Pods', (direction, source, destination, node) => {
+  expect(row({}, {}, ends({ source, destination }), node)['network.direction']).toBe(direction);
+});
+
+test('unknown facts are left out of a record', () => {
+  const bare = { prefix: '', packet: portless('', { length: undefined, ttl: undefined }) };
+  const source = externalEnd({ kind: 'unknown', evidence: 'none' });
+  expect(Object.keys(row(bare, {}, ends({ source }), '')).toSorted()).toEqual(tables.leastFields.toSorted());
+});
+
+test.each<[string, FlowRecord, FlowRecord]>([
+  ['an inferred time', row({}, { timeIsExact: false }), { 'event.time_estimated': true }],
+  ['chatter of the link', row({}, {}, ends(), 'node-a', 'multicast'), { 'event.noise': 'multicast' }],
+  [
+    'a role in the cluster',
+    row({}, {}, ends({ destination: externalEnd({ role: 'metadata' }) })),
+    { 'destination.role': 'metadata' },
+  ],
+  ['a later fragment', row({ packet: portless('UDP', { laterFragment: true }) }), { 'packet.later_fragment': true }],
+  ['a cut packet', row({ packet: packet({ incomplete: true }) }), { 'packet.incomplete': true }],
+  ['an ICMP message', row({ packet: icmp(8, 0) }), { 'network.transport': 'icmp', 'icmp.type': 8, 'icmp.code': 0 }],
+  ['a rule that only logs', row({ verdict: 'logged' }), { 'event.name': 'network.flow.log', 'event.action': 'logged' }],
+])('fields that are written only where they apply: %s', (_, found, expected) => {
+  expect(found).toMatchObject(expected);
+});
+
+test('an ICMP error has the packet it is about', () => {
+  const error = { packet: icmp(3, 4), inner: packet({ destinationPort: 443 }), mtu: 1400 };
+  const found = ends({
+    source: externalEnd(),
+    destination: podEnd(),
+    inner: { source: podEnd(), destination: externalEnd() },
+  });
+  const { source, destination } = error.inner;
+  expect(row(error, {}, found)).toMatchObject({
+    'icmp.type': 3,
+    'icmp.code': 4,
+    'packet.mtu': 1400,
+    'original.source.address': source,
+    'original.destination.address': destination,
+    'original.network.transport': 'tcp',
+    'original.destination.port': 443,
+  });
+});
+
+test('the same line has the same id, another line another', () => {
+  expect(row()['event.id']).toBe(row()['event.id']);
+  expect(row({}, { line: 13 })['event.id']).not.toBe(row()['event.id']);
+});

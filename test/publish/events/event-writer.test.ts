@@ -1,0 +1,457 @@
+import { describe, expect, test } from 'vitest';
+import type { Series } from '../../../src/base/model/series.ts';
+import { component, type CoreEvent, eventOf, timestamp } from '../../../src/publish/events/event.ts';
+import { createEventWriter, type Outcome, stateAnnotation } from '../../../src/publish/events/event-writer.ts';
+import { finding, nine, series as seriesOf } from '../../builders.ts';
+import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from './memory-store.ts';
+
+const second = 1000;
+const minute = 60 * second;
+
+interface Rig {
+  store: MemoryStore;
+  series: Series;
+  /** Writes the series at `nine + offset`, and remembers what is published. */
+  write: (offset?: number) => Promise<Outcome>;
+  /** Counts packets at `nine + offset`. */
+  count: (packets: number, offset?: number) => void;
+  /** The Event as it is kept. */
+  event: () => CoreEvent | undefined;
+  key: string;
+}
+
+interface RigOptions {
+  /** Mishaps of the requests, in order; those after that go well. */
+  mishaps?: Mishap[];
+  given?: Partial<Series>;
+  stateId?: string;
+  store?: MemoryStore;
+  /** The wall clock is ahead of the series' own by so much. */
+  ahead?: number;
+}
+
+function rig({ mishaps = [], given = {}, stateId = 'ours', ahead = 0, ...rest }: RigOptions = {}): Rig {
+  const series = seriesOf({ count: 3, ...given });
+  const store = rest.store ?? createMemoryStore(() => mishaps.shift() ?? {});
+  let time = nine;
+  const write = createEventWriter({
+    store,
+    messageOf: () => 'a message',
+    stateId,
+    now: () => time,
+    toWall: (at) => at + ahead,
+  });
+  const key = keyOf(eventOf(series, '', nine));
+  return {
+    store,
+    series,
+    key,
+    event: () => store.events.get(key),
+    async write(offset = second) {
+      time = nine + offset;
+      const outcome = await write(series);
+      if (outcome.kind === 'written') series.published = outcome.published;
+      return outcome;
+    },
+    count(packets, offset = 2 * second) {
+      series.count += packets;
+      series.last = Math.max(series.last, nine + offset);
+    },
+  };
+}
+
+/** An Event of the same name, written by another run or program. */
+function theirs(series: Series, given: Partial<CoreEvent> & { owner?: string } = {}): CoreEvent {
+  const { owner = 'theirs 0', ...rest } = given;
+  const event = eventOf(series, 'an older message', nine);
+  return { ...event, metadata: { ...event.metadata, annotations: { [stateAnnotation]: owner } }, ...rest };
+}
+
+const annotation = (event: CoreEvent | undefined): string | undefined => event?.metadata.annotations?.[stateAnnotation];
+
+const at = (offset: number): string => timestamp(nine + offset);
+/** Writes 3 packets, the first at `nine`, on top of what is there. */
+async function adopt(given: Partial<CoreEvent> & { owner?: string }): Promise<Rig> {
+  const one = rig();
+  one.store.put(theirs(one.series, given));
+  expect(await one.write()).toMatchObject({ kind: 'written', verb: 'update', packets: 3 });
+  return one;
+}
+
+test('a series without an Event is created', async () => {
+  const { store, series, write, event } = rig();
+  expect(await write()).toEqual({
+    kind: 'written',
+    verb: 'create',
+    packets: 3,
+    published: { count: 3, writes: 1, at: nine + second, suppressed: false, base: 0, resourceVersion: '101' },
+  });
+  expect(store.requests).toEqual(['create']);
+  const fresh = seriesOf({ count: series.count });
+  const { metadata, ...expected } = eventOf(fresh, 'a message', nine + second);
+  const annotations = { ...metadata.annotations, [stateAnnotation]: 'ours 0' };
+  expect(event()).toEqual({ ...expected, metadata: { ...metadata, annotations } });
+});
+
+test('an Event that is there, because the answer to the same write was lost, is changed to the same', async () => {
+  const { store, write, count, event } = rig({ mishaps: [{ answer: refusal(0) }] });
+  expect(await write()).toMatchObject({ kind: 'refused', verb: 'create', refusal: { status: 0 } });
+  count(2);
+  expect(await write()).toMatchObject({
+    kind: 'written',
+    verb: 'update',
+    packets: 5,
+    published: { count: 5, base: 0 },
+  });
+  expect(store.requests).toEqual(['create', 'create', 'read', 'update']);
+  expect(event()).toMatchObject({ count: 5 });
+  expect(annotation(event())).toBe('ours 0');
+});
+
+test('an Event that is deleted between the refusal and the look at it is created whole', async () => {
+  const mishaps: Mishap[] = [{}];
+  const { store, series, key, write, event } = rig({ mishaps });
+  store.put(theirs(series));
+  mishaps.push({ before: () => store.remove(key) });
+  expect(await write()).toMatchObject({ kind: 'written', verb: 'create', published: { count: 3 } });
+  expect(store.requests).toEqual(['create', 'read', 'create']);
+  expect(event()).toMatchObject({ count: 3, firstTimestamp: timestamp(nine) });
+  expect(annotation(event())).toBe('ours 0');
+});
+
+test('an Event that can neither be created nor found is given up for now', async () => {
+  // A quota in the namespace answers 409 to a POST, too. The last refusal ends the test if nothing else does.
+  const endless = (): Mishap => ({ instead: refusal(store.requests.length > 30 ? 0 : answers[last()]) });
+  const answers = { create: 409, read: 404, update: 404 };
+  const store = createMemoryStore(endless);
+  const last = (): 'create' | 'read' | 'update' => store.requests.at(-1) ?? 'create';
+  const { write } = rig({ store });
+  expect(await write()).toMatchObject({ kind: 'refused' });
+  expect(store.requests.length).toBeLessThanOrEqual(10);
+});
+
+test('a series that was published before is changed to the count by now', async () => {
+  const { store, write, count, event } = rig();
+  await write();
+  count(4, 20 * second);
+  expect(await write(31 * second)).toEqual({
+    kind: 'written',
+    verb: 'update',
+    packets: 4,
+    published: { count: 7, writes: 2, at: nine + 31 * second, suppressed: false, base: 0, resourceVersion: '102' },
+  });
+  expect(store.requests).toEqual(['create', 'update']);
+  expect(event()).toMatchObject({
+    count: 7,
+    firstTimestamp: timestamp(nine),
+    lastTimestamp: timestamp(nine + 20 * second),
+  });
+});
+
+test('an Event that a user has changed since is looked at first', async () => {
+  const { store, key, write, count, event } = rig();
+  await write();
+  store.touch(key);
+  count(1);
+  expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', packets: 1, published: { count: 4 } });
+  expect(store.requests).toEqual(['create', 'update', 'read', 'update']);
+  expect(event()).toMatchObject({ count: 4 });
+});
+
+test('an Event that is changed twice is written at the second look', async () => {
+  const mishaps: Mishap[] = [{}];
+  const { store, key, write, count, event } = rig({ mishaps });
+  await write();
+  count(1);
+  store.touch(key);
+  mishaps.push({}, {}, { before: () => store.touch(key) });
+  expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', published: { count: 4 } });
+  expect(event()).toMatchObject({ count: 4 });
+});
+
+test('an Event that is changed again and again is given up for now after three looks', async () => {
+  const mishaps: Mishap[] = [{}];
+  const { store, series, key, write, count, event } = rig({ mishaps });
+  await write();
+  count(1);
+  mishaps.push(
+    ...Array.from({ length: 9 }, () => ({
+      before: () => {
+        if (store.requests.at(-1) === 'update') store.touch(key);
+      },
+    })),
+  );
+  expect(await write(minute)).toMatchObject({ kind: 'refused', verb: 'update', refusal: { status: 409 } });
+  expect(store.requests.slice(1)).toEqual(['update', 'read', 'update', 'read', 'update', 'read', 'update']);
+  expect(series.published).toMatchObject({ count: 3, writes: 1 });
+  expect(event()).toMatchObject({ count: 3 });
+});
+
+test('an Event that was deleted since begins again with what the deleted one did not count', async () => {
+  const { store, key, write, count, event } = rig();
+  await write();
+  store.remove(key);
+  count(4, 40 * second);
+  expect(await write(minute)).toMatchObject({
+    kind: 'written',
+    verb: 'create',
+    packets: 4,
+    published: { count: 7, writes: 2, base: -3 },
+  });
+  expect(store.requests).toEqual(['create', 'update', 'create']);
+  expect(event()).toMatchObject({ count: 4, lastTimestamp: timestamp(nine + minute) });
+  expect(annotation(event())).toBe('ours -3');
+  count(2, 70 * second);
+  await write(2 * minute);
+  expect(event()).toMatchObject({ count: 6 });
+  store.remove(key);
+  count(1);
+  await write(3 * minute);
+  expect(event()).toMatchObject({ count: 1 });
+});
+
+test('an Event that is deleted between a conflict and the look at it begins again', async () => {
+  const mishaps: Mishap[] = [{}];
+  const { store, key, write, count, event } = rig({ mishaps });
+  await write();
+  count(4);
+  store.touch(key);
+  mishaps.push({}, { before: () => store.remove(key) });
+  expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'create', published: { count: 7, base: -3 } });
+  expect(store.requests.slice(1)).toEqual(['update', 'read', 'create']);
+  expect(event()).toMatchObject({ count: 4 });
+});
+
+test('an Event that was deleted, then written again with the answer lost, is not written a second time', async () => {
+  const mishaps: Mishap[] = [{}];
+  const { store, key, write, count, event } = rig({ mishaps });
+  await write();
+  store.remove(key);
+  count(4);
+  mishaps.push({}, { answer: refusal(0) });
+  expect(await write(minute)).toMatchObject({ kind: 'refused', verb: 'create' });
+  expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', published: { count: 7, base: -3 } });
+  expect(event()).toMatchObject({ count: 4 });
+});
+
+test('an Event that was deleted, with nothing published since but that lines were lost, begins again with the next packet', async () => {
+  const { store, key, series, write, count, event } = rig();
+  await write();
+  store.remove(key);
+  series.suppressed = true;
+  await write(minute);
+  expect(event()?.count).not.toBe(0);
+  count(2, 70 * second);
+  await write(2 * minute);
+  // Exporters pass over new Events that look old.
+  expect(event()).toMatchObject({ count: 2, lastTimestamp: timestamp(nine + 2 * minute) });
+  count(1, 130 * second);
+  await write(3 * minute);
+  expect(event()).toMatchObject({ count: 3 });
+});
+
+test('an Event that has begun again keeps that time, also when a user changes it', async () => {
+  const { store, key, write, count, event } = rig();
+  await write(30 * second);
+  store.remove(key);
+  count(1, 40 * second);
+  await write(minute);
+  const began = event()?.firstTimestamp;
+  expect(began).toBe(timestamp(nine + 30 * second));
+  count(1, 70 * second);
+  await write(2 * minute);
+  expect(event()).toMatchObject({ count: 2, firstTimestamp: began });
+  store.touch(key);
+  count(1, 130 * second);
+  await write(3 * minute);
+  expect(event()).toMatchObject({ count: 3, firstTimestamp: began });
+});
+
+const statuses = [0, 400, 401, 403, 413, 422, 429, 500, 503];
+
+/** The requests before the one that is refused, which may find an Event of another run. */
+test.each([
+  { verb: 'create', before: [], found: false },
+  { verb: 'update', before: ['create'], found: false },
+  { verb: 'read', before: ['create'], found: true },
+  { verb: 'update', before: ['create', 'read'], found: true },
+])('a refused $verb after $before says what was asked', async ({ verb, before, found }) => {
+  for (const status of [...statuses, ...(before.includes('read') || verb === 'create' ? [404] : [])]) {
+    const answer = refusal(status, 'Because', 5000);
+    const { store, series, write } = rig({ mishaps: [...before.map(() => ({})), { instead: answer }] });
+    if (found) store.put(theirs(series));
+    else if (before.length > 0) await write();
+    const { published } = series;
+    expect(await write(minute)).toEqual({ kind: 'refused', verb, refusal: answer });
+    expect(series.published).toEqual(published);
+    expect(store.requests).toEqual([...before, verb]);
+  }
+});
+
+test('an Event of another program is not touched', async () => {
+  const { store, series, write, event } = rig();
+  const foreign = theirs(series, { source: { component: 'kubelet' } });
+  store.put(foreign);
+  expect(await write()).toEqual({ kind: 'foreign', component: 'kubelet' });
+  expect(store.requests).toEqual(['create', 'read']);
+  expect(event()).toEqual(foreign);
+});
+
+const shared = { finding: finding({ shared: true, node: 'node-a' }) };
+
+test('an Event that is one for all nodes has the same name whichever node publishes it', () => {
+  const [here, there] = ['node-a', 'node-b'].map((node) => seriesOf({ finding: finding({ shared: true, node }) }));
+  expect(keyOf(eventOf(here as Series, '', nine))).toBe(keyOf(eventOf(there as Series, '', nine)));
+  expect(keyOf(eventOf(seriesOf({ finding: finding({ node: 'node-a' }) }), '', nine))).not.toBe(
+    keyOf(eventOf(seriesOf({ finding: finding({ node: 'node-b' }) }), '', nine)),
+  );
+});
+
+test('an Event that is one for all nodes is left as it is where the agent of another node has published it', async () => {
+  const { store, series, write, count, event } = rig({ given: shared });
+  store.put(theirs(series, { count: 7 }));
+  expect(await write()).toMatchObject({
+    kind: 'written',
+    verb: 'create',
+    packets: 0,
+    published: { count: 3, writes: 6 },
+  });
+  count(2);
+  expect(await write(minute)).toMatchObject({ kind: 'written', packets: 0, published: { count: 5, writes: 7 } });
+  expect(store.requests).toEqual(['create', 'read', 'create', 'read']);
+  expect(event()).toMatchObject({ count: 7, message: 'an older message' });
+});
+
+test('an Event that is one for all nodes is published by us with all that we have counted, once theirs is gone', async () => {
+  const { store, series, write, count, event, key } = rig({ given: shared });
+  store.put(theirs(series, { count: 7 }));
+  await write();
+  store.remove(key);
+  count(2);
+  expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'create' });
+  expect(event()?.count).toBe(5);
+});
+
+test('an Event that is one for all nodes is ours after a crash too', async () => {
+  const { store, series, write, event } = rig({ given: shared });
+  store.put(theirs(series, { owner: 'ours 0', count: 2 }));
+  expect(await write()).toMatchObject({ kind: 'written', verb: 'update', packets: 3 });
+  expect(event()?.count).toBe(3);
+});
+
+describe('an Event that another run counted, whose memory is lost', () => {
+  test('is not added to past the largest count that the API takes', async () => {
+    const { event } = await adopt({ count: 2_147_483_646, lastTimestamp: at(-minute) });
+    expect(event()?.count).toBe(2_147_483_647);
+  });
+
+  test('is added to, when ours came after', async () => {
+    const first = at(-20 * minute);
+    const { event, write, count } = await adopt({ count: 10, firstTimestamp: first, lastTimestamp: at(-1000) });
+    expect(event()).toMatchObject({ count: 13, firstTimestamp: first });
+    expect(annotation(event())).toBe('ours 10');
+    count(2);
+    expect(await write(minute)).toMatchObject({ packets: 2, published: { count: 5, base: 10 } });
+    expect(event()).toMatchObject({ count: 15, firstTimestamp: first });
+  });
+
+  test.each([
+    { count: 10, expected: 10 },
+    { count: 3, expected: 3 },
+    { count: 2, expected: 3 },
+  ])('an Event with $count has $expected, when ours may be among them', async ({ count: before, expected }) => {
+    const { event, write, count } = await adopt({ count: before, lastTimestamp: at(0) });
+    expect(event()).toMatchObject({ count: expected });
+    count(2, minute);
+    await write(2 * minute);
+    expect(event()?.count).toBeGreaterThanOrEqual(expected);
+    expect(event()?.count).toBeLessThanOrEqual(expected + 2);
+  });
+
+  test('an Event that was read again only in part has no more than both counted, when the rest follows', async () => {
+    // They counted 10 packets until 30 s past; ours are the first 3 of these, then the other 7.
+    const { event, write, count } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
+    count(7, 30 * second);
+    await write(minute);
+    expect(event()).toMatchObject({ count: 10 });
+  });
+
+  test('an Event that was read again only in part, and is changed by a user before the rest follows, has no more either', async () => {
+    const { store, key, event, write, count } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
+    store.touch(key);
+    // Times of Events have no milliseconds.
+    count(4, 30 * second + 999);
+    await write(minute);
+    expect(event()).toMatchObject({ count: 10 });
+    count(3, 30 * second);
+    await write(2 * minute);
+    expect(event()).toMatchObject({ count: 10 });
+  });
+
+  test('an Event that was read again only in part has no more either, when we are killed before the rest follows', async () => {
+    const { store, event } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
+    // Its answer was never heard.
+    const restarted = rig({ store, given: { count: 3 } });
+    restarted.count(7, 30 * second);
+    await restarted.write(minute);
+    expect(event()).toMatchObject({ count: 10 });
+  });
+
+  test('is begun again with ours alone, when it is deleted later', async () => {
+    const { store, key, event, write, count } = await adopt({ count: 10, lastTimestamp: at(-1000) });
+    store.remove(key);
+    count(2);
+    expect(await write(minute)).toMatchObject({ verb: 'create', published: { count: 5, base: -3 } });
+    expect(event()).toMatchObject({ count: 2 });
+  });
+
+  test('is not added to a second time after a crash', async () => {
+    const { store, event, key } = await adopt({ count: 10, lastTimestamp: at(-1000) });
+    const restarted = rig({ store, given: { count: 3 } });
+    expect(restarted.key).toBe(key);
+    await restarted.write();
+    expect(event()).toMatchObject({ count: 13 });
+  });
+
+  test.each(['', 'theirs', 'theirs x', 'ours2 4'])('may say anything of whose it is: %j', async (owner) => {
+    const { event } = await adopt({ owner, count: 10, lastTimestamp: at(-1000) });
+    expect(event()).toMatchObject({ count: 13 });
+  });
+
+  test.each(['ours', 'ours x', 'ours 0'])('is ours: %j', async (owner) => {
+    const { event } = await adopt({ owner, count: 2, lastTimestamp: at(0) });
+    expect(event()).toMatchObject({ count: 3 });
+  });
+
+  test('is ours, and of the same hour before the clock was set forward and back: it is added to', async () => {
+    const { event, write, count } = await adopt({ owner: 'ours 0', count: 10, lastTimestamp: at(-1000) });
+    expect(event()).toMatchObject({ count: 13 });
+    count(2);
+    await write(minute);
+    expect(event()).toMatchObject({ count: 15 });
+  });
+});
+
+test('an Event has the times of the wall clock, the series keeps its own', async () => {
+  const { series, write, count, event, store, key } = rig({ ahead: minute });
+  await write();
+  expect(event()).toMatchObject({ firstTimestamp: at(minute), lastTimestamp: at(minute + second) });
+  expect(series).toMatchObject({ first: nine, published: { at: nine + second } });
+  store.remove(key);
+  count(2);
+  await write(3 * second);
+  // It begins again, where the one that is gone ended.
+  expect(event()).toMatchObject({ count: 2, firstTimestamp: at(minute + second) });
+  expect(series.published).toMatchObject({ at: nine + 3 * second, first: nine + second });
+});
+
+test('packets that are counted during the requests are published another time', async () => {
+  const mishaps: Mishap[] = [{ before: () => one.count(5) }];
+  const one = rig({ mishaps });
+  expect(await one.write()).toMatchObject({ packets: 3, published: { count: 3 } });
+  one.store.touch(one.key);
+  mishaps.push({ before: () => one.count(1) }, { before: () => one.count(1) }, { before: () => one.count(1) });
+  expect(await one.write(minute)).toMatchObject({ packets: 5, published: { count: 8 } });
+  expect(one.event()).toMatchObject({ count: 8, source: { component } });
+  expect(one.series.count).toBe(11);
+});

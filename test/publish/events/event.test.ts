@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import { annotationsOf, type CoreEvent, eventOf } from '../../../src/publish/events/event.ts';
+import { cutBytes } from '../../../src/base/platform/printable.ts';
+import type { Finding } from '../../../src/base/model/finding.ts';
+import { finding, incident, nine, nodeRef, podRef, series } from '../../builders.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  event: Omit<CoreEvent, 'metadata'> & { metadata: object };
+  names: string[];
+  heads: [string, string][];
+  cuts: [string, number, string][];
+};
+
+const second = 1000;
+const named = (given: Partial<Finding>, window = 1): string =>
+  eventOf(series({ finding: finding(given), window }), '', nine).metadata.name;
+
+test('an Event of a Pod is written in full', () => {
+  const first = nine + 1234;
+  const drops = series({ finding: finding({ related: podRef('db-0', 'batch') }), count: 5, first, last: nine + 1999 });
+  expect(eventOf(drops, 'a message', nine + 2234)).toEqual({
+    ...tables.event,
+    metadata: {
+      ...tables.event.metadata,
+      name: expect.stringMatching(/^web-0\.[0-9a-f]{20}$/),
+      annotations: annotationsOf(drops),
+    },
+  });
+});
+
+test('an Event of a Node is in the namespace that has a Node’s Events', () => {
+  const { metadata, involvedObject } = eventOf(series({ finding: incident() }), '', nine);
+  expect(metadata.namespace).toBe('default');
+  expect(involvedObject).toEqual({
+    apiVersion: 'v1',
+    kind: 'Node',
+    name: 'node-a',
+    uid: 'uid-of-node-a',
+    resourceVersion: '3',
+  });
+});
+
+test('an Event of a Node known by name only is found by kubectl by the name in place of the uid', () => {
+  const regarding = { ...nodeRef(), uid: '', resourceVersion: undefined };
+  expect(eventOf(series({ finding: incident({ regarding }) }), '', nine).involvedObject).toEqual({
+    apiVersion: 'v1',
+    kind: 'Node',
+    name: 'node-a',
+    uid: 'node-a',
+  });
+});
+
+test('unknown facts are left out of an Event', () => {
+  const event = eventOf(
+    series({ finding: finding({ node: '', regarding: { ...podRef(), uid: '', resourceVersion: undefined } }) }),
+    '',
+    nine,
+  );
+  expect(event.involvedObject).toEqual({ apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web-0' });
+  expect(event.source).toEqual({ component: 'kube-netfilter-tailer' });
+  expect(event.reportingInstance).toBe('kube-netfilter-tailer');
+  expect(event).not.toHaveProperty('related');
+});
+
+test('is last seen when it is created, later when its last packet was', () => {
+  const last = nine + 10 * second;
+  const now = nine + 60 * second;
+  expect(eventOf(series({ last }), '', now).lastTimestamp).toBe('2026-11-21T09:01:00Z');
+  expect(
+    eventOf(
+      series({
+        last,
+        published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
+      }),
+      '',
+      now,
+    ).lastTimestamp,
+  ).toBe('2026-11-21T09:00:10Z');
+});
+
+test('reportingInstance has at most 128 characters', () => {
+  const { reportingInstance } = eventOf(series({ finding: finding({ node: 'n'.repeat(253) }) }), '', nine);
+  expect(reportingInstance).toHaveLength(128);
+});
+
+test('name is the same for the same series, whatever it has counted', () => {
+  const [a, b] = [
+    series(),
+    series({
+      count: 99,
+      last: nine + 1,
+      suppressed: true,
+      published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
+    }),
+  ];
+  expect(eventOf(a, 'one', nine).metadata.name).toBe(eventOf(b, 'another', nine + 5).metadata.name);
+  // The name for 'web-0', ["drop","node-a",1] must not change from one release to the next.
+  expect(eventOf(a, '', nine).metadata.name).toBe('web-0.c8c5847c439c2a068284');
+});
+
+test('name differs by identity, node and window', () => {
+  const names = [named({}), named({ identity: 'other' }), named({ node: 'node-b' }), named({}, 2)];
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test.each(tables.names)('the name of %j is a DNS subdomain', (name) => {
+  const found = named({ regarding: nodeRef(name) });
+  expect(found).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/);
+  expect(found.length).toBeLessThanOrEqual(253);
+  expect(found).toMatch(/\.[0-9a-f]{20}$/);
+});
+
+test.each(tables.heads)('the name of %j begins with %j', (name, head) => {
+  expect(named({ regarding: nodeRef(name) }).slice(0, -21)).toBe(head);
+});
+
+const message = (text: string): string => eventOf(series(), text, nine).message;
+
+test.each([
+  ['nothing', ''],
+  ['1,024 bytes', 'x'.repeat(1024)],
+  ['1,024 bytes in 512 characters', 'é'.repeat(512)],
+])('a message of %s is kept', (_, text) => {
+  expect(message(text)).toBe(text);
+});
+
+test.each([
+  ['one byte', 'x'],
+  ['two bytes', 'é'],
+  ['three bytes', '→'],
+  ['four bytes', '🐳'],
+])('message: too long is cut between characters of %s', (_, character) => {
+  const text = character.repeat(1025);
+  const cut = message(text);
+  expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1024);
+  expect(Buffer.byteLength(cut)).toBeGreaterThan(1024 - 4);
+  expect(cut).toMatch(new RegExp(`^(?:${character})+…$`, 'u'));
+});
+
+test.each(tables.cuts)('%j in %d bytes is %j', (text, max, expected) => {
+  expect(cutBytes(text, max)).toBe(expected);
+});
+
+test('a count past what the API can hold is cut: the Event would be refused', () => {
+  expect(eventOf(series({ count: 3_000_000_000 }), '', nine).count).toBe(2_147_483_647);
+});

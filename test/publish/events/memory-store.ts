@@ -1,0 +1,117 @@
+import type { CoreEvent } from '../../../src/publish/events/event.ts';
+import type { EventStore, Refusal, Stored } from '../../../src/publish/events/event-writer.ts';
+
+export type Verb = 'create' | 'read' | 'update';
+
+/** A mishap of one request. `before` and `after` may change the store, or throw: then the client never hears of it. */
+export interface Mishap {
+  before?: () => void;
+  /** Answered in place of carrying it out. */
+  instead?: Refusal;
+  /** Answered although it was carried out. */
+  answer?: Refusal;
+  after?: () => void;
+}
+
+/** Events as an API server (1.36) keeps them, but for their expiry. */
+export interface MemoryStore extends EventStore {
+  /** The Events by `namespace/name`. */
+  readonly events: ReadonlyMap<string, CoreEvent>;
+  /** Verbs of all requests, in order. */
+  readonly requests: readonly Verb[];
+  /** Makes it there as if by another client. */
+  put: (event: CoreEvent) => void;
+  /** Another client changes something about it that is not ours. */
+  touch: (key: string) => void;
+  /** A user deletes it. Returns what it was. */
+  remove: (key: string) => CoreEvent | undefined;
+}
+
+export function createMemoryStore(mishapOf: (verb: Verb, key: string) => Mishap = () => ({})): MemoryStore {
+  const events = new Map<string, { event: CoreEvent; resourceVersion: number }>();
+  const requests: Verb[] = [];
+  let latest = 100;
+
+  return {
+    requests,
+    get events() {
+      return new Map([...events].map(([key, { event }]) => [key, event]));
+    },
+    put: (event) => void keep(event),
+    touch(key) {
+      const kept = events.get(key);
+      if (kept) kept.resourceVersion = ++latest;
+    },
+    remove(key) {
+      const kept = events.get(key);
+      events.delete(key);
+      return kept?.event;
+    },
+    create: (event) =>
+      serve('create', keyOf(event), (key) => {
+        const { namespace } = event.metadata;
+        if ((event.involvedObject.namespace ?? 'default') !== namespace) return refusal(422, 'Invalid');
+        if (events.has(key)) return refusal(409, 'AlreadyExists');
+        return keep(event);
+      }),
+    read: (namespace, name) => serve('read', `${namespace}/${name}`, (key) => found(key) ?? refusal(404, 'NotFound')),
+    update: (event, resourceVersion) =>
+      serve('update', keyOf(event), (key) => {
+        const kept = events.get(key);
+        if (kept === undefined) return refusal(404, 'NotFound');
+        if (String(kept.resourceVersion) !== resourceVersion) return refusal(409, 'Conflict');
+        const { count, firstTimestamp, lastTimestamp, message } = event;
+        const annotations = { ...kept.event.metadata.annotations, ...event.metadata.annotations };
+        const metadata = { ...kept.event.metadata, annotations };
+        const changed = { ...kept.event, metadata, count, firstTimestamp, lastTimestamp, message };
+        return JSON.stringify(changed) === JSON.stringify(kept.event) ? (found(key) as Stored) : keep(changed);
+      }),
+  };
+
+  async function serve(
+    verb: Verb,
+    key: string,
+    carryOut: (key: string) => Stored | Refusal,
+  ): Promise<Stored | Refusal> {
+    requests.push(verb);
+    const { before, instead, answer, after } = mishapOf(verb, key);
+    await Promise.resolve();
+    before?.();
+    if (instead) return instead;
+    const result = carryOut(key);
+    after?.();
+    return answer ?? result;
+  }
+
+  function keep(event: CoreEvent): Stored {
+    const key = keyOf(event);
+    events.set(key, { event: structuredClone(event), resourceVersion: ++latest });
+    return found(key) as Stored;
+  }
+
+  function found(key: string): Stored | undefined {
+    const kept = events.get(key);
+    if (kept === undefined) return undefined;
+    const { metadata, source, count, firstTimestamp, lastTimestamp } = kept.event;
+    return {
+      kind: 'stored',
+      event: {
+        resourceVersion: String(kept.resourceVersion),
+        component: source.component,
+        count,
+        firstTimestamp: Date.parse(firstTimestamp),
+        lastTimestamp: Date.parse(lastTimestamp),
+        annotations: metadata.annotations ?? {},
+      },
+    };
+  }
+}
+
+/** An answer that says no; status 0 is no answer at all. */
+export function refusal(status: number, reason = '', retryAfter?: number): Refusal {
+  return { kind: 'refused', status, reason, message: `${status} ${reason}`, retryAfter };
+}
+
+export function keyOf({ metadata: { namespace, name } }: CoreEvent): string {
+  return `${namespace}/${name}`;
+}

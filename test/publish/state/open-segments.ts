@@ -1,0 +1,20 @@
+import { afterEach } from 'vitest';
+import { createSegment, type Segment } from '../../../src/publish/state/segments.ts';
+
+/** A way to make segments whose files are closed at the end of each test, as those of a process are at its end. */
+export function createOpenSegments() {
+  const made: Segment[] = [];
+  afterEach(async () => {
+    for (const segment of made.splice(0)) await segment.close().catch(() => undefined);
+  });
+  return async (...given: Parameters<typeof createSegment>): Promise<Segment> => {
+    const segment = await createSegment(...given);
+    made.push(segment);
+    return segment;
+  };
+}
+
+/** The segment, but for what it appends. */
+export function appendingBy(segment: Segment, append: Segment['append']): Segment {
+  return Object.create(segment, { append: { value: append } }) as Segment;
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { readBtf } from '../../../src/read/sources/tracefs/btf.ts';
+import { btfOf } from './made-btf.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { types: Parameters<typeof btfOf>[0] };
+
+/** Tests how the places of fields are read from the kernel's own description of its types. Against real kernels: test/e2e/kernel-drops. */
+
+const btf = readBtf(btfOf(tables.types));
+
+test('a field stands where its structure says', () => {
+  expect(btf.offsetOf('outer', 'first')).toBe(0);
+  expect(btf.offsetOf('other', 'data')).toBe(8);
+});
+
+test('members without a name are looked into', () => {
+  expect(btf.offsetOf('outer', 'tail')).toBe(20);
+});
+
+test('a field of a field, behind another name of its type', () => {
+  expect(btf.offsetOf('outer', 'ns', 'number')).toBe(88);
+});
+
+test.each([
+  ['none', 'first'],
+  ['outer', 'none'],
+  ['outer', 'first', 'number'],
+] as const)('of %s %s is not there, and that is an error', (structure, ...path) => {
+  expect(() => btf.offsetOf(structure, ...(path as [string, ...string[]]))).toThrow(`the kernel's ${structure}`);
+});
+
+test('bytes that are no description of types are refused', () => {
+  for (const data of [Buffer.alloc(0), Buffer.from('a file of another kind, longer than a header')])
+    expect(() => readBtf(data)).toThrow('types');
+});

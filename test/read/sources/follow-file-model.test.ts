@@ -1,0 +1,397 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { maxLineLength } from '../../../src/read/sources/framing/scanner.ts';
+import { runs } from '../../runs.ts';
+import { fakeTime } from './fake-time.ts';
+import type { Heard } from './heard.ts';
+import { createFollower, type FollowerOptions } from './log-follower.ts';
+import { type Change, createWriter, type StoredFile, type Style, type WrittenLine } from './log-writer.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { forAll } from '../../for-all.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  found: [title: string, Style, FollowerOptions['changesAre'], Action[]][];
+};
+
+vi.mock(import('../../../src/read/sources/tail/content.ts'), async (original) => {
+  const { openPackedAtOnce } = await import('./tail/packed-at-once.ts');
+  return { ...(await original()), openPackedContent: openPackedAtOnce };
+});
+
+/** Called whenever a file is looked at. */
+let onLook = (): void => {};
+vi.mock(import('../../../src/read/sources/tail/open-log.ts'), async (original) => {
+  const { lookAt, openLog, readHead, ...rest } = await original();
+  return {
+    ...rest,
+    lookAt: (path) => (onLook(), lookAt(path)),
+    openLog: (path) => (onLook(), openLog(path)),
+    readHead: (fd) => (onLook(), readHead(fd)),
+  };
+});
+
+/**
+ * A program of what happens to a log and to who follows it, and a model that knows what has been written and what of it is
+ * there still: each line comes once, in order but for those that were written to a file after it was renamed, and none is missing
+ * but those that were gone before anybody could read them.
+ */
+type Action = Write | { do: 'turns'; count: number } | { do: 'save'; after: number } | Restart;
+/** Also while it is not followed. */
+type Write =
+  /** So many lines of so many bytes. */
+  | { do: 'lines'; count: number; size: number }
+  /** The first bytes of the next line; whatever is written next ends it. */
+  | { do: 'part'; size: number }
+  /** Lines to the file that was renamed last. */
+  | { do: 'late'; count: number; size: number }
+  | { do: 'wait'; time: number }
+  /** `pauses`: between its steps. */
+  | { do: 'change'; change: Change; pauses: number[] };
+/**
+ * Stop now, or after so many further lines, or as by SIGKILL, and go on with what was kept. `rotation`: the log is rotated once more
+ * while the next one begins, a step each time that so many files have been looked at.
+ */
+type Restart = { do: 'restart'; how: 'stop' | 'kill'; after: number; down: Write[]; rotation: number[] | undefined };
+
+interface Program extends Omit<FollowerOptions, 'path' | 'time'> {
+  style: Style;
+  actions: Action[];
+}
+
+const folder = temporaryFolder();
+const second = 1000;
+const start = Date.UTC(2026, 10, 21, 12);
+/** A file that is shorter is known by its inode only. */
+const tellable = 160;
+const numRuns = runs(3000);
+const timeLimit = 120_000;
+let folders = 0;
+
+const small = fc.integer({ min: 14, max: 300 });
+const size = fc.oneof(
+  { weight: 8, arbitrary: small },
+  { weight: 1, arbitrary: fc.integer({ min: maxLineLength - 2, max: maxLineLength + 2 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 60_000, max: 200_000 }) },
+);
+const wait = fc.oneof(
+  { weight: 20, arbitrary: fc.integer({ min: 0, max: 3000 }) },
+  { weight: 1, arbitrary: fc.constant(70_000) },
+);
+const lines = fc.record({ do: fc.constant('lines' as const), count: fc.integer({ min: 1, max: 12 }), size });
+const writing: fc.Arbitrary<Write> = fc.oneof(
+  { weight: 2, arbitrary: lines },
+  fc.record({ do: fc.constant('part' as const), size }),
+  fc.record({ do: fc.constant('wait' as const), time: wait }),
+);
+const late = fc.record({ do: fc.constant('late' as const), count: fc.integer({ min: 1, max: 3 }), size: small });
+const turns = fc.record({ do: fc.constant('turns' as const), count: fc.integer({ min: 1, max: 3 }) });
+const after = fc.integer({ min: 0, max: 8 });
+const save = fc.record({ do: fc.constant('save' as const), after });
+const pauses = fc.array(fc.constantFrom(0, 0, 1, 15, 120, 1000), { maxLength: 8 });
+const looks = fc.array(fc.nat({ max: 8 }), { minLength: 12, maxLength: 12 });
+const changes = (...change: Change[]): fc.Arbitrary<Write> =>
+  fc.record({ do: fc.constant('change' as const), change: fc.constantFrom(...change), pauses });
+const restarts = (...down: fc.Arbitrary<Write>[]): fc.Arbitrary<Restart> =>
+  fc.record({
+    do: fc.constant('restart' as const),
+    how: fc.constantFrom('stop', 'kill'),
+    after,
+    down: down.length > 0 ? fc.array(fc.oneof(...down), { maxLength: 5 }) : fc.constant([]),
+    rotation: down.length > 0 ? fc.option(looks, { nil: undefined }) : fc.constant(undefined),
+  });
+const programs = (...action: fc.Arbitrary<Action>[]): fc.Arbitrary<Program> =>
+  fc.record({
+    style: fc.constantFrom('create', 'numbered', 'gzip', 'delayed gzip', 'kubelet', 'copytruncate'),
+    changesAre: fc.constantFrom('notified', 'deaf', 'polled'),
+    isDelayed: fc.boolean(),
+    blockSize: fc.constantFrom(1000, 65_536, 262_144),
+    actions: fc.array(fc.oneof(...action), { maxLength: 20 }),
+  });
+
+test(
+  'one file and any number of restarts: each line once, to the byte',
+  () => {
+    const program = programs(writing, writing, turns, save, restarts());
+    forAll([program], { numRuns }, (each) => {
+      const { seen, all, whole, counts, heard } = perform(each);
+      expect(seen).toStrictEqual(whole);
+      expect(counts).toStrictEqual({ lines: all.length, tooLong: all.filter(isTooLong).length });
+      expect(heard.losses).toStrictEqual([]);
+      expect(heard.notices.map(({ key }) => key)).not.toContain('replaced');
+    });
+  },
+  timeLimit,
+);
+
+test(
+  'rotated in every style while it is followed: nothing is lost',
+  () => {
+    const program = programs(writing, writing, late, turns, changes('rotate'));
+    forAll([program], { numRuns }, (each) => {
+      const { seen, whole, inOrder, excused, heard } = perform(each);
+      expect([...seen].toSorted(byNumber)).toStrictEqual(
+        whole.filter((line) => !excused.has(line) || seen.includes(line)),
+      );
+      expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
+      if (excused.size === 0) expect(heard.losses.filter(({ count }) => count !== undefined)).toStrictEqual([]);
+    });
+  },
+  timeLimit,
+);
+
+test(
+  'rotated, truncated, deleted and replaced, also between restarts and while reading begins: none twice, none out of order, none lost that could be read',
+  () => {
+    const change = changes('rotate', 'rotate', 'rotate', 'truncate', 'delete', 'replace', 'rewrite', 'switch');
+    const program = programs(writing, writing, late, turns, save, change, change, restarts(writing, late, change));
+    forAll([program], { numRuns }, (each) => expectEachOnce(perform(each)));
+  },
+  timeLimit,
+);
+
+test(
+  'cut in half, also between restarts and beside rotation: none twice, and none lost that was written after it was noticed',
+  () => {
+    const cut = changes('cut');
+    const program = fc.oneof(
+      programs(writing, writing, turns, save, cut, restarts(writing, cut)),
+      programs(writing, writing, turns, changes('rotate', 'cut', 'cut')),
+    );
+    forAll([program], { numRuns }, (each) => expectEachOnce(perform(each)));
+  },
+  timeLimit,
+);
+
+/** Programs that generated tests have found; each with blocks of 1,000 bytes, which come when they are asked for. */
+const found: [title: string, Style, FollowerOptions['changesAre'], Action[]][] = tables.found;
+
+test.each(found)('%s', (_, style, changesAre, actions) => {
+  expectEachOnce(perform({ style, changesAre, isDelayed: false, blockSize: 1000, actions }));
+});
+
+interface Outcome {
+  all: readonly WrittenLine[];
+  /** Numbers of the lines that are whole and not too long. */
+  whole: number[];
+  /** Numbers of those handed over whole, in that order. */
+  seen: readonly number[];
+  /** The same, without those that may come later. */
+  inOrder: number[];
+  /** Numbers of those that may be missing. */
+  excused: Set<number>;
+  counts: { lines: number; tooLong: number };
+  heard: Heard;
+}
+
+/** But for those that no reader could have read. */
+function expectEachOnce({ seen, whole, inOrder, excused }: Outcome): void {
+  expect(seen.length).toBe(new Set(seen).size);
+  expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
+  expect(whole.filter((line) => !seen.includes(line) && !excused.has(line))).toStrictEqual([]);
+}
+
+function perform({ style, actions, ...following }: Program): Outcome {
+  const directory = folder(`run-${++folders}`);
+  mkdirSync(directory);
+  const time = fakeTime(start);
+  const writer = createWriter({ folder: directory, style, now: time.now, shortest: tellable });
+  const follower = createFollower({ path: writer.path, time, ...following });
+  const { heard } = follower;
+  const excused = new Set<number>();
+  const unordered = new Set<number>();
+  /** The file that was cut off and not yet looked at again: what is written to it may be taken for what was there before. */
+  let cutOff: StoredFile | undefined;
+  /** The same, of one that was looked at since by an agent that has not kept a position. `from`: the first line since. */
+  let unkept: { file: StoredFile; from: number; keeps: number } | undefined;
+  /** Files that are held open. */
+  const held = new Set<StoredFile>();
+  let runningSince: number | undefined;
+  /** Losses there were when one more came due. */
+  let owed: { losses: number; at: number } | undefined;
+
+  pass(1);
+  begin();
+  for (const action of actions) act(action);
+  write({ do: 'lines', count: 1, size: 100 });
+  time.advance(5 * second);
+  notice();
+  follower.stop(0);
+  rmSync(directory, { recursive: true });
+
+  const all = writer.lines;
+  const { seen } = follower;
+  return {
+    all,
+    whole: [...all.keys()].filter((number) => all[number]?.ended && !isTooLong(all[number])),
+    seen,
+    inOrder: seen.filter((number) => !all[number]?.isLate && !all[number]?.isCut && !unordered.has(number)),
+    excused,
+    counts: follower.counts,
+    heard,
+  };
+
+  function act(action: Action): void {
+    switch (action.do) {
+      case 'turns':
+        for (let i = 0; i < action.count; i++) time.step();
+        return notice();
+      case 'save':
+        return follower.save(action.after);
+      case 'restart':
+        if (action.how === 'kill') {
+          follower.kill();
+          forgetCut();
+        } else follower.stop(action.after);
+        runningSince = owed = undefined;
+        held.clear();
+        notice();
+        for (const number of unordered) if (!follower.seen.includes(number)) excused.add(number);
+        for (const each of action.down) write(each);
+        excuseUnknown();
+        return action.rotation === undefined ? begin() : beginDuringRotation(action.rotation);
+      default:
+        return write(action);
+    }
+  }
+
+  /** A file that was empty when it was renamed is like any other: what came into it late may not be looked for. */
+  function excuseUnknown(): void {
+    const taken = new Set(follower.seen);
+    for (const file of writer.found())
+      if (file.lines.every((line) => writer.lines[line]?.isLate && !taken.has(line)))
+        for (const line of file.lines) excused.add(line);
+  }
+
+  function forgetCut(): void {
+    if (unkept?.keeps !== follower.keeps) return;
+    const { file, from } = unkept;
+    cutOff = file;
+    for (const line of file.lines) if (line >= from) excused.add(line);
+  }
+
+  function begin(): void {
+    follower.start();
+    cutOff = undefined;
+    runningSince = time.now();
+    for (const file of writer.found()) held.add(file);
+    notice();
+  }
+
+  function beginDuringRotation(gaps: readonly number[]): void {
+    const rotation = writer.change('rotate');
+    const left = [...gaps];
+    let untilStep = left.shift();
+    noticeUnread();
+    onLook = () => {
+      if (untilStep === undefined || untilStep-- > 0) return;
+      untilStep = undefined;
+      if (rotation.next().done !== true) untilStep = left.shift();
+      notice();
+    };
+    begin();
+    pass(1500);
+    onLook = () => {};
+    for (const what of rotation) step(what === 'moved');
+  }
+
+  /** It is not noticed that a file is cut off before its beginning was read; its copy is found later. */
+  function noticeUnread(): void {
+    const { live } = writer;
+    if (live === undefined || style !== 'copytruncate' || live.lines.some((line) => follower.seen.includes(line)))
+      return;
+    for (const line of live.lines) unordered.add(line);
+  }
+
+  function write(action: Write): void {
+    const { length } = writer.lines;
+    writeOne(action);
+    for (const number of writer.lines.keys())
+      if (writer.lines[number]?.isJoined || (number >= length && cutOff !== undefined && cutOff === writer.live))
+        excused.add(number);
+  }
+
+  function writeOne(action: Write): void {
+    switch (action.do) {
+      case 'lines':
+        writer.writeLines(action.count, action.size);
+        return step(false);
+      case 'part':
+        writer.writePart(action.size);
+        return step(false);
+      case 'late':
+        writer.writeLate(action.count, action.size);
+        return step(false);
+      case 'wait':
+        return pass(action.time);
+      case 'change': {
+        const left = [...action.pauses];
+        const { live } = writer;
+        const losses = heard.losses.length;
+        const from = writer.lines.length;
+        noticeUnread();
+        const isKnown = live !== undefined && held.has(live) && live.lines.some((line) => follower.seen.includes(line));
+        for (const what of writer.change(action.change)) {
+          step(what === 'moved');
+          pass(left.shift() ?? 0);
+        }
+        if (action.change === 'cut') {
+          cutOff = live;
+          if (runningSince === undefined) return;
+          pass(1500);
+          cutOff = undefined;
+          const { keeps } = follower;
+          if (live !== undefined && (unkept?.file !== live || unkept.keeps !== keeps))
+            unkept = { file: live, from, keeps };
+        }
+        if (isKnown && (action.change === 'truncate' || action.change === 'rewrite') && runningSince !== undefined)
+          owed ??= { losses, at: time.now() };
+        return;
+      }
+      default:
+        action satisfies never;
+    }
+  }
+
+  function step(isMoved: boolean): void {
+    if (runningSince !== undefined) follower.notify(isMoved);
+    notice();
+    // No two changes have the same time.
+    pass(1);
+  }
+
+  function pass(delay: number): void {
+    time.advance(delay);
+    notice();
+  }
+
+  /** Takes note of what has been looked at by now, and of what is gone. */
+  function notice(): void {
+    const there = writer.found();
+    if (runningSince !== undefined) {
+      const lastLook = time.now() - second;
+      for (const file of there) if (Math.max(file.since, runningSince) <= lastLook && isNoCopy(file)) held.add(file);
+      if (owed !== undefined && owed.at <= lastLook) {
+        expect(heard.losses.length).toBeGreaterThan(owed.losses);
+        owed = undefined;
+      }
+    }
+    const readable = new Set([...there, ...held].flatMap((file) => file.lines));
+    const taken = new Set(follower.seen);
+    for (const number of writer.lines.keys()) if (!readable.has(number) && !taken.has(number)) excused.add(number);
+  }
+}
+
+/** Says whether the original is not there any more. */
+function isNoCopy({ copyOf }: StoredFile): boolean {
+  return copyOf === undefined || copyOf.file.truncations !== copyOf.truncations;
+}
+
+function isTooLong({ bytes }: WrittenLine): boolean {
+  return bytes > maxLineLength;
+}
+
+function byNumber(a: number, b: number): number {
+  return a - b;
+}

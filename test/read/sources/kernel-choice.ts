@@ -1,0 +1,69 @@
+/** A node's folders, and what is chosen there to read the kernel's log from. */
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { afterEach } from 'vitest';
+import type { Millis } from '../../../src/base/model/log-line.ts';
+import { type Choice, chooseKernelSource, type Looks } from '../../../src/read/sources/auto.ts';
+import { type Device, kmsgDevice } from '../../../src/read/sources/kmsg/device.ts';
+import { systemError } from './fake-ring.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+export const noon = Date.UTC(2026, 10, 21, 12);
+export const hour: Millis = 3_600_000;
+export const day = 24 * hour;
+/** The node has been up for a month. */
+export const booted = noon - 30 * day;
+
+let within: ReturnType<typeof temporaryFolder>;
+
+/** Each file of tests calls this, because this module is loaded once for all that share a process. */
+export function prepareHost(): void {
+  within = temporaryFolder();
+  afterEach(() => rmSync(host(), { recursive: true, force: true }));
+}
+
+export const host = (...parts: string[]): string => within('host', ...parts);
+
+/** A file of the node, last written to `age` ago. */
+export function put(path: string, content: string, age: Millis = 0): void {
+  mkdirSync(dirname(host(path)), { recursive: true });
+  writeFileSync(host(path), content);
+  utimesSync(host(path), (noon - age) / 1000, (noon - age) / 1000);
+}
+
+export function kernelLine(age: Millis = 0): string {
+  return `${new Date(noon - age).toISOString()} node-a kernel: [12.345678] calico-drop: IN=eth0 OUT= \n`;
+}
+
+export const other = '2026-11-21T11:59:00Z node-a kubelet[12]: the kernel: it is fine\n';
+export const record = '6,1,2000,-;Linux version 6.12\n';
+
+/** Not the device of the machine that the tests run on. */
+export const device: Device = {
+  ...kmsgDevice,
+  open(path) {
+    if (!path.startsWith(within())) throw systemError('EPERM');
+    return kmsgDevice.open(path);
+  },
+};
+
+export const noJournal: Looks['journal'] = () => ({ reason: 'there is no journalctl in this image' });
+export const aJournal: Looks['journal'] = () => ({ directory: '/run/log/journal' });
+
+export function choose(looks: Partial<Looks> = {}): Choice {
+  return chooseKernelSource({
+    journal: noJournal,
+    root: host(),
+    wall: () => noon,
+    booted: () => booted,
+    device,
+    ...looks,
+  });
+}
+
+export const [kern, messages, syslog, ring] = [
+  '/var/log/kern.log',
+  '/var/log/messages',
+  '/var/log/syslog',
+  '/dev/kmsg',
+];

@@ -1,0 +1,325 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { kernelReasons } from '../../../src/explain/drops/reasons.ts';
+import { createKernelDrops, obstacleOf } from '../../../src/read/sources/tracefs/kernel-drops.ts';
+import { toldReasons } from '../../../src/read/sources/tracefs/probe.ts';
+import { fakeTime } from './fake-time.ts';
+import { listening } from './heard.ts';
+import { btfOf, kernelTypes } from './made-btf.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { tablesOf } from '../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as { places: string[] };
+
+/** Tests the probe and the lines that come of it, in a folder that looks like tracefs. Against real kernels: test/e2e/kernel-drops. */
+
+const folder = temporaryFolder();
+const start = 1_795_226_670_000;
+const uptime = 5000;
+const group = 'kube_netfilter_tailer_drops';
+const symbols = (...reasons: string[]): string =>
+  `print fmt: "skbaddr=%p reason: %s", REC->skbaddr, __print_symbolic(REC->reason, ${reasons.join(', ')})\n`;
+const known = ['{ 2, "NOT_SPECIFIED" }', '{ 7, "NETFILTER_DROP" }', '{ 12, "IP_RPFILTER" }', '{ 70, "TCP_RESET" }'];
+let runs = 0;
+
+type Tracefs = ReturnType<typeof tracefsOf>;
+
+function tracefsOf(format: string | undefined = symbols(...known), types: Buffer | undefined = btfOf(kernelTypes)) {
+  const path = folder(`tracefs-${++runs}`);
+  mkdirSync(join(path, 'instances'), { recursive: true });
+  writeFileSync(join(path, 'dynamic_events'), '');
+  if (format !== undefined) {
+    mkdirSync(join(path, 'events/skb/kfree_skb'), { recursive: true });
+    writeFileSync(join(path, 'events/skb/kfree_skb/format'), format);
+  }
+  const btf = join(path, 'btf');
+  if (types !== undefined) writeFileSync(btf, types);
+  const read = (file: string): string => readFileSync(join(path, file), 'latin1');
+  return {
+    path,
+    btf,
+    read,
+    definitions: () => read('dynamic_events'),
+    react() {
+      const [, event = ''] = /^e:\w+\/(\w+) /m.exec(read('dynamic_events')) ?? [];
+      const ofInstance = join(path, 'instances', group, 'events', group, event);
+      mkdirSync(ofInstance, { recursive: true });
+      mkdirSync(join(path, 'events', group, event), { recursive: true });
+      mkdirSync(join(path, 'instances', group, 'events/skb/kfree_skb'), { recursive: true });
+      writeFileSync(join(ofInstance, 'enable'), '0\n');
+      writeFileSync(join(path, 'instances', group, 'trace_pipe'), '');
+      return event;
+    },
+  };
+}
+
+function reading(tracefs: Tracefs) {
+  const { heard, listener } = listening();
+  const time = fakeTime(start);
+  const source = createKernelDrops({
+    tracefs: tracefs.path,
+    btf: tracefs.btf,
+    listener,
+    timing: time,
+    monotonic: () => uptime + time.elapsed(),
+  });
+  source.start();
+  onTestFinished(() => source.stop());
+  return { heard, source, time };
+}
+
+/** A source whose probe is there, and what its kernel prints. */
+function running() {
+  const tracefs = tracefsOf();
+  const { heard, source, time } = reading(tracefs);
+  const event = tracefs.react();
+  time.advance(10_000);
+  return {
+    tracefs,
+    heard,
+    source,
+    print: (text: string, task = '            nc-77      ') => {
+      appendFileSync(
+        join(tracefs.path, 'instances', group, 'trace_pipe'),
+        `${task}[001] ..s2.     4.970478: ${event}: ${text}\n`,
+      );
+      time.advance(200);
+    },
+    counting: `instances/${group}/events/skb/kfree_skb`,
+    filter: () => tracefs.read(`instances/${group}/events/${group}/${event}/filter`),
+    enable: () => tracefs.read(`instances/${group}/events/${group}/${event}/enable`),
+  };
+}
+
+const drop = '(skb.kfree_skb) code=7 protocol=2048 node=4026531840 device=0x0 rest="of it"';
+
+test('every reason that is told has a text, and every text is of such a reason', () => {
+  expect([...kernelReasons.keys(), 'NETFILTER_DROP', 'IP_RPFILTER'].toSorted()).toEqual(toldReasons.toSorted());
+});
+
+test('the probe is defined with the places of this kernel, and added to what others have defined', () => {
+  const tracefs = tracefsOf();
+  writeFileSync(join(tracefs.path, 'dynamic_events'), 'p:others/probe do_sys_open\n');
+  const { source } = reading(tracefs);
+  source.stop();
+  const [others, own = ''] = tracefs.definitions().split('\n');
+  expect(others).toBe('p:others/probe do_sys_open');
+  expect(own).toMatch(/^e:kube_netfilter_tailer_drops\/drop_[0-9a-f]{8} skb\.kfree_skb code=/);
+  expect(own).toMatch(/:string if reason == 7 \|\| reason == 12$/);
+  const places = own.split(' ').slice(2, own.split(' ').indexOf('if'));
+  expect(places).toEqual(tables.places);
+  // The kernel takes no longer ones.
+  for (const argument of places) expect(argument.length).toBeLessThan(64);
+});
+
+test('the kernel filters by the numbers that it has for the reasons, and at first by nothing else but IP', () => {
+  const { filter, enable } = running();
+  expect(filter()).toBe('(code == 7 || code == 12) && (protocol == 0x800 || protocol == 0x86dd)');
+  expect(enable()).toBe('1');
+});
+
+test('after the first line, the kernel keeps other network namespaces out, and believes a number only with its pointer', () => {
+  const { filter, print } = running();
+  print(drop);
+  expect(filter()).toContain(
+    ') && (device != 0 && netns == 4026531840 || device == 0 && sock != 0 && socknetns == 4026531840)',
+  );
+});
+
+test('a line has the name of the reason, the time of its stamp, and the kernel as its writer', () => {
+  const { print, heard } = running();
+  print(drop);
+  expect(heard.lines).toMatchObject([
+    {
+      text: drop.replace('code=7', 'reason=NETFILTER_DROP'),
+      timeIsExact: true,
+      program: 'kernel-drops',
+      origin: 'kernel',
+    },
+  ]);
+  expect(Math.round(heard.lines[0]?.time ?? 0)).toBe(start - 30);
+});
+
+test('a task whose name looks like a line forges none', () => {
+  const names = ['x\ny-1 [001] b. 1', '] 1.2: drop_0000', '[001] b 1.2: d: ', '\nCPU:0 [LOST 9 ', ') code=7 node='];
+  const { print, heard } = running();
+  for (const name of names) print(drop, `${name}-1   `);
+  expect(heard.lines.map(({ text }) => text)).toEqual(names.map(() => drop.replace('code=7', 'reason=NETFILTER_DROP')));
+  expect(heard.losses).toEqual([]);
+});
+
+test('the name of a device changes no other field', () => {
+  const { print, heard } = running();
+  print(`${drop} dev="code=12"`);
+  expect(heard.lines[0]?.text).toBe(`${drop.replace('code=7', 'reason=NETFILTER_DROP')} dev="code=12"`);
+});
+
+/** As Linux 6.1 prints it. */
+const histogram = `# event histogram
+#
+# trigger info: hist:keys=reason:vals=hitcount:sort=hitcount:size=512 [active]
+#
+
+{ reason:         70 } hitcount:          1
+{ reason:          2 } hitcount:         13
+{ reason:     131073 } hitcount:          2
+{ reason:     196608 } hitcount:          3
+{ reason:          7 } hitcount:     300000
+
+Totals:
+    Hits: 300019
+    Entries: 5
+    Dropped: 0
+`;
+
+test('the kernel counts all drops by their reasons, which have their names or none', () => {
+  const { tracefs, source, counting } = running();
+  expect(tracefs.read(`${counting}/trigger`)).toBe('hist:keys=reason:size=512');
+  expect(source.dropReasons?.()).toEqual(new Map());
+  writeFileSync(join(tracefs.path, counting, 'hist'), histogram);
+  expect(source.dropReasons?.()).toEqual(
+    new Map([
+      ['TCP_RESET', 1],
+      ['NOT_SPECIFIED', 13],
+      ['other', 5],
+      ['NETFILTER_DROP', 300_000],
+    ]),
+  );
+});
+
+test('a kernel that has no histograms gives lines and no counts', () => {
+  const tracefs = tracefsOf();
+  const { source, time } = reading(tracefs);
+  tracefs.react();
+  rmSync(join(tracefs.path, 'instances', group, 'events/skb'), { recursive: true });
+  time.advance(10_000);
+  expect(source.state).toBe('reading');
+  expect(source.dropReasons?.()).toEqual(new Map());
+});
+
+test('in a flood, it rests one and a half times as long as it reads, however slow the processor is', () => {
+  const tracefs = tracefsOf();
+  const time = fakeTime(start);
+  let busy = 0;
+  const take = (): void => void (busy += 2);
+  const source = createKernelDrops({
+    tracefs: tracefs.path,
+    btf: tracefs.btf,
+    listener: { ...listening().listener, take },
+    timing: time,
+    monotonic: () => uptime + time.elapsed() + busy,
+  });
+  source.start();
+  const event = tracefs.react();
+  time.advance(10_000);
+  const line = `nc-77      [001] ..s2.     4.970478: ${event}: ${drop}\n`;
+  appendFileSync(join(tracefs.path, 'instances', group, 'trace_pipe'), line.repeat(1000));
+  time.step();
+  const took = busy;
+  expect(took).toBeGreaterThanOrEqual(2 * 256);
+  expect(time.step()).toBe(1.5 * took);
+});
+
+test('an agent goes on with the probe that one before it has left, and defines none again', () => {
+  const { tracefs, source } = running();
+  source.stop();
+  const before = tracefs.definitions();
+  const again = reading(tracefs);
+  expect(
+    tracefs
+      .definitions()
+      .split('\n')
+      .filter((line) => line.startsWith('e:')),
+  ).toHaveLength(before.split('\n').filter((line) => line.startsWith('e:')).length);
+  expect(again.source.state).toBe('reading');
+});
+
+test('a probe that is defined otherwise is removed first', () => {
+  const tracefs = tracefsOf();
+  mkdirSync(join(tracefs.path, 'events', group, 'drop_00000000'), { recursive: true });
+  reading(tracefs);
+  expect(tracefs.definitions()).toMatch(
+    /^-:kube_netfilter_tailer_drops\/drop_00000000\ne:kube_netfilter_tailer_drops\/drop_/,
+  );
+});
+
+test.each([
+  ['a kernel before 5.18', symbols('{ 2, "NOT_SPECIFIED" }')],
+  ['a kernel before 5.17', 'print fmt: "skbaddr=%p protocol=%u"'],
+] as const)('%s cannot, and the check and the notice say so', (_, format) => {
+  const tracefs = tracefsOf(format);
+  const { heard, source } = reading(tracefs);
+  source.stop();
+  expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
+  const obstacle = obstacleOf(tracefs.path, tracefs.btf);
+  expect(obstacle).toBe(/cannot be read: (.*)\. It is tried/.exec(heard.notices[0]?.text ?? '')?.[1]);
+  expect(tracefs.definitions()).toBe('');
+});
+
+test('without the types of the kernel, or a tracefs, the check says so', () => {
+  expect(obstacleOf(folder('nothing'))).toBeDefined();
+  const tracefs = tracefsOf(undefined, Buffer.from('no types at all, but more than a header'));
+  expect(obstacleOf(tracefs.path, tracefs.btf)).toBeDefined();
+  expect(tracefs.definitions()).toBe('');
+});
+
+test('the check leaves nothing behind', () => {
+  const tracefs = tracefsOf();
+  expect(obstacleOf(tracefs.path, tracefs.btf)).toBeUndefined();
+  expect(tracefs.definitions()).toMatch(/^e:(\w+\/drop_\w{8}) .*\n-:\1\n$/);
+  expect(existsSync(join(tracefs.path, 'instances', `${group}_check`))).toBe(false);
+});
+
+test('the check works where one that was killed has left its instance', () => {
+  const tracefs = tracefsOf();
+  const left = join(tracefs.path, 'instances', `${group}_check`);
+  mkdirSync(left);
+  expect(obstacleOf(tracefs.path, tracefs.btf)).toBeUndefined();
+  expect(existsSync(left)).toBe(false);
+});
+
+test('a stop removes the probe, also where no instance could be made for it', () => {
+  const tracefs = tracefsOf();
+  rmdirSync(join(tracefs.path, 'instances'));
+  const { source } = reading(tracefs);
+  const [, event = ''] = /^e:\w+\/(\w+) /.exec(tracefs.definitions()) ?? [];
+  mkdirSync(join(tracefs.path, 'events', group, event), { recursive: true });
+  source.stop();
+  expect(tracefs.definitions()).toMatch(new RegExp(String.raw`\n-:${group}/${event}\n$`));
+});
+
+test('the check names the options that a kernel without probes needs, and makes no file', () => {
+  const tracefs = tracefsOf();
+  rmSync(join(tracefs.path, 'dynamic_events'));
+  expect(obstacleOf(tracefs.path, tracefs.btf)).toContain('CONFIG_KPROBE_EVENTS');
+  expect(existsSync(join(tracefs.path, 'dynamic_events'))).toBe(false);
+});
+
+test.each([
+  ['ENOENT', 'write', 'CONFIG_KALLSYMS_ALL'],
+  ['EBUSY', 'open', 'another agent'],
+])('where the kernel answers %s to %s, the notice says why', (code, syscall, why) => {
+  const { heard, listener } = listening();
+  const device = {
+    open: () => {
+      throw Object.assign(new Error(code), { code, syscall });
+    },
+    read: () => 0,
+    close() {},
+  };
+  const source = createKernelDrops({ tracefs: folder('nothing'), listener, timing: fakeTime(start), device });
+  source.start();
+  source.stop();
+  expect(heard.notices[0]?.text).toContain(why);
+});
+
+test('where the kernel refuses the probe, its types are not read again for each try', () => {
+  const tracefs = tracefsOf();
+  rmSync(join(tracefs.path, 'dynamic_events'));
+  const { time } = reading(tracefs);
+  rmSync(tracefs.btf);
+  writeFileSync(join(tracefs.path, 'dynamic_events'), '');
+  time.advance(10_000);
+  expect(tracefs.definitions()).toMatch(/^e:/);
+});

@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { containerOf, podOf } from '../../../../src/base/log-formats/container-log.ts';
+import {
+  type ContainerRule,
+  createLogFinder,
+  defaultRules,
+  parseContainerRule,
+} from '../../../../src/read/sources/kubelet/find-logs.ts';
+import { createFolderNames, type FolderNames, type ListFolder } from '../../../../src/read/sources/kubelet/folder-names.ts';
+import { forAll } from '../../../for-all.ts';
+import { tablesOf } from '../../../tables.ts';
+
+const tables = tablesOf(import.meta.filename) as {
+  byDefault: [string, string, string, boolean][];
+  paths: [string, object | undefined][];
+};
+
+function foldersOf(list: ListFolder): FolderNames {
+  return createFolderNames(
+    () => 0,
+    list,
+    () => 0,
+  );
+}
+
+/** Whether the log of the container is found where there is no other. */
+function isFound(rules: readonly ContainerRule[], ...[namespace, pod, container]: string[]): boolean {
+  const levels = [[`${namespace}_${pod}_1`], [container ?? ''], ['0.log']];
+  return (
+    createLogFinder(
+      '/logs',
+      rules,
+      foldersOf(() => levels.shift() ?? []),
+    )().found.size > 0
+  );
+}
+
+test.each(tables.byDefault)('by default: %s/%s/%s %s', (namespace, name, container, expected) => {
+  expect(isFound(defaultRules, namespace, name, container)).toBe(expected);
+});
+
+test('a rule is read', () => {
+  expect(parseContainerRule('kube-system, calico-system/kube-proxy*/kube-proxy,*')).toStrictEqual({
+    namespaces: ['kube-system', 'calico-system'],
+    pods: ['kube-proxy*'],
+    containers: ['kube-proxy', '*'],
+  });
+});
+
+test.each(['kube-system/kube-proxy', 'a/b/c/d', '', '/b/c', 'a/b,/c', 'a/b/ ', 'a/Kube_Proxy/c'])(
+  'not a rule: %j',
+  (text) => {
+    expect(() => parseContainerRule(text)).toThrow(RangeError);
+  },
+);
+
+test('when the folder of a Pod comes or goes, those that stay are not matched again', () => {
+  let looks = 0;
+  const rules = [
+    {
+      ...defaultRules[0],
+      pods: ['web*'],
+      containers: ['*'],
+      get namespaces() {
+        return (looks++, ['shop']);
+      },
+    },
+  ];
+  const pods = Array.from({ length: 1000 }, (_, number) => `shop_web-${number}_${number}`);
+  let root = pods;
+  const list = (path: string): string[] => (path === '/pods' ? [...root] : path.endsWith('/c') ? ['0.log'] : ['c']);
+  const find = createLogFinder('/pods', rules, foldersOf(list));
+  expect(find().found.size).toBe(1000);
+  for (const names of [[...pods, 'shop_web-new_1'], pods.slice(1)]) {
+    looks = 0;
+    root = names;
+    expect(find().found.size).toBe(names.length);
+    expect(looks).toBeLessThanOrEqual(1);
+  }
+});
+
+test('a star stands for any text', () => {
+  const name = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 });
+  const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 6 });
+  forAll([pattern, name], { numRuns: 2000 }, (glob, text) => {
+    const rule = { namespaces: ['*'], pods: ['*'], containers: [glob] };
+    const expected = new RegExp(`^${RegExp.escape(glob).replaceAll(String.raw`\*`, '.*')}$`).test(text);
+    expect(isFound([rule], 'x', 'y', text)).toBe(expected);
+  });
+});
+
+test.each(tables.paths)('whose log is %s', (path, name) => {
+  expect(containerOf(path)).toStrictEqual(name);
+});
+
+test.each(['__', 'a__c', '_b_c', 'a_b_', 'shop_web\u202e_1', '<!here>_web_1', 'shop_web_$(reboot)'])(
+  'no folder of a Pod: %s',
+  (folder) => {
+    expect(podOf(folder)).toBeUndefined();
+  },
+);

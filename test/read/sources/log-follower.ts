@@ -1,0 +1,120 @@
+import { createFollowFile } from '../../../src/read/sources/tail/follow-file.ts';
+import type { Position, Source } from '../../../src/read/sources/source.ts';
+import type { FakeTime } from './fake-time.ts';
+import { type Heard, listening } from './heard.ts';
+import { type Contents, createContents } from './tail/at-once.ts';
+import { wholeLine } from './log-writer.ts';
+
+/** Follows what a `Writer` writes, by one source after the other, each with a position of the one before. */
+export interface Follower {
+  heard: Heard;
+  /** Numbers of the whole lines that were taken, up to the position that the present source began with, and since. */
+  readonly seen: readonly number[];
+  /** The counts of all sources, each up to where the next one began. */
+  readonly counts: { lines: number; tooLong: number };
+  /** The number of times that a position was kept. */
+  readonly keeps: number;
+  notify: (isMoved: boolean) => void;
+  start: () => void;
+  /** Keeps what is to be kept, at once or when so many more lines have been handed over. */
+  save: (after: number) => void;
+  /** At once, or when so many more lines have been handed over, if that is soon; keeps all. */
+  stop: (after: number) => void;
+  /** Forgets what has been seen since it was last kept. */
+  kill: () => void;
+}
+
+export interface FollowerOptions {
+  path: string;
+  time: FakeTime;
+  /** `notified`: the kernel notifies of changes; `deaf`: it should, but does not. */
+  changesAre: 'notified' | 'deaf' | 'polled';
+  /** Blocks come some time after they were asked for. */
+  isDelayed: boolean;
+  blockSize: number;
+}
+
+const soon = 200;
+
+export function createFollower({ path, time, changesAre, isDelayed, blockSize }: FollowerOptions): Follower {
+  let kept: { position: Position | undefined; seen: number[]; counts: Follower['counts'] } = {
+    position: undefined,
+    seen: [],
+    counts: { lines: 0, tooLong: 0 },
+  };
+  let seen: number[] = [];
+  /** Counts when the present source began. */
+  let begun = kept.counts;
+  let source: Source | undefined;
+  let contents: Contents | undefined;
+  let [untilStop, untilSave] = [0, 0];
+  let keeps = 0;
+  const { heard, listener } = listening(() => {
+    const [, number] = wholeLine.exec(heard.lines.at(-1)?.text ?? '') ?? [];
+    if (number !== undefined) seen.push(Number(number));
+    if (--untilSave === 0) keep();
+    if (--untilStop === 0) source?.stop();
+  });
+
+  return {
+    heard,
+    get seen() {
+      return seen;
+    },
+    get counts() {
+      return countsNow();
+    },
+    get keeps() {
+      return keeps;
+    },
+    notify(isMoved) {
+      if (changesAre === 'notified') contents?.notify(isMoved);
+    },
+    start() {
+      untilStop = untilSave = 0;
+      seen = [...kept.seen];
+      begun = kept.counts;
+      contents = createContents({
+        isWatched: changesAre !== 'polled',
+        blockSize,
+        ...(isDelayed ? { schedule: time.schedule } : {}),
+      });
+      source = createFollowFile({
+        path,
+        needles: ['IN='],
+        saved: kept.position,
+        from: 'start',
+        listener,
+        timing: time,
+        openContent: contents.open,
+      });
+      source.start();
+      keep();
+    },
+    save(after) {
+      if (after === 0) keep();
+      untilSave = after;
+    },
+    stop(after) {
+      untilStop = after;
+      if (after > 0) time.advance(soon);
+      source?.stop();
+      keep();
+    },
+    kill() {
+      source?.stop();
+      seen = [...kept.seen];
+    },
+  };
+
+  function countsNow(): Follower['counts'] {
+    const { lines = 0, tooLong = 0 } = source?.counts ?? {};
+    return { lines: begun.lines + lines, tooLong: begun.tooLong + tooLong };
+  }
+
+  function keep(): void {
+    keeps++;
+    const position = source?.position && (JSON.parse(JSON.stringify(source.position)) as Position);
+    kept = { position, seen: [...seen], counts: countsNow() };
+  }
+}

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { createSharedLines, type SharedLinesOptions } from '../../../src/read/sources/shared-lines.ts';
+import type { LogLine } from '../../../src/base/model/log-line.ts';
+import type { Json, LineOrigin } from '../../../src/read/sources/source.ts';
+import { nine } from '../../builders.ts';
+
+const record = (at: number): string =>
+  `E1121 09:00:0${at}.836390       1 proxier.go:1564] "Failed to execute iptables-restore" err="x"`;
+const [file, containers] = ['/var/log/kube-proxy.log', 'containers'];
+
+function shared(given: Partial<SharedLinesOptions> = {}) {
+  const clock = { now: nine };
+  const { isNews, once } = createSharedLines({
+    kernelGiver: 'journal',
+    programSources: [containers, file],
+    saved: undefined,
+    now: () => clock.now,
+    ...given,
+  });
+  const show = (source: string, text: string, origin: LineOrigin, program?: string, time = nine): boolean => {
+    const line: LogLine = { source, line: 1, text, time, timeIsExact: true, host: undefined, program };
+    return isNews(source, line, origin);
+  };
+  return { once, show, clock, program: (source: string, text: string) => show(source, text, 'program') };
+}
+
+test('records of programs: one that kube-proxy writes twice is one; one that it writes again is another', () => {
+  const { program, once } = shared();
+  const seen = [
+    program(file, record(1)),
+    program(containers, record(1)),
+    program(containers, record(2)),
+    program(file, record(2)),
+    program(file, record(2)),
+    program(file, record(3)),
+  ];
+  expect(seen).toEqual([true, false, true, false, true, true]);
+  expect(once.repeats).toBe(2);
+});
+
+test('records of programs: one that three sources have is one', () => {
+  const { program } = shared({ programSources: ['journal', containers, file] });
+  expect(['journal', containers, file].map((source) => program(source, record(1)))).toEqual([true, false, false]);
+});
+
+test('records of programs: one without a stamp of its own may come again', () => {
+  const { program } = shared();
+  expect([program(file, 'bird: x'), program(containers, 'bird: x')]).toEqual([true, true]);
+});
+
+test('every record is news if there is only one source', () => {
+  const { program } = shared({ programSources: [] });
+  expect([program(containers, record(1)), program(containers, record(1))]).toEqual([true, true]);
+});
+
+test('white space and bytes that cannot be printed make no other record of it', () => {
+  const { program } = shared();
+  expect([program(file, `${record(1)}\t\u0001é`), program(containers, `${record(1)} `)]).toEqual([true, false]);
+});
+
+test('the oldest of more than 1,024 records is forgotten', () => {
+  const { program } = shared();
+  for (let id = 0; id < 1025; id++) program(file, `${record(1)} ${id}`);
+  expect([program(containers, `${record(1)} 0`), program(containers, `${record(1)} 2`)]).toEqual([true, false]);
+});
+
+test('the next run knows what was seen through one source only', () => {
+  const first = shared();
+  first.program(file, record(1));
+  const second = shared({ saved: JSON.parse(JSON.stringify(first.once.state())) as Json });
+  expect(second.program(containers, record(1))).toBe(false);
+});
+
+test.each<[string, Json]>([
+  ['no object', 'x'],
+  ['no list', { programs: 'x' }],
+  ['entries that are none', { programs: [1, [], ['x', []], [1, 'x'], [1, [2]]] }],
+])('a restart with %s saved begins with nothing', (_, saved) => {
+  const { program } = shared({ saved });
+  expect([program(file, record(1)), program(containers, record(1))]).toEqual([true, false]);
+});
+
+test('lines of the kernel come from one source, and those of the others are counted as repeats, whatever is shown first', () => {
+  const { show, once } = shared();
+  expect(show('/dev/kmsg', 'IN=eth0', 'kernel')).toBe(false);
+  expect([show('journal', 'IN=eth0', 'kernel'), show('journal', 'IN=eth0', 'kernel')]).toEqual([true, true]);
+  expect(show('/var/log/kern.log', 'IN=eth0', 'kernel')).toBe(false);
+  expect(once.repeats).toBe(2);
+});
+
+test('are another thing than records of programs, and than lines of unknown origin', () => {
+  const { show } = shared();
+  expect(show('journal', record(1), 'kernel')).toBe(true);
+  expect(show(file, record(1), 'program')).toBe(true);
+  expect(show('/var/log/ulog/syslogemu.log', 'IN=eth0', 'unknown')).toBe(true);
+});
+
+test('lines of the kernel: of ulogd come from the source that shows one first: the kernel has none of them in its own log', () => {
+  const { show } = shared();
+  const [messages, syslog] = ['/var/log/messages', '/var/log/syslog'];
+  expect(show(messages, 'IN=eth0', 'kernel', 'ulogd')).toBe(true);
+  expect(show(syslog, 'IN=eth0', 'kernel', 'ulogd')).toBe(false);
+  expect(show(messages, 'IN=eth0', 'kernel', 'ulogd2')).toBe(true);
+});
+
+test('lines of the kernel: of ulogd come from another source when the first is silent for a minute, so that one stray line hides no log', () => {
+  const { show, clock } = shared();
+  const lineOf = (source: string, time = clock.now): boolean => show(source, 'IN=eth0', 'kernel', 'ulogd', time);
+  expect([lineOf('journal'), lineOf('/var/log/syslog')]).toEqual([true, false]);
+  clock.now += 60_000;
+  expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([false, true]);
+  clock.now += 60_001;
+  // The same lines, read later.
+  expect(lineOf('/var/log/syslog', clock.now - 1)).toBe(false);
+  expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([true, false]);
+});

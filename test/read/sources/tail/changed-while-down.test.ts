@@ -1,0 +1,109 @@
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { forAll } from '../../../for-all.ts';
+import { line, numberOf, readingTools } from './reading.ts';
+
+vi.mock(import('../../../../src/read/sources/tail/content.ts'), async (original) => {
+  const { openPackedAtOnce } = await import('./packed-at-once.ts');
+  return { ...(await original()), openPackedContent: openPackedAtOnce };
+});
+
+const { read, unused } = readingTools();
+
+/** What becomes of a log while nobody reads it, and leaves an empty one at its path. `time`: counts the rotations. */
+type Change = (log: string, time: number) => void;
+
+const moved =
+  (to: (log: string, time: number) => string, pack?: (content: Buffer) => Buffer): Change =>
+  (log, time) => {
+    const target = to(log, time);
+    mkdirSync(dirname(target), { recursive: true });
+    if (pack === undefined) renameSync(log, target);
+    else writeFileSync(target, pack(readFileSync(log)));
+    if (pack !== undefined) unlinkSync(log);
+    writeFileSync(log, '');
+  };
+/** Stands for a packing that is not read. */
+const foreign = (content: Buffer): Buffer => Buffer.concat([Buffer.from('\xfd7zXZ', 'latin1'), content.toReversed()]);
+const day = (time: number): string => String(10 + time);
+
+const changes: Record<string, Change> = {
+  'by day': moved((log, time) => `${log}-202611${day(time)}`),
+  'by day with hyphens': moved((log, time) => `${log}-2026-11-${day(time)}`),
+  'by day and hour with hyphens': moved((log, time) => `${log}-2026-11-21_${day(time)}`),
+  'by day, gzip': moved((log, time) => `${log}-202611${day(time)}.gz`, gzipSync),
+  xz: moved((log, time) => `${log}-202611${day(time)}.xz`, foreign),
+  bzip2: moved((log, time) => `${log}-202611${day(time)}.bz2`, foreign),
+  zstd: moved((log, time) => `${log}-202611${day(time)}.zst`, foreign),
+  'a folder of old ones': moved((log, time) => `${dirname(log)}/old/kern.log-202611${day(time)}`),
+  'another name': moved((log, time) => `${dirname(log)}/before-${time}`),
+  'copied, truncated': (log, time) => {
+    copyFileSync(log, `${log}-202611${day(time)}`);
+    truncateSync(log);
+  },
+  emptied: (log) => truncateSync(log),
+  deleted: (log) => {
+    unlinkSync(log);
+    writeFileSync(log, '');
+  },
+};
+
+test('whatever becomes of a log while no agent runs: each line is read once, or the loss is counted', () => {
+  const names = fc.constantFrom(...Object.keys(changes));
+  const amounts = fc.integer({ min: 0, max: 3 });
+  forAll([names, fc.array(amounts, { minLength: 1, maxLength: 3 }), amounts], { numRuns: 150 }, (name, steps, last) => {
+    const log = unused();
+    let written = 0;
+    const write = (count: number): void => {
+      for (let i = 0; i < count; i++) appendFileSync(log, line(written++));
+    };
+    write(2);
+    const first = read(log);
+    const saved = first.stop();
+    for (const [index, amount] of steps.entries()) {
+      write(amount);
+      changes[name]?.(log, index);
+    }
+    write(last);
+    const { lines, losses, time } = read(log, saved);
+    time.advance(3000);
+    const seen = [...first.lines, ...lines].map(numberOf);
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen).toEqual(seen.toSorted((a, b) => a - b));
+    if (seen.length < written) expect(losses.length).toBeGreaterThan(0);
+  });
+});
+
+test('a link that was turned to files of other days is read on in all of them', () => {
+  const log = unused();
+  const turnTo = (name: string, content: string): void => {
+    const target = `${dirname(log)}/${name}`;
+    writeFileSync(target, content);
+    rmSync(log, { force: true });
+    symlinkSync(target, log);
+  };
+  turnTo('kern-20261125.log', line(0));
+  const saved = read(log).stop();
+  appendFileSync(log, line(1));
+  for (const number of [2, 3, 4]) turnTo(`kern-202611${26 + number}.log`, line(number));
+  // Others of the folder.
+  writeFileSync(`${dirname(log)}/kern-errors-20261127.log`, line(8));
+  writeFileSync(`${dirname(log)}/auth-20261127.log`, line(9));
+  const { lines, losses } = read(log, saved);
+  expect(lines.map(numberOf)).toEqual([1, 2, 3, 4]);
+  expect(losses).toEqual([]);
+});

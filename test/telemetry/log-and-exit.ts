@@ -1,9 +1,0 @@
-import { createLogger } from '../../src/telemetry/logger.ts';
-
-/** `log-and-exit.ts COUNT`: says on standard error that it begins, logs COUNT lines of 1 KB, and exits at once. */
-// To look at it makes a pipe non-blocking, and other code will.
-const terminal = process.stdout.isTTY;
-const log = await createLogger({ level: 'info', terminal, node: 'node-a' });
-process.stderr.write('begins\n');
-for (let number = 0; number < Number(process.argv[2]); number++) log.info({ number }, 'x'.repeat(1000));
-process.exit(3);
