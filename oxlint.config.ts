@@ -1,11 +1,25 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig, type OxlintOverride } from 'oxlint';
 
+/** The floors of src/, from the command line down to the leaves, and their rooms. An import stays on its floor or goes down. */
+export const floors: Readonly<Record<string, readonly string[]>> = {
+  cli: ['report'],
+  agent: ['config', 'directory', 'kubernetes', 'serving', 'telemetry'],
+  publish: ['audit', 'events', 'state'],
+  count: ['pipeline', 'series'],
+  explain: ['drops', 'incidents', 'policies', 'resolving'],
+  read: ['parsing', 'sources'],
+  base: ['log-formats', 'model', 'platform'],
+};
+const floorNames = Object.keys(floors);
+
 /**
- * Which folder of src/ imports which: each row names all that its folder may import, types included. Rows stand from the
- * command line down to the leaves, and an import only goes down, so the folders form no cycle.
+ * Which room of src/ imports which, on whatever floor: each row names all that its room may import, types included. `cli` and `agent` are
+ * what these floors have beside their rooms.
  */
 const layers: Readonly<Record<string, readonly string[]>> = {
-  commands: [
+  cli: [
     'agent',
     'audit',
     'config',
@@ -69,33 +83,67 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   model: [],
 };
 
-/** How deep the folders of src/ nest at most. */
-const deepest = 4;
+/** How deep the folders of a room nest at most. */
+const deepest = 3;
+
+/** The floor of a room. */
+function floorOf(room: string): string {
+  const floor = floorNames.find((name) => name === room || floors[name]?.includes(room) === true);
+  if (floor === undefined) throw new Error(`oxlint.config.ts: no floor has the room ${room}`);
+  return floor;
+}
+
+/** What stands on a floor beside its rooms: folders by name, files by a pattern. */
+function besideRooms(floor: string): string[] {
+  const found = readdirSync(join(import.meta.dirname, 'src', floor), { withFileTypes: true });
+  const folders = found.filter((entry) => entry.isDirectory() && floors[floor]?.includes(entry.name) !== true);
+  return [...folders.map(({ name }) => `${name}/`), '[^/]*$'];
+}
+
+/** Matches an import that climbs so many folders and then names one of these. */
+function climb(steps: number, names: readonly string[]): string {
+  return `^${steps === 0 ? '\\./' : `(?:\\.\\./){${steps}}`}(?:${names.join('|')})`;
+}
 
 /**
- * An import of another folder climbs to src/ and goes down again, so its depth tells which folder it names. What is
+ * An import of another room climbs to its floor or to src/ and goes down again, so its depth tells which room it names. What is
  * forbidden is named one by one, because the linter's regular expressions know no look-ahead.
  */
-function layer([folder, allowed]: readonly [string, readonly string[]]): OxlintOverride[] {
-  const forbidden = Object.keys(layers).filter((other) => other !== folder && !allowed.includes(other));
-  return Array.from({ length: deepest }, (_, depth) => ({
-    files: [`src/${folder}/${'*/'.repeat(depth)}*.ts`],
-    rules: {
-      'no-restricted-imports': [
-        'error',
-        {
-          patterns: [
-            {
-              regex: `^(?:\\.\\./){${depth + 1}}(?:(?:${forbidden.join('|')})/|[^/]*$)`,
-              message: `src/${folder} imports ${allowed.join(', ') || 'nothing'}: see the layers in oxlint.config.ts`,
-            },
-            ownProcess,
-            ...(folder === 'kubernetes' ? [] : [clientLibrary]),
-          ],
-        },
-      ],
-    },
-  }));
+function layer([room, allowed]: readonly [string, readonly string[]]): OxlintOverride[] {
+  const floor = floorOf(room);
+  const level = floorNames.indexOf(floor);
+  const climbs = allowed.filter((other) => floorNames.indexOf(floorOf(other)) < level);
+  if (climbs.length > 0) throw new Error(`oxlint.config.ts: ${room} is below ${climbs.join(', ')}`);
+  const isForbidden = (other: string): boolean => other !== room && !allowed.includes(other);
+  const fromFloor = (floors[floor] ?? []).filter(isForbidden).map((other) => `${other}/`);
+  if (room !== floor) fromFloor.push(...besideRooms(floor));
+  const fromSource = floorNames.slice(0, level).map((above) => `${above}/`);
+  for (const below of floorNames.slice(level + 1))
+    fromSource.push(...(floors[below] ?? []).filter(isForbidden).map((other) => `${below}/${other}/`));
+  const folder = room === floor ? floor : `${floor}/${room}`;
+  return Array.from({ length: deepest + 1 }, (_, depth) => {
+    const toFloor = depth + (room === floor ? 0 : 1);
+    const expressions = [climb(toFloor + 1, [...fromSource, '[^/]*$'])];
+    if (fromFloor.length > 0) expressions.push(climb(toFloor, fromFloor));
+    return {
+      files: [`src/${folder}/${'*/'.repeat(depth)}*.ts`],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              ...expressions.map((regex) => ({
+                regex,
+                message: `${room} imports ${allowed.join(', ') || 'nothing'}: see the floors and layers in oxlint.config.ts`,
+              })),
+              ownProcess,
+              ...(room === 'kubernetes' ? [] : [clientLibrary]),
+            ],
+          },
+        ],
+      },
+    };
+  });
 }
 
 /** Node.js reads each property of a built-in module for whoever imports it. */
@@ -143,7 +191,7 @@ export default defineConfig({
       files: ['src/main.ts'],
       rules: { 'no-restricted-imports': ['error', { patterns: [ownProcess, clientLibrary] }] },
     },
-    // A folder that stands in no row imports nothing; the rows below go over this.
+    // A room that stands in no row imports nothing; the rows below go over this.
     {
       files: ['src/*/**'],
       rules: {
@@ -152,8 +200,8 @@ export default defineConfig({
           {
             patterns: [
               {
-                regex: `^(?:\\.\\./)+(?:${Object.keys(layers).join('|')})/`,
-                message: 'this folder needs a row in the layers of oxlint.config.ts',
+                regex: `^(?:\\.\\./)+(?:${floorNames.join('|')})/`,
+                message: 'this folder needs a floor and a row in oxlint.config.ts',
               },
               ownProcess,
               clientLibrary,
@@ -162,6 +210,7 @@ export default defineConfig({
         ],
       },
     },
+    // The rows of a floor's own files stand before those of its rooms, whose files they also match.
     ...Object.entries(layers).flatMap(layer),
   ],
 });

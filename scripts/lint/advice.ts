@@ -5,12 +5,14 @@
 import { commandsInMessage } from '../../test/docs/advice.ts';
 import { expectedMessages } from '../../test/docs/all-commands.ts';
 import { filesBelow, textOf } from '../../test/docs/documents.ts';
-import { literalsOf } from './wording.ts';
+import { literalsOf } from './literals.ts';
 
 /** One line for each such message. */
 export function unexpectedAdvice(): string[] {
   const expected = expectedMessages.map(textOf).join('\n');
-  const sources = ['src/explain/drops', 'src/explain/incidents', 'src/cli/doctor'].flatMap((folder) => filesBelow(folder, '.ts'));
+  const sources = ['src/explain/drops', 'src/explain/incidents', 'src/cli/doctor'].flatMap((folder) =>
+    filesBelow(folder, '.ts'),
+  );
   return sources.flatMap((file) =>
     literalsOf(textOf(file))
       .filter(

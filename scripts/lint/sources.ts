@@ -1,19 +1,19 @@
 /**
  * Checks the texts of sources, beside the rules of oxlint, and ends with 1 if something is wrong: a page may search the agent's log only for
- * words of src/, a test may not repeat the wording of a message, each command that a message advises needs a test that runs it, a room is
+ * words of src/, each command that a message advises needs a test that runs it, a room is
  * entered by its door, and what tests have in common has no hooks of its own.
  */
+import { posix } from 'node:path';
+import { floors } from '../../oxlint.config.ts';
 import { documentPaths, filesBelow, textOf } from '../../test/docs/documents.ts';
 import { unexpectedAdvice } from './advice.ts';
 import { deadExports } from './exports.ts';
-import { repeatedWording } from './wording.ts';
 
 const wrong = [
   ...unknownSearches(),
   ...strayRightsFile(),
   ...unexpectedAdvice(),
   ...deadExports(),
-  ...repeatedWording(),
   ...pastDoors(),
   ...hooksOfFirst(),
 ];
@@ -80,6 +80,7 @@ function pastDoors(): string[] {
     'agent/open-sources',
     'agent/problems',
     'audit/fields',
+    'events/event',
     'kubernetes/kubeconfig',
     'kubernetes/object-addresses',
     'kubernetes/policy-kinds',
@@ -87,17 +88,21 @@ function pastDoors(): string[] {
     'kubernetes/snapshot',
     'sources/reading',
   ]);
-  const imported = /from '((?:\.\.\/)+)([a-z-]+)\/([^']*)\.ts'/g;
   return filesBelow('src', '.ts').flatMap((file) =>
-    [...textOf(file).matchAll(imported)].flatMap(([, up = '', folder = '', name = '']) =>
-      // A command's own folder may have the name of a room.
-      up.length / 3 === file.split('/').length - 2 &&
-      folders.has(folder) &&
-      !file.startsWith(`src/${folder}/`) &&
-      name !== folder &&
-      !besides.has(`${folder}/${name}`)
-        ? [`${file} imports ${folder}/${name}.ts: import from ${folder}/${folder}.ts`]
-        : [],
-    ),
+    [...textOf(file).matchAll(/from '(\.[^']*)\.ts'/g)].flatMap(([, path = '']) => {
+      const imported = posix.join(posix.dirname(file), path);
+      const [room, name] = roomOf(imported);
+      const isOther = folders.has(room) && roomOf(file)[0] !== room;
+      return isOther && name !== room && !besides.has(`${room}/${name}`)
+        ? [`${file} imports ${imported}.ts: import from the door, ${room}.ts`]
+        : [];
+    }),
   );
+}
+
+/** The room of a file of src/, and its path there without an ending. Some floors have files that stand in no room. */
+function roomOf(path: string): [room: string, name: string] {
+  const [, floor = '', ...names] = path.split('/');
+  const isRoom = names.length > 1 && floors[floor]?.includes(names[0] ?? '') === true;
+  return isRoom ? [names[0] ?? '', names.slice(1).join('/')] : [floor, names.join('/')];
 }

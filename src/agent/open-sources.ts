@@ -30,9 +30,10 @@ import {
   type Repeats,
   type Source,
   type SourceListener,
+  createSharedLines,
+  type SharedLines,
 } from '../read/sources/sources.ts';
 import type { Problems } from './problems.ts';
-import { createSharedLines, type SharedLines } from '../read/sources/shared-lines.ts';
 
 export interface OpenSourcesOptions {
   config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs' | 'units'>;

@@ -14,7 +14,8 @@ import { createPrefixTable, decodeBytes, knownTexts, unreadTextIn } from '../rea
 import { printable } from '../base/platform/printable.ts';
 import { cell, type Streams } from './terminal.ts';
 import { flagNames } from '../publish/audit/audit.ts';
-import { alignColumns, type EventText } from '../publish/events/events.ts';
+import { alignColumns } from './describe.ts';
+import { type EventText } from '../publish/events/events.ts';
 import { createDirectory } from '../explain/resolving/resolving.ts';
 import { createSeriesTable } from '../count/series/series.ts';
 import { createClock, type Envelope, readEnvelope } from '../read/sources/reading.ts';

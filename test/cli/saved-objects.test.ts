@@ -42,7 +42,7 @@ const all = [
   { kind: 'Namespace', metadata: { name: 'shop' } },
 ];
 
-test.each([
+test.each<[string, string | Buffer, string[]]>([
   ['List of several kinds', json({ kind: 'List', items: all }), ['a', 'n', 's', 'e', 'shop']],
   ['a NodeList, whose items do not repeat their kind', nodes({ metadata: { name: 'n' } }), ['n']],
   ['one object', json(pod('a')), ['a']],
@@ -50,6 +50,7 @@ test.each([
   ['one object a line', `${json(pod('a'))}\n${json(pod('b'))}\n`, ['a', 'b']],
   ['lists on lines', `${json({ items: [pod('a')] })}\r\n\r\n${nodes({ metadata: { name: 'n' } })}`, ['a', 'n']],
   ['a byte order mark', `\uFEFF${json(pod('a'))}`, ['a']],
+  ['UTF-16, as Windows PowerShell writes it', Buffer.from(`\uFEFF${json(pod('a'))}`, 'utf16le'), ['a']],
   ['YAML', 'kind: Pod\nmetadata: {name: a, namespace: shop}\n---\nkind: Node\nmetadata: {name: n}\n', ['a', 'n']],
   ['YAML that begins with a brace', '{kind: Pod, metadata: {name: a, namespace: shop}}\n', ['a']],
   ['YAML in braces on lines', "{\n  'kind': Pod,\n  'metadata': {'name': a, 'namespace': shop},\n}\n", ['a']],
@@ -76,7 +77,6 @@ test('right objects are kept, and each problem is named with its place', async (
 });
 
 test.each<[string, string | Buffer]>([
-  ['UTF-16, as Windows PowerShell writes it', Buffer.from(`\uFEFF${json(pod('a'))}`, 'utf16le')],
   ['an empty list', nodes()],
   ['lines of other JSON', '{"MESSAGE":"x"}\n{"MESSAGE":"y"}\n'],
   ['null', 'null'],

@@ -3,7 +3,7 @@
  *
  *   npm run mutants -- FOLDER                         all mutants of src/FOLDER
  *   npm run mutants -- FOLDER --sample 40 --seed 1    forty of them, the same ones for the same seed
- *   npm run mutants -- state/segments.ts              one file
+ *   npm run mutants -- publish/state/segments.ts      one file
  *
  * --threshold PERCENT makes a lower score a failure; --concurrency N takes N processes (2).
  */
@@ -48,7 +48,7 @@ if (
 
 process.chdir(root);
 const pattern = found.isDirectory() ? `src/${place}/**/*.ts` : `src/${place}`;
-process.env['MUTANTS_FOLDER'] = place.split('/')[0];
+process.env['MUTANTS_FOLDER'] = place.split('/').slice(0, 2).join('/');
 process.env[variable] = JSON.stringify({ size: sample, seed });
 // A property that notices nothing ends after this time; on a busy machine, less is not enough for all outcomes.
 process.env['FUZZ_LIMIT_MS'] ??= '4000';

@@ -2,9 +2,9 @@ import { common, globalSetup } from '../../vitest.config.ts';
 
 /** Tests of a folder that stand beside it. */
 const beside: Readonly<Record<string, readonly string[]>> = {
-  incidents: ['properties/incidents', 'properties/node-incidents', 'properties/incident-wording'],
-  parsing: ['corpus', 'properties/netfilter'],
-  sources: ['contract', 'pipeline/repeated-lines'],
+  'explain/incidents': ['properties/incidents', 'properties/node-incidents', 'properties/incident-wording'],
+  'read/parsing': ['corpus', 'properties/netfilter'],
+  'read/sources': ['contract', 'count/pipeline/repeated-lines'],
 };
 
 const folder = process.env['MUTANTS_FOLDER'] ?? '';

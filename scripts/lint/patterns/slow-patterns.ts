@@ -13,11 +13,11 @@ const bound = 250;
 
 /** Modules that make regular expressions of texts while they are loaded. */
 const building = [
-  'commands/doctor/rules.ts',
-  'incidents/catalogue/bgp.ts',
-  'config/values.ts',
-  'parsing/formats.ts',
-  'sources/tail/follow-file.ts',
+  'cli/doctor/rules.ts',
+  'explain/incidents/catalogue/bgp.ts',
+  'agent/config/values.ts',
+  'read/parsing/formats.ts',
+  'read/sources/tail/follow-file.ts',
 ];
 
 /** One line for each slow one, and one if the search finds so few that it must be broken. */

@@ -2,7 +2,13 @@ import ipaddr from 'ipaddr.js';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
-import { onSteadyClock, type Owners, type Pod, type PodFinder, type WayState } from '../../explain/resolving/resolving.ts';
+import {
+  onSteadyClock,
+  type Owners,
+  type Pod,
+  type PodFinder,
+  type WayState,
+} from '../../explain/resolving/resolving.ts';
 import type { Connection } from './connection.ts';
 import { at, type Json, list, spelled, text } from '../../base/platform/json.ts';
 import { RefusedError } from './http.ts';

@@ -3,7 +3,13 @@ import type { Clock } from '../../base/platform/clock.ts';
 import type { Json } from '../../base/platform/json.ts';
 import { type MemoryAccountOptions, ranks } from '../../base/platform/memory-budget.ts';
 import { type Bytes, weightOfText } from '../../base/platform/weight.ts';
-import { type LiveLists, onSteadyClock, weightOfNode, weightOfService, weightOfSlice } from '../../explain/resolving/resolving.ts';
+import {
+  type LiveLists,
+  onSteadyClock,
+  weightOfNode,
+  weightOfService,
+  weightOfSlice,
+} from '../../explain/resolving/resolving.ts';
 import type { Connection } from './connection.ts';
 import {
   createInformer,

@@ -1,5 +1,11 @@
 /** Reads the saved objects of `--pods` and `--policies`, and asks their policies about drops. */
-import { askedOf, type KnownPolicies, type PolicyFacts, policyFacts, policyVerdict } from '../../explain/drops/drops.ts';
+import {
+  askedOf,
+  type KnownPolicies,
+  type PolicyFacts,
+  policyFacts,
+  policyVerdict,
+} from '../../explain/drops/drops.ts';
 import type { EventText } from '../../publish/events/events.ts';
 import { collectSnapshot, type Snapshot } from '../../agent/kubernetes/snapshot.ts';
 import type { Finding } from '../../base/model/finding.ts';

@@ -4,7 +4,8 @@ import type { Millis } from '../../base/model/log-line.ts';
 import { printable } from '../../base/platform/printable.ts';
 import { jsonText } from '../terminal.ts';
 import { humanDuration } from '../../base/platform/duration.ts';
-import { alignColumns, describeEvents, type KeptEvent, type Write } from '../../publish/events/events.ts';
+import { alignColumns, describeEvents } from '../describe.ts';
+import { type KeptEvent, type Write } from '../../publish/events/events.ts';
 import type { ClusterObjects, Pod } from '../../explain/resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 

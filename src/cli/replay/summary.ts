@@ -1,7 +1,7 @@
 /** Writes the summary at the end of `replay`, and warns if logs, saved objects and `--node` do not belong together. */
 import { documentAt } from '../../agent/config/docs-url.ts';
 import { suggest } from '../../agent/config/suggest.ts';
-import { alignColumns } from '../../publish/events/events.ts';
+import { alignColumns } from '../describe.ts';
 import { causeOf } from '../../explain/incidents/incidents.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { decodeBytes, isKernelMessage } from '../../read/parsing/parsing.ts';

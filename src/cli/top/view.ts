@@ -1,5 +1,5 @@
 /** Lays out the table for a screen, and applies keys to it. Functions here do no I/O. */
-import { alignColumns } from '../../publish/events/events.ts';
+import { alignColumns } from '../describe.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { humanDuration } from '../../base/platform/duration.ts';
 import { printable } from '../../base/platform/printable.ts';

@@ -1,6 +1,12 @@
 /** Reads the objects that a verdict needs from a cluster, with the user's rights. Unreadable objects count as unknown. */
 import { version } from '../../agent/config/config.ts';
-import { type Connection, createConnection, findAccess, listAll, RefusedError } from '../../agent/kubernetes/kubernetes.ts';
+import {
+  type Connection,
+  createConnection,
+  findAccess,
+  listAll,
+  RefusedError,
+} from '../../agent/kubernetes/kubernetes.ts';
 import { readUserAccess } from '../../agent/kubernetes/kubeconfig.ts';
 import { createSteadyClock } from '../../base/platform/clock.ts';
 import { at, type Json, strings } from '../../base/platform/json.ts';

@@ -1,5 +1,10 @@
 /** Collects the objects of a cluster for `why`, from files or from the API server. */
-import { annotatedAddresses, nodeAddresses, podRanges, tunnelAddresses } from '../../agent/kubernetes/object-addresses.ts';
+import {
+  annotatedAddresses,
+  nodeAddresses,
+  podRanges,
+  tunnelAddresses,
+} from '../../agent/kubernetes/object-addresses.ts';
 import type { WorkloadKind } from '../options/why-options.ts';
 import { isSubdomain } from '../../base/platform/api-names.ts';
 import { at, type Json, list, spelled, text } from '../../base/platform/json.ts';

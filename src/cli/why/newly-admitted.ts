@@ -1,7 +1,14 @@
 /** `suggest --audit`: counts the flows of the audit that suggested policies would admit in addition to the given connection. */
 import { type FlowRecord, schemaVersion } from '../../publish/audit/fields.ts';
 import { canonicalAddress } from '../../base/platform/address.ts';
-import { compilePolicy, type End, type Flow, openedPorts, type Pod, type Suggested } from '../../explain/policies/policies.ts';
+import {
+  compilePolicy,
+  type End,
+  type Flow,
+  openedPorts,
+  type Pod,
+  type Suggested,
+} from '../../explain/policies/policies.ts';
 import { eachLine, findFiles, objectIn } from '../report/report.ts';
 import { InputError } from '../../read/sources/reading.ts';
 import { plural } from '../terminal.ts';

@@ -1,5 +1,5 @@
 /** Prints why policies admit or deny a connection in one direction. */
-import { alignColumns } from '../../publish/events/events.ts';
+import { alignColumns } from '../describe.ts';
 import { printable } from '../../base/platform/printable.ts';
 import {
   anyTier,

@@ -1,7 +1,14 @@
 /** Decides what a line is, and what becomes of it. `replay --explain` shows it. */
 import { containerOf } from '../../base/log-formats/container-log.ts';
 import type { LogLine } from '../../base/model/log-line.ts';
-import type { KernelReport, Martian, Observation, PacketPart, Suppressed, Unparsable } from '../../base/model/observation.ts';
+import type {
+  KernelReport,
+  Martian,
+  Observation,
+  PacketPart,
+  Suppressed,
+  Unparsable,
+} from '../../base/model/observation.ts';
 import { kernelDrop, type PacketObservation } from '../../base/model/packet.ts';
 import type { ProgramRecord } from '../../base/model/program-record.ts';
 import {

@@ -7,7 +7,13 @@ import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { Martian } from '../../base/model/observation.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
 import { hashOf } from '../../base/platform/hash.ts';
-import { type Directory, type Moment, nodeOf, resolveMartian, resolvePacket } from '../../explain/resolving/resolving.ts';
+import {
+  type Directory,
+  type Moment,
+  nodeOf,
+  resolveMartian,
+  resolvePacket,
+} from '../../explain/resolving/resolving.ts';
 
 /** What is equal for all packets of one flow through one rule, as long as addresses keep their owners. */
 export interface FlowMeaning {

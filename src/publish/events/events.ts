@@ -1,5 +1,4 @@
 /** Writes counts as Events: what an Event says, when it is written, and what follows from the API server's answer. */
-export { alignColumns, describeEvents } from '../../cli/describe.ts';
 export {
   annotationPrefix,
   annotationSchema,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { hasKlogHeader, klogJsonTime } from '../../base/log-formats/go-loggers.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
-import type { Json, LineOrigin } from './sources.ts';
+import type { Json, LineOrigin } from './source.ts';
 
 export interface SharedLinesOptions {
   /** The source whose kernel lines are used. */

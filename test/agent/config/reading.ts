@@ -1,5 +1,11 @@
 import { expect } from 'vitest';
-import { type Config, ConfigError, type ConfigInputs, loadConfig, type LoadedConfig } from '../../../src/agent/config/config.ts';
+import {
+  type Config,
+  ConfigError,
+  type ConfigInputs,
+  loadConfig,
+  type LoadedConfig,
+} from '../../../src/agent/config/config.ts';
 import type { Flags } from '../../../src/agent/config/layer.ts';
 
 export const path = '/etc/knt/settings.yaml';

@@ -4,7 +4,12 @@ import { type Connection, createConnection } from '../../../src/agent/kubernetes
 import type { Access } from '../../../src/agent/kubernetes/http.ts';
 import { createInformer, type Informer, type InformerProblem } from '../../../src/agent/kubernetes/informer.ts';
 import { slimPod } from '../../../src/agent/kubernetes/slim.ts';
-import { createMemoryBudget, type MemoryBudget, ranks, unlimitedMemory } from '../../../src/base/platform/memory-budget.ts';
+import {
+  createMemoryBudget,
+  type MemoryBudget,
+  ranks,
+  unlimitedMemory,
+} from '../../../src/base/platform/memory-budget.ts';
 import { createSteadyClock } from '../../../src/base/platform/clock.ts';
 import type { Pod } from '../../../src/explain/resolving/objects.ts';
 import { type Asked, json, refuse, type ScriptedServer, sendEvent, startScriptedServer } from './scripted-server.ts';

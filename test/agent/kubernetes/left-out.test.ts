@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createKnownObjects, type KnownObjects, type Named, type Store } from '../../../src/agent/kubernetes/list-watch.ts';
+import {
+  createKnownObjects,
+  type KnownObjects,
+  type Named,
+  type Store,
+} from '../../../src/agent/kubernetes/list-watch.ts';
 import { createMemoryBudget, ranks } from '../../../src/base/platform/memory-budget.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../../../src/explain/resolving/live-lists.ts';
 import { weightOfService } from '../../../src/explain/resolving/object-weights.ts';

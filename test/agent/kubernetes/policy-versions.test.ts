@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Connection } from '../../../src/agent/kubernetes/connection.ts';
-import { clusterPolicyKinds, discoverKinds, namespacedPolicyKinds } from '../../../src/agent/kubernetes/policy-kinds.ts';
+import {
+  clusterPolicyKinds,
+  discoverKinds,
+  namespacedPolicyKinds,
+} from '../../../src/agent/kubernetes/policy-kinds.ts';
 import { createPolicyReader } from '../../../src/agent/kubernetes/policy-objects.ts';
 import { anyTier } from '../../../src/explain/policies/policies.ts';
 import { forAllAsync } from '../../for-all.ts';

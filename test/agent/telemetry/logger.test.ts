@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { createLogger, errorFields, type Log, type LoggerOptions, logLevels } from '../../../src/agent/telemetry/logger.ts';
+import {
+  createLogger,
+  errorFields,
+  type Log,
+  type LoggerOptions,
+  logLevels,
+} from '../../../src/agent/telemetry/logger.ts';
 
 async function capture(options: Partial<LoggerOptions> = {}) {
   const lines: string[] = [];

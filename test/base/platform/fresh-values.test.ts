@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { createMemoryBudget } from '../../../src/base/platform/memory-budget.ts';
-import { createFreshValues, createSharedAnswers, type FreshValuesOptions } from '../../../src/base/platform/fresh-values.ts';
+import {
+  createFreshValues,
+  createSharedAnswers,
+  type FreshValuesOptions,
+} from '../../../src/base/platform/fresh-values.ts';
 
 type Value = { text: string };
 

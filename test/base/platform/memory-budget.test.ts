@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createMemoryBudget, type MemoryAccount, type MemoryBudget, ranks } from '../../../src/base/platform/memory-budget.ts';
+import {
+  createMemoryBudget,
+  type MemoryAccount,
+  type MemoryBudget,
+  ranks,
+} from '../../../src/base/platform/memory-budget.ts';
 import { forAll } from '../../for-all.ts';
 
 /** What an object takes besides its own weight. */

@@ -4,13 +4,7 @@ import { tryGuard } from '../../../src/cli/doctor/guard.ts';
 import type { ContainerLook } from '../../../src/cli/doctor/machine.ts';
 import type { KernelLog } from '../../../src/cli/doctor/kernel-log.ts';
 import type { Check } from '../../../src/cli/doctor/report.ts';
-import {
-  conditionRight,
-  optOutRight,
-  reviewPolicies,
-  reviewRights,
-  rights,
-} from '../../../src/cli/doctor/rights.ts';
+import { conditionRight, optOutRight, reviewPolicies, reviewRights, rights } from '../../../src/cli/doctor/rights.ts';
 import type { LogRule } from '../../../src/cli/doctor/rules.ts';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
 import { createMetrics, type Metrics } from '../../../src/agent/telemetry/metrics.ts';

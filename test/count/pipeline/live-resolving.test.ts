@@ -2,7 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createMeanings, type FlowMeaning } from '../../../src/count/pipeline/meaning.ts';
-import { createLookupQueue, longestWait, type LookupQueue, type QueuedFlow } from '../../../src/count/pipeline/lookup-queue.ts';
+import {
+  createLookupQueue,
+  longestWait,
+  type LookupQueue,
+  type QueuedFlow,
+} from '../../../src/count/pipeline/lookup-queue.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../../../src/count/pipeline/pipeline.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';

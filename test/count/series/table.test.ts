@@ -6,7 +6,17 @@ import type { Series } from '../../../src/base/model/series.ts';
 import { createSeriesTable, type SeriesTable } from '../../../src/count/series/series.ts';
 import { windowLength, windowOf } from '../../../src/count/series/times.ts';
 import { beginAll, publish } from './writing.ts';
-import { externalEnd, finding, flow, incident, incidentDetails, nine, podEnd, podRef, workerEnd } from '../../builders.ts';
+import {
+  externalEnd,
+  finding,
+  flow,
+  incident,
+  incidentDetails,
+  nine,
+  podEnd,
+  podRef,
+  workerEnd,
+} from '../../builders.ts';
 import { runs } from '../../runs.ts';
 import { forAll } from '../../for-all.ts';
 

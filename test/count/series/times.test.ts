@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createSeriesTable } from '../../../src/count/series/series.ts';
-import { dueAfter, isQuiet, lineOf, readSpreadOf, spreadOf, windowLength, windowOf } from '../../../src/count/series/times.ts';
+import {
+  dueAfter,
+  isQuiet,
+  lineOf,
+  readSpreadOf,
+  spreadOf,
+  windowLength,
+  windowOf,
+} from '../../../src/count/series/times.ts';
 import { finding, incident, incidentDetails, nine, series } from '../../builders.ts';
 import { forAll } from '../../for-all.ts';
 import { tablesOf } from '../../tables.ts';

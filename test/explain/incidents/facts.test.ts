@@ -1,5 +1,11 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { askFacts, type AskedSources, createRecent, type FactSources, knownFacts } from '../../../src/explain/incidents/facts.ts';
+import {
+  askFacts,
+  type AskedSources,
+  createRecent,
+  type FactSources,
+  knownFacts,
+} from '../../../src/explain/incidents/facts.ts';
 import type { NodeFacts } from '../../../src/base/model/incident.ts';
 import type { Incident } from '../../../src/explain/incidents/incident.ts';
 import { nine } from '../../builders.ts';

@@ -1,4 +1,8 @@
-import { createNodeIncidents, type NodeIncidents, type NodeIncidentsOptions } from '../../../src/explain/incidents/incidents.ts';
+import {
+  createNodeIncidents,
+  type NodeIncidents,
+  type NodeIncidentsOptions,
+} from '../../../src/explain/incidents/incidents.ts';
 import type { TrackedIncident } from '../../../src/explain/incidents/incident.ts';
 import type { AffectedPod } from '../../../src/explain/incidents/reporting/details.ts';
 import { newFailure } from '../../../src/explain/incidents/tracker/attempts.ts';

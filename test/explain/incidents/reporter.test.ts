@@ -2,7 +2,11 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { createRecent } from '../../../src/explain/incidents/facts.ts';
 import type { Incident, TrackedIncident } from '../../../src/explain/incidents/incident.ts';
 import type { AffectedPod } from '../../../src/explain/incidents/reporting/details.ts';
-import { Reporter, type ReporterOptions, type ReporterState } from '../../../src/explain/incidents/reporting/reporter.ts';
+import {
+  Reporter,
+  type ReporterOptions,
+  type ReporterState,
+} from '../../../src/explain/incidents/reporting/reporter.ts';
 import type { ObjectRef } from '../../../src/base/model/endpoint.ts';
 import type { Finding } from '../../../src/base/model/finding.ts';
 import type { IncidentDetails, NodeFacts } from '../../../src/base/model/incident.ts';

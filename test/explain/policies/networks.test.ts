@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { expect, test } from 'vitest';
-import { type Address, contains, parseAddress, parseRange, type Range } from '../../../src/explain/policies/clauses/networks.ts';
+import {
+  type Address,
+  contains,
+  parseAddress,
+  parseRange,
+  type Range,
+} from '../../../src/explain/policies/clauses/networks.ts';
 import { forAll } from '../../for-all.ts';
 import { tablesOf } from '../../tables.ts';
 

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import type { LookupWay } from '../../../src/base/model/choices.ts';
-import { createFinderChain, OverBudget, type Owners, type PodFinder } from '../../../src/explain/resolving/lookups/lookup.ts';
+import {
+  createFinderChain,
+  OverBudget,
+  type Owners,
+  type PodFinder,
+} from '../../../src/explain/resolving/lookups/lookup.ts';
 import { pod } from '../../builders.ts';
 
 type Outcome = Owners | Error | undefined;

@@ -3,7 +3,13 @@ import { expect, test } from 'vitest';
 import type { AuditState } from '../../../src/publish/audit/audit.ts';
 import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
 import { type AuditedPacket, flowOf } from '../../../src/publish/audit/flow.ts';
-import { noNamespace, type Privacy, redactionOf, redactionOfKept, redactRestored } from '../../../src/publish/audit/privacy.ts';
+import {
+  noNamespace,
+  type Privacy,
+  redactionOf,
+  redactionOfKept,
+  redactRestored,
+} from '../../../src/publish/audit/privacy.ts';
 import type { OpenFlow } from '../../../src/publish/audit/open-flows.ts';
 import { rowOf } from '../../../src/publish/audit/record.ts';
 import type { Endpoint } from '../../../src/base/model/endpoint.ts';

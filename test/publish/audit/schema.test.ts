@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { clickHouseTable, openSearchTemplate, recordSchema, withFieldsTable } from '../../../scripts/update-audit-docs.ts';
+import {
+  clickHouseTable,
+  openSearchTemplate,
+  recordSchema,
+  withFieldsTable,
+} from '../../../scripts/update-audit-docs.ts';
 import { fields } from '../../../src/publish/audit/fields.ts';
 import { packetRow } from '../../../src/publish/audit/flow.ts';
 import { ends, line, observation } from '../../builders.ts';

@@ -2,7 +2,11 @@ import { appendFileSync, mkdirSync, renameSync, symlinkSync, writeFileSync } fro
 import { expect, test } from 'vitest';
 import { programNeedles } from '../../../src/explain/incidents/catalogue/catalogue.ts';
 import { parseProgramRecord } from '../../../src/read/parsing/components/program-record.ts';
-import { createFollowProgram, findProgramLogs, type FollowProgramOptions } from '../../../src/read/sources/tail/follow-file.ts';
+import {
+  createFollowProgram,
+  findProgramLogs,
+  type FollowProgramOptions,
+} from '../../../src/read/sources/tail/follow-file.ts';
 import type { Position } from '../../../src/read/sources/source.ts';
 import { fakeTime } from './fake-time.ts';
 import { openAtOnce } from './tail/at-once.ts';

@@ -7,7 +7,11 @@ import {
   defaultRules,
   parseContainerRule,
 } from '../../../../src/read/sources/kubelet/find-logs.ts';
-import { createFolderNames, type FolderNames, type ListFolder } from '../../../../src/read/sources/kubelet/folder-names.ts';
+import {
+  createFolderNames,
+  type FolderNames,
+  type ListFolder,
+} from '../../../../src/read/sources/kubelet/folder-names.ts';
 import { forAll } from '../../../for-all.ts';
 import { tablesOf } from '../../../tables.ts';
 

@@ -1,6 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
-import { createRotatedLog, type RotatedLog, type RotatedLogOptions } from '../../../../src/read/sources/tail/rotated-log.ts';
+import {
+  createRotatedLog,
+  type RotatedLog,
+  type RotatedLogOptions,
+} from '../../../../src/read/sources/tail/rotated-log.ts';
 import type { Notice, Position } from '../../../../src/read/sources/source.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
