@@ -12,7 +12,7 @@ import { createMemoryProblems } from './memory.ts';
 const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   pods: 'none is watched',
   nodes: 'only this one is watched',
-  services: 'none is watched; their addresses stay addresses',
+  services: 'none is watched; each private address may be one of a Service',
   endpointslices: 'none is watched; Pods behind a Service are looked up when an incident names it',
   namespaces: 'none is watched; the audit names no Pod',
 };

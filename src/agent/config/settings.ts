@@ -117,8 +117,10 @@ const rows = {
   },
   maxServices: {
     value: 'N',
-    help: 'stop watching Services above N',
-    default: '5000',
+    help:
+      'watch no Services above N, and count them again each hour or two: until then, a private address without another owner may be ' +
+      'one of a Service. kube-proxy watches them all from every node already',
+    default: '100000',
     schema: wholeNumber,
   },
   maxEndpointSlices: {

@@ -119,7 +119,7 @@ export function createPodWatch(options: Omit<ListInformerOptions, 'lists'> & { m
  * but not all Pods are known.
  */
 export function ownersIn(
-  lists: Pick<LiveLists, 'directory' | 'podsByAddress' | 'mayBeLeftOut'>,
+  lists: Pick<LiveLists, 'directory' | 'podsByAddress' | 'leftOut'>,
   address: string,
 ): Owners | undefined {
   const pods = lists.podsByAddress(address).filter(({ uid }) => uid !== '');
@@ -128,7 +128,9 @@ export function ownersIn(
     pod.addresses.includes(address) ? pod : Object.assign({}, pod, { addresses: [address] }),
   );
   const node = having.length > 0 ? undefined : nodeOf(lists.directory.byAddress(address, anyTime));
-  return having.length === 0 && node === undefined && lists.mayBeLeftOut(address) ? undefined : { pods: having, node };
+  return having.length === 0 && node === undefined && lists.leftOut.mayHave(address)
+    ? undefined
+    : { pods: having, node };
 }
 
 /** Addresses of Nodes have no times. */

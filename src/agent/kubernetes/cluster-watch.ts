@@ -30,7 +30,7 @@ export interface ClusterWatchOptions extends ListInformerOptions {
   report: ClusterWatchReport;
 }
 
-/** Nodes that are not watched are counted again after this time, or up to twice as long. */
+/** Objects that are not watched are counted again after this time, or up to twice as long. */
 const countInterval: Millis = 3_600_000;
 
 const slicesRetryInterval: Millis = 600_000;
@@ -38,13 +38,15 @@ const slicesRetryInterval: Millis = 600_000;
 export type ClusterWatch = ReturnType<typeof createClusterWatch>;
 
 export function createClusterWatch(options: ClusterWatchOptions) {
-  const { limits, lists, report, random, ownNode, podCache, optedOut, pause = sleep } = options;
+  const { limits, lists, report, ownNode, podCache, optedOut } = options;
   const informers = new Map<WatchedResource, Informer>();
   const tooMany = new Set<WatchedResource>();
   let countedNodes = 1;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const beginSlices = (): void => void beginUpTo('endpointslices', limits.endpointSlices, () => {});
+  const beginSlices = (): void =>
+    void beginUpTo('endpointslices', limits.endpointSlices, () => giveUpSlices(countInterval));
+  const beginServices = (): void => void beginUpTo('services', limits.services, leaveOutServices);
   const watches = (resource: WatchedResource): boolean => informers.get(resource)?.synced ?? false;
   const missing = (): readonly WatchedResource[] => required.filter((each) => !watches(each) && !tooMany.has(each));
 
@@ -69,10 +71,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
         begin('nodes', selectedBy(`metadata.name=${ownNode}`));
         void countAgain(options, signal, (again) => (countedNodes = again));
       });
-      void beginUpTo('services', limits.services, () => {
-        tooMany.add('services');
-        report.synced('services');
-      });
+      beginServices();
       if (limits.endpointSlices > 0) beginSlices();
       if (optedOut !== undefined) begin('namespaces', withOptOut);
     },
@@ -99,28 +98,40 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     instead(count);
   }
 
+  function leaveOutServices(): void {
+    tooMany.add('services');
+    lists.leftOut.missServices(() => !watches('services'));
+    report.synced('services');
+    void waitLong(countInterval, options).then(beginServices);
+  }
+
   function watchFailed(resource: WatchedResource, problem: InformerProblem): void {
     report.watchFailed(resource, problem);
     if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
   }
 
-  /** Tries again after 10 to 20 minutes, because a server that has just started may refuse what it grants later. */
-  function giveUpSlices(): void {
+  /** Tries again later, because a server that has just started may refuse what it grants then. */
+  function giveUpSlices(retryInterval = slicesRetryInterval): void {
     informers.get('endpointslices')?.stop('forget');
     informers.delete('endpointslices');
-    void pause(slicesRetryInterval * (1 + random())).then(beginSlices);
+    void waitLong(retryInterval, options).then(beginSlices);
   }
 }
 
 async function countAgain(
-  { connection, random, pause = sleep }: ClusterWatchOptions,
+  options: ClusterWatchOptions,
   signal: AbortSignal,
   learn: (count: number) => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    await pause(countInterval * (1 + random()));
-    if (!signal.aborted) await countAll(connection, paths.nodes).then(learn, () => {});
+    await waitLong(countInterval, options);
+    if (!signal.aborted) await countAll(options.connection, paths.nodes).then(learn, () => {});
   }
+}
+
+/** Waits up to twice the interval, so that not all nodes ask at the same time. */
+async function waitLong(interval: Millis, { random, pause = sleep }: ClusterWatchOptions): Promise<void> {
+  await pause(interval * (1 + random()));
 }
 
 /** Waits while the server does not answer. Undefined for EndpointSlices that may not be read, or do not exist. */

@@ -34,8 +34,8 @@ export interface Lists {
   nodes: () => Iterable<Node>;
   services: () => Iterable<Service>;
   remote?: Pick<RemoteLookups, 'podsOf' | 'nodeOf' | 'hostNameOf' | 'latestChange'> | undefined;
-  /** Whether a Pod or Service may have the address that memory has no room for. */
-  mayBeLeftOut?: ((address: string) => boolean) | undefined;
+  /** Says why an object that is not known may have the address; undefined if none may. */
+  whyUnknown?: ((address: string) => string | undefined) | undefined;
 }
 
 export function createDirectory(objects: ClusterObjects): Directory {
@@ -151,7 +151,7 @@ function endAt(address: string, at: Moment, lists: Lists, indexes: Indexes): End
 function endOf(
   owner: AddressOwner<Pod, Node, Service> | undefined,
   address: string,
-  { pods, earlier, remote, mayBeLeftOut }: Lists,
+  { pods, earlier, remote, whyUnknown }: Lists,
 ): Endpoint {
   switch (owner?.kind) {
     case 'pod': {
@@ -167,9 +167,8 @@ function endOf(
     default: {
       const [past] = pods.byAddress(address) ?? remote?.podsOf(address) ?? [];
       const end = unassigned(address, past, owner?.home) ?? externalEndpoint(address, remote?.hostNameOf(address));
-      return end.kind === 'external' && end.range === 'private' && mayBeLeftOut?.(address) === true
-        ? unknownEndpoint(address, 'none', 'perhaps of a Pod or Service that memory has no room for')
-        : end;
+      const why = end.kind === 'external' && end.range === 'private' ? whyUnknown?.(address) : undefined;
+      return why === undefined ? end : unknownEndpoint(address, 'none', why);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Remembers addresses of objects that memory has no room for, so that only these may be somebody's. */
+/** Remembers addresses of objects that memory has no room for, so that only these may be somebody's, unless Services are not watched. */
 import { randomInt } from 'node:crypto';
 import { hashOf } from '../../base/platform/hash.ts';
 
@@ -6,6 +6,10 @@ export interface LeftOutAddresses {
   add: (addresses: readonly string[]) => void;
   /** Whether an object that is left out may have the address. Also true for some that none has: for 1 in 1,000 once 50,000 are left out. */
   mayHave: (address: string) => boolean;
+  /** Call it before addresses are asked for if there are too many Services to watch: while `areMissing`, any may be one of a Service. */
+  missServices: (areMissing: () => boolean) => void;
+  /** Says why an object that is not known may have the address; undefined if none may. */
+  whyUnknown: (address: string) => string | undefined;
 }
 
 /** 128 KiB, taken once there are any. */
@@ -18,6 +22,7 @@ export function createLeftOutAddresses(isAny: () => boolean): LeftOutAddresses {
   // Whoever knows it could choose addresses that stand for those of others.
   const seed = randomInt(2 ** 32);
   let filter: Uint8Array | undefined;
+  let areServicesMissing: (() => boolean) | undefined;
 
   return {
     add(addresses) {
@@ -27,12 +32,19 @@ export function createLeftOutAddresses(isAny: () => boolean): LeftOutAddresses {
       for (const address of addresses)
         for (const place of placesOf(address)) filter[place >>> 3] = (filter[place >>> 3] ?? 0) | (1 << (place & 7));
     },
-    mayHave(address) {
-      if (filter === undefined) return false;
-      if (!isAny()) filter = undefined;
-      return placesOf(address).every((place) => ((filter?.[place >>> 3] ?? 0) & (1 << (place & 7))) !== 0);
+    mayHave,
+    missServices: (areMissing) => void (areServicesMissing = areMissing),
+    whyUnknown(address) {
+      if (mayHave(address)) return 'perhaps of a Pod or Service that memory has no room for';
+      return areServicesMissing?.() === true ? 'perhaps of a Service: there are too many to watch' : undefined;
     },
   };
+
+  function mayHave(address: string): boolean {
+    if (filter === undefined) return false;
+    if (!isAny()) filter = undefined;
+    return placesOf(address).every((place) => ((filter?.[place >>> 3] ?? 0) & (1 << (place & 7))) !== 0);
+  }
 
   function placesOf(address: string): number[] {
     const first = hashOf(address, seed);

@@ -34,7 +34,7 @@ export function createLiveLists(
     nodes: () => nodes.all.values(),
     services: () => chains.services.values(),
     remote,
-    mayBeLeftOut: leftOut.mayHave,
+    whyUnknown: leftOut.whyUnknown,
   });
 
   return {
@@ -45,7 +45,7 @@ export function createLiveLists(
     chains,
     /** Where everything that is set here is weighed before. */
     memory,
-    mayBeLeftOut: leftOut.mayHave,
+    leftOut,
     get sizes(): { pods: number; tombstones: number; nodes: number; services: number } {
       return { ...pods.sizes, nodes: nodes.all.size, services: chains.services.size };
     },

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { WatchedResource } from '../../../src/agent/kubernetes/informer.ts';
 import { type ClusterWatch, createClusterWatch } from '../../../src/agent/kubernetes/cluster-watch.ts';
 import { createConnection } from '../../../src/agent/kubernetes/connection.ts';
+import type { Endpoint } from '../../../src/base/model/endpoint.ts';
 import { createSteadyClock } from '../../../src/base/platform/clock.ts';
 import { createLiveLists, type LiveLists } from '../../../src/explain/resolving/live-lists.ts';
 import { nine } from '../../builders.ts';
@@ -28,7 +29,7 @@ let heard: EventEmitter;
 let reported: string[];
 /** The answer to requests for EndpointSlices; a watch of all else stays open, and there is nothing of it. */
 let answerSlices: (asked: Asked) => void;
-/** The number that a count of Nodes leaves out. */
+/** The number that a count of Nodes or Services leaves out. */
 let remainingNodes = 0;
 
 beforeEach(async () => {
@@ -243,4 +244,44 @@ test('Namespaces are those with the label alone, and names come and go', async (
   await expect.poll(() => [...optedOut]).toEqual(['shop']);
   sendEvent(response, 'DELETED', namespace);
   await expect.poll(() => [...optedOut]).toEqual([]);
+});
+
+const ownerOf = (address: string): Endpoint => lists.directory.byAddress(address, { time: nine, exact: true });
+
+test('Services that were too many are watched once they are few again, and addresses are unknown until then', async () => {
+  const goOn = Promise.withResolvers<void>();
+  const pauses: number[] = [];
+  answerSlices = () => {};
+  remainingNodes = 5001;
+  start(0, (duration) => {
+    pauses.push(duration);
+    return goOn.promise;
+  });
+  await until(() => cluster.synced);
+  expect(cluster.watches('services')).toBe(false);
+  expect(server.asked.filter(({ path }) => path === '/api/v1/services')).toHaveLength(1);
+  expect(ownerOf('10.96.0.10')).toMatchObject({
+    kind: 'unknown',
+    note: 'perhaps of a Service: there are too many to watch',
+  });
+  expect(ownerOf('203.0.113.9')).toMatchObject({ kind: 'external' });
+  expect(pauses).toContain(3_600_000);
+  remainingNodes = 0;
+  goOn.resolve();
+  await until(() => cluster.watches('services'));
+  expect(ownerOf('10.96.0.10')).toMatchObject({ kind: 'external' });
+});
+
+test('EndpointSlices that were too many are watched once they are few again', async () => {
+  const goOn = Promise.withResolvers<void>();
+  answerSlices = ({ response, query }) => {
+    const remainingItemCount = askedForSlices().length === 1 ? 9 : 0;
+    if (query['watch'] === undefined)
+      json(response, 200, { metadata: { resourceVersion: '8', remainingItemCount }, items: [slice] });
+  };
+  start(9, () => goOn.promise);
+  await until(() => reported.includes('10 of 9'));
+  expect(cluster.watches('endpointslices')).toBe(false);
+  goOn.resolve();
+  await until(() => cluster.watches('endpointslices'));
 });
