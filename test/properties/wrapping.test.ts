@@ -1,33 +1,17 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
-import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createReadTotals } from '../../src/cli/replay/log-target.ts';
-import { readLog } from '../../src/cli/replay/read-log.ts';
-import type { LogLine } from '../../src/base/model/log-line.ts';
-import { formats, needlesOfAll } from '../../src/read/parsing/formats.ts';
-import { knownTexts, spellingsOf } from '../../src/read/parsing/known-texts.ts';
+import { formats } from '../../src/read/parsing/formats.ts';
 import { createPrefixTable } from '../../src/read/parsing/netfilter/prefixes.ts';
-import { observe } from '../../src/count/pipeline/pipeline.ts';
-import { createClock } from '../../src/read/sources/envelopes/clock.ts';
-import { readEnvelope } from '../../src/read/sources/envelopes/read-envelope.ts';
-import { openInput } from '../../src/read/sources/framing/input.ts';
-import type { LineOrigin } from '../../src/read/sources/source.ts';
-import { createFollowFile } from '../../src/read/sources/tail/follow-file.ts';
 import { lines as corpus } from '../corpus/lines.ts';
 import { forAllAsync } from '../for-all.ts';
-import { fakeTime } from '../read/sources/fake-time.ts';
-import { openAtOnce } from '../read/sources/tail/at-once.ts';
-import { temporaryFolder } from '../read/sources/temporary-folder.ts';
+import { createLineReaders, type Reading } from './line-readers.ts';
 import { documents, objects, prefixes, type Wrapping } from './wrapping.ts';
 
 /** Wrapping changes nothing: every way to keep a line gives what the bare line gives, in each reader. */
 
-const latest = Date.UTC(2026, 10, 21, 20);
 /** When the collector took a line: later than it was written. */
 const taken = Date.UTC(2026, 10, 21, 11);
-const newPath = temporaryFolder();
-let files = 0;
+const readers = createLineReaders();
 const table = createPrefixTable();
 
 const packet = (prefix: string): string =>
@@ -52,74 +36,6 @@ const ofKernel = heads.flatMap((head) =>
 );
 const bare = ['calico-drop: ', '[UFW BLOCK] '].map((prefix) => ({ line: packet(prefix), isStamped: false }));
 
-interface Reading {
-  observation: unknown;
-  time: number | undefined;
-  host: string | undefined;
-}
-
-function readingOf(
-  line: Pick<LogLine, 'text' | 'host' | 'program' | 'container'>,
-  time: number | undefined,
-  origin: LineOrigin,
-): Reading {
-  const observation = observe({ ...line, source: '' }, origin, table, true);
-  return { observation: JSON.parse(JSON.stringify(observation ?? null)) as unknown, time, host: line.host };
-}
-
-function explained(text: string): Reading[] {
-  const envelope = readEnvelope(Buffer.from(text).toString('latin1'), createClock({ latest }), knownTexts);
-  return [envelope, ...envelope.more].map((each) =>
-    readingOf(each, each.timeIsExact ? each.time : undefined, each.origin),
-  );
-}
-
-async function replayed(text: string): Promise<Reading[]> {
-  const path = newPath(`${files++}.log`);
-  writeFileSync(path, text);
-  const found: Reading[] = [];
-  const take = (line: LogLine, origin: LineOrigin): void =>
-    void found.push(readingOf(line, line.timeIsExact ? line.time : undefined, origin));
-  const problems: string[] = [];
-  await readLog(
-    openInput(path, () => Readable.from([])),
-    { latest },
-    {
-      pipeline: { take },
-      totals: createReadTotals(),
-      streams: { err: () => {}, terminal: undefined },
-      options: { quiet: true, node: undefined },
-      problem: (each) => problems.push(each),
-    },
-  );
-  expect(problems).toStrictEqual([]);
-  return found;
-}
-
-function followed(text: string): Reading[] {
-  const path = newPath(`${files++}.log`);
-  writeFileSync(path, '');
-  const found: Reading[] = [];
-  const timing = fakeTime(latest);
-  const take = (line: LogLine, origin: LineOrigin): void =>
-    void found.push(readingOf(line, line.timeIsExact ? line.time : undefined, origin));
-  const source = createFollowFile({
-    path,
-    needles: spellingsOf(needlesOfAll),
-    known: knownTexts,
-    saved: undefined,
-    from: 'start',
-    listener: { take, lost: () => {}, notice: () => {} },
-    timing,
-    openContent: openAtOnce,
-  });
-  source.start();
-  appendFileSync(path, text);
-  timing.advance(5000);
-  source.stop();
-  return found;
-}
-
 const anyLine = fc.constantFrom(...ofKernel, ...ofLoggers, ...bare);
 
 function expectSame(name: string, found: readonly Reading[], [wanted]: readonly Reading[], count: number): void {
@@ -138,11 +54,11 @@ async function expectAlike(wrappings: readonly Wrapping[], line: string): Promis
   const name = `${wrappings.map((each) => each.name).join(' in ')}: ${line}`;
   let text = line;
   for (const { wrap } of wrappings) text = wrap([text], taken).replace(/\n$/, '');
-  const wanted = await replayed(`${line}\n`);
+  const wanted = await readers.replayed(`${line}\n`);
   expect([line, wanted.length]).toStrictEqual([line, 1]);
-  expectSame(`--explain ${name}`, explained(text.replace(/\r$/, '')), wanted, 1);
-  expectSame(`replay ${name}`, await replayed(`${text}\n`), wanted, 1);
-  expectSame(`file: ${name}`, followed(`${text}\n`), wanted, 1);
+  expectSame(`--explain ${name}`, readers.explained(text.replace(/\r$/, '')), wanted, 1);
+  expectSame(`replay ${name}`, await readers.replayed(`${text}\n`), wanted, 1);
+  expectSame(`file: ${name}`, readers.followed(`${text}\n`), wanted, 1);
 }
 
 test.each([...prefixes, ...objects].map((each) => [each.name, each] as const))(
@@ -167,9 +83,9 @@ test.each(documents.map((each) => [each.name, each] as const))(
   'lines in a document, %s, are read as the bare lines',
   async (name, { wrap }) => {
     for (const { line } of [...ofKernel, ...ofLoggers, ...bare]) {
-      const wanted = await replayed(`${line}\n`);
+      const wanted = await readers.replayed(`${line}\n`);
       for (const count of [1, 3, 700]) {
-        const found = await replayed(
+        const found = await readers.replayed(
           wrap(
             Array.from({ length: count }, () => line),
             taken,

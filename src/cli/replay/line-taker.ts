@@ -12,6 +12,7 @@ import {
   createClock,
   createLineRecords,
   type Envelope,
+  type LineOrigin,
   readEnvelope,
   readOwnStamp,
   withoutHalfValue,
@@ -25,6 +26,8 @@ const timing = { now: () => 0, schedule: () => () => {} };
 
 export interface LineTaker {
   readonly clock: Clock;
+  /** Whether the log is a container's, as its path says. */
+  readonly isOfContainer: boolean;
   /** Whether the next line is needed, because it may go on a record. */
   isOpen: () => boolean;
   /** Takes a line with all that stands around it. Returns the line that was taken; undefined if it waits for the rest of its record. */
@@ -35,6 +38,8 @@ export interface LineTaker {
   setTime: (time: Millis) => void;
   finish: () => void;
 }
+
+type StampedText = Pick<Envelope, 'text' | 'time' | 'timeIsExact' | 'host' | 'program' | 'container'>;
 
 export function createLineTaker(source: string, clockOptions: ClockOptions, target: LogTarget): LineTaker {
   const { pipeline, totals } = target;
@@ -48,6 +53,7 @@ export function createLineTaker(source: string, clockOptions: ClockOptions, targ
 
   return {
     clock,
+    isOfContainer: container !== undefined,
     isOpen: () => records.isOpen,
     takeLine(text, number, cut) {
       const envelope = readEnvelope(text, clock, knownTexts);
@@ -67,59 +73,51 @@ export function createLineTaker(source: string, clockOptions: ClockOptions, targ
 
   function takeJoined(envelope: Envelope, number: number): void {
     const { text, writer } = envelope;
-    if (passesPacket(text, envelope.container ?? container, writer)) takeEnvelope(envelope, number, undefined);
+    if (passesPacket(text, envelope.container, writer)) takeEnvelope(envelope, number, undefined);
   }
 
   function takeRecord(text: string, number: number, time: Millis | undefined): void {
-    // The record may be a kernel line that another program in the container passes on.
-    if ((parseDroppedLogs(text, undefined) ?? parseProgramRecord(text)) === undefined) {
+    // The record may be a kernel line that another program passes on. A container's own log is read as the agent reads it, which takes
+    // nothing off: what a container quotes is not another's word.
+    if (container === undefined && (parseDroppedLogs(text, undefined) ?? parseProgramRecord(text)) === undefined) {
       takeEnvelope(readEnvelope(text, clock, knownTexts), number, time);
       return;
     }
-    lastTime = time ?? lastTime;
-    if (time === undefined) totals.guessedTimes++;
-    const line = {
-      source,
-      line: number,
-      text,
-      time: lastTime,
-      timeIsExact: time !== undefined,
-      host: undefined,
-      container,
-    };
     if (!passesPacket(text, container, '')) return;
-    pipeline.take(
-      line,
-      container !== undefined ? 'container' : parseNfqueue(text) !== undefined ? 'unknown' : 'userspace',
-    );
+    const writer = container !== undefined ? 'container' : parseNfqueue(text) !== undefined ? 'unknown' : 'userspace';
+    const line = { text, host: undefined, program: undefined, container, time, timeIsExact: time !== undefined };
+    hand(line, number, writer);
   }
 
   /** `stamped`: the time stamp of the container runtime; undefined if there is none. */
   function takeEnvelope(envelope: Envelope, number: number, stamped: Millis | undefined): LogLine {
-    const { text, program, origin } = envelope;
-    const [time, timeIsExact] = timeOf(envelope, stamped, container, clock);
+    const { text, program, container: writer, origin } = envelope;
+    const [time, timeIsExact] = timeOf(envelope, stamped, clock);
     // A collector may name its own host, which is no Node.
     const host =
       envelope.isHostOfCollector && target.isNode?.(envelope.host ?? '') === false ? undefined : envelope.host;
+    noteHost(host);
+    return hand({ text, host, program, container: writer, time, timeIsExact }, number, origin);
+  }
+
+  function hand(record: StampedText, number: number, origin: LineOrigin): LogLine {
+    const { text, time, timeIsExact, host, program, container: writer } = record;
     if (!timeIsExact) totals.guessedTimes++;
     lastTime = time ?? lastTime;
-    noteHost(host);
-    const writer = container ?? envelope.container;
     const line = { source, line: number, text, time: lastTime, timeIsExact, host, program, container: writer };
-    pipeline.take(line, container !== undefined ? 'container' : origin);
+    pipeline.take(line, origin);
     return line;
   }
 }
 
-/** The innermost stamp counts, but in the log of a container that of the runtime, because the container chooses its own. */
+/** The innermost stamp counts. */
 function timeOf(
   envelope: Envelope,
   stamped: Millis | undefined,
-  container: LogContainer | undefined,
   clock: Clock,
 ): [time: Millis | undefined, isExact: boolean] {
   const { text, time, timeIsExact, origin } = envelope;
-  if (stamped !== undefined && (container !== undefined || time === undefined || !timeIsExact)) return [stamped, true];
+  if (stamped !== undefined && (time === undefined || !timeIsExact)) return [stamped, true];
   if (time !== undefined) return [time, timeIsExact];
   const own = origin === 'kernel' ? undefined : readOwnStamp(text, clock);
   return [own, own !== undefined];

@@ -75,6 +75,7 @@ type Reader = DocumentReader;
 function createReader(source: string, head: string, clockOptions: ClockOptions, target: LogTarget): Reader {
   const { pipeline, totals, streams } = target;
   const taker = createLineTaker(source, clockOptions, target);
+  if (taker.isOfContainer) return programReader();
   const kind = documentKind(head);
   if (kind !== undefined) return documentReader();
   return isProgramLog(head) ? programReader() : lineReader();

@@ -12,3 +12,4 @@ export { createSavedLogReader, isProgramLog, readOwnStamp } from './kubelet/save
 export { blockNeedles, fatalNeedles } from './records/joiner.ts';
 export { createLineRecords } from './records/line-records.ts';
 export { createRepeatedLines } from './repeats/repeated-lines.ts';
+export type { LineOrigin } from './source.ts';
