@@ -44,13 +44,17 @@ interface Namespace {
 interface Front {
   party: Party;
   at: Place;
+  /** The last turn of the namespace, and the last one of it or of the peer. */
+  own: number;
   turn: number;
 }
 
 /** One half of a waiting line: either the first series of each object, or the further ones. */
 interface Line {
   namespaces: Map<Party, Namespace>;
-  order: Heap<Front>;
+  /** Both have each namespace. They are used in turns, as `firstOf` says. */
+  byNamespace: Heap<Front>;
+  byBoth: Heap<Front>;
 }
 
 interface Change {
@@ -80,6 +84,8 @@ export function createLines() {
     puts: 0,
   };
   let fresh: ReadySeries[] = [];
+  /** The half-lines whose next turn is by namespaces alone. */
+  const isByNamespace: boolean[] = [];
 
   return {
     get size(): number {
@@ -109,18 +115,23 @@ export function createLines() {
         if (sorted.groups.has(next.entry)) put(sorted, next.entry, now);
       }
     },
-    /** `index`: a half-line, as in `indexOf`. */
+    noteTurn: (index: number): void => void (isByNamespace[index] = isByNamespace[index] !== true),
+    /**
+     * `index`: a half-line, as in `indexOf`. Every second turn is by namespaces alone, so that nobody delays a namespace by packets to its peers.
+     * The others are by peers, too, so that one peer delays nobody by packets to all namespaces.
+     */
     firstOf(index: number, now: Millis): ReadySeries | undefined {
       const line = sorted.lines[index];
       if (line === undefined) return undefined;
-      for (let front = line.order.peek(); front !== undefined; front = line.order.peek()) {
+      const order = isByNamespace[index] === true ? line.byNamespace : line.byBoth;
+      for (let front = order.peek(); front !== undefined; front = order.peek()) {
         const { party } = front;
         const namespace = line.namespaces.get(party);
         const isLatest = namespace?.front === front;
         const at = isLatest ? firstPlace(sorted, namespace, index, now) : undefined;
         // An outdated entry is replaced. A namespace that had a turn since then moves back.
-        if (at !== undefined && at === front.at && frontTurn(party, at) === front.turn) return at.first;
-        line.order.pop();
+        if (at !== undefined && at === front.at && party.lastTurn === front.own) return at.first;
+        order.pop();
         if (at !== undefined) setFront(line, party, namespace as Namespace, at);
         else if (isLatest) line.namespaces.delete(party);
       }
@@ -137,7 +148,7 @@ export function createLines() {
 }
 
 function createLine(): Line {
-  return { namespaces: new Map(), order: new Heap(byFront) };
+  return { namespaces: new Map(), byNamespace: new Heap(byOwnTurn), byBoth: new Heap(byTurn) };
 }
 
 function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
@@ -163,12 +174,9 @@ function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
 }
 
 function setFront(line: Line, party: Party, namespace: Namespace, at: Place): void {
-  namespace.front = { party, at, turn: frontTurn(party, at) };
-  line.order.push(namespace.front);
-}
-
-function frontTurn(party: Party, at: Place): number {
-  return Math.max(party.lastTurn, at.turn);
+  namespace.front = { party, at, own: party.lastTurn, turn: Math.max(party.lastTurn, at.turn) };
+  line.byNamespace.push(namespace.front);
+  line.byBoth.push(namespace.front);
 }
 
 /** Returns the first group of a namespace, and corrects outdated entries. */
@@ -220,8 +228,13 @@ function byPlace(a: Place, b: Place): number {
   return a.turn - b.turn || byDue(a.first.series, b.first.series);
 }
 
-/** Among namespaces, the one that has waited longest is first. Its first peer's last turn counts, too. */
-function byFront(a: Front, b: Front): number {
+/** The namespace that has waited longest is first. */
+function byOwnTurn(a: Front, b: Front): number {
+  return a.own - b.own || byPlace(a.at, b.at);
+}
+
+/** The last turn of its first peer counts, too. */
+function byTurn(a: Front, b: Front): number {
   return a.turn - b.turn || byPlace(a.at, b.at);
 }
 

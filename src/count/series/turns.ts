@@ -1,6 +1,7 @@
 /**
  * Decides which ready series is next. It takes the first line (`times.ts`) whose budget allows a write. There it chooses the object whose
- * namespace and peer have waited longest for a turn, and of that object the most important series (`byWeight`).
+ * namespace, or in every second turn whose namespace and peer, have waited longest for a turn, and of that object the most important series
+ * (`byWeight`).
  */
 import { objectKey } from '../../base/model/endpoint.ts';
 import type { Millis } from '../../base/model/log-line.ts';
@@ -69,6 +70,7 @@ export function createTurns(restored: readonly Series[]) {
   function begin(series: Series): void {
     const entry = leave(series);
     if (entry === undefined) return;
+    ready.noteTurn();
     const { object, namespace, peer } = entry;
     const before = { namespace: namespace.lastTurn, peer: peer?.lastTurn ?? 0, window: object.window };
     begun.set(series, { ...entry, turn: ++turn, before });
@@ -117,6 +119,8 @@ function createLatest<T extends {}>(create: () => T): (key: string) => T {
 export function createReady() {
   const lines = createLines();
   const objects = createGroups<ReadySeries>();
+  /** The half-line of the series that was next. */
+  let latest = 0;
 
   return {
     get size(): number {
@@ -132,6 +136,8 @@ export function createReady() {
       // A turn may move the object's other series to the second half of their line.
       for (const other of objects.all.get(entry.key) ?? []) lines.again(other);
     },
+    /** Notes that the series that was next had its turn. */
+    noteTurn: (): void => lines.noteTurn(latest),
     /** Sorts all series again, because a turn that was undone moves some of them forward. */
     reorder(this: void): void {
       lines.reset();
@@ -156,6 +162,7 @@ export function createReady() {
       const kind = kindOf(index >> 1, index % 2 === 1);
       const available = availableAt(kind);
       if (available <= now) {
+        latest = index;
         const series = heaviest(first, index, now);
         return { series, kind, line: lineOf(series, now) };
       }

@@ -24,6 +24,12 @@ function drop(object: string, port: number, peer = 1): Finding {
   });
 }
 
+/** What a Pod sends, which is no scan of the peer's. */
+function sent(...packet: Parameters<typeof drop>): Finding {
+  const { details, ...all } = drop(...packet);
+  return { ...all, details: details.kind === 'flow' ? { ...details, direction: 'sending' } : details };
+}
+
 /** Takes turns, and writes each, until nothing is due at `now` or `most` are written: identities, in order. */
 function write(table: SeriesTable, now: number, most = Infinity): string[] {
   const written: string[] = [];
@@ -266,6 +272,53 @@ test('a namespace that waits sees each other one written about twice at most', (
     }
   });
 });
+
+test('a namespace waits for twice as many Events as there are namespaces at most, whoever shares its peers', () => {
+  const namespaces = 4;
+  const arrivals = fc.array(
+    fc.record({
+      namespace: fc.integer({ min: 0, max: namespaces - 1 }),
+      peer: fc.integer({ min: 1, max: 3 }),
+      written: fc.integer({ min: 0, max: 1 }),
+    }),
+    { minLength: 60, maxLength: 120, size: 'max' },
+  );
+  forAll([arrivals], {}, (list) => {
+    const table = createSeriesTable();
+    const waiting = new Map<string, number>();
+    /** By namespace that waits, the Events written since. */
+    const waits = new Map<string, number>();
+    for (const [index, { namespace, peer, written }] of list.entries()) {
+      const name = `team-${namespace}`;
+      table.count(sent(`${name}/web-${index}`, 80, peer), at(0));
+      table.next(at(2));
+      waiting.set(name, (waiting.get(name) ?? 0) + 1);
+      if (!waits.has(name)) waits.set(name, 0);
+      for (const identity of Array.from({ length: written }, () => write(table, at(2), 1)).flat()) {
+        const of = identity.slice(0, identity.indexOf('/'));
+        for (const [other, since] of waits) waits.set(other, since + 1);
+        const left = (waiting.get(of) ?? 0) - 1;
+        waiting.set(of, left);
+        if (left > 0) waits.set(of, 0);
+        else waits.delete(of);
+        expect(Math.max(0, ...waits.values())).toBeLessThan(2 * namespaces);
+      }
+    }
+  });
+});
+
+test.each([1, 10, 100])(
+  'hundreds of Events of %i namespaces with the peer of another tenant hold it up for two turns of each',
+  (others) => {
+    const table = createSeriesTable();
+    for (let pod = 0; pod < 5 * others + 200; pod++)
+      table.count({ ...sent(`noisy-${pod % others}/web-${pod}`, 80), elsewhere: true }, at(0));
+    write(table, at(2), 7);
+    for (let pod = 0; pod < 2; pod++) table.count({ ...sent(`quiet/db-${pod}`, 5432), elsewhere: true }, at(3));
+    const written = objectsOf(write(table, at(6), 4 * (others + 1)));
+    expect(written.filter((object) => object.startsWith('quiet/'))).toHaveLength(2);
+  },
+);
 
 test('all that is due is written in the end', () => {
   forAll([steps], {}, (list) => {

@@ -43,6 +43,8 @@ function createWorld() {
   const objects = Array.from({ length: 5 }, () => ({ window: -1 }));
   let now = nine;
   let turn = 0;
+  /** By half-line. */
+  const turns = new Map<number, number>();
   let names = 0;
   let isQuietAgain = true;
   let budget: Record<WriteKind, number> = { first: 0, more: 0, rest: 0 };
@@ -109,7 +111,10 @@ function createWorld() {
     if (entry === undefined) return;
     const { namespace, peer, object, series } = entry;
     const before = [namespace.lastTurn, peer?.lastTurn ?? 0, object.window] as const;
+    const { half } = standingOf(entry);
+    turns.set(half, (turns.get(half) ?? 0) + 1);
     leave(entry);
+    ready.noteTurn();
     namespace.lastTurn = ++turn;
     if (peer !== undefined) peer.lastTurn = turn;
     if (!isUpdate(series)) object.window = Math.max(object.window, series.window);
@@ -145,13 +150,19 @@ function createWorld() {
     return { series: series?.finding.identity, kind: first.kind, line: series && lineOf(series, now) };
   }
 
+  /** Every second turn is by namespaces alone. */
+  function isByBoth(half: number): boolean {
+    return (turns.get(half) ?? 0) % 2 === 0;
+  }
+
   function standingOf({ series, object, namespace, peer }: ReadySeries) {
     const line = lineOf(series, now);
     const isMore = !isUpdate(series) && object.window === series.window;
     const peerTurn = peer?.lastTurn ?? 0;
+    const half = halfLineOf(line, isMore);
     return {
-      half: halfLineOf(line, isMore),
-      turn: Math.max(namespace.lastTurn, peerTurn),
+      half,
+      turn: isByBoth(half) ? Math.max(namespace.lastTurn, peerTurn) : namespace.lastTurn,
       peer: peerTurn,
       kind: kindOf(line, isMore),
     };
