@@ -16,6 +16,8 @@ export interface AuditFlow {
   readonly packets: number;
   /** What all its records say. */
   readonly text: string;
+  /** The same without what policies say, which a record of an interval that was open at a kill does not have. */
+  readonly bare: string;
 }
 
 type Row = Readonly<Record<string, string | number | boolean>>;
@@ -37,7 +39,8 @@ export function readAuditRows(file: string, ports: ReadonlySet<number>): AuditRo
         key,
         {
           packets: all.reduce((sum, row) => sum + Number(row['network.packets']), 0),
-          text: [...new Set(all.map(textOf))].toSorted().join('\n'),
+          text: textsOf(all),
+          bare: textsOf(all.map(withoutVerdict)),
         },
       ] as const,
   );
@@ -52,6 +55,16 @@ function isHonest(row: Row, ports: ReadonlySet<number>): boolean {
 function keyOf(row: Row): string {
   const to = `${row['destination.address']}:${row['destination.port']}/${row['network.transport']}`;
   return `${row['source.address']} to ${to}`;
+}
+
+function textsOf(rows: readonly Row[]): string {
+  return [...new Set(rows.map(textOf))].toSorted().join('\n');
+}
+
+function withoutVerdict(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).filter(([name]) => !/^policy\.(?:verdict|direction|decided_by|rule|nearest)/.test(name)),
+  );
 }
 
 /** What is the same in each round: names of both ends, and what policies say. */

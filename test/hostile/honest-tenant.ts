@@ -85,35 +85,32 @@ const losses: readonly Loss[] = [
 export interface ComparedEvent {
   /** Whether policies say who denied it. */
   readonly verdict: 'denied' | 'unjudged';
-  /**
-   * Of all that a node may write, the first Event of an object in an hour goes first. Others have one write a second (docs/events.md): how many
-   * of this tenant's come before this one, and itself.
-   */
-  readonly turn: number;
+  /** Whether it is the first Event of its object on the agent's node, or an incident: these go before further ones, and Pods elsewhere. */
+  readonly isFirst: boolean;
 }
 
 /** The Events that are compared, in the order of their packets. */
 export const honestKeys: ReadonlyMap<string, ComparedEvent> = new Map([
-  [`shop/db ${incidentKey}`, { verdict: 'unjudged', turn: 0 }],
-  ['shop/web-0 sending 6379/TCP', { verdict: 'denied', turn: 0 }],
-  ['shop/db-0 receiving 6379/TCP', { verdict: 'unjudged', turn: 1 }],
-  ['shop/web-1 receiving 8080/TCP', { verdict: 'denied', turn: 0 }],
-  ['batch/worker-0 sending 8080/TCP', { verdict: 'unjudged', turn: 2 }],
-  ['shop/web-2 receiving 443/TCP', { verdict: 'denied', turn: 0 }],
-  ['shop/web-3 sending 8443/TCP', { verdict: 'denied', turn: 0 }],
-  ['shop/web-4 sending 53/UDP', { verdict: 'unjudged', turn: 0 }],
-  ['shop/frontend-0 sending 9090/TCP', { verdict: 'denied', turn: 0 }],
-  ['shop/web-5 receiving 9090/TCP', { verdict: 'denied', turn: 0 }],
-  ['shop/web-6 sending 10250/TCP', { verdict: 'denied', turn: 0 }],
-  ['shop/web-7 sending 5433/TCP', { verdict: 'unjudged', turn: 0 }],
-  ['shop/web-8 receiving 5432/TCP', { verdict: 'unjudged', turn: 0 }],
-  ['shop/web-0 receiving 8081/TCP', { verdict: 'denied', turn: 3 }],
-  ['batch/worker-0 sending 8081/TCP', { verdict: 'unjudged', turn: 4 }],
-  ['shop/web-0 sending 8444/UDP', { verdict: 'denied', turn: 5 }],
-  ['shop/web-3 receiving 9091/TCP', { verdict: 'denied', turn: 6 }],
-  ['shop/db-0 sending 9091/TCP', { verdict: 'unjudged', turn: 7 }],
-  ['shop/frontend-0 sending 6380/TCP', { verdict: 'unjudged', turn: 8 }],
-  ['shop/db-0 receiving 6380/TCP', { verdict: 'unjudged', turn: 9 }],
+  [`shop/db ${incidentKey}`, { verdict: 'unjudged', isFirst: true }],
+  ['shop/web-0 sending 6379/TCP', { verdict: 'denied', isFirst: true }],
+  ['shop/db-0 receiving 6379/TCP', { verdict: 'unjudged', isFirst: false }],
+  ['shop/web-1 receiving 8080/TCP', { verdict: 'denied', isFirst: true }],
+  ['batch/worker-0 sending 8080/TCP', { verdict: 'unjudged', isFirst: false }],
+  ['shop/web-2 receiving 443/TCP', { verdict: 'denied', isFirst: true }],
+  ['shop/web-3 sending 8443/TCP', { verdict: 'denied', isFirst: true }],
+  ['shop/web-4 sending 53/UDP', { verdict: 'unjudged', isFirst: true }],
+  ['shop/frontend-0 sending 9090/TCP', { verdict: 'denied', isFirst: true }],
+  ['shop/web-5 receiving 9090/TCP', { verdict: 'denied', isFirst: true }],
+  ['shop/web-6 sending 10250/TCP', { verdict: 'denied', isFirst: true }],
+  ['shop/web-7 sending 5433/TCP', { verdict: 'unjudged', isFirst: true }],
+  ['shop/web-8 receiving 5432/TCP', { verdict: 'unjudged', isFirst: true }],
+  ['shop/web-0 receiving 8081/TCP', { verdict: 'denied', isFirst: false }],
+  ['batch/worker-0 sending 8081/TCP', { verdict: 'unjudged', isFirst: false }],
+  ['shop/web-0 sending 8444/UDP', { verdict: 'denied', isFirst: false }],
+  ['shop/web-3 receiving 9091/TCP', { verdict: 'denied', isFirst: false }],
+  ['shop/db-0 sending 9091/TCP', { verdict: 'unjudged', isFirst: false }],
+  ['shop/frontend-0 sending 6380/TCP', { verdict: 'unjudged', isFirst: false }],
+  ['shop/db-0 receiving 6380/TCP', { verdict: 'unjudged', isFirst: false }],
 ]);
 
 export const honestAddresses: readonly string[] = [

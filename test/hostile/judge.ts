@@ -1,18 +1,19 @@
 import type { Millis } from '../../src/base/model/log-line.ts';
+import { nodeLimits } from '../../src/publish/events/write-budget.ts';
 import { quantile } from '../bench/quantile.ts';
 import { attackNamed } from './attacks/attacks.ts';
 import type { Answer } from './health-probe.ts';
 import { comparedIn, type EventEntry } from './event-log.ts';
 import type { AuditFlow } from './honest-audit.ts';
-import { honestKeys } from './honest-tenant.ts';
-import { hostileNamespaces } from './names.ts';
+import { honestKeys, honestPods } from './honest-tenant.ts';
+import { honestNamespaces, hostileNamespaces } from './names.ts';
 import type { Round } from './round.ts';
 import { mark } from './words.ts';
 
-/** What is promised. */
+/** Until the first Event of an object is at the API server: a second for its count, two for its verdict, and two for its turn and requests. */
 const latest: Millis = 5000;
-/** One write a second, in turns for the Namespaces of both tenants, and for objects on the node and elsewhere. */
-const longestTurn: Millis = 2 * 1000 * (hostileNamespaces.length + 1);
+/** Half of the turns are by Namespaces alone, so in twice as many turns as there are Namespaces, each has one: src/count/series/lines.ts. */
+const turns = 2 * (honestNamespaces.length + hostileNamespaces.length);
 const slowest: Millis = 100;
 /** Answers of which one in a hundred says something. */
 const fewest = 100;
@@ -93,7 +94,7 @@ function eventProblems(round: Round, key: string, wanted: EventEntry): readonly 
   const { first, last } = found;
   const late = latenessOf(round, found, wanted);
   return [
-    ...(late > latestOf(key) && !isKilled(round) ? [`late by ${(late / 1000).toFixed(1)} s`] : []),
+    ...(late > latestOf(round, key, found) && !isKilled(round) ? [`late by ${(late / 1000).toFixed(1)} s`] : []),
     ...(last.count === wanted.last.count ? [] : [`counts ${last.count} of ${wanted.last.count}`]),
     ...(last.message === wanted.last.message
       ? []
@@ -105,21 +106,40 @@ function eventProblems(round: Round, key: string, wanted: EventEntry): readonly 
 }
 
 /** Flow records have no time of their own: they are awaited as long as Events are. */
-function auditProblems({ audit }: Round, quiet: Round): readonly string[] {
+function auditProblems(round: Round, quiet: Round): readonly string[] {
   return [...quiet.audit.flows].flatMap(([key, wanted]) => {
-    const found = audit.flows.get(key);
-    const problem = found === undefined ? 'no record' : differenceOf(found, wanted);
+    const found = round.audit.flows.get(key);
+    const problem = found === undefined ? 'no record' : differenceOf(found, wanted, isKilled(round));
     return problem === undefined ? [] : [`audit, ${key}: ${problem}`];
   });
 }
 
-function differenceOf(found: AuditFlow, wanted: AuditFlow): string | undefined {
+/** `mayLack`: a flow that was open when the agent was killed has no verdict (docs/audit-fields.md), but never another one. */
+function differenceOf(found: AuditFlow, wanted: AuditFlow, mayLack: boolean): string | undefined {
   if (found.packets !== wanted.packets) return `${found.packets} of ${wanted.packets} packets`;
-  return found.text === wanted.text ? undefined : `says\n      ${found.text}\n    and not\n      ${wanted.text}`;
+  const may = `${wanted.text}\n${wanted.bare}`.split('\n');
+  const isWanted = mayLack ? found.text.split('\n').every((text) => may.includes(text)) : found.text === wanted.text;
+  return isWanted ? undefined : `says\n      ${found.text}\n    and not\n      ${wanted.text}`;
 }
 
-function latestOf(key: string): Millis {
-  return latest + (honestKeys.get(key)?.turn ?? 0) * longestTurn;
+/**
+ * How late an Event may be within the budget of a node. First Events of all Pods on the node may be written before further ones, as fast as the
+ * budget of all allows. Then others take turns; the attacker may have used their burst before. That of the hour lasts longer than a round.
+ */
+function latestOf({ events, tenant }: Round, key: string, { until }: EventEntry): Millis {
+  if (honestKeys.get(key)?.isFirst === true) return latest;
+  const { all, others } = nodeLimits;
+  const firsts = tenant.pods + honestPods.length + 1;
+  const ofNamespace = [...events.entries].filter(
+    ([other, entry]) =>
+      honestKeys.get(other)?.isFirst === false && namespaceOf(other) === namespaceOf(key) && entry.until <= until,
+  );
+  const seconds = Math.max(0, firsts - all.burst) / all.rate + (ofNamespace.length * turns) / others.rate;
+  return latest + 1000 * seconds;
+}
+
+function namespaceOf(key: string): string {
+  return key.slice(0, key.indexOf('/'));
 }
 
 /** Then an Event may wait until all lists are read again; what it counts and says is compared. */

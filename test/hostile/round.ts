@@ -154,7 +154,11 @@ async function startAttacker(options: RoundOptions, folder: string): Promise<Att
   };
 }
 
-const nothing: AttackerAnswer = { kind: 'ended', figures: { objects: 0, bytes: 0, refusals: {} }, problems: [] };
+const nothing: AttackerAnswer = {
+  kind: 'ended',
+  figures: { objects: 0, bytes: 0, pods: 0, refusals: {} },
+  problems: [],
+};
 
 function failure(error: unknown): AttackerAnswer {
   return { ...nothing, problems: [String(error)] } as AttackerAnswer;

@@ -23,6 +23,8 @@ export interface TenantOptions {
 export interface TenantFigures {
   readonly objects: number;
   readonly bytes: number;
+  /** Those that run on the agent's node. */
+  readonly pods: number;
   /** Answers other than success, by status. */
   readonly refusals: Readonly<Record<number, number>>;
 }
@@ -118,7 +120,7 @@ export function createTenant(options: TenantOptions): TenantControl {
       const paths = [...made.keys()];
       await inTurns(2 * width, [0, paths.length], (index) => remove(paths[index] as string));
     },
-    figures: () => ({ objects, bytes, refusals }),
+    figures: () => ({ objects, bytes, pods, refusals }),
   };
   return control;
 }
