@@ -98,10 +98,11 @@ export function createIngest(options: IngestOptions) {
     schedule: options.schedule,
   });
   const lost = lossOfState(restored, config.audit);
-  if (lost !== undefined) {
+  if (lost?.of === 'everything') {
     pipeline.lost('state', undefined, now());
-    problems.lost('state', { count: undefined, unit: 'records', time: clock.wall(), reason: lost });
-  }
+    problems.lost('state', { count: undefined, unit: 'records', time: clock.wall(), reason: lost.reason });
+  } else if (lost?.of === 'audit')
+    audit?.lost({ kind: 'suppressed', by: 'state', count: undefined, affects: 'everything' }, now());
   return {
     sources,
     once,
@@ -118,14 +119,21 @@ export function createIngest(options: IngestOptions) {
   };
 }
 
-/** Returns what to say of a start that does not know where an earlier run stopped; undefined if there was none, or it is known. */
-function lossOfState({ first, problem }: Restored, audit: Config['audit']): string | undefined {
+/**
+ * Returns what a start may miss that does not know where an earlier run stopped; undefined if that is known. `audit`: nothing shows that
+ * there was an earlier run, but an audit must not look whole if its state was deleted.
+ */
+export function lossOfState(
+  { first, problem }: Pick<Restored, 'first' | 'problem'>,
+  audit: Config['audit'],
+): { of: 'everything'; reason: string } | { of: 'audit' } | undefined {
   const missing = 'what was logged since, and counts that were not published yet, may be missing';
-  if (problem !== undefined) return `The state of an earlier run cannot be used, or not all of it: ${missing}`;
-  const written = audit.find((sink) => sink.kind === 'file' && existsSync(sink.path));
-  return first && written !== undefined
-    ? `There are flow records of an earlier run, but no state of it: ${missing}`
-    : undefined;
+  if (problem !== undefined)
+    return { of: 'everything', reason: `The state of an earlier run cannot be used, or not all of it: ${missing}` };
+  if (!first || audit.length === 0) return undefined;
+  return audit.some((sink) => sink.kind === 'file' && existsSync(sink.path))
+    ? { of: 'everything', reason: `There are flow records of an earlier run, but no state of it: ${missing}` }
+    : { of: 'audit' };
 }
 
 function decisionSettings({ prefixes, includeNoise }: DecisionConfig) {
