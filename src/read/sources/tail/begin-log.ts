@@ -6,6 +6,7 @@ import {
   distinct,
   type Entry,
   type FinishedFile,
+  movedPathsOf,
   passOver,
   placeOf,
   positionAtEnd,
@@ -41,20 +42,21 @@ export interface Beginning {
 /** The most scans. Two scans in a row must agree, because while files are being renamed one may miss a file or find it by its old name. */
 const maxLooks = 10;
 
-/** Continues at `saved` with everything that came after it; without a usable position, begins at `from`. Never throws. */
+/** Continues at `last` with everything that came after it; without a usable position, begins at `from`. Never throws. */
 export function beginLog(
   path: string,
-  saved: Position | undefined,
+  last: Position | undefined,
   from: 'start' | 'end',
   now: Millis,
 ): Beginning | Obstacle {
-  const position = readLogPosition(saved);
+  const position = readLogPosition(last);
+  const saved = position === undefined ? [] : [...position.files, ...(position.finished ? [position.finished] : [])];
   let there: Candidate[] = [];
   let live: Identity | Obstacle;
   try {
     for (let looks = 0; ; looks++) {
       const opened = there;
-      const scan = scanFiles(path, opened);
+      const scan = scanFiles(path, opened, undefined, movedPathsOf(path, saved));
       there = keepOpened(scan.there, opened);
       ({ live } = scan);
       if (position === undefined && 'kind' in live) {

@@ -10,6 +10,7 @@ import {
   isCopyInMaking,
   partLength,
   type Place,
+  relationOf,
 } from './relation.ts';
 import type { LogFile } from './log-file.ts';
 import {
@@ -23,7 +24,7 @@ import {
   openLog,
   readHead,
 } from './open-log.ts';
-import { siblingsOf } from './siblings.ts';
+import { pathsInFolders, type Sibling, siblingsOf } from './siblings.ts';
 
 export interface Entry extends Candidate {
   place: Place;
@@ -42,17 +43,18 @@ interface Scan<Known> {
 /**
  * Opens the files of a log, except those that are open already. The file at the path is looked at last: if it is copied and cut off
  * meanwhile, the copy is missing, but its content is not taken for that of another file. Without enough file descriptors for all, those
- * that `isDone` are closed at once, and the newest stay unopened.
+ * that `isDone` are closed at once, and the newest stay unopened. `earlier`: other paths that the log had.
  */
 export function scanFiles<Known extends { log: OpenLog }>(
   path: string,
   known: readonly Known[],
   isDone: (candidate: Candidate) => boolean = () => false,
+  earlier: readonly string[] = [],
 ): Scan<Known> {
   const there: (Known | Candidate)[] = [];
   let hasUnopened = false;
   let isShort = false;
-  for (const sibling of siblingsOf(path)) {
+  for (const sibling of siblingsOf(path, earlier)) {
     const found = lookAt(sibling.path);
     if ('kind' in found) continue;
     const file = knownOr(found, sibling.path, sibling.isPacked);
@@ -95,6 +97,21 @@ function openCandidate(path: string, isPacked: boolean): Candidate | Obstacle {
   } catch (error) {
     closeLog(log);
     return { kind: 'unreadable', text: `${path} cannot be read: ${reasonOf(error)}` };
+  }
+}
+
+/**
+ * Returns the path that the log would have in each folder beside it to which a `saved` file was moved (logrotate's `olddir`). A name alone
+ * does not show it, because another host's or program's log may have the same.
+ */
+export function movedPathsOf(path: string, saved: readonly FilePosition[]): string[] {
+  return pathsInFolders(path).filter((moved) => siblingsOf(moved).some(isSaved));
+
+  function isSaved(sibling: Sibling): boolean {
+    const candidate = openCandidate(sibling.path, sibling.isPacked);
+    if ('kind' in candidate) return false;
+    closeLog(candidate.log);
+    return saved.some((file) => relationOf(candidate, file) !== 'other');
   }
 }
 

@@ -18,11 +18,26 @@ const dateInName = /(?<!\d)\d{4}-?\d\d-?\d\d(?:[-_T.]?\d\d){0,3}(?!\d)/;
 /** The most links that the kernel follows (path_resolution(7)). */
 const maxLinks = 40;
 
-/** Lists the rotated files beside a log, the oldest first. If the path is a symbolic link, also lists those beside its target. */
-export function siblingsOf(path: string): Sibling[] {
+/** The most folders beside a log that are searched for rotated files. */
+const maxFolders = 256;
+
+/**
+ * Lists the rotated files beside a log, the oldest first. If the path is a symbolic link, also lists those beside its target. `earlier`:
+ * other paths that the log had.
+ */
+export function siblingsOf(path: string, earlier: readonly string[] = []): Sibling[] {
   const places = placesOf(path);
-  const all = [...places.slice(1).flatMap(filesOfOtherDates), ...places.flatMap(siblingsBeside)];
+  const all = [...places.slice(1).flatMap(filesOfOtherDates), ...[...earlier, ...places].flatMap(siblingsBeside)];
   return [...new Map(all.map((sibling) => [sibling.path, sibling])).values()];
+}
+
+/** Returns the path that the log would have in each folder beside it. */
+export function pathsInFolders(path: string): string[] {
+  const [folder, base] = [dirname(path), basename(path)];
+  return ifReadable(() => readdirSync(folder, { withFileTypes: true }))
+    .filter((entry) => entry.isDirectory())
+    .slice(0, maxFolders)
+    .map(({ name }) => join(folder, name, base));
 }
 
 /** Changes when a file beside the log is added, removed or renamed; undefined while such a change could stay unnoticed. */
@@ -72,8 +87,12 @@ function siblingsBeside(path: string): Sibling[] {
 }
 
 function namesIn(folder: string): string[] {
+  return ifReadable(() => readdirSync(folder));
+}
+
+function ifReadable<Entry>(list: () => Entry[]): Entry[] {
   try {
-    return readdirSync(folder);
+    return list();
   } catch {
     // The folder does not exist or may not be read, so no rotated files are known.
     return [];

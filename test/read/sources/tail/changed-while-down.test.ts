@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -50,6 +51,15 @@ const changes: Record<string, Change> = {
   bzip2: moved((log, time) => `${log}-202611${day(time)}.bz2`, foreign),
   zstd: moved((log, time) => `${log}-202611${day(time)}.zst`, foreign),
   'a folder of old ones': moved((log, time) => `${dirname(log)}/old/kern.log-202611${day(time)}`),
+  'a folder of old ones, gzip': moved((log, time) => `${dirname(log)}/old/kern.log-202611${day(time)}.gz`, gzipSync),
+  'a folder of old ones, numbered': (log) => {
+    const old = `${dirname(log)}/old/kern.log`;
+    mkdirSync(dirname(old), { recursive: true });
+    for (const number of [3, 2, 1])
+      if (existsSync(`${old}.${number}`)) renameSync(`${old}.${number}`, `${old}.${number + 1}`);
+    renameSync(log, `${old}.1`);
+    writeFileSync(log, '');
+  },
   'another name': moved((log, time) => `${dirname(log)}/before-${time}`),
   'copied, truncated': (log, time) => {
     copyFileSync(log, `${log}-202611${day(time)}`);
@@ -86,6 +96,41 @@ test('whatever becomes of a log while no agent runs: each line is read once, or 
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
     if (seen.length < written) expect(losses.length).toBeGreaterThan(0);
   });
+});
+
+const byFolder = Object.keys(changes).filter((name) => name.startsWith('a folder of old ones'));
+
+test.each(byFolder)(
+  'a log that was rotated to %s is read on there, but another log of its name is not read',
+  (name) => {
+    const log = unused();
+    const stranger = `${dirname(log)}/other-host/kern.log-20261113`;
+    mkdirSync(dirname(stranger));
+    writeFileSync(stranger, line(99));
+    let written = 0;
+    appendFileSync(log, line(written++));
+    const saved = read(log).stop();
+    for (const time of [0, 1, 2]) {
+      appendFileSync(log, line(written++));
+      changes[name]?.(log, time);
+    }
+    appendFileSync(log, line(written++));
+    const { lines, losses, time } = read(log, saved);
+    time.advance(3000);
+    expect(lines.map(numberOf)).toEqual([1, 2, 3, 4]);
+    expect(losses).toEqual([]);
+  },
+);
+
+test('a log that was empty and was rotated to another folder is read there', () => {
+  const log = unused();
+  writeFileSync(log, '');
+  const saved = read(log).stop();
+  appendFileSync(log, line(0));
+  changes['a folder of old ones']?.(log, 0);
+  appendFileSync(log, line(1));
+  const { lines } = read(log, saved);
+  expect(lines.map(numberOf)).toEqual([0, 1]);
 });
 
 test('a link that was turned to files of other days is read on in all of them', () => {
