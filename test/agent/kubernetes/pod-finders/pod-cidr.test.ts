@@ -62,3 +62,12 @@ test('a list that fails is asked for again', async () => {
   api.objects[ofNode] = whole;
   await expect(finder.find('10.65.2.9', 'shop')).resolves.toBeDefined();
 });
+
+test('each answer has Pods of its own: what is set in one is not in the next', async () => {
+  const { finder } = scene();
+  const first = await finder.find('10.65.2.9', 'shop');
+  for (const pod of first?.pods ?? []) pod.from = -1;
+  const second = await finder.find('10.65.2.9', 'shop');
+  expect(second?.pods.map(({ from }) => from)).not.toContain(-1);
+  expect(second?.pods).toHaveLength(2);
+});
