@@ -1,4 +1,8 @@
 import { expect, test } from 'vitest';
+import { createGuessedTimes } from '../../src/cli/replay/guessed-times.ts';
+import type { Drop } from '../../src/count/pipeline/pipeline.ts';
+import { createClock } from '../../src/read/sources/envelopes/clock.ts';
+import { readEnvelope } from '../../src/read/sources/envelopes/read-envelope.ts';
 import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 import { replay } from './replaying.ts';
 import { cluster, json, stamped, writerIn } from './scene.ts';
@@ -50,9 +54,9 @@ test('what a stranger has written in such a line is shown short and printable', 
 
 /** Two Pods had the address of this source, one after the other. */
 const bare = stamped.slice(stamped.indexOf('calico'));
+const reused = bare.replace(/SRC=\S+/, 'SRC=10.244.0.31').replaceAll(/(IN|OUT)=\S+/g, '$1=eth0');
 
 test('a packet without a time, from an address that several Pods had, has a warning and exit status 1', async () => {
-  const reused = bare.replace(/SRC=\S+/, 'SRC=10.244.0.31').replaceAll(/(IN|OUT)=\S+/g, '$1=eth0');
   const guessed = await replay([...json, '-'], { stdin: reused });
   expect([guessed.status, guessed.err]).toStrictEqual([
     1,
@@ -60,8 +64,64 @@ test('a packet without a time, from an address that several Pods had, has a warn
       /^1 packets have no wall-clock time.*10\.244\.0\.31 was an address of \S+, \S+\. .*--boot-time/,
     ),
   ]);
-  const known = await replay([...json, '-'], { stdin: `Nov 21 10:15:04 node-b kernel: ${reused}` });
-  expect([known.status, known.err]).toStrictEqual([0, '']);
   const unique = await replay([...json, '-'], { stdin: bare });
   expect([unique.status, unique.err]).toStrictEqual([0, '']);
+});
+
+const stampedBy: [how: string, line: string][] = [
+  ['a syslog', `Nov 21 10:15:04 node-b kernel: ${reused}`],
+  ['RFC 3339', `2026-11-21T10:15:04 node-b kernel: ${reused}`],
+  ['OpenWrt', `Sat Nov 21 10:15:04 2026 kern.warn kernel: ${reused}`],
+  ['dmesg -T', `[Sat Nov 21 10:15:04 2026] ${reused}`],
+  ['journalctl -o short-full', `Sat 2026-11-21 10:15:04 CET node-b kernel: ${reused}`],
+  ['dmesg -e', `[Nov21 10:15] ${reused}`],
+  ['Go', `2026/11/21 10:15:04 ${reused}`],
+  ['a collector', JSON.stringify({ time: '2026-11-21 10:15:04', message: reused.trim() })],
+  ['logfmt', `time="2026-11-21 10:15:04" msg=${JSON.stringify(reused.trim())}`],
+];
+
+test.each(stampedBy)('a stamp of %s without a zone, within a day of another Pod with the address', async (_, line) => {
+  const guessed = await replay([...json, '-'], { stdin: `${line.trim()}\n` });
+  expect([guessed.status, guessed.err]).toStrictEqual([
+    1,
+    expect.stringMatching(
+      /^1 packets have a time without a zone.*10\.244\.0\.31 was an address of \S+, \S+\. .*--time-zone/,
+    ),
+  ]);
+  const known = await replay([...json, '--time-zone', 'UTC', '-'], { stdin: `${line.trim()}\n` });
+  expect([known.status, known.err]).toStrictEqual([0, '']);
+});
+
+test.each([
+  ['a zone', `2026-11-21T10:15:04+00:00 node-b kernel: ${reused}`],
+  ['UTC', `Sat 2026-11-21 10:15:04 UTC node-b kernel: ${reused}`],
+  ['a number', JSON.stringify({ time: Date.UTC(2026, 10, 21, 10, 15), message: reused.trim() })],
+  ['another day', `2026-11-24T10:15:04 node-b kernel: ${reused}`],
+])('a stamp with %s is no guess', async (_, line) => {
+  const { status, err } = await replay([...json, '-'], { stdin: `${line.trim()}\n` });
+  expect([status, err]).toStrictEqual([0, '']);
+});
+
+test('a stamp without a year, where another Pod had the address at that date of an earlier year', () => {
+  const clock = createClock({ latest: Date.UTC(2026, 10, 21, 20) });
+  const { time, timeIsExact, timeLacks } = readEnvelope(`Nov 21 10:15:04 node-b kernel: ${reused}`, clock);
+  const pods = [
+    { namespace: 'shop', name: 'old-0', from: Date.UTC(2025, 10, 1), until: Date.UTC(2025, 11, 1) },
+    { namespace: 'shop', name: 'new-0', from: Date.UTC(2026, 10, 1), until: Infinity },
+  ];
+  const end = { address: '10.65.7.7', evidence: 'address' };
+  const drop = {
+    line: { time, timeIsExact, timeLacks },
+    meaning: { ends: { source: end, destination: end }, noise: undefined },
+    weight: 1,
+  } as unknown as Drop;
+  const problemsWith = (now: number | undefined): string[] => {
+    const guessed = createGuessedTimes({ podsWith: () => pods }, { zone: Date.UTC, now }, undefined);
+    guessed.sink.drop(drop);
+    return guessed.problems();
+  };
+  expect(problemsWith(undefined)).toStrictEqual([
+    expect.stringMatching(/^1 packets have a time without a year.*10\.65\.7\.7.*shop\/old-0, shop\/new-0\. .*--now/),
+  ]);
+  expect(problemsWith(Date.UTC(2026, 10, 22))).toStrictEqual([]);
 });

@@ -1,6 +1,9 @@
 /** Milliseconds since the Unix epoch. They may have a fraction. */
 export type Millis = number;
 
+/** What a stamp does not say, so that it is guessed. A stamp without a year has no zone, either. */
+export type MissingInStamp = 'zone' | 'year';
+
 /** The container that wrote a line, as far as a path or the record around the line names it. */
 export interface LogContainer {
   namespace?: string | undefined;
@@ -19,6 +22,8 @@ export interface LogLine {
   time: Millis;
   /** False if the envelope had no wall-clock time, so that `time` was inferred. */
   timeIsExact: boolean;
+  /** In saved logs: what the stamp does not say. */
+  timeLacks?: MissingInStamp | undefined;
   /** The host name in the envelope; undefined without one. */
   host: string | undefined;
   /** The program that wrote the line according to a syslog: `kube-proxy`. */

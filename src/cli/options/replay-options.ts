@@ -49,7 +49,8 @@ export interface ReplayOptions {
   includeNoise: boolean;
   /** The time from which ages count. A time stamp without a year is not later than this. */
   now: Millis | undefined;
-  zone: ToInstant;
+  /** Of stamps without one; undefined if nobody has said it. */
+  zone: ToInstant | undefined;
   bootTime: Millis | undefined;
   quiet: boolean;
   privacy: ReplayPrivacy;
@@ -231,11 +232,11 @@ function readSince(value: string | undefined, now: Millis, problems: string[]): 
   return duration === undefined ? readTime('--since', value, problems) : now - duration;
 }
 
-function readZone(value: string | undefined, problems: string[]): ToInstant {
+function readZone(value: string | undefined, problems: string[]): ToInstant | undefined {
   try {
     if (value !== undefined) return zoneTime(value);
   } catch {
     problems.push(`--time-zone ${value}: is no time zone; try Europe/Berlin, UTC or +02:00`);
   }
-  return Date.UTC;
+  return undefined;
 }

@@ -1,23 +1,47 @@
-/** Finds packets whose time is not known, and which may be another Pod's for that reason. */
+/** Finds packets whose time is not known, or only in part, and which may be another Pod's for that reason. */
 import type { Endpoint } from '../../base/model/endpoint.ts';
+import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { Drop, PacketSink } from '../../count/pipeline/pipeline.ts';
 import type { Directory } from '../../explain/resolving/resolving.ts';
+import type { ReplayOptions } from '../options/replay-options.ts';
 
 /** How many addresses are kept, and how many names of Pods are shown. */
 const mostAddresses = 256;
 const mostNames = 4;
 
+const hour = 3_600_000;
+/** A local time is up to 14 hours ahead of UTC, and up to 12 behind it. */
+const ahead = 14 * hour;
+const behind = 12 * hour;
+/** As many years as a stamp without one is tried for (`Clock.yearless`). */
+const years = 9;
+
+/** What is not known, and what the user can do. */
+const guesses = {
+  time: ['no wall-clock time', 'Say when they were logged with --boot-time, or save the log with its times'],
+  zone: ['a time without a zone', 'Name the zone of the log with --time-zone'],
+  year: ['a time without a year', 'Say with --now when the log was saved'],
+} as const;
+
+type Guess = keyof typeof guesses;
+type KnownPod = ReturnType<Directory['podsWith']>[number];
+type Span = Pick<KnownPod, 'from' | 'until'>;
+
 export interface GuessedTimes {
   /** Hands all packets on. */
   readonly sink: PacketSink;
-  /** Returns what is wrong; undefined if no packet may be another Pod's. */
-  problem: () => string | undefined;
+  /** Returns what is wrong: a sentence for each kind of guess by which a packet may be another Pod's. */
+  problems: () => string[];
 }
 
-export function createGuessedTimes(directory: Pick<Directory, 'podsWith'>, next: PacketSink | undefined): GuessedTimes {
-  const names = new Map<string, readonly string[]>();
-  let packets = 0;
-  let first: string | undefined;
+/** `zone`, `now`: undefined if nobody has said them. */
+export function createGuessedTimes(
+  directory: Pick<Directory, 'podsWith'>,
+  { zone, now }: Pick<ReplayOptions, 'zone' | 'now'>,
+  next: PacketSink | undefined,
+): GuessedTimes {
+  const known = new Map<string, readonly KnownPod[]>();
+  const unsure = new Map<Guess, { packets: number; first: string }>();
 
   return {
     sink: {
@@ -27,32 +51,63 @@ export function createGuessedTimes(directory: Pick<Directory, 'podsWith'>, next:
         next?.drop(drop);
       },
     },
-    problem: () =>
-      first &&
-      `${packets.toLocaleString('en-US')} packets have no wall-clock time, and may be another Pod's: ${first}. Say when they were logged with --boot-time, or save the log with its times`,
+    problems: () =>
+      Array.from(unsure, ([guess, { packets, first }]) => {
+        const [missing, advice] = guesses[guess];
+        return `${packets.toLocaleString('en-US')} packets have ${missing}, and may be another Pod's: ${first}. ${advice}`;
+      }),
   };
 
   function note({ line, meaning: { ends, noise }, weight }: Drop): void {
-    if (line.timeIsExact || noise !== undefined) return;
-    const unsure = [ends.source, ends.destination].find(
-      ({ address, evidence }) => evidence !== 'interface' && podsWith(address).length > 1,
-    );
-    if (unsure === undefined) return;
-    packets += weight;
-    first ??= textOf(unsure);
+    if (noise !== undefined) return;
+    for (const [guess, spans] of guessesOf(line)) {
+      const end = [ends.source, ends.destination].find(
+        ({ address, evidence }) => evidence !== 'interface' && namesIn(address, spans).length > 1,
+      );
+      if (end === undefined) continue;
+      const noted = unsure.get(guess);
+      if (noted === undefined) unsure.set(guess, { packets: weight, first: textOf(end, spans) });
+      else noted.packets += weight;
+      return;
+    }
   }
 
-  function podsWith(address: string): readonly string[] {
-    const known = names.get(address);
-    if (known !== undefined) return known;
-    const found = [...new Set(directory.podsWith(address).map(({ namespace, name }) => `${namespace}/${name}`))];
-    if (names.size < mostAddresses) names.set(address, found);
+  /** Returns what may be wrong about the time, each with the spans in which the packet may have been logged. */
+  function guessesOf({ time, timeIsExact, timeLacks }: LogLine): [Guess, Span[]][] {
+    if (!timeIsExact) return [['time', [{ from: -Infinity, until: Infinity }]]];
+    if (timeLacks === undefined) return [];
+    const span = (at: Millis): Span =>
+      zone === undefined ? { from: at - ahead, until: at + behind } : { from: at, until: at };
+    const found: [Guess, Span[]][] = zone === undefined ? [['zone', [span(time)]]] : [];
+    if (timeLacks === 'year' && now === undefined)
+      found.push(['year', Array.from({ length: years }, (_, count) => span(yearsBefore(time, count)))]);
     return found;
   }
 
-  function textOf({ address }: Endpoint): string {
-    const all = podsWith(address);
+  /** Returns the names of the Pods that had the address at some time within the spans. */
+  function namesIn(address: string, spans: readonly Span[]): readonly string[] {
+    const pods = podsWith(address);
+    if (pods.length < 2) return [];
+    const within = pods.filter((pod) => spans.some(({ from, until }) => pod.from <= until && pod.until >= from));
+    return [...new Set(within.map(({ namespace, name }) => `${namespace}/${name}`))];
+  }
+
+  function podsWith(address: string): readonly KnownPod[] {
+    let pods = known.get(address);
+    if (pods !== undefined) return pods;
+    pods = directory.podsWith(address);
+    if (known.size < mostAddresses) known.set(address, pods);
+    return pods;
+  }
+
+  function textOf({ address }: Endpoint, spans: readonly Span[]): string {
+    const all = namesIn(address, spans);
     const more = all.length > mostNames ? ` and ${all.length - mostNames} more` : '';
     return `${address} was an address of ${all.slice(0, mostNames).join(', ')}${more}`;
   }
+}
+
+function yearsBefore(time: Millis, count: number): Millis {
+  const date = new Date(time);
+  return date.setUTCFullYear(date.getUTCFullYear() - count);
 }

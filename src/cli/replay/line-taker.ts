@@ -39,7 +39,7 @@ export interface LineTaker {
   finish: () => void;
 }
 
-type StampedText = Pick<Envelope, 'text' | 'time' | 'timeIsExact' | 'host' | 'program' | 'container'>;
+type StampedText = Pick<Envelope, 'text' | 'time' | 'timeIsExact' | 'timeLacks' | 'host' | 'program' | 'container'>;
 
 export function createLineTaker(source: string, clockOptions: ClockOptions, target: LogTarget): LineTaker {
   const { pipeline, totals } = target;
@@ -85,8 +85,8 @@ export function createLineTaker(source: string, clockOptions: ClockOptions, targ
     }
     if (!passesPacket(text, container, '')) return;
     const writer = container !== undefined ? 'container' : parseNfqueue(text) !== undefined ? 'unknown' : 'userspace';
-    const line = { text, host: undefined, program: undefined, container, time, timeIsExact: time !== undefined };
-    hand(line, number, writer);
+    const line = { text, host: undefined, program: undefined, container, time };
+    hand({ ...line, timeIsExact: time !== undefined, timeLacks: undefined }, number, writer);
   }
 
   /** `stamped`: the time stamp of the container runtime; undefined if there is none. */
@@ -97,14 +97,16 @@ export function createLineTaker(source: string, clockOptions: ClockOptions, targ
     const host =
       envelope.isHostOfCollector && target.isNode?.(envelope.host ?? '') === false ? undefined : envelope.host;
     noteHost(host);
-    return hand({ text, host, program, container: writer, time, timeIsExact }, number, origin);
+    const timeLacks = time === envelope.time ? envelope.timeLacks : undefined;
+    return hand({ text, host, program, container: writer, time, timeIsExact, timeLacks }, number, origin);
   }
 
   function hand(record: StampedText, number: number, origin: LineOrigin): LogLine {
-    const { text, time, timeIsExact, host, program, container: writer } = record;
+    const { text, time, timeIsExact, timeLacks, host, program, container: writer } = record;
     if (!timeIsExact) totals.guessedTimes++;
     lastTime = time ?? lastTime;
-    const line = { source, line: number, text, time: lastTime, timeIsExact, host, program, container: writer };
+    const rest = { timeIsExact, timeLacks, host, program, container: writer };
+    const line = { source, line: number, text, time: lastTime, ...rest };
     pipeline.take(line, origin);
     return line;
   }

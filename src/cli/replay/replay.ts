@@ -58,7 +58,7 @@ export async function replay(
     recorder,
   });
   const read = createReadTotals();
-  const guessed = createGuessedTimes(directory, packets.sink);
+  const guessed = createGuessedTimes(directory, options, packets.sink);
   const pipeline = createPipeline({
     prefixes: createPrefixTable(options.prefixes),
     directory,
@@ -79,7 +79,7 @@ export async function replay(
   await readLogs({ pipeline: counted, totals: read, streams, options, problem: report, isNode }, note, report);
   incidents.finish();
   recorder.finish();
-  for (const problem of [otherCluster(options, directory, statistics), guessed.problem()])
+  for (const problem of [otherCluster(options, directory, statistics), ...guessed.problems()])
     if (problem !== undefined) report(problem);
 
   const events = shownOf([...recorder.events.values()], scope, note);

@@ -89,7 +89,7 @@ export function directoryOf(lists: Lists) {
     nodeOfHost: (host: string): Node | undefined => nodes().byName(host) ?? onlyOf(nodes().byAddress(host)),
     homeOf: (address: string): string | undefined => nodes().homeOf(address),
     /** The Pods that have or had the address. */
-    podsWith: (address: string): readonly Pick<Pod, 'namespace' | 'name'>[] => everyPodOf(address),
+    podsWith: (address: string): readonly Pick<Pod, 'namespace' | 'name' | 'from' | 'until'>[] => everyPodOf(address),
     podByInterface(name: string, address: string, at: Moment): Endpoint | undefined {
       return (
         byInterfaceIn(pods, 'interface', name, address, at) ??

@@ -34,7 +34,7 @@ export interface ClockOptions {
   /** The latest time that a stamp can mean: when the file was last written, or now. It decides the year of stamps without one. */
   latest: Millis;
   /** The zone of stamps without one. Default: UTC, which most nodes use. */
-  zone?: ToInstant;
+  zone?: ToInstant | undefined;
   /** The machine's boot time, for stamps that count from it. If undefined, it is inferred from `latest` and `lastUptime`. */
   boot?: Millis | undefined;
   /** The last stamp of the log that counts from the boot, in seconds. */

@@ -1,5 +1,5 @@
 import { hasKlogHeader } from '../../../base/log-formats/go-loggers.ts';
-import type { LogContainer, Millis } from '../../../base/model/log-line.ts';
+import type { LogContainer, Millis, MissingInStamp } from '../../../base/model/log-line.ts';
 import type { Clock } from './clock.ts';
 
 /**
@@ -12,6 +12,7 @@ export interface Envelope {
   text: string;
   time: Millis | undefined;
   timeIsExact: boolean;
+  timeLacks: MissingInStamp | undefined;
   host: string | undefined;
   /** A collector has named the host, which may be its own. */
   isHostOfCollector: boolean;
@@ -34,6 +35,7 @@ export function newEnvelope(text: string): Envelope {
     text,
     time: undefined,
     timeIsExact: true,
+    timeLacks: undefined,
     host: undefined,
     isHostOfCollector: false,
     origin: 'unknown',
@@ -50,12 +52,13 @@ export function newEnvelope(text: string): Envelope {
  * Sets the time. Of several exact ones the innermost counts, because outer ones are of relays and collectors. Once the writer is known,
  * further ones are a part of its text.
  */
-export function setTime(envelope: Envelope, time: Millis | undefined, exact = true): void {
+export function setTime(envelope: Envelope, time: Millis | undefined, exact = true, lacks?: MissingInStamp): void {
   const isOver = envelope.origin === 'kernel' || envelope.origin === 'userspace';
   if (envelope.time !== undefined && (!exact || (envelope.timeIsExact && isOver))) return;
   if (time === undefined || !(Math.abs(time) <= 8.64e15)) return;
   envelope.time = time;
   envelope.timeIsExact = exact;
+  envelope.timeLacks = lacks;
 }
 
 export function takeOff(envelope: Envelope, length: number, layer: string): void {

@@ -1,5 +1,5 @@
 /** Reads what the objects around a line of a log say of it: when and on which host it was written, and by which program. */
-import type { Millis } from '../../../base/model/log-line.ts';
+import type { Millis, MissingInStamp } from '../../../base/model/log-line.ts';
 import { at } from '../../../base/platform/json.ts';
 import type { Clock } from './clock.ts';
 import { newEnvelope } from './envelope.ts';
@@ -12,6 +12,7 @@ export type JsonRecord = Readonly<Record<string, unknown>>;
 interface RecordTime {
   time: Millis;
   exact: boolean;
+  lacks?: MissingInStamp | undefined;
 }
 
 /** Names of the time at which a line was written, the surest first. */
@@ -61,7 +62,9 @@ export function timeOf(stamp: unknown, clock: Clock): RecordTime | undefined {
     if (/^\d{9,19}(?:\.\d{1,9})?$/.test(stamp)) return ofNumber(Number(stamp), clock);
     const inner = newEnvelope(stamp);
     readNumericStamp(inner, clock);
-    return inner.time === undefined ? undefined : { time: inner.time, exact: inner.timeIsExact };
+    return inner.time === undefined
+      ? undefined
+      : { time: inner.time, exact: inner.timeIsExact, lacks: inner.timeLacks };
   }
   if (typeof stamp !== 'object' || stamp === null) return undefined;
   const seconds = at(stamp, 'seconds') ?? at(stamp, 'sec');

@@ -28,7 +28,7 @@ export function readTalos(envelope: Envelope, clock: Clock): void {
   const inner = newEnvelope(stamp);
   readNumericStamp(inner, clock);
   if (inner.time === undefined) return;
-  setTime(envelope, inner.time);
+  setTime(envelope, inner.time, true, inner.timeLacks);
   if (node !== undefined) envelope.host = node;
   if (facility !== 'kern') envelope.origin = 'userspace';
   takeOff(envelope, whole.length, 'talosctl dmesg');
@@ -64,7 +64,7 @@ export function readQuoted(envelope: Envelope, clock: Clock, isLine: (text: stri
     if (typeof inner !== 'string' || !isLine(inner)) continue;
     const stamp = newEnvelope(anyStamp.exec(text.slice(0, index))?.[0] ?? '');
     readNumericStamp(stamp, clock);
-    setTime(envelope, stamp.time, stamp.timeIsExact);
+    setTime(envelope, stamp.time, stamp.timeIsExact, stamp.timeLacks);
     envelope.text = inner;
     envelope.layers.push('quoted text');
     return;

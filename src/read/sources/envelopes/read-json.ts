@@ -99,7 +99,7 @@ function apply(envelope: Envelope, { text, own, around }: JsonMessage, clock: Cl
 function readAround(envelope: Envelope, around: JsonMessage['around'], clock: Clock, hasTime: boolean): void {
   const isKnownWriter = envelope.origin === 'kernel' || envelope.origin === 'userspace';
   const time = hasTime ? undefined : firstOf(around, ({ record }) => timeIn(record, clock));
-  if (time !== undefined) setTime(envelope, time.time, time.exact);
+  if (time !== undefined) setTime(envelope, time.time, time.exact, time.lacks);
   if (!(envelope.layers.at(-1) === 'journald JSON' && envelope.host !== undefined)) {
     const host = firstOf(around, ({ record }) => hostIn(record));
     if (host !== undefined && (envelope.host === undefined || !isKnownWriter)) {
@@ -148,7 +148,7 @@ function readMessage(envelope: Envelope, record: JsonRecord, clock: Clock, aroun
   if (time !== undefined) {
     // The time of a record is that of its writer, who is checked elsewhere.
     envelope.origin = 'unknown';
-    setTime(envelope, time.time, time.exact);
+    setTime(envelope, time.time, time.exact, time.lacks);
     envelope.origin = origin;
   }
   const container = namedContainer(metadataOf(record), undefined);

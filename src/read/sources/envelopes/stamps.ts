@@ -17,13 +17,13 @@ export function readNumericStamp(envelope: Envelope, clock: Clock): void {
   const { text } = envelope;
   const found = stamp.exec(text);
   if (found && found[4] !== '_' && isStampEnd(text[found[0].length])) {
-    setTime(envelope, stampTime(found, clock));
+    setTime(envelope, stampTime(found, clock), true, found[9] === undefined ? 'zone' : undefined);
     return afterStamp(envelope, found[0].length, found[8]?.startsWith(',') ?? false);
   }
   const go = goLog.exec(text);
   if (go) {
     const [whole, year, month, date, hours, minutes, seconds, fraction] = go;
-    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds, fraction));
+    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds, fraction), true, 'zone');
     return takeOff(envelope, whole.length, 'Go log stamp');
   }
   const unix = unixSeconds.exec(text);
@@ -86,7 +86,7 @@ export function readMonthStamp(envelope: Envelope, clock: Clock): void {
   const { text } = envelope;
   const { recent } = clock;
   if (recent.second !== '' && text.startsWith(recent.second)) {
-    setTime(envelope, recent.time);
+    setTime(envelope, recent.time, true, 'year');
     return afterMonthStamp(envelope, recent.second.length);
   }
   const found = monthStamp.exec(text);
@@ -96,19 +96,21 @@ export function readMonthStamp(envelope: Envelope, clock: Clock): void {
     if (base === undefined) return;
     recent.second = whole;
     recent.time = base + fractionOf(fraction);
-    setTime(envelope, recent.time);
+    setTime(envelope, recent.time, true, 'year');
     return afterMonthStamp(envelope, whole.length);
   }
   const dated = asctime.exec(text);
   if (dated) {
     const [whole, month, date, hours, minutes, seconds, year] = dated;
-    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds));
+    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds), true, 'zone');
     return afterMonthStamp(envelope, whole.length);
   }
   const weekday = full.exec(text);
   if (weekday) {
     const [whole, year, month, date, hours, minutes, seconds, fraction, zone] = weekday;
-    setTime(envelope, instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, seconds, fraction));
+    const isNamed = zone === 'UTC' || zone === 'Z' || /^[+-]/.test(zone ?? '');
+    const time = instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, seconds, fraction);
+    setTime(envelope, time, true, isNamed ? undefined : 'zone');
     afterMonthStamp(envelope, whole.length);
   }
 }
@@ -145,13 +147,13 @@ export function readDmesg(envelope: Envelope, clock: Clock): void {
   const human = humanTime.exec(text);
   if (human) {
     const [whole, month, date, hours, minutes, seconds, year] = human;
-    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds));
+    setTime(envelope, instantOf(clock.zone, year, month, date, hours, minutes, seconds), true, 'zone');
     return takeOff(envelope, whole.length, 'dmesg -T');
   }
   const short = shortTime.exec(text);
   if (short) {
     const [whole, month = '', date, hours, minutes] = short;
-    setTime(envelope, clock.yearless(month, Number(date), Number(hours), Number(minutes), 0));
+    setTime(envelope, clock.yearless(month, Number(date), Number(hours), Number(minutes), 0), true, 'year');
     return takeOff(envelope, whole.length, 'dmesg -e');
   }
   const step = delta.exec(text);
