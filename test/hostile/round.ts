@@ -48,8 +48,11 @@ export interface Round {
 
 /** Between two looks at the Events. */
 const lookEvery: Millis = 200;
-/** The second write of an Event comes half a minute after the first. */
-const settling: Millis = 40_000;
+/**
+ * So long as the budget may take for seven further Events of a Namespace beside two attacks of ninety Pods each (judge.ts), which is longer than
+ * the half minute until the second write of an Event.
+ */
+const settling: Millis = 100_000;
 /** Between two kills of the agent, where an attack has them. */
 const killEvery: Millis = 3000;
 
