@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { readPod } from '../../../src/explain/policies/api/read.ts';
 import { protocolClause } from '../../../src/explain/policies/calico/clauses.ts';
 import { compilePolicy, sentenceOf, suggest } from '../../../src/explain/policies/policies.ts';
 import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
 import { calicoObjects, calicoPolicies } from './calico/arbitraries.ts';
 import { randomCases } from './cilium/random.ts';
-import { evaluator, networkPolicy, pod, policySet } from './objects.ts';
+import { calico, evaluator, networkPolicy, pod, policySet } from './objects.ts';
 import { runs } from '../../runs.ts';
 import { forAll } from '../../for-all.ts';
 
@@ -75,4 +76,43 @@ test('rules share the clause of a protocol, and made-up protocols do not fill th
   expect(protocolClause('first')).toBe(first);
   for (let number = 0; number < 100; number++) protocolClause(`other-${number}`);
   expect(protocolClause('first')).not.toBe(first);
+});
+
+/** Returns labels that count how often one is asked for. */
+function countedLabels(): { labels: Record<string, string>; asked: () => number } {
+  let count = 0;
+  const getOwnPropertyDescriptor = (labels: object, key: string | symbol): PropertyDescriptor | undefined => {
+    count++;
+    return Reflect.getOwnPropertyDescriptor(labels, key);
+  };
+  return { labels: new Proxy({}, { getOwnPropertyDescriptor }), asked: () => count };
+}
+
+test.each(['ports', 'notPorts'])(
+  'a selector is evaluated no more often with a thousand named %s than with one',
+  (field) => {
+    const selector = Array.from({ length: 500 }, (_, index) => `a == "${index}"`).join(' || ');
+    const asked = (count: number): number => {
+      const counted = countedLabels();
+      const named = Array.from({ length: count }, () => 'db');
+      const rule = { action: 'Allow', protocol: 'TCP', destination: { selector, [field]: named } };
+      const { trace } = evaluator([calico('NetworkPolicy', { ingress: [rule] }, 'p', 'shop')], []);
+      const own = pod({ labels: counted.labels, ports: [{ name: 'db', port: 80, protocol: 'TCP' }] });
+      const destination = { kind: 'pod', pod: own, address: '10.65.1.4' } as const;
+      trace({ source: { kind: 'external', address: '192.0.2.7' }, destination, protocol: 'TCP', port: 80 }, 'ingress');
+      return counted.asked();
+    };
+    expect(asked(1)).toBeGreaterThan(500);
+    expect(asked(1000)).toBe(asked(1));
+  },
+);
+
+test.each([
+  [128, 128],
+  [129, undefined],
+  [40_000, undefined],
+])('of a Pod with %d named ports, policies see %s', (count, seen) => {
+  const ports = Array.from({ length: count }, (_, index) => ({ name: `p${index}`, containerPort: index + 1 }));
+  const metadata = { name: 'web-0', namespace: 'shop' };
+  expect(readPod({ metadata, spec: { containers: [{ ports }] } })?.ports?.length).toBe(seen);
 });

@@ -148,7 +148,7 @@ export function readPod(object: Json): Pod | undefined {
     node: spelled(at(object, 'spec', 'nodeName'), isSubdomain),
     hostNetwork: at(object, 'spec', 'hostNetwork') === true,
     completed: phase === 'Succeeded' || phase === 'Failed',
-    ports: lastingContainers(object).flatMap(namedPorts),
+    ports: portsOf(object),
     // The API server sets this default, but a manifest may lack the field.
     serviceAccount: spelled(at(object, 'spec', 'serviceAccountName'), isSubdomain) ?? 'default',
   };
@@ -158,6 +158,15 @@ export function readPod(object: Json): Pod | undefined {
 export function lastingContainers(pod: Json): Json[] {
   const sidecars = list(at(pod, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
   return [...sidecars, ...list(at(pod, 'spec', 'containers'))];
+}
+
+/** Each clause of a policy that names a port compares all of them, and whoever may create a Pod may name ten thousands. */
+const mostNamedPorts = 128;
+
+/** Undefined if there are too many to compare. */
+function portsOf(pod: Json): NamedPort[] | undefined {
+  const ports = lastingContainers(pod).flatMap(namedPorts);
+  return ports.length > mostNamedPorts ? undefined : ports;
 }
 
 function namedPorts(container: Json): NamedPort[] {

@@ -7,7 +7,7 @@ import { portText, unknownPort } from '../clauses/ports.ts';
 import { anyOf, type Match, not, Unknown } from '../model.ts';
 import { endName, type Probe, type Side } from '../probe.ts';
 import type { Endpoint } from '../clauses/labels.ts';
-import { aboutLabels, isOfAccount, labelText, namespaceLabel } from './endpoint.ts';
+import { aboutLabels, isOfAccount, labelText, namespaceLabel, selectsEndpoint } from './endpoint.ts';
 import { labelsIn, type Selector, selects } from './selector.ts';
 
 /** Matches if one of the Pods and network sets with this address matches. */
@@ -193,7 +193,7 @@ export function namedPortClause(name: string, protocol: string, selector: Select
     if (!ports.some((each) => each.name === name && each.protocol === protocol && each.port === flow.port))
       return false;
     // The address may also be in a selected network set, but a network set has no ports.
-    return selector === undefined || selects(selector, pod.labelOf);
+    return selector === undefined || selectsEndpoint(selector, pod);
   };
   return clauseOf(`${protocol} ${name}`, matches, actualText);
 }

@@ -6,9 +6,9 @@ import type { NamedObject } from '../../../base/model/readers.ts';
 import type { Bytes } from '../../../base/platform/weight.ts';
 import { type Address, contains } from '../clauses/networks.ts';
 import type { Endpoint, LabelSet, NamespaceLabels } from '../clauses/labels.ts';
-import { type End, type Pod, Unknown } from '../model.ts';
+import { type End, type Match, type Pod, Unknown } from '../model.ts';
 import type { CalicoObjects, NetworkSet } from './objects.ts';
-import type { Label } from './selector.ts';
+import { type Label, type Selector, selects } from './selector.ts';
 
 export const namespaceLabel = 'projectcalico.org/namespace';
 export const serviceAccountLabel = 'projectcalico.org/serviceaccount';
@@ -37,6 +37,17 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
     const labels = calico?.serviceAccounts.get(`${pod.namespace}/${account}`);
     return labels === undefined ? new Unknown(`labels of the ServiceAccount of ${name}`) : own(labels, key);
   }
+}
+
+const latest = new WeakMap<Endpoint, { readonly selector: Selector; readonly match: Match }>();
+
+/** For clauses of a rule that share one selector, which is then evaluated once: both may be thousands. */
+export function selectsEndpoint(selector: Selector, endpoint: Endpoint): Match {
+  const known = latest.get(endpoint);
+  if (known?.selector === selector) return known.match;
+  const match = selects(selector, endpoint.labelOf);
+  latest.set(endpoint, { selector, match });
+  return match;
 }
 
 export function labelText({ labelOf }: Endpoint, label: string): string {

@@ -130,13 +130,22 @@ export type ServiceEndpoints = ReadonlyMap<string, ReadonlySet<string>>;
 /** `service`: `NAMESPACE/NAME`. */
 export type EndpointsOf = (service: string) => ServiceEndpoints | Unknown;
 
-/** Limits the endpoints of one Service in memory, because its owner may create any number. */
-export const maxEndpoints = 5000;
+/**
+ * Limits what is kept of one Service, because its owner may create any number: a slice of 500 KB may give a thousand addresses ten thousand
+ * ports each. `ports`: of all addresses together, also those that are repeated.
+ */
+export const mostOfService = { addresses: 5000, portsOfAddress: 128, ports: 50_000 };
+
+interface FoundEndpoints {
+  readonly addresses: Map<string, Set<string>>;
+  /** The number of ports that may still be added; negative if there were more. */
+  room: number;
+}
 
 export const serviceNameLabel = 'kubernetes.io/service-name';
 
 export function collectServices() {
-  const services = new Map<string, Map<string, Set<string>>>();
+  const services = new Map<string, FoundEndpoints>();
   const complete = new Set<string>();
   const unread = new Set<string>();
   let isAny = false;
@@ -164,32 +173,43 @@ export function collectServices() {
       const found = services.get(service);
       if (found === undefined && !isComplete && !complete.has(service))
         return new Unknown(`endpoints of Service ${service}`);
-      if (found !== undefined && found.size > maxEndpoints)
-        return new Unknown(`endpoints of Service ${service}: it has more than ${maxEndpoints}`);
-      return found ?? new Map();
+      if (found !== undefined && found.room < 0)
+        return new Unknown(`endpoints of Service ${service}: it has more than are kept`);
+      return found?.addresses ?? new Map();
     },
   };
 
-  function endpointsAt(service: string): Map<string, Set<string>> {
-    const known = services.get(service) ?? new Map<string, Set<string>>();
+  function endpointsAt(service: string): FoundEndpoints {
+    const known = services.get(service) ?? { addresses: new Map(), room: mostOfService.ports };
     services.set(service, known);
     return known;
   }
 }
 
 /** Adds the endpoints of a slice. It leaves out domain names and ports without a number, as Calico does. */
-function addSlice(endpoints: Map<string, Set<string>>, slice: Json): void {
-  const ports = list(at(slice, 'ports')).flatMap((each) => {
-    const port = at(each, 'port');
-    return typeof port === 'number' ? [`${text(at(each, 'protocol')) ?? 'TCP'}/${port}`] : [];
-  });
+function addSlice(found: FoundEndpoints, slice: Json): void {
+  const ports = new Set(
+    list(at(slice, 'ports')).flatMap((each) => {
+      const port = at(each, 'port');
+      return typeof port === 'number' ? [`${text(at(each, 'protocol')) ?? 'TCP'}/${port}`] : [];
+    }),
+  );
   for (const endpoint of list(at(slice, 'endpoints')))
     for (const given of list(at(endpoint, 'addresses'))) {
-      if (endpoints.size > maxEndpoints) return;
+      if (found.room < 0) return;
       const address = canonicalAddress(text(given) ?? '');
-      if (address === '') continue;
-      const known = endpoints.get(address) ?? new Set<string>();
-      endpoints.set(address, known);
-      for (const port of ports) known.add(port);
+      if (address !== '') addPorts(found, address, ports);
     }
+}
+
+function addPorts(found: FoundEndpoints, address: string, ports: ReadonlySet<string>): void {
+  const { addresses } = found;
+  const known = addresses.get(address) ?? new Set<string>();
+  addresses.set(address, known);
+  found.room -= Math.max(1, ports.size);
+  const isRoom = found.room >= 0 && ports.size <= mostOfService.portsOfAddress;
+  if (isRoom) for (const port of ports) known.add(port);
+  if (isRoom && addresses.size <= mostOfService.addresses && known.size <= mostOfService.portsOfAddress) return;
+  found.room = -1;
+  addresses.clear();
 }

@@ -9,7 +9,7 @@ import {
   type Policy,
   type Requirements,
 } from '../../../../src/explain/policies/policies.ts';
-import { collectServices, maxEndpoints } from '../../../../src/explain/policies/calico/objects.ts';
+import { collectServices, mostOfService } from '../../../../src/explain/policies/calico/objects.ts';
 import { calico, namespace, policySet } from '../objects.ts';
 import { connection, end, postgres } from '../rows.ts';
 import { tablesOf } from '../../../tables.ts';
@@ -72,14 +72,52 @@ test('EndpointSlices that may not be listed are named as the missing fact', () =
   expect(endpointsOf('shop/db')).toMatchObject({ missing: expect.stringMatching(/^EndpointSlices of Namespace shop/) });
 });
 
-test('the endpoints of a Service that has more than are kept are unknown', () => {
+/** The first `count` addresses of 10.0.0.0/8. */
+const addresses = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`);
+const ports = (count: number, first = 1): object[] =>
+  Array.from({ length: count }, (_, index) => ({ port: first + index, protocol: 'TCP' }));
+const repeated = (count: number, address: string): string[] => Array.from({ length: count }, () => address);
+
+const crowd = (endpoints: readonly string[], given: object[]): object =>
+  slice('db', { endpoints: endpoints.map((each) => ({ addresses: [each] })), ports: given });
+const { addresses: most, portsOfAddress, ports: mostPorts } = mostOfService;
+
+test.each<[string, object[], boolean]>([
+  ['as many addresses as are kept', [crowd(addresses(most), ports(1))], true],
+  ['more addresses', [crowd(addresses(most + 1), ports(1))], false],
+  ['more addresses without a port', [crowd(addresses(most + 1), [])], false],
+  ['as many ports of an address as are kept', [crowd(addresses(300), ports(portsOfAddress))], true],
+  ['more ports of an address', [crowd(addresses(1), ports(portsOfAddress + 1))], false],
+  [
+    'more ports of an address, in several slices',
+    [crowd(addresses(1), ports(portsOfAddress)), crowd(addresses(1), ports(1, 9000))],
+    false,
+  ],
+  ['a thousand addresses with ten thousand ports each', [crowd(addresses(1000), ports(10_000))], false],
+  ['an address that is repeated', [crowd(repeated(1000, '10.0.0.1'), ports(100))], false],
+  [
+    'slices that repeat each other',
+    Array.from({ length: mostPorts / 100 + 1 }, () => crowd(addresses(1), ports(100))),
+    false,
+  ],
+  [
+    'a port that is repeated',
+    [
+      crowd(
+        addresses(1),
+        Array.from({ length: 10_000 }, () => ({ port: 80 })),
+      ),
+    ],
+    true,
+  ],
+])('the endpoints of a Service are kept as far as there is room: %s', (_, slices, isKept) => {
   const { add, complete, endpointsOf } = collectServices();
-  const endpoints = Array.from({ length: maxEndpoints + 1 }, (_, index) => ({
-    addresses: [`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`],
-  }));
-  add(slice('db', { endpoints }));
   complete('shop/db');
-  expect(endpointsOf('shop/db')).toMatchObject({ missing: expect.stringContaining(String(maxEndpoints)) });
+  for (const each of slices) add(each);
+  const found = endpointsOf('shop/db');
+  if (isKept) expect(found).toHaveProperty('size');
+  else expect(found).toMatchObject({ missing: expect.stringContaining('shop/db') });
 });
 
 test.each([
