@@ -19,11 +19,17 @@ const metadata = (name: string, namespace?: string, labels: Record<string, strin
   metadata: { name, namespace, labels, uid: `${namespace ?? ''}-${name}` },
 });
 
+const secretPort = 54_321;
+
 const pod = (namespace: string, name: string, ip: string, serviceAccountName: string): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
   ...metadata(name, namespace, { app: namespace === 'shop' ? 'secret-label' : 'probe' }),
-  spec: { nodeName: 'node-b', serviceAccountName, containers: [] },
+  spec: {
+    nodeName: 'node-b',
+    serviceAccountName,
+    containers: [{ ports: namespace === 'shop' ? [{ name: 'admin', containerPort: secretPort }] : [] }],
+  },
   status: { phase: 'Running', podIPs: [{ ip }], startTime: '2026-11-21T08:00:00Z' },
 });
 
@@ -48,6 +54,14 @@ const cluster = [
     kind: 'NetworkSet',
     ...metadata('secret-set', 'shop', { contract: 'secret-contract' }),
     spec: { nets: ['203.0.113.80/32'] },
+  },
+  {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    ...metadata('db-x', 'shop', { 'kubernetes.io/service-name': 'db' }),
+    addressType: 'IPv4',
+    ports: [{ port: 5432, protocol: 'TCP' }],
+    endpoints: [{ addresses: ['10.9.1.1'] }],
   },
   {
     apiVersion: 'networking.k8s.io/v1',
@@ -247,4 +261,37 @@ test('an Event names and shows nothing of another Namespace that its readers may
     }
   });
   expect(told).toBeGreaterThan(numRuns / 3);
+});
+
+const services = (name: string, namespace: string): object => ({
+  action: 'Allow',
+  destination: { services: { name, namespace } },
+});
+const rules: readonly [string, object][] = [
+  [
+    'port',
+    probe('networking.k8s.io/v1', 'NetworkPolicy', { podSelector: {}, egress: [{ ports: [{ port: 'admin' }] }] }),
+  ],
+  [
+    'port of Cilium',
+    probe('cilium.io/v2', 'CiliumNetworkPolicy', {
+      endpointSelector: {},
+      egress: [{ toPorts: [{ ports: [{ port: 'admin', protocol: 'TCP' }] }] }],
+    }),
+  ],
+  ...['db', 'none'].map((name): [string, object] => [
+    `Service ${name}`,
+    probe('projectcalico.org/v3', 'NetworkPolicy', {
+      selector: 'all()',
+      types: ['Egress'],
+      egress: [services(name, 'shop')],
+    }),
+  ]),
+];
+
+test.each(rules)('an Event does not say what a %s that a rule names is in another Namespace', async (_, policy) => {
+  const events = await eventsOf([...cluster, policy], kernelLine('calico-drop: ', ours, theirs));
+  const own = events.filter((event) => event.includes('"name":"probe-0"'));
+  expect(own.some((event) => event.includes('does not match'))).toBe(true);
+  for (const event of own) expect(event).not.toMatch(new RegExp(`${secretPort}|of that name|endpoint`));
 });

@@ -223,7 +223,9 @@ export function serviceClause(side: Side, service: string): Clause {
       ? `is an endpoint, but not on ${portText(probe)}`
       : `is ${end.address ?? endName(end)}, no endpoint of it`;
   };
-  return { ...clauseOf(`Service ${service}`, matches, has), requires: ({ services }) => void services.add(service) };
+  const about = (): NamedObject[] => [{ kind: 'Service', namespace: service.split('/', 1)[0] }];
+  const requires = ({ services }: Needs): void => void services.add(service);
+  return { ...clauseOf(`Service ${service}`, matches, has), about, requires };
 }
 
 /** Requires the labels of ServiceAccounts if the selector uses them, because a Pod has only the name of its account. */

@@ -1,3 +1,4 @@
+import type { NamedObject } from '../../../base/model/readers.ts';
 import { type Flow, type Match, type NamedPort, type Pod, Unknown } from '../model.ts';
 import { podName, type Probe, selectablePod } from '../probe.ts';
 import type { Clause } from '../policy.ts';
@@ -79,6 +80,13 @@ export class PortName implements Clause {
       return `is ${portText(probe)}, and the destination has no ${protocol} port of that name${instead}`;
     }
     return `is ${portText(probe)}, and the name is of port ${named.map(({ port }) => port).join(' or ')}`;
+  }
+
+  /** Which number a name has in another Pod is as much about that Pod as its labels. */
+  about({ flow, pod }: Probe): readonly NamedObject[] {
+    const destination = selectablePod(flow.destination);
+    if (!destination || destination instanceof Unknown || destination === pod) return [];
+    return [{ kind: 'Pod', namespace: destination.namespace }];
   }
 
   #named(ports: readonly NamedPort[], protocol: string): NamedPort[] {
