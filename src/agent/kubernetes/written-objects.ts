@@ -25,14 +25,16 @@ function pathOf(namespace: string, name?: string): string {
 
 function storedIn(answer: Answer): Stored | Refusal {
   if (answer.kind === 'refused') return answer;
-  const { metadata, source, count, firstTimestamp, lastTimestamp } = answer.body as Partial<CoreEvent> & {
-    metadata?: { resourceVersion?: string };
-  };
+  const { metadata, source, involvedObject, count, firstTimestamp, lastTimestamp } =
+    answer.body as Partial<CoreEvent> & {
+      metadata?: { resourceVersion?: string };
+    };
   return {
     kind: 'stored',
     event: {
       resourceVersion: metadata?.resourceVersion ?? '',
       component: source?.component ?? '',
+      involvedObject: { kind: involvedObject?.kind ?? '', name: involvedObject?.name ?? '' },
       count: count ?? 0,
       firstTimestamp: instant(firstTimestamp),
       lastTimestamp: instant(lastTimestamp),

@@ -8,7 +8,7 @@ const maxTries = 3;
 export type Outcome =
   | { kind: 'written'; verb: 'create' | 'update'; packets: number; published: Written }
   | { kind: 'refused'; verb: 'create' | 'update' | 'read'; refusal: Refusal }
-  /** An Event of this name exists, but another program wrote it. */
+  /** An Event of this name exists, but another program wrote it, or it is on another object. */
   | { kind: 'foreign'; component: string };
 
 export interface EventWriterOptions {
@@ -95,7 +95,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
       return { kind: 'refused', verb: 'read', refusal: found };
     }
     const stored = found.event;
-    if (stored.component !== component) return { kind: 'foreign', component: stored.component };
+    if (stored.component !== component || !isOn(event, stored)) return { kind: 'foreign', component: stored.component };
     if (series.finding.shared === true && !isOwned(stored, stateId)) return publishedByAnother(attempt);
     const published = { ...attempt.published, ...continuationOf(stored, series, stateId, attempt.published.at) };
     const answer = await store.update(marked(onTopOf(stored, attempt, published), published), stored.resourceVersion);
@@ -169,6 +169,11 @@ function annotationOf(stateId: string, { base, overlap }: Composition): string {
   return [stateId, base, ...(overlap ? [overlap.count, overlap.until] : [])].join(' ');
 }
 
+/** Whoever may create Events may guess the name of one of ours, and readers of its object would never see it. */
+function isOn({ involvedObject: { kind, name } }: CoreEvent, { involvedObject }: StoredEvent): boolean {
+  return involvedObject.kind === kind && involvedObject.name === name;
+}
+
 function isOwned({ annotations }: StoredEvent, stateId: string): boolean {
   return annotations[stateAnnotation]?.split(' ', 1)[0] === stateId;
 }
@@ -209,6 +214,7 @@ function baseOf({ count, published: { base, overlap } }: Series): number {
 export interface StoredEvent {
   resourceVersion: string;
   component: string;
+  involvedObject: { kind: string; name: string };
   count: number;
   lastTimestamp: Millis | undefined;
   firstTimestamp: Millis | undefined;

@@ -297,6 +297,18 @@ test('an Event of another program is not touched', async () => {
   expect(event()).toEqual(foreign);
 });
 
+test.each([
+  ['another Pod', { kind: 'Pod', name: 'other' }],
+  ['an object of another kind', { kind: 'Service' }],
+])('an Event of the same name in the name of this program on %s is not touched', async (_, given) => {
+  const { store, series, write, event } = rig();
+  const { involvedObject } = theirs(series);
+  const foreign = theirs(series, { involvedObject: { ...involvedObject, ...given } });
+  store.put(foreign);
+  expect(await write()).toEqual({ kind: 'foreign', component });
+  expect(event()).toEqual(foreign);
+});
+
 const shared = { finding: finding({ shared: true, node: 'node-a' }) };
 
 test('an Event that is one for all nodes has the same name whichever node publishes it', () => {

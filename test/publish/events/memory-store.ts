@@ -92,12 +92,13 @@ export function createMemoryStore(mishapOf: (verb: Verb, key: string) => Mishap 
   function found(key: string): Stored | undefined {
     const kept = events.get(key);
     if (kept === undefined) return undefined;
-    const { metadata, source, count, firstTimestamp, lastTimestamp } = kept.event;
+    const { metadata, source, involvedObject, count, firstTimestamp, lastTimestamp } = kept.event;
     return {
       kind: 'stored',
       event: {
         resourceVersion: String(kept.resourceVersion),
         component: source.component,
+        involvedObject,
         count,
         firstTimestamp: Date.parse(firstTimestamp),
         lastTimestamp: Date.parse(lastTimestamp),
