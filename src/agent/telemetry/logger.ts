@@ -69,7 +69,11 @@ async function loadFormat(): Promise<(line: string) => string> {
   // Only the formatter is used, because the stream of pino-pretty writes later, and loses lines at the end of the process.
   const format = prettyFactory({ ignore: 'node', translateTime: 'SYS:HH:MM:ss', singleLine: true });
   // The formatter removes only ASCII control characters, and keeps escapes, because it uses them for colours.
-  return (line) => format(line)?.replace(/(?![\n\t\x1b])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, printable) ?? '';
+  return (line) =>
+    format(line)?.replace(
+      /(?![\n\t\x1b])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu,
+      printable,
+    ) ?? '';
 }
 
 function toStandardOutput(line: string): void {

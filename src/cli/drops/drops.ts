@@ -160,7 +160,7 @@ function nameLine(event: Json): string {
 /** Prints YAML, or JSON if a character must not reach a terminal: JSON is YAML, too, and can escape any character. */
 function printableYaml(value: Json): string {
   const plain = dump(value, { lineWidth: -1 });
-  if (!/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(plain)) return plain;
+  if (!/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/u.test(plain)) return plain;
   return jsonText(value, 2);
 }
 

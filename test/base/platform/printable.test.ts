@@ -9,6 +9,8 @@ test.each([
   ['a\u00ad\u061c\u200b\u202e\u2066\ufeffb', 'a\\xad\\u061c\\u200b\\u202e\\u2066\\ufeffb'],
   ['\u2028\u2029', '\\u2028\\u2029'],
   ['\u{e0041}', '\\u{e0041}'],
+  ['web\u034f\u115f\u3164\ufe0f\uffa0-0', 'web\\u034f\\u115f\\u3164\\ufe0f\\uffa0-0'],
+  ['\u{e0100}\u{e01ef}', '\\u{e0100}\\u{e01ef}'],
   ['\ud83d \udd25', '\\ud83d \\udd25'],
 ])('%j is shown as %s', (text, shown) => {
   expect(printable(text)).toBe(shown);
@@ -17,12 +19,12 @@ test.each([
 test('JSON stays the same value, and nothing in it steers a terminal', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
-    fc.constantFrom('\u009b', '\u202e', '\u{e0041}', '\ud83d', '\n'),
+    fc.constantFrom('\u009b', '\u202e', '\u{e0041}', '\u3164', '\ud83d', '\n'),
   );
   forAll([fc.dictionary(text, text), fc.constantFrom(undefined, 2)], {}, (value, indent) => {
     const json = printableJson(JSON.stringify(value, undefined, indent));
     expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)));
-    expect(json.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+    expect(json.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/u);
   });
 });
 
