@@ -72,6 +72,7 @@ function admitsItself({ name }: Tier, selecting: readonly Selecting[]): boolean 
 function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outcome): Possible {
   const all: Possible = { admit: false, deny: false, pass: false, none: true };
   const deciding: string[] = [];
+  let allOnlyAdmit: boolean | undefined;
   for (const { policy, selects } of policies) {
     const rules = policy.rules[probe.direction] ?? [];
     const possible: Possible = { admit: false, deny: false, pass: false, none: true };
@@ -96,7 +97,7 @@ function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outc
     addPossible(all, possible);
     all.none &&= possible.none;
     // If all policies only admit, the first one that admits decides.
-    if (!possible.none && policies.every((each) => onlyAdmits(each, probe))) break;
+    if (!possible.none && (allOnlyAdmit ??= policies.every((each) => onlyAdmits(each, probe)))) break;
   }
   if (Number(all.admit) + Number(all.deny) + Number(all.pass) > 1 && deciding.length > 1)
     outcome.missing.add(`which goes first: ${deciding.slice(0, 3).join(', ')} have the same priority`);
