@@ -1,9 +1,7 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formats } from '../../src/read/parsing/formats.ts';
 import { createPrefixTable } from '../../src/read/parsing/netfilter/prefixes.ts';
 import { lines as corpus } from '../corpus/lines.ts';
-import { forAllAsync } from '../for-all.ts';
 import { createLineReaders, type Reading } from './line-readers.ts';
 import { documents, objects, prefixes, type Wrapping } from './wrapping.ts';
 
@@ -36,7 +34,7 @@ const ofKernel = heads.flatMap((head) =>
 );
 const bare = ['calico-drop: ', '[UFW BLOCK] '].map((prefix) => ({ line: packet(prefix), isStamped: false }));
 
-const anyLine = fc.constantFrom(...ofKernel, ...ofLoggers, ...bare);
+const anyLines = [...ofKernel, ...ofLoggers, ...bare];
 
 function expectSame(name: string, found: readonly Reading[], [wanted]: readonly Reading[], count: number): void {
   const { host, time, observation } = wanted as Reading;
@@ -69,15 +67,19 @@ test.each([...prefixes, ...objects].map((each) => [each.name, each] as const))(
   },
 );
 
-test('a line is read as the bare line through wrappings around wrappings', async () => {
-  const anyWrappings = fc.array(fc.constantFrom(...objects), { minLength: 2, maxLength: 3 });
-  const anyPrefix = fc.option(fc.constantFrom(...prefixes.filter((each) => each.needsStamp !== true)), {
-    nil: undefined,
-  });
-  await forAllAsync([anyLine, anyWrappings, anyPrefix], { numRuns: 150 }, async ({ line }, inner, outer) => {
-    await expectAlike(outer === undefined ? inner : [...inner, outer], line);
-  });
-});
+const outermost = [...objects, ...prefixes.filter((each) => each.needsStamp !== true)];
+
+test.each(objects.map((each) => [each.name, each] as const))(
+  'a line kept as %s, which another tool keeps in its own way, is read as the bare line',
+  async (_, inner) => {
+    for (const [i, outer] of outermost.entries()) {
+      const { line } = anyLines[i % anyLines.length] ?? { line: '' };
+      // It puts a comma behind a line, which is no JSON then.
+      const isJson = inner.name !== 'an element of a list' || outer.name !== 'JSON printed with blanks';
+      if (isJson) await expectAlike([inner, outer], line);
+    }
+  },
+);
 
 test.each(documents.map((each) => [each.name, each] as const))(
   'lines in a document, %s, are read as the bare lines',

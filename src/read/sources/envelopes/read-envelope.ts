@@ -8,8 +8,11 @@ import { withoutQuoting } from './quoting.ts';
 import { readJson } from './read-json.ts';
 import { readDmesg, readMonthStamp, readNumericStamp } from './stamps.ts';
 
-/** Real envelopes nest five deep (a collector's JSON around that of Docker, around RFC 3164 around uptime). More is hostile. */
-const maxLayers = 8;
+/**
+ * Real envelopes nest up to nine deep: logfmt around the tag and JSON of Fluent Bit, around those of Fluentd, around Docker's JSON, around
+ * a syslog head with the kernel's tag and uptime. More is hostile.
+ */
+const maxLayers = 12;
 
 /** What may stand before a line: a byte order mark; the separator of `journalctl -o json-seq`; the field name of `json-sse`. */
 const marks = /^(?:\u00ef\u00bb\u00bf|\x1e|data: (?=\{))/;
