@@ -2,6 +2,7 @@
 import type { Packet } from '../../base/model/packet.ts';
 import { isIPv6 } from '../../base/platform/address.ts';
 import { networkSetsAt, podEndpoint } from './calico/endpoint.ts';
+import { comparedSets, type ComparedSets } from './calico/compared-sets.ts';
 import type { CalicoObjects, EndpointsOf } from './calico/objects.ts';
 import { type Address, parseAddress } from './clauses/networks.ts';
 import { type Endpoint, type NamespaceLabels } from './clauses/labels.ts';
@@ -13,7 +14,7 @@ export type Side = 'source' | 'destination';
 export interface SeenEnd {
   readonly address: Address | undefined;
   readonly pod: Endpoint | undefined;
-  readonly others: readonly Endpoint[];
+  readonly sets: ComparedSets;
   /** Whether more Pods or network sets have this address. */
   readonly more: false | Unknown;
 }
@@ -66,8 +67,9 @@ function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObje
   const pod = selectablePod(end);
   const address = end.address === undefined ? undefined : parseAddress(end.address);
   const { found, more } = networkSetsAt(end, address, namespaceLabelsOf, calico);
-  if (!pod || pod instanceof Unknown) return { address, pod: undefined, others: found, more: pod || more };
-  return { address, pod: podEndpoint(pod, namespaceLabelsOf(pod.namespace), calico), others: found, more };
+  const sets = comparedSets(found, endName(end));
+  if (!pod || pod instanceof Unknown) return { address, pod: undefined, sets, more: pod || more };
+  return { address, pod: podEndpoint(pod, namespaceLabelsOf(pod.namespace), calico), sets, more };
 }
 
 /** Returns the Pod that label selectors see; false for other ends. A Pod on its Node's network looks like the Node. */

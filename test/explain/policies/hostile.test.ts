@@ -147,3 +147,44 @@ function timesAsked(count: number): number {
 test('twice as many policies that may go in any order are asked for their rules twice as often', () => {
   expect(timesAsked(200)).toBeLessThan(2.5 * timesAsked(100));
 });
+
+/** How often labels of 64 network sets are asked for in one verdict by `policies` policies of 20 rules, each with a selector of `parts` parts. */
+function comparisonsOf(policies: number, parts: number): { asked: number; outcome: string } {
+  const selector = Array.from({ length: parts }, (_, index) => `a == "${index}"`).join(' || ');
+  const ingress = Array.from({ length: 20 }, () => ({ action: 'Allow', source: { selector } }));
+  const given = Array.from({ length: policies }, (_, index) =>
+    calico('NetworkPolicy', { ingress }, `p${index}`, 'shop'),
+  );
+  const counted = countedLabels();
+  const networkSets = Array.from({ length: 64 }, (_, index) => ({
+    namespace: 'shop',
+    name: `set-${index}`,
+    labels: counted.labels,
+    ranges: [{ first: 0, mask: 0 }],
+  }));
+  const objects = { ...policySet([]).calico, networkSets } as NonNullable<Parameters<typeof createPolicySet>[1]>;
+  const { trace } = createEvaluator({
+    policies: createPolicySet(given.flatMap(compilePolicy), objects),
+    namespaces: [{ name: 'shop', labels: {} }],
+  });
+  const destination = { kind: 'pod', pod: pod(), address: '10.65.1.4' } as const;
+  const source = { kind: 'external', address: '192.0.2.7' } as const;
+  const traced = trace({ source, destination, protocol: 'TCP', port: 80 }, 'ingress');
+  sentenceOf(traced, { max: 400 });
+  return { asked: counted.asked(), outcome: traced.verdict.outcome };
+}
+
+test.each([
+  [1, 10, 'denies'],
+  [3, 40, 'denies'],
+  [10, 500, 'unknown'],
+  [40, 100, 'unknown'],
+])(
+  'the selectors of %d policies, of %d parts each, are compared with network sets at most 400,000 times',
+  (policies, parts, outcome) => {
+    const { asked, outcome: given } = comparisonsOf(policies, parts);
+    expect(given).toBe(outcome);
+    expect(asked).toBeGreaterThan(64 * parts);
+    expect(asked).toBeLessThanOrEqual(400_000);
+  },
+);

@@ -23,10 +23,10 @@ export class EndpointClause implements Clause {
   }
 
   matches(probe: Probe): Match {
-    const { pod, others, more } = probe.side(this.#side);
-    const match = anyOf(pod === undefined ? others : [pod, ...others], ({ labelOf }) =>
-      selects(this.#selector, labelOf),
-    );
+    const { pod, sets, more } = probe.side(this.#side);
+    const ofPod = pod !== undefined && selects(this.#selector, pod.labelOf);
+    if (ofPod === true) return true;
+    const match = anyOf([ofPod, sets.match(this.#selector)], (each) => each);
     return match === false ? more : match;
   }
 
@@ -52,8 +52,8 @@ export class EndpointClause implements Clause {
   }
 
   #shown(probe: Probe): Endpoint | undefined {
-    const { pod, others } = probe.side(this.#side);
-    return pod ?? others[0];
+    const { pod, sets } = probe.side(this.#side);
+    return pod ?? sets.first;
   }
 
   #labels(): readonly string[] {

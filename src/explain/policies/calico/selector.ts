@@ -109,6 +109,14 @@ export function selects(selector: Selector, labelOf: LabelOf): Match {
   }
 }
 
+/** The number of comparisons in a selector; each value of a list is one. */
+export function sizeOf(selector: Selector): number {
+  if (selector.kind === 'not') return sizeOf(selector.operand);
+  if (selector.kind === 'and' || selector.kind === 'or')
+    return selector.operands.reduce((sum, each) => sum + sizeOf(each), 1);
+  return 'values' in selector ? selector.values.length + 1 : 1;
+}
+
 export function labelsIn(selector: Selector): string[] {
   const found = new Set<string>();
   collect(selector, found);
