@@ -8,6 +8,7 @@ import { createKeyedChanges } from '../../base/platform/keyed-changes.ts';
 import type { Schedule } from '../../base/platform/timer.ts';
 import { type Directory, endsOf, type RemoteLookups } from '../../explain/resolving/resolving.ts';
 import { weightOf } from './decision.ts';
+import { createParties } from './parties.ts';
 import type { Alike } from './repeated-decisions.ts';
 
 /** Packets of a flow in one minute. Plain JSON. */
@@ -26,12 +27,10 @@ export type LookupQueue = ReturnType<typeof createLookupQueue>;
 
 /** Minutes have separate entries, because an address may get another Pod while the API server is away. They are saved on disk. */
 export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []) {
-  const waiting = new Map<string, QueuedFlow>();
-  /** The key of the latest entry of each flow. */
-  const latest = new Map<string, string>();
-  const changes = createKeyedChanges('waiting', waiting);
+  const { waiting, latest, changes, sizeOf, add, remove, removeOldestBeyond } = createEntries();
+  const displaced: QueuedFlow[] = [];
   let overflowed = 0;
-  for (const flow of restored) add(keyOf(flow.line, flow.observation), flow);
+  for (const flow of restored) add(keyOf(flow.line, flow.observation), flow, sourceOf(flow.observation));
 
   return {
     changes,
@@ -47,12 +46,12 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     },
     has: (line: LogLine, observation: PacketObservation | Martian): boolean =>
       waiting.size > 0 && latest.has(keyOf(line, observation)),
-    /** Returns false if the queue is full. */
+    /** Returns false if the queue is full and no other `party` has more in it. By default the source's address is the party. */
     admit(
       line: LogLine,
       observation: PacketObservation | Martian,
       now: Millis,
-      { lines, last = line.time }: Pick<Alike, 'lines' | 'last'> = { lines: 1, last: undefined },
+      { lines, last = line.time, party = sourceOf(observation) }: Waited = { lines: 1, last: undefined },
     ): boolean {
       const key = keyOf(line, observation);
       const weight = weightOf(observation) * lines;
@@ -65,23 +64,24 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
         changes.changed(joined);
         return true;
       }
-      if (waiting.size >= limit) {
+      if (waiting.size >= limit && !displace(sizeOf(party) + 1)) {
         overflowed += lines;
         return false;
       }
       // The text may have 64 KiB, and the observation already has its content.
       const kept = { ...line, text: '' };
-      changes.changed(add(key, { line: kept, observation, weight, first: line.time, last, since: now }));
+      changes.changed(add(key, { line: kept, observation, weight, first: line.time, last, since: now }, party));
       return true;
     },
+    /** Removes and returns the flows that had to make room for those of another party. */
+    takeDisplaced: (): QueuedFlow[] => displaced.splice(0),
     /** Removes and returns the entries for which `may` is true, oldest first, and at most `most`. */
     release(may: (flow: QueuedFlow) => boolean, most = Infinity): QueuedFlow[] {
       const released: QueuedFlow[] = [];
       for (const [key, flow] of waiting) {
         if (released.length >= most) break;
         if (!may(flow)) continue;
-        waiting.delete(key);
-        changes.changed(key);
+        remove(key);
         released.push(flow);
       }
       for (const [flow, key] of latest) if (!waiting.has(key)) latest.delete(flow);
@@ -89,11 +89,13 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     },
   };
 
-  function add(flow: string, packets: QueuedFlow): string {
-    const key = inMinute(flow, packets.line.time);
-    waiting.set(key, packets);
-    latest.set(flow, key);
-    return key;
+  /** Makes room by the oldest flow of the party that has the most, if that is more than `size`. */
+  function displace(size: number): boolean {
+    const flow = removeOldestBeyond(size);
+    if (flow === undefined) return false;
+    overflowed += flow.weight;
+    displaced.push(flow);
+    return true;
   }
 
   /** If there is no room for an entry of this minute, packets are added to the flow's latest entry. */
@@ -101,6 +103,46 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     const key = inMinute(flow, time);
     return waiting.size < limit || waiting.has(key) ? key : (latest.get(flow) ?? key);
   }
+}
+
+function createEntries() {
+  const waiting = new Map<string, QueuedFlow>();
+  /** The key of the latest entry of each flow. */
+  const latest = new Map<string, string>();
+  const changes = createKeyedChanges('waiting', waiting);
+  const parties = createParties();
+  return { waiting, latest, changes, sizeOf: parties.sizeOf, add, remove, removeOldestBeyond };
+
+  function add(flow: string, packets: QueuedFlow, party: string): string {
+    const key = inMinute(flow, packets.line.time);
+    waiting.set(key, packets);
+    latest.set(flow, key);
+    parties.add(key, party);
+    return key;
+  }
+
+  function remove(key: string): void {
+    waiting.delete(key);
+    parties.remove(key);
+    changes.changed(key);
+  }
+
+  function removeOldestBeyond(size: number): QueuedFlow | undefined {
+    const key = parties.oldestOfLargest(size);
+    const flow = key === undefined ? undefined : waiting.get(key);
+    if (key === undefined || flow === undefined) return undefined;
+    remove(key);
+    const name = keyOf(flow.line, flow.observation);
+    if (latest.get(name) === key) latest.delete(name);
+    return flow;
+  }
+}
+
+/** `party`: whose flow it is. The room is shared, so that nobody fills it with packets to thousands of ports. */
+type Waited = Pick<Alike, 'lines' | 'last'> & { readonly party?: string };
+
+function sourceOf(observation: PacketObservation | Martian): string {
+  return observation.kind === 'martian' ? observation.source : observation.packet.source;
 }
 
 const minute: Millis = 60_000;
@@ -148,11 +190,19 @@ export function createWaiting({ queue, remote, isSynced, now }: Lookups, directo
   return {
     /** Notes that a look-up has an answer. */
     answered: (): void => void (version = undefined),
-    /** Returns false if it is not worth waiting for the owners, or there is no room. */
-    hold(alike: Alike, observation: PacketObservation | Martian, ends: Ends): boolean {
+    /** Returns false if it is not worth waiting for the owners, or there is no room. `resume`: counts a flow that has made room. */
+    hold(
+      alike: Alike,
+      observation: PacketObservation | Martian,
+      ends: Ends,
+      resume: (flow: QueuedFlow) => void,
+    ): boolean {
       // A packet also waits if others of its flow do. If it overtook them, the flow could get two series.
       if (isSynced() && !queue.has(alike.line, observation) && !remote.startLookups(ends)) return false;
-      return queue.admit(alike.line, observation, now(), alike);
+      const party = ends.source.object?.namespace ?? ends.destination.object?.namespace;
+      const isHeld = queue.admit(alike.line, observation, now(), party === undefined ? alike : { ...alike, party });
+      queue.takeDisplaced().forEach(resume);
+      return isHeld;
     },
     /** `isAll`: no more are done. Only time matters if nothing has changed, because looking for the owners of thousands takes long. */
     takeDone(): { done: QueuedFlow[]; isAll: boolean } {

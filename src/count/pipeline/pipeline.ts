@@ -199,7 +199,7 @@ function createCounting(options: PipelineOptions, decisions: Decisions, waiting:
     if (meaning.noise === undefined) {
       if (observation.kind === 'packet' && observation.enforcer === 'host-firewall')
         noteFirewall(counts(meaning.node), alike);
-      if (waiting?.hold(alike, observation, meaning.ends) === true) return true;
+      if (waiting?.hold(alike, observation, meaning.ends, resume) === true) return true;
     }
     const packets = twins.uncounted(meaning.findings, weightOf(observation) * lines, line.time);
     if (packets === 0) return false;

@@ -33,7 +33,8 @@ interface RigOptions {
   snapshot?: string | undefined;
 }
 
-const directory = createDirectory(cluster({ pods: [pod()] }));
+const other = pod({ namespace: 'bank', name: 'ledger-0', uid: 'uid-ledger', addresses: ['10.65.1.5'] });
+const directory = createDirectory(cluster({ pods: [pod(), other] }));
 const hostOf = (address: string): number => Number(address.split('.').at(-1));
 
 function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigOptions = {}) {
@@ -78,8 +79,8 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     /** How often the look-ups of a packet were asked for. */
     asked: (): number => asked,
     /** Reads the line of a dropped packet from that host of the outside to that port of the Pod. */
-    read: (host: number, port = 80): void =>
-      pipeline.take(line({ text: textOf(host, port), time: Date.now() }), 'kernel'),
+    read: (host: number, port = 80, destination?: string): void =>
+      pipeline.take(line({ text: textOf(host, port, destination), time: Date.now() }), 'kernel'),
     /** Counts as many lines more that repeat the one that was read last. */
     repeat(this: void, lines: number): void {
       const { repeats } = pipeline;
@@ -115,8 +116,8 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
   }
 }
 
-function textOf(host: number, port: number): string {
-  return `calico-drop: IN=eth0 OUT=cali1 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=203.0.113.${host} DST=10.65.1.4 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
+function textOf(host: number, port: number, destination = '10.65.1.4'): string {
+  return `calico-drop: IN=eth0 OUT=cali1 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=203.0.113.${host} DST=${destination} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
 }
 
 /** The same packet as `textOf(7, 80)`. */
@@ -265,4 +266,19 @@ test('when thousands of flows have their owners at once, some are counted in eac
   vi.advanceTimersByTime(0);
   vi.runAllTimers();
   expect({ counted: told.length, waiting: queue.size }).toEqual({ counted: 600, waiting: 0 });
+});
+
+test('packets of a Pod to many ports do not take the room in which those of another Namespace wait', () => {
+  const { read, told, queue, counted, answer } = rig({ limit: 4 });
+  const waiting = (): unknown[] =>
+    queue.flows.map(({ observation }) => observation.kind === 'packet' && observation.packet.destinationPort);
+  for (let port = 80; port < 90; port++) read(7, port);
+  expect(waiting()).toEqual([80, 81, 82, 83]);
+  expect(told).toHaveLength(6);
+  for (const port of [5432, 5433, 5434]) read(8, port, '10.65.1.5');
+  // The oldest of the others count with what is known.
+  expect(waiting()).toEqual([82, 83, 5432, 5433]);
+  expect(told).toHaveLength(9);
+  answer(8);
+  expect(counted()).toEqual(expect.arrayContaining(['203.0.113.8 5432 x1', '203.0.113.8 5433 x1']));
 });

@@ -133,6 +133,34 @@ test('a full room takes no other flows, but more of those that wait', () => {
   expect(queue.admit(line(), syn(82), nine)).toBe(true);
 });
 
+test('who fills the room makes way for each party that has less in it, and nobody loses a packet', () => {
+  const flows = fc.array(fc.tuple(fc.constantFrom('a', 'a', 'a', 'a', 'a', 'a', 'b', 'b', 'c'), fc.nat(60)), {
+    minLength: 30,
+    maxLength: 90,
+  });
+  let displacedOnce = 0;
+  forAll([flows], { numRuns: 300 }, (given) => {
+    const queue = createLookupQueue(12);
+    const asked = new Map<string, Set<number>>();
+    let apart = 0;
+    for (const [party, port] of given) {
+      const flow = syn(port, { prefix: party });
+      if (!queue.admit(line(), flow, nine, { lines: 1, last: undefined, party })) apart++;
+      for (const { weight } of queue.takeDisplaced()) {
+        apart += weight;
+        displacedOnce++;
+      }
+      asked.set(party, (asked.get(party) ?? new Set()).add(port));
+    }
+    expect(queue.size).toBeLessThanOrEqual(12);
+    expect(queue.flows.reduce((sum, { weight }) => sum + weight, apart)).toBe(given.length);
+    expect(queue.overflowed).toBe(apart);
+    for (const [party, ports] of asked)
+      if (ports.size <= 3) for (const port of ports) expect(queue.has(line(), syn(port, { prefix: party }))).toBe(true);
+  });
+  expect(displacedOnce).toBeGreaterThan(0);
+});
+
 test('those that may go are let out, oldest first', () => {
   const queue = createLookupQueue(10);
   for (const port of [82, 80, 81, 80]) queue.admit(line(), syn(port), nine);
