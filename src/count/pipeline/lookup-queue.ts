@@ -8,7 +8,7 @@ import { createKeyedChanges } from '../../base/platform/keyed-changes.ts';
 import type { Schedule } from '../../base/platform/timer.ts';
 import { type Directory, endsOf, type RemoteLookups } from '../../explain/resolving/resolving.ts';
 import { weightOf } from './decision.ts';
-import { createParties } from './parties.ts';
+import { createParties } from '../../base/platform/parties.ts';
 import type { Alike } from './repeated-decisions.ts';
 
 /** Packets of a flow in one minute. Plain JSON. */

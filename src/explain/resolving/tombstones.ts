@@ -1,5 +1,6 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import { type MemoryBudget, ranks } from '../../base/platform/memory-budget.ts';
+import { createParties } from '../../base/platform/parties.ts';
 import type { Bytes } from '../../base/platform/weight.ts';
 
 export interface TombstoneLimits {
@@ -23,21 +24,25 @@ export interface Tombstones<V> {
   sweep: (now: Millis) => void;
 }
 
-/** Keeps removed values up to `age`, because they may still be asked for. */
+/** Keeps removed values up to `age`, because they may still be asked for. Past `count`, the Namespace that has the most loses its oldest one. */
 export function createTombstones<V>(options: TombstoneOptions<V>): Tombstones<V> {
   const { age, count, memory, namespaceOf, weigh, onForgotten } = options;
   const all = new Map<string, { value: V; since: Millis }>();
+  const parties = createParties();
   const account = memory.open({ resource: 'tombstones', rank: ranks.tombstones, leaveOut: drop });
   return {
     get size(): number {
       return all.size;
     },
     put(key, value, since) {
+      const namespace = namespaceOf(value);
       all.delete(key);
+      parties.remove(key);
       all.set(key, { value, since });
-      account.set(key, namespaceOf(value), weigh(value));
-      const [oldest] = all.size > count ? all.keys() : [];
-      if (oldest !== undefined) forget(oldest);
+      parties.add(key, namespace);
+      account.set(key, namespace, weigh(value));
+      const surplus = all.size > count ? parties.oldestOfLargest(0) : undefined;
+      if (surplus !== undefined) forget(surplus);
     },
     get: (key) => all.get(key)?.value,
     *entries() {
@@ -60,6 +65,7 @@ export function createTombstones<V>(options: TombstoneOptions<V>): Tombstones<V>
   function drop(key: string): void {
     const entry = all.get(key);
     all.delete(key);
+    parties.remove(key);
     if (entry !== undefined) onForgotten?.(entry.value);
   }
 }
