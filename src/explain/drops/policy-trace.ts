@@ -97,12 +97,14 @@ export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | 
   const question = questionOf(finding, known);
   if (question === undefined) return undefined;
   const { flow, sides } = question;
-  const traced = sides.map((side) => ({ side, trace: known.trace(flow, side.direction) }));
-  return (
-    traced.find((each) => each.trace.verdict.outcome === 'denies') ??
-    traced.find((each) => each.trace.verdict.outcome === 'unknown') ??
-    traced[0]
-  );
+  const traced: TracedDrop[] = [];
+  for (const side of sides) {
+    const trace = known.trace(flow, side.direction);
+    // The policies of the other end take the time of this one's Namespace, so they are left out where they change nothing.
+    if (trace.verdict.outcome === 'denies') return { side, trace };
+    traced.push({ side, trace });
+  }
+  return traced.find((each) => each.trace.verdict.outcome === 'unknown') ?? traced[0];
 }
 
 /** Returns the ends whose policies may have dropped the packet: the end that refused, if known; else both, the own end first. */

@@ -196,3 +196,17 @@ test('policies are asked about no packet of a scan of several ports or several P
   expect(asked('target', '5432/TCP', '80/TCP')).toMatchObject({ kind: 'scan' });
   expect(asked('scanner', '5432/TCP')).toMatchObject({ kind: 'scan' });
 });
+
+test.each([
+  ['is denied by its policies', defaultDeny, ['ingress']],
+  ['is admitted by its policies', allowWorker, ['ingress', 'egress']],
+] as const)('which policies are evaluated of a packet that %s', (what, policy, directions) => {
+  const objects = known([policy, closedBatch]);
+  const traced: string[] = [];
+  const trace: KnownPolicies['trace'] = (given, direction) => {
+    traced.push(direction);
+    return objects.trace(given, direction);
+  };
+  const answer = policyVerdict(dropped({ refusedBy: undefined }), { ...objects, trace }, at);
+  expect([answer?.isOwn, traced]).toEqual([what.includes('denied'), directions]);
+});
