@@ -59,11 +59,14 @@ export function createGuessedTimes(
   };
 
   function note({ line, meaning: { ends, noise }, weight }: Drop): void {
-    if (noise !== undefined) return;
+    if (noise !== undefined || (line.timeIsExact && line.timeLacks === undefined)) return;
+    // Few addresses had several Pods, so that is looked at before what the time may be.
+    const shared = [ends.source, ends.destination].filter(
+      ({ address, evidence }) => evidence !== 'interface' && podsWith(address).length > 1,
+    );
+    if (shared.length === 0) return;
     for (const [guess, spans] of guessesOf(line)) {
-      const end = [ends.source, ends.destination].find(
-        ({ address, evidence }) => evidence !== 'interface' && namesIn(address, spans).length > 1,
-      );
+      const end = shared.find(({ address }) => namesIn(address, spans).length > 1);
       if (end === undefined) continue;
       const noted = unsure.get(guess);
       if (noted === undefined) unsure.set(guess, { packets: weight, first: textOf(end, spans) });
@@ -72,10 +75,9 @@ export function createGuessedTimes(
     }
   }
 
-  /** Returns what may be wrong about the time, each with the spans in which the packet may have been logged. */
+  /** Returns what may be wrong about a time that is not known, or only in part, each with the spans in which the packet may have been logged. */
   function guessesOf({ time, timeIsExact, timeLacks }: LogLine): [Guess, Span[]][] {
     if (!timeIsExact) return [['time', [{ from: -Infinity, until: Infinity }]]];
-    if (timeLacks === undefined) return [];
     const span = (at: Millis): Span =>
       zone === undefined ? { from: at - ahead, until: at + behind } : { from: at, until: at };
     const found: [Guess, Span[]][] = zone === undefined ? [['zone', [span(time)]]] : [];
@@ -86,9 +88,9 @@ export function createGuessedTimes(
 
   /** Returns the names of the Pods that had the address at some time within the spans. */
   function namesIn(address: string, spans: readonly Span[]): readonly string[] {
-    const pods = podsWith(address);
-    if (pods.length < 2) return [];
-    const within = pods.filter((pod) => spans.some(({ from, until }) => pod.from <= until && pod.until >= from));
+    const within = podsWith(address).filter((pod) =>
+      spans.some(({ from, until }) => pod.from <= until && pod.until >= from),
+    );
     return [...new Set(within.map(({ namespace, name }) => `${namespace}/${name}`))];
   }
 
