@@ -17,14 +17,16 @@ function createShares({ rate, burst }: { rate: number; burst: number }) {
   let filled: Millis | undefined;
   return { standing, add };
 
-  function standing(key: string, now: Millis): { own: number; left: number; beyond: number } {
+  /** `owed`: what the key has taken beyond what is counted; `beyond`: the same of all keys. */
+  function standing(key: string, now: Millis): { own: number; owed: number; left: number; beyond: number } {
     giveBack(now);
     let [left, beyond] = [burst, 0];
-    for (const { own, counted } of taken.values()) {
-      left -= counted;
-      beyond += own - counted;
+    for (const each of taken.values()) {
+      left -= each.counted;
+      beyond += each.own - each.counted;
     }
-    return { own: taken.get(key)?.own ?? 0, left, beyond };
+    const { own, counted } = taken.get(key) ?? { own: 0, counted: 0 };
+    return { own, owed: own - counted, left, beyond };
   }
 
   function add(key: string, weight: number, counted: number): void {
@@ -118,11 +120,13 @@ export function createTimeShare({ part, atOnce }: { part: number; atOnce: Millis
   const shares = createShares({ rate: part, burst: atOnce });
   return {
     mayBegin(key, now) {
-      const { own, left } = shares.standing(key, now);
-      return own < left;
+      const { own, owed, left } = shares.standing(key, now);
+      // What comes back raises `left`, too, so a piece that was too long would else be paid by half.
+      return own + owed < left;
     },
     ended(key, began, now) {
-      const { own, left } = shares.standing(key, now);
+      // As of the beginning, so that the time of the work comes back like any other.
+      const { own, left } = shares.standing(key, began);
       const took = now - began;
       shares.add(key, took, Math.max(0, Math.min(took, (left - own) / 2)));
     },
