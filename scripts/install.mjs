@@ -1,5 +1,5 @@
-// Installs the locked dependencies when they are missing or not the locked ones. Runs before `npm start` and `npm test`,
-// with whatever node the machine has, so it must work on old releases and without dependencies.
+// Installs the locked dependencies when they are missing or not the locked ones: for `npm start` those that the program itself loads,
+// for `npm test` all. Runs with whatever node the machine has, so it must work on old releases and without dependencies.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const locked = readFileSync(join(root, 'package-lock.json'), 'utf8');
-const mark = join(root, 'node_modules', '.installed-lock.json');
+const marks = {
+  all: join(root, 'node_modules', '.installed-lock.json'),
+  program: join(root, 'node_modules', '.installed-program-lock.json'),
+};
 
 /** The node that this project runs on: one that was installed with it, or the machine's own if it is new enough. */
 export function projectNode() {
@@ -15,12 +18,26 @@ export function projectNode() {
   return existsSync(installed) ? installed : process.execPath;
 }
 
-export function install() {
-  if (existsSync(mark) && readFileSync(mark, 'utf8') === locked) return;
-  console.error('Installing the locked dependencies (npm ci), once …');
+/**
+ * Ends the process with status 1 if npm fails, or if there is no Node.js that is new enough.
+ *
+ * @param {'all' | 'program'} packages `program`: without the development packages
+ */
+export function install(packages) {
+  if (isInstalled('all') || (packages === 'program' && isInstalled('program'))) return;
+  console.error(
+    `Installing ${packages === 'all' ? 'the locked dependencies' : 'what the program needs'} (npm ci), once …`,
+  );
   const { status, error } = spawnSync(
     'npm',
-    ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'],
+    [
+      'ci',
+      ...(packages === 'program' ? ['--omit=dev'] : []),
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      '--loglevel=error',
+    ],
     {
       cwd: root,
       stdio: ['ignore', 2, 2],
@@ -40,7 +57,12 @@ export function install() {
     );
     process.exit(1);
   }
-  writeFileSync(mark, locked);
+  writeFileSync(marks[packages], locked);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) install();
+/** @param {'all' | 'program'} packages */
+function isInstalled(packages) {
+  return existsSync(marks[packages]) && readFileSync(marks[packages], 'utf8') === locked;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) install('all');

@@ -6,13 +6,18 @@ import { fileURLToPath } from 'node:url';
 import { install, projectNode } from './install.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-install();
 const given = process.argv.slice(2);
+install(makesReport(given) ? 'all' : 'program');
 process.exit(given.length > 0 ? run(given, callersFolder()) : demo());
 
 /** Runs the program. Returns its exit status. */
 function run(args, cwd) {
   return spawnSync(projectNode(), [join(root, 'src', 'main.ts'), ...args], { stdio: 'inherit', cwd }).status ?? 1;
+}
+
+/** `report`, and `replay` with `--output html`, load DuckDB and esbuild, which are development packages. */
+function makesReport(args) {
+  return args[0] === 'report' || args.some((each) => /^(?:-o|--output)?=?html$/.test(each));
 }
 
 /**

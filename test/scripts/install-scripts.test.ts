@@ -10,7 +10,7 @@ const installs =
   /\bnpm (?:--?[a-z]\S* (?:[^-\s]\S* )?)*(?:ci|i|install|add|update|rebuild)\b(?! registry)|\['(?:ci|i|install|add|update|rebuild)', '-/;
 
 /** What `npm ci` does is the subject there, and no command. */
-const onlyNamed = /Installing the locked dependencies|npm ci failed|allowScripts/;
+const onlyNamed = /\(npm ci\), once|npm ci failed|allowScripts/;
 
 function installing(text: string): string[] {
   return text.split('\n').filter((line) => installs.test(line) && !onlyNamed.test(line));

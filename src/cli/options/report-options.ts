@@ -22,7 +22,7 @@ export function reportCommand(): Command {
   kube-netfilter-tailer report --baseline before.ndjson after.ndjson > changes.html
   kube-netfilter-tailer replay --pods cluster.json -o audit kern.log | kube-netfilter-tailer report --output table -
 
-It needs the package @duckdb/node-api, which npm installs with this program and which its image lacks.`,
+It needs the package @duckdb/node-api. If that is not installed, report prints the command that installs it.`,
     exits: [
       'all rows were read',
       'some rows or files could not be read; the report has the others',

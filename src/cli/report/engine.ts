@@ -1,4 +1,4 @@
-/** Runs SQL in DuckDB, an optional dependency that is loaded only here and only when needed. */
+/** Runs SQL in DuckDB, which is loaded only here and only when needed, because few installations have it. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { availableParallelism } from 'node:os';
 import { reasonOf } from '../../base/platform/system-error.ts';
