@@ -28,20 +28,11 @@ export function install(packages) {
   console.error(
     `Installing ${packages === 'all' ? 'the locked dependencies' : 'what the program needs'} (npm ci), once …`,
   );
+  const omitted = packages === 'program' ? ['--omit=dev'] : [];
   const { status, error } = spawnSync(
     'npm',
-    [
-      'ci',
-      ...(packages === 'program' ? ['--omit=dev'] : []),
-      '--ignore-scripts',
-      '--no-audit',
-      '--no-fund',
-      '--loglevel=error',
-    ],
-    {
-      cwd: root,
-      stdio: ['ignore', 2, 2],
-    },
+    ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...omitted],
+    { cwd: root, stdio: ['ignore', 2, 2] },
   );
   if (status !== 0) {
     console.error(
