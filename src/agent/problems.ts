@@ -1,8 +1,16 @@
-import { type Attempt, type Denier, denierOf, type Refusal, tolerableSkew } from '../publish/events/events.ts';
+import {
+  type Attempt,
+  type Denier,
+  denierOf,
+  type Refusal,
+  retryDelays,
+  tolerableSkew,
+} from '../publish/events/events.ts';
 import { causeOf, type IncidentChange } from '../explain/incidents/incidents.ts';
 import type { InformerProblem, WatchedResource } from './kubernetes/kubernetes.ts';
 import type { NodeFacts } from '../base/model/incident.ts';
 import type { Millis } from '../base/model/log-line.ts';
+import { humanDuration } from '../base/platform/duration.ts';
 import type { WriteResult } from '../base/model/series.ts';
 import type { Loss, Notice } from '../read/sources/sources.ts';
 import type { Log, RateLimitedLog } from './telemetry/logger.ts';
@@ -134,13 +142,13 @@ function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAns
       case 'denied': {
         const problem = `event denied by ${denierOf(refusal as Refusal) ?? 'admission'}` as const;
         answers.answered(right, 'events', subject, problem);
-        const text = `${deniers[problem]} an Event; it is tried again every ten minutes, and counted on meanwhile`;
+        const text = `${deniers[problem]} an Event; it is tried again every ${humanDuration(retryDelays.denied)}, and counted on meanwhile`;
         return shared.report(problem, subject, 'error', about, text);
       }
       case 'failed': {
         // With this reason, admission or a webhook failed on the Event. A failure of the server itself has no reason.
         if (refusal?.reason !== 'InternalError') return answers.refused(right, 'events', refusal as Refusal, subject);
-        const text = 'The API server failed on an Event; it is tried again every minute';
+        const text = `The API server failed on an Event; it is tried again every ${humanDuration(retryDelays.failed)}`;
         return shared.report('event failed', subject, 'warn', about, text);
       }
       case 'throttled':

@@ -15,5 +15,5 @@ export { createEventWriter, type EventStore, type Refusal, type Stored } from '.
 export { KeptEvent } from './kept-event.ts';
 export { createPublisher } from './publisher.ts';
 export { createRecorder, type Recorder, type Write } from './recorder.ts';
-export { type Attempt, type Denier, denierOf } from './retry.ts';
+export { type Attempt, type Denier, denierOf, retryDelays } from './retry.ts';
 export { createWriteBudget } from './write-budget.ts';

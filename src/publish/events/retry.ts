@@ -6,16 +6,24 @@ import { type BackOff, createBackOff, createCooldown } from '../../base/platform
 import { namespaceOf } from './event.ts';
 import type { Outcome, Refusal } from './event-writer.ts';
 
+/** The delays that texts name, after which an Event is tried again. */
+export const retryDelays = {
+  /** The server fails (500), mostly because of an admission webhook. */
+  failed: 60_000,
+  /** A quota, a webhook or a policy refused the Event. With a shorter delay, one namespace could use up the node's budget. */
+  denied: 600_000,
+  /** Abandoned series and muted namespaces. Without this delay, each packet would cause another try. */
+  abandoned: 600_000,
+} as const;
+
 /** What follows from the result of a write. A number is the delay after which only this Event is tried again. */
 const rules: Readonly<Record<WriteResult, 'publish' | Millis | 'back off' | 'abandon' | 'mute namespace'>> = {
   ok: 'publish',
   conflict: 1000,
   // After this delay, the missing right may have been granted.
   forbidden: 30_000,
-  // The server fails (500), mostly because of an admission webhook.
-  failed: 60_000,
-  // A quota, a webhook or a policy refused the Event. With a shorter delay, one namespace could use up the node's budget.
-  denied: 600_000,
+  failed: retryDelays.failed,
+  denied: retryDelays.denied,
   // Others would be refused, too, at least in this namespace. The series is postponed.
   throttled: 'back off',
   unauthorized: 'back off',
@@ -29,8 +37,6 @@ const rules: Readonly<Record<WriteResult, 'publish' | Millis | 'back off' | 'aba
 };
 
 export const delays = {
-  /** Abandoned series and muted namespaces are not tried for this long. Without this delay, each packet would cause another try. */
-  abandoned: 600_000,
   /** For a throttled namespace, and for all writes while the API server does not answer. */
   backOff: { first: 1000, longest: 60_000 },
   /** A write that takes longer than this is slow, so another may begin. */
@@ -52,8 +58,8 @@ export interface Attempt {
 
 /** Keeps track of what must wait: single series, namespaces, or all writes. */
 export function createRetries(now: () => Millis, random: () => number) {
-  const mutedNamespaces = createCooldown<string>(delays.abandoned, now);
-  const abandoned = createCooldown<Series>(delays.abandoned, now);
+  const mutedNamespaces = createCooldown<string>(retryDelays.abandoned, now);
+  const abandoned = createCooldown<Series>(retryDelays.abandoned, now);
   const throttled = new Map<string, { until: Millis; backOff: BackOff }>();
   /** Namespaces with a refusal since the last success that does not say whether it concerns all writes. */
   const unclear = new Set<string>();
