@@ -74,8 +74,9 @@ async function ofAnEvent(count: number): Promise<string[][]> {
   const empty = heap();
   await read.refresh(needs, { policies: 0, pods: 0 }, 'shop');
   const size = (heap() - empty) / 2 ** 20;
-  for (const each of read.known(drop, needs)?.required ?? []) await read.refreshRequired(each, 0, 'shop');
-  const answer = () => policyVerdict(drop, read.known(drop, needs)?.policies as KnownPolicies, 1);
+  for (const each of read.known(drop, needs, (_, work) => work())?.required ?? [])
+    await read.refreshRequired(each, 0, 'shop');
+  const answer = () => policyVerdict(drop, read.known(drop, needs, (_, work) => work())?.policies as KnownPolicies, 1);
   if (answer()?.outcome !== 'denies') throw new Error('the packet is not denied');
   return [
     [`${count} policies of a Namespace: read for an Event`, `${reading.toFixed(0)} ms, ${size.toFixed(1)} MiB`],

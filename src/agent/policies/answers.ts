@@ -23,10 +23,10 @@ import type { Finding } from '../../base/model/finding.ts';
 import type { Series } from '../../base/model/series.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import { createCooldown } from '../../base/platform/rates.ts';
-import { createTimeShare, type TimeShare } from '../../base/platform/shares.ts';
 import { type MemoryBudget, unlimitedMemory } from '../../base/platform/memory-budget.ts';
 import type { Log, RateLimitedLog } from '../telemetry/logger.ts';
 import { createPolicyObjects, freshFor, type Known, type PolicyObjectsOptions } from './objects.ts';
+import { createVerdictTime, type InShareOf, type VerdictTime } from './verdict-time.ts';
 
 export interface PolicyAnswersOptions {
   readonly connection: Pick<Connection, 'request'>;
@@ -52,11 +52,8 @@ const usableForEvents: Millis = 600_000;
 /** For an Event that continues, policies are read every fifteen minutes, and rows in between get the same verdict. */
 const usableForRows: Millis = 1_200_000;
 
-/** The share of the time for verdicts of Events, which Namespaces share. It is enough for a thousand verdicts at once if a hundred policies select each Pod. */
-const eventsShare = { part: 0.02, atOnce: 200 };
-
-/** The same for rows. It is enough for a few thousand rows at once. */
-const rowsShare = { part: 0.01, atOnce: 200 };
+/** The parts of the time for verdicts of Events and of rows. */
+const parts = { events: 0.02, rows: 0.01 };
 
 export function createPolicyAnswers({
   connection,
@@ -72,8 +69,9 @@ export function createPolicyAnswers({
   const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog), memory);
   const objects = createPolicyObjects({ reader, ownPod, onFailed: rights.failed, now: clock.now, memory });
   const patiently = createWaitLimit({ clock, longestWait });
-  const timed = createTimed(stopwatch, rateLimitedLog);
-  const [ofEvents, ofRows] = [createTimeShare(eventsShare), createTimeShare(rowsShare)];
+  const timed = createTimed(rateLimitedLog);
+  const forEvents = createVerdictTime(parts.events, stopwatch);
+  const forRows = createVerdictTime(parts.rows, stopwatch);
 
   return {
     /** Returns undefined if policies have no part in the drop, too little is known in time, or its Namespace has used up its share. Never rejects. */
@@ -88,8 +86,8 @@ export function createPolicyAnswers({
       // Policies that were read before the packet may lack the one that denied it.
       const since = Math.max(Math.min(last, now), recent);
       await patiently(asker, read(finding, needs, { policies: since, pods: recent }));
-      return timed(ofEvents, asker, () => {
-        const known = knownFor(finding, needs, now - usableForEvents);
+      return timed(forEvents, asker, (inShareOf) => {
+        const known = knownFor(finding, needs, now - usableForEvents, inShareOf);
         const answer = known && policyVerdict(finding, known.policies, clock.toWall(last));
         // Older policies may admit what a new policy denies.
         return answer?.outcome === 'denies' || (known !== undefined && known.at >= since) ? answer : undefined;
@@ -99,15 +97,17 @@ export function createPolicyAnswers({
     factsOn(this: void, findings: readonly Finding[], first: Millis): PolicyFacts | undefined {
       const now = clock.now();
       let readAt: Millis = -Infinity;
-      const policiesFor = (finding: Finding): KnownPolicies | undefined => {
+      const policiesFor = (finding: Finding, inShareOf: InShareOf): KnownPolicies | undefined => {
         const needs = policyNeeds(finding);
-        const known = needs && knownFor(finding, needs, now - usableForRows);
+        const known = needs && knownFor(finding, needs, now - usableForRows, inShareOf);
         if (known === undefined) return undefined;
         readAt = known.at;
         return known.policies;
       };
       const [finding] = findings;
-      const facts = finding && timed(ofRows, askerOf(finding), () => policyFacts(findings, policiesFor));
+      const facts =
+        finding &&
+        timed(forRows, askerOf(finding), (inShareOf) => policyFacts(findings, (each) => policiesFor(each, inShareOf)));
       return facts?.verdict === 'denied' || readAt >= first ? facts : undefined;
     },
   };
@@ -116,32 +116,26 @@ export function createPolicyAnswers({
     if (!(await rights.granted())) return;
     const asker = askerOf(finding);
     await objects.refresh(needs, since, asker);
-    const { required } = timed(ofEvents, asker, () => objects.known(finding, needs)) ?? { required: [] };
+    const known = timed(forEvents, asker, (inShareOf) => objects.known(finding, needs, inShareOf));
+    const { required } = known ?? { required: [] };
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies, asker)));
   }
 
-  function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis): Known | undefined {
-    const known = objects.known(finding, needs);
+  function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis, inShareOf: InShareOf): Known | undefined {
+    const known = objects.known(finding, needs, inShareOf);
     return known === undefined || known.at < since ? undefined : known;
   }
 }
 
-/**
- * Evaluates within the Namespace's share of the time; undefined past it. Catches errors, because a fault in the evaluation must not prevent the
- * Event or the row.
- */
-function createTimed(stopwatch: () => Millis, { report }: Pick<RateLimitedLog, 'report'>) {
-  return <T>(share: TimeShare, asker: string, evaluate: () => T | undefined): T | undefined => {
-    const began = stopwatch();
-    if (!share.mayBegin(asker, began)) return undefined;
+/** Evaluates in the Namespace's share of the time. Catches errors, because a fault in the evaluation must not prevent the Event or the row. */
+function createTimed({ report }: Pick<RateLimitedLog, 'report'>) {
+  return <T>(time: VerdictTime, asker: string, evaluate: (inShareOf: InShareOf) => T | undefined): T | undefined => {
     try {
-      return evaluate();
+      return time(asker, evaluate);
     } catch (error) {
       const text = 'What policies say of a drop could not be found out; please report this';
       report('warn', 'policy evaluation', { error }, text);
       return undefined;
-    } finally {
-      share.ended(asker, began, stopwatch());
     }
   };
 }

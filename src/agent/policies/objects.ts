@@ -18,8 +18,11 @@ import {
   type Pod,
   type PolicySet,
   type Requirements,
+  type Trace,
+  unknownTrace,
 } from '../../explain/policies/policies.ts';
 import { createRequiredObjects, type KnownRequired, type RequiredObjectsOptions } from './required.ts';
+import type { InShareOf } from './verdict-time.ts';
 
 /** The reads of one node: a Pod, a Namespace with its policies, the policies of the cluster, or an object that policies need. Namespaces share them. */
 const budget = { rate: 30 / 60, burst: 60, each: 12 };
@@ -81,7 +84,8 @@ export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: P
         ...refs.map((ref) => pods.refresh(ref, since.pods, asker)),
       ]);
     },
-    known(finding: Finding, { pods: refs, namespaces: names }: PolicyNeeds): Known | undefined {
+    /** `inShareOf`: does what the policies of a Namespace make long. */
+    known(finding: Finding, { pods: refs, namespaces: names }: PolicyNeeds, inShareOf: InShareOf): Known | undefined {
       const ofCluster = cluster.get('');
       const ofNames = new Map<string, Fresh<NamespacePolicies>>();
       for (const name of names) {
@@ -92,20 +96,14 @@ export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: P
       const parts = [...ofNames.values()];
       const ofPods = refs.flatMap((ref) => pods.get(ref) ?? []);
       const known = parts.flatMap(({ value }) => value.namespace ?? []);
-      const question = questionOf(finding, { pod });
-      const besides = new Map(question?.sides.map(({ direction }) => [direction, besideOf(question.flow, direction)]));
+      const ends = evaluateEnds(questionOf(finding, { pod }), { evaluatorOf, known: required.known, inShareOf });
       return {
         at: Math.min(
-          ...[ofCluster, ...parts, ...[...besides.values()].map(({ read }) => read)].map(({ at }) => at),
+          ...[ofCluster, ...parts, ...ends.read].map(({ at }) => at),
           ...ofPods.map(({ at }) => at + freshFor),
         ),
-        required: [...besides.values()].map(({ needed }) => needed),
-        policies: {
-          pod,
-          namespace: (name) => ofNames.get(name)?.value.namespace,
-          trace: (flow, direction) =>
-            evaluatorOf(flow, direction, besides.get(direction)?.read ?? nothing).trace(flow, direction),
-        },
+        required: ends.required,
+        policies: { pod, namespace: (name) => ofNames.get(name)?.value.namespace, trace: ends.trace },
       };
 
       function pod(namespace: string, name: string): Pod | undefined {
@@ -114,19 +112,49 @@ export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: P
         return found !== undefined && (ref?.uid === '' || ref?.uid === found.uid) ? found.pod : undefined;
       }
 
-      function besideOf(flow: Flow, direction: Direction): { needed: Requirements; read: KnownRequired } {
-        const needed = evaluatorOf(flow, direction, nothing).requirements(flow, direction);
-        return { needed, read: required.known(needed) };
-      }
-
-      function evaluatorOf(flow: Flow, direction: Direction, beside: KnownRequired): Evaluator {
-        const end = direction === 'ingress' ? flow.destination : flow.source;
-        const own = end.kind === 'pod' ? ofNames.get(end.pod.namespace)?.value : undefined;
+      function evaluatorOf(namespace: string | undefined, beside = nothing): Evaluator {
+        const own = ofNames.get(namespace ?? '')?.value;
         const ofAll = (ofCluster as Fresh<ClusterPolicies>).value;
         return createEvaluator({ policies: setOf(ofAll, own, beside), namespaces: known });
       }
     },
   };
+}
+
+interface EndsOptions {
+  readonly evaluatorOf: (namespace: string | undefined, beside?: KnownRequired) => Evaluator;
+  readonly known: (requirements: Requirements) => KnownRequired;
+  readonly inShareOf: InShareOf;
+}
+
+/** Evaluates the ends of a connection, each in the share of the Namespace whose policies decide. */
+function evaluateEnds(question: ReturnType<typeof questionOf>, { evaluatorOf, known, inShareOf }: EndsOptions) {
+  const required = new Map<Direction, Requirements>();
+  const read = new Map<Direction, KnownRequired>();
+  for (const { direction } of question?.sides ?? []) {
+    const { flow } = question as NonNullable<typeof question>;
+    const namespace = namespaceOf(flow, direction);
+    const needed = inShareOf(namespace, () => evaluatorOf(namespace).requirements(flow, direction));
+    if (needed === undefined) continue;
+    required.set(direction, needed);
+    read.set(direction, known(needed));
+  }
+  return {
+    required: [...required.values()],
+    read: [...read.values()],
+    trace(this: void, flow: Flow, direction: Direction): Trace {
+      const beside = read.get(direction);
+      const namespace = namespaceOf(flow, direction);
+      const traced = beside && inShareOf(namespace, () => evaluatorOf(namespace, beside).trace(flow, direction));
+      return traced ?? unknownTrace(direction, 'policies that take too long');
+    },
+  };
+}
+
+/** The Namespace whose policies decide in this direction; undefined if that end is no Pod. */
+function namespaceOf({ source, destination }: Flow, direction: Direction): string | undefined {
+  const end = direction === 'ingress' ? destination : source;
+  return end.kind === 'pod' ? end.pod.namespace : undefined;
 }
 
 type StoresOptions = Pick<RequiredObjectsOptions, 'common'> & Pick<PolicyObjectsOptions, 'reader' | 'ownPod'>;

@@ -61,7 +61,7 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
       ]);
     },
     /** Values stay the same objects until they are read again. */
-    known(requirements: Requirements): KnownRequired {
+    known(this: void, requirements: Requirements): KnownRequired {
       const sets = new Map(setKeys(requirements).map((key) => [key, networkSets.get(key)]));
       const named = new Map(requirements.services.map((key) => [key, services.get(key)]));
       const labelled = new Map(requirements.serviceAccounts.map((key) => [key, accounts.get(key)]));

@@ -70,9 +70,11 @@ export interface Side {
 }
 
 /** The end that denies; else the end whose verdict is unknown; else the first end, which admits. */
-interface TracedDrop {
+export interface TracedDrop {
   readonly side: Side;
   readonly trace: Trace;
+  /** The other end is unknown, and the policies of the own one admit the packet. */
+  readonly ownAdmits?: boolean;
 }
 
 interface Question {
@@ -104,7 +106,9 @@ export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | 
     if (trace.verdict.outcome === 'denies') return { side, trace };
     traced.push({ side, trace });
   }
-  return traced.find((each) => each.trace.verdict.outcome === 'unknown') ?? traced[0];
+  const unknown = traced.find(({ trace }) => trace.verdict.outcome === 'unknown');
+  const [first] = traced;
+  return unknown === undefined ? first : { ...unknown, ownAdmits: first !== unknown && first?.side.isOwn === true };
 }
 
 /** Returns the ends whose policies may have dropped the packet: the end that refused, if known; else both, the own end first. */

@@ -7,7 +7,7 @@ import type { PolicyName } from '../../base/model/packet.ts';
 import { isCilium, type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
 import { mayName, type Reader } from '../../base/model/readers.ts';
 import { nameOf, policyText } from './names.ts';
-import { type KnownPolicies, traceDrop } from './policy-trace.ts';
+import { type KnownPolicies, traceDrop, type TracedDrop } from './policy-trace.ts';
 
 export interface PolicyVerdict {
   readonly outcome: 'admits' | 'denies' | 'unknown';
@@ -30,7 +30,9 @@ export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis
   const { side, trace } = traced;
   const reader = readerOf(regarding, known);
   const shown = shownTo(reader, trace);
-  const verdict = side.isOwn ? ownVerdict(shown, finding, at) : peerVerdict(shown, finding, details.peer, at, reader);
+  const verdict = side.isOwn
+    ? ownVerdict(shown, finding, at)
+    : peerVerdict({ ...traced, trace: shown }, finding, details.peer, at, reader);
   if (details.policy === undefined) return verdict;
   // If the outcome is unknown, only the policy in the log is certain.
   return verdict.outcome === 'unknown' ? undefined : besideLog(verdict, details.policy, trace, reader);
@@ -72,7 +74,7 @@ function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict 
 
 /** Readers of this Namespace's Events may know cluster-wide policies and Nodes, but nothing about other Namespaces. */
 function peerVerdict(
-  trace: Trace,
+  { trace, ownAdmits = false }: TracedDrop,
   { node, regarding }: Finding,
   peer: Endpoint,
   at: Millis,
@@ -88,7 +90,10 @@ function peerVerdict(
     return { outcome, text: sentenceOf(trace, options), policy: denying(trace), isOwn };
   }
   const policy = undefined;
-  if (outcome === 'unknown') return { outcome, text: `Cannot tell what the policies of ${whose} say.`, policy, isOwn };
+  if (outcome === 'unknown') {
+    const own = ownAdmits ? '; those of this Pod admit this' : '';
+    return { outcome, text: `Cannot tell what the policies of ${whose} say${own}.`, policy, isOwn };
+  }
   if (outcome === 'admits') {
     const verdict = { ...trace.verdict, decision: undefined };
     return { outcome, text: sentenceOf({ ...trace, verdict }, options), policy, isOwn };

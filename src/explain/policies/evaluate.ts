@@ -48,8 +48,7 @@ export function createEvaluator({ policies, namespaces }: { policies: PolicySet;
     },
     trace(this: void, flow: Flow, direction: Direction): Trace {
       const { verdict, probe } = evaluate(flow, direction);
-      if (probe === undefined)
-        return { verdict, policies: [], selectingCount: 0, isolating: [], nearest: undefined, staged: undefined };
+      if (probe === undefined) return emptyTrace(verdict);
       const selecting = allSelecting(policies, probe);
       const { traced, nearest } = matchRuleTraces(selecting, probe, verdict);
       return {
@@ -106,6 +105,15 @@ export function createEvaluator({ policies, namespaces }: { policies: PolicySet;
   function byPolicies(probe: Probe, asked: PolicySet): Verdict {
     return verdictOf(decide(tiersOf(asked, probe), probe), probe);
   }
+}
+
+/** Stands for an evaluation that did not take place. */
+export function unknownTrace(direction: Direction, missing: string): Trace {
+  return emptyTrace(withoutDecision(direction, 'unknown', 'unknown', [missing]));
+}
+
+function emptyTrace(verdict: Verdict): Trace {
+  return { verdict, policies: [], selectingCount: 0, isolating: [], nearest: undefined, staged: undefined };
 }
 
 function collectNeeds(asked: readonly Selecting[], direction: Direction): Needs {

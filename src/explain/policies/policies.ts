@@ -1,5 +1,5 @@
 /** Says which policies admit or deny a connection, and why. */
-export { createEvaluator, type Evaluator } from './evaluate.ts';
+export { createEvaluator, type Evaluator, unknownTrace } from './evaluate.ts';
 export type * from './model.ts';
 export { lastingContainers, readNamespace, readNode, readPod } from './api/read.ts';
 export { type ServiceEndpoints, serviceNameLabel } from './calico/objects.ts';

@@ -28,7 +28,8 @@ test('the policies of the cluster are put together once for the Pod, and once fo
   });
   const needs = { pods: [{ ...podRef('web-0'), uid: '' }], namespaces: ['shop'] };
   await objects.refresh(needs, { policies: nine, pods: nine }, 'shop');
-  for (let each = 0; each < 3; each++) objects.known(dropped({ peer: externalEnd() }).finding, needs);
+  for (let each = 0; each < 3; each++)
+    objects.known(dropped({ peer: externalEnd() }).finding, needs, (_, work) => work());
   expect(read).toBe(2);
 });
 

@@ -348,7 +348,7 @@ async function agentWith(policies: readonly Policy[]) {
       const needs = policyNeeds(drop);
       if (needs === undefined) throw new Error('policies have no part in it');
       await objects.refresh(needs, { policies: 0, pods: 0 }, 'shop');
-      expect(objects.known(drop, needs)).toBeDefined();
+      expect(objects.known(drop, needs, (_, work) => work())).toBeDefined();
     },
   };
 }
