@@ -154,8 +154,9 @@ const ownProcess = {
 
 const clientLibrary = { regex: '^@kubernetes/', message: 'only src/agent/kubernetes/ knows the client library' };
 
-/** Lines of a function with all that stands in it, comments too, and of a file: what can be read at once. */
+/** Lines of a function with all that stands in it, and of a file: what can be read at once. Nobody leaves out a comment for them. */
 const longest = { function: 80, file: 250 };
+const uncounted = { skipComments: true, skipBlankLines: true };
 
 export default defineConfig({
   plugins: ['typescript', 'unicorn', 'import', 'promise', 'node', 'vitest', 'oxc'],
@@ -179,8 +180,8 @@ export default defineConfig({
       files: ['src/**'],
       rules: {
         'node/no-process-env': 'error',
-        'max-lines-per-function': ['error', { max: longest.function }],
-        'max-lines': ['error', { max: longest.file }],
+        'max-lines-per-function': ['error', { max: longest.function, ...uncounted }],
+        'max-lines': ['error', { max: longest.file, ...uncounted }],
       },
     },
     {

@@ -16,6 +16,7 @@ const wrong = [
   ...deadExports(),
   ...pastDoors(),
   ...hooksOfFirst(),
+  ...inferredContracts(),
 ];
 process.stderr.write(wrong.map((line) => `${line}\n`).join(''));
 process.exitCode = wrong.length === 0 ? 0 : 1;
@@ -53,6 +54,16 @@ function hooksOfFirst(): string[] {
       (file) =>
         `${file} has a hook or setting outside of functions: only the first file of tests that loads it would have it`,
     );
+}
+
+/** "Go to definition" of an exported type ends at an interface that says what each member is, not at the code behind it. */
+function inferredContracts(): string[] {
+  return filesBelow('src', '.ts').flatMap((file) =>
+    Array.from(
+      textOf(file).matchAll(/^export type (\w+)[^;]*ReturnType<typeof [^;]*;/gm),
+      ([, name]) => `${file} exports ${name}, which is inferred from a function: declare an interface`,
+    ),
+  );
 }
 
 /** Other folders import these by the file of the folder's own name alone: what is behind that door may change without anybody noticing. */

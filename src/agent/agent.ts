@@ -1,32 +1,57 @@
 /** Assembles the agent of one node from its parts. */
 import { EventEmitter } from 'node:events';
-import { type Config, createReload, type LoadedConfig, version } from './config/config.ts';
-import { createEventWriter, createPublisher, createWriteBudget } from '../publish/events/events.ts';
+import { type Config, createReload, type LoadedConfig, type Reload, version } from './config/config.ts';
+import { createEventWriter, createPublisher, createWriteBudget, type Publisher } from '../publish/events/events.ts';
 import { createEventStore, createPolicyViews } from './kubernetes/kubernetes.ts';
 import { textOf } from '../count/pipeline/pipeline.ts';
-import { createArrivals } from '../base/platform/arrivals.ts';
+import { type Arrivals, createArrivals } from '../base/platform/arrivals.ts';
 import { type Clock, createSteadyClock, monotonicNow } from '../base/platform/clock.ts';
-import { type Restored, createKeptState, createStateLog, lastTimes, restoreState } from '../publish/state/state.ts';
-import { createLastSeen } from './telemetry/minute.ts';
-import { type AdjustableLog, createRateLimitedLog } from './telemetry/logger.ts';
+import {
+  createKeptState,
+  createStateLog,
+  lastTimes,
+  type Restored,
+  restoreState,
+  type StateLog,
+} from '../publish/state/state.ts';
+import { createLastSeen, type LastSeen } from './telemetry/minute.ts';
+import { type AdjustableLog, createRateLimitedLog, type RateLimitedLog } from './telemetry/logger.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { createProblems, noProblems, type Problems } from './problems.ts';
 import { type Changes, type ClusterContext, connect, createClusterContext } from './cluster.ts';
 import { createMemory } from './memory.ts';
 import { type Ingest, createIngest } from './ingest.ts';
-import { createNodeChecks } from './node-checks.ts';
+import { createNodeChecks, type NodeChecks } from './node-checks.ts';
 import { type PolicyAnswers, createPolicyAnswers } from './policies/answers.ts';
 import { createScrape } from './scrape.ts';
+import type { MetricsText } from './telemetry/server.ts';
 
 export { minuteCounts } from './scrape.ts';
 
 /** The rest is for the program itself, the counts of a storm, and answers that are being read (docs/performance.md). */
 const partOfMemory = 1 / 6;
 
-export type Agent = Awaited<ReturnType<typeof createAgent>>;
+/** The parts of a running agent. */
+export interface Agent {
+  readonly config: Config;
+  readonly log: AdjustableLog;
+  readonly clock: Clock;
+  readonly arrivals: Arrivals;
+  readonly rateLimitedLog: RateLimitedLog;
+  readonly problems: Problems;
+  /** What an earlier run left on disk. */
+  readonly restored: Restored;
+  readonly context: ClusterContext;
+  readonly ingest: Ingest;
+  readonly publishing: Publishing;
+  readonly reload: Reload;
+  readonly lastSeen: LastSeen;
+  readonly nodeChecks: NodeChecks;
+  readonly scrape: MetricsText;
+}
 
 /** Reads the state of an earlier run and assembles the parts, but starts none. Rejects if the configuration cannot work. */
-export async function createAgent(loaded: LoadedConfig, log: AdjustableLog) {
+export async function createAgent(loaded: LoadedConfig, log: AdjustableLog): Promise<Agent> {
   const { config } = loaded;
   const clock = createSteadyClock();
   const metrics = createMetrics({ version });
@@ -112,8 +137,13 @@ export interface PublishingOptions {
   clock: Clock;
 }
 
-/** Makes the cold path, which saves counts on disk and then publishes them. */
-function createPublishing(options: PublishingOptions) {
+/** The cold path, which saves counts on disk and then publishes them. */
+export interface Publishing {
+  readonly stateLog: StateLog;
+  readonly publisher: Publisher;
+}
+
+function createPublishing(options: PublishingOptions): Publishing {
   const { config, restored, context, ingest, problems, policies, clock } = options;
   const { sources, once, table, queue, incidents } = ingest;
   const audit = ingest.audit?.kept;

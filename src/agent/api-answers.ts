@@ -16,12 +16,19 @@ export interface ApiAnswersOptions {
 }
 
 /** `verb` is one of RBAC's. `subject` is the kind of object that is read (`pods`), the Events of a Namespace, or the Node's condition. */
-export type ApiAnswers = ReturnType<typeof createApiAnswers>;
+export interface ApiAnswers {
+  readonly shared: SharedProblems;
+  refused: (verb: string, resource: string, refusal: Refusal, subject?: string) => void;
+  denied: (verb: string, resource: string, answer: string, subject?: string) => void;
+  granted: (verb: string, resource: string, subject?: string) => void;
+  /** The right is granted, whatever was decided. `but`: the subject's problem that goes on, such as admission that denies an Event. */
+  answered: (verb: string, resource: string, subject?: string, but?: Problem) => void;
+}
 
 /** How long a starting server may refuse requests that it grants later. */
 const startingTime: Millis = 10_000;
 
-export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isListed }: ApiAnswersOptions) {
+export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isListed }: ApiAnswersOptions): ApiAnswers {
   const { now } = clock;
   const { report, resolve } = rateLimitedLog;
   const shared = createSharedProblems(rateLimitedLog, now);
@@ -58,7 +65,6 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
     },
     denied,
     granted,
-    /** The right is granted, whatever was decided. `but`: the subject's problem that goes on, such as admission that denies an Event. */
     answered: (verb: string, resource: string, subject = resource, but?: Problem): void => {
       granted(verb, resource, subject);
       shared.well(subject, but);
@@ -115,8 +121,18 @@ export type Problem = keyof typeof endings;
 
 const problems = Object.keys(endings) as Problem[];
 
+interface SharedProblems {
+  report(problem: Problem, subject: string, level: 'error' | 'warn' | 'info', fields: Fields, text: string): void;
+  well(subject: string, but?: Problem): void;
+  affects: (problem: Problem, subject: string) => boolean;
+  /** Returns whether the problem was reported, and not yet as over. */
+  wasReported: (problem: Problem) => boolean;
+  affectsAny: (problem: Problem) => boolean;
+  settle: () => void;
+}
+
 /** A problem of several subjects is logged when the first one has it, and as over when none has had it for a while. */
-function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Millis) {
+function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Millis): SharedProblems {
   const affected = new Map(problems.map((problem) => [problem, new Set<string>()]));
   const reported = new Map<Problem, Millis>();
   return {
@@ -129,7 +145,6 @@ function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Mi
       for (const [problem, subjects] of affected) if (problem !== but) subjects.delete(subject);
     },
     affects: (problem: Problem, subject: string): boolean => affected.get(problem)?.has(subject) ?? false,
-    /** Returns whether the problem was reported, and not yet as over. */
     wasReported: (problem: Problem): boolean => reported.has(problem),
     affectsAny: (problem: Problem): boolean => (affected.get(problem)?.size ?? 0) > 0,
     settle(this: void): void {

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { type Config, version } from './config/config.ts';
 import {
+  type ClusterWatch,
   type Connection,
   createClusterWatch,
   createConnection,
@@ -19,7 +20,9 @@ import {
   createReverseDns,
   defaultLiveLimits,
   type FinderChain,
+  type KeptPods,
   type LiveLists,
+  type RemoteLookups,
 } from '../explain/resolving/resolving.ts';
 import type { Restored } from '../publish/state/state.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -31,7 +34,21 @@ export { createMemory } from './memory.ts';
 /** `cluster`: the owner of an address may be known now. `due`: an Event has become due earlier. */
 export type Changes = EventEmitter<{ cluster: []; due: [] }>;
 
-export type ClusterContext = ReturnType<typeof createClusterContext>;
+/** What is known of the cluster. */
+export interface ClusterContext {
+  readonly connection: Connection;
+  readonly lists: LiveLists;
+  readonly memory: MemoryBudget;
+  /** The Pods that are saved on disk, and those of an earlier run. */
+  readonly keptPods: KeptPods;
+  /** Look-ups of addresses that the lists do not have. */
+  readonly remote: RemoteLookups;
+  /** The ways to ask for the Pod of an address; undefined if none is used. */
+  readonly podLookups: FinderChain | undefined;
+  readonly cluster: ClusterWatch;
+  /** Whether flows of the Namespace must not be shown. Until Namespaces are listed, each has opted out. */
+  readonly hasOptedOut: (namespace: string) => boolean;
+}
 
 export interface ClusterContextOptions {
   config: Config;
@@ -66,7 +83,7 @@ export async function connect({ kubeconfig, who, metrics, counts, clock }: Conne
   });
 }
 
-export function createClusterContext(options: ClusterContextOptions) {
+export function createClusterContext(options: ClusterContextOptions): ClusterContext {
   const { config, restored, connection, problems, changes, clock } = options;
   const { now } = clock;
   const podLabels = config.audit.length > 0 ? config.auditLabels : [];
@@ -96,7 +113,6 @@ export function createClusterContext(options: ClusterContextOptions) {
     clock,
     random: Math.random,
   });
-  // Until Namespaces are listed, each counts as opted out.
   const hasOptedOut = (namespace: string): boolean => !cluster.watches('namespaces') || optedOut.has(namespace);
   return { connection, lists, memory: options.memory, keptPods, remote, podLookups, cluster, hasOptedOut };
 

@@ -16,22 +16,42 @@ import {
   createPipeline,
   createStatistics,
   type Drop,
+  type LookupQueue,
   type PacketSink,
+  type Pipeline,
+  type Statistics,
 } from '../count/pipeline/pipeline.ts';
 import type { Clock } from '../base/platform/clock.ts';
 import type { Schedule } from '../base/platform/timer.ts';
 import { createSeriesTable, type SeriesTable, spreadOf } from '../count/series/series.ts';
 import type { Restored } from '../publish/state/state.ts';
 import { createDropsByOwner, type DropsByOwner } from './telemetry/drop-metrics.ts';
-import { createLegacyMetric } from './telemetry/legacy-metric.ts';
+import { createLegacyMetric, type LegacyMetric } from './telemetry/legacy-metric.ts';
 import type { Problems } from './problems.ts';
 import type { Changes, ClusterContext } from './cluster.ts';
 import { createAgentIncidents } from './incidents.ts';
 import { openSources } from './open-sources.ts';
 import type { PolicyAnswers } from './policies/answers.ts';
+import type { LinesOnce, Source } from '../read/sources/sources.ts';
+import type { NodeIncidents } from '../explain/incidents/incidents.ts';
 
 /** The hot path: it counts lines, and never waits. */
-export type Ingest = ReturnType<typeof createIngest>;
+export interface Ingest {
+  readonly sources: readonly Source[];
+  readonly once: LinesOnce;
+  readonly statistics: Statistics;
+  readonly legacyMetric: LegacyMetric | undefined;
+  /** Packets whose owners are still looked up. */
+  readonly queue: LookupQueue;
+  readonly pipeline: Pipeline;
+  readonly table: SeriesTable;
+  readonly incidents: NodeIncidents;
+  readonly audit: Audit | undefined;
+  readonly liveFlows: LiveFlowTable | undefined;
+  readonly dropsByOwner: DropsByOwner;
+  /** Follows settings that need no restart. */
+  change: (changed: DecisionConfig) => void;
+}
 
 interface IngestOptions {
   config: Config;
@@ -53,7 +73,7 @@ const seriesLimits = { perObject: 8, total: 5000 };
 /** Enough for a long outage of the API server. Each flow takes 1.5 KB. */
 const waitingFlows = 4096;
 
-export function createIngest(options: IngestOptions) {
+export function createIngest(options: IngestOptions): Ingest {
   const { config, context, restored, problems, clock } = options;
   const { now } = clock;
   const { lists, remote, cluster } = context;

@@ -25,8 +25,14 @@ interface NodeChecksOptions {
   clock: Clock;
 }
 
+export interface NodeChecks {
+  readonly conntrackLevel: ConntrackLevel;
+  /** Call it every few seconds. */
+  round: () => void;
+}
+
 /** Checks how full connection tracking is, which the kernel logs only when it is full, and writes the Node's condition. */
-export function createNodeChecks({ config, context, ingest, problems, clock }: NodeChecksOptions) {
+export function createNodeChecks({ config, context, ingest, problems, clock }: NodeChecksOptions): NodeChecks {
   const { connection, cluster } = context;
   const { incidents } = ingest;
   const conntrackLevel = createConntrackLevel({
@@ -46,7 +52,6 @@ export function createNodeChecks({ config, context, ingest, problems, clock }: N
   });
   return {
     conntrackLevel,
-    /** Called every few seconds. */
     round(): void {
       void conntrackLevel.look();
       if (config.nodeCondition && cluster.synced) void nodeCondition.round();
@@ -72,8 +77,13 @@ interface NodeConditionOptions {
   random: () => number;
 }
 
+export interface NodeConditionWriter {
+  /** Never rejects. */
+  round(): Promise<void>;
+}
+
 /** Reads the condition once, so that an agent without state clears that of an earlier run, and a correct False is not written again. */
-export function createNodeConditionWriter(options: NodeConditionOptions) {
+export function createNodeConditionWriter(options: NodeConditionOptions): NodeConditionWriter {
   const { store, node, incidents, nodeCount, problems, clock, random } = options;
   const backOff = createBackOff(retries, random);
   /** Undefined if the Node does not have the condition, or it was not read yet. */
@@ -85,7 +95,6 @@ export function createNodeConditionWriter(options: NodeConditionOptions) {
   let nextHeartbeat: Millis = -Infinity;
 
   return {
-    /** Never rejects. */
     async round(): Promise<void> {
       if (isBusy || clock.now() < notBefore) return;
       isBusy = true;
@@ -163,10 +172,13 @@ interface ConntrackLevelOptions {
   now: () => Millis;
 }
 
-export type ConntrackLevel = ReturnType<typeof createConntrackLevel>;
+export interface ConntrackLevel {
+  readonly level: { count: number; max: number } | undefined;
+  look(): Promise<void>;
+}
 
 /** In a Pod with its own /proc, only the limit of connection tracking can be read, so there is no incident. */
-export function createConntrackLevel({ proc, wasHigh, take, now }: ConntrackLevelOptions) {
+export function createConntrackLevel({ proc, wasHigh, take, now }: ConntrackLevelOptions): ConntrackLevel {
   let isHigh = wasHigh;
   let nextLook: Millis = -Infinity;
   let level: { count: number; max: number } | undefined;

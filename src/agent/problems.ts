@@ -15,7 +15,9 @@ import type { WriteResult } from '../base/model/series.ts';
 import type { Loss, Notice } from '../read/sources/sources.ts';
 import type { Log, RateLimitedLog } from './telemetry/logger.ts';
 import { type ApiAnswers, type ApiAnswersOptions, createApiAnswers } from './api-answers.ts';
-import { createMemoryProblems } from './memory.ts';
+import { createAuditProblems, createStateProblems, type StateProblems } from './output-problems.ts';
+import { createMemoryProblems, type MemoryProblems } from './memory.ts';
+import type { DeliveryReport } from '../publish/audit/audit.ts';
 
 const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   pods: 'none is watched',
@@ -25,9 +27,25 @@ const insteadOfWatching: Readonly<Record<WatchedResource, string>> = {
   namespaces: 'none is watched; the audit names no Pod',
 };
 
-export type ApiProblems = ReturnType<typeof createApiProblems>;
+export interface ApiProblems extends MemoryProblems {
+  settle: () => void;
+  watchFailed: (resource: WatchedResource, problem: InformerProblem) => void;
+  synced: (resource: WatchedResource) => void;
+  unusable: (resource: WatchedResource, error: unknown) => void;
+  tooMany: (resource: WatchedResource, count: number, limit: number) => void;
+  node: (name: string, known: boolean, others: readonly string[]) => void;
+  /** Reports a problem of the shared directory; undefined means that it has answered. */
+  directory: (error: unknown) => void;
+  felix: (felix: NodeFacts['felix']) => void;
+  /** `refusal` is undefined if the request was done. */
+  nodeCondition: (verb: 'list' | 'patch', refusal: Refusal | undefined) => void;
+  /** `skew`: this node's clock minus the API server's. */
+  clock: (skew: Millis | undefined) => void;
+  attempted: (attempt: Attempt) => void;
+  abandoned: (reason: WriteResult | 'muted') => void;
+}
 
-export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCounts) {
+export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCounts): ApiProblems {
   const { log, metrics, rateLimitedLog } = options;
   const { report, resolve } = rateLimitedLog;
   const answers = createApiAnswers(options);
@@ -59,7 +77,6 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       const text = `There is no Node ${name}: no Pod is known to run here. Is NODE_NAME right?`;
       report('error', 'node', { nodes: others.slice(0, 5) }, text);
     },
-    /** Reports a problem of the shared directory; undefined means that it has answered. */
     directory: (error: unknown): void => {
       if (error === undefined) return answers.shared.well('directory');
       const text = 'The shared directory does not answer: Pods of other nodes stay bare addresses meanwhile';
@@ -71,13 +88,11 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
         return answers.denied('get', 'felixconfigurations', '');
       answers.granted('get', 'felixconfigurations');
     },
-    /** `refusal` is undefined if the request was done. */
     nodeCondition: (verb: 'list' | 'patch', refusal: Refusal | undefined): void => {
       const resource = verb === 'patch' ? 'nodes/status' : 'nodes';
       if (refusal === undefined) answers.answered(verb, resource, 'node condition');
       else answers.refused(verb, resource, refusal, 'node condition');
     },
-    /** `skew`: this node's clock minus the API server's. */
     clock: (skew: Millis | undefined): void => {
       if (skew === undefined) return;
       if (Math.abs(skew) <= tolerableSkew)
@@ -101,9 +116,18 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
 }
 
 /** Totals since the start, of problems and written Events, for the log line of each minute. */
-export type ProblemCounts = ReturnType<typeof noProblems>;
+export interface ProblemCounts {
+  eventsWritten: number;
+  eventWritesFailed: number;
+  eventsAbandoned: number;
+  requestsFailed: number;
+  recordsLost: number;
+  bytesLost: number;
+  watchRestarts: number;
+  stateErrors: number;
+}
 
-export function noProblems() {
+export function noProblems(): ProblemCounts {
   return {
     eventsWritten: 0,
     eventWritesFailed: 0,
@@ -173,15 +197,25 @@ function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAns
 const obstacles = ['missing', 'deleted', 'not-a-file', 'unreadable', 'read', 'failed', 'no-match'];
 
 /** Reports problems: once in the log, and each time in the metrics. */
-export type Problems = ReturnType<typeof createProblems>;
+export interface Problems {
+  readonly counts: ProblemCounts;
+  readonly api: ApiProblems;
+  /** Something that a source tells of its log. `name`: as in `sources`. */
+  source: (name: string, notice: Notice) => void;
+  lost: (source: string, loss: Loss) => void;
+  readonly state: StateProblems;
+  readonly audit: DeliveryReport;
+  /** An incident is not a problem of this program, but deserves a log line. */
+  incident: (change: IncidentChange) => void;
+}
 
-export function createProblems(options: ApiAnswersOptions & { counts: ProblemCounts }) {
-  const { log, metrics, rateLimitedLog, counts, clock } = options;
+interface ProblemsOptions extends ApiAnswersOptions {
+  counts: ProblemCounts;
+}
+
+export function createProblems(options: ProblemsOptions): Problems {
+  const { log, metrics, rateLimitedLog, counts } = options;
   const { report, resolve } = rateLimitedLog;
-  const countStateError = (operation: 'load' | 'save' | 'lost'): void => {
-    metrics.stateErrors.add(1, { operation });
-    counts.stateErrors++;
-  };
   return {
     counts,
     api: createApiProblems(options, counts),
@@ -201,44 +235,8 @@ export function createProblems(options: ApiAnswersOptions & { counts: ProblemCou
       }
       report('warn', `lost ${source}`, { source, count, unit }, reason);
     },
-    state: {
-      unreadable(problem: string): void {
-        countStateError('load');
-        report('error', 'state load', {}, problem);
-      },
-      saved(bytes: number): void {
-        metrics.stateSaved.set(clock.wall() / 1000);
-        metrics.stateSize.set(bytes);
-        resolve('state save', 'Positions and counts are kept on disk again');
-        resolve('state lost', 'All of the state is on disk again');
-      },
-      failed(error: unknown): void {
-        countStateError('save');
-        const text =
-          'Positions and counts cannot be kept on disk: if this program is killed now, packets may be counted twice or not at all';
-        report('error', 'state save', { error }, text);
-      },
-      lost(reason: string): void {
-        countStateError('lost');
-        const text = `What was kept on disk is no longer as it was written: ${reason}. All of it is written again`;
-        report('error', 'state lost', {}, text);
-      },
-    },
-    audit: {
-      failed(sink: string, error: unknown): void {
-        metrics.auditAttempts.add(1, { sink, result: 'failed' });
-        report('warn', `audit ${sink}`, { sink, error }, 'Flow records cannot be sent; they wait in the queue');
-      },
-      sent(sink: string, rows: number, refused: number): void {
-        metrics.auditAttempts.add(1, { sink, result: 'ok' });
-        metrics.auditRows.add(rows - refused, { sink, result: 'sent' });
-        metrics.auditRows.add(refused, { sink, result: 'refused' });
-        resolve(`audit ${sink}`, `audit ${sink}: flow records are sent again`);
-        if (refused > 0)
-          report('error', `audit ${sink} refused`, { sink, refused }, 'The receiver refused flow records for good');
-      },
-    },
-    /** An incident is not a problem of this program, but deserves a log line. */
+    state: createStateProblems(options),
+    audit: createAuditProblems(options),
     incident: ({ kind, incident: { code, failing, failures, quote, endedBy } }: IncidentChange): void => {
       const about = { code, failing, failures };
       if (kind === 'opened') log.warn({ ...about, quote }, `${code}: ${causeOf(code).title}`);

@@ -163,7 +163,13 @@ function hintFor(name: SettingName, value: unknown): string {
   return verdict === undefined || verdict === given ? '' : `; did you mean ${prefix}=${verdict}?`;
 }
 
-export type Reload = ReturnType<typeof createReload>;
+export interface Reload {
+  /** Call it every few seconds. */
+  look: () => void;
+  readonly counts: { ok: number; failed: number };
+  /** False while the file is wrong, cannot be read, or needs a restart. */
+  readonly inForce: boolean;
+}
 
 export interface ReloadOptions {
   loaded: LoadedConfig;
@@ -173,7 +179,7 @@ export interface ReloadOptions {
 }
 
 /** Waits until two readings give the same text, because a file may be half written. Logs a wrong text once. */
-export function createReload({ loaded, log, apply }: ReloadOptions) {
+export function createReload({ loaded, log, apply }: ReloadOptions): Reload {
   const { file } = loaded;
   /** `ok`: valid changes of the file, even if they need a restart. `failed`: invalid changes, and failures to read the file. */
   const counts = { ok: 0, failed: 0 };
@@ -188,13 +194,11 @@ export function createReload({ loaded, log, apply }: ReloadOptions) {
   return {
     look,
     counts,
-    /** False while the file is wrong, cannot be read, or needs a restart. */
     get inForce(): boolean {
       return followed && unreadable === undefined;
     },
   };
 
-  /** Call it every few seconds. */
   function look(): void {
     if (file === undefined) return;
     let text;

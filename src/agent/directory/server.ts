@@ -3,7 +3,6 @@ import { canonicalAddress, type ListenAddress } from '../../base/platform/addres
 import type { Clock } from '../../base/platform/clock.ts';
 import { createLiveLists, type LiveLists, type Owners } from '../../explain/resolving/resolving.ts';
 import { type Answer, type Asked, startServing } from '../serving/serving.ts';
-import { collectMemory } from '../telemetry/metrics.ts';
 import type { MemoryBudget } from '../../base/platform/memory-budget.ts';
 import { decodeReplica, encodeAnswer, encodeReplica, type Replica } from './replicas.ts';
 import {
@@ -16,7 +15,7 @@ import {
 import { at, strings } from '../../base/platform/json.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { Certificate } from './certificate.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { collectMemory, type Metrics } from '../telemetry/metrics.ts';
 
 export type Result = 'hit' | 'miss' | 'stranger' | 'busy' | 'wrong';
 
@@ -83,7 +82,18 @@ function answerTo({ method, target }: Asked, { ownersOf, clock }: DirectoryServe
 /** How long and how many deleted Pods are remembered: ten minutes in which 10,000 Pods a minute are replaced. */
 const remembered = { age: 600_000, count: 100_000 };
 
-export function createPodWatch(options: Omit<ListInformerOptions, 'lists'> & { memory: MemoryBudget }) {
+export interface PodWatch {
+  readonly lists: LiveLists;
+  start: () => void;
+  stop: () => void;
+  sweep: () => void;
+  /** Whether Pods and Nodes are listed. */
+  readonly synced: boolean;
+  /** Sets the metrics of what is known. */
+  collect: (metrics: Metrics, clock: Pick<Clock, 'toWall'>) => void;
+}
+
+export function createPodWatch(options: Omit<ListInformerOptions, 'lists'> & { memory: MemoryBudget }): PodWatch {
   const { now } = options.clock;
   const lists = createLiveLists('', undefined, remembered, undefined, options.memory);
   const resources = ['pods', 'nodes'] as const;

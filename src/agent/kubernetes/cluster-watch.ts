@@ -35,9 +35,19 @@ const countInterval: Millis = 3_600_000;
 
 const slicesRetryInterval: Millis = 600_000;
 
-export type ClusterWatch = ReturnType<typeof createClusterWatch>;
+export interface ClusterWatch {
+  informers: ReadonlyMap<'pods' | 'nodes' | 'services' | 'endpointslices' | 'namespaces', Informer>;
+  /** The number of Nodes: watched ones, or else the last count; 1 if unknown. */
+  readonly nodeCount: number;
+  readonly synced: boolean;
+  readonly missing: readonly WatchedResource[];
+  /** Returns whether the kind was listed. Of Pods and Nodes, these may be only those of this node. */
+  watches: (resource: WatchedResource) => boolean;
+  start(): void;
+  stop(): void;
+}
 
-export function createClusterWatch(options: ClusterWatchOptions) {
+export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   const { limits, lists, report, ownNode, podCache, optedOut } = options;
   const informers = new Map<WatchedResource, Informer>();
   const tooMany = new Set<WatchedResource>();
@@ -51,8 +61,7 @@ export function createClusterWatch(options: ClusterWatchOptions) {
   const missing = (): readonly WatchedResource[] => required.filter((each) => !watches(each) && !tooMany.has(each));
 
   return {
-    informers: informers as ReadonlyMap<WatchedResource, Informer>,
-    /** The number of Nodes: watched ones, or else the last count; 1 if unknown. */
+    informers: informers,
     get nodeCount(): number {
       return Math.max(countedNodes, lists.directory.nodes.length);
     },
@@ -62,7 +71,6 @@ export function createClusterWatch(options: ClusterWatchOptions) {
     get missing(): readonly WatchedResource[] {
       return missing();
     },
-    /** Returns whether the kind was listed. Of Pods and Nodes, these may be only those of this node. */
     watches,
     start(): void {
       begin('pods', podCache === 'node' ? selectedBy(`spec.nodeName=${ownNode}`) : everything);

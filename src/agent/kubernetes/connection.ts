@@ -49,9 +49,23 @@ export interface ConnectionOptions {
 }
 
 /** The API server, as one identity sees it. */
-export type Connection = ReturnType<typeof createConnection>;
+export interface Connection {
+  readonly server: string;
+  /** How far this node's clock is ahead of the API server's, to about a second; undefined before the first answer. */
+  readonly clockSkew: Millis | undefined;
+  /** Never rejects: without an answer in time, it resolves to a refusal. */
+  request: (verb: Verb, path: string, options?: RequestOptions) => Promise<Answer>;
+  /** Returns the body as a stream, without a time limit and without a report for metrics. Rejects with a `RefusedError`. */
+  stream: (path: string, query: Query, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+}
 
-export function createConnection({ access, userAgent, onRequest, clock, timeout = 30_000 }: ConnectionOptions) {
+export function createConnection({
+  access,
+  userAgent,
+  onRequest,
+  clock,
+  timeout = 30_000,
+}: ConnectionOptions): Connection {
   const { now, wall } = clock;
   let clockSkew: Millis | undefined;
 
@@ -59,11 +73,9 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
     get server(): string {
       return access.server;
     },
-    /** How far this node's clock is ahead of the API server's, to about a second; undefined before the first answer. */
     get clockSkew(): Millis | undefined {
       return clockSkew;
     },
-    /** Never rejects: without an answer in time, it resolves to a refusal. */
     async request(this: void, verb: Verb, path: string, options: RequestOptions = {}): Promise<Answer> {
       const started = now();
       const { answer, code } = await send(verb, path, options).catch((error: unknown) => ({
@@ -73,7 +85,6 @@ export function createConnection({ access, userAgent, onRequest, clock, timeout 
       onRequest?.({ verb, resource: resourceOf(path), code, took: now() - started });
       return answer;
     },
-    /** Returns the body as a stream, without a time limit and without a report for metrics. Rejects with a `RefusedError`. */
     async stream(this: void, path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
       const answer = await retryClosed(signal, () => open('GET', path, { query }, signal));
       const isJson = answer.headers['content-type']?.startsWith('application/json') === true;

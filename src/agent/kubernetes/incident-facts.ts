@@ -7,7 +7,10 @@ import { RefusedError } from './http.ts';
 import { backendsIn, type EndpointSlice } from '../../explain/resolving/resolving.ts';
 import { ifUsable, slimEndpointSlice } from './slim.ts';
 
-export type FelixReader = ReturnType<typeof createFelixReader>;
+export interface FelixReader {
+  /** Asks again after a minute, or after a failure. Never rejects. */
+  read(): Promise<Felix>;
+}
 
 type Felix = NonNullable<NodeFacts['felix']>;
 
@@ -17,11 +20,14 @@ const groups = ['crd.projectcalico.org/v1', 'projectcalico.org/v3'];
 const cachedFor: Millis = 60_000;
 
 /** Fields of `node.<name>` override `default` (felix/config/config_params.go). Felix's environment and `nodeSelector` are not read. */
-export function createFelixReader(connection: Pick<Connection, 'request'>, node: string, now: () => Millis) {
+export function createFelixReader(
+  connection: Pick<Connection, 'request'>,
+  node: string,
+  now: () => Millis,
+): FelixReader {
   const answers = createSharedAnswers(readGroups, { entries: 1, now });
 
   return {
-    /** Asks again after a minute, or after a failure. Never rejects. */
     async read(): Promise<Felix> {
       try {
         return (await answers.get('', cachedFor)).value;

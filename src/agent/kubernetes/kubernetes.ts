@@ -1,5 +1,5 @@
 /** Talks to the API server: requests, lists and watches, small copies of API objects, and the objects that this program writes. */
-export { createClusterWatch } from './cluster-watch.ts';
+export { type ClusterWatch, createClusterWatch } from './cluster-watch.ts';
 export { type Answer, type Connection, createConnection, findAccess, type Query } from './connection.ts';
 export { isStrange } from './refusals.ts';
 export { type Access, isTooLarge, refusalOfError, RefusedError } from './http.ts';

@@ -73,7 +73,16 @@ const allKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKind
 
 type Compiled = Pick<NamespacePolicies, 'compiled'>;
 
-export type PolicyReader = ReturnType<typeof createPolicyReader>;
+export interface PolicyReader {
+  /** `before`: what was read last, whose policies are used again as far as they are the same. */
+  cluster: (before?: Compiled) => Promise<ClusterPolicies>;
+  namespace: (name: string, before?: Compiled) => Promise<NamespacePolicies>;
+  /** Returns those of all Namespaces if `namespace` is undefined. */
+  networkSets: (namespace: string | undefined) => Promise<NetworkSets>;
+  endpoints: (service: string) => Promise<ServiceEndpoints | Unknown>;
+  accountLabels: (account: string) => Promise<Labels | undefined>;
+  pod: (namespace: string, name: string) => Promise<KnownPod | undefined>;
+}
 
 /** Reads from the API server's cache. Rejects with a `RefusedError`; a missing right to list is an error only for NetworkPolicies. */
 export function createPolicyReader(
@@ -81,12 +90,11 @@ export function createPolicyReader(
   now: () => Millis,
   onListed: OnListed,
   memory = unlimitedMemory(),
-) {
+): PolicyReader {
   const discover = createDiscovery(connection, allKinds, now);
   const reading = createReading(connection, onListed, memory);
 
   return {
-    /** `before`: what was read last, whose policies are used again as far as they are the same. */
     async cluster(this: void, before?: Compiled): Promise<ClusterPolicies> {
       const { served, away, unevaluated } = await discover();
       const kinds = served.filter((kind) => calicoKinds.includes(kind));
@@ -123,7 +131,6 @@ export function createPolicyReader(
         bytes: sumOf(listed) + weightOf(namespace, { freeKeys: true }),
       };
     },
-    /** Returns those of all Namespaces if `namespace` is undefined. */
     async networkSets(this: void, namespace: string | undefined): Promise<NetworkSets> {
       const { served } = await discover();
       const objects = collectCalicoObjects();

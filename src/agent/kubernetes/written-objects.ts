@@ -53,11 +53,19 @@ export interface NodeCondition {
   lastTransitionTime: string;
 }
 
-export type ConditionStore = ReturnType<typeof createConditionStore>;
+export interface ConditionStore {
+  /** Needs the right to list Nodes. */
+  read(): Promise<{ kind: 'read'; condition: NodeCondition | undefined } | Refusal>;
+  /** Needs the right to patch nodes/status. */
+  write(condition: NodeCondition): Promise<{ kind: 'written' } | Refusal>;
+}
 
-export function createConditionStore({ request }: Pick<Connection, 'request'>, node: string, type: string) {
+export function createConditionStore(
+  { request }: Pick<Connection, 'request'>,
+  node: string,
+  type: string,
+): ConditionStore {
   return {
-    /** Needs the right to list Nodes. */
     async read(): Promise<{ kind: 'read'; condition: NodeCondition | undefined } | Refusal> {
       const answer = await request('GET', '/api/v1/nodes', { query: { fieldSelector: `metadata.name=${node}` } });
       if (answer.kind === 'refused') return answer;
@@ -65,7 +73,6 @@ export function createConditionStore({ request }: Pick<Connection, 'request'>, n
       const found = list(at(object, 'status', 'conditions')).find((each) => at(each, 'type') === type);
       return { kind: 'read', condition: found === undefined ? undefined : conditionIn(found, type) };
     },
-    /** Needs the right to patch nodes/status. */
     async write(condition: NodeCondition): Promise<{ kind: 'written' } | Refusal> {
       const path = `/api/v1/nodes/${node}/status`;
       // A strategic patch merges conditions by their type. A merge patch would replace the kubelet's.

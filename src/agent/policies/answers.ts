@@ -41,7 +41,12 @@ export interface PolicyAnswersOptions {
   readonly stopwatch?: () => Millis;
 }
 
-export type PolicyAnswers = ReturnType<typeof createPolicyAnswers>;
+export interface PolicyAnswers {
+  /** Returns undefined if policies have no part in the drop, too little is known in time, or its Namespace has used up its share. Never rejects. */
+  answerOn: (series: Series) => Promise<PolicyVerdict | undefined>;
+  /** Answers at once, with policies that were read for Events. `first`: the time of the first drop. Never throws. */
+  factsOn: (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
+}
 
 /** After an Event has waited in vain, no Event of its Namespace waits for this long; none at all if those of `most` Namespaces did. */
 const noWait = { for: 10_000, most: 8 };
@@ -64,7 +69,7 @@ export function createPolicyAnswers({
   memory = unlimitedMemory(),
   longestWait = 2000,
   stopwatch = () => performance.now(),
-}: PolicyAnswersOptions) {
+}: PolicyAnswersOptions): PolicyAnswers {
   const rights = createPolicyRights(connection, log, clock.now);
   const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog), memory);
   const objects = createPolicyObjects({ reader, ownPod, onFailed: rights.failed, now: clock.now, memory });
@@ -74,7 +79,6 @@ export function createPolicyAnswers({
   const forRows = createVerdictTime(parts.rows, stopwatch);
 
   return {
-    /** Returns undefined if policies have no part in the drop, too little is known in time, or its Namespace has used up its share. Never rejects. */
     async answerOn(this: void, series: Series): Promise<PolicyVerdict | undefined> {
       const { last } = series;
       const finding = askedOf(series);
@@ -93,7 +97,6 @@ export function createPolicyAnswers({
         return answer?.outcome === 'denies' || (known !== undefined && known.at >= since) ? answer : undefined;
       });
     },
-    /** Answers at once, with policies that were read for Events. `first`: the time of the first drop. Never throws. */
     factsOn(this: void, findings: readonly Finding[], first: Millis): PolicyFacts | undefined {
       const now = clock.now();
       let readAt: Millis = -Infinity;
@@ -178,7 +181,16 @@ const askRightsEvery: Millis = 600_000;
 
 const missing = `Events do not say which policy denied a packet: the right to list networkpolicies is missing. Apply ${policiesFile}, or set POLICIES=off`;
 
-export function createPolicyRights(connection: Pick<Connection, 'request'>, log: Pick<Log, 'info'>, now: () => Millis) {
+export interface PolicyRightsCheck {
+  granted: () => Promise<boolean>;
+  failed: (error: unknown) => void;
+}
+
+export function createPolicyRights(
+  connection: Pick<Connection, 'request'>,
+  log: Pick<Log, 'info'>,
+  now: () => Millis,
+): PolicyRightsCheck {
   let known: { granted: boolean; at: Millis } | undefined;
   let asking: Promise<boolean> | undefined;
 

@@ -55,7 +55,15 @@ export interface Known {
 
 const nothingRequired: Requirements = { services: [], serviceAccounts: [], networkSets: [] };
 
-export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: PolicyObjectsOptions) {
+export interface PolicyObjects {
+  refreshRequired: (requirements: Requirements, since: Millis, asker: string) => Promise<void>;
+  /** Reads everything that was not read after `since`, as far as the asker's share of the budget allows. Never rejects. */
+  refresh(needs: PolicyNeeds, since: { policies: Millis; pods: Millis }, asker: string): Promise<void>;
+  /** `inShareOf`: does what the policies of a Namespace make long. */
+  known(finding: Finding, needs: PolicyNeeds, inShareOf: InShareOf): Known | undefined;
+}
+
+export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: PolicyObjectsOptions): PolicyObjects {
   const bucket = createSharedBucket(budget);
   const common = {
     mayRead: (asker: string) => bucket.take(asker, now()),
@@ -72,7 +80,6 @@ export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: P
 
   return {
     refreshRequired: required.refresh,
-    /** Reads everything that was not read after `since`, as far as the asker's share of the budget allows. Never rejects. */
     async refresh(
       { pods: refs, namespaces: names }: PolicyNeeds,
       since: { policies: Millis; pods: Millis },
@@ -84,7 +91,6 @@ export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: P
         ...refs.map((ref) => pods.refresh(ref, since.pods, asker)),
       ]);
     },
-    /** `inShareOf`: does what the policies of a Namespace make long. */
     known(finding: Finding, { pods: refs, namespaces: names }: PolicyNeeds, inShareOf: InShareOf): Known | undefined {
       const ofCluster = cluster.get('');
       const ofNames = new Map<string, Fresh<NamespacePolicies>>();

@@ -1,8 +1,7 @@
 /** Reads objects that Calico's policies refer to, when a policy that selects the Pod of an Event needs them. */
-import type { NetworkSets, PolicyReader } from '../kubernetes/kubernetes.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../base/platform/fresh-values.ts';
-import { allNamespaces } from '../kubernetes/kubernetes.ts';
+import { allNamespaces, type NetworkSets, type PolicyReader } from '../kubernetes/kubernetes.ts';
 import { weightOf } from '../../base/platform/weight.ts';
 import type { CalicoObjects, Labels, Requirements } from '../../explain/policies/policies.ts';
 
@@ -28,7 +27,14 @@ export interface KnownRequired {
   readonly addTo: (calico: CalicoObjects) => CalicoObjects;
 }
 
-export function createRequiredObjects({ reader, common }: RequiredObjectsOptions) {
+export interface RequiredObjects {
+  /** Reads everything that was not read after `since`, as far as the asker's share of the budget allows. Never rejects. */
+  refresh: (requirements: Requirements, since: Millis, asker: string) => Promise<void>;
+  /** Values stay the same objects until they are read again. */
+  known: (requirements: Requirements) => KnownRequired;
+}
+
+export function createRequiredObjects({ reader, common }: RequiredObjectsOptions): RequiredObjects {
   const networkSets = createFreshValues<NetworkSets>({
     ...common,
     read: (key) => reader.networkSets(key || undefined),
@@ -52,7 +58,6 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
   });
 
   return {
-    /** Reads everything that was not read after `since`, as far as the asker's share of the budget allows. Never rejects. */
     async refresh(this: void, requirements: Requirements, since: Millis, asker: string): Promise<void> {
       await Promise.all([
         ...setKeys(requirements).map((key) => networkSets.refresh(key, since, asker)),
@@ -60,8 +65,7 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
         ...requirements.serviceAccounts.map((key) => accounts.refresh(key, since, asker)),
       ]);
     },
-    /** Values stay the same objects until they are read again. */
-    known(this: void, requirements: Requirements): KnownRequired {
+    known(requirements: Requirements): KnownRequired {
       const sets = new Map(setKeys(requirements).map((key) => [key, networkSets.get(key)]));
       const named = new Map(requirements.services.map((key) => [key, services.get(key)]));
       const labelled = new Map(requirements.serviceAccounts.map((key) => [key, accounts.get(key)]));

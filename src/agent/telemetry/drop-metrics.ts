@@ -29,7 +29,10 @@ interface DropsByOwnerLimits {
 /** Together with 16 time series of namespace `other`, these make 256, the limit of a metric. */
 const defaultLimits: DropsByOwnerLimits = { total: 140, perNamespace: 30, namespaces: 100 };
 
-export type DropsByOwner = ReturnType<typeof createDropsByOwner>;
+export interface DropsByOwner {
+  readonly cells: () => SetIterator<Cell>;
+  count(meaning: FlowMeaning, observation: PacketObservation | Martian, packets: number): void;
+}
 
 const other = 'other';
 
@@ -38,7 +41,7 @@ const idleAfter: Millis = 3_600_000;
 const lookEvery: Millis = 60_000;
 
 /** Counts lost packets, without noise, by the workload of each end that is a Pod. */
-export function createDropsByOwner(now: () => Millis, limits: DropsByOwnerLimits = defaultLimits) {
+export function createDropsByOwner(now: () => Millis, limits: DropsByOwnerLimits = defaultLimits): DropsByOwner {
   const cells = createCells();
   let ownCells = 0;
   const ownCellsOf = new Map<string, number>();

@@ -7,7 +7,10 @@ import { printable } from '../../base/platform/printable.ts';
 export type Naming = Exclude<LegacyMetricSetting, 'off'>;
 
 /** kube-iptables-tailer's metric, for dashboards and alerts that already use it. */
-export type LegacyMetric = ReturnType<typeof createLegacyMetric>;
+export interface LegacyMetric {
+  count: (ends: Ends, packets: number) => void;
+  text: () => Promise<string>;
+}
 
 interface LegacyMetricOptions {
   naming: Naming;
@@ -35,7 +38,7 @@ interface Pair {
 }
 
 /** Shows the busiest pairs. A new one needs over twice the packets of the smallest to replace it; a shown time series only grows. */
-export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions) {
+export function createLegacyMetric({ naming, hostNameOf, limit = 200 }: LegacyMetricOptions): LegacyMetric {
   const registry = new Registry();
   const counter = new Counter({
     name: 'packet_drops_count',

@@ -102,7 +102,13 @@ function messageOf(error: Error): string {
   return error.errors.map((each: unknown) => (each instanceof Error ? each.message : String(each))).join('; ');
 }
 
-export type RateLimitedLog = ReturnType<typeof createRateLimitedLog>;
+export interface RateLimitedLog {
+  report: (level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string) => void;
+  /** Returns whether the problem had been reported. */
+  resolve: (key: string, text: string) => boolean;
+  /** Returns, by key, the number of reports since the last call that were not logged. */
+  takeCounts: () => Record<string, number>;
+}
 
 interface Problem {
   logged: Millis;
@@ -116,12 +122,11 @@ const limit = 256;
 const others = 'other problems';
 
 /** Logs each problem once an hour, because it may happen a thousand times a second. Past 256 keys, all further problems share one. */
-export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
+export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): RateLimitedLog {
   const known = new Map<string, Problem>();
 
   return {
     report,
-    /** Returns whether the problem had been reported. */
     resolve(this: void, key: string, text: string): boolean {
       const problem = known.get(key);
       if (problem === undefined) return false;
@@ -129,7 +134,6 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }) {
       log.info({ problem: key, reports: problem.total }, text);
       return true;
     },
-    /** Returns, by key, the number of reports since the last call that were not logged. */
     takeCounts(this: void): Record<string, number> {
       const counts: Record<string, number> = {};
       for (const [key, problem] of known) {

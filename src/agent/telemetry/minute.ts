@@ -79,10 +79,13 @@ export interface LastSeenOptions {
   now: () => Millis;
 }
 
-export type LastSeen = ReturnType<typeof createLastSeen>;
+export interface LastSeen {
+  /** Call it every few seconds, and before the metrics are shown. */
+  look: () => void;
+}
 
 /** Notes when something was last counted. It compares counts from time to time, so that counting itself costs nothing more. */
-export function createLastSeen({ metrics, sources, verdicts, counts, restored, now }: LastSeenOptions) {
+export function createLastSeen({ metrics, sources, verdicts, counts, restored, now }: LastSeenOptions): LastSeen {
   const looks = [
     ...sources.map((source) =>
       lookAt(
@@ -96,7 +99,6 @@ export function createLastSeen({ metrics, sources, verdicts, counts, restored, n
   if (restored?.lastDrop !== undefined) metrics.lastDrop.set(restored.lastDrop / 1000);
   if (restored?.lastEvent !== undefined) metrics.lastEvent.set(restored.lastEvent / 1000);
   return {
-    /** Call it every few seconds, and before the metrics are shown. */
     look(this: void): void {
       for (const look of looks) look();
     },

@@ -26,8 +26,14 @@ export interface FreshValuesOptions<T extends object> {
   readonly now: () => Millis;
 }
 
+export interface FreshValues<T extends object> {
+  get: (key: string) => Fresh<T> | undefined;
+  /** Resolves when a value read after `since` is there, or cannot be read. Never rejects. */
+  refresh(key: string, since: Millis, asker: string): Promise<void>;
+}
+
 /** Keeps values by key, and reads them again when a newer one is needed. */
-export function createFreshValues<T extends object>(options: FreshValuesOptions<T>) {
+export function createFreshValues<T extends object>(options: FreshValuesOptions<T>): FreshValues<T> {
   const { read, mayRead, onFailed, failedFor, max, memory, resource, weigh, namespaceOf, now } = options;
   const account = memory.open({ resource, rank: ranks.answers, leaveOut: (key) => values.delete(key) });
   const values = new LRUCache<string, Fresh<T>>({
@@ -41,7 +47,6 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
 
   return {
     get: (key: string): Fresh<T> | undefined => values.get(key),
-    /** Resolves when a value read after `since` is there, or cannot be read. Never rejects. */
     async refresh(key: string, since: Millis, asker: string): Promise<void> {
       if ((values.get(key)?.at ?? -Infinity) >= since) return;
       const isCooling = now() - (failed.get(key) ?? -Infinity) < failedFor;
@@ -80,18 +85,22 @@ export interface SharedAnswersOptions<T> {
 /** What the answers of one kind may take. A larger answer is used once. */
 const mostShared: Bytes = 4 * 1024 * 1024;
 
+export interface SharedAnswers<T> {
+  /** Returns a value that is at most `maxAge` old. `isNew`: it was not there yet when this function was called. */
+  get(key: string, maxAge: Millis): Promise<{ value: T; isNew: boolean }>;
+}
+
 /** Keeps answers by key, so that everyone who asks at about the same time shares one. `ask` may reject; then the next caller asks again. */
 export function createSharedAnswers<T>(
   ask: (key: string) => Promise<T>,
   { entries, now, weigh = () => 1 }: SharedAnswersOptions<T>,
-) {
+): SharedAnswers<T> {
   const answers = new LRUCache<string, { promise: Promise<T>; settled: Millis | undefined }>({
     max: entries,
     maxSize: mostShared,
   });
 
   return {
-    /** Returns a value that is at most `maxAge` old. `isNew`: it was not there yet when this function was called. */
     async get(key: string, maxAge: Millis): Promise<{ value: T; isNew: boolean }> {
       const known = answers.get(key);
       const isFresh = known?.settled !== undefined && now() - known.settled < maxAge;

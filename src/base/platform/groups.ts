@@ -1,10 +1,17 @@
+export interface Groups<T> {
+  all: ReadonlyMap<string, ReadonlySet<T>>;
+  /** Returns a copy, so values may be removed meanwhile. */
+  get: (key: string) => T[];
+  add(key: string, value: T): void;
+  remove(key: string, value: T): void;
+}
+
 /** Keeps values in groups by key. A group without values is gone. */
-export function createGroups<T>() {
+export function createGroups<T>(): Groups<T> {
   const groups = new Map<string, Set<T>>();
 
   return {
-    all: groups as ReadonlyMap<string, ReadonlySet<T>>,
-    /** Returns a copy, so values may be removed meanwhile. */
+    all: groups,
     get: (key: string): T[] => [...(groups.get(key) ?? [])],
     add(key: string, value: T): void {
       const group = groups.get(key);

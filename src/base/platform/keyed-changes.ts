@@ -8,8 +8,17 @@ export type StateChange =
   | readonly ['extend', key: string, field: string, from: number, added: readonly unknown[]]
   | readonly ['remove', key: string];
 
+export interface KeyedChanges {
+  readonly revision: number;
+  changed: (key: string) => void;
+  /** Returns the changes since the last call, or everything at first. Values are copied, but not what they contain. */
+  take: () => StateChange[];
+  /** Returns everything. Each value is copied when the caller reads it. */
+  entries: () => Generator<StateChange>;
+}
+
 /** Tracks which entries of a map have changed since the last write to disk. `kind` is the prefix of their keys there. */
-export function createKeyedChanges(kind: string, values: ReadonlyMap<string, object | string>) {
+export function createKeyedChanges(kind: string, values: ReadonlyMap<string, object | string>): KeyedChanges {
   let changed: Set<string> | undefined;
   let revision = 0;
 
@@ -21,7 +30,6 @@ export function createKeyedChanges(kind: string, values: ReadonlyMap<string, obj
       revision++;
       changed?.add(key);
     },
-    /** Returns the changes since the last call, or everything at first. Values are copied, but not what they contain. */
     take(this: void): StateChange[] {
       changed ??= new Set(values.keys());
       const changes = [...changed].map((key): StateChange => {
@@ -31,7 +39,6 @@ export function createKeyedChanges(kind: string, values: ReadonlyMap<string, obj
       changed.clear();
       return changes;
     },
-    /** Returns everything. Each value is copied when the caller reads it. */
     *entries(this: void): Generator<StateChange> {
       for (const [key, value] of values) yield ['set', `${kind} ${key}`, copy(value)];
     },

@@ -1,5 +1,13 @@
+export interface Parties {
+  sizeOf: (party: string) => number;
+  add(key: string, party: string): void;
+  remove(key: string): void;
+  /** Returns the oldest key of the party that has the most, if it has more than `size`. */
+  oldestOfLargest(size: number): string | undefined;
+}
+
 /** Knows which party has the most of what waits, without looking at all of them: a flood asks for each of its packets. */
-export function createParties() {
+export function createParties(): Parties {
   const keysOf = new Map<string, Set<string>>();
   const partyOf = new Map<string, string>();
   /** The parties by the number of their keys. */
@@ -21,7 +29,6 @@ export function createParties() {
       if (keys.size === 0) keysOf.delete(party);
       move(party, keys.size + 1, keys.size);
     },
-    /** Returns the oldest key of the party that has the most, if it has more than `size`. */
     oldestOfLargest(size: number): string | undefined {
       while (bySize.length > 0 && (bySize.at(-1)?.size ?? 0) === 0) bySize.pop();
       if (bySize.length - 1 <= size) return undefined;

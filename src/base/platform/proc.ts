@@ -3,13 +3,19 @@ import { join } from 'node:path';
 import type { Millis } from '../model/log-line.ts';
 import { canonicalAddress, copy } from './address.ts';
 
+export interface Proc {
+  /** Reads the table of the host, or of the network namespace with that inode. */
+  conntrack(netns: number | undefined): Promise<Conntrack | undefined>;
+  topSources(netns: number | undefined): Promise<TopSources | undefined>;
+  podOf(netns: number): Promise<string | undefined>;
+}
+
 /** Reads connection tracking tables and their owners. `root`: the host's /proc, wherever it is mounted. No function here rejects. */
-export function createProc(root = '/proc') {
+export function createProc(root = '/proc'): Proc {
   /** Searches under way, so that simultaneous questions about one namespace share one walk through the processes. */
   const searches = new Map<number, Promise<NamespaceOwner | undefined>>();
 
   return {
-    /** Reads the table of the host, or of the network namespace with that inode. */
     async conntrack(netns: number | undefined): Promise<Conntrack | undefined> {
       return readConntrack(root, await processFor(netns));
     },

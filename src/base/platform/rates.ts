@@ -1,13 +1,16 @@
 /** Limits how often work is done: pauses between attempts, token buckets. The caller gives the time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
 
-export type BackOff = ReturnType<typeof createBackOff>;
+export interface BackOff {
+  /** `least`: the pause that the other side asked for. */
+  next: (least?: Millis) => Millis;
+  reset: () => void;
+}
 
 /** The limit of a pause doubles with each failure. Pauses are random, so that clients that failed together do not try again together. */
-export function createBackOff(limits: { first: Millis; longest: Millis }, random: () => number) {
+export function createBackOff(limits: { first: Millis; longest: Millis }, random: () => number): BackOff {
   let failures = 0;
   return {
-    /** `least`: the pause that the other side asked for. */
     next: (least: Millis = 0): Millis => least + random() * Math.min(limits.first * 2 ** failures++, limits.longest),
     reset: (): void => void (failures = 0),
   };
@@ -19,8 +22,14 @@ export function retryAfterOf(header: string | undefined): Millis | undefined {
   return seconds >= 0 ? Math.min(seconds, 600) * 1000 : undefined;
 }
 
+export interface Cooldown<T> {
+  add(one: T): void;
+  has: (one: T) => boolean;
+  readonly size: number;
+}
+
 /** Remembers each value for `duration` after it was last added. */
-export function createCooldown<T>(duration: Millis, now: () => Millis) {
+export function createCooldown<T>(duration: Millis, now: () => Millis): Cooldown<T> {
   const since = new Map<T, Millis>();
   const isRecent = (time: Millis | undefined): boolean => time !== undefined && now() - time < duration;
 
@@ -36,10 +45,16 @@ export function createCooldown<T>(duration: Millis, now: () => Millis) {
   };
 }
 
-export type TokenBucket = ReturnType<typeof createTokenBucket>;
+export interface TokenBucket {
+  take(now: Millis): boolean;
+  refund: () => void;
+  level(now: Millis): number;
+  available(now: Millis): number;
+  availableAt(now: Millis): Millis;
+}
 
 /** Allows `burst` actions at once and `rate` a second. `tokens`: the number of tokens at first. */
-export function createTokenBucket({ rate, burst }: { rate: number; burst: number }, tokens = burst) {
+export function createTokenBucket({ rate, burst }: { rate: number; burst: number }, tokens = burst): TokenBucket {
   let filled: Millis | undefined;
   return {
     take(now: Millis): boolean {

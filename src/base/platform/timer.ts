@@ -1,14 +1,18 @@
 import type { Millis } from '../model/log-line.ts';
 
-export type Timer = ReturnType<typeof createTimer>;
+export interface Timer {
+  set: (delay: Millis) => void;
+  /** Calls the task after the delay, unless it is already due earlier. */
+  setEarliest(delay: Millis): void;
+  cancel: () => void;
+}
 
 /** Calls `task` once at the time that was set last. */
-export function createTimer(schedule: Schedule, now: () => Millis, task: () => void) {
+export function createTimer(schedule: Schedule, now: () => Millis, task: () => void): Timer {
   let pending: { at: Millis; cancel: () => void } | undefined;
 
   return {
     set,
-    /** Calls the task after the delay, unless it is already due earlier. */
     setEarliest(delay: Millis): void {
       if (pending === undefined || now() + delay < pending.at) set(delay);
     },

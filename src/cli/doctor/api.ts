@@ -20,6 +20,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import { createSteadyClock } from '../../base/platform/clock.ts';
 import { at, type Json, list, text } from '../../base/platform/json.ts';
 import { indexPodRanges, type Node, type Pod, type WayState } from '../../explain/resolving/resolving.ts';
+import type { NodeFacts } from '../../base/model/incident.ts';
 
 /** `request` never rejects; a refusal with status 0 means that there was no answer. */
 export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'> {
@@ -91,15 +92,31 @@ function usable<T>(items: readonly unknown[], slim: (item: Json) => T): T[] {
   return items.flatMap((item) => ifUsable(slim)(item) ?? []);
 }
 
-export async function askVersion(api: Api, now: () => Millis) {
+/** What the API server says of itself. */
+export interface ServerVersion extends Pick<Api, 'server' | 'unusable' | 'clockSkew'> {
+  answer: Answer;
+  took: Millis;
+}
+
+export async function askVersion(api: Api, now: () => Millis): Promise<ServerVersion> {
   const started = now();
   const answer = await api.request('GET', '/version');
   const { server, unusable, clockSkew } = api;
   return { server, unusable, clockSkew, answer, took: Math.round(now() - started) };
 }
 
+/** What is known of FelixConfiguration: what the agent reads, and two settings that only doctor needs. */
+export interface FelixFacts {
+  felix: NodeFacts['felix'] & {};
+  logPrefix: string | undefined;
+  flows: string | undefined;
+  /** Returns the object to patch, because a setting of the node's own object hides that of `default`. */
+  objectWith: (setting: string) => string;
+  defaultSpec: Json;
+}
+
 /** Reads FelixConfiguration as the agent does, and two settings that only doctor needs. */
-export async function lookAtFelix({ request }: Asked, node: string) {
+export async function lookAtFelix({ request }: Asked, node: string): Promise<FelixFacts> {
   const specs: { default?: Json; node?: Json } = {};
   const noting: Asked = {
     async request(verb, path, options) {
@@ -111,7 +128,6 @@ export async function lookAtFelix({ request }: Asked, node: string) {
   const reader = createFelixReader(noting, node, () => 0);
   const felix = await reader.read();
   const setting = (name: string): string | undefined => text(at(specs.node, name)) ?? text(at(specs.default, name));
-  /** Returns the object to patch, because a setting of the node's own object hides that of `default`. */
   const objectWith = (name: string): string => (text(at(specs.node, name)) === undefined ? 'default' : `node.${node}`);
   return {
     felix,
@@ -129,7 +145,12 @@ interface Neighbours {
   pods: Promise<readonly Pod[] | undefined>;
 }
 
-export async function lookAtWays(neighbours: Neighbours) {
+/** A way to ask for the Pod of an address. */
+export interface LookupWay extends WayState {
+  way: Config['podLookups'][number];
+}
+
+export async function lookAtWays(neighbours: Neighbours): Promise<LookupWay[] | undefined> {
   const { api, config } = neighbours;
   if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;
   const clock = createSteadyClock();

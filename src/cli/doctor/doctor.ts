@@ -40,7 +40,7 @@ import {
   checkProgramLogs,
   checkState,
 } from './checks/sources.ts';
-import { gatherFacts, type Gathered, type Given, type Known } from './facts.ts';
+import { gatherFacts, type FactLookups, type Given, type Known } from './facts.ts';
 import {
   answersOf,
   type Check,
@@ -163,7 +163,11 @@ const timeout: Millis = 5000;
 const late = new Error(`no result within ${timeout / 1000} s`);
 
 /** Never rejects: a check that fails, or lacks a fact, is `unknown`, and does not affect the others. */
-export async function runChecks(facts: Gathered, given: () => Given, rows: readonly Row[] = checks): Promise<Check[]> {
+export async function runChecks(
+  facts: FactLookups,
+  given: () => Given,
+  rows: readonly Row[] = checks,
+): Promise<Check[]> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(late), timeout);
   const looks = Object.entries<Promise<unknown>>(facts);

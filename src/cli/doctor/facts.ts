@@ -11,10 +11,27 @@ import {
   hasHistograms,
   type ProgramLog,
 } from '../../read/sources/sources.ts';
-import { type Api, askVersion, findNode, findPod, lookAtFelix, lookAtWays, podsOn, someNodes } from './api.ts';
-import { type KernelSetting, lookAtKernelSources, sourceName } from './kernel-log.ts';
 import {
+  type Api,
+  askVersion,
+  type FelixFacts,
+  findNode,
+  findPod,
+  type FoundNode,
+  lookAtFelix,
+  lookAtWays,
+  type Looked,
+  type LookupWay,
+  podsOn,
+  type ServerVersion,
+  someNodes,
+} from './api.ts';
+import type { Pod } from '../../explain/resolving/resolving.ts';
+import { type KernelSetting, type KernelSourceLook, lookAtKernelSources, sourceName } from './kernel-log.ts';
+import {
+  type AgentAnswer,
   askAgent,
+  type ContainerLook,
   findUnread,
   lookAtContainers,
   lookAtFolder,
@@ -22,14 +39,65 @@ import {
   type Machine,
   type NetworkView,
   type PodName,
+  type ProgramLogLook,
   readKeptState,
+  type SavedState,
+  type StateFolder,
 } from './machine.ts';
-import { tryGuard } from './guard.ts';
-import { reviewPolicies, reviewRights } from './rights.ts';
-import { readRules } from './rules.ts';
+import { type Guard, tryGuard } from './guard.ts';
+import { type PolicyRights, type Review, reviewPolicies, reviewRights } from './rights.ts';
+import { readRules, type Rules } from './rules.ts';
 
-export type Gathered = ReturnType<typeof gatherFacts>;
-export type Facts = { readonly [Fact in keyof Gathered]: Awaited<Gathered[Fact]> };
+/** What look-ups found. A fact is undefined if it is switched off or not needed. */
+export interface Facts {
+  readonly version: ServerVersion;
+  /** The Pods of this node; undefined if they cannot be listed. */
+  readonly pods: readonly Pod[] | undefined;
+  readonly ownNode: Looked<FoundNode> | undefined;
+  /** Names of a few Nodes. */
+  readonly nodes: readonly string[];
+  readonly reviews: readonly Review[];
+  /** Undefined outside a Pod: others have their own token. */
+  readonly guard: Guard | undefined;
+  readonly policyRights: PolicyRights | undefined;
+  readonly ways: readonly LookupWay[] | undefined;
+  readonly felix: FelixFacts;
+  readonly agent: AgentAnswer;
+  readonly view: NetworkView;
+  readonly rules: Rules;
+  readonly kernelSources: readonly KernelSourceLook[];
+  readonly folder: StateFolder;
+  readonly state: SavedState;
+  readonly containers: ContainerLook | undefined;
+  readonly programLogs: readonly ProgramLogFact[];
+  readonly feeds: readonly Feed[];
+  /** Existing logs of dropped flows that are not in SOURCES. */
+  readonly unreadFlows: readonly string[];
+  /** Whether rules of all network namespaces log, not only of the first one. */
+  readonly logsAllNamespaces: boolean;
+  readonly hasProcRoot: boolean;
+}
+
+/** Look-ups of facts, each under way. */
+export type FactLookups = { readonly [Fact in keyof Facts]: Promise<Facts[Fact]> };
+
+/** The log of a program that writes it itself. */
+export interface ProgramLogFact {
+  program: string;
+  path: string;
+  look: ProgramLogLook;
+}
+
+/** A source that is not a log of lines. */
+export interface Feed {
+  kind: keyof typeof feeds;
+  name: string;
+  folder: string;
+  /** Why it cannot be read; undefined if it can. */
+  obstacle: string | undefined;
+  /** Whether reasons of drops are counted; undefined of other kinds. */
+  countsReasons: boolean | undefined;
+}
 
 /** Facts that need no look-up. */
 export interface Given {
@@ -51,8 +119,8 @@ export interface Where extends Pick<Given, 'config' | 'prefixes'> {
   machine: Machine;
 }
 
-/** Starts all look-ups at once. A fact is undefined if it is switched off or not needed. */
-export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
+/** Starts all look-ups at once. */
+export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): FactLookups {
   const { node, sources, stateDir } = config;
   const { now, readFile } = machine;
   const version = askVersion(api, now);
@@ -67,7 +135,6 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
     ownNode,
     nodes: node === '' ? Promise.resolve<string[]>([]) : someNodes(api),
     reviews: reviewRights(api, config),
-    /** Undefined outside a Pod: others have their own token. */
     guard: ownPod === undefined ? Promise.resolve(undefined) : tryGuard(api, ownPod, now()),
     policyRights: config.policies === 'off' ? Promise.resolve(undefined) : reviewPolicies(api),
     ways: lookAtWays({ api, config, ownNode, pods }),
@@ -87,9 +154,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
       programLogs().map(({ program, path }) => ({ program, path, look: lookAtProgramLog(path) })),
     ),
     feeds: Promise.try(() => sources.flatMap(lookAtFeed)),
-    /** Existing logs of dropped flows that are not in SOURCES. */
     unreadFlows: Promise.try(() => findUnread(sources.flatMap((setting) => ('path' in setting ? [setting.path] : [])))),
-    /** Whether rules of all network namespaces log, not only of the first one. */
     logsAllNamespaces: Promise.try(() => readFile('/proc/sys/net/netfilter/nf_log_all_netns') === '1'),
     hasProcRoot: Promise.try(() => procFiles.some((file) => readFile(`${config.procRoot}/${file}`) !== undefined)),
   };
@@ -110,7 +175,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where) {
   }
 }
 
-function lookAtFeed(setting: SourceSetting) {
+function lookAtFeed(setting: SourceSetting): Feed[] {
   const { kind } = setting;
   if (kind !== 'bpf-trace' && kind !== 'kernel-drops' && kind !== 'calico-flows') return [];
   const { usual, obstacleOf } = feeds[kind];

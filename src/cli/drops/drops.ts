@@ -92,8 +92,13 @@ const wideHeader = [...header, 'NODE', 'POLICY', 'MESSAGE'];
 const countColumn = 3;
 const verdictColumn = 5;
 
+export interface DropsTable {
+  title(events: readonly Json[], now: Millis): string;
+  lines(events: readonly Json[], now: Millis): string;
+}
+
 /** Columns only grow, so that the lines of a watched table stay aligned. */
-export function createTable(isWide: boolean, paint: Paint) {
+export function createTable(isWide: boolean, paint: Paint): DropsTable {
   const titles = isWide ? wideHeader : header;
   const widths = titles.map((title) => title.length);
 

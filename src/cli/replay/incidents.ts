@@ -31,7 +31,17 @@ const lookInterval: Millis = 1000;
 /** How long Pod notices are written after the end of a log. The notices of an incident are spread over less time. */
 const afterwards: Millis = 600_000;
 
-export function createReplayIncidents(options: ReplayIncidentsOptions) {
+export interface ReplayIncidents {
+  countsOf: (node: string) => NodeCounts;
+  /** Advances the time of a node: incidents end and Events become due, in order. */
+  advance: (node: string, time: Millis) => void;
+  /** Decides on failures that wait for another line, and writes the remaining Pod notices. Open incidents stay open. */
+  finish(): void;
+  nodeOfLog: (path: string) => string | undefined;
+  all: () => NodeIncidents[];
+}
+
+export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIncidents {
   const { objects, recorder } = options;
   const nodes = new Map<string, { incidents: NodeIncidents; latest: Millis; asked: Millis }>();
   const countsByNode = new Map<string, NodeCounts>();
@@ -50,7 +60,6 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
       return counts;
     },
     advance,
-    /** Decides on failures that wait for another line, and writes the remaining Pod notices. Open incidents stay open. */
     finish(): void {
       for (const [node, { incidents, latest }] of nodes) {
         incidents.endOfLog();
@@ -88,7 +97,6 @@ export function createReplayIncidents(options: ReplayIncidentsOptions) {
     return known;
   }
 
-  /** Advances the time of a node: incidents end and Events become due, in order. */
   function advance(node: string, time: Millis): void {
     const known = nodes.get(node);
     if (known !== undefined && time - known.asked >= lookInterval) {

@@ -1,7 +1,12 @@
 import { printable } from '../../base/platform/printable.ts';
 
+export interface Progress {
+  step(length: number): void;
+  done: () => void;
+}
+
 /** Shows on a terminal how much of a large file has been read. */
-export function createProgress(name: string, terminal: NodeJS.WriteStream | undefined) {
+export function createProgress(name: string, terminal: NodeJS.WriteStream | undefined): Progress {
   const interval = 16 * 1024 * 1024;
   let bytes = 0;
   return {

@@ -20,13 +20,17 @@ export interface TopRow {
   last: Millis;
 }
 
-export function createRates() {
+export interface Rates {
+  /** `now`: milliseconds of a clock that only goes forward. */
+  take: (flows: ReadonlyMap<string, readonly Json[]>, now: Millis) => TopRow[];
+}
+
+export function createRates(): Rates {
   /** The packets of each flow in the last round. */
   let before = new Map<string, number>();
   let looked = new Map<string, Millis>();
 
   return {
-    /** `now`: milliseconds of a clock that only goes forward. */
     take: (flows: ReadonlyMap<string, readonly Json[]>, now: Millis): TopRow[] => {
       const rows = new Map<string, TopRow>();
       const next: typeof before = new Map();

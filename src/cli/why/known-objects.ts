@@ -9,6 +9,7 @@ import type { WorkloadKind } from '../options/why-options.ts';
 import { isSubdomain } from '../../base/platform/api-names.ts';
 import { at, type Json, list, spelled, text } from '../../base/platform/json.ts';
 import {
+  type CalicoKind,
   type CalicoObjects,
   collectCalicoObjects,
   compilePolicy,
@@ -25,6 +26,7 @@ import {
   readNamespace,
   readNode,
   readPod,
+  type ServiceCollector,
 } from '../../explain/policies/policies.ts';
 import {
   type ContainerPort,
@@ -80,9 +82,18 @@ export function evaluatorOf({ policies, calico, namespaces }: KnownObjects, adde
   });
 }
 
-export type Collector = ReturnType<typeof collectObjects>;
+export interface Collector {
+  /** Returns how many of the objects are of a kind that is used. */
+  add: (object: Json, itemKind?: ItemKind) => number;
+  addPolicy: (policy: Policy) => void;
+  /** Notes that all objects of the kind were read. */
+  complete: (kind: keyof KnownObjects['complete']) => void;
+  readonly unread: (kind: CalicoKind) => void;
+  readonly endpoints: ServiceCollector;
+  objects: () => KnownObjects;
+}
 
-export function collectObjects() {
+export function collectObjects(): Collector {
   const known = {
     pods: new Map<string, Pod>(),
     namespaces: new Map<string, Namespace>(),
@@ -99,7 +110,6 @@ export function collectObjects() {
   const owners = new Map<string, { kind: WorkloadKind; name: string }>();
   const selectors = new Map<string, Json>();
   return {
-    /** Returns how many of the objects are of a kind that is used. */
     add: (object: Json, itemKind?: ItemKind): number =>
       itemsOf(object, itemKind).filter((item) => take(item.object)).length,
     addPolicy: (policy: Policy): void => addPolicies([policy]),

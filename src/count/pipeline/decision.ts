@@ -1,6 +1,6 @@
 /** Decides what a line is, and what becomes of it. `replay --explain` shows it. */
 import { containerOf } from '../../base/log-formats/container-log.ts';
-import type { LogLine } from '../../base/model/log-line.ts';
+import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type {
   KernelReport,
   Martian,
@@ -59,9 +59,16 @@ export interface DecisionOptions extends DecisionSettings, MeaningOptions {
   hasKernelDrops?: boolean;
 }
 
-export type Decisions = ReturnType<typeof createDecisions>;
+export interface Decisions {
+  /** Returns undefined if the line has no known format. */
+  decide: (line: LogLine, origin: LineOrigin) => Decision | undefined;
+  lost: (line: LogLine, observation: PacketObservation | Martian) => LostPacket;
+  readonly meaningOf: (line: LogLine, observation: PacketObservation | Martian) => FlowMeaning;
+  readonly epochAt: (time: Millis) => number | undefined;
+  change: (settings: DecisionSettings) => void;
+}
 
-export function createDecisions(options: DecisionOptions) {
+export function createDecisions(options: DecisionOptions): Decisions {
   const meanings = createMeanings(options);
   const uncounted = createTwinLines();
   const joined = createVerdictLines();
@@ -76,7 +83,6 @@ export function createDecisions(options: DecisionOptions) {
     change: (settings: DecisionSettings): void => void ({ prefixes, includeNoise } = settings),
   };
 
-  /** Returns undefined if the line has no known format. */
   function decide(line: LogLine, origin: LineOrigin): Decision | undefined {
     const observed = observe(line, origin, prefixes, options.programsAnywhere);
     if (observed === undefined) return undefined;

@@ -4,7 +4,7 @@ import { flowKey } from '../../base/model/flow-identity.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { Martian } from '../../base/model/observation.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
-import { createKeyedChanges } from '../../base/platform/keyed-changes.ts';
+import { createKeyedChanges, type KeyedChanges } from '../../base/platform/keyed-changes.ts';
 import type { Schedule } from '../../base/platform/timer.ts';
 import { type Directory, endsOf, type RemoteLookups } from '../../explain/resolving/resolving.ts';
 import { weightOf } from './decision.ts';
@@ -23,10 +23,23 @@ export interface QueuedFlow {
   since: Millis;
 }
 
-export type LookupQueue = ReturnType<typeof createLookupQueue>;
+export interface LookupQueue {
+  readonly changes: KeyedChanges;
+  readonly size: number;
+  readonly flows: readonly QueuedFlow[];
+  /** How many lines found no room since the start. */
+  readonly overflowed: number;
+  has: (line: LogLine, observation: PacketObservation | Martian) => boolean;
+  /** Returns false if the queue is full and no other `party` has more in it. By default the source's address is the party. */
+  admit(line: LogLine, observation: PacketObservation | Martian, now: Millis, waited?: Waited): boolean;
+  /** Removes and returns the flows that had to make room for those of another party. */
+  takeDisplaced: () => QueuedFlow[];
+  /** Removes and returns the entries for which `may` is true, oldest first, and at most `most`. */
+  release(may: (flow: QueuedFlow) => boolean, most?: number): QueuedFlow[];
+}
 
 /** Minutes have separate entries, because an address may get another Pod while the API server is away. They are saved on disk. */
-export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []) {
+export function createLookupQueue(limit: number, restored: readonly QueuedFlow[] = []): LookupQueue {
   const { waiting, latest, changes, sizeOf, add, remove, removeOldestBeyond } = createEntries();
   const displaced: QueuedFlow[] = [];
   let overflowed = 0;
@@ -40,13 +53,11 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     get flows(): readonly QueuedFlow[] {
       return [...waiting.values()];
     },
-    /** How many lines found no room since the start. */
     get overflowed(): number {
       return overflowed;
     },
     has: (line: LogLine, observation: PacketObservation | Martian): boolean =>
       waiting.size > 0 && latest.has(keyOf(line, observation)),
-    /** Returns false if the queue is full and no other `party` has more in it. By default the source's address is the party. */
     admit(
       line: LogLine,
       observation: PacketObservation | Martian,
@@ -73,9 +84,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
       changes.changed(add(key, { line: kept, observation, weight, first: line.time, last, since: now }, party));
       return true;
     },
-    /** Removes and returns the flows that had to make room for those of another party. */
     takeDisplaced: (): QueuedFlow[] => displaced.splice(0),
-    /** Removes and returns the entries for which `may` is true, oldest first, and at most `most`. */
     release(may: (flow: QueuedFlow) => boolean, most = Infinity): QueuedFlow[] {
       const released: QueuedFlow[] = [];
       for (const [key, flow] of waiting) {
@@ -179,18 +188,23 @@ export const reviewInterval: Millis = 250;
 /** How many waiting flows are counted in one turn of the event loop, which takes a few milliseconds. */
 const reviewedAtOnce = 256;
 
-export type Waiting = ReturnType<typeof createWaiting>;
+export interface Waiting {
+  /** Notes that a look-up has an answer. */
+  answered: () => void;
+  /** Returns false if it is not worth waiting for the owners, or there is no room. `resume`: counts a flow that has made room. */
+  hold(alike: Alike, observation: PacketObservation | Martian, ends: Ends, resume: (flow: QueuedFlow) => void): boolean;
+  /** `isAll`: no more are done. Only time matters if nothing has changed, because looking for the owners of thousands takes long. */
+  takeDone(): { done: QueuedFlow[]; isAll: boolean };
+}
 
-export function createWaiting({ queue, remote, isSynced, now }: Lookups, directory: Directory) {
+export function createWaiting({ queue, remote, isSynced, now }: Lookups, directory: Directory): Waiting {
   /** When the lists were complete. Look-ups begin then, so the wait is measured from then. */
   let syncedAt: Millis | undefined;
   /** The directory's version when all owners were last looked for. */
   let version: number | undefined;
 
   return {
-    /** Notes that a look-up has an answer. */
     answered: (): void => void (version = undefined),
-    /** Returns false if it is not worth waiting for the owners, or there is no room. `resume`: counts a flow that has made room. */
     hold(
       alike: Alike,
       observation: PacketObservation | Martian,
@@ -204,7 +218,6 @@ export function createWaiting({ queue, remote, isSynced, now }: Lookups, directo
       queue.takeDisplaced().forEach(resume);
       return isHeld;
     },
-    /** `isAll`: no more are done. Only time matters if nothing has changed, because looking for the owners of thousands takes long. */
     takeDone(): { done: QueuedFlow[]; isAll: boolean } {
       if (isSynced()) syncedAt ??= now();
       if (syncedAt === undefined) return { done: [], isAll: true };

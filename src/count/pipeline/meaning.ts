@@ -48,8 +48,15 @@ interface Entry extends OrientedPacket {
   meaning: FlowMeaning;
 }
 
+export interface Meanings {
+  meaningOf: (line: LogLine, observation: PacketObservation | Martian) => FlowMeaning;
+  /** Returns the number of the present epoch, during which equal packets mean the same; undefined for a time outside of it. */
+  epochAt: (time: Millis) => number | undefined;
+  nodeOf: (line: LogLine) => string;
+}
+
 /** A flow replaces another one with the same hash: an LRU needs a key for each packet, which costs more than all the rest. */
-export function createMeanings({ directory, node: fixedNode, nodeOfLog }: MeaningOptions) {
+export function createMeanings({ directory, node: fixedNode, nodeOfLog }: MeaningOptions): Meanings {
   const memo: (Entry | undefined)[] = Array.from({ length: slots });
   /** The last hash in each slot. A flow is remembered the second time it comes, because flows of a flood with random addresses come once. */
   const asked = new Int32Array(slots);
@@ -60,7 +67,6 @@ export function createMeanings({ directory, node: fixedNode, nodeOfLog }: Meanin
   return {
     meaningOf: (line: LogLine, observation: PacketObservation | Martian): FlowMeaning =>
       observation.kind === 'packet' ? packetMeaning(line, observation) : martianMeaning(line, observation),
-    /** Returns the number of the present epoch, during which equal packets mean the same; undefined for a time outside of it. */
     epochAt: (time: Millis): number | undefined => (isWithin(time) ? epochs : undefined),
     nodeOf: nodeOfLine,
   };

@@ -31,8 +31,22 @@ interface RepeatedDecisionsOptions {
   quietUntil: ((node: string) => Millis) | undefined;
 }
 
+export interface RepeatedDecisions {
+  decided(latestLine: LogLine, decided: Decision | undefined): void;
+  /** Makes the memo for lines like the last one; undefined if such lines are decided one by one. */
+  last: () => Repeat | undefined;
+  /** Returns whether `take` must be called before a line of this time is added. */
+  isOver: (time: Millis) => boolean;
+  /** Adds one more line. Returns false if it has to be decided on, because the memo no longer holds. */
+  again(repeat: Repeat, time: Millis): boolean;
+  /** Takes what was added up. The caller carries it out, and sets its `lines` to 0. */
+  take(): readonly RepeatedDecision[];
+  /** Makes all memos invalid. */
+  forget: () => void;
+}
+
 /** Counting takes several times longer than comparing. All lines are of one second with nothing due between, so the result is the same. */
-export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisionsOptions) {
+export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisionsOptions): RepeatedDecisions {
   let owner = {};
   let line: LogLine | undefined;
   let decision: Decision | undefined;
@@ -47,7 +61,6 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       line = latestLine;
       decision = decided;
     },
-    /** Makes the memo for lines like the last one; undefined if such lines are decided one by one. */
     last(this: void): Repeat | undefined {
       if (line === undefined || (decision?.kind !== 'drop' && decision?.kind !== 'no-drop')) return undefined;
       const { observation } = decision;
@@ -62,9 +75,7 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       const repeat: RepeatedDecision = { owner, line: kept, lines: 0, last: 0, decision, epoch, sourcePortsFrom };
       return repeat;
     },
-    /** Returns whether `take` must be called before a line of this time is added. */
     isOver: (time: Millis): boolean => time < from || time >= until,
-    /** Adds one more line. Returns false if it has to be decided on, because the memo no longer holds. */
     again(repeat: Repeat, time: Millis): boolean {
       const known = repeat as RepeatedDecision;
       if (known.owner !== owner) return false;
@@ -82,7 +93,6 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       open.push(known);
       return true;
     },
-    /** Takes what was added up. The caller carries it out, and sets its `lines` to 0. */
     take(): readonly RepeatedDecision[] {
       if (open.length === 0) return nothing;
       const all = open;
@@ -91,7 +101,6 @@ export function createRepeatedDecisions({ epochAt, quietUntil }: RepeatedDecisio
       until = Infinity;
       return all;
     },
-    /** Makes all memos invalid. */
     forget: (): void => void (owner = {}),
   };
 

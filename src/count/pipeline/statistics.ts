@@ -7,11 +7,44 @@ import type { Verdict } from '../../base/model/packet.ts';
 /** The most distinct values that are kept, because a hostile log must not fill the memory. */
 const keep = 256;
 
-export type Statistics = ReturnType<typeof createStatistics>;
+/** Totals since the start. */
+export interface LineCounts {
+  verdicts: Record<Verdict, number>;
+  /** Dropped or rejected packets that are noise, such as multicast. */
+  noise: number;
+  /** Drops without noise, with and without a Pod at an end. */
+  withPods: number;
+  withoutPods: number;
+  /** Addresses inside the cluster's ranges that had no owner at the time, and how often. */
+  unresolved: Map<string, number>;
+  /** Lines with an interface named like a Pod's, and those of a known Pod. */
+  podInterfaces: { seen: number; known: number };
+  /** Prefixes of lines that only log, and how often. */
+  loggedPrefixes: Map<string, number>;
+  unparsable: number;
+  /** The count and the first line of each `format: reason`. */
+  unparsableReasons: Map<string, { count: number; place: string }>;
+  conntrackFull: number;
+  neighbourOverflow: number;
+  ipvsNoDestination: number;
+  martian: number;
+  programRecords: number;
+  suppressed: number;
+  /** Lines in a format that their writer may not use, such as a packet in the kernel's format from sshd. */
+  notKernel: number;
+  nodeUnknown: number;
+}
+
+export interface Statistics extends LineCounts {
+  /** Counts a line that is no part of a packet. `lines`: how many are alike. */
+  observed: (line: LogLine, observation: Exclude<Observation, PacketPart>, lines?: number) => void;
+  /** Counts the ends of a packet once they are known. `weight`: packets, of so many alike lines. */
+  resolved: (ends: Ends, noise: boolean, weight: number, lines?: number) => void;
+}
 
 /** `onLost`: called for lost packets, except noise. */
-export function createStatistics(onLost?: (ends: Ends, weight: number) => void) {
-  const statistics = { ...noCounts(), observed, resolved };
+export function createStatistics(onLost?: (ends: Ends, weight: number) => void): Statistics {
+  const statistics: Statistics = { ...noCounts(), observed, resolved };
   return statistics;
 
   function observed(line: LogLine, observation: Exclude<Observation, PacketPart>, lines = 1): void {
@@ -86,30 +119,23 @@ function bump(counts: Map<string, number>, key: string, by: number): void {
   else if (counts.size < keep) counts.set(key, by);
 }
 
-function noCounts() {
+function noCounts(): LineCounts {
   return {
-    verdicts: { dropped: 0, rejected: 0, logged: 0, accepted: 0 } satisfies Record<Verdict, number>,
-    /** Dropped or rejected packets that are noise, such as multicast. */
+    verdicts: { dropped: 0, rejected: 0, logged: 0, accepted: 0 },
     noise: 0,
-    /** Drops without noise, with and without a Pod at an end. */
     withPods: 0,
     withoutPods: 0,
-    /** Addresses inside the cluster's ranges that had no owner at the time, and how often. */
-    unresolved: new Map<string, number>(),
-    /** Lines with an interface named like a Pod's, and those of a known Pod. */
+    unresolved: new Map(),
     podInterfaces: { seen: 0, known: 0 },
-    /** Prefixes of lines that only log, and how often. */
-    loggedPrefixes: new Map<string, number>(),
+    loggedPrefixes: new Map(),
     unparsable: 0,
-    /** The count and the first line of each `format: reason`. */
-    unparsableReasons: new Map<string, { count: number; place: string }>(),
+    unparsableReasons: new Map(),
     conntrackFull: 0,
     neighbourOverflow: 0,
     ipvsNoDestination: 0,
     martian: 0,
     programRecords: 0,
     suppressed: 0,
-    /** Lines in a format that their writer may not use, such as a packet in the kernel's format from sshd. */
     notKernel: 0,
     nodeUnknown: 0,
   };

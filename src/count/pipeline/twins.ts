@@ -18,11 +18,16 @@ const longestPause: Millis = 1000;
 /** How long logged packets are remembered, because Calico reports flows at the end of an interval, by default every five minutes. */
 const longestInterval: Millis = 600_000;
 
+export interface FlowTwins {
+  note(findings: readonly Finding[], packets: number, time: Millis): void;
+  uncounted(findings: readonly Finding[], packets: number, time: Millis): number;
+}
+
 /**
  * Calico may report a packet twice: by a LOG line at once, and in a flow at the end of an interval. So the packets that lines have shown are
  * subtracted from the flow. The rest are packets that a rate limit kept out of the log. Flows have no addresses, so the peer is not compared.
  */
-export function createFlowTwins(hasFlows = false) {
+export function createFlowTwins(hasFlows = false): FlowTwins {
   const logged = new LRUCache<string, { packets: number; time: Millis }>({ max: flowsKept });
 
   return {

@@ -11,10 +11,15 @@ export interface SeriesView {
 /** A series as kept on disk. Lists that may become long have keys of their own. */
 type Kept = Omit<Series, 'peers' | 'ports'> & { isPast: boolean };
 
-export type SeriesChanges = ReturnType<typeof createSeriesChanges>;
+export interface SeriesChanges {
+  changed(series: Series): void;
+  removed(series: Series): void;
+  take(view: SeriesView): StateChange[];
+  entries(view: SeriesView): Generator<StateChange>;
+}
 
 /** Tracks which series have changed since the last write to disk. */
-export function createSeriesChanges() {
+export function createSeriesChanges(): SeriesChanges {
   let noted: Map<Series, Noted> | undefined;
   let changed = new Set<Series>();
   let removals: StateChange[] = [];

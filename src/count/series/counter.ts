@@ -23,9 +23,17 @@ interface Counted {
   from?: Series | undefined;
 }
 
-export type Counter = ReturnType<typeof createCounter>;
+export interface Counter {
+  readonly counts: { uncounted: number; overflowed: number };
+  readonly revision: number;
+  readonly lossReports: () => SeriesState['reports'];
+  /** Counts `weight` packets from `time` to `last`. The caller ensures that no window ends in between. */
+  count: (finding: Finding, time: Millis, weight?: number, last?: Millis) => void;
+  /** Marks the series that may have lost lines, so that their counts are shown as lower bounds. */
+  suppress: (suppressed: Suppressed, node: string, time: Millis) => void;
+}
 
-export function createCounter({ open, withdraw, restored, onCounted }: CounterOptions) {
+export function createCounter({ open, withdraw, restored, onCounted }: CounterOptions): Counter {
   const { held } = open;
   const lostLines = createLostLines(restored?.reports);
   const counts = { uncounted: 0, overflowed: 0, ...restored?.counts };
@@ -41,14 +49,12 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     suppress,
   };
 
-  /** Counts `weight` packets from `time` to `last`. The caller ensures that no window ends in between. */
   function count(finding: Finding, time: Millis, weight = 1, last?: Millis): void {
     revision++;
     countOne({ finding, time, weight, last });
     for (const series of held.scans.takeBegun()) joinScan(series);
   }
 
-  /** Marks the series that may have lost lines, so that their counts are shown as lower bounds. */
   function suppress({ affects, since: given }: Suppressed, node: string, time: Millis): void {
     const since = given ?? time;
     if (affects === 'nothing') return;

@@ -14,7 +14,7 @@ import {
   type Slots,
 } from './slots.ts';
 import { windowLength, windowOf } from './times.ts';
-import { createScans, scanFinding, scanIdentity } from './scans.ts';
+import { createScans, scanFinding, scanIdentity, type Scans } from './scans.ts';
 import { objectKey } from '../../base/model/endpoint.ts';
 
 export interface SeriesLimits extends SlotLimits {
@@ -30,9 +30,19 @@ interface OpenSeriesOptions {
   withdraw: (series: Series) => boolean;
 }
 
-export type OpenSeries = ReturnType<typeof createOpenSeries>;
+export interface OpenSeries {
+  readonly held: HeldSeries;
+  /** Finds or opens the series of a finding; undefined past `total`. `last`: the time of the last of several packets in one window. */
+  seriesFor(finding: Finding, time: Millis, last?: Millis): Series | undefined;
+  /** Forgets a series, because another one counts its packets from now on. */
+  forget(series: Series): void;
+  /** `clock` is null before the first packet, and `nextSweep` before the first sweep. */
+  times: () => { clock: number | null; nextSweep: number | null };
+  takeChanges: () => StateChange[];
+  entries(): Generator<StateChange>;
+}
 
-export function createOpenSeries(options: OpenSeriesOptions) {
+export function createOpenSeries(options: OpenSeriesOptions): OpenSeries {
   const { limits, restored, changes } = options;
   const held = createHeldSeries(changes, restored);
   const slots = createSlots(limits, restored);
@@ -45,7 +55,6 @@ export function createOpenSeries(options: OpenSeriesOptions) {
 
   return {
     held,
-    /** Finds or opens the series of a finding; undefined past `total`. `last`: the time of the last of several packets in one window. */
     seriesFor(finding: Finding, time: Millis, last?: Millis): Series | undefined {
       clock = Math.max(clock, last ?? time);
       if (clock >= nextSweep) sweep();
@@ -57,12 +66,10 @@ export function createOpenSeries(options: OpenSeriesOptions) {
       if (series !== undefined) latest.set(finding, { series, version: held.scans.version });
       return series;
     },
-    /** Forgets a series, because another one counts its packets from now on. */
     forget(series: Series): void {
       held.remove(series);
       slots.free(series);
     },
-    /** `clock` is null before the first packet, and `nextSweep` before the first sweep. */
     times: () => ({ clock: finite(clock), nextSweep: finite(nextSweep) }),
     takeChanges: (): StateChange[] => [...held.takeChanges(), ...slots.takeChanges()],
     *entries(): Generator<StateChange> {
@@ -83,10 +90,24 @@ function finite(time: Millis): Millis | null {
   return time === -Infinity ? null : time;
 }
 
-type HeldSeries = ReturnType<typeof createHeldSeries>;
+interface HeldSeries {
+  readonly scans: Scans;
+  readonly size: number;
+  /** The latest series of each identity, even if its window is over. */
+  current: () => Iterable<Series>;
+  isPast: (series: Series) => boolean;
+  get: (identity: string) => Series | undefined;
+  /** Adds a series, and replaces the one of the same identity, whose window is over. */
+  add(series: Series): void;
+  remove: (series: Series) => void;
+  published(series: Series): void;
+  sweep(clock: Millis): void;
+  takeChanges: () => StateChange[];
+  entries: () => Generator<StateChange>;
+}
 
 /** Holds the latest series of each identity, and series of past windows until they are published. */
-function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, 'series' | 'past'>) {
+function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, 'series' | 'past'>): HeldSeries {
   const current = new Map(restored?.series.map((series) => [series.finding.identity, series]));
   const past = new Set(restored?.past);
   const view = { current: () => current.values(), past };
@@ -97,11 +118,9 @@ function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, '
     get size(): number {
       return current.size + past.size;
     },
-    /** The latest series of each identity, even if its window is over. */
     current: (): Iterable<Series> => current.values(),
     isPast: (series: Series): boolean => past.has(series),
     get: (identity: string): Series | undefined => current.get(identity),
-    /** Adds a series, and replaces the one of the same identity, whose window is over. */
     add(series: Series): void {
       const { identity } = series.finding;
       const before = current.get(identity);

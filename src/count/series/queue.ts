@@ -15,10 +15,25 @@ import { Heap } from '../../base/platform/heap.ts';
 import { byDue, byName, lineOf, updateDue } from './times.ts';
 import { createTurns } from './turns.ts';
 
-export type Queue = ReturnType<typeof createQueue>;
+export interface Queue {
+  readonly size: number;
+  put: (series: Series, due: Millis) => void;
+  /** Postpones a series that was not refused itself, so it keeps its turn. Without `until`, it is ready again at once. */
+  postpone(series: Series, until: Millis | undefined): void;
+  remove(series: Series): void;
+  /** The series stays in the queue until `begin`; undefined if the budget (`availableAt`) allows none now. */
+  next: (now: Millis, availableAt?: (kind: WriteKind) => Millis) => Turn | undefined;
+  readonly begin: (series: Series) => void;
+  hold: (until: Millis) => void;
+  /** Returns when `next` may have a series; Infinity means never. */
+  nextDue: () => Millis;
+  /** Returns the due series, most urgent first. */
+  due: (now: Millis) => Series[];
+  backlog: (now: Millis) => Backlog;
+}
 
 /** `onEarlier`: called if `nextDue` may have become earlier. */
-export function createQueue(restored: readonly Series[], onEarlier: (() => void) | undefined) {
+export function createQueue(restored: readonly Series[], onEarlier: (() => void) | undefined): Queue {
   const all = new Set<Series>();
   const waits = createWaits();
   const turns = createTurns(restored);
@@ -31,7 +46,6 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
       return all.size;
     },
     put,
-    /** Postpones a series that was not refused itself, so it keeps its turn. Without `until`, it is ready again at once. */
     postpone(series: Series, until: Millis | undefined): void {
       const isBegun = turns.undo(series);
       if (until !== undefined) return put(series, until);
@@ -49,9 +63,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
     next,
     begin: turns.begin,
     hold: (until: Millis): void => void (heldUntil = until),
-    /** Returns when `next` may have a series; Infinity means never. */
     nextDue,
-    /** Returns the due series, most urgent first. */
     due: (now: Millis): Series[] => dueOf(all, now),
     backlog: (now: Millis): Backlog => backlogOf(all, now),
   };
@@ -73,7 +85,6 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
     return Math.min(turns.size > 0 ? heldUntil : Infinity, waits.next());
   }
 
-  /** The series stays in the queue until `begin`; undefined if the budget (`availableAt`) allows none now. */
   function next(now: Millis, availableAt: (kind: WriteKind) => Millis = () => -Infinity): Turn | undefined {
     admit(now);
     const turn = turns.next(now, availableAt);

@@ -9,8 +9,20 @@ import { RecentValues } from '../../base/platform/recent-values.ts';
 const manyObjects = 8;
 const podsKnown = 4096;
 
+export interface Scans {
+  /** Changes whenever answers of `roleIn` may have changed. */
+  readonly version: number;
+  add: (series: Series) => void;
+  remove(series: Series): void;
+  joined(series: Series, peer: Endpoint): void;
+  /** Returns single series that may belong to the scans of peers that began to scan since the last call. */
+  takeBegun(): Series[];
+  /** Returns whose Event counts a packet of a scan; undefined if the packet belongs to none. */
+  roleIn: (finding: Finding) => 'target' | 'scanner' | undefined;
+}
+
 /** Knows which peers scan. After a restart, the series show this again. */
-export function createScans(restored: Iterable<Series>) {
+export function createScans(restored: Iterable<Series>): Scans {
   const refusals = createRefusals();
   /** Single series by the peer that tries to reach their object. */
   const tries = createGroups<Series>();
@@ -22,7 +34,6 @@ export function createScans(restored: Iterable<Series>) {
   for (const series of restored) add(series);
 
   return {
-    /** Changes whenever answers of `roleIn` may have changed. */
     get version(): number {
       return version;
     },
@@ -41,7 +52,6 @@ export function createScans(restored: Iterable<Series>) {
       refusals.add(peer.identity, objectKey(series.finding.regarding));
       if (refusals.objectsOf(peer.identity)?.size === manyObjects + 1) begun.push(peer.identity);
     },
-    /** Returns single series that may belong to the scans of peers that began to scan since the last call. */
     takeBegun(): Series[] {
       if (begun.length === 0) return [];
       const peers = begun;
@@ -52,7 +62,6 @@ export function createScans(restored: Iterable<Series>) {
     roleIn,
   };
 
-  /** Returns whose Event counts a packet of a scan; undefined if the packet belongs to none. */
   function roleIn({ details: given, regarding }: Finding): 'target' | 'scanner' | undefined {
     const details = exampleOf(given);
     if (details === undefined) return undefined;

@@ -3,7 +3,7 @@ import type { Finding, FlowDetails } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { DistinctValues, ObjectSlots, Series, SeriesState } from '../../base/model/series.ts';
 import { copy } from '../../base/platform/address.ts';
-import { createKeyedChanges } from '../../base/platform/keyed-changes.ts';
+import { createKeyedChanges, type StateChange } from '../../base/platform/keyed-changes.ts';
 import { windowOf } from './times.ts';
 
 export interface SlotLimits {
@@ -13,10 +13,24 @@ export interface SlotLimits {
   perPeer?: number;
 }
 
-export type Slots = ReturnType<typeof createSlots>;
+export interface Slots {
+  /** `past share`: the peer has used its share of slots. Incidents always have a slot. */
+  roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full';
+  /** Returns whether no slot is left, apart from the reserved one. */
+  isFull(finding: Finding, clock: Millis): boolean;
+  flowsOf: (finding: Finding) => readonly Series[];
+  fill(series: Series): void;
+  /** Frees the slot of a series, because another series counts its packets. */
+  free: (series: Series) => void;
+  /** Frees the slot, too, but keeps the peer's share as used. */
+  giveUp: (series: Series) => void;
+  sweep(clock: Millis): void;
+  takeChanges: () => StateChange[];
+  entries: () => Generator<StateChange>;
+}
 
 /** Counts the Events of each object in its window, and those about each peer. */
-export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: Pick<SeriesState, 'objects'>) {
+export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: Pick<SeriesState, 'objects'>): Slots {
   const objects = new Map<string, ObjectSlots>(restored?.objects);
   const changes = createKeyedChanges('object', objects);
   /** The flows of this run. Those of an earlier run may have Events already, so they are never moved. */
@@ -25,7 +39,6 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
   const forPeers = perPeer < perObject ? perObject - 1 : perObject;
 
   return {
-    /** `past share`: the peer has used its share of slots. Incidents always have a slot. */
     roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full' {
       const slots = finding.details.kind === 'incident' ? undefined : slotsAt(finding, clock);
       if (slots === undefined) return 'free';
@@ -33,7 +46,6 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
       if (ofPeer >= perPeer || (ofPeer > 0 && forPeers < perObject && slots.distinct >= forPeers)) return 'past share';
       return slots.distinct < perObject ? 'free' : 'full';
     },
-    /** Returns whether no slot is left, apart from the reserved one. */
     isFull(finding: Finding, clock: Millis): boolean {
       return (slotsAt(finding, clock)?.distinct ?? 0) >= forPeers;
     },
@@ -53,9 +65,7 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
       flows.add(series);
       changes.changed(object);
     },
-    /** Frees the slot of a series, because another series counts its packets. */
     free: (series: Series): void => release(series, true),
-    /** Frees the slot, too, but keeps the peer's share as used. */
     giveUp: (series: Series): void => release(series, false),
     sweep(clock: Millis): void {
       for (const [object, { window }] of objects) {

@@ -183,9 +183,19 @@ const shape = z.object({
 export type RecentState = z.infer<typeof shape>;
 
 /** Recent lines of this node that may explain an incident, in the time of the log. */
-export type Recent = ReturnType<typeof createRecent>;
+export interface Recent {
+  noteBackend(failing: Failing, backend: 'legacy' | 'nf_tables', time: Millis): void;
+  backends(now: Millis): NodeFacts['backends'];
+  /** Undefined if felix has logged nothing about eBPF since its restart. */
+  noteEbpf: (on: boolean | undefined) => void;
+  readonly ebpf: boolean | undefined;
+  noteFirewallDrop(time: Millis, drops?: number): void;
+  /** When the host's firewall began to drop, if that was within a minute of `at` and drops were rare in the hour before. */
+  firewallDropsSince(at: Millis): Millis | undefined;
+  state: () => RecentState;
+}
 
-export function createRecent(restored?: RecentState) {
+export function createRecent(restored?: RecentState): Recent {
   const { data } = shape.safeParse(restored);
   const backends: RecentState['backends'] = { ...data?.backends };
   const runs: RecentState['runs'] = data?.runs.slice(-runLimit) ?? [];
@@ -201,7 +211,6 @@ export function createRecent(restored?: RecentState) {
         if (now - time <= hour) seen[failing as Failing] = backend;
       return seen;
     },
-    /** Undefined if felix has logged nothing about eBPF since its restart. */
     noteEbpf: (on: boolean | undefined): void => void (ebpf = on),
     get ebpf(): boolean | undefined {
       return ebpf;
@@ -218,7 +227,6 @@ export function createRecent(restored?: RecentState) {
       run.last = Math.max(run.last, time);
       run.drops += drops;
     },
-    /** When the host's firewall began to drop, if that was within a minute of `at` and drops were rare in the hour before. */
     firewallDropsSince(at: Millis): Millis | undefined {
       const run = runs.find(({ first }) => Math.abs(first - at) <= minute);
       if (run === undefined) return undefined;

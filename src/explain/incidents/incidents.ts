@@ -37,9 +37,23 @@ export interface NodeIncidentsState {
   reasons: Partial<Record<Failing, Millis>>;
 }
 
-export type NodeIncidents = ReturnType<typeof createNodeIncidents>;
+export interface NodeIncidents {
+  tracker: Pick<Tracker, 'incidents' | 'counts' | 'unrepeated'>;
+  readonly revision: number;
+  state: () => NodeIncidentsState;
+  take(observation: ProgramRecord | TableReport, line: Pick<LogLine, 'source' | 'time'>): void;
+  firewallDropped(time: Millis, drops?: number): void;
+  tick(now: Millis): void;
+  /** The time of the next `tick`; Infinity: none is needed. */
+  nextTick: () => Millis;
+  /** Opens incidents that wait for another line, because none comes. Ends no incident. */
+  endOfLog: () => void;
+  /** Notifies Pods as `tick` does, but ends nothing. */
+  notifyPods: (now: Millis) => void;
+  nextPodNotice: () => Millis;
+}
 
-export function createNodeIncidents(options: NodeIncidentsOptions) {
+export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncidents {
   const { podOf, onChange, restored } = options;
   const recent = createRecent(restored?.recent);
   const restarts = createRestarts(restored?.restarts);
@@ -48,7 +62,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions) {
   const reporter = new Reporter({ ...options, tracker, recent, restored: restored?.reported });
 
   return {
-    tracker: tracker as Pick<Tracker, 'incidents' | 'counts' | 'unrepeated'>,
+    tracker: tracker,
     get revision(): number {
       return tracker.revision + reporter.revision;
     },
@@ -78,11 +92,8 @@ export function createNodeIncidents(options: NodeIncidentsOptions) {
       settle(now);
       reporter.tick(now);
     },
-    /** The time of the next `tick`; Infinity: none is needed. */
     nextTick: (): Millis => Math.min(tracker.nextTick, reporter.nextTick()),
-    /** Opens incidents that wait for another line, because none comes. Ends no incident. */
     endOfLog: (): void => void report(tracker.endOfLog()),
-    /** Notifies Pods as `tick` does, but ends nothing. */
     notifyPods: (now: Millis): void => reporter.tick(now),
     nextPodNotice: (): Millis => reporter.nextTick(),
   };

@@ -24,18 +24,28 @@ import { createNamespaces } from './clauses/labels.ts';
 import { createProbe, ownerNow, podName, type Probe } from './probe.ts';
 import { anyNamespace, type Needs, newNeeds, type Requirements, type Selecting } from './policy.ts';
 
-export type Evaluator = ReturnType<typeof createEvaluator>;
+export interface Evaluator {
+  /** Returns whether policies admit the connection at its destination (ingress) or its source (egress). */
+  verdict: (flow: Flow, direction: Direction) => Verdict;
+  /** Returns the objects that Calico's policies need besides the two ends. Other policies need none. */
+  requirements: (flow: Flow, direction: Direction) => Requirements;
+  trace: (flow: Flow, direction: Direction) => Trace;
+}
 
 /** Caches the needs of each list of policies. The list is the same object as long as the Pod and the policies are. */
 const neededBy = new WeakMap<readonly TierPolicies[], Needs>();
 
-export function createEvaluator({ policies, namespaces }: { policies: PolicySet; namespaces: Iterable<Namespace> }) {
+export function createEvaluator({
+  policies,
+  namespaces,
+}: {
+  policies: PolicySet;
+  namespaces: Iterable<Namespace>;
+}): Evaluator {
   const namespaceLabels = createNamespaces(namespaces);
 
   return {
-    /** Returns whether policies admit the connection at its destination (ingress) or its source (egress). */
     verdict: (flow: Flow, direction: Direction): Verdict => evaluate(flow, direction).verdict,
-    /** Returns the objects that Calico's policies need besides the two ends. Other policies need none. */
     requirements(this: void, flow: Flow, direction: Direction): Requirements {
       const isAsked = policies.calico !== undefined && beforePolicies(flow, direction, policies) === undefined;
       const { services, networkSets, accountLabels } = isAsked ? needsOf(probeOf(flow, direction)) : newNeeds();

@@ -2,7 +2,7 @@
 export { createEvaluator, type Evaluator, unknownTrace } from './evaluate.ts';
 export type * from './model.ts';
 export { lastingContainers, readNamespace, readNode, readPod } from './api/read.ts';
-export { type ServiceEndpoints, serviceNameLabel } from './calico/objects.ts';
+export { type ServiceCollector, type ServiceEndpoints, serviceNameLabel } from './calico/objects.ts';
 export type { Requirements } from './policy.ts';
 export { awayPolicy, refOf, unknownPolicy } from './api/read.ts';
 export {

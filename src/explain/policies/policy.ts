@@ -124,8 +124,12 @@ export interface Requirements {
 /** No Namespace has this name. */
 export const anyNamespace = '*';
 
-export type Needs = ReturnType<typeof newNeeds>;
+export interface Needs {
+  readonly services: Set<string>;
+  readonly networkSets: Set<string>;
+  accountLabels: boolean;
+}
 
-export function newNeeds() {
+export function newNeeds(): Needs {
   return { services: new Set<string>(), networkSets: new Set<string>(), accountLabels: false };
 }

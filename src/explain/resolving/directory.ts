@@ -45,9 +45,33 @@ export function createDirectory(objects: ClusterObjects): Directory {
 }
 
 /** Finds the object that had an address or interface at a moment. */
-export type Directory = Omit<ReturnType<typeof directoryOf>, 'changed'>;
+export type Directory = Omit<LiveDirectory, 'changed'>;
 
-export function directoryOf(lists: Lists) {
+export interface LiveDirectory {
+  readonly version: number;
+  readonly nodes: readonly Node[];
+  readonly podCount: number;
+  /** Call this after each change of a list. `left-out`: of an object that was in no list, so that no index is made anew. */
+  changed(what: 'pods' | 'nodes' | 'services' | 'remote' | 'left-out'): void;
+  /** Returns the time span around `time` in which answers are the same, as long as `version` is. */
+  epoch: (time: Millis) => { from: Millis; until: Millis };
+  node: (name: string) => Node | undefined;
+  /** A log line names its host or, as in talosctl, the address of its host. */
+  nodeOfHost: (host: string) => Node | undefined;
+  homeOf: (address: string) => string | undefined;
+  /** The Pods that have or had the address. */
+  podsWith: (address: string) => readonly Pick<Pod, 'namespace' | 'name' | 'from' | 'until'>[];
+  podByInterface(name: string, address: string, at: Moment): Endpoint | undefined;
+  nodeByInterface: (name: string, address: string, at: Moment) => string | undefined;
+  /** `named`: the Pod that the logger names, such as `shop/web-0` (see `comparedWith`). */
+  byAddress(address: string, at: Moment, named?: string): Endpoint;
+  /** Finds an end that a logger names instead of giving its address. `node`: as in `ownerOfName`. */
+  byName: (name: string, at: Moment, node: string | undefined) => Endpoint;
+  /** `protocol`: as in a packet (`TCP`). */
+  portName(endpoint: Endpoint, port: number, protocol: string): string | undefined;
+}
+
+export function directoryOf(lists: Lists): LiveDirectory {
   const { pods, earlier, remote } = lists;
   /** Computed on first use after a change, because a new list changes thousands of objects one by one. */
   let nodeIndexes: NodeIndex | undefined;
@@ -68,13 +92,11 @@ export function directoryOf(lists: Lists) {
     get podCount(): number {
       return pods.size;
     },
-    /** Call this after each change of a list. `left-out`: of an object that was in no list, so that no index is made anew. */
     changed(what: 'pods' | 'nodes' | 'services' | 'remote' | 'left-out'): void {
       version++;
       if (what === 'nodes') nodeIndexes = undefined;
       if (what === 'services') serviceIndex = undefined;
     },
-    /** Returns the time span around `time` in which answers are the same, as long as `version` is. */
     epoch(this: void, time: Millis): { from: Millis; until: Millis } {
       const epochs = [pods, earlier].flatMap((index) => index?.epoch(time) ?? []);
       const from = Math.max(...epochs.map((each) => each.from));
@@ -85,10 +107,8 @@ export function directoryOf(lists: Lists) {
       return { from: Math.max(from, remote.latestChange), until };
     },
     node: (name: string): Node | undefined => nodes().byName(name),
-    /** A log line names its host or, as in talosctl, the address of its host. */
     nodeOfHost: (host: string): Node | undefined => nodes().byName(host) ?? onlyOf(nodes().byAddress(host)),
     homeOf: (address: string): string | undefined => nodes().homeOf(address),
-    /** The Pods that have or had the address. */
     podsWith: (address: string): readonly Pick<Pod, 'namespace' | 'name' | 'from' | 'until'>[] => everyPodOf(address),
     podByInterface(name: string, address: string, at: Moment): Endpoint | undefined {
       return (
@@ -98,15 +118,12 @@ export function directoryOf(lists: Lists) {
     },
     nodeByInterface: (name: string, address: string, at: Moment): string | undefined =>
       ownerOf(pods, name, address, at)?.node,
-    /** `named`: the Pod that the logger names, such as `shop/web-0` (see `comparedWith`). */
     byAddress(address: string, at: Moment, named?: string): Endpoint {
       const end = endAt(address, at, lists, indexes);
       return named === undefined ? end : comparedWith(named, end, everyPodOf(address), at);
     },
-    /** Finds an end that a logger names instead of giving its address. `node`: as in `ownerOfName`. */
     byName: (name: string, at: Moment, node: string | undefined): Endpoint =>
       ownerOfName(name, at, node, { pods, earlier, nodes: nodes().byName }),
-    /** `protocol`: as in a packet (`TCP`). */
     portName({ kind, object, address }: Endpoint, port: number, protocol: string): string | undefined {
       const transport = protocol.toLowerCase();
       if (kind === 'service')

@@ -1,9 +1,9 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import type { Json } from '../../base/platform/json.ts';
-import { createKeyedChanges } from '../../base/platform/keyed-changes.ts';
+import { createKeyedChanges, type KeyedChanges } from '../../base/platform/keyed-changes.ts';
 import { isEqual, keyOf, type Pod } from './objects.ts';
-import { createPodIndex } from './pod-index.ts';
+import { createPodIndex, type PodIndex } from './pod-index.ts';
 import { podFromRecord, type PodRecord, podRecordOf } from './pod-record.ts';
 
 export interface EarlierPods {
@@ -20,7 +20,17 @@ const aliveStep: Millis = 300_000;
 /** After a longer time without an agent, other Pods may have the addresses. A container that keeps crashing is away for five minutes. */
 const longestAway: Millis = 3 * aliveStep;
 
-export type KeptPods = ReturnType<typeof createKeptPods>;
+export interface KeptPods {
+  readonly earlier: PodIndex;
+  readonly changes: KeyedChanges;
+  alive: () => Millis;
+  set(pod: Pod): void;
+  remove(namespace: string, name: string): void;
+  /** Replaces the Pods of an earlier run by the first complete list. */
+  endEarlier(): void;
+  /** Returns whether it has forgotten Pods of an earlier run. */
+  sweep(): boolean;
+}
 
 /** Saves this node's Pods. `earlier` has those of an earlier run until the API server lists Pods, then for `age`, for older packets. */
 export function createKeptPods(
@@ -28,7 +38,7 @@ export function createKeptPods(
   restored: EarlierPods | undefined,
   { now, wall, fromWall, toWall }: Clock,
   age: Millis = 600_000,
-) {
+): KeptPods {
   const records = new Map<string, PodRecord>();
   const changes = createKeyedChanges('pod', records);
   const earlier = createPodIndex(node);
@@ -55,7 +65,6 @@ export function createKeptPods(
       forget(key);
       listed?.delete(key);
     },
-    /** Replaces the Pods of an earlier run by the first complete list. */
     endEarlier(): void {
       if (listed === undefined) return;
       for (const key of records.keys()) if (!listed.has(key)) forget(key);
@@ -63,7 +72,6 @@ export function createKeptPods(
       ofEarlier = ofEarlier.flatMap((pod) => endOf(pod, listed?.get(keyOf(pod.namespace, pod.name)), now()));
       listed = undefined;
     },
-    /** Returns whether it has forgotten Pods of an earlier run. */
     sweep(): boolean {
       if (ofEarlier.length === 0 || listedAt === undefined || listedAt > now() - age) return false;
       for (const pod of ofEarlier) earlier.remove(pod);

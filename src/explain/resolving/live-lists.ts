@@ -1,8 +1,8 @@
 import type { Millis } from '../../base/model/log-line.ts';
-import { createChainIndex, defaultChainLimits } from './service-chains/chain-index.ts';
-import { directoryOf, type Lists } from './directory.ts';
+import { type ChainIndex, createChainIndex, defaultChainLimits } from './service-chains/chain-index.ts';
+import { directoryOf, type Lists, type LiveDirectory } from './directory.ts';
 import type { KeptPods } from './kept-pods.ts';
-import { createLeftOutAddresses } from './left-out-addresses.ts';
+import { createLeftOutAddresses, type LeftOutAddresses } from './left-out-addresses.ts';
 import { createInterner, isEqual, keyOf, type Node, type Pod, type Service } from './objects.ts';
 import { createTombstones, type TombstoneLimits, type TombstoneOptions } from './tombstones.ts';
 import { type MemoryBudget, unlimitedMemory } from '../../base/platform/memory-budget.ts';
@@ -14,7 +14,33 @@ import { createPodIndex } from './pod-index.ts';
 /** Limits the age and number of deleted Pods that are still found by address, for packets from before their end. */
 export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 
-export type LiveLists = ReturnType<typeof createLiveLists>;
+export interface LiveLists {
+  readonly directory: LiveDirectory;
+  readonly ownNode: string;
+  readonly podNamed: (namespace: string, name: string) => Pod | undefined;
+  /** The watch of EndpointSlices fills this index. */
+  readonly chains: ChainIndex;
+  /** Where everything that is set here is weighed before. */
+  readonly memory: MemoryBudget;
+  readonly leftOut: LeftOutAddresses;
+  readonly sizes: { pods: number; tombstones: number; nodes: number; services: number };
+  setPod(pod: Pod, now: Millis): void;
+  removePod(namespace: string, name: string, now: Millis): void;
+  /** Take out objects that exist, so it is not known who has their addresses. */
+  leaveOutPod: (namespace: string, name: string, latest?: Pod) => void;
+  leaveOutService: (namespace: string, name: string, latest?: Service) => void;
+  podsListed(): void;
+  setNode: (node: Node) => void;
+  removeNode: (name: string) => void;
+  setService(service: Service, now: Millis): void;
+  removeService(namespace: string, name: string, now: Millis): void;
+  weightOfPod: (pod: Pod) => Bytes;
+  /** Returns the Pods that have an address, or had it within `limits.age`. */
+  podsByAddress: (address: string) => readonly Pod[];
+  /** Returns the Pods of this node. A Pod that restarted in the last ten minutes counts as `restarting`. */
+  podsHere: (now: Millis) => Pod[];
+  sweep(now: Millis): void;
+}
 
 /** Keeps the present objects of a cluster. Methods take `now` by the clock of log lines. */
 export function createLiveLists(
@@ -23,7 +49,7 @@ export function createLiveLists(
   limits = defaultLiveLimits,
   kept?: KeptPods,
   memory = unlimitedMemory(),
-) {
+): LiveLists {
   const pods = createLivePods(ownNode, { ...limits, memory }, () => directory.changed('pods'));
   const nodes = createLiveNodes(() => directory.changed('nodes'));
   const chains = createChainIndex(defaultChainLimits, memory);
@@ -41,9 +67,7 @@ export function createLiveLists(
     directory,
     ownNode,
     podNamed: pods.named,
-    /** The watch of EndpointSlices fills this index. */
     chains,
-    /** Where everything that is set here is weighed before. */
     memory,
     leftOut,
     get sizes(): { pods: number; tombstones: number; nodes: number; services: number } {
@@ -57,7 +81,6 @@ export function createLiveLists(
       kept?.remove(namespace, name);
       pods.remove(namespace, name, now);
     },
-    /** Take out objects that exist, so it is not known who has their addresses. */
     leaveOutPod(this: void, namespace: string, name: string, latest?: Pod): void {
       for (const pod of [pods.named(namespace, name), latest]) leftOut.add(pod?.addresses ?? []);
       kept?.remove(namespace, name);
@@ -86,9 +109,7 @@ export function createLiveLists(
       directory.changed('services');
     },
     weightOfPod: (pod: Pod): Bytes => weightOfPod(pod, pod.node === ownNode),
-    /** Returns the Pods that have an address, or had it within `limits.age`. */
     podsByAddress: (address: string): readonly Pod[] => pods.index.byAddress(address) ?? [],
-    /** Returns the Pods of this node. A Pod that restarted in the last ten minutes counts as `restarting`. */
     podsHere: (now: Millis): Pod[] => pods.here(now),
     sweep(now: Millis): void {
       chains.sweep(now);

@@ -9,8 +9,14 @@ export interface TimeSpan {
   until: Millis;
 }
 
+export interface PodChanges {
+  forget(): void;
+  /** Returns the time from the last change until `time` to the next one. */
+  spanAround(time: Millis): TimeSpan;
+}
+
 /** Finds the times at which Pods get or lose addresses. Call `forget` when `pods` has changed. */
-export function createPodChanges(pods: ReadonlySet<Pod>) {
+export function createPodChanges(pods: ReadonlySet<Pod>): PodChanges {
   let isAsked = false;
   let sorted: Float64Array | undefined;
 
@@ -19,7 +25,6 @@ export function createPodChanges(pods: ReadonlySet<Pod>) {
       isAsked = false;
       sorted = undefined;
     },
-    /** Returns the time from the last change until `time` to the next one. */
     spanAround(time: Millis): TimeSpan {
       // To sort takes as long as ten looks at all Pods. Those of an agent may change between two questions, those of a saved cluster do not.
       if (isAsked) sorted ??= sortedChanges(pods);

@@ -7,10 +7,22 @@ import type { Node, Pod } from './objects.ts';
 import { createPodChanges, slack } from './pod-changes.ts';
 
 /** Finds present and past Pods by address, interface or name. Several Pods may have had the same address one after the other. */
-export type PodIndex = ReturnType<typeof createPodIndex>;
+export interface PodIndex {
+  readonly ownNode: string | undefined;
+  readonly size: number;
+  /** `lost`: addresses that an existing Pod no longer has; only these lead to this entry. */
+  add(pod: Pod, lost?: readonly string[]): void;
+  remove(pod: Pod): void;
+  byAddress: (address: string) => readonly Pod[] | undefined;
+  byInterface: (name: string) => readonly Pod[] | undefined;
+  /** Returns the Pods named `shop/web-0`, or those that share the `generateName` in `shop/web-*`. */
+  byName: (name: string) => readonly Pod[];
+  /** Returns the time span around `time` in which no Pod gets or loses an address. */
+  epoch(time: Millis): { from: Millis; until: Millis };
+}
 
 /** `ownNode`: the only node whose Pods are found by interface; undefined: all nodes, for saved logs. */
-export function createPodIndex(ownNode: string | undefined) {
+export function createPodIndex(ownNode: string | undefined): PodIndex {
   const all = new Set<Pod>();
   const lostBy = new Map<Pod, readonly string[]>();
   const addresses = new Map<string, Pod[]>();
@@ -25,7 +37,6 @@ export function createPodIndex(ownNode: string | undefined) {
     get size(): number {
       return all.size;
     },
-    /** `lost`: addresses that an existing Pod no longer has; only these lead to this entry. */
     add(pod: Pod, lost?: readonly string[]): void {
       all.add(pod);
       changes.forget();
@@ -55,9 +66,7 @@ export function createPodIndex(ownNode: string | undefined) {
     },
     byAddress: (address: string): readonly Pod[] | undefined => addresses.get(address),
     byInterface: (name: string): readonly Pod[] | undefined => interfaces.get(name),
-    /** Returns the Pods named `shop/web-0`, or those that share the `generateName` in `shop/web-*`. */
     byName: (name: string): readonly Pod[] => (names ??= indexNames(all)).get(name),
-    /** Returns the time span around `time` in which no Pod gets or loses an address. */
     epoch(time: Millis): { from: Millis; until: Millis } {
       // An agent nearly always asks about a time after the last change.
       if (time >= latestChange) return { from: latestChange, until: Infinity };

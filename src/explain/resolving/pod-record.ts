@@ -7,12 +7,20 @@ import { at, type Json, list, spelled } from '../../base/platform/json.ts';
 import type { Pod, ServicePort } from './objects.ts';
 
 /** A Pod as plain JSON, with times of the wall clock. */
-export type PodRecord = ReturnType<typeof podRecordOf>;
+export interface PodRecord extends Pick<
+  Pod,
+  'namespace' | 'name' | 'uid' | 'node' | 'addresses' | 'workload' | 'role' | 'ports'
+> {
+  /** Undefined if it had its addresses before everything that is known. */
+  readonly from: Millis | undefined;
+  /** Undefined if it still has them. */
+  readonly until: Millis | undefined;
+}
 
 /** Each network attachment has one or two. */
 const addressLimit = 16;
 
-export function podRecordOf(pod: Pod, toWall: Clock['toWall']) {
+export function podRecordOf(pod: Pod, toWall: Clock['toWall']): PodRecord {
   const { namespace, name, uid, node, addresses, workload, role, ports } = pod;
   const times = { from: finite(toWall(pod.from)), until: finite(toWall(pod.until)) };
   return { namespace, name, uid, node, addresses: addresses.slice(0, addressLimit), workload, role, ports, ...times };

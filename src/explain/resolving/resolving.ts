@@ -2,7 +2,7 @@
 export { type AddressBook, type AddressOwner, indexByAddress, ownerOfAddress } from './address-owners.ts';
 export { createDirectory, type Directory, type Moment, nodeRefOf } from './directory.ts';
 export { externalEndpoint, indexPodRanges, nodeRef } from './endpoints.ts';
-export { createKeptPods } from './kept-pods.ts';
+export { createKeptPods, type KeptPods } from './kept-pods.ts';
 export { createLiveLists, defaultLiveLimits, type LiveLists } from './live-lists.ts';
 export {
   createFinderChain,

@@ -1,4 +1,5 @@
 /** Makes flow records of the packets that a node logs: counts them by flow and interval, saves them on disk, and sends them to sinks. */
+import type { AuditedPacket } from './flow.ts';
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../../base/model/log-line.ts';
@@ -7,10 +8,10 @@ import type { Suppressed } from '../../base/model/observation.ts';
 import { entriesOfKind, type StateChange } from '../../base/platform/keyed-changes.ts';
 import { writeAll } from '../../base/platform/file-io.ts';
 import { type Delivery, type DeliveryReport, type Sink, startDelivery } from './deliver.ts';
-import { createIntervals, type PoliciesOn } from './intervals.ts';
+import { createIntervals, type Intervals, type PoliciesOn } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './privacy.ts';
-import { createAuditQueue, type LostRows, type QueueState } from './queue.ts';
+import { type AuditQueue, createAuditQueue, type LostRows, type QueueState } from './queue.ts';
 import { headOf, namespaceOf, namespaceOfRow, rowOf, stampOf } from './record.ts';
 import { createFileSink } from './sinks/file.ts';
 import { createOtlpSink, readHeaders } from './sinks/otlp.ts';
@@ -19,6 +20,7 @@ export { fields, type FlowRecord, schemaVersion } from './fields.ts';
 export { flagNames, packetRow } from './flow.ts';
 export { createLiveFlows, liveFlowsVersion, type LiveFlowTable } from './live-flows.ts';
 export { noNamespace, type Privacy, redactionOf } from './privacy.ts';
+export type { DeliveryReport } from './deliver.ts';
 
 /** The kept audit except for its flows and rows. */
 export interface AuditRest extends QueueState {
@@ -45,14 +47,34 @@ export interface AuditOptions {
   report: DeliveryReport;
 }
 
-export type Audit = ReturnType<typeof createAudit>;
+/** What the agent keeps on disk of the audit. */
+export interface KeptAudit {
+  readonly revision: number;
+  /** What is small, and so is saved as a whole. */
+  rest: () => AuditRest;
+  takeChanges: () => StateChange[];
+  entries(): Generator<StateChange>;
+}
+
+export interface Audit {
+  /** `meaning`: packets with the same object belong to one flow. `time`: by the steady clock. */
+  count: (meaning: object, packet: () => AuditedPacket, packets: number, time: Millis) => void;
+  lost: (suppressed: Suppressed, time: Millis) => void;
+  /** Closes intervals that are over, saves their records on disk by `keep`, and wakes the deliveries. Rejects if `keep` does. */
+  round(keep: () => Promise<void>): Promise<void>;
+  start(): void;
+  stop(grace: Millis): Promise<void>;
+  readonly sizes: { rows: number; bytes: number; flows: number };
+  readonly sinks: AuditQueue['sinks'];
+  readonly kept: KeptAudit;
+}
 
 /** How many flows are closed in one turn of the event loop, which takes a few milliseconds. */
 const slice = 200;
 /** Closes fewer flows in a turn if their policies take long to evaluate. */
 const longestTurn: Millis = 5;
 
-export function createAudit(options: AuditOptions) {
+export function createAudit(options: AuditOptions): Audit {
   const { node, cluster, interval, sinks, queueSize, privacy, policiesOn, clock, report } = options;
   const kept = options.restored;
   const redactKept = kept && redactionOfKept(privacy, kept);
@@ -75,9 +97,8 @@ export function createAudit(options: AuditOptions) {
   let deliveries: Delivery[] = [];
 
   return {
-    count: (...packet: Parameters<typeof intervals.count>): void => intervals.count(...packet),
+    count: (...packet) => intervals.count(...packet),
     lost: (suppressed: Suppressed, time: Millis): void => intervals.lost(suppressed, node, time),
-    /** Closes intervals that are over, saves their records on disk by `keep`, and wakes the deliveries. Rejects if `keep` does. */
     async round(keep: () => Promise<void>): Promise<void> {
       while (!closeSome()) await nextTurn();
       const { newest } = queue;
@@ -91,23 +112,13 @@ export function createAudit(options: AuditOptions) {
     async stop(grace: Millis): Promise<void> {
       await Promise.all(deliveries.map((delivery) => delivery.stop(grace)));
     },
-    get sizes() {
+    get sizes(): { rows: number; bytes: number; flows: number } {
       return { flows: intervals.size, ...queue.sizes };
     },
-    get sinks() {
+    get sinks(): AuditQueue['sinks'] {
       return queue.sinks;
     },
-    kept: {
-      get revision() {
-        return intervals.revision;
-      },
-      rest: (): AuditRest => ({ ...queue.state, closings: intervals.closings }),
-      takeChanges: (): StateChange[] => [...intervals.takeChanges(), ...queue.changes.take()],
-      *entries(): Generator<StateChange> {
-        yield* intervals.entries();
-        yield* queue.changes.entries();
-      },
-    },
+    kept: keptOf(intervals, queue),
   };
 
   /** A turn may end early, because the policies of one flow may take ten milliseconds to evaluate. */
@@ -190,5 +201,19 @@ function createStdoutSink(): Sink {
       return Promise.resolve(0);
     },
     close: () => Promise.resolve(),
+  };
+}
+
+function keptOf(intervals: Intervals, queue: AuditQueue): KeptAudit {
+  return {
+    get revision() {
+      return intervals.revision;
+    },
+    rest: () => ({ ...queue.state, closings: intervals.closings }),
+    takeChanges: () => [...intervals.takeChanges(), ...queue.changes.take()],
+    *entries() {
+      yield* intervals.entries();
+      yield* queue.changes.entries();
+    },
   };
 }

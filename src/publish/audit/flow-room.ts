@@ -23,11 +23,17 @@ export interface FoundRoom<F> {
   evicted: readonly (readonly [old: F, joined: Flow])[];
 }
 
+export interface FlowRoom<F extends Held> {
+  enter(flow: F): void;
+  leave(flow: F): void;
+  find(start: Millis, given: Flow): FoundRoom<F>;
+}
+
 /** Decides which flows are counted separately. Others are joined by workload, by Namespace, or all together. */
 export function createFlowRoom<F extends Held>(
   { total, perSubject, joined: mostJoined }: FlowLimits,
   isHeld: (start: Millis, key: string) => boolean,
-) {
+): FlowRoom<F> {
   const countsBySubject = new Map<string, number>();
   const namespaces = createGroups<F>();
   let own = 0;

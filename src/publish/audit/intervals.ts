@@ -1,3 +1,4 @@
+import type { StateChange } from '../../base/platform/keyed-changes.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import type { Suppressed } from '../../base/model/observation.ts';
@@ -22,9 +23,20 @@ export interface IntervalsOptions extends Pick<Clock, 'now' | 'toWall'> {
   restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
 }
 
-export type Intervals = ReturnType<typeof createIntervals>;
+export interface Intervals {
+  readonly size: number;
+  readonly closings: number;
+  readonly revision: number;
+  takeChanges: () => StateChange[];
+  entries: () => Generator<StateChange>;
+  /** Counts packets. Packets with the same `meaning` object belong to one flow, with the same Pods and interfaces. */
+  count(meaning: object, packet: () => AuditedPacket, packets: number, time: Millis): void;
+  lost(suppressed: Suppressed, node: string, time: Millis): void;
+  /** Save the records and the changes in one batch of the state, so that no flow is lost or counted twice. */
+  close(mostFlows: number, mayGoOn?: () => boolean): { records: FlowRecord[]; isDone: boolean };
+}
 
-export function createIntervals(options: IntervalsOptions) {
+export function createIntervals(options: IntervalsOptions): Intervals {
   const { interval, cluster, redact, restored, now, toWall } = options;
   const flows = createOpenFlows(options.limits ?? defaultFlowLimits, restored?.flows);
   /** The flow of each `meaning`. Computing a key for each packet would cost more. */
@@ -50,7 +62,6 @@ export function createIntervals(options: IntervalsOptions) {
     },
     takeChanges: () => flows.takeChanges(),
     entries: () => flows.entries(),
-    /** Counts packets. Packets with the same `meaning` object belong to one flow, with the same Pods and interfaces. */
     count(meaning: object, packet: () => AuditedPacket, packets: number, time: Millis): void {
       revision++;
       const start = startOf(time);
@@ -74,7 +85,6 @@ export function createIntervals(options: IntervalsOptions) {
       gaps.add(start, affects);
       flows.count(flows.of(start, gapOf(by, node), time), count, time);
     },
-    /** Save the records and the changes in one batch of the state, so that no flow is lost or counted twice. */
     close(mostFlows: number, mayGoOn = () => true): { records: FlowRecord[]; isDone: boolean } {
       const over = now() - interval - grace;
       const due = dueOf(flows, (flow) => flow.start <= over && !touched.has(flow.start), mostFlows);

@@ -37,7 +37,12 @@ interface Held extends Flow {
   bytes: number;
 }
 
-export type LiveFlowTable = ReturnType<typeof createLiveFlows>;
+export interface LiveFlowTable {
+  readonly sizes: { flows: number; bytes: number };
+  count(meaning: object, packet: () => AuditedPacket, packets: number, time: Millis): void;
+  /** Made in turns, because 10,000 flows are 7 MB. */
+  text(): Promise<Buffer>;
+}
 
 /** 10,000 usual flows take 6 MB. A workload that scans has at most 500 of them. */
 const defaultLimits = { total: 10_000, perSubject: 500, joined: 1000, bytes: 16 * 1024 * 1024 };
@@ -49,7 +54,7 @@ const flowsOfPart = 100;
 
 const leftOut: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === false));
 
-export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions) {
+export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions): LiveFlowTable {
   const flows = new Map<string, Held>();
   const room = createFlowRoom<Held>(limits, (_, key) => flows.has(key));
   /** The flow of each `meaning`. Computing a key for each packet would cost more. */
@@ -71,7 +76,6 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
       flow.packets += packets;
       flow.last = Math.max(flow.last, Math.min(time, clock.now()));
     },
-    /** Made in turns, because 10,000 flows are 7 MB. */
     async text(): Promise<Buffer> {
       sweep();
       const newest = [...flows.values()].toSorted((a, b) => b.last - a.last);

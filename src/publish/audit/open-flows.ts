@@ -23,8 +23,18 @@ const mostAddresses = 255;
 
 const mayDiffer = fieldsThat(({ varies }) => varies === true);
 
+export interface OpenFlows {
+  readonly size: number;
+  all: () => MapIterator<OpenFlow>;
+  of(start: Millis, given: Flow, time: Millis): OpenFlow;
+  count: (flow: OpenFlow, packets: number, time: Millis) => void;
+  remove: (flow: OpenFlow) => void;
+  takeChanges(): StateChange[];
+  entries(): Generator<StateChange>;
+}
+
 /** Keeps the flows of open intervals, and tracks changes that are not on disk yet. */
-export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[] = []) {
+export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[] = []): OpenFlows {
   const flows = new Map(restored.map((flow) => [idOf(flow), flow]));
   const room = createFlowRoom<OpenFlow>(limits, (start, key) => flows.has(idOf({ start, key })));
   for (const flow of restored) room.enter(flow);

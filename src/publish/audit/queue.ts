@@ -1,5 +1,5 @@
 import type { Millis } from '../../base/model/log-line.ts';
-import { createKeyedChanges } from '../../base/platform/keyed-changes.ts';
+import { createKeyedChanges, type KeyedChanges } from '../../base/platform/keyed-changes.ts';
 
 export interface QueueState {
   newest: number;
@@ -23,10 +23,22 @@ export interface AuditQueueOptions {
   now: () => Millis;
 }
 
-export type AuditQueue = ReturnType<typeof createAuditQueue>;
+export interface AuditQueue {
+  readonly changes: KeyedChanges;
+  /** Read it before the rows are saved, and call `release` with it when they are on disk. */
+  readonly newest: number;
+  readonly sizes: { rows: number; bytes: number };
+  readonly state: QueueState;
+  readonly sinks: Readonly<Record<string, { behind: number; lost: number }>>;
+  add(row: string, namespace: string): void;
+  /** Notes that rows up to `through` are on disk, so that receivers may get them. */
+  release(through: number): void;
+  next(sink: string, mostRows: number): Batch | undefined;
+  confirm(sink: string, batch: Pick<Batch, 'through' | 'lost'>): void;
+}
 
 /** Keeps rows in order until every sink has them. Sinks have separate positions. The state on disk contains the queue. */
-export function createAuditQueue({ sinks, most, restored, namespaceOf, now }: AuditQueueOptions) {
+export function createAuditQueue({ sinks, most, restored, namespaceOf, now }: AuditQueueOptions): AuditQueue {
   /** In the order of their numbers. Some numbers are missing, because the oldest row of a Namespace need not be the oldest of all. */
   const rows = new Map(restored?.rows);
   const shares = createRoomShares();
@@ -40,7 +52,6 @@ export function createAuditQueue({ sinks, most, restored, namespaceOf, now }: Au
 
   return {
     changes,
-    /** Read it before the rows are saved, and call `release` with it when they are on disk. */
     get newest(): number {
       return newest;
     },
@@ -60,7 +71,6 @@ export function createAuditQueue({ sinks, most, restored, namespaceOf, now }: Au
       shares.enter(key, namespace, Buffer.byteLength(row));
       while (shares.bytes > most && rows.size > 1) lose(shares.oldestOfLargest());
     },
-    /** Notes that rows up to `through` are on disk, so that receivers may get them. */
     release(through: number): void {
       released = Math.max(released, through);
     },
@@ -161,16 +171,25 @@ export interface SinkPlacesOptions {
   now: () => Millis;
 }
 
-function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions) {
+interface SinkPlaces {
+  all: Readonly<Record<string, SinkPlace>>;
+  of: (sink: string) => SinkPlace;
+  /** `lost` counts since the start. */
+  summary: (rows: readonly number[]) => Record<string, { behind: number; lost: number }>;
+  lose(row: number): void;
+  confirm(sink: string, through: number, lost: LostRows | undefined): void;
+  confirmedByAll: () => number;
+}
+
+function createSinkPlaces({ sinks, oldest, restored, now }: SinkPlacesOptions): SinkPlaces {
   const places: Record<string, SinkPlace> = Object.fromEntries(
     sinks.map((sink) => [sink, { confirmed: oldest - 1, ...restored?.[sink] }]),
   );
   const lostBy = new Map<string, number>();
 
   return {
-    all: places as Readonly<Record<string, SinkPlace>>,
+    all: places,
     of: placeOf,
-    /** `lost` counts since the start. */
     summary: (rows: readonly number[]): Record<string, { behind: number; lost: number }> =>
       Object.fromEntries(
         Object.entries(places).map(([sink, { confirmed }]) => [

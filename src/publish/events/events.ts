@@ -13,7 +13,7 @@ export {
 } from './event.ts';
 export { createEventWriter, type EventStore, type Refusal, type Stored } from './event-writer.ts';
 export { KeptEvent } from './kept-event.ts';
-export { createPublisher } from './publisher.ts';
+export { createPublisher, type Publisher } from './publisher.ts';
 export { createRecorder, type Recorder, type Write } from './recorder.ts';
 export { type Attempt, type Denier, denierOf, retryDelays } from './retry.ts';
 export { createWriteBudget } from './write-budget.ts';

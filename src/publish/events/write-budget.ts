@@ -31,7 +31,14 @@ export const nodeLimits: WriteLimits = {
 /** All nodes share this for other writes. `spreadOf` spreads first writes: one on each of 5,000 nodes makes 167 a second on average. */
 const clusterLimit: Rate = { burst: 500, rate: 250 };
 
-export type WriteBudget = ReturnType<typeof createWriteBudget>;
+export interface WriteBudget {
+  spend(now: Millis, kind: WriteKind): boolean;
+  refund(kind: WriteKind): void;
+  availableAt: (now: Millis, kind: WriteKind) => Millis;
+  /** Returns what is left of the hour's limit. Save it to disk before the Event is written. */
+  state: () => WriteBudgetState;
+  readonly revision: number;
+}
 
 export interface WriteBudgetOptions {
   limits?: WriteLimits | undefined;
@@ -49,7 +56,7 @@ export function createWriteBudget({
   random = Math.random,
   restored,
   monotonic = () => 0,
-}: WriteBudgetOptions = {}) {
+}: WriteBudgetOptions = {}): WriteBudget {
   const all = createTokenBucket(limits.all);
   const began = monotonic();
   let kept: WriteBudgetState = { left: leftOf(limits.hour, restored, began), at: began };
@@ -78,7 +85,6 @@ export function createWriteBudget({
     },
     availableAt: (now: Millis, kind: WriteKind): Millis =>
       Math.max(...buckets[kind].map((bucket) => bucket.availableAt(now))),
-    /** Returns what is left of the hour's limit. Save it to disk before the Event is written. */
     state: (): WriteBudgetState => kept,
     get revision(): number {
       return revision;

@@ -32,8 +32,14 @@ export interface BatchWriterOptions {
   segmentSize?: number;
 }
 
+export interface BatchWriter {
+  /** Writes all changes, and returns the revision that is then on disk. Rejects if the disk fails. */
+  write: () => Promise<number>;
+  readonly size: () => number;
+}
+
 /** Appends changes to a log in segments, one batch at a time. */
-export function createBatchWriter(options: BatchWriterOptions) {
+export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   const { state, lost, segmentSize = 1024 * 1024 } = options;
   const files = createSegmentFiles(options);
   /** The next batch must contain everything, because it cannot build on the segments in the folder. */
@@ -45,7 +51,6 @@ export function createBatchWriter(options: BatchWriterOptions) {
   let whole = 0;
 
   return {
-    /** Writes all changes, and returns the revision that is then on disk. Rejects if the disk fails. */
     write: (): Promise<number> =>
       writeAll().catch(async (error: unknown) => {
         // A failed disk can be unmounted only if no file on it is open.

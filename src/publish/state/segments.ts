@@ -10,7 +10,15 @@ const name = /^state-(\d{10})\.log$/;
 /** One change in a batch. `clear`, as the first one, forgets everything before it. A string is a change in JSON. */
 export type KeptChange = StateChange | readonly ['clear'] | string;
 
-export type Segment = ReturnType<typeof segmentOf>;
+export interface Segment {
+  readonly number: number;
+  /** False if half a batch may be at the end. Batches after it would never be read. */
+  readonly usable: boolean;
+  readonly size: number;
+  /** Appends a batch. When this resolves, the batch is on disk; when it rejects, it may be. */
+  append(batch: Iterable<Buffer>): Promise<void>;
+  close: () => Promise<void>;
+}
 
 /** The bytes of each segment by its number, oldest first; undefined if the size is not known. */
 export type SegmentSizes = Map<number, number | undefined>;
@@ -57,20 +65,18 @@ export async function segmentsIn(folder: string): Promise<number[]> {
   return numbersOf((await readdir(folder).catch(ifMissing)) ?? []);
 }
 
-function segmentOf(file: FileHandle, number: number, header: number) {
+function segmentOf(file: FileHandle, number: number, header: number): Segment {
   let usable = true;
   let size = header;
 
   return {
     number,
-    /** False if half a batch may be at the end. Batches after it would never be read. */
     get usable(): boolean {
       return usable;
     },
     get size(): number {
       return size;
     },
-    /** Appends a batch. When this resolves, the batch is on disk; when it rejects, it may be. */
     async append(batch: Iterable<Buffer>): Promise<void> {
       let end = size;
       try {

@@ -17,7 +17,14 @@ export interface StateLogOptions extends Omit<BatchWriterOptions, 'lost'> {
 
 const noAnswer = 'the disk does not answer';
 
-export function createStateLog(options: StateLogOptions) {
+export interface StateLog {
+  /** Resolves when all changes before the call are on disk, or have failed. Simultaneous calls share a write. Never rejects. */
+  keep: () => Promise<void>;
+  /** Does the same, and also writes if only read positions have changed. */
+  keepPositions: () => Promise<void>;
+}
+
+export function createStateLog(options: StateLogOptions): StateLog {
   const { timeout = 10_000 } = options;
   const { report } = options;
   const writer = createBatchWriter({ ...options, lost: report.lost });
@@ -28,10 +35,8 @@ export function createStateLog(options: StateLogOptions) {
   let kept: number | undefined;
 
   return {
-    /** Resolves when all changes before the call are on disk, or have failed. Simultaneous calls share a write. Never rejects. */
     keep: (): Promise<void> =>
       kept === options.state.revision() && running === undefined ? Promise.resolve() : save(),
-    /** Does the same, and also writes if only read positions have changed. */
     keepPositions: save,
   };
 

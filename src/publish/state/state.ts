@@ -15,7 +15,7 @@ import { readSegments } from './read-segments.ts';
 import { asideOf, segmentFile, type SegmentSizes } from './segments.ts';
 
 export { createKeptState } from './kept-state.ts';
-export { createStateLog } from './state-log.ts';
+export { createStateLog, type StateLog, type StateReport } from './state-log.ts';
 
 /** What an agent must not forget: its position in each log, and its counts up to there. */
 export interface AgentState {

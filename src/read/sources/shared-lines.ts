@@ -17,13 +17,24 @@ const maxRecords = 1024;
 /** After a silence of this length, another source may take over ulogd's lines. */
 const ulogdSilence: Millis = 60_000;
 
-export type SharedLines = ReturnType<typeof createSharedLines>;
+export interface SharedLines {
+  /** Whether the line counts: false if another source has shown it. */
+  isNews: (source: string, line: LogLine, origin: LineOrigin) => boolean;
+  readonly once: LinesOnce;
+}
+
+/** What is known of lines that several sources have. */
+export interface LinesOnce {
+  /** How many lines another source had shown before, since the start. */
+  readonly repeats: number;
+  state: () => Json;
+}
 
 /**
  * Lets each line through once if several sources have it: lines of the kernel and of ulogd from one source, and klog's records from the
  * first source that shows them. Other lines of programs always pass.
  */
-export function createSharedLines({ kernelGiver, programSources, saved, now }: SharedLinesOptions) {
+export function createSharedLines({ kernelGiver, programSources, saved, now }: SharedLinesOptions): SharedLines {
   const programs = restore(saved, programSources);
   /** `seen`: when the giver's last line was read; `last`: the newest time of its lines. */
   let ulogd: { giver: string; seen: Millis; last: Millis } | undefined;

@@ -82,11 +82,15 @@ interface PaceOptions {
   longest: Millis;
 }
 
+export interface Pace {
+  /** Returns the next pause, at most twice the last one. `amount`: how much was found after the last pause. */
+  next(amount: number): Millis;
+}
+
 /** Chooses the pause between two reads of a stream of records, because waking for each record costs several times as much as reading it. */
-export function createPace({ aim, shortest, longest }: PaceOptions) {
+export function createPace({ aim, shortest, longest }: PaceOptions): Pace {
   let wait = shortest;
   return {
-    /** Returns the next pause, at most twice the last one. `amount`: how much was found after the last pause. */
     next(amount: number): Millis {
       wait = Math.min(longest, Math.max(shortest, wait * Math.min(2, aim / amount)));
       return wait;

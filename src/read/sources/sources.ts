@@ -18,7 +18,7 @@ export { kmsgDevice, readRecord, recordSize } from './kmsg/device.ts';
 export { createKernelRing } from './kmsg/kernel-ring.ts';
 export { createContainerLogs } from './kubelet/container-logs.ts';
 export { createLogFinder } from './kubelet/find-logs.ts';
-export { createSharedLines, type SharedLines } from './shared-lines.ts';
+export { createSharedLines, type LinesOnce, type SharedLines } from './shared-lines.ts';
 export type { Json, LineOrigin, Loss, Notice, Position, Repeat, Repeats, Source, SourceListener } from './source.ts';
 export { createFollowFile, createFollowProgram, findProgramLogs, type ProgramLog } from './tail/follow-file.ts';
 export { lookAt, readingAdviceOn } from './tail/open-log.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { type Row, runChecks } from '../../../src/cli/doctor/doctor.ts';
-import type { Gathered } from '../../../src/cli/doctor/facts.ts';
+import type { FactLookups } from '../../../src/cli/doctor/facts.ts';
 import { answersOf, type Check } from '../../../src/cli/doctor/report.ts';
 import { nine } from '../../builders.ts';
 
-const run = (facts: Partial<Gathered>, rows: readonly Row[]): Promise<Check[]> =>
-  runChecks(facts as Gathered, () => ({ now: nine }) as never, rows);
+const run = (facts: Partial<FactLookups>, rows: readonly Row[]): Promise<Check[]> =>
+  runChecks(facts as FactLookups, () => ({ now: nine }) as never, rows);
 
 test('a check sees the facts that it needs, and the time; findings come in the order of the rows', async () => {
   const { promise, resolve } = Promise.withResolvers<string[]>();

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { noApi } from '../../../src/cli/doctor/api.ts';
 import { type Row, runChecks } from '../../../src/cli/doctor/doctor.ts';
-import type { Gathered } from '../../../src/cli/doctor/facts.ts';
+import type { FactLookups } from '../../../src/cli/doctor/facts.ts';
 import { answersOf, type Check } from '../../../src/cli/doctor/report.ts';
 import { sendTestEvent, type TestEventOptions } from '../../../src/cli/doctor/test-event.ts';
 import { nine } from '../../builders.ts';
@@ -14,7 +14,7 @@ const now = (): number => nine;
 const check: Row['check'] = ({ pods, nodes }) => expect.unreachable(`${pods?.length} ${nodes.length}`);
 
 const run = (name: string, pods: Promise<never>): Promise<Check[]> =>
-  runChecks({ pods, nodes: Promise.resolve([]) } as unknown as Gathered, () => ({}) as never, [{ name, check }]);
+  runChecks({ pods, nodes: Promise.resolve([]) } as unknown as FactLookups, () => ({}) as never, [{ name, check }]);
 
 async function failures(): Promise<Check[]> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

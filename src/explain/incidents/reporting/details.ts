@@ -21,9 +21,12 @@ type Around = Pick<IncidentDetails, 'services' | 'moreServices' | 'affected'>;
 /** How often services and Pods are looked up. A program may fail hundreds of times a second, and each look-up is slow. */
 const lookEvery: Millis = 1000;
 
-export type FindingBuilder = ReturnType<typeof createFindingBuilder>;
+export interface FindingBuilder {
+  full(incident: Incident, facts: NodeFacts, phase: Phase, objects?: readonly ObjectRef[]): Finding[];
+  podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, pod: NoticedPod) => Finding;
+}
 
-export function createFindingBuilder(surroundings: Surroundings) {
+export function createFindingBuilder(surroundings: Surroundings): FindingBuilder {
   const { node, nodeRef } = surroundings;
   const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; around: Around }>();
 

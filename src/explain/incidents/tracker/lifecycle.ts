@@ -21,10 +21,18 @@ const leastSilence: Millis = 90_000;
 
 type NoteFailure = (tracked: TrackedFailure, time: Millis, retryInterval: Millis) => Noted;
 
-export type Lifecycle = ReturnType<typeof createLifecycle>;
+export interface Lifecycle {
+  confirm: (tracked: TrackedFailure) => void;
+  fail(tracked: TrackedFailure, time: Millis, note: NoteFailure): void;
+  /** Notes that all families have succeeded. */
+  succeed(tracked: TrackedFailure, time: Millis): void;
+  /** Does the next step if it is due at `now`. `isKept`: the incident must not be forgotten yet. */
+  settle(tracked: TrackedFailure, now: Millis, isKept: boolean): 'same' | 'changed' | 'forgotten';
+  dueOf: (tracked: TrackedFailure) => Millis;
+}
 
 /** Decides how an incident begins, goes on and ends, and appends changes to `changes`. */
-export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: IncidentChange[]) {
+export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: IncidentChange[]): Lifecycle {
   return {
     confirm,
     fail(tracked: TrackedFailure, time: Millis, note: NoteFailure): void {
@@ -51,7 +59,6 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
         open(tracked, time, incident.unpublished + 1);
       }
     },
-    /** Notes that all families have succeeded. */
     succeed(tracked: TrackedFailure, time: Millis): void {
       const { incident, unfinished } = tracked;
       if (incident.phase === 'suspected' && unfinished) increase(counts.flaps, incident.code, takeBackAttempt(tracked));
@@ -60,7 +67,6 @@ export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: I
       if (incident.phase === 'open' && !tracked.fight) close(tracked, time, 'success', time);
       else tracked.healthy = time;
     },
-    /** Does the next step if it is due at `now`. `isKept`: the incident must not be forgotten yet. */
     settle(tracked: TrackedFailure, now: Millis, isKept: boolean): 'same' | 'changed' | 'forgotten' {
       const { incident } = tracked;
       const outcome = correctStamps(tracked, now) ? 'changed' : 'same';

@@ -24,10 +24,21 @@ export const syncShape = z.object({
 
 type Sync = z.infer<typeof syncShape>;
 
-export type Syncs = ReturnType<typeof createSyncs>;
+export interface Syncs {
+  retryOf: (failing: Failing) => Millis | undefined;
+  reportsFailures: (failing: Failing) => boolean;
+  noteReason(failing: Failing, family: string, time: Millis): void;
+  /** Returns whether an earlier line gave the reason. */
+  failed(failing: Failing, family: string, time: Millis, retry: Millis | undefined): boolean;
+  /** Returns whether the attempt had failed. */
+  completed(failing: Failing, family: string): boolean;
+  /** Forgets what is known of a program, because it may have another configuration after a restart. */
+  restarted(container: Failing): void;
+  state: () => Record<string, Sync>;
+}
 
 /** Tracks failed attempts of programs to write their rules. */
-export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
+export function createSyncs(restored: Readonly<Record<string, Sync>> = {}): Syncs {
   const syncs = new Map(Object.entries(restored) as [Failing, Sync][]);
   return {
     retryOf: (failing: Failing): Millis | undefined => syncs.get(failing)?.retry,
@@ -36,7 +47,6 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
     noteReason(failing: Failing, family: string, time: Millis): void {
       syncOf(failing).reported[family] = time;
     },
-    /** Returns whether an earlier line gave the reason. */
     failed(failing: Failing, family: string, time: Millis, retry: Millis | undefined): boolean {
       const sync = syncOf(failing);
       sync.reportsFailures = true;
@@ -47,7 +57,6 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
         ([other, at]) => isSameFamily(other, family) && Math.abs(time - at) <= attemptSpan,
       );
     },
-    /** Returns whether the attempt had failed. */
     completed(failing: Failing, family: string): boolean {
       const { failed = [] } = syncs.get(failing) ?? {};
       const at = failed.findIndex((other) => isSameFamily(other, family));
@@ -55,7 +64,6 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}) {
       failed.splice(at, 1);
       return true;
     },
-    /** Forgets what is known of a program, because it may have another configuration after a restart. */
     restarted(container: Failing): void {
       for (const failing of syncs.keys()) if (containerOf(failing) === container) syncs.delete(failing);
     },
@@ -101,11 +109,16 @@ const longestWords = 200;
 /** The prefix of keys for logs that are not of a container. No uid begins with it. */
 const bare = 'log:';
 
+export interface Restarts {
+  /** `container` is undefined if `source` is not a container's log. */
+  take(container: ContainerName | undefined, source: string, record: ProgramRecord, time: Millis): Restart | undefined;
+  state: () => RestartsState;
+}
+
 /** Notices restarts by the number in the name of a container's log, or by the first record that a program logs. */
-export function createRestarts(restored: RestartsState = {}) {
+export function createRestarts(restored: RestartsState = {}): Restarts {
   const containers = new Map(Object.entries(restored));
   return {
-    /** `container` is undefined if `source` is not a container's log. */
     take(
       container: ContainerName | undefined,
       source: string,

@@ -76,10 +76,16 @@ export function parseNet(net: string): Range | undefined {
   return parseRange(net.includes('/') ? net : `${net}/${isIPv6(net) ? 128 : 32}`);
 }
 
-export type CalicoCollector = ReturnType<typeof collectCalicoObjects>;
+export interface CalicoCollector {
+  /** Returns false for objects of other kinds, and for some broken ones. */
+  add: (object: Json) => boolean;
+  readonly services: ServiceCollector;
+  unread: (kind: CalicoKind) => void;
+  read: () => CalicoObjects;
+}
 
 /** If two objects have the same name, the later one counts. */
-export function collectCalicoObjects() {
+export function collectCalicoObjects(): CalicoCollector {
   const tiers = new Map<string, Tier>();
   const networkSets = new Map<string, NetworkSet>();
   const hostEndpoints = new Map<string, HostEndpoint>();
@@ -100,7 +106,6 @@ export function collectCalicoObjects() {
     }),
   };
 
-  /** Returns false for objects of other kinds, and for some broken ones. */
   function add(object: Json): boolean {
     const apiVersion = text(at(object, 'apiVersion')) ?? '';
     const kind = text(at(object, 'kind'));
@@ -144,7 +149,17 @@ interface FoundEndpoints {
 
 export const serviceNameLabel = 'kubernetes.io/service-name';
 
-export function collectServices() {
+export interface ServiceCollector {
+  /** Returns false for other objects than EndpointSlices. Endpoints that are not ready count, too (felix/serviceindex/serviceindex.go). */
+  add: (object: Json) => boolean;
+  complete: (service: string) => void;
+  /** Ends the input. If it had any EndpointSlice, the endpoints of all Services count as known. */
+  completeIfAny: () => void;
+  unread: (namespace: string) => void;
+  endpointsOf: (service: string) => ServiceEndpoints | Unknown;
+}
+
+export function collectServices(): ServiceCollector {
   const services = new Map<string, FoundEndpoints>();
   const complete = new Set<string>();
   const unread = new Set<string>();
@@ -152,7 +167,6 @@ export function collectServices() {
   let isComplete = false;
 
   return {
-    /** Returns false for other objects than EndpointSlices. Endpoints that are not ready count, too (felix/serviceindex/serviceindex.go). */
     add(this: void, object: Json): boolean {
       const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
       const service = spelled(at(object, 'metadata', 'labels', serviceNameLabel), isLabel);
@@ -163,7 +177,6 @@ export function collectServices() {
       return true;
     },
     complete: (service: string): void => void complete.add(service),
-    /** Ends the input. If it had any EndpointSlice, the endpoints of all Services count as known. */
     completeIfAny: (): void => void (isComplete = isAny),
     unread: (namespace: string): void => void unread.add(namespace),
     endpointsOf(this: void, service: string): ServiceEndpoints | Unknown {

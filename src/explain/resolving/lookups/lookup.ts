@@ -45,10 +45,18 @@ interface Answer<V> {
   failed: boolean;
 }
 
-export type Lookup<V> = ReturnType<typeof createLookup<V>>;
+export interface Lookup<V> {
+  counts: Readonly<LookupCounts>;
+  /** Returns the last answer, even an old one. */
+  get: (address: string) => V | undefined;
+  /** Remembers an answer that came together with another one. */
+  learn: (address: string, value: V) => void;
+  /** `asker`: the Namespace whose share of the budget it takes. */
+  ask(address: string, asker: string): LookupState;
+}
 
 /** Asks a slow, shared service about single addresses. Callers never wait for an answer. */
-export function createLookup<V>(options: LookupOptions<V>) {
+export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
   const { find, onSettled, concurrency, ages, now } = options;
   const answers = createAnswers(options);
   const bucket = createSharedBucket(options.budget);
@@ -60,12 +68,9 @@ export function createLookup<V>(options: LookupOptions<V>) {
   let running = 0;
 
   return {
-    counts: counts as Readonly<LookupCounts>,
-    /** Returns the last answer, even an old one. */
+    counts: counts,
     get: (address: string): V | undefined => answers.get(address)?.value,
-    /** Remembers an answer that came together with another one. */
     learn: (address: string, value: V): void => answers.set(address, { value, failed: false }, ages.hit),
-    /** `asker`: the Namespace whose share of the budget it takes. */
     ask(address: string, asker: string): LookupState {
       if (pending.has(address)) return 'pending';
       const known = answers.get(address);
@@ -193,17 +198,23 @@ export class OverBudget extends Error {}
 
 export type WayResult = 'hit' | 'miss' | 'failed' | 'refused';
 
-export type FinderChain = ReturnType<typeof createFinderChain>;
+export interface FinderChain {
+  readonly counts: ReadonlyMap<LookupWay, Record<WayResult, number>>;
+  /** Rejects if no way has answered and one has failed. */
+  find: (address: string, asker: string) => Promise<Owners>;
+}
 
 /** Asks the ways in order. `onEnd`: called with the error if a way has failed, and with undefined if it has answered. */
-export function createFinderChain(finders: readonly PodFinder[], onEnd: (way: LookupWay, error: unknown) => void) {
+export function createFinderChain(
+  finders: readonly PodFinder[],
+  onEnd: (way: LookupWay, error: unknown) => void,
+): FinderChain {
   const counts: ReadonlyMap<LookupWay, Record<WayResult, number>> = new Map(
     finders.map(({ way }) => [way, { hit: 0, miss: 0, failed: 0, refused: 0 }]),
   );
 
   return { counts, find };
 
-  /** Rejects if no way has answered and one has failed. */
   async function find(address: string, asker: string): Promise<Owners> {
     let failure: unknown;
     for (const finder of finders) {

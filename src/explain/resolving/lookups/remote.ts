@@ -31,9 +31,17 @@ const namePolicy = {
 
 const nothing = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
 
-export type RemoteLookups = ReturnType<typeof createRemoteLookups>;
+export interface RemoteLookups {
+  podsOf: (address: string) => readonly Pod[] | undefined;
+  nodeOf: (address: string) => string | undefined;
+  hostNameOf: (address: string) => string | undefined;
+  readonly latestChange: Millis;
+  /** Returns whether it is worth waiting for the answers. */
+  startLookups(ends: Ends): boolean;
+  readonly counts: { pods: Readonly<LookupCounts>; hostNames: Readonly<LookupCounts> };
+}
 
-export function createRemoteLookups(options: RemoteOptions) {
+export function createRemoteLookups(options: RemoteOptions): RemoteLookups {
   const { findPods, findHostName, onChange, now, memory = unlimitedMemory() } = options;
   let latestChange: Millis = -Infinity;
   const common = { onSettled: onChange, entries: 4096, now };
@@ -53,7 +61,6 @@ export function createRemoteLookups(options: RemoteOptions) {
     get latestChange(): Millis {
       return latestChange;
     },
-    /** Returns whether it is worth waiting for the answers. */
     startLookups({ source, destination, inner }: Ends): boolean {
       // Begin the look-ups of all ends before returning, so that they run at the same time.
       const ofSource = isWorthWaiting(source, askerOf(destination, source));

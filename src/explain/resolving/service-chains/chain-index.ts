@@ -31,16 +31,32 @@ interface PortOfService {
   port: ServicePort;
 }
 
-export type ChainIndex = ReturnType<typeof createChainIndex>;
+export interface ChainIndex {
+  /** The Services by `namespace/name`. */
+  readonly services: ReadonlyMap<string, Service>;
+  readonly sliceCount: number;
+  setService: (service: Service, now: Millis) => void;
+  removeService: (namespace: string, name: string, now: Millis) => void;
+  setSlice: (slice: EndpointSlice, now: Millis) => void;
+  removeSlice: (namespace: string, name: string, now: Millis) => void;
+  leaveOutService: (namespace: string, name: string) => void;
+  leaveOutSlice: (namespace: string, name: string) => void;
+  /** Looks through all Services and endpoints at once, which takes long in a large cluster. */
+  ownerOf(chain: string): OwnedChain | undefined;
+  /** Finds the owners of chains, so that `foundOwnerOf` has them. Other work has its turns in between. */
+  prepare: (chains: readonly string[]) => Promise<void>;
+  foundOwnerOf: (chain: string) => OwnedChain | undefined;
+  backendsOf: (namespace: string, name: string) => readonly Backend[];
+  sweep(now: Millis): void;
+}
 
 /** Finds the owner of one of kube-proxy's chains, and the endpoints of a Service. */
-export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, memory = unlimitedMemory()) {
+export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, memory = unlimitedMemory()): ChainIndex {
   const common = { ...limits, memory, weigh: weightOf };
   const services = createHashedObjects(portTexts, { ...common, namespaceOf: ({ service }) => service.namespace });
   const slices = createHashedObjects(endpointTexts, { ...common, namespaceOf: ({ namespace }) => namespace });
 
   return {
-    /** The Services by `namespace/name`. */
     services: services.objects,
     get sliceCount(): number {
       return slices.objects.size;
@@ -57,14 +73,12 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
       slices.replace(keyOf(namespace, name), undefined, now),
     leaveOutService: (namespace: string, name: string): void => services.leaveOut(keyOf(namespace, name)),
     leaveOutSlice: (namespace: string, name: string): void => slices.leaveOut(keyOf(namespace, name)),
-    /** Looks through all Services and endpoints at once, which takes long in a large cluster. */
     ownerOf(chain: string): OwnedChain | undefined {
       const hashes = hashesIn([chain]);
       services.findNow(hashes.services);
       slices.findNow(hashes.endpoints);
       return foundOwnerOf(chain);
     },
-    /** Finds the owners of chains, so that `foundOwnerOf` has them. Other work has its turns in between. */
     async prepare(this: void, chains: readonly string[]): Promise<void> {
       const hashes = hashesIn(chains);
       await services.find(hashes.services);

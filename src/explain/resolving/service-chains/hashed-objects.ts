@@ -19,14 +19,26 @@ interface Answer<V> {
 
 type TextsOf<T, V> = (object: T, except?: T) => Iterable<readonly [text: string, value: V]>;
 
+export interface HashedObjects<T, V> {
+  objects: ReadonlyMap<string, T>;
+  readonly past: (key: string) => V | undefined;
+  replace(key: string, after: T | undefined, now: Millis): void;
+  leaveOut(key: string): void;
+  /** Finds the values of hashes, so that `found` has them. Other work has its turns in between. */
+  find(hashes: readonly string[]): Promise<void>;
+  findNow(hashes: readonly string[]): void;
+  readonly found: (hash: string) => V | undefined;
+  sweep(now: Millis): void;
+}
+
 /** `textsOf`: without the texts that `except` has, too, found without making these, because a slice may have half a million. */
-export function createHashedObjects<T, V>(textsOf: TextsOf<T, V>, limits: TombstoneOptions<V>) {
+export function createHashedObjects<T, V>(textsOf: TextsOf<T, V>, limits: TombstoneOptions<V>): HashedObjects<T, V> {
   const objects = new Map<string, T>();
   const past = createTombstones<V>(limits);
   const answers = createAnswers(objects, past.entries, textsOf);
 
   return {
-    objects: objects as ReadonlyMap<string, T>,
+    objects: objects,
     past: past.get,
     replace(key: string, after: T | undefined, now: Millis): void {
       const before = objects.get(key);
@@ -43,7 +55,6 @@ export function createHashedObjects<T, V>(textsOf: TextsOf<T, V>, limits: Tombst
     leaveOut(key: string): void {
       if (objects.delete(key)) answers.changed(key);
     },
-    /** Finds the values of hashes, so that `found` has them. Other work has its turns in between. */
     async find(hashes: readonly string[]): Promise<void> {
       let count = 0;
       for (const _ of answers.read(hashes)) if (++count % textsOfTurn === 0) await nextTurn();

@@ -16,9 +16,14 @@ export function isErrorKey(key: string): boolean {
   return errorKeys.has(key);
 }
 
-export type Fields = ReturnType<typeof createFields>;
+export interface Fields {
+  add(key: string, value: string): void;
+  addError: (text: string) => void;
+  readonly values: Readonly<Record<string, string>>;
+  readonly error: string;
+}
 
-export function createFields() {
+export function createFields(): Fields {
   const fields = new Map<string, string>();
   let error = '';
 

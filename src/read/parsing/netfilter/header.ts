@@ -19,16 +19,37 @@ export function newPacket(): Packet {
   };
 }
 
-export type Header = ReturnType<typeof newHeader>;
+export interface Header {
+  inInterface: string;
+  outInterface: string | undefined;
+  physIn: string | undefined;
+  physOut: string | undefined;
+  /** The first octets of `MAC=` and of `MACDST=`; '' for an invalid address. */
+  mac: string | undefined;
+  macDestination: string | undefined;
+  mtu: number | undefined;
+  mark: number | undefined;
+  uid: number | undefined;
+  outer: Packet;
+  inner: Packet | undefined;
+  /** The line has `ARP HTYPE=`, and so other fields than an IP header: see `readArp`. */
+  arp: boolean;
+  /** Words that a LOG rule does not print stand before `SRC=`. */
+  hasForeignWords: boolean;
+  problem: ParseProblem;
+  innerProblem: ParseProblem;
+  innerIsClosed: boolean;
+  /** The line ends inside the addresses of the inner packet. */
+  innerIsCut: boolean;
+}
 
 /** A header during reading, before it is known to be complete. -1 stands for a printed value that is not a number. */
-export function newHeader() {
+export function newHeader(): Header {
   return {
     inInterface: '',
     outInterface: undefined as string | undefined,
     physIn: undefined as string | undefined,
     physOut: undefined as string | undefined,
-    /** The first octets of `MAC=` and of `MACDST=`; '' for an invalid address. */
     mac: undefined as string | undefined,
     macDestination: undefined as string | undefined,
     mtu: undefined as number | undefined,
@@ -36,14 +57,11 @@ export function newHeader() {
     uid: undefined as number | undefined,
     outer: newPacket(),
     inner: undefined as Packet | undefined,
-    /** The line has `ARP HTYPE=`, and so other fields than an IP header: see `readArp`. */
     arp: false,
-    /** Words that a LOG rule does not print stand before `SRC=`. */
     hasForeignWords: false,
-    problem: { text: undefined } as ParseProblem,
-    innerProblem: { text: undefined } as ParseProblem,
+    problem: { text: undefined },
+    innerProblem: { text: undefined },
     innerIsClosed: false,
-    /** The line ends inside the addresses of the inner packet. */
     innerIsCut: false,
   };
 }

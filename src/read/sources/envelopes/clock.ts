@@ -41,14 +41,32 @@ export interface ClockOptions {
   lastUptime?: number | undefined;
 }
 
-export type Clock = ReturnType<typeof createClock>;
+/** The last stamps, by the text that they begin with, because many lines share a second. */
+export interface RecentStamps {
+  second: string;
+  time: Millis;
+  minute: string;
+  minuteZone: string;
+  minuteStart: Millis;
+  /** The last prefix and number of a line (prefix.ts). */
+  prefix: string;
+  count: { number: number; separator: string };
+}
+
+export interface Clock {
+  readonly zone: ToInstant;
+  recent: RecentStamps;
+  /** Reads `Nov 21 03:42:11` as the latest such time up to `latest`. `name`: as in `monthIndex`. */
+  yearless(name: string, date: number, hours: number, minutes: number, seconds: number): Millis | undefined;
+  /** Returns the time of a stamp in seconds since the boot; NaN for garbage. `exact` is false if the boot time was inferred. */
+  sinceBoot(seconds: number): { time: Millis; exact: boolean };
+}
 
 /** Reads the time stamps of one log. */
-export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: ClockOptions) {
+export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: ClockOptions): Clock {
   let guessedBoot: Millis | undefined;
   return {
     zone,
-    /** The last stamps, by the text that they begin with, because many lines share a second; and the last prefix and number of a line (prefix.ts). */
     recent: {
       second: '',
       time: 0,
@@ -58,7 +76,6 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       prefix: '',
       count: { number: 0, separator: '' },
     },
-    /** Reads `Nov 21 03:42:11` as the latest such time up to `latest`. `name`: as in `monthIndex`. */
     yearless(name: string, date: number, hours: number, minutes: number, seconds: number): Millis | undefined {
       const month = monthIndex(name);
       if (month === undefined || !isTime(date, hours, minutes, seconds)) return undefined;
@@ -70,7 +87,6 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       }
       return undefined;
     },
-    /** Returns the time of a stamp in seconds since the boot; NaN for garbage. `exact` is false if the boot time was inferred. */
     sinceBoot(seconds: number): { time: Millis; exact: boolean } {
       if (boot !== undefined) return { time: boot + seconds * 1000, exact: true };
       // A stamp of more than 95 years is garbage, and would shift all others.

@@ -4,12 +4,18 @@ const stride = 8;
 /** Within this many bytes, a search in JavaScript is faster than a call of native code. */
 const near = 128;
 
+export interface NeedleSearch {
+  reset(): void;
+  /** Returns where the next needle before `end` is, or -1. Call `reset` for each block; ask with rising `from` and the same `end`. */
+  next(bytes: Buffer, from: number, end: number): number;
+}
+
 /**
  * Searches several literals at once. They are latin1, and at least two characters long. Short literals are searched first, because most
  * lines that matter contain one, and native code skips the rest of a block very fast. Long literals are then searched only up to that
  * position. A regular expression with the same alternatives reads every byte once for each of them (`npm run bench`).
  */
-export function createNeedleSearch(literals: readonly string[]) {
+export function createNeedleSearch(literals: readonly string[]): NeedleSearch {
   let searches = prepared.get(literals);
   if (searches === undefined) prepared.set(literals, (searches = prepare(literals)));
   const { short, long, longest } = searches;
@@ -29,7 +35,6 @@ export function createNeedleSearch(literals: readonly string[]) {
       searched = 0;
       view = undefined;
     },
-    /** Returns where the next needle before `end` is, or -1. Call `reset` for each block; ask with rising `from` and the same `end`. */
     next(bytes: Buffer, from: number, end: number): number {
       view ??= bytes.subarray(0, end);
       let nearest = -1;

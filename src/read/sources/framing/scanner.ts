@@ -37,10 +37,17 @@ export interface ScannerOptions {
   skipping?: boolean;
 }
 
-export type Scanner = ReturnType<typeof createScanner>;
+export interface Scanner {
+  counts: Readonly<ScanCounts>;
+  /** The bytes of the unfinished last line, and during a call of a `LineSink` also those after the current line. */
+  readonly held: number;
+  readonly skipping: boolean;
+  write(block: Buffer): void;
+  end(): void;
+}
 
 /** Searches needles before it cuts blocks into lines, which is several times faster if one line in ten has one (`npm run bench`). */
-export function createScanner({ skipping = false, ...options }: ScannerOptions) {
+export function createScanner({ skipping = false, ...options }: ScannerOptions): Scanner {
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   const cutter = createLineCutter(options, counts);
   /** The bytes after the last newline. While a block is being read, they are in `buffer`. */
@@ -50,8 +57,7 @@ export function createScanner({ skipping = false, ...options }: ScannerOptions) 
   let before = 0;
 
   return {
-    counts: counts as Readonly<ScanCounts>,
-    /** The bytes of the unfinished last line, and during a call of a `LineSink` also those after the current line. */
+    counts: counts,
     get held() {
       return counts.bytes - before - cutter.passed;
     },

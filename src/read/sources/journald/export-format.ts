@@ -97,8 +97,13 @@ const empty = Buffer.alloc(0);
 /** How many bytes of a skipped line are kept to find its end: more than the longest name of a field. */
 const keptOfLine = 256;
 
+export interface RecordBlocks {
+  write: (chunk: Buffer) => void;
+  reset: () => void;
+}
+
 /** Cuts chunks of any size after the last whole record, and holds at most one unfinished record. */
-export function createRecordBlocks({ take, tooLong }: RecordBlocksOptions) {
+export function createRecordBlocks({ take, tooLong }: RecordBlocksOptions): RecordBlocks {
   let held: Buffer = empty;
   /** The bytes so far of a record that is too long; 0 without one. */
   let skipped = 0;

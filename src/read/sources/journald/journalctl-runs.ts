@@ -25,7 +25,14 @@ const longestWait: Millis = 60_000;
 /** A run that lasts this long counts as successful, even if there was nothing to read. */
 const settled: Millis = 5000;
 
-export function createJournalctlRuns(options: JournalctlRunsOptions) {
+export interface JournalctlRuns {
+  readonly state: 'failed' | 'waiting' | 'reading' | 'stopped';
+  start: () => void;
+  succeeded(): void;
+  stop(): void;
+}
+
+export function createJournalctlRuns(options: JournalctlRunsOptions): JournalctlRuns {
   const { spawn, schedule, reader, listener } = options;
   let state: Source['state'] = 'waiting';
   let wait = shortestWait;

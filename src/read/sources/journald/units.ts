@@ -16,8 +16,18 @@ export const unitMark = '_SYSTEMD_UNIT=';
 /** Records of journald itself contain this. When journald starts or suppresses messages, the beginning of a line may be lost. */
 export const driverMark = '_TRANSPORT=driver';
 
+export interface JournalUnits {
+  /** The state to save: records that wait, by unit, and `streams` of `createLineStarts`. */
+  readonly position: Position | undefined;
+  /** Takes a record of a unit; returns false for other records. `hasWords`: whether the record contains words that matter. */
+  take(record: Fields, number: number, hasWords: () => boolean): boolean;
+  forget: () => void;
+  start: () => void;
+  stop: () => void;
+}
+
 /** Reads what units write into the journal, which has one record for each line. */
-export function createUnits({ names, saved, take, timing }: UnitsOptions) {
+export function createUnits({ names, saved, take, timing }: UnitsOptions): JournalUnits {
   const earlier = (saved ?? {}) as Position;
   const joiners = new Map<string, RecordJoiner>();
   const counts = { cut: 0, dangling: 0 };
@@ -29,7 +39,6 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions) {
   }
 
   return {
-    /** The state to save: records that wait, by unit, and `streams` of `createLineStarts`. */
     get position(): Position | undefined {
       const open = [...joiners].filter(([, { isOpen }]) => isOpen);
       const records = open.map(([name, { position }]): [string, Json] => [name, position]);
@@ -37,7 +46,6 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions) {
       if (streams !== undefined) records.push(['streams', streams]);
       return records.length === 0 ? undefined : Object.fromEntries(records);
     },
-    /** Takes a record of a unit; returns false for other records. `hasWords`: whether the record contains words that matter. */
     take(record: Fields, number: number, hasWords: () => boolean): boolean {
       if (joiners.size === 0) return false;
       if (record['_TRANSPORT'] === 'driver') starts.forget();
@@ -72,13 +80,21 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions) {
 /** A service has one stream for each of its starts. If a stream is forgotten, its next record is lost. */
 const maxStreams = 64;
 
+export interface LineStarts {
+  readonly position: Json | undefined;
+  /** Returns whether this record begins a line. Call it for every record, in order. */
+  take(record: Fields): boolean;
+  /** Forgets all streams, because records may have been missed. */
+  forget: () => void;
+}
+
 /**
  * Knows which records of a service's standard output begin a line. journald also ends a record at a NUL byte, at LineMax=, and where
  * another process continues the line. Such a record has `_LINE_BREAK` (systemd.journal-fields(7); since systemd 235, `pid-change` since
  * 246). The *next* record of the same `_STREAM_ID` then begins inside a line, where the quoted text may be anybody's. `ifUnknown`: the
  * answer for the first record of a stream.
  */
-export function createLineStarts(saved: Json | undefined, ifUnknown: boolean) {
+export function createLineStarts(saved: Json | undefined, ifUnknown: boolean): LineStarts {
   const streams = Array.isArray(saved) ? (saved as Json[]) : [];
   /** Whether the next record of each stream begins a line. The stream that wrote last is at the end. */
   const begins = new Map(streams.filter((id) => typeof id === 'string').map((id) => [id, true]));
@@ -88,7 +104,6 @@ export function createLineStarts(saved: Json | undefined, ifUnknown: boolean) {
       const whole = [...begins].filter(([, isWhole]) => isWhole).map(([id]) => id);
       return whole.length === 0 ? undefined : whole;
     },
-    /** Returns whether this record begins a line. Call it for every record, in order. */
     take(record: Fields): boolean {
       const stream = record['_STREAM_ID'];
       if (stream === undefined) return true;
@@ -101,7 +116,6 @@ export function createLineStarts(saved: Json | undefined, ifUnknown: boolean) {
       }
       return isBeginning;
     },
-    /** Forgets all streams, because records may have been missed. */
     forget: (): void => begins.clear(),
   };
 }

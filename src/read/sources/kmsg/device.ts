@@ -85,7 +85,13 @@ const readsPerTurn = 256;
 const pacing = { aim: 48, shortest: 2, longest: 100 };
 const retryInterval: Millis = 10_000;
 
-export function createDevicePoll(options: DevicePollOptions) {
+export interface DevicePoll {
+  readonly state: Source['state'];
+  start: () => void;
+  stop: () => void;
+}
+
+export function createDevicePoll(options: DevicePollOptions): DevicePoll {
   const { path, device, schedule, listener, advise, restInFlood = 0, monotonic = monotonicNow, records } = options;
   const buffer = Buffer.alloc(recordSize);
   const pace = createPace(pacing);

@@ -120,7 +120,13 @@ export interface KernelClockOptions {
   monotonic: () => Millis;
 }
 
-export type KernelClock = ReturnType<typeof createKernelClock>;
+export interface KernelClock {
+  timeOf(stamp: Millis): Millis;
+  /** Notes that the buffer is empty. A record that is read within a quarter of a second was made in that time. */
+  foundEmpty(): void;
+  /** Compares the clocks by a record that was read. Call it before `timeOf` for the same record. */
+  compare(stamp: Millis): void;
+}
 
 const freshness: Millis = 250;
 const tolerable: Millis = 1000;
@@ -130,7 +136,7 @@ const tolerable: Millis = 1000;
  * during sleep. So the offset is measured again and again: a record that comes right after the buffer was empty has just been made. Until
  * the first such record, times are wrong by the drift; those from before a sleep by its length.
  */
-export function createKernelClock({ wall, monotonic }: KernelClockOptions) {
+export function createKernelClock({ wall, monotonic }: KernelClockOptions): KernelClock {
   let emptyAt: Millis = -Infinity;
   let correction: Millis = 0;
 
@@ -139,11 +145,9 @@ export function createKernelClock({ wall, monotonic }: KernelClockOptions) {
       const present = wall();
       return Math.min(present, present - monotonic() + stamp + correction);
     },
-    /** Notes that the buffer is empty. A record that is read within a quarter of a second was made in that time. */
     foundEmpty(): void {
       emptyAt = monotonic();
     },
-    /** Compares the clocks by a record that was read. Call it before `timeOf` for the same record. */
     compare(stamp: Millis): void {
       const present = monotonic();
       // A line that the kernel ends late has an old stamp when it is read. The next line, which ended it, corrects this.

@@ -16,7 +16,16 @@ export interface OpenLogsOptions {
 
 type From = 'start' | 'end';
 
-export type OpenLogs = ReturnType<typeof createOpenLogs>;
+export interface OpenLogs {
+  readonly logs: readonly Pick<ContainerLog, 'path' | 'state' | 'counts' | 'recordCounts'>[];
+  readonly position: Position;
+  readonly counts: { lines: number; bytes: number; tooLong: number };
+  /** The number of logs that are not read because there are too many. */
+  readonly kept: number;
+  /** Call it every 500 ms. `from`: where new logs begin. `isUnknown`: the log may still exist, because its folder cannot be read. */
+  update(found: ReadonlyMap<string, FoundLog>, from: From, isUnknown: (key: string) => boolean): void;
+  stop(): void;
+}
 
 /** The log of a removed or restarted container is closed after this many scans in a row without a new byte: 10 s. */
 const looksOfSilence = 20;
@@ -28,7 +37,7 @@ interface OpenLog {
 }
 
 /** Reads the logs that exist, up to `maxLogs`, and remembers the positions in others. */
-export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: OpenLogsOptions) {
+export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: OpenLogsOptions): OpenLogs {
   const open = new Map<string, OpenLog>();
   /** Positions in logs that are not open yet, or not open any more. */
   const remembered = new Map<string, Json>(Object.entries(saved));
@@ -51,11 +60,9 @@ export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: 
       for (const { log } of open.values()) addTo(sum, log.counts);
       return sum;
     },
-    /** The number of logs that are not read because there are too many. */
     get kept() {
       return kept;
     },
-    /** Call it every 500 ms. `from`: where new logs begin. `isUnknown`: the log may still exist, because its folder cannot be read. */
     update(found: ReadonlyMap<string, FoundLog>, from: From, isUnknown: (key: string) => boolean): void {
       if (stopped) return;
       for (const key of remembered.keys()) if (!found.has(key) && !isUnknown(key)) remembered.delete(key);

@@ -17,13 +17,27 @@ export interface ContainerCounts extends JoinerCounts {
   unreadable: number;
 }
 
-export type ContainerRecords = ReturnType<typeof createContainerRecords>;
+export interface ContainerRecords {
+  counts: Readonly<ContainerCounts>;
+  /** The lines that wait. Save it together with the position after the last line that was taken. */
+  readonly position: Json;
+  take: (line: string, number: number) => void;
+  start: () => void;
+  finish: () => void;
+  stop: () => void;
+}
 
 /**
  * Joins the lines of each stream separately. Records of one stream come in order. Records of the two streams may not, because each waits
  * for the next line of its stream, or until its time is over (`createRecordJoiner`); programs write what belongs together to one stream.
  */
-export function createContainerRecords({ onRecord, readBare, timeout, timing, ...options }: ContainerRecordsOptions) {
+export function createContainerRecords({
+  onRecord,
+  readBare,
+  timeout,
+  timing,
+  ...options
+}: ContainerRecordsOptions): ContainerRecords {
   const saved = (options.saved ?? {}) as Position;
   const counts = { unreadable: 0, cut: 0, dangling: 0 };
   const joinerOf = (name: string) =>
@@ -33,8 +47,7 @@ export function createContainerRecords({ onRecord, readBare, timeout, timing, ..
   let isOfRuntime = readBare === undefined;
 
   return {
-    counts: counts as Readonly<ContainerCounts>,
-    /** The lines that wait. Save it together with the position after the last line that was taken. */
+    counts: counts,
     get position(): Json {
       if (!joiners.some(({ isOpen }) => isOpen)) return null;
       return Object.fromEntries(Object.entries(streams).map(([name, { position }]) => [name, position]));

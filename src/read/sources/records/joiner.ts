@@ -22,7 +22,20 @@ export interface RecordJoinerOptions {
   counts: JoinerCounts;
 }
 
-export type RecordJoiner = ReturnType<typeof createRecordJoiner>;
+export interface RecordJoiner {
+  /** Whether lines wait. The next ones may belong to their record, so they are needed even if they do not matter by themselves. */
+  readonly isOpen: boolean;
+  /** The lines that wait; null if there are none. Save them together with the position after the last line that was taken. */
+  readonly position: Json;
+  /** `isPartial`: the rest of this line comes with the next one. `matters`: a record that begins with this line is of interest. */
+  take(line: RecordLine, isPartial: boolean, matters: boolean): void;
+  start: () => void;
+  /** Hands over lines that have waited too long, as the stamps of the last line and `time` show. In a saved log, no timer does that. */
+  finishBefore(time: Millis): void;
+  /** The caller may call `stop` within `onRecord`. Lines that still wait then are part of the position. */
+  finish: () => void;
+  stop: () => void;
+}
 
 export interface JoinerCounts {
   cut: number;
@@ -41,7 +54,7 @@ const maxLength = 64 * 1024;
 const partTimeout: Millis = 5000;
 
 /** Joins the parts of a line, then lines to records. Lines that wait are part of the position, so that they need not be read again. */
-export function createRecordJoiner(options: RecordJoinerOptions) {
+export function createRecordJoiner(options: RecordJoinerOptions): RecordJoiner {
   const { onRecord, timeout = 500, counts } = options;
   let { part, open } = readSaved(options.saved);
   /** The stamp of the last line. */
@@ -49,16 +62,13 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
   const quiet = createQuietPeriod(options.timing, timeout, finish, longestWait);
 
   return {
-    /** Whether lines wait. The next ones may belong to their record, so they are needed even if they do not matter by themselves. */
     get isOpen() {
       return part !== undefined || open !== undefined;
     },
-    /** The lines that wait; null if there are none. Save them together with the position after the last line that was taken. */
     get position(): Json {
       if (part === undefined && open === undefined) return null;
       return { part: part ?? null, open: open ?? null } as unknown as Json;
     },
-    /** `isPartial`: the rest of this line comes with the next one. `matters`: a record that begins with this line is of interest. */
     take(line: RecordLine, isPartial: boolean, matters: boolean): void {
       if (part === undefined && open === undefined && !matters) return;
       latest = line.time ?? latest;
@@ -68,7 +78,6 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
       quiet.restart();
     },
     start: quiet.restart,
-    /** Hands over lines that have waited too long, as the stamps of the last line and `time` show. In a saved log, no timer does that. */
     finishBefore(time: Millis): void {
       if (!quiet.isStopped && time - (latest ?? time) > (longestWait() ?? Infinity)) finish();
     },
@@ -111,7 +120,6 @@ export function createRecordJoiner(options: RecordJoinerOptions) {
     if (record?.isCut === false) onRecord(record.line);
   }
 
-  /** The caller may call `stop` within `onRecord`. Lines that still wait then are part of the position. */
   function finish(): void {
     if (part !== undefined && !quiet.isStopped) {
       counts.dangling++;

@@ -10,8 +10,15 @@ const syslogLength = 16;
 const minuteLength = 17;
 const longestZone = 6;
 
+export interface Stamps {
+  /** The length of the last stamp that was read, including the space after it. */
+  readonly length: number;
+  /** Returns the time of the stamp at `start`; undefined if there is none, or if it must be read as text. */
+  read(bytes: Uint8Array, start: number, end: number): Millis | undefined;
+}
+
 /** Reads wall-clock stamps at the beginnings of lines. `readText` is called only once for each second or minute. */
-export function createStamps(readText: (stamp: string) => Millis | undefined) {
+export function createStamps(readText: (stamp: string) => Millis | undefined): Stamps {
   const second = createKnown(syslogLength);
   const minute = createKnown(minuteLength);
   const zone = createKnown(longestZone);
@@ -20,11 +27,9 @@ export function createStamps(readText: (stamp: string) => Millis | undefined) {
   let minuteTime: Millis | undefined;
 
   return {
-    /** The length of the last stamp that was read, including the space after it. */
     get length() {
       return length;
     },
-    /** Returns the time of the stamp at `start`; undefined if there is none, or if it must be read as text. */
     read(bytes: Uint8Array, start: number, end: number): Millis | undefined {
       if (end - start < minuteLength + 4) return undefined;
       return bytes[start + 4] === dash ? readRfc3339(bytes, start, end) : readSyslog(bytes, start);

@@ -12,11 +12,18 @@ interface RepeatedLinesOptions extends Repeats {
   onTaken: (time: Millis) => void;
 }
 
+export interface RepeatedLines {
+  /** Returns whether it has counted the line from `start` to `end`. `hit`: the position of the first needle in the line. */
+  take: (bytes: Buffer, start: number, end: number, hit: number) => boolean;
+  /** Learns the form of the line that `take` left last, because the next lines may repeat it. */
+  learn(line: LogLine): void;
+}
+
 /**
  * Counts lines of one log that repeat an earlier line, without making strings of them. Such lines may differ in their times and in numbers
  * that do not identify the flow. A line with any other difference is left to the reader of text.
  */
-export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLinesOptions) {
+export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLinesOptions): RepeatedLines {
   const stamps = createStamps(timeOf);
   /** Hashes of lines left to the reader of text. A flow is learned when it comes again, so a flood of random addresses takes no places. */
   const left = new Int32Array(places);
@@ -28,7 +35,6 @@ export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLin
   const last = { bytes: Buffer.alloc(0) as Buffer, start: 0, header: 0, end: 0, time: NaN, hash: 0, place: -1 };
 
   return {
-    /** Returns whether it has counted the line from `start` to `end`. `hit`: the position of the first needle in the line. */
     take(this: void, bytes: Buffer, start: number, end: number, hit: number): boolean {
       last.time = NaN;
       const time = stamps.read(bytes, start, end);
@@ -49,7 +55,6 @@ export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLin
       last.place = place;
       return false;
     },
-    /** Learns the form of the line that `take` left last, because the next lines may repeat it. */
     learn({ text, time }: LogLine): void {
       const { bytes, start, header, end, hash, place } = last;
       // `take` keeps no time of a line whose stamp it cannot read.
@@ -117,8 +122,16 @@ const openingBracket = 91;
 
 type Run = [from: number, to: number, then: number];
 
+export interface KnownLines {
+  hashOf(bytes: Buffer, from: number, end: number): number;
+  /** Compares the line at `place` with the bytes, apart from varying parts. Call `hashOf` for these bytes first. */
+  isAt(place: number, bytes: Buffer, start: number, end: number): boolean;
+  /** Returns false, and keeps the place as it is, if the line's repeats cannot be recognized by their bytes. */
+  keep(place: number, line: LineBytes, sourcePortsFrom: number): boolean;
+}
+
 /** Keeps lines without their varying parts, each at a numbered place. They are outside of V8's heap. */
-export function createKnownLines(count: number) {
+export function createKnownLines(count: number): KnownLines {
   const slots = Buffer.allocUnsafeSlow(count * slotLength);
   const slotView = viewOf(slots);
   /** Two numbers for each run: its length, and the kind of the varying part that follows. */
@@ -131,7 +144,6 @@ export function createKnownLines(count: number) {
       if (view.buffer !== bytes.buffer || view.byteOffset !== bytes.byteOffset) view = viewOf(bytes);
       return hashOfFlow(bytes, view, from, end);
     },
-    /** Compares the line at `place` with the bytes, apart from varying parts. Call `hashOf` for these bytes first. */
     isAt(place: number, bytes: Buffer, start: number, end: number): boolean {
       let at = start;
       let slot = place * slotLength;
@@ -149,7 +161,6 @@ export function createKnownLines(count: number) {
         if (at < 0) return false;
       }
     },
-    /** Returns false, and keeps the place as it is, if the line's repeats cannot be recognized by their bytes. */
     keep(place: number, line: LineBytes, sourcePortsFrom: number): boolean {
       const layout = layoutOf(line, sourcePortsFrom);
       if (layout === undefined) return false;

@@ -217,13 +217,21 @@ export interface FinishedFile {
 /** The most files that are remembered, with up to 1 KiB each. If a log has more rotated files, the oldest would look new. */
 const maxFinished = 4096;
 
-export function createFinishedFiles() {
+export interface FinishedFiles {
+  add(file: FinishedFile): void;
+  /** Finds the file itself by its inode, if it still begins with the same bytes. */
+  find(identity: Identity, head: Buffer): FinishedFile | undefined;
+  hasCopyOf: (head: Buffer) => boolean;
+  /** Forgets files that two scans in a row have not found. `seen`: the first bytes of all files that exist. */
+  keepOnly(seen: readonly Buffer[]): void;
+}
+
+export function createFinishedFiles(): FinishedFiles {
   let files: { file: FinishedFile; missed: number }[] = [];
   return {
     add(file: FinishedFile): void {
       files = [...files.slice(1 - maxFinished), { file, missed: 0 }];
     },
-    /** Finds the file itself by its inode, if it still begins with the same bytes. */
     find(identity: Identity, head: Buffer): FinishedFile | undefined {
       const isOne = ({ identity: its, head: known }: FinishedFile): boolean =>
         // Nothing was read of an empty file. If it has content, the content is new, or another file has its inode.
@@ -231,7 +239,6 @@ export function createFinishedFiles() {
       return files.findLast(({ file }) => isOne(file))?.file;
     },
     hasCopyOf: (head: Buffer): boolean => files.some(({ file }) => isCopy(file.head, head)),
-    /** Forgets files that two scans in a row have not found. `seen`: the first bytes of all files that exist. */
     keepOnly(seen: readonly Buffer[]): void {
       // A file that is being packed or renamed may be missing for a moment.
       for (const entry of files)

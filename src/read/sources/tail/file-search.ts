@@ -25,10 +25,19 @@ export interface FileSearchOptions extends Pick<OpenFilesOptions, 'path' | 'orde
   wall: () => Millis;
 }
 
-export type FileSearch = ReturnType<typeof createFileSearch>;
+export interface FileSearch {
+  /** The file at the path, or the reason why there is none; undefined before the first scan. */
+  readonly live: Identity | Obstacle | undefined;
+  /** Whether the last scan had too few file descriptors. */
+  readonly isShort: boolean;
+  begin(beginning: Beginning): void;
+  discover(): void;
+  /** Call it once a second. A missing file is reported the second time, because a log that is being renamed is missing for a moment. */
+  reportMissing(): void;
+}
 
 /** Finds new files under all names that a file of this log may get, and has them read in order. */
-export function createFileSearch({ path, order, report, insert, wall }: FileSearchOptions) {
+export function createFileSearch({ path, order, report, insert, wall }: FileSearchOptions): FileSearch {
   let live: Found['live'] | undefined;
   let stamp: string | undefined;
   /** The number of scans in a row that could open nothing at the path. */
@@ -41,11 +50,9 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
   let isShort = false;
 
   return {
-    /** The file at the path, or the reason why there is none; undefined before the first scan. */
     get live() {
       return live;
     },
-    /** Whether the last scan had too few file descriptors. */
     get isShort() {
       return isShort;
     },
@@ -78,7 +85,6 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
         again = hasRoom && order.all.length > known;
       }
     },
-    /** Call it once a second. A missing file is reported the second time, because a log that is being renamed is missing for a moment. */
     reportMissing(): void {
       if (live === undefined || !('kind' in live)) {
         obstructed = 0;

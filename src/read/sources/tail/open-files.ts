@@ -3,16 +3,31 @@ import { reasonOf } from '../../../base/platform/system-error.ts';
 import type { Timer } from '../../../base/platform/timer.ts';
 import { addTo, type LineSink } from '../framing/scanner.ts';
 import type { Position } from '../source.ts';
-import { createFinishedFiles, type Entry, findCopy, passOver, restOf } from './candidate.ts';
+import { createFinishedFiles, type Entry, findCopy, type FinishedFiles, passOver, restOf } from './candidate.ts';
 import { type FilePosition, type LogPosition, startOfFile } from './relation.ts';
 import { createLogFile, type LogFile, type LogFileListener, type LogFileOptions } from './log-file.ts';
 import { closeLog } from './open-log.ts';
 import type { Report } from './report.ts';
 
-export type ReadingOrder = ReturnType<typeof createReadingOrder>;
+export interface ReadingOrder {
+  all: readonly LogFile[];
+  readonly done: FinishedFiles;
+  finished: FilePosition | undefined;
+  readonly readable: LogFile[];
+  readonly past: LogFile[];
+  readonly counts: { lines: number; bytes: number; tooLong: number };
+  insert(file: LogFile, next: LogFile | undefined): void;
+  replace(file: LogFile, by: LogFile): void;
+  remove(file: LogFile): void;
+  /** Stops reading a file for good. Its content is not read again. */
+  finish(file: LogFile): void;
+  /** Moves to the next file if the current one is at its end. Returns whether it moved. */
+  goOn(now: Millis): boolean;
+  readonly position: Position;
+}
 
 /** The files of a log, oldest first: those that may still be written, the current one, and those that wait. */
-export function createReadingOrder() {
+export function createReadingOrder(): ReadingOrder {
   const files: LogFile[] = [];
   const earlier = { lines: 0, bytes: 0, tooLong: 0 };
   let current = 0;
@@ -49,13 +64,11 @@ export function createReadingOrder() {
       file.close();
       closeLog(file.log);
     },
-    /** Stops reading a file for good. Its content is not read again. */
     finish(file: LogFile): void {
       const { log, reader } = file;
       order.done.add({ identity: log.identity, head: reader.head, place: reader.place });
       order.remove(file);
     },
-    /** Moves to the next file if the current one is at its end. Returns whether it moved. */
     goOn(now: Millis): boolean {
       // Check this first: a writer that has begun the next file no longer writes to this one.
       const hasNext = files.slice(current + 1).some(({ size }) => size > 0);

@@ -2,10 +2,27 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import type { Source, SourceListener } from '../source.ts';
 import type { Obstacle } from './open-log.ts';
 
-export type Report = ReturnType<typeof createReport>;
+export interface Report {
+  state: 'failed' | 'waiting' | 'reading' | 'stopped';
+  readonly isStopped: boolean;
+  well(): void;
+  waiting: (obstacle: Obstacle) => void;
+  failed: (what: string) => void;
+  tooLong(line: number, count: number): void;
+  replaced(): void;
+  obstructed(obstacle: Obstacle): void;
+  unobstructed(): void;
+  lost(bytes: number | undefined, what: string, since?: Millis): void;
+  /** Reports a file that was cut off, but not emptied. At least `unread` bytes of it had not been read. */
+  cut(unread: number): void;
+}
 
 /** Reports what is wrong with one log, each condition only once while it lasts. */
-export function createReport(path: string, listener: Pick<SourceListener, 'lost' | 'notice'>, wall: () => Millis) {
+export function createReport(
+  path: string,
+  listener: Pick<SourceListener, 'lost' | 'notice'>,
+  wall: () => Millis,
+): Report {
   let published: string | undefined;
   let isObstructed = false;
 
@@ -54,7 +71,6 @@ export function createReport(path: string, listener: Pick<SourceListener, 'lost'
       if (report.isStopped) return;
       listener.lost({ count: bytes, unit: 'bytes', time: wall(), since, reason: `${path} ${what}` });
     },
-    /** Reports a file that was cut off, but not emptied. At least `unread` bytes of it had not been read. */
     cut(unread: number): void {
       const what = unread > 0 ? `${unread} bytes or more had not been read` : 'what was written since may be missing';
       report.lost(unread > 0 ? unread : undefined, `was cut off, and is read on from its end: ${what}`);
