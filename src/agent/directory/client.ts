@@ -2,6 +2,7 @@ import { Agent, request } from 'node:https';
 import type { Millis } from '../../base/model/log-line.ts';
 import { type BackOff, createBackOff } from '../../base/platform/rates.ts';
 import type { Clock } from '../../base/platform/clock.ts';
+import { answerTo } from '../../base/platform/http-answer.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { Owners, PodFinder, WayState } from '../../explain/resolving/resolving.ts';
 import { answerLimit, decodeAnswer, readFolder, type Replica } from './replicas.ts';
@@ -100,28 +101,22 @@ export function createDirectoryFinder(options: DirectoryClientOptions): Required
 }
 
 /** Rejects for any status except 200, and for an answer that is too long or too late. */
-function ask({ replica, agent }: Peer, address: string, token: string, timeout: Millis): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
+async function ask({ replica, agent }: Peer, address: string, token: string, timeout: Millis): Promise<string> {
   const { host, port } = replica;
   const headers = { authorization: `Bearer ${token}` };
   const path = `/v1/owners/${encodeURIComponent(address)}`;
-  const signal = AbortSignal.timeout(timeout);
-  const asked = request({ host, port, path, agent, headers, signal }, (response) => {
-    const parts: Buffer[] = [];
-    let size = 0;
-    response.on('error', reject);
-    response.on('data', (part: Buffer) => {
-      size += part.length;
-      parts.push(part);
-      if (size > answerLimit) asked.destroy(new Error('the answer is too long'));
-    });
-    response.on('end', () => {
-      if (response.statusCode === 200) resolve(Buffer.concat(parts).toString());
-      else reject(new Error(`answers ${response.statusCode}`));
-    });
-  });
-  asked.on('error', reject).end();
-  return promise;
+  const asked = request({ host, port, path, agent, headers, signal: AbortSignal.timeout(timeout) });
+  asked.end();
+  const response = await answerTo(asked);
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    size += part.length;
+    parts.push(part);
+    if (size > answerLimit) throw new Error('the answer is too long');
+  }
+  if (response.statusCode === 200) return Buffer.concat(parts).toString();
+  throw new Error(`answers ${response.statusCode}`);
 }
 
 /** An address for documentation (RFC 5737). No Pod has it. */

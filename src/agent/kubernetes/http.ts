@@ -4,6 +4,7 @@ import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Refusal } from '../../publish/events/events.ts';
+import { answerTo } from '../../base/platform/http-answer.ts';
 import { printable } from '../../base/platform/printable.ts';
 import { TooLargeError, wholeText } from './item-scanner.ts';
 
@@ -54,11 +55,10 @@ export async function send(access: Access, { method, path, headers, body, signal
     headers: { ...headers, ...given.headers },
     signal,
   };
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = (plain ? httpRequest : httpsRequest)(url, options, resolve);
-  request.on('error', reject).end(body);
+  const request = (plain ? httpRequest : httpsRequest)(url, options);
+  request.end(body);
   // Without this, an abort during the answer would look like a broken connection.
-  const answer = addAbortSignal(signal, await promise);
+  const answer = addAbortSignal(signal, await answerTo(request));
   // If nobody reads the body, an error must not end the process.
   answer.on('error', () => {});
   const packed = answer.headers['content-encoding'] === 'gzip';

@@ -1,8 +1,7 @@
 /** Reads the machine, or the container, that doctor runs on. Functions here open no log, change nothing, and never throw or reject. */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
-import { get, type IncomingMessage } from 'node:http';
+import { get } from 'node:http';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { nodeLogs } from '../../agent/open-sources.ts';
@@ -10,6 +9,7 @@ import { documentAt } from '../../agent/config/docs-url.ts';
 import { type ContainerName, containerOf } from '../../base/log-formats/container-log.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../base/platform/address.ts';
+import { answerTo } from '../../base/platform/http-answer.ts';
 import { hostProcess, namespaceOf } from '../../base/platform/proc.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { ContainerRule } from '../../read/sources/reading.ts';
@@ -84,9 +84,7 @@ const maxBody = 16 * 1024 * 1024;
 
 async function httpGet(url: string): Promise<{ status: number; body: string }> {
   const request = get(url, { agent: false, signal: AbortSignal.timeout(timeout) });
-  // `once` listens only until the answer begins.
-  request.on('error', () => {});
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const response = await answerTo(request);
   const parts: Buffer[] = [];
   let size = 0;
   for await (const part of response as AsyncIterable<Buffer>) {

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Millis } from '../../../base/model/log-line.ts';
+import { answerTo } from '../../../base/platform/http-answer.ts';
 import { retryAfterOf } from '../../../base/platform/rates.ts';
 import { RefusedForNowError, type Sink } from '../deliver.ts';
 
@@ -58,7 +59,6 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
     body: Buffer,
     signal: AbortSignal,
   ): Promise<{ status: number; answer: Buffer; retryAfter: string | undefined }> {
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const request = (isPlain ? httpRequest : httpsRequest)(url, {
       agent,
       method: 'POST',
@@ -70,8 +70,8 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
         'content-length': body.length,
       },
     });
-    request.on('response', resolve).on('error', reject).end(body);
-    const response = await promise;
+    request.end(body);
+    const response = await answerTo(request);
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of response as AsyncIterable<Buffer>) {
