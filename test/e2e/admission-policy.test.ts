@@ -3,6 +3,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { createConnection } from '../../src/agent/kubernetes/connection.ts';
+import { readKubeconfig } from '../../src/agent/kubernetes/kubeconfig.ts';
+import { createEventStore } from '../../src/agent/kubernetes/written-objects.ts';
+import { nodeRefByName, type ObjectRef, podRef } from '../../src/base/model/endpoint.ts';
+import { type CoreEvent, eventOf } from '../../src/publish/events/event.ts';
+import { createEventWriter } from '../../src/publish/events/event-writer.ts';
+import { finding, series } from '../builders.ts';
 import { root } from '../deploy/manifests.ts';
 import { type AgentRig, createAgentRig, nodeObject, podObject } from './agent-rig.ts';
 import { bundle, bundleNode } from './bundle.ts';
@@ -333,6 +340,78 @@ test('the agent itself sends its test Event', async () => {
   const { stdout } = await run('env', ['-i', ...env, bundleNode, bundle, 'doctor', '--send-test-event']);
   expect(stdout).toContain(`Node ${nodeA}`);
   expect(await rig.events('default', nodeA)).toContainEqual(expect.objectContaining({ reason: 'TestEvent' }));
+});
+
+describe('an Event whose name a tenant has taken before', () => {
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: 'gone', uid: '00000000-0000-0000-0000-000000000000' };
+
+  test.each<[string, (event: CoreEvent) => object]>([
+    ['on another Pod of that name', ({ involvedObject }) => ({ involvedObject: { ...involvedObject, uid: 'x' } })],
+    ['with another reason', () => ({ reason: 'Pulled' })],
+    ['of another node', ({ source }) => ({ source: { ...source, host: nodeB } })],
+    ['of another program', ({ source }) => ({ source: { ...source, component: 'x' } })],
+    ['of another instance', () => ({ reportingInstance: 'x' })],
+    ['of another type', () => ({ type: 'x' })],
+    ['with an action', () => ({ action: 'Pulling' })],
+    ['with a label', ({ metadata }) => ({ metadata: { ...metadata, labels: { x: 'y' } } })],
+    ['with an owner', ({ metadata }) => ({ metadata: { ...metadata, ownerReferences: [owner] } })],
+    [
+      'with as many annotations as fit',
+      ({ metadata }) => ({ metadata: { ...metadata, annotations: { x: 'y'.repeat(262_000) } } }),
+    ],
+    ['with a text of a megabyte', () => ({ message: 'x'.repeat(1_000_000) })],
+    ['that is as it will be, but for the count', () => ({ count: 7 })],
+  ])('%s: the Events of Pod, Node and Service are as they should be, and can be changed', async (what, change) => {
+    const KUBECONFIG = await connection.writeKubeconfig('admitted-agent', tokens.a);
+    const clock = { now: Date.now, wall: Date.now };
+    const store = createEventStore(createConnection({ access: readKubeconfig(KUBECONFIG), userAgent: account, clock }));
+    const write = createEventWriter({ store, messageOf: () => 'a message', stateId: 'ours', now: Date.now });
+    for (const regarding of await objects()) {
+      const given = finding({
+        identity: what,
+        regarding,
+        node: nodeA,
+        shared: regarding.kind === 'Service' || undefined,
+      });
+      const count = series({ finding: given, count: 3, window: Date.now() });
+      const { metadata, involvedObject, reason } = eventOf(count, '', Date.now());
+      const honest = eventOf(count, 'a message', Date.now());
+      const path = `/api/v1/namespaces/${metadata.namespace}/events`;
+      expect(await request('POST', path, { body: { ...honest, ...change(honest) } })).toMatchObject({ status: 201 });
+      for (const total of [3, 5]) {
+        count.count = total;
+        const outcome = await write(count);
+        expect(outcome).toMatchObject({ kind: 'written' });
+        if (outcome.kind === 'written') count.published = outcome.published;
+      }
+      const { name } = eventOf(count, '', Date.now()).metadata;
+      const { body } = await request('GET', `${path}/${name}`);
+      expect(body).toMatchObject({
+        involvedObject,
+        reason,
+        type: 'Warning',
+        source: { component: account },
+      });
+      // An Event for all nodes, as that of the Service, is left as it is.
+      if (regarding.kind === 'Service') continue;
+      expect(body).toMatchObject({ source: { host: nodeA }, message: 'a message' });
+      expect((body as CoreEvent).count).toBeGreaterThanOrEqual(5);
+    }
+  });
+
+  async function objects(): Promise<ObjectRef[]> {
+    const { metadata } = (await request('GET', `/api/v1/namespaces/${tenant}/pods/web`)).body as KubernetesObject;
+    const uid = String(metadata['uid']);
+    const service = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      namespace: tenant,
+      name: 'db',
+      uid,
+      resourceVersion: undefined,
+    };
+    return [podRef({ namespace: tenant, name: 'web', uid, resourceVersion: undefined }), nodeRefByName(nodeA), service];
+  }
 });
 
 type TestEvent = ReturnType<typeof event>;

@@ -3,6 +3,13 @@ import type { Results } from './measurements.ts';
 import { max, table, writeLimit } from './report.ts';
 import { scenarioNamed, scenarios } from './scenarios.ts';
 import { simulate } from './simulation.ts';
+import { createEventStore } from '../../src/agent/kubernetes/written-objects.ts';
+import { createEventWriter } from '../../src/publish/events/event-writer.ts';
+import { series } from '../builders.ts';
+import { createApiServer } from './api-server.ts';
+import { createCluster } from './cluster.ts';
+import { createMeasurements } from './measurements.ts';
+import { createVirtualTime } from './virtual-time.ts';
 
 const sample = { nodes: 25, of: 5000, podsPerNode: 30, seed: 7 };
 const share = (writeLimit * sample.nodes) / sample.of;
@@ -71,4 +78,15 @@ test('twice as many nodes of the same cluster write twice as much: a part of the
 test('the table has a row for what was played', async () => {
   const results = await simulate(scenarioNamed('noisy-policy'), { ...sample, nodes: 3 });
   expect(table([{ scenario: scenarioNamed('noisy-policy'), results }]).split('\n')).toHaveLength(4);
+});
+
+test('an Event is read as it was written, so an agent that has lost its state continues it', async () => {
+  const time = createVirtualTime(0);
+  const cluster = createCluster(1, 1, 1);
+  const api = createApiServer(time, cluster, createMeasurements(0, 60_000, 1, time.now));
+  const store = createEventStore(api.connectionOf(0));
+  const write = createEventWriter({ store, messageOf: () => 'a message', stateId: 'ours', now: time.now });
+  const written = [write(series()), write(series({ count: 2 }))];
+  await time.runUntil(60_000);
+  expect(await Promise.all(written)).toMatchObject([{ verb: 'create' }, { verb: 'update' }]);
 });

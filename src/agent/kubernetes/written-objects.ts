@@ -1,4 +1,11 @@
-import { type CoreEvent, type EventStore, passing, type Refusal, type Stored } from '../../publish/events/events.ts';
+import {
+  type AnyEvent,
+  type EventStore,
+  identityText,
+  passing,
+  type Refusal,
+  type Stored,
+} from '../../publish/events/events.ts';
 import type { Answer, Connection } from './connection.ts';
 import { at, instant, type Json, list, text } from '../../base/platform/json.ts';
 
@@ -8,9 +15,9 @@ export function createEventStore({ request }: Pick<Connection, 'request'>): Even
     read: async (namespace, name) => storedIn(await request('GET', pathOf(namespace, name))),
     update: async (event, resourceVersion) => {
       const { namespace, name, annotations } = event.metadata;
-      const { count, firstTimestamp, lastTimestamp, message } = event;
+      const { type, count, firstTimestamp, lastTimestamp, message } = event;
       const metadata = { resourceVersion, annotations: { ...withoutPassing, ...annotations } };
-      const body = { metadata, count, firstTimestamp, lastTimestamp, message };
+      const body = { metadata, type, count, firstTimestamp, lastTimestamp, message };
       return storedIn(await request('PATCH', pathOf(namespace, name), { body }));
     },
   };
@@ -25,16 +32,16 @@ function pathOf(namespace: string, name?: string): string {
 
 function storedIn(answer: Answer): Stored | Refusal {
   if (answer.kind === 'refused') return answer;
-  const { metadata, source, involvedObject, count, firstTimestamp, lastTimestamp } =
-    answer.body as Partial<CoreEvent> & {
-      metadata?: { resourceVersion?: string };
-    };
+  const event = answer.body as AnyEvent & { metadata?: { resourceVersion?: string } };
+  const { metadata, source, type, count, firstTimestamp, lastTimestamp } = event;
   return {
     kind: 'stored',
     event: {
       resourceVersion: metadata?.resourceVersion ?? '',
       component: source?.component ?? '',
-      involvedObject: { kind: involvedObject?.kind ?? '', name: involvedObject?.name ?? '' },
+      host: source?.host,
+      type,
+      identity: identityText(event),
       count: count ?? 0,
       firstTimestamp: instant(firstTimestamp),
       lastTimestamp: instant(lastTimestamp),

@@ -24,6 +24,8 @@ export interface Published {
   /** Packets that the Event counts from a run that lost its state. Negative after the Event was deleted. */
   base: number;
   resourceVersion: string | undefined;
+  /** The last part of the Event's name, because something else has the name that the Event should have. */
+  alias?: string | undefined;
   /** The time of the Event's first packet, if it differs from the series' own. */
   first?: Millis | undefined;
   /** The count and last time of an Event that was found. Its count may already include our packets up to that time. */

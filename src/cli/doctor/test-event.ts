@@ -50,7 +50,7 @@ export async function sendTestEvent(options: TestEventOptions): Promise<TestEven
     return failed(`another program has an Event of that name: ${outcome.component}`, 'try again');
   if (outcome.kind === 'refused')
     return failed(`it was not taken: ${refusalText(outcome.refusal)}`, adviceOn(outcome.refusal));
-  const { name, namespace } = eventOf(series, '', now()).metadata;
+  const { name, namespace } = eventOf({ ...series, published: outcome.published }, '', now()).metadata;
   const at = object.namespace === undefined ? object.name : `${object.namespace}/${object.name}`;
   return {
     kind: 'written',

@@ -1,6 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import type { Millis } from '../../base/model/log-line.ts';
 import { type Published, type Series, writeIntervals, type Written } from '../../base/model/series.ts';
-import { annotationPrefix, component, type CoreEvent, eventOf, type EventText, maxCount, timestamp } from './event.ts';
+import {
+  annotationPrefix,
+  type CoreEvent,
+  eventOf,
+  type EventText,
+  identityText,
+  maxCount,
+  timestamp,
+} from './event.ts';
+import { denierOf } from './retry.ts';
 
 /** Between two tries, the Event may be changed or deleted. */
 const maxTries = 3;
@@ -8,7 +18,7 @@ const maxTries = 3;
 export type Outcome =
   | { kind: 'written'; verb: 'create' | 'update'; packets: number; published: Written }
   | { kind: 'refused'; verb: 'create' | 'update' | 'read'; refusal: Refusal }
-  /** An Event of this name exists, but another program wrote it, or it is on another object. */
+  /** Something else has the name of the Event, and its other name, too. */
   | { kind: 'foreign'; component: string };
 
 export interface EventWriterOptions {
@@ -39,6 +49,7 @@ interface Attempt {
  *       └── 409 ─▶ adopt           ├── 409 ─▶ adopt
  *                                  └── 404 ─▶ POST again with what has not been published
  *     adopt: GET, see who counted, PATCH with the resourceVersion of the answer
+ *       └── it is another Event, or the PATCH is denied ─▶ elsewhere: POST under a name that nobody could know before
  */
 export function createEventWriter(options: EventWriterOptions): (series: Series) => Promise<Outcome> {
   const { store, messageOf, stateId, now, toWall = (time) => time } = options;
@@ -95,13 +106,30 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
       return { kind: 'refused', verb: 'read', refusal: found };
     }
     const stored = found.event;
-    if (stored.component !== component || !isOn(event, stored)) return { kind: 'foreign', component: stored.component };
+    if (!isSame(attempt, stored)) return await elsewhere(attempt, { kind: 'foreign', component: stored.component });
     if (series.finding.shared === true && !isOwned(stored, stateId)) return publishedByAnother(attempt);
     const published = { ...attempt.published, ...continuationOf(stored, series, stateId, attempt.published.at) };
     const answer = await store.update(marked(onTopOf(stored, attempt, published), published), stored.resourceVersion);
     if (answer.kind === 'stored') return written('update', attempt, published, answer.event);
     if (answer.status === 409 && tries > 1) return await adopt({ ...attempt, tries: tries - 1 });
-    return { kind: 'refused', verb: 'update', refusal: answer };
+    const refused: Outcome = { kind: 'refused', verb: 'update', refusal: answer };
+    // What was added to the Event may be the reason, as a label that a policy forbids, or annotations up to the limit.
+    const isForItself = denierOf(answer) !== undefined || [400, 413, 422].includes(answer.status);
+    return isForItself ? await elsewhere(attempt, refused) : refused;
+  }
+
+  /** Whoever may create Events can take the name of one of ours before it. Then the other one counts as gone. */
+  async function elsewhere(attempt: Attempt, otherwise: Outcome): Promise<Outcome> {
+    const { event, published, tries } = attempt;
+    if (tries === 1) return otherwise;
+    const alias = randomBytes(10).toString('hex');
+    const metadata = { ...event.metadata, name: event.metadata.name.slice(0, -alias.length) + alias };
+    return await beginAgain({
+      ...attempt,
+      event: { ...event, metadata },
+      published: { ...published, alias },
+      tries: tries - 1,
+    });
   }
 
   function marked(event: CoreEvent, published: Published): CoreEvent {
@@ -169,9 +197,10 @@ function annotationOf(stateId: string, { base, overlap }: Composition): string {
   return [stateId, base, ...(overlap ? [overlap.count, overlap.until] : [])].join(' ');
 }
 
-/** Whoever may create Events may guess the name of one of ours, and readers of its object would never see it. */
-function isOn({ involvedObject: { kind, name } }: CoreEvent, { involvedObject }: StoredEvent): boolean {
-  return involvedObject.kind === kind && involvedObject.name === name;
+function isSame({ series, event }: Attempt, { identity, host, type }: StoredEvent): boolean {
+  if (identity !== identityText(event)) return false;
+  // Which node's agent publishes an Event for all nodes is left to chance. The others leave it as it is, so all must be right.
+  return series.finding.shared === true ? type === event.type : host === event.source.host;
 }
 
 function isOwned({ annotations }: StoredEvent, stateId: string): boolean {
@@ -214,7 +243,11 @@ function baseOf({ count, published: { base, overlap } }: Series): number {
 export interface StoredEvent {
   resourceVersion: string;
   component: string;
-  involvedObject: { kind: string; name: string };
+  /** `source.host`. */
+  host: string | undefined;
+  type: string | undefined;
+  /** Its `identityText`. */
+  identity: string;
   count: number;
   lastTimestamp: Millis | undefined;
   firstTimestamp: Millis | undefined;

@@ -65,7 +65,10 @@ export function eventOf(series: Series, text: string | EventText, now: Millis): 
     apiVersion: 'v1',
     kind: 'Event',
     metadata: {
-      name: eventName(regarding.name, finding.identity, shared === true ? '' : node, window),
+      name: eventName(
+        regarding.name,
+        published.alias ?? digestOf(finding.identity, shared === true ? '' : node, window),
+      ),
       namespace: namespaceOf(regarding),
       annotations: annotationsOf(series, policy),
     },
@@ -84,9 +87,12 @@ export function eventOf(series: Series, text: string | EventText, now: Millis): 
   };
 }
 
+function digestOf(identity: string, node: string, window: number): string {
+  return hash('sha256', JSON.stringify([identity, node, window])).slice(0, 20);
+}
+
 /** Returns `<object name>.<20 hex digits>`, a DNS subdomain of at most 253 characters. */
-function eventName(object: string, identity: string, node: string, window: number): string {
-  const digest = hash('sha256', JSON.stringify([identity, node, window])).slice(0, 20);
+function eventName(object: string, digest: string): string {
   const labels = object
     .toLowerCase()
     .slice(0, 253 - 21)
@@ -94,6 +100,30 @@ function eventName(object: string, identity: string, node: string, window: numbe
     .map((label) => label.replace(/[^a-z0-9-]+/g, '-').replace(/^-+|(?<!-)-+$/g, ''));
   const head = labels.filter((label) => label !== '').join('.');
   return `${head || 'object'}.${digest}`;
+}
+
+/** What an Event may have at the API server, of which `CoreEvent` has a part. */
+export type AnyEvent = Partial<CoreEvent> & {
+  metadata?: { ownerReferences?: unknown };
+  involvedObject?: { fieldPath?: string };
+  action?: unknown;
+  eventTime?: unknown;
+  series?: unknown;
+};
+
+/**
+ * Returns what readers find an Event by and how they take it, as one text: equal for all writes of an Event, by whichever node. Not in it is what
+ * each write sets (`type`), what a write may lack (`related`), and what admission may add to any object (labels).
+ */
+export function identityText(event: AnyEvent): string {
+  const { metadata, involvedObject, reason, source, reportingComponent, action, eventTime, series } = event;
+  const { apiVersion, kind, namespace, name, uid, fieldPath } = involvedObject ?? {};
+  const object = [apiVersion, kind, namespace, name, uid, fieldPath];
+  // The garbage collector deletes what has an owner that does not exist.
+  const unwanted = [metadata?.ownerReferences, action, eventTime, series];
+  return JSON.stringify(
+    [...object, reason, source?.component, reportingComponent, ...unwanted].map((each) => each || ''),
+  );
 }
 
 export function namespaceOf(ref: ObjectRef): string {

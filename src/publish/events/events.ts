@@ -2,10 +2,12 @@
 export {
   annotationPrefix,
   annotationSchema,
+  type AnyEvent,
   component,
   type CoreEvent,
   eventOf,
   type EventText,
+  identityText,
   namespaceOf,
   passing,
   timestamp,

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Series } from '../../../src/base/model/series.ts';
 import { component, type CoreEvent, eventOf, timestamp } from '../../../src/publish/events/event.ts';
-import { createEventWriter, type Outcome, stateAnnotation } from '../../../src/publish/events/event-writer.ts';
+import {
+  createEventWriter,
+  type Outcome,
+  type Refusal,
+  stateAnnotation,
+} from '../../../src/publish/events/event-writer.ts';
 import { finding, nine, series as seriesOf } from '../../builders.ts';
 import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from './memory-store.ts';
 
@@ -267,7 +272,10 @@ test('an Event that has begun again keeps that time, also when a user changes it
   expect(event()).toMatchObject({ count: 3, firstTimestamp: began });
 });
 
-const statuses = [0, 400, 401, 403, 413, 422, 429, 500, 503];
+const [statuses, forItself] = [
+  [0, 401, 403, 429, 500, 503],
+  [400, 413, 422],
+];
 
 /** The requests before the one that is refused, which may find an Event of another run. */
 test.each([
@@ -276,7 +284,8 @@ test.each([
   { verb: 'read', before: ['create'], found: true },
   { verb: 'update', before: ['create', 'read'], found: true },
 ])('a refused $verb after $before says what was asked', async ({ verb, before, found }) => {
-  for (const status of [...statuses, ...(before.includes('read') || verb === 'create' ? [404] : [])]) {
+  const isFound = before.includes('read');
+  for (const status of [...statuses, ...(isFound ? [] : forItself), ...(isFound || verb === 'create' ? [404] : [])]) {
     const answer = refusal(status, 'Because', 5000);
     const { store, series, write } = rig({ mishaps: [...before.map(() => ({})), { instead: answer }] });
     if (found) store.put(theirs(series));
@@ -288,25 +297,93 @@ test.each([
   }
 });
 
-test('an Event of another program is not touched', async () => {
-  const { store, series, write, event } = rig();
-  const foreign = theirs(series, { source: { component: 'kubelet' } });
-  store.put(foreign);
-  expect(await write()).toEqual({ kind: 'foreign', component: 'kubelet' });
-  expect(store.requests).toEqual(['create', 'read']);
-  expect(event()).toEqual(foreign);
-});
+describe('something else that has the name of an Event', () => {
+  const taken: [string, (event: CoreEvent) => object][] = [
+    ['an Event of another program', () => ({ source: { component: 'kubelet' } })],
+    ['of another reporting component', () => ({ reportingComponent: 'kubelet' })],
+    ['of another node', ({ source }) => ({ source: { ...source, host: 'another' } })],
+    ['of another reason', () => ({ reason: 'Pulled' })],
+    ...(
+      [
+        ['another Pod', { name: 'other' }],
+        ['a Pod of that name before', { uid: 'another' }],
+        ['no uid', { uid: undefined }],
+        ['an object of another kind', { kind: 'Service' }],
+        ['an object of another API', { apiVersion: 'v2' }],
+        ['a part of the Pod', { fieldPath: 'spec.containers{web}' }],
+      ] as const
+    ).map(([what, given]): (typeof taken)[number] => [
+      `on ${what}`,
+      ({ involvedObject }) => ({ involvedObject: { ...involvedObject, ...given } }),
+    ]),
+    [
+      'with an owner, which the garbage collector misses',
+      ({ metadata }) => ({ metadata: { ...metadata, ownerReferences: [{}] } }),
+    ],
+    ['with an action', () => ({ action: 'Pulling' })],
+    ['with the time of a newer Event', () => ({ eventTime: '2026-11-28T15:00:00.000000Z' })],
+    ['with a series', () => ({ series: { count: 9 } })],
+  ];
 
-test.each([
-  ['another Pod', { kind: 'Pod', name: 'other' }],
-  ['an object of another kind', { kind: 'Service' }],
-])('an Event of the same name in the name of this program on %s is not touched', async (_, given) => {
-  const { store, series, write, event } = rig();
-  const { involvedObject } = theirs(series);
-  const foreign = theirs(series, { involvedObject: { ...involvedObject, ...given } });
-  store.put(foreign);
-  expect(await write()).toEqual({ kind: 'foreign', component });
-  expect(event()).toEqual(foreign);
+  test.each(taken)('%s: it is left, and the Event is written whole under a name of its own', async (_, change) => {
+    const { store, series, write, event, count, key } = rig();
+    const other = theirs(series, { count: 70 });
+    const stranger = { ...other, ...change(other) };
+    store.put(stranger);
+    expect(await write()).toMatchObject({ kind: 'written', verb: 'create', packets: 3, published: { base: 0 } });
+    expect(store.requests).toEqual(['create', 'read', 'create']);
+    expect(event()).toEqual(stranger);
+    count(2);
+    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'update', packets: 2 });
+    const [, own] = [...store.events.values()];
+    const { metadata, ...expected } = eventOf(series, 'a message', nine);
+    expect(own).toMatchObject({ ...expected, count: 5 });
+    expect(keyOf(own as CoreEvent)).not.toBe(key);
+    expect(own?.metadata.name).toMatch(/^[a-z0-9.-]+[.][0-9a-f]{20}$/);
+    expect(own?.metadata.name).toBe(metadata.name);
+  });
+
+  test('an Event that is deleted is created again under its own name, which is remembered across starts', async () => {
+    const { store, series, write, count } = rig();
+    store.put(theirs(series, { reason: 'Pulled' }));
+    await write();
+    const [, own] = [...store.events.keys()] as [string, string];
+    store.remove(own);
+    series.published = structuredClone(series.published);
+    count(2);
+    expect(await write(minute)).toMatchObject({ kind: 'written', verb: 'create', packets: 2 });
+    expect([...store.events.keys()]).toContain(own);
+  });
+
+  test.each([
+    [
+      'a policy denies',
+      422,
+      "events \"a\" is forbidden: ValidatingAdmissionPolicy 'x' with binding 'x' denied request: label",
+    ],
+    ['is invalid', 422, 'metadata.annotations: Too long'],
+    ['is too large', 413, 'too large'],
+  ])('an Event whose change %s is written under another name', async (_, status, message) => {
+    const instead: Refusal = { kind: 'refused', status, reason: '', message, retryAfter: undefined };
+    const { store, series, write } = rig({ mishaps: [{}, {}, { instead }] });
+    store.put(theirs(series));
+    expect(await write()).toMatchObject({ kind: 'written', verb: 'create', packets: 3 });
+    expect(store.requests).toEqual(['create', 'read', 'update', 'create']);
+  });
+
+  test('the other type of an Event is made right', async () => {
+    expect((await adopt({ type: 'Normal' })).event()).toMatchObject({ type: 'Warning' });
+  });
+
+  test.each([{ reason: 'Pulled' }, { type: 'Normal' } as const])(
+    'an Event for all nodes is published by no other one with %j',
+    async (given) => {
+      const { store, series, write } = rig({ given: shared });
+      store.put(theirs(series, { source: { component, host: 'node-b' }, ...given }));
+      expect(await write()).toMatchObject({ kind: 'written', verb: 'create', packets: 3 });
+      expect(store.events.size).toBe(2);
+    },
+  );
 });
 
 const shared = { finding: finding({ shared: true, node: 'node-a' }) };

@@ -1,4 +1,4 @@
-import type { CoreEvent } from '../../../src/publish/events/event.ts';
+import { type CoreEvent, identityText } from '../../../src/publish/events/event.ts';
 import type { EventStore, Refusal, Stored } from '../../../src/publish/events/event-writer.ts';
 
 export type Verb = 'create' | 'read' | 'update';
@@ -60,10 +60,10 @@ export function createMemoryStore(mishapOf: (verb: Verb, key: string) => Mishap 
         const kept = events.get(key);
         if (kept === undefined) return refusal(404, 'NotFound');
         if (String(kept.resourceVersion) !== resourceVersion) return refusal(409, 'Conflict');
-        const { count, firstTimestamp, lastTimestamp, message } = event;
+        const { type, count, firstTimestamp, lastTimestamp, message } = event;
         const annotations = { ...kept.event.metadata.annotations, ...event.metadata.annotations };
         const metadata = { ...kept.event.metadata, annotations };
-        const changed = { ...kept.event, metadata, count, firstTimestamp, lastTimestamp, message };
+        const changed = { ...kept.event, metadata, type, count, firstTimestamp, lastTimestamp, message };
         return JSON.stringify(changed) === JSON.stringify(kept.event) ? (found(key) as Stored) : keep(changed);
       }),
   };
@@ -92,13 +92,15 @@ export function createMemoryStore(mishapOf: (verb: Verb, key: string) => Mishap 
   function found(key: string): Stored | undefined {
     const kept = events.get(key);
     if (kept === undefined) return undefined;
-    const { metadata, source, involvedObject, count, firstTimestamp, lastTimestamp } = kept.event;
+    const { metadata, source, type, count, firstTimestamp, lastTimestamp } = kept.event;
     return {
       kind: 'stored',
       event: {
         resourceVersion: String(kept.resourceVersion),
         component: source.component,
-        involvedObject,
+        host: source.host,
+        type,
+        identity: identityText(kept.event),
         count,
         firstTimestamp: Date.parse(firstTimestamp),
         lastTimestamp: Date.parse(lastTimestamp),
