@@ -1,6 +1,7 @@
 /** Asks the agents for their flows, and makes rows of them. A rate is computed from the packets of two rounds. */
 import { liveFlowsVersion } from '../../publish/audit/audit.ts';
 import { type Connection, listAll, RefusedError } from '../../agent/kubernetes/kubernetes.ts';
+import type { Refusal } from '../../publish/events/events.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { isSubdomain } from '../../base/platform/api-names.ts';
 import { at, instant, type Json, list, text } from '../../base/platform/json.ts';
@@ -41,7 +42,8 @@ export function createRates(): Rates {
           const row = rowOf(flow);
           const key = JSON.stringify([row.from, row.to, row.port, row.verdict, row.policy]);
           const since = text(at(flow, 'event.start')) ?? '';
-          const id = JSON.stringify([agent, key, since, at(flow, 'source.address'), at(flow, 'destination.address')]);
+          const addresses = ['source', 'destination'].map((end) => text(at(flow, `${end}.address`)));
+          const id = JSON.stringify([agent, key, since, ...addresses]);
           next.set(id, row.packets);
           // A flow that is new in this round began at 0.
           if (seconds !== undefined) row.rate = Math.max(0, row.packets - (before.get(id) ?? 0)) / seconds;
@@ -75,7 +77,7 @@ function rowOf(flow: Json): TopRow {
     verdict: cell(text(at(flow, 'event.action')) ?? '-'),
     policy: policyOf(flow),
     namespaces: ['source', 'destination'].flatMap((end) => text(at(flow, `${end}.k8s.namespace.name`)) ?? []),
-    packets: typeof packets === 'number' && packets > 0 ? packets : 0,
+    packets: typeof packets === 'number' && Number.isSafeInteger(packets) && packets > 0 ? packets : 0,
     rate: undefined,
     last: instant(at(flow, 'event.end')) ?? 0,
   };
@@ -107,8 +109,8 @@ export interface Look {
   /** Flows by the name of the agent's Pod. */
   readonly flows: ReadonlyMap<string, readonly Json[]>;
   readonly agents: number;
-  /** Reasons why other agents did not answer, each with its number of agents. */
-  readonly problems: ReadonlyMap<string, number>;
+  /** Why other agents did not answer, each with the Nodes of these agents. */
+  readonly problems: ReadonlyMap<string, readonly string[]>;
 }
 
 const label = 'app.kubernetes.io/name=kube-netfilter-tailer';
@@ -151,29 +153,30 @@ function portOf(pod: Json): number | undefined {
   return typeof port === 'number' && Number.isInteger(port) ? port : undefined;
 }
 
-/** Rejects with a `RefusedError` if the user lacks the right to ask them. */
+/** Rejects with a `RefusedError` if all refuse, as where the user lacks the right to ask them. One alone only says so of itself. */
 export async function askAgents(
   connection: Connection,
   { agents: { namespace } }: TopOptions,
   pods: readonly AgentPod[],
 ): Promise<Look> {
   const flows = new Map<string, readonly Json[]>();
-  const problems = new Map<string, number>();
+  const problems = new Map<string, string[]>();
+  const refusals: Refusal[] = [];
   const waiting = pods.values();
   const ask = async (): Promise<void> => {
-    for (const { name, port } of waiting) {
-      const answer = await connection.request(
-        'GET',
-        `/api/v1/namespaces/${namespace}/pods/${name}:${port}/proxy/drops`,
-      );
-      if (answer.kind === 'refused' && (answer.status === 401 || answer.status === 403)) throw new RefusedError(answer);
-      const problem =
-        answer.kind === 'refused' ? problemOf(answer.status, answer.message) : versionProblem(answer.body);
-      if (problem !== undefined) problems.set(problem, (problems.get(problem) ?? 0) + 1);
-      else if (answer.kind === 'answered') flows.set(name, list(at(answer.body, 'flows')).slice(0, mostFlows));
+    for (const { name, node, port } of waiting) {
+      const path = `/api/v1/namespaces/${namespace}/pods/${name}:${port}/proxy/drops`;
+      const answer = await connection.request('GET', path);
+      const own = answer.kind === 'answered' ? answer.body : undefined;
+      const problem = answer.kind === 'refused' ? problemOf(answer.status, answer.message) : answerProblem(own);
+      if (problem === undefined) flows.set(name, list(at(own, 'flows')).slice(0, mostFlows));
+      else if (problems.get(problem)?.push(node) === undefined) problems.set(problem, [node]);
+      if (answer.kind === 'refused' && (answer.status === 401 || answer.status === 403)) refusals.push(answer);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, ask));
+  const [refusal] = refusals;
+  if (refusal !== undefined && refusals.length === pods.length) throw new RefusedError(refusal);
   return { flows, agents: pods.length, problems };
 }
 
@@ -184,9 +187,10 @@ function problemOf(status: number, message: string): string {
   return status === 0 ? `no answer: ${message}` : message;
 }
 
-function versionProblem(body: Json): string | undefined {
+function answerProblem(body: Json): string | undefined {
   const version = at(body, 'version');
-  return version === liveFlowsVersion
-    ? undefined
-    : `it answers version ${JSON.stringify(version)}, not ${liveFlowsVersion}`;
+  if (version === liveFlowsVersion)
+    return Array.isArray(at(body, 'flows')) ? undefined : 'its answer has no list of flows';
+  const said = typeof version === 'number' || typeof version === 'string' ? cell(String(version), 32) : 'none';
+  return `it answers version ${said}, not ${liveFlowsVersion}`;
 }

@@ -63,10 +63,11 @@ function isOf(namespace: string | undefined) {
 }
 
 function problemOf({ problems, agents }: Look): string | undefined {
-  const [most, ...others] = [...problems].toSorted(([, a], [, b]) => b - a);
+  const [most, ...others] = [...problems].toSorted(([, a], [, b]) => b.length - a.length);
   if (most === undefined) return undefined;
-  const [problem, count] = most;
-  return `${count} of ${agents} agents: ${problem}${others.length > 0 ? `; and ${others.length} other problems` : ''}`;
+  const [problem, nodes] = most;
+  const who = nodes.length === 1 ? `agent on ${nodes[0] || 'no Node'}` : `${nodes.length} of ${agents} agents`;
+  return `${who}: ${problem}${others.length > 0 ? `; and ${others.length} other problems` : ''}`;
 }
 
 function noAgents({ agents: { namespace }, node }: TopOptions): string {
