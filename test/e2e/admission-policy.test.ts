@@ -366,7 +366,7 @@ describe('an Event whose name a tenant has taken before', () => {
     const clock = { now: Date.now, wall: Date.now };
     const store = createEventStore(createConnection({ access: readKubeconfig(KUBECONFIG), userAgent: account, clock }));
     const write = createEventWriter({ store, messageOf: () => 'a message', stateId: 'ours', now: Date.now });
-    for (const regarding of await objects()) {
+    for (const regarding of await podNodeAndService()) {
       const given = finding({
         identity: what,
         regarding,
@@ -398,23 +398,23 @@ describe('an Event whose name a tenant has taken before', () => {
       expect((body as CoreEvent).count).toBeGreaterThanOrEqual(5);
     }
   });
-
-  async function objects(): Promise<ObjectRef[]> {
-    const { metadata } = (await request('GET', `/api/v1/namespaces/${tenant}/pods/web`)).body as KubernetesObject;
-    const uid = String(metadata['uid']);
-    const service = {
-      apiVersion: 'v1',
-      kind: 'Service',
-      namespace: tenant,
-      name: 'db',
-      uid,
-      resourceVersion: undefined,
-    };
-    return [podRef({ namespace: tenant, name: 'web', uid, resourceVersion: undefined }), nodeRefByName(nodeA), service];
-  }
 });
 
 type TestEvent = ReturnType<typeof event>;
+
+async function podNodeAndService(): Promise<ObjectRef[]> {
+  const { metadata } = (await request('GET', `/api/v1/namespaces/${tenant}/pods/web`)).body as KubernetesObject;
+  const uid = String(metadata['uid']);
+  const service = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    namespace: tenant,
+    name: 'db',
+    uid,
+    resourceVersion: undefined,
+  };
+  return [podRef({ namespace: tenant, name: 'web', uid, resourceVersion: undefined }), nodeRefByName(nodeA), service];
+}
 
 /** An Event as the agent of `admitted-a` writes it, with some fields changed. */
 function event(fields: Readonly<Record<string, string | object>>) {

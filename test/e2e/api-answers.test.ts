@@ -14,7 +14,7 @@ import { createCalicoBlockFinder } from '../../src/agent/kubernetes/calico-block
 import { createFieldSelectorFinder, createPodCidrFinder } from '../../src/agent/kubernetes/pod-finders.ts';
 import { createSteadyClock } from '../../src/base/platform/clock.ts';
 import { slimPod } from '../../src/agent/kubernetes/slim.ts';
-import { denierOf } from '../../src/publish/events/retry.ts';
+import { denierOf } from '../../src/publish/events/denial.ts';
 import { type CoreEvent, eventOf } from '../../src/publish/events/event.ts';
 import type { Refusal } from '../../src/publish/events/event-writer.ts';
 import { series } from '../builders.ts';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Millis } from '../../base/model/log-line.ts';
 import { type Published, type Series, writeIntervals, type Written } from '../../base/model/series.ts';
+import { denierOf } from './denial.ts';
 import {
   annotationPrefix,
   type CoreEvent,
@@ -10,7 +11,6 @@ import {
   maxCount,
   timestamp,
 } from './event.ts';
-import { denierOf } from './retry.ts';
 
 /** Between two tries, the Event may be changed or deleted. */
 const maxTries = 3;

@@ -1,4 +1,5 @@
 /** Writes counts as Events: what an Event says, when it is written, and what follows from the API server's answer. */
+export { type Denier, denierOf } from './denial.ts';
 export {
   annotationPrefix,
   annotationSchema,
@@ -17,5 +18,5 @@ export { createEventWriter, type EventStore, type Refusal, type Stored } from '.
 export { KeptEvent } from './kept-event.ts';
 export { createPublisher, type Publisher } from './publisher.ts';
 export { createRecorder, type Recorder, type Write } from './recorder.ts';
-export { type Attempt, type Denier, denierOf, retryDelays } from './retry.ts';
+export { type Attempt, retryDelays } from './retry.ts';
 export { createWriteBudget } from './write-budget.ts';

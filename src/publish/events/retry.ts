@@ -3,6 +3,7 @@ import { isSummary } from '../../base/model/finding.ts';
 import type { Series, TurnEnd, WriteKind, WriteResult } from '../../base/model/series.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { type BackOff, createBackOff, createCooldown } from '../../base/platform/rates.ts';
+import { denierOf } from './denial.ts';
 import { namespaceOf } from './event.ts';
 import type { Outcome, Refusal } from './event-writer.ts';
 
@@ -157,23 +158,6 @@ function resultOf(outcome: Outcome): WriteResult {
   if (status === 404 && verb === 'create') return reason === 'NamespaceNotFound' ? 'gone' : 'unavailable';
   if (status === 404 || status === 409) return 'conflict';
   return [400, 413, 422].includes(status) ? 'invalid' : 'unavailable';
-}
-
-/** Who refuses an Event that the agent has the right to write. `admission`: another admission plug-in. */
-export type Denier = 'webhook' | 'policy' | 'quota' | 'admission';
-
-/**
- * Returns who denied a write that rights allow; undefined for other refusals. The message decides, because the HTTP status is not enough: a
- * missing right and a quota both have 403, a ValidatingAdmissionPolicy has 401, 403, 413 or 422, and a webhook may have any. The texts are those
- * of Kubernetes 1.36, unchanged since 1.9 (webhook) and 1.26 (policy).
- */
-export function denierOf({ status, reason, message }: Omit<Refusal, 'kind' | 'retryAfter'>): Denier | undefined {
-  if (status === 0 || reason === 'NamespaceTerminating') return undefined;
-  if (/^admission webhook "[^"]{1,300}" denied the request/.test(message)) return 'webhook';
-  const why = /^[a-z.]{1,100}(?: "[^"]{0,300}")? is forbidden: (.{1,60})/.exec(message)?.[1];
-  if (why === undefined || why.startsWith('User "')) return undefined;
-  if (why.startsWith('ValidatingAdmissionPolicy ')) return 'policy';
-  return /^(?:exceeded|failed|insufficient|status unknown for) quota/.test(why) ? 'quota' : 'admission';
 }
 
 /** Whether a refusal concerns one namespace or all writes; undefined if it does not say. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { denierOf } from '../../../src/publish/events/retry.ts';
+import { denierOf } from '../../../src/publish/events/denial.ts';
 import { tablesOf } from '../../tables.ts';
 
 const tables = tablesOf(import.meta.filename) as { denials: [number, string, ReturnType<typeof denierOf>][] };
