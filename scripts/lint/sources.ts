@@ -17,6 +17,7 @@ const wrong = [
   ...pastDoors(),
   ...hooksOfFirst(),
   ...inferredContracts(),
+  ...doubledTypes(),
 ];
 process.stderr.write(wrong.map((line) => `${line}\n`).join(''));
 process.exitCode = wrong.length === 0 ? 0 : 1;
@@ -64,6 +65,16 @@ function inferredContracts(): string[] {
       ([, name]) => `${file} exports ${name}, which is inferred from a function: declare an interface`,
     ),
   );
+}
+
+/** A search for a type's name has one answer. */
+function doubledTypes(): string[] {
+  const declared = filesBelow('src', '.ts').flatMap((file) =>
+    Array.from(textOf(file).matchAll(/^export (?:interface|type|class) (\w+)/gm), ([, name = '']) => ({ name, file })),
+  );
+  return [...Map.groupBy(declared, ({ name }) => name)]
+    .filter(([, places]) => places.length > 1)
+    .map(([name, places]) => `${places.map(({ file }) => file).join(' and ')} export a type ${name}: say which it is`);
 }
 
 /** Other folders import these by the file of the folder's own name alone: what is behind that door may change without anybody noticing. */

@@ -10,15 +10,15 @@ import {
   createKeptState,
   createStateLog,
   lastTimes,
-  type Restored,
+  type RestoredState,
   restoreState,
   type StateLog,
 } from '../publish/state/state.ts';
-import { createLastSeen, type LastSeen } from './telemetry/minute.ts';
+import { createLastSeen, type LastSeenMetrics } from './telemetry/minute.ts';
 import { type AdjustableLog, createRateLimitedLog, type RateLimitedLog } from './telemetry/logger.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { createProblems, noProblems, type Problems } from './problems.ts';
-import { type Changes, type ClusterContext, connect, createClusterContext } from './cluster.ts';
+import { type ChangeEvents, type ClusterContext, connect, createClusterContext } from './cluster.ts';
 import { createMemory } from './memory.ts';
 import { type Ingest, createIngest } from './ingest.ts';
 import { createNodeChecks, type NodeChecks } from './node-checks.ts';
@@ -40,12 +40,12 @@ export interface Agent {
   readonly rateLimitedLog: RateLimitedLog;
   readonly problems: Problems;
   /** What an earlier run left on disk. */
-  readonly restored: Restored;
+  readonly restored: RestoredState;
   readonly context: ClusterContext;
   readonly ingest: Ingest;
   readonly publishing: Publishing;
   readonly reload: Reload;
-  readonly lastSeen: LastSeen;
+  readonly lastSeen: LastSeenMetrics;
   readonly nodeChecks: NodeChecks;
   readonly scrape: MetricsText;
 }
@@ -71,7 +71,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog): Pro
   const restored = restoreState(config.stateDir, config.node, new Date());
   if (restored.problem !== undefined) problems.state.unreadable(restored.problem);
 
-  const changes: Changes = new EventEmitter();
+  const changes: ChangeEvents = new EventEmitter();
   const context = createClusterContext({
     config,
     restored,
@@ -129,7 +129,7 @@ export async function createAgent(loaded: LoadedConfig, log: AdjustableLog): Pro
 
 export interface PublishingOptions {
   config: Config;
-  restored: Restored;
+  restored: RestoredState;
   context: ClusterContext;
   ingest: Ingest;
   problems: Problems;

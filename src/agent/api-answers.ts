@@ -2,7 +2,7 @@ import type { Refusal } from '../publish/events/events.ts';
 import type { Millis } from '../base/model/log-line.ts';
 import type { Clock } from '../base/platform/clock.ts';
 import { grantRightTo, isStrange } from './kubernetes/kubernetes.ts';
-import type { Fields, Log, RateLimitedLog } from './telemetry/logger.ts';
+import type { Log, LogFields, RateLimitedLog } from './telemetry/logger.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
 export interface ApiAnswersOptions {
@@ -122,7 +122,7 @@ export type Problem = keyof typeof endings;
 const problems = Object.keys(endings) as Problem[];
 
 interface SharedProblems {
-  report(problem: Problem, subject: string, level: 'error' | 'warn' | 'info', fields: Fields, text: string): void;
+  report(problem: Problem, subject: string, level: 'error' | 'warn' | 'info', fields: LogFields, text: string): void;
   well(subject: string, but?: Problem): void;
   affects: (problem: Problem, subject: string) => boolean;
   /** Returns whether the problem was reported, and not yet as over. */
@@ -136,7 +136,7 @@ function createSharedProblems({ report, resolve }: RateLimitedLog, now: () => Mi
   const affected = new Map(problems.map((problem) => [problem, new Set<string>()]));
   const reported = new Map<Problem, Millis>();
   return {
-    report(problem: Problem, subject: string, level: 'error' | 'warn' | 'info', fields: Fields, text: string): void {
+    report(problem: Problem, subject: string, level: 'error' | 'warn' | 'info', fields: LogFields, text: string): void {
       affected.get(problem)?.add(subject);
       reported.set(problem, now());
       report(level, problem, fields, text);

@@ -24,7 +24,7 @@ import {
   type LiveLists,
   type RemoteLookups,
 } from '../explain/resolving/resolving.ts';
-import type { Restored } from '../publish/state/state.ts';
+import type { RestoredState } from '../publish/state/state.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import type { ApiProblems, ProblemCounts } from './problems.ts';
 import { createDirectoryFinder } from './directory/directory.ts';
@@ -32,7 +32,7 @@ import { createDirectoryFinder } from './directory/directory.ts';
 export { createMemory } from './memory.ts';
 
 /** `cluster`: the owner of an address may be known now. `due`: an Event has become due earlier. */
-export type Changes = EventEmitter<{ cluster: []; due: [] }>;
+export type ChangeEvents = EventEmitter<{ cluster: []; due: [] }>;
 
 /** What is known of the cluster. */
 export interface ClusterContext {
@@ -52,10 +52,10 @@ export interface ClusterContext {
 
 export interface ClusterContextOptions {
   config: Config;
-  restored: Restored;
+  restored: RestoredState;
   connection: Connection;
   problems: ApiProblems;
-  changes: Changes;
+  changes: ChangeEvents;
   clock: Clock;
   memory: MemoryBudget;
 }

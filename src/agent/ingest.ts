@@ -24,11 +24,11 @@ import {
 import type { Clock } from '../base/platform/clock.ts';
 import type { Schedule } from '../base/platform/timer.ts';
 import { createSeriesTable, type SeriesTable, spreadOf } from '../count/series/series.ts';
-import type { Restored } from '../publish/state/state.ts';
+import type { RestoredState } from '../publish/state/state.ts';
 import { createDropsByOwner, type DropsByOwner } from './telemetry/drop-metrics.ts';
 import { createLegacyMetric, type LegacyMetric } from './telemetry/legacy-metric.ts';
 import type { Problems } from './problems.ts';
-import type { Changes, ClusterContext } from './cluster.ts';
+import type { ChangeEvents, ClusterContext } from './cluster.ts';
 import { createAgentIncidents } from './incidents.ts';
 import { openSources } from './open-sources.ts';
 import type { PolicyAnswers } from './policies/answers.ts';
@@ -56,9 +56,9 @@ export interface Ingest {
 interface IngestOptions {
   config: Config;
   context: ClusterContext;
-  restored: Restored;
+  restored: RestoredState;
   problems: Problems;
-  changes: Changes;
+  changes: ChangeEvents;
   policies: PolicyAnswers | undefined;
   clock: Clock;
   /** For reading logs. */
@@ -144,7 +144,7 @@ export function createIngest(options: IngestOptions): Ingest {
  * there was an earlier run, but an audit must not look whole if its state was deleted.
  */
 export function lossOfState(
-  { first, problem }: Pick<Restored, 'first' | 'problem'>,
+  { first, problem }: Pick<RestoredState, 'first' | 'problem'>,
   audit: Config['audit'],
 ): { of: 'everything'; reason: string } | { of: 'audit' } | undefined {
   const missing = 'what was logged since, and counts that were not published yet, may be missing';

@@ -24,7 +24,7 @@ import {
   findJournal,
   hasKernelRecords,
   findProgramLogs,
-  type Json,
+  type JsonValue,
   type Position,
   type ProgramLog,
   type Repeats,
@@ -39,7 +39,7 @@ export interface OpenSourcesOptions {
   config: Pick<Config, 'sources' | 'timeZone' | 'containers' | 'podLogs' | 'units'>;
   positions: Readonly<Record<string, Position>>;
   /** Records of programs that only some of the sources have shown so far. */
-  once: Json | undefined;
+  once: JsonValue | undefined;
   /** Whether there was no earlier run, so that recent lines are read, too. */
   first: boolean;
   pipeline: Pick<Pipeline, 'take' | 'lost' | 'repeats'>;
@@ -62,9 +62,11 @@ function journal(directory?: string): ReturnType<typeof findJournal> {
   return findJournal({ searchPath: searchPath(), ...(directory !== undefined && { directories: [directory] }) });
 }
 
-type Found = Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }> | { kind: 'kernel' | 'containers' };
+type OpenableSetting =
+  | Exclude<SourceSetting, { kind: 'auto' | 'kernel' | 'containers' }>
+  | { kind: 'kernel' | 'containers' };
 
-type KernelSetting = Extract<Found, { kind: 'kernel' | 'journal' | 'file' }>;
+type KernelSetting = Extract<OpenableSetting, { kind: 'kernel' | 'journal' | 'file' }>;
 
 /** A collector may write the file as JSON. */
 const fileNeedles = spellingsOf(needlesOfAll);
@@ -141,7 +143,7 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
   return { sources, once: shared.once };
 }
 
-function nameOf(setting: Found): string {
+function nameOf(setting: OpenableSetting): string {
   if (setting.kind === 'file' || setting.kind === 'program') return setting.path;
   return setting.kind === 'kernel' ? '/dev/kmsg' : setting.kind;
 }
@@ -149,9 +151,9 @@ function nameOf(setting: Found): string {
 function findSources(
   { config, problems }: OpenSourcesOptions,
   { choose, findPrograms }: Pick<typeof nodeLogs, 'choose' | 'findPrograms'>,
-): Found[] {
-  const found = config.sources.map((setting): Found => {
-    if (setting.kind !== 'auto') return setting as Found;
+): OpenableSetting[] {
+  const found = config.sources.map((setting): OpenableSetting => {
+    if (setting.kind !== 'auto') return setting as OpenableSetting;
     const { source, isCertain, text } = choose();
     const level = source === undefined ? 'error' : isCertain ? 'info' : 'warn';
     problems.source('auto', { level, key: 'chosen', text: `${text.charAt(0).toUpperCase()}${text.slice(1)}` });
@@ -174,7 +176,7 @@ function findSources(
 }
 
 function listenerOf(
-  setting: Found,
+  setting: OpenableSetting,
   isGiver: boolean,
   hasRepeats: boolean,
   shared: SharedLines,

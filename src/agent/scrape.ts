@@ -6,7 +6,7 @@ import type { Clock } from '../base/platform/clock.ts';
 import type { LookupCounts } from '../explain/resolving/resolving.ts';
 import type { Source } from '../read/sources/sources.ts';
 import type { DropsByOwner } from './telemetry/drop-metrics.ts';
-import type { LastSeen, MinuteCounts } from './telemetry/minute.ts';
+import type { LastSeenMetrics, MinuteCounts } from './telemetry/minute.ts';
 import { collectMemory, type Metrics, scrapeOf } from './telemetry/metrics.ts';
 import type { MetricsText } from './telemetry/server.ts';
 import type { ClusterContext } from './cluster.ts';
@@ -20,7 +20,7 @@ export interface ScrapeOptions {
   ingest: Ingest;
   conntrackLevel: ConntrackLevel;
   reload: Reload;
-  lastSeen: LastSeen;
+  lastSeen: LastSeenMetrics;
   clock: Clock;
 }
 

@@ -54,12 +54,12 @@ export async function explainLine(
   return snapshot.problems.length > 0 ? 1 : 0;
 }
 
-interface Explaining extends Decisions {
+interface LineExplainer extends Decisions {
   textOf: (series: Series) => EventText;
 }
 
 /** Returns the rows of each line that the text contains: JSON may have several. */
-function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: Explaining): Row[][] {
+function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: LineExplainer): Row[][] {
   const latest = now ?? Date.now();
   // The parsers expect one character for each byte, as in a file, but a command line is Unicode.
   const bytes = Buffer.from(line).toString('latin1');
@@ -67,7 +67,7 @@ function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions
   return [envelope, ...envelope.more].map((each) => explainEnvelope(each, bytes, latest, decisions));
 }
 
-function explainEnvelope(envelope: Envelope, bytes: string, latest: Millis, decisions: Explaining): Row[] {
+function explainEnvelope(envelope: Envelope, bytes: string, latest: Millis, decisions: LineExplainer): Row[] {
   const { text, time = latest, host, program, origin, container } = envelope;
   const timeIsExact = envelope.time !== undefined && envelope.timeIsExact;
   const read: LogLine = { source: '-', line: 1, text, time, timeIsExact, host, program, container };
@@ -90,7 +90,7 @@ function explainEnvelope(envelope: Envelope, bytes: string, latest: Millis, deci
   ];
 }
 
-function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf, textOf }: Explaining): Row[] {
+function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf, textOf }: LineExplainer): Row[] {
   switch (decision?.kind) {
     case undefined: {
       const unread = unreadTextIn(line.text);
@@ -235,7 +235,7 @@ function endText({ address, kind, evidence, object, workload, role, note }: Endp
   return `${address} is ${name}${more === '' ? '' : ` (${more})`}`;
 }
 
-function eventRows(findings: readonly Finding[], time: number, textOf: Explaining['textOf']): Row[] {
+function eventRows(findings: readonly Finding[], time: number, textOf: LineExplainer['textOf']): Row[] {
   if (findings.length === 0) return [['Event', 'none: neither end is a known Pod']];
   const table = createSeriesTable();
   for (const finding of findings) table.count(finding, time);

@@ -12,8 +12,8 @@ import {
   type CalicoObjects,
   createEvaluator,
   createPolicySet,
-  type Flow,
   type Policy,
+  type PolicyFlow,
 } from '../../src/explain/policies/policies.ts';
 import { definitionOf } from '../deploy/custom-resources.ts';
 import { pod } from '../explain/policies/objects.ts';
@@ -93,7 +93,7 @@ afterEach(async () => {
 });
 
 const shop = pod();
-const flow: Flow = {
+const flow: PolicyFlow = {
   source: { kind: 'external', address: '192.0.2.7' },
   destination: { kind: 'pod', pod: shop, address: '10.65.1.4' },
   protocol: 'TCP',

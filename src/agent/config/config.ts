@@ -6,13 +6,13 @@ import { verdicts } from '../../base/model/packet.ts';
 import type { Log } from '../telemetry/logger.ts';
 import {
   ConfigError,
-  type Problem,
+  type SettingProblem,
   problemWith,
   configPath,
   defaults,
   envTypos,
   type Flags,
-  type Given,
+  type SettingValue,
   inherit,
   type Layer,
   layerOfEnvironment,
@@ -116,8 +116,8 @@ const anyNode: Layer = { node: { value: 'node', origin: { kind: 'default' } } };
 interface Layers extends Pick<LoadedConfig, 'given' | 'warnings'> {
   file: FileLayer['file'];
   /** Problems of the file itself, such as an unknown key. */
-  problems: readonly Problem[];
-  wrong: readonly { name: SettingName; problem: Problem }[];
+  problems: readonly SettingProblem[];
+  wrong: readonly { name: SettingName; problem: SettingProblem }[];
   /** Undefined if a setting is wrong. */
   config: Config | undefined;
 }
@@ -143,7 +143,7 @@ function valuesOf(given: Layer): Record<string, unknown> {
 function problemOf({ path: [key = '', index], message }: z.core.$ZodIssue, given: Layer): string {
   const name = key as SettingName;
   const setting = settingOf(name);
-  const { value, origin, items } = given[name] ?? ({ value: undefined } as Partial<Given>);
+  const { value, origin, items } = given[name] ?? ({ value: undefined } as Partial<SettingValue>);
   if (origin === undefined) return `${[setting.env, `--${setting.flag}`].filter(Boolean).join(' or ')}: ${message}`;
   if (index === undefined)
     return problemWith(origin, value, message + (setting.list === undefined ? hintFor(name, value) : ''));

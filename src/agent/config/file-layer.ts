@@ -13,12 +13,12 @@ import {
 } from 'js-yaml';
 import {
   type FileOrigin,
-  type Given,
   type Layer,
   lineAndColumn,
-  type Origin,
-  type Problem,
   problemWith,
+  type SettingOrigin,
+  type SettingProblem,
+  type SettingValue,
 } from './layer.ts';
 import { configFile, type SettingName, settingNames, settingOf } from './settings.ts';
 import { suggest } from './suggest.ts';
@@ -28,7 +28,7 @@ import { reasonOf } from '../../base/platform/system-error.ts';
 
 export interface FileLayer {
   layer: Layer;
-  problems: readonly Problem[];
+  problems: readonly SettingProblem[];
   /** Whether the file could not be read or parsed, so that it may contain any setting. */
   unusable: boolean;
   /** Undefined if there is no file, or it could not be read. */
@@ -71,8 +71,8 @@ function unusable(problem: string, file?: FileLayer['file']): FileLayer {
 }
 
 function readEntries(entries: readonly YamlEntry[], file: { path: string; text: string }): FileLayer {
-  const problems: Problem[] = [];
-  const layer = new Map<SettingName, Given>();
+  const problems: SettingProblem[] = [];
+  const layer = new Map<SettingName, SettingValue>();
   for (const { key, offset, node } of entries) {
     if (key === ignored) continue;
     const origin: FileOrigin = { kind: 'file', ...file, offset, key: key.slice(0, 80) };
@@ -86,7 +86,7 @@ function readEntries(entries: readonly YamlEntry[], file: { path: string; text: 
   return { layer: Object.fromEntries(layer), problems, unusable: false, file };
 }
 
-function givenBy(name: SettingName, origin: FileOrigin, node: YamlNode, problems: Problem[]): Given {
+function givenBy(name: SettingName, origin: FileOrigin, node: YamlNode, problems: SettingProblem[]): SettingValue {
   const whole = { ...origin, offset: node.offset };
   if (name === 'prefixes' && node.entries !== undefined) return readPrefixes(node.entries, whole, problems);
   if (node.items === undefined) return { value: plain(node), origin: whole };
@@ -95,8 +95,8 @@ function givenBy(name: SettingName, origin: FileOrigin, node: YamlNode, problems
 }
 
 /** Reads prefixes in the form `NAME: VERDICT`, which is more readable than a list of `NAME=VERDICT`. */
-function readPrefixes(entries: readonly YamlEntry[], whole: FileOrigin, problems: Problem[]): Given {
-  const [value, items]: [string[], Origin[]] = [[], []];
+function readPrefixes(entries: readonly YamlEntry[], whole: FileOrigin, problems: SettingProblem[]): SettingValue {
+  const [value, items]: [string[], SettingOrigin[]] = [[], []];
   for (const { key, node, offset } of entries) {
     const shownKey = /^[\w-]+$/.test(key) ? key : JSON.stringify(key.slice(0, 80));
     const origin = { ...whole, offset, key: `${whole.key}.${shownKey}` };

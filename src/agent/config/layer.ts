@@ -5,7 +5,7 @@ import { isSlip } from './suggest.ts';
 import type { Setting } from './values.ts';
 import { printable } from '../../base/platform/printable.ts';
 
-export type Origin =
+export type SettingOrigin =
   | { readonly kind: 'option'; readonly flag: string }
   | { readonly kind: 'variable'; readonly name: string }
   | FileOrigin
@@ -20,7 +20,7 @@ export interface FileOrigin {
 }
 
 /** Returns `--max-nodes`, `MAX_NODES`, `/etc/knt.yaml:3:1`. */
-export function placeOf(origin: Origin): string {
+export function placeOf(origin: SettingOrigin): string {
   switch (origin.kind) {
     case 'option':
       return `--${origin.flag}`;
@@ -42,7 +42,7 @@ export function lineAndColumn(text: string, offset: number): string {
 }
 
 /** Makes the message for a wrong value: `MAX_NODES "many": must be a whole number`. */
-export function problemWith(origin: Origin, value: unknown, message: string): string {
+export function problemWith(origin: SettingOrigin, value: unknown, message: string): string {
   const key = origin.kind === 'file' ? `: ${origin.key}` : '';
   return `${placeOf(origin)}${key}${shownValue(value)}: ${message}`;
 }
@@ -59,13 +59,13 @@ function shownValue(value: unknown): string {
 const most = 25;
 
 /** Called only if the message is shown. */
-export type Problem = () => string;
+export type SettingProblem = () => string;
 
 export class ConfigError extends Error {
   override name = 'ConfigError';
   readonly problems: readonly string[];
 
-  constructor(problems: readonly Problem[]) {
+  constructor(problems: readonly SettingProblem[]) {
     const shown = problems.slice(0, most).map((problem) => printable(problem()));
     if (problems.length > most) shown.push(`and ${problems.length - most} more`);
     super(shown.join('\n'));
@@ -73,13 +73,13 @@ export class ConfigError extends Error {
   }
 }
 
-export interface Given {
+export interface SettingValue {
   readonly value: unknown;
-  readonly origin: Origin;
-  readonly items?: readonly Origin[];
+  readonly origin: SettingOrigin;
+  readonly items?: readonly SettingOrigin[];
 }
 
-export type Layer = { readonly [Name in SettingName]?: Given };
+export type Layer = { readonly [Name in SettingName]?: SettingValue };
 
 export type Flags = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -109,7 +109,7 @@ export function configPath(flags: Flags, env: NodeJS.ProcessEnv): string | undef
 }
 
 /** Converts a text to the type that a config file has. Other texts stay as they are, and the schema refuses them. */
-function given(setting: Setting, value: string | readonly string[], origin: Origin): Given {
+function given(setting: Setting, value: string | readonly string[], origin: SettingOrigin): SettingValue {
   if (setting.list !== undefined) {
     const parts = typeof value === 'string' ? value.split(setting.list) : value;
     return { value: parts.map((part) => part.trim()).filter((part) => part !== ''), origin };
@@ -124,7 +124,7 @@ function typed({ schema }: Setting, text: string | undefined): unknown {
   return text;
 }
 
-function layerOf(find: (setting: Setting) => Given | undefined): Layer {
+function layerOf(find: (setting: Setting) => SettingValue | undefined): Layer {
   return Object.fromEntries(
     settingNames.flatMap((name) => {
       const found = find(settingOf(name));
@@ -190,7 +190,7 @@ const where = `see ${documentAt('docs/migrating.md')}`;
 
 /** Reads the variables of kube-iptables-tailer, and warns about each. `own`: the settings of this program, which have precedence. */
 export function inherit(env: NodeJS.ProcessEnv, own: Layer): { layer: Layer; warnings: readonly string[] } {
-  const layer: { [Name in SettingName]?: Given } = {};
+  const layer: { [Name in SettingName]?: SettingValue } = {};
   const warnings: string[] = [];
   for (const [variable, { setting, translate }] of Object.entries(successors)) {
     const text = env[variable] ?? '';

@@ -7,7 +7,7 @@ import { at, type Json, list } from '../../base/platform/json.ts';
 import { audience } from './replicas.ts';
 
 /** `busy`: the token cannot be reviewed now. */
-export type Verdict = 'agent' | 'stranger' | 'busy';
+export type AuthenticationResult = 'agent' | 'stranger' | 'busy';
 
 /** How long the result of a review is used. A revoked token is accepted until then. */
 const believedFor: Millis = 120_000;
@@ -33,10 +33,10 @@ const placeKeptFor: Millis = 7_200_000;
 /** A header with more characters is rejected without a review. A token of a ServiceAccount has about 1 KB. */
 const longestHeader = 8192;
 
-export type Authenticator = (authorization: string | undefined, address: string) => Promise<Verdict>;
+export type Authenticator = (authorization: string | undefined, address: string) => Promise<AuthenticationResult>;
 
 interface Result {
-  verdict: Promise<Verdict>;
+  verdict: Promise<AuthenticationResult>;
   until: Millis;
 }
 
@@ -128,7 +128,11 @@ function claimsOf(token: string, username: string): { pod: string } | undefined 
 }
 
 /** Reviews a token for our audience only, so that tokens for other uses are rejected. */
-async function review({ request }: Pick<Connection, 'request'>, token: string, username: string): Promise<Verdict> {
+async function review(
+  { request }: Pick<Connection, 'request'>,
+  token: string,
+  username: string,
+): Promise<AuthenticationResult> {
   const answer = await request('POST', '/apis/authentication.k8s.io/v1/tokenreviews', {
     body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token, audiences: [audience] } },
   });

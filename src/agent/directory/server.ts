@@ -2,7 +2,7 @@ import type { Endpoint } from '../../base/model/endpoint.ts';
 import { canonicalAddress, type ListenAddress } from '../../base/platform/address.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import { createLiveLists, type LiveLists, type Owners } from '../../explain/resolving/resolving.ts';
-import { type Answer, type Asked, startServing } from '../serving/serving.ts';
+import { type RequestHead, type ServedAnswer, startServing } from '../serving/serving.ts';
 import type { MemoryBudget } from '../../base/platform/memory-budget.ts';
 import { decodeReplica, encodeAnswer, encodeReplica, type Replica } from './replicas.ts';
 import {
@@ -66,11 +66,11 @@ export async function startDirectoryServer(options: DirectoryServerOptions): Pro
   return { port: bound.port, stop };
 }
 
-function answerOf(status: number, body: string): Answer {
+function answerOf(status: number, body: string): ServedAnswer {
   return { status, type: 'application/json', body: Buffer.from(body) };
 }
 
-function answerTo({ method, target }: Asked, { ownersOf, clock }: DirectoryServerOptions): [Result, string] {
+function answerTo({ method, target }: RequestHead, { ownersOf, clock }: DirectoryServerOptions): [Result, string] {
   const given = /^\/v1\/owners\/([\da-fA-F.:%]{2,130})$/.exec(target)?.[1];
   const address = method === 'GET' && given !== undefined ? canonicalAddress(given.replaceAll(/%3A/gi, ':')) : '';
   if (address === '') return ['wrong', '{}'];

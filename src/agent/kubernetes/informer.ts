@@ -6,12 +6,12 @@ import { createBackOff } from '../../base/platform/rates.ts';
 import type { Connection } from './connection.ts';
 import {
   createKnownObjects,
-  type KnownObjects,
   type KnownObjectsOptions,
   type ListOptions,
-  type Named,
+  type ObjectName,
   SilentWatchError,
   takeAll,
+  type WatchedObjects,
   watchEvents,
 } from './list-watch.ts';
 import { refusalOfError } from './http.ts';
@@ -85,7 +85,7 @@ export interface Informer {
 }
 
 /** Lists, then watches. Lists again only if the server no longer knows where the watch ended (410), which bookmarks make rare. */
-export function createInformer<T extends Named>(options: InformerOptions<T>): Informer {
+export function createInformer<T extends ObjectName>(options: InformerOptions<T>): Informer {
   const { connection, resource, fieldSelector, labelSelector, report, now, random, pause = sleep } = options;
   const [path, silence] = [paths[resource], options.silence ?? defaultSilence];
   const known = knownObjectsOf(options);
@@ -164,7 +164,7 @@ export function createInformer<T extends Named>(options: InformerOptions<T>): In
   }
 }
 
-function knownObjectsOf<T extends Named>(options: InformerOptions<T>): KnownObjects {
+function knownObjectsOf<T extends ObjectName>(options: InformerOptions<T>): WatchedObjects {
   const { memory, resource, rank } = options;
   return createKnownObjects({
     ...options,

@@ -34,4 +34,4 @@ export { createPolicyViews } from './policy-view.ts';
 export { grantRights, grantRightTo, may, policiesFile, reviewRight, rightsFile } from './rights.ts';
 export { ifUsable, slimNode, slimPod } from './slim.ts';
 export { type ConditionStore, createConditionStore, createEventStore, type NodeCondition } from './written-objects.ts';
-export { allNamespaces, type OnListed } from './weighed-lists.ts';
+export { allNamespaces, type ListReport } from './weighed-lists.ts';

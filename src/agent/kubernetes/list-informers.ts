@@ -18,7 +18,7 @@ import {
   type InformerReport,
   type WatchedResource,
 } from './informer.ts';
-import type { ListOptions, Named, Store } from './list-watch.ts';
+import type { ListOptions, ObjectName, Store } from './list-watch.ts';
 import { withPolicyView } from './policy-view.ts';
 import { slimEndpointSlice, slimNamespace, slimNode, slimPod, slimService } from './slim.ts';
 
@@ -42,7 +42,7 @@ export function informerOf(resource: WatchedResource, of: ListOptions, options: 
   const { lists, podLabels, optedOut, clock } = options;
   const { now, fromWall } = clock;
   const { chains, memory } = lists;
-  const informer = <T extends Named>(slim: (object: Json) => T, store: Store<T>, weigh: (object: T) => Bytes) =>
+  const informer = <T extends ObjectName>(slim: (object: Json) => T, store: Store<T>, weigh: (object: T) => Bytes) =>
     createInformer({ ...options, ...of, resource, slim, store, weigh, rank: rankOf[resource], memory, now });
   switch (resource) {
     case 'pods':

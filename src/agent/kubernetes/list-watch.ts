@@ -74,7 +74,7 @@ export async function* watchEvents(
   }
 }
 
-export interface Named {
+export interface ObjectName {
   namespace?: string;
   name: string;
 }
@@ -95,7 +95,7 @@ export interface KnownObjectsOptions<T> {
 }
 
 /** The objects of one kind that the store has, and where the next watch begins. */
-export interface KnownObjects {
+export interface WatchedObjects {
   /** '' if a list must come first. */
   readonly resourceVersion: string;
   readonly account: MemoryAccount;
@@ -108,7 +108,7 @@ export interface KnownObjects {
   close: () => void;
 }
 
-export function createKnownObjects<T extends Named>(options: KnownObjectsOptions<T>): KnownObjects {
+export function createKnownObjects<T extends ObjectName>(options: KnownObjectsOptions<T>): WatchedObjects {
   const { slim, store, weigh } = options;
   let latest: T | undefined;
   const account = options.account((key) =>
@@ -169,7 +169,7 @@ function namesIn(key: string): [namespace: string, name: string] {
   return key.split('/', 2) as [string, string];
 }
 
-function keyOf({ namespace = '', name }: Named): string {
+function keyOf({ namespace = '', name }: ObjectName): string {
   return `${namespace}/${name}`;
 }
 

@@ -12,8 +12,8 @@ import {
   type Labels,
   type Namespace,
   type NetworkSet,
-  type Pod,
   type Policy,
+  type PolicyPod,
   readNamespace,
   readPod,
   type ServiceEndpoints,
@@ -37,21 +37,21 @@ import {
   addCalico,
   allNamespaces,
   createReading,
-  type OnListed,
-  type Reading,
+  type ListReadOptions,
+  type ListReport,
   readPolicies,
   sumOf,
-  type Weighed,
+  type Weight,
 } from './weighed-lists.ts';
 
-export interface ClusterPolicies extends Weighed {
+export interface ClusterPolicies extends Weight {
   readonly policies: readonly Policy[];
   readonly compiled: CompiledObjects;
   /** Calico's other objects, except NetworkSets in Namespaces; undefined if Calico is not installed. */
   readonly calico: CalicoObjects | undefined;
 }
 
-export interface NamespacePolicies extends Weighed {
+export interface NamespacePolicies extends Weight {
   /** Undefined if the Namespace may not be read, or does not exist. */
   readonly namespace: Namespace | undefined;
   readonly policies: readonly Policy[];
@@ -59,24 +59,24 @@ export interface NamespacePolicies extends Weighed {
 }
 
 /** `unread`: there may be more sets, because they may not be listed, or are too many. */
-export interface NetworkSets extends Weighed {
+export interface NetworkSets extends Weight {
   readonly sets: readonly NetworkSet[];
   readonly unread: boolean;
 }
 
 export interface KnownPod {
-  readonly pod: Pod;
+  readonly pod: PolicyPod;
   readonly uid: string;
 }
 
 const allKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
 
-type Compiled = Pick<NamespacePolicies, 'compiled'>;
+type CompiledPolicies = Pick<NamespacePolicies, 'compiled'>;
 
 export interface PolicyReader {
   /** `before`: what was read last, whose policies are used again as far as they are the same. */
-  cluster: (before?: Compiled) => Promise<ClusterPolicies>;
-  namespace: (name: string, before?: Compiled) => Promise<NamespacePolicies>;
+  cluster: (before?: CompiledPolicies) => Promise<ClusterPolicies>;
+  namespace: (name: string, before?: CompiledPolicies) => Promise<NamespacePolicies>;
   /** Returns those of all Namespaces if `namespace` is undefined. */
   networkSets: (namespace: string | undefined) => Promise<NetworkSets>;
   endpoints: (service: string) => Promise<ServiceEndpoints | Unknown>;
@@ -86,16 +86,16 @@ export interface PolicyReader {
 
 /** Reads from the API server's cache. Rejects with a `RefusedError`; a missing right to list is an error only for NetworkPolicies. */
 export function createPolicyReader(
-  connection: Reading['connection'],
+  connection: ListReadOptions['connection'],
   now: () => Millis,
-  onListed: OnListed,
+  onListed: ListReport,
   memory = unlimitedMemory(),
 ): PolicyReader {
   const discover = createDiscovery(connection, allKinds, now);
   const reading = createReading(connection, onListed, memory);
 
   return {
-    async cluster(this: void, before?: Compiled): Promise<ClusterPolicies> {
+    async cluster(this: void, before?: CompiledPolicies): Promise<ClusterPolicies> {
       const { served, away, unevaluated } = await discover();
       const kinds = served.filter((kind) => calicoKinds.includes(kind));
       const objects = collectCalicoObjects();
@@ -116,7 +116,7 @@ export function createPolicyReader(
         bytes: sumOf(listed) + bytesOfObjects,
       };
     },
-    async namespace(this: void, name: string, before?: Compiled): Promise<NamespacePolicies> {
+    async namespace(this: void, name: string, before?: CompiledPolicies): Promise<NamespacePolicies> {
       const { served } = await discover();
       const [namespace, ...listed] = await Promise.all([
         one(connection, '/api/v1/namespaces', name, readNamespace),
@@ -168,13 +168,13 @@ function podIn(object: Json): KnownPod | undefined {
   return pod === undefined || uid === undefined ? undefined : { pod, uid };
 }
 
-function compiledIn(listed: readonly Compiled[]): CompiledObjects {
+function compiledIn(listed: readonly CompiledPolicies[]): CompiledObjects {
   return new Map(listed.flatMap(({ compiled }) => [...compiled]));
 }
 
 /** Reads one object by a list, because the agent has no right to get. Undefined if it does not exist, or may not be read. */
 async function one<T>(
-  connection: Reading['connection'],
+  connection: ListReadOptions['connection'],
   path: string,
   name: string,
   slim: (object: Json) => T | undefined,
@@ -188,7 +188,7 @@ async function one<T>(
 
 /** Resolves to false if the objects may not be read, or do not exist. */
 async function takeReadable(
-  { request }: Reading['connection'],
+  { request }: ListReadOptions['connection'],
   path: string,
   selector: Record<string, string>,
   take: (object: Json) => void,

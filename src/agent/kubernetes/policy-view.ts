@@ -1,7 +1,7 @@
 /** Keeps what policies see of this node's Pods when they are watched, so that Events need no look-up for them. */
 import { LRUCache } from 'lru-cache';
 import type { Json } from '../../base/platform/json.ts';
-import { type Pod, readPod } from '../../explain/policies/policies.ts';
+import { type PolicyPod, readPod } from '../../explain/policies/policies.ts';
 import type { Pod as WatchedPod } from '../../explain/resolving/resolving.ts';
 import type { KnownPod } from './policy-objects.ts';
 
@@ -21,11 +21,11 @@ const mostPods = 512;
 export function createPolicyViews(
   watched: (namespace: string, name: string) => WatchedPod | undefined,
 ): (namespace: string, name: string) => KnownPod | undefined {
-  const read = new LRUCache<string, Pod>({ max: mostPods });
+  const read = new LRUCache<string, PolicyPod>({ max: mostPods });
   return (namespace, name) => {
     const { uid, policyView } = watched(namespace, name) ?? {};
     if (uid === undefined || policyView === undefined) return undefined;
-    const pod = read.get(policyView) ?? (JSON.parse(policyView) as Pod);
+    const pod = read.get(policyView) ?? (JSON.parse(policyView) as PolicyPod);
     read.set(policyView, pod);
     return { pod, uid };
   };

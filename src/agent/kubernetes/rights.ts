@@ -15,7 +15,7 @@ export function grantRightTo(resource: string): string {
 }
 
 /** `allowed` is undefined if the answer does not contain it. */
-export type Allowed = { kind: 'answered'; allowed: boolean | undefined } | Refusal;
+export type AccessAnswer = { kind: 'answered'; allowed: boolean | undefined } | Refusal;
 
 /** Asks whether RBAC allows the verb in all namespaces. Every client may ask this. `resource` may have a subresource: `nodes/status`. */
 export async function reviewRight(
@@ -23,7 +23,7 @@ export async function reviewRight(
   verb: string,
   resource: string,
   group = '',
-): Promise<Allowed> {
+): Promise<AccessAnswer> {
   const [kind, subresource] = resource.split('/');
   const answer = await request('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
     body: {

@@ -15,39 +15,43 @@ const partOfObject = 1 / 4;
 /** Whose share of the memory it takes what is read of all Namespaces at once. It is the name of none. */
 export const allNamespaces = '*';
 
-export type OnListed = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
+export type ListReport = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
 
-export interface Weighed {
+export interface Weight {
   /** What it takes in memory. */
   readonly bytes: Bytes;
 }
 
-export interface Reading {
+export interface ListReadOptions {
   readonly connection: Pick<Connection, 'request'>;
-  readonly onListed: OnListed;
+  readonly onListed: ListReport;
   readonly lease: MemoryLeases;
   /** The most that one object may weigh. */
   readonly largest: Bytes;
 }
 
-export interface Listed extends Weighed {
+export interface PolicyList extends Weight {
   readonly policies: readonly Policy[];
   readonly compiled: CompiledObjects;
 }
 
-export function createReading(connection: Reading['connection'], onListed: OnListed, memory: MemoryBudget): Reading {
+export function createReading(
+  connection: ListReadOptions['connection'],
+  onListed: ListReport,
+  memory: MemoryBudget,
+): ListReadOptions {
   return { connection, onListed, lease: createMemoryLeases(memory, 'policies'), largest: memory.total * partOfObject };
 }
 
 /** NetworkPolicies must be listed. If another kind may not be listed, one unknown policy stands for all of it. */
 export async function readPolicies(
-  { connection, onListed, lease, largest }: Reading,
+  { connection, onListed, lease, largest }: ListReadOptions,
   policyKind: PolicyKind,
   namespace: string | undefined,
   before: CompiledObjects | undefined,
-): Promise<Listed> {
+): Promise<PolicyList> {
   const { apiVersion, plural } = policyKind;
-  const any = (reason: string): Listed => {
+  const any = (reason: string): PolicyList => {
     const policies = [unlistedPolicy(policyKind, namespace, reason)];
     return { policies, compiled: nothingCompiled, bytes: usualPolicy };
   };
@@ -89,7 +93,7 @@ const bytesOfEntry: Bytes = 100;
 
 /** Resolves to what was added takes in memory. */
 export async function addCalico(
-  { connection, onListed, lease, largest }: Reading,
+  { connection, onListed, lease, largest }: ListReadOptions,
   { add, unread }: CalicoCollector,
   kinds: readonly PolicyKind[],
   namespace: string | undefined,
@@ -123,6 +127,6 @@ export async function addCalico(
   }
 }
 
-export function sumOf(parts: readonly Weighed[]): Bytes {
+export function sumOf(parts: readonly Weight[]): Bytes {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }

@@ -13,8 +13,8 @@ import {
 import {
   type Connection,
   createPolicyReader,
+  type ListReport,
   may,
-  type OnListed,
   policiesFile,
   RefusedError,
 } from '../kubernetes/kubernetes.ts';
@@ -25,7 +25,7 @@ import type { Clock } from '../../base/platform/clock.ts';
 import { createCooldown } from '../../base/platform/rates.ts';
 import { type MemoryBudget, unlimitedMemory } from '../../base/platform/memory-budget.ts';
 import type { Log, RateLimitedLog } from '../telemetry/logger.ts';
-import { createPolicyObjects, freshFor, type Known, type PolicyObjectsOptions } from './objects.ts';
+import { createPolicyObjects, freshFor, type PolicyKnowledge, type PolicyObjectsOptions } from './objects.ts';
 import { createVerdictTime, type InShareOf, type VerdictTime } from './verdict-time.ts';
 
 export interface PolicyAnswersOptions {
@@ -124,7 +124,12 @@ export function createPolicyAnswers({
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies, asker)));
   }
 
-  function knownFor(finding: Finding, needs: PolicyNeeds, since: Millis, inShareOf: InShareOf): Known | undefined {
+  function knownFor(
+    finding: Finding,
+    needs: PolicyNeeds,
+    since: Millis,
+    inShareOf: InShareOf,
+  ): PolicyKnowledge | undefined {
     const known = objects.known(finding, needs, inShareOf);
     return known === undefined || known.at < since ? undefined : known;
   }
@@ -165,7 +170,7 @@ function createWaitLimit({
   };
 }
 
-export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'report' | 'resolve'>): OnListed {
+export function createListReport({ report, resolve }: Pick<RateLimitedLog, 'report' | 'resolve'>): ListReport {
   return ({ plural, namespace, isTooLarge }) => {
     const what = `${plural}${namespace === undefined ? '' : ` of Namespace ${namespace}`}`;
     if (!isTooLarge) {

@@ -4,7 +4,7 @@ import type { ClusterPolicies, KnownPod, NamespacePolicies, PolicyReader } from 
 import type { ObjectRef } from '../../base/model/endpoint.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
-import { createFreshValues, type Fresh } from '../../base/platform/fresh-values.ts';
+import { createFreshValues, type FreshValue } from '../../base/platform/fresh-values.ts';
 import type { MemoryBudget } from '../../base/platform/memory-budget.ts';
 import { weightOf } from '../../base/platform/weight.ts';
 import { createSharedBucket } from '../../base/platform/shares.ts';
@@ -12,10 +12,10 @@ import {
   createEvaluator,
   createPolicySet,
   createSelectionCache,
-  type Direction,
   type Evaluator,
-  type Flow,
-  type Pod,
+  type PolicyDirection,
+  type PolicyFlow,
+  type PolicyPod,
   type PolicySet,
   type Requirements,
   type Trace,
@@ -44,7 +44,7 @@ export interface PolicyObjectsOptions {
   readonly memory: MemoryBudget;
 }
 
-export interface Known {
+export interface PolicyKnowledge {
   /** `trace` is valid only for the connection of this finding. A verdict that needs an unknown object is unknown. */
   readonly policies: KnownPolicies;
   /** Other objects that policies need, for each end that is asked. */
@@ -60,7 +60,7 @@ export interface PolicyObjects {
   /** Reads everything that was not read after `since`, as far as the asker's share of the budget allows. Never rejects. */
   refresh(needs: PolicyNeeds, since: { policies: Millis; pods: Millis }, asker: string): Promise<void>;
   /** `inShareOf`: does what the policies of a Namespace make long. */
-  known(finding: Finding, needs: PolicyNeeds, inShareOf: InShareOf): Known | undefined;
+  known(finding: Finding, needs: PolicyNeeds, inShareOf: InShareOf): PolicyKnowledge | undefined;
 }
 
 export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: PolicyObjectsOptions): PolicyObjects {
@@ -91,9 +91,13 @@ export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: P
         ...refs.map((ref) => pods.refresh(ref, since.pods, asker)),
       ]);
     },
-    known(finding: Finding, { pods: refs, namespaces: names }: PolicyNeeds, inShareOf: InShareOf): Known | undefined {
+    known(
+      finding: Finding,
+      { pods: refs, namespaces: names }: PolicyNeeds,
+      inShareOf: InShareOf,
+    ): PolicyKnowledge | undefined {
       const ofCluster = cluster.get('');
-      const ofNames = new Map<string, Fresh<NamespacePolicies>>();
+      const ofNames = new Map<string, FreshValue<NamespacePolicies>>();
       for (const name of names) {
         const found = namespaces.get(name);
         if (found !== undefined) ofNames.set(name, found);
@@ -112,7 +116,7 @@ export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: P
         policies: { pod, namespace: (name) => ofNames.get(name)?.value.namespace, trace: ends.trace },
       };
 
-      function pod(namespace: string, name: string): Pod | undefined {
+      function pod(namespace: string, name: string): PolicyPod | undefined {
         const ref = refs.find((each) => each.namespace === namespace && each.name === name);
         const found = ref && pods.get(ref)?.value.found;
         return found !== undefined && (ref?.uid === '' || ref?.uid === found.uid) ? found.pod : undefined;
@@ -120,7 +124,7 @@ export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: P
 
       function evaluatorOf(namespace: string | undefined, beside = nothing): Evaluator {
         const own = ofNames.get(namespace ?? '')?.value;
-        const ofAll = (ofCluster as Fresh<ClusterPolicies>).value;
+        const ofAll = (ofCluster as FreshValue<ClusterPolicies>).value;
         return createEvaluator({ policies: setOf(ofAll, own, beside), namespaces: known });
       }
     },
@@ -135,8 +139,8 @@ interface EndsOptions {
 
 /** Evaluates the ends of a connection, each in the share of the Namespace whose policies decide. */
 function evaluateEnds(question: ReturnType<typeof questionOf>, { evaluatorOf, known, inShareOf }: EndsOptions) {
-  const required = new Map<Direction, Requirements>();
-  const read = new Map<Direction, KnownRequired>();
+  const required = new Map<PolicyDirection, Requirements>();
+  const read = new Map<PolicyDirection, KnownRequired>();
   for (const { direction } of question?.sides ?? []) {
     const { flow } = question as NonNullable<typeof question>;
     const namespace = namespaceOf(flow, direction);
@@ -148,7 +152,7 @@ function evaluateEnds(question: ReturnType<typeof questionOf>, { evaluatorOf, kn
   return {
     required: [...required.values()],
     read: [...read.values()],
-    trace(this: void, flow: Flow, direction: Direction): Trace {
+    trace(this: void, flow: PolicyFlow, direction: PolicyDirection): Trace {
       const beside = read.get(direction);
       const namespace = namespaceOf(flow, direction);
       const traced = beside && inShareOf(namespace, () => evaluatorOf(namespace, beside).trace(flow, direction));
@@ -158,7 +162,7 @@ function evaluateEnds(question: ReturnType<typeof questionOf>, { evaluatorOf, kn
 }
 
 /** The Namespace whose policies decide in this direction; undefined if that end is no Pod. */
-function namespaceOf({ source, destination }: Flow, direction: Direction): string | undefined {
+function namespaceOf({ source, destination }: PolicyFlow, direction: PolicyDirection): string | undefined {
   const end = direction === 'ingress' ? destination : source;
   return end.kind === 'pod' ? end.pod.namespace : undefined;
 }
@@ -207,7 +211,7 @@ function createPods({ reader, ownPod = () => undefined, common }: StoresOptions)
     async refresh(ref: PodRef, since: Millis, asker: string): Promise<void> {
       if (own(ref) === undefined) await others.refresh(keyOf(ref), since, asker);
     },
-    get(ref: PodRef): Fresh<{ found: KnownPod | undefined }> | undefined {
+    get(ref: PodRef): FreshValue<{ found: KnownPod | undefined }> | undefined {
       const found = own(ref);
       return found === undefined ? others.get(keyOf(ref)) : { value: { found }, at: common.now() };
     },
@@ -220,7 +224,7 @@ function createSets(): (
   own: NamespacePolicies | undefined,
   beside: KnownRequired,
 ) => PolicySet {
-  const sets = new WeakMap<NamespacePolicies | ClusterPolicies, Made[]>();
+  const sets = new WeakMap<NamespacePolicies | ClusterPolicies, PolicySetEntry[]>();
   const cache = createSelectionCache();
   return (ofCluster, own, beside) => {
     const calico = ofCluster.calico === undefined ? undefined : beside.addTo(ofCluster.calico);
@@ -234,7 +238,7 @@ function createSets(): (
   };
 }
 
-interface Made {
+interface PolicySetEntry {
   readonly parts: readonly unknown[];
   readonly set: PolicySet;
 }

@@ -1,6 +1,6 @@
 /** Reads objects that Calico's policies refer to, when a policy that selects the Pod of an Event needs them. */
 import type { Millis } from '../../base/model/log-line.ts';
-import { createFreshValues, type Fresh, type FreshValuesOptions } from '../../base/platform/fresh-values.ts';
+import { createFreshValues, type FreshValue, type FreshValuesOptions } from '../../base/platform/fresh-values.ts';
 import { allNamespaces, type NetworkSets, type PolicyReader } from '../kubernetes/kubernetes.ts';
 import { weightOf } from '../../base/platform/weight.ts';
 import type { CalicoObjects, Labels, Requirements } from '../../explain/policies/policies.ts';
@@ -69,7 +69,7 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
       const sets = new Map(setKeys(requirements).map((key) => [key, networkSets.get(key)]));
       const named = new Map(requirements.services.map((key) => [key, services.get(key)]));
       const labelled = new Map(requirements.serviceAccounts.map((key) => [key, accounts.get(key)]));
-      const parts: [string, Fresh<object> | undefined][] = [...sets, ...named, ...labelled];
+      const parts: [string, FreshValue<object> | undefined][] = [...sets, ...named, ...labelled];
       return {
         parts: parts.flatMap(([key, part], index) => [index < sets.size ? `sets ${key}` : key, part?.value]),
         at: Math.min(...parts.map(([, part]) => part?.at ?? Infinity)),

@@ -11,7 +11,7 @@ export interface ConnectionLimits {
   readonly rate?: { readonly rate: number; readonly burst: number } | undefined;
 }
 
-export interface Connection {
+export interface ClientConnection {
   readonly address: string;
   readonly socket: Pick<Duplex, 'destroy'>;
   /** Whether strangers cannot push it out: the node's own connections, and agents. */
@@ -22,10 +22,10 @@ export interface Connection {
 export interface ConnectionRoom {
   /** Returns false if the address opens too many a second. */
   admit: (address: string) => boolean;
-  enter: (connection: Connection) => void;
-  leave: (connection: Connection) => void;
+  enter: (connection: ClientConnection) => void;
+  leave: (connection: ClientConnection) => void;
   /** Takes a connection to those who are close, whom strangers cannot push out. */
-  approve: (connection: Connection) => void;
+  approve: (connection: ClientConnection) => void;
 }
 
 const rememberedAddresses = 2048;
@@ -38,7 +38,7 @@ export function createConnectionRoom(
 ): ConnectionRoom {
   const rooms = { close: createPart(limits), strangers: createPart(limits) };
   const buckets = new LRUCache<string, TokenBucket>({ max: rememberedAddresses });
-  const partOf = (connection: Connection) => (connection.isClose ? rooms.close : rooms.strangers);
+  const partOf = (connection: ClientConnection) => (connection.isClose ? rooms.close : rooms.strangers);
 
   return {
     admit(address) {
@@ -62,12 +62,12 @@ export function createConnectionRoom(
 }
 
 function createPart(limits: ConnectionLimits) {
-  const open = new Map<string, Set<Connection>>();
+  const open = new Map<string, Set<ClientConnection>>();
   let count = 0;
 
   return { add, remove };
 
-  function add(connection: Connection): void {
+  function add(connection: ClientConnection): void {
     const own = open.get(connection.address) ?? new Set();
     open.set(connection.address, own.add(connection));
     count++;
@@ -75,14 +75,14 @@ function createPart(limits: ConnectionLimits) {
     else if (count > limits.total) closeOne(largest(), connection);
   }
 
-  function remove(connection: Connection): void {
+  function remove(connection: ClientConnection): void {
     const own = open.get(connection.address);
     if (own?.delete(connection) !== true) return;
     count--;
     if (own.size === 0) open.delete(connection.address);
   }
 
-  function closeOne(connections: ReadonlySet<Connection>, newest: Connection): void {
+  function closeOne(connections: ReadonlySet<ClientConnection>, newest: ClientConnection): void {
     const older = [...connections].filter((each) => each !== newest);
     const chosen = older.find(({ isAnswering }) => !isAnswering) ?? older[0];
     if (chosen === undefined) return;
@@ -90,7 +90,7 @@ function createPart(limits: ConnectionLimits) {
     chosen.socket.destroy();
   }
 
-  function largest(): ReadonlySet<Connection> {
+  function largest(): ReadonlySet<ClientConnection> {
     return [...open.values()].reduce((most, each) => (each.size > most.size ? each : most));
   }
 }

@@ -4,13 +4,13 @@ import type { Duplex } from 'node:stream';
 import type { Millis } from '../../base/model/log-line.ts';
 import { createGate, type Gate } from './gate.ts';
 import {
-  type Answer,
-  type Asked,
+  type HttpRefusal,
   isRefusal,
   malformed,
   mostHeaders,
   readRequest,
-  type Refusal,
+  type RequestHead,
+  type ServedAnswer,
   tooLong,
 } from './requests.ts';
 
@@ -24,11 +24,11 @@ export interface ConversationOptions {
   /** Whether a name is one of this program's own, beside addresses and names of Services. */
   readonly isOwnHost: (host: string) => boolean;
   /** `approve`: strangers cannot push this connection out any more. */
-  readonly answer: (asked: Asked, address: string, approve: () => void) => Promise<Answer>;
+  readonly answer: (asked: RequestHead, address: string, approve: () => void) => Promise<ServedAnswer>;
   /** A connection, or a part of a request, has come. */
   readonly onArrival?: (() => void) | undefined;
   /** What is not answered as a request. */
-  readonly refuse: (refusal: Refusal) => Answer;
+  readonly refuse: (refusal: HttpRefusal) => ServedAnswer;
 }
 
 /** The other side of a connection. */
@@ -125,7 +125,7 @@ export function createConversations(options: ConversationOptions): Conversations
   }
 
   /** Answers what Node.js does not hand over as a request. */
-  function refuse(stream: Duplex, refusal: Refusal): void {
+  function refuse(stream: Duplex, refusal: HttpRefusal): void {
     if (begin(stream) !== undefined) stream.end(lastAnswer(options.refuse(refusal)));
   }
 }
@@ -133,7 +133,7 @@ export function createConversations(options: ConversationOptions): Conversations
 /** It does not listen, and has no timers: the deadline of each connection covers what it sends and what it takes. */
 function createParser(
   { longestHead, idleTimeout }: ConversationOptions,
-  refuse: (stream: Duplex, refusal: Refusal) => void,
+  refuse: (stream: Duplex, refusal: HttpRefusal) => void,
 ): Server {
   const http = createServer({ maxHeaderSize: longestHead, requireHostHeader: false, keepAliveTimeout: idleTimeout });
   http.maxHeadersCount = mostHeaders + 1;
@@ -144,7 +144,7 @@ function createParser(
   return http;
 }
 
-function lastAnswer(answer: Answer): Buffer {
+function lastAnswer(answer: ServedAnswer): Buffer {
   const headers = Object.entries({ ...headersOf(answer), connection: 'close' });
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   const head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ''}\r\n${lines}\r\n`;
@@ -160,7 +160,7 @@ function destroyAfter(stream: Duplex, time: Millis): NodeJS.Timeout {
   return setTimeout(() => stream.destroy(), time).unref();
 }
 
-function headersOf({ type, body, headers }: Answer): Record<string, string> {
+function headersOf({ type, body, headers }: ServedAnswer): Record<string, string> {
   return {
     'content-type': type,
     'content-length': String(body.length),

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { ListenAddress } from '../../base/platform/address.ts';
-import { type Connection, type ConnectionLimits, createConnectionRoom } from './connections.ts';
+import { type ClientConnection, type ConnectionLimits, createConnectionRoom } from './connections.ts';
 import { type ConversationOptions, createConversations } from './conversation.ts';
 
 export interface ServingOptions extends ConversationOptions {
@@ -24,7 +24,7 @@ export interface RequestServer {
 export async function startServing(options: ServingOptions): Promise<RequestServer> {
   const { listen, tls, limits, isClose, timeout } = options;
   const room = createConnectionRoom(limits, isClose, () => performance.now());
-  const entered = new Map<string, Connection>();
+  const entered = new Map<string, ClientConnection>();
   const conversations = createConversations(options);
   // A client may close its side behind its request, and still take the answer.
   const allowHalfOpen = true;
@@ -47,7 +47,7 @@ export async function startServing(options: ServingOptions): Promise<RequestServ
       socket.resetAndDestroy();
       return;
     }
-    const connection: Connection = { address, socket, isClose: false, isAnswering: false };
+    const connection: ClientConnection = { address, socket, isClose: false, isAnswering: false };
     const key = keyOf(socket);
     entered.set(key, connection);
     room.enter(connection);

@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 
 /** A request without a body. */
-export interface Asked {
+export interface RequestHead {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-export interface Answer {
+export interface ServedAnswer {
   readonly status: number;
   readonly type: string;
   readonly body: Buffer;
@@ -17,23 +17,23 @@ export interface Answer {
 }
 
 /** Why a request is not answered. */
-export interface Refusal {
+export interface HttpRefusal {
   readonly status: number;
   readonly text: string;
 }
 
 export const mostHeaders = 100;
 
-export const malformed: Refusal = { status: 400, text: 'This is no HTTP/1.1 request.\n' };
-export const tooLong: Refusal = { status: 431, text: 'The head of this request is too long.\n' };
+export const malformed: HttpRefusal = { status: 400, text: 'This is no HTTP/1.1 request.\n' };
+export const tooLong: HttpRefusal = { status: 431, text: 'The head of this request is too long.\n' };
 
-const unknownHost: Refusal = {
+const unknownHost: HttpRefusal = {
   status: 421,
   text: 'This name is not served: ask by address, by localhost, or by a name of the Pod, its Node or a Service (NAME.NAMESPACE.svc).\n',
 };
 
 /** Returns what is asked for, or why it is refused: a head that two programs might read in two ways, a body, a name that is not `own`. */
-export function readRequest(request: IncomingMessage, own: (host: string) => boolean): Asked | Refusal {
+export function readRequest(request: IncomingMessage, own: (host: string) => boolean): RequestHead | HttpRefusal {
   const { method = '', url = '', headers, httpVersion, rawHeaders, headersDistinct } = request;
   const [, authority, path] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url) ?? [];
   const hosts = headersDistinct['host'] ?? [];
@@ -65,6 +65,6 @@ function isServed(host: string, headers: IncomingHttpHeaders, own: (host: string
   return isProxied && !['accept-language', 'origin', 'referer', 'cookie'].some((name) => name in headers);
 }
 
-export function isRefusal(asked: Asked | Refusal): asked is Refusal {
+export function isRefusal(asked: RequestHead | HttpRefusal): asked is HttpRefusal {
   return 'text' in asked;
 }

@@ -7,20 +7,20 @@ export const logLevels = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 /** Fields of a log line. An Error goes into `error`. The names of fields that every line has are not allowed. */
-export type Fields = Readonly<Record<string, unknown>> & {
+export type LogFields = Readonly<Record<string, unknown>> & {
   readonly level?: never;
   readonly time?: never;
   readonly node?: never;
   readonly msg?: never;
 };
 
-export interface Write {
+export interface LogWriter {
   (text: string): void;
-  (fields: Fields, text: string): void;
+  (fields: LogFields, text: string): void;
 }
 
 /** The program's own log. A call returns after its line is written, and never throws. */
-export type Log = Readonly<Record<LogLevel, Write>>;
+export type Log = Readonly<Record<LogLevel, LogWriter>>;
 
 export type AdjustableLog = Log & { level: LogLevel };
 
@@ -103,7 +103,7 @@ function messageOf(error: Error): string {
 }
 
 export interface RateLimitedLog {
-  report: (level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string) => void;
+  report: (level: 'error' | 'warn' | 'info', key: string, fields: LogFields, text: string) => void;
   /** Returns whether the problem had been reported. */
   resolve: (key: string, text: string) => boolean;
   /** Returns, by key, the number of reports since the last call that were not logged. */
@@ -144,7 +144,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): 
     },
   };
 
-  function report(level: 'error' | 'warn' | 'info', key: string, fields: Fields, text: string): void {
+  function report(level: 'error' | 'warn' | 'info', key: string, fields: LogFields, text: string): void {
     const problem = known.get(key);
     if (problem === undefined && key !== others && isFull())
       return report(

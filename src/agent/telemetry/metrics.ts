@@ -105,23 +105,23 @@ type LabelsOf<Row extends MetricRow> = {
     ? Row['labels'][Name][number]
     : string;
 };
-type Given<Row extends MetricRow> = keyof Row['labels'] extends never ? [] : [labels: LabelsOf<Row>];
+type LabelArguments<Row extends MetricRow> = keyof Row['labels'] extends never ? [] : [labels: LabelsOf<Row>];
 
 interface CounterOf<Row extends MetricRow> {
-  add: (count: number, ...labels: Given<Row>) => void;
+  add: (count: number, ...labels: LabelArguments<Row>) => void;
   /** Sets a total that is counted elsewhere, because counting here takes 0.2 to 1 µs. */
-  setTotal: (total: number, ...labels: Given<Row>) => void;
+  setTotal: (total: number, ...labels: LabelArguments<Row>) => void;
   /** Removes all series, so that those which are not set again are gone. */
   clear: () => void;
 }
 
 interface GaugeOf<Row extends MetricRow> {
   /** Removes the series if there is no value, because prom-client would show 0. */
-  set: (value: number | undefined, ...labels: Given<Row>) => void;
+  set: (value: number | undefined, ...labels: LabelArguments<Row>) => void;
 }
 
 interface HistogramOf<Row extends MetricRow> {
-  observe: (value: number, ...labels: Given<Row>) => void;
+  observe: (value: number, ...labels: LabelArguments<Row>) => void;
 }
 
 export type MetricOf<Row extends MetricRow> = Row['type'] extends 'counter'

@@ -79,13 +79,20 @@ export interface LastSeenOptions {
   now: () => Millis;
 }
 
-export interface LastSeen {
+export interface LastSeenMetrics {
   /** Call it every few seconds, and before the metrics are shown. */
   look: () => void;
 }
 
 /** Notes when something was last counted. It compares counts from time to time, so that counting itself costs nothing more. */
-export function createLastSeen({ metrics, sources, verdicts, counts, restored, now }: LastSeenOptions): LastSeen {
+export function createLastSeen({
+  metrics,
+  sources,
+  verdicts,
+  counts,
+  restored,
+  now,
+}: LastSeenOptions): LastSeenMetrics {
   const looks = [
     ...sources.map((source) =>
       lookAt(

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Millis } from '../../base/model/log-line.ts';
 import { printable } from '../../base/platform/printable.ts';
 import { hostAndPort, parseListenAddress } from '../../base/platform/address.ts';
-import { type Answer, type Asked, type RequestServer, startServing } from '../serving/serving.ts';
+import { type RequestHead, type RequestServer, type ServedAnswer, startServing } from '../serving/serving.ts';
 import { createSharedText, type SharedText } from './shared-text.ts';
 
 /** Each function is called at each request, and returns the reasons why the program is not healthy. */
@@ -52,7 +52,7 @@ const longestHead = 8192;
 /** If it cannot listen, rejects with an error that names the setting. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
   const { address, setting, metrics, drops, isOfNode, timeout = 5000, scrapeInterval = 1000, onArrival } = given;
-  const served = new Map<string, Served>();
+  const served = new Map<string, ServedText>();
   if (metrics !== undefined)
     served.set('/metrics', { type: metrics.contentType, text: createSharedText(metrics.text, scrapeInterval) });
   if (drops !== undefined)
@@ -75,7 +75,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
   return { address: hostAndPort(bound.address, bound.port), stop };
 }
 
-interface Served {
+interface ServedText {
   readonly type: string;
   readonly text: SharedText;
 }
@@ -101,10 +101,10 @@ const failures: Record<string, string> = {
 };
 
 async function answerTo(
-  { method, target }: Asked,
-  served: ReadonlyMap<string, Served>,
+  { method, target }: RequestHead,
+  served: ReadonlyMap<string, ServedText>,
   health: Health,
-): Promise<Answer> {
+): Promise<ServedAnswer> {
   const [path = ''] = target.split('?');
   const data = served.get(path);
   if (data === undefined && path !== '/healthz' && path !== '/readyz')
@@ -119,11 +119,11 @@ async function answerTo(
   }
 }
 
-function healthOf(reasons: readonly string[]): Answer {
+function healthOf(reasons: readonly string[]): ServedAnswer {
   if (reasons.length === 0) return plain(200, 'ok\n');
   return plain(503, reasons.map((reason) => `${printable(reason)}\n`).join(''));
 }
 
-function plain(status: number, text: string): Answer {
+function plain(status: number, text: string): ServedAnswer {
   return { status, type: 'text/plain; charset=utf-8', body: Buffer.from(text) };
 }

@@ -15,8 +15,8 @@ export function createSharedText(
   interval: Millis,
   now: () => Millis = () => performance.now(),
 ): SharedText {
-  let latest: Made | undefined;
-  let alive: Made[] = [];
+  let latest: TextVersion | undefined;
+  let alive: TextVersion[] = [];
 
   return async () => {
     const isOld = latest === undefined || (now() - latest.since >= interval && hasRoom());
@@ -28,8 +28,8 @@ export function createSharedText(
     return bytes;
   };
 
-  function make(): Made {
-    const made: Made = {
+  function make(): TextVersion {
+    const made: TextVersion = {
       bytes: text().then((whole) => (typeof whole === 'string' ? Buffer.from(whole) : whole)),
       since: now(),
       lastGiven: Infinity,
@@ -50,7 +50,7 @@ export function createSharedText(
   }
 }
 
-interface Made {
+interface TextVersion {
   readonly bytes: Promise<Buffer>;
   readonly since: Millis;
   lastGiven: Millis;

@@ -4,13 +4,13 @@ import type { Millis } from '../model/log-line.ts';
 import { isLabel, isOpaqueId, isSubdomain } from '../platform/api-names.ts';
 import { readRfc3339 } from './rfc3339.ts';
 
-export interface PodName {
+export interface PodLogName {
   namespace: string;
   pod: string;
   uid: string;
 }
 
-export interface ContainerName extends PodName {
+export interface ContainerName extends PodLogName {
   container: string;
   restarts: number;
 }
@@ -43,7 +43,7 @@ function linkedContainer([, pod = '', namespace = '', container = '', uid = '']:
 }
 
 /** Reads the name of a Pod's log folder. None of its parts can contain `_` (Kubernetes pkg/kubelet/kuberuntime/helpers.go). */
-export function podOf(folder: string): PodName | undefined {
+export function podOf(folder: string): PodLogName | undefined {
   const [namespace, pod, uid, more] = folder.split('_');
   if (namespace === undefined || pod === undefined || uid === undefined || more !== undefined) return undefined;
   return isLabel(namespace) && isSubdomain(pod) && isOpaqueId(uid) ? { namespace, pod, uid } : undefined;

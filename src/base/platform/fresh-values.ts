@@ -3,7 +3,7 @@ import type { Millis } from '../model/log-line.ts';
 import { type MemoryBudget, ranks } from './memory-budget.ts';
 import type { Bytes } from './weight.ts';
 
-export interface Fresh<T> {
+export interface FreshValue<T> {
   readonly value: T;
   readonly at: Millis;
 }
@@ -27,7 +27,7 @@ export interface FreshValuesOptions<T extends object> {
 }
 
 export interface FreshValues<T extends object> {
-  get: (key: string) => Fresh<T> | undefined;
+  get: (key: string) => FreshValue<T> | undefined;
   /** Resolves when a value read after `since` is there, or cannot be read. Never rejects. */
   refresh(key: string, since: Millis, asker: string): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface FreshValues<T extends object> {
 export function createFreshValues<T extends object>(options: FreshValuesOptions<T>): FreshValues<T> {
   const { read, mayRead, onFailed, failedFor, max, memory, resource, weigh, namespaceOf, now } = options;
   const account = memory.open({ resource, rank: ranks.answers, leaveOut: (key) => values.delete(key) });
-  const values = new LRUCache<string, Fresh<T>>({
+  const values = new LRUCache<string, FreshValue<T>>({
     max,
     dispose(_, key, reason) {
       if (reason !== 'set') account.delete(key);
@@ -46,7 +46,7 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
   const running = new Map<string, Promise<void>>();
 
   return {
-    get: (key: string): Fresh<T> | undefined => values.get(key),
+    get: (key: string): FreshValue<T> | undefined => values.get(key),
     async refresh(key: string, since: Millis, asker: string): Promise<void> {
       if ((values.get(key)?.at ?? -Infinity) >= since) return;
       const isCooling = now() - (failed.get(key) ?? -Infinity) < failedFor;

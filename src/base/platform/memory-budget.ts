@@ -4,7 +4,7 @@
  */
 import { totalmem } from 'node:os';
 import { hashOf } from './hash.ts';
-import { createMemoryShares, type Entry, type Ledger, type MemoryAccountOptions, ranks } from './memory-shares.ts';
+import { createMemoryShares, type Ledger, type MemoryAccountOptions, ranks, type ShareEntry } from './memory-shares.ts';
 import type { Bytes } from './weight.ts';
 
 export { type MemoryAccountOptions, ranks };
@@ -105,7 +105,7 @@ export function createMemoryBudget(options: MemoryBudgetOptions): MemoryBudget {
     return isKept;
   }
 
-  function leave(entry: Entry): void {
+  function leave(entry: ShareEntry): void {
     const { account, key, group } = entry;
     shares.remove(entry);
     account.leaveOut(key);

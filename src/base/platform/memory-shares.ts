@@ -13,7 +13,7 @@ export interface MemoryAccountOptions {
   readonly leaveOut: (key: string) => void;
 }
 
-export interface Entry {
+export interface ShareEntry {
   readonly key: string;
   readonly account: Ledger;
   readonly group: Group;
@@ -21,7 +21,7 @@ export interface Entry {
 }
 
 export interface Ledger extends MemoryAccountOptions {
-  readonly entries: Map<string, Entry>;
+  readonly entries: Map<string, ShareEntry>;
   /** Hashes of keys. */
   readonly leftOut: Set<number>;
   /** When the latest was left out. */
@@ -34,16 +34,16 @@ interface Group {
   readonly namespace: string;
   readonly isPreferred: boolean;
   /** The objects by rank and size class. Sorting them would take too long each time. */
-  readonly shelves: Map<number, Set<Entry>>;
+  readonly shelves: Map<number, Set<ShareEntry>>;
   bytes: Bytes;
 }
 
 export interface MemoryShares {
   readonly bytes: Bytes;
-  add: (account: Ledger, key: string, namespace: string, bytes: Bytes) => Entry;
-  remove: (entry: Entry) => void;
+  add: (account: Ledger, key: string, namespace: string, bytes: Bytes) => ShareEntry;
+  remove: (entry: ShareEntry) => void;
   /** Finds what the heaviest Namespace loses. `latest`: the entry that came last. */
-  nextToLeave: (latest: Entry) => Entry;
+  nextToLeave: (latest: ShareEntry) => ShareEntry;
 }
 
 /** `most`: what a preferred Namespace may have before it is one like others. */
@@ -87,11 +87,11 @@ export function createMemoryShares(isPreferred: (namespace: string) => boolean, 
       const isOfGroup = latest.group === group && entries.get(latest.key) === latest;
       if (isOfGroup && rank !== ranks.answers && rank >= rankOf(top)) return latest;
       const [first, second] = group.shelves.get(top) ?? [];
-      return (first === latest ? (second ?? first) : first) as Entry;
+      return (first === latest ? (second ?? first) : first) as ShareEntry;
     },
   };
 
-  function count({ account, group }: Entry, more: Bytes): void {
+  function count({ account, group }: ShareEntry, more: Bytes): void {
     account.bytes += more;
     group.bytes += more;
     total += more;
@@ -114,7 +114,7 @@ function newGroup(namespace: string, isPreferred: boolean): Group {
 
 const shelvesOfRank = 64;
 
-function shelfOf({ account, bytes }: Entry): number {
+function shelfOf({ account, bytes }: ShareEntry): number {
   return account.rank * shelvesOfRank + Math.floor(Math.log2(bytes));
 }
 

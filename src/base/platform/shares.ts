@@ -1,7 +1,7 @@
 /** Shares a budget among keys, such as Namespaces: what one key takes leaves as much to others. The caller gives the time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
 
-interface Taken {
+interface ShareUse {
   /** What the key has taken, and what has not come back yet. */
   own: number;
   /** The part of it that others cannot take. */
@@ -13,7 +13,7 @@ const nearly = 1e-9;
 
 /** What was taken comes back at `rate` (in a millisecond), in equal parts to all keys that have taken some. */
 function createShares({ rate, burst }: { rate: number; burst: number }) {
-  const taken = new Map<string, Taken>();
+  const taken = new Map<string, ShareUse>();
   let filled: Millis | undefined;
   return { standing, add };
 

@@ -28,7 +28,7 @@ export interface Api extends Pick<Connection, 'server' | 'request' | 'clockSkew'
   readonly unusable?: string | undefined;
 }
 
-export type Asked = Pick<Api, 'request'>;
+export type ApiRequests = Pick<Api, 'request'>;
 
 /** Stands for an API server that cannot be asked, so that each check can report that in its own words. */
 export function noApi(reason: string): Api {
@@ -51,7 +51,7 @@ export function refusalText(refusal: Pick<Refusal, 'status' | 'reason' | 'messag
   return status === 403 ? 'the API server does not allow it' : `the API server answers ${status}: ${message}`;
 }
 
-export async function podsOn({ request }: Asked, node: string): Promise<Pod[] | undefined> {
+export async function podsOn({ request }: ApiRequests, node: string): Promise<Pod[] | undefined> {
   if (node === '') return undefined;
   const query = { fieldSelector: `spec.nodeName=${node}`, resourceVersion: '0' };
   const found = itemsOf(await request('GET', '/api/v1/pods', { query }));
@@ -59,31 +59,31 @@ export async function podsOn({ request }: Asked, node: string): Promise<Pod[] | 
 }
 
 /** `found` is undefined if the object does not exist. */
-export type Looked<T> = { kind: 'answered'; found: T | undefined } | { kind: 'refused'; why: string };
+export type FindResult<T> = { kind: 'answered'; found: T | undefined } | { kind: 'refused'; why: string };
 
 /** Lists Pods by name, because the agent has the right to list Pods, but not to get one. */
-export async function findPod({ request }: Asked, { namespace, name }: PodName): Promise<Looked<Pod>> {
+export async function findPod({ request }: ApiRequests, { namespace, name }: PodName): Promise<FindResult<Pod>> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
   const found = itemsOf(await request('GET', path, { query: { fieldSelector: `metadata.name=${name}` } }));
   return found.kind === 'refused' ? found : { kind: 'answered', found: usable(found.items, slimPod)[0] };
 }
 
-export interface FoundNode extends Node {
+export interface NodeWithProvider extends Node {
   /** Such as `kind://docker/kind/kind-worker`; undefined if it is not set. */
   providerId: string | undefined;
 }
 
-export async function findNode({ request }: Asked, name: string): Promise<Looked<FoundNode>> {
+export async function findNode({ request }: ApiRequests, name: string): Promise<FindResult<NodeWithProvider>> {
   const query = { fieldSelector: `metadata.name=${name}`, limit: 1 };
   const found = itemsOf(await request('GET', '/api/v1/nodes', { query }));
   return found.kind === 'refused' ? found : { kind: 'answered', found: usable(found.items, withProvider)[0] };
 }
 
-function withProvider(item: Json): FoundNode {
+function withProvider(item: Json): NodeWithProvider {
   return { ...slimNode(item), providerId: text(at(item, 'spec', 'providerID')) };
 }
 
-export async function someNodes({ request }: Asked): Promise<string[]> {
+export async function someNodes({ request }: ApiRequests): Promise<string[]> {
   const found = itemsOf(await request('GET', '/api/v1/nodes', { query: { limit: 5 } }));
   return found.kind === 'refused' ? [] : usable(found.items, slimNode).map(({ name }) => name);
 }
@@ -116,9 +116,9 @@ export interface FelixFacts {
 }
 
 /** Reads FelixConfiguration as the agent does, and two settings that only doctor needs. */
-export async function lookAtFelix({ request }: Asked, node: string): Promise<FelixFacts> {
+export async function lookAtFelix({ request }: ApiRequests, node: string): Promise<FelixFacts> {
   const specs: { default?: Json; node?: Json } = {};
-  const noting: Asked = {
+  const noting: ApiRequests = {
     async request(verb, path, options) {
       const answer = await request(verb, path, options);
       if (answer.kind === 'answered') specs[path.endsWith('/default') ? 'default' : 'node'] = at(answer.body, 'spec');
@@ -139,18 +139,18 @@ export async function lookAtFelix({ request }: Asked, node: string): Promise<Fel
 }
 
 interface Neighbours {
-  api: Asked & Pick<Api, 'unusable'>;
+  api: ApiRequests & Pick<Api, 'unusable'>;
   config: Pick<Config, 'node' | 'podCache' | 'podLookups' | 'maxNodes' | 'directory'>;
-  ownNode: Promise<Looked<Node> | undefined>;
+  ownNode: Promise<FindResult<Node> | undefined>;
   pods: Promise<readonly Pod[] | undefined>;
 }
 
 /** A way to ask for the Pod of an address. */
-export interface LookupWay extends WayState {
+export interface LookupWayState extends WayState {
   way: Config['podLookups'][number];
 }
 
-export async function lookAtWays(neighbours: Neighbours): Promise<LookupWay[] | undefined> {
+export async function lookAtWays(neighbours: Neighbours): Promise<LookupWayState[] | undefined> {
   const { api, config } = neighbours;
   if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;
   const clock = createSteadyClock();

@@ -40,13 +40,13 @@ import {
   checkProgramLogs,
   checkState,
 } from './checks/sources.ts';
-import { gatherFacts, type FactLookups, type Given, type Known } from './facts.ts';
+import { gatherFacts, type FactLookups, type CheckContext, type CheckInput } from './facts.ts';
 import {
   answersOf,
   type Check,
+  type DoctorReport,
   jsonReport,
   recipesText,
-  type Report,
   type Status,
   statusOf,
   textReport,
@@ -77,7 +77,7 @@ export async function doctor(options: DoctorOptions, out: (text: string) => void
   const facts = gatherFacts({ config, prefixes, api, ownPod, machine: thisMachine });
   const given = { config, problems, warnings, isPod: ownPod !== undefined, prefixes };
   const checks = await runChecks(facts, () => ({ ...given, now: Date.now() }));
-  const report: Report = { version, node, time: Date.now(), checks };
+  const report: DoctorReport = { version, node, time: Date.now(), checks };
   out(output === 'json' ? jsonReport(report) : textReport(report, paint));
   return statusOf(checks) === 'problem' ? 1 : 0;
 }
@@ -156,7 +156,7 @@ export const checks: readonly Row[] = [
 export interface Row {
   /** The name in the report if the check fails, or a fact takes too long. */
   name: string;
-  check: (known: Known) => Check | readonly Check[];
+  check: (known: CheckInput) => Check | readonly Check[];
 }
 
 const timeout: Millis = 5000;
@@ -165,7 +165,7 @@ const late = new Error(`no result within ${timeout / 1000} s`);
 /** Never rejects: a check that fails, or lacks a fact, is `unknown`, and does not affect the others. */
 export async function runChecks(
   facts: FactLookups,
-  given: () => Given,
+  given: () => CheckContext,
   rows: readonly Row[] = checks,
 ): Promise<Check[]> {
   const { promise, reject } = Promise.withResolvers<never>();
@@ -173,7 +173,7 @@ export async function runChecks(
   const looks = Object.entries<Promise<unknown>>(facts);
   const settled = await Promise.allSettled(looks.map(([, look]) => Promise.race([look, promise])));
   clearTimeout(timer);
-  const known = { ...given() } as Known;
+  const known = { ...given() } as CheckInput;
   for (const [index, result] of settled.entries())
     Object.defineProperty(known, looks[index]?.[0] ?? '', {
       get() {
@@ -184,7 +184,7 @@ export async function runChecks(
   return rows.flatMap((row) => runCheck(row, known));
 }
 
-function runCheck({ name, check }: Row, known: Known): Check | readonly Check[] {
+function runCheck({ name, check }: Row, known: CheckInput): Check | readonly Check[] {
   try {
     return check(known);
   } catch (error) {

@@ -17,21 +17,21 @@ import {
   type FelixFacts,
   findNode,
   findPod,
-  type FoundNode,
+  type FindResult,
   lookAtFelix,
   lookAtWays,
-  type Looked,
-  type LookupWay,
+  type LookupWayState,
+  type NodeWithProvider,
   podsOn,
   type ServerVersion,
   someNodes,
 } from './api.ts';
 import type { Pod } from '../../explain/resolving/resolving.ts';
-import { type KernelSetting, type KernelSourceLook, lookAtKernelSources, sourceName } from './kernel-log.ts';
+import { type KernelSetting, type KernelSourceState, lookAtKernelSources, sourceName } from './kernel-log.ts';
 import {
   type AgentAnswer,
   askAgent,
-  type ContainerLook,
+  type ContainerLogs,
   findUnread,
   lookAtContainers,
   lookAtFolder,
@@ -39,7 +39,7 @@ import {
   type Machine,
   type NetworkView,
   type PodName,
-  type ProgramLogLook,
+  type ProgramLogState,
   readKeptState,
   type SavedState,
   type StateFolder,
@@ -53,22 +53,22 @@ export interface Facts {
   readonly version: ServerVersion;
   /** The Pods of this node; undefined if they cannot be listed. */
   readonly pods: readonly Pod[] | undefined;
-  readonly ownNode: Looked<FoundNode> | undefined;
+  readonly ownNode: FindResult<NodeWithProvider> | undefined;
   /** Names of a few Nodes. */
   readonly nodes: readonly string[];
   readonly reviews: readonly Review[];
   /** Undefined outside a Pod: others have their own token. */
   readonly guard: Guard | undefined;
   readonly policyRights: PolicyRights | undefined;
-  readonly ways: readonly LookupWay[] | undefined;
+  readonly ways: readonly LookupWayState[] | undefined;
   readonly felix: FelixFacts;
   readonly agent: AgentAnswer;
   readonly view: NetworkView;
   readonly rules: Rules;
-  readonly kernelSources: readonly KernelSourceLook[];
+  readonly kernelSources: readonly KernelSourceState[];
   readonly folder: StateFolder;
   readonly state: SavedState;
-  readonly containers: ContainerLook | undefined;
+  readonly containers: ContainerLogs | undefined;
   readonly programLogs: readonly ProgramLogFact[];
   readonly feeds: readonly Feed[];
   /** Existing logs of dropped flows that are not in SOURCES. */
@@ -85,7 +85,7 @@ export type FactLookups = { readonly [Fact in keyof Facts]: Promise<Facts[Fact]>
 export interface ProgramLogFact {
   program: string;
   path: string;
-  look: ProgramLogLook;
+  look: ProgramLogState;
 }
 
 /** A source that is not a log of lines. */
@@ -100,7 +100,7 @@ export interface Feed {
 }
 
 /** Facts that need no look-up. */
-export interface Given {
+export interface CheckContext {
   config: Config;
   problems: readonly string[];
   warnings: readonly string[];
@@ -111,9 +111,9 @@ export interface Given {
 }
 
 /** The argument of a check. A fact that could not be had in time throws when it is read. */
-export type Known = Given & Facts;
+export type CheckInput = CheckContext & Facts;
 
-export interface Where extends Pick<Given, 'config' | 'prefixes'> {
+export interface Where extends Pick<CheckContext, 'config' | 'prefixes'> {
   api: Api;
   ownPod: PodName | undefined;
   machine: Machine;

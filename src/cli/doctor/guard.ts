@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { component, denierOf, timestamp } from '../../publish/events/events.ts';
 import type { Millis } from '../../base/model/log-line.ts';
-import { type Asked, refusalText } from './api.ts';
+import { type ApiRequests, refusalText } from './api.ts';
 import type { PodName } from './machine.ts';
 
 /** Whether an admission policy holds this token to its node. */
@@ -11,7 +11,7 @@ export type Guard = 'holds' | 'open' | { readonly why: string };
 const noNode = 'other-node.invalid';
 
 /** Tries an Event of another node by a dry run, which stores nothing: an agent may not read policies. Never rejects. */
-export async function tryGuard({ request }: Asked, pod: PodName, now: Millis): Promise<Guard> {
+export async function tryGuard({ request }: ApiRequests, pod: PodName, now: Millis): Promise<Guard> {
   const { namespace, name } = pod;
   const body = {
     apiVersion: 'v1',

@@ -27,7 +27,7 @@ export interface KernelLog {
   packets: readonly LoggedPacket[];
 }
 
-export interface KernelSourceLook {
+export interface KernelSourceState {
   name: string;
   /** What the source is, for a person. */
   text: string;
@@ -59,7 +59,7 @@ export async function lookAtKernelSources(
   config: Pick<Config, 'timeZone' | 'units'>,
   prefixes: PrefixTable,
   machine: Machine,
-): Promise<KernelSourceLook[]> {
+): Promise<KernelSourceState[]> {
   const looks = await Promise.all(settings.map((each) => lookAtKernelSource(each, config, prefixes, machine)));
   if (looks.length < 2) return looks;
   const { choose, chooseGiver } = machine;
@@ -77,16 +77,16 @@ export async function lookAtKernelSource(
   config: Pick<Config, 'timeZone' | 'units'>,
   prefixes: PrefixTable,
   machine: Machine,
-): Promise<KernelSourceLook> {
+): Promise<KernelSourceState> {
   const { source, ...where } = locate(setting, machine);
   const read = source && readKernelLog(source, config, prefixes, machine);
   const units = source?.kind === 'journal' ? findUnits(source.directory, config.units, machine) : undefined;
   return { name: sourceName(setting), ...where, log: await read, units: await units };
 }
 
-type Located = Pick<KernelSourceLook, 'text' | 'isCertain'> & { source: KernelSource | undefined };
+type KernelLogPlace = Pick<KernelSourceState, 'text' | 'isCertain'> & { source: KernelSource | undefined };
 
-function locate(setting: KernelSetting, { choose, findJournal }: Machine): Located {
+function locate(setting: KernelSetting, { choose, findJournal }: Machine): KernelLogPlace {
   switch (setting.kind) {
     case 'auto': {
       const choice = choose();
@@ -216,7 +216,7 @@ function recordsOf(path: string): string[] {
 }
 
 /** Takes the log with the most packets from rules, and only those. Logs are not added up, because they may have the same lines. */
-export function latestLines(sources: readonly KernelSourceLook[]): KernelLog | undefined {
+export function latestLines(sources: readonly KernelSourceState[]): KernelLog | undefined {
   const readable = sources.flatMap(({ log }) => (log === undefined || 'reason' in log ? [] : [log]));
   const ofRules = readable.map(({ packets, ...log }) =>
     Object.assign(log, { packets: packets.filter(({ record }) => record === undefined) }),

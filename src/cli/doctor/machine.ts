@@ -26,15 +26,15 @@ export const thisMachine = {
 
 export type Machine = Readonly<typeof thisMachine>;
 
-export type Ran = { kind: 'done'; output: string } | { kind: 'missing' } | { kind: 'failed'; reason: string };
+export type RunResult = { kind: 'done'; output: string } | { kind: 'missing' } | { kind: 'failed'; reason: string };
 
 /** Shorter than the limit of a check, so that the check can say what was slow. */
 const timeout: Millis = 4000;
 /** In bytes: the ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
 const maxOutput = 64 * 1024 * 1024;
 
-function runProgram(program: string, args: readonly string[]): Promise<Ran> {
-  const { promise, resolve } = Promise.withResolvers<Ran>();
+function runProgram(program: string, args: readonly string[]): Promise<RunResult> {
+  const { promise, resolve } = Promise.withResolvers<RunResult>();
   const options = { timeout, killSignal: 'SIGKILL', maxBuffer: maxOutput, encoding: 'latin1' } as const;
   execFile(program, args, options, (error, output, errors) => {
     if (error === null) return resolve({ kind: 'done', output });
@@ -163,12 +163,12 @@ export interface ContainerLogFile extends ContainerName {
 }
 
 /** The latest log of each container that the agent would read. */
-export type ContainerLook =
+export type ContainerLogs =
   | { kind: 'missing' }
   | { kind: 'error'; reason: string }
   | { kind: 'logs'; logs: readonly ContainerLogFile[] };
 
-export function lookAtContainers(root: string, rules: readonly ContainerRule[]): ContainerLook {
+export function lookAtContainers(root: string, rules: readonly ContainerRule[]): ContainerLogs {
   const { root: state, found, unreadable } = createLogFinder(root, rules)();
   if (state === 'missing') return { kind: 'missing' };
   if (typeof state === 'object') return { kind: 'error', reason: `${root}: ${reasonOf(state.error)}` };
@@ -182,9 +182,9 @@ export function lookAtContainers(root: string, rules: readonly ContainerRule[]):
   return { kind: 'logs', logs };
 }
 
-export type ProgramLogLook = { kind: 'written'; at: Millis } | { kind: 'missing' | 'unreadable'; reason: string };
+export type ProgramLogState = { kind: 'written'; at: Millis } | { kind: 'missing' | 'unreadable'; reason: string };
 
-export function lookAtProgramLog(path: string): ProgramLogLook {
+export function lookAtProgramLog(path: string): ProgramLogState {
   const there = lookAt(path);
   if ('kind' in there) return { kind: there.kind === 'missing' ? 'missing' : 'unreadable', reason: there.text };
   const state = writtenAt(path, (error) => `${path} cannot be read: ${readingAdviceOn(error)}`);

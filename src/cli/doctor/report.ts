@@ -3,7 +3,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import { humanDuration } from '../../base/platform/duration.ts';
 import { printable } from '../../base/platform/printable.ts';
 import { jsonText, plural } from '../terminal.ts';
-import type { Recipe, Seen } from './enable-logging/detect.ts';
+import type { Detection, Recipe } from './enable-logging/detect.ts';
 
 export type Status = 'ok' | 'warning' | 'problem' | 'unknown';
 
@@ -38,7 +38,7 @@ export function ago(time: Millis, now: Millis): string {
   return past > -1000 ? `${humanDuration(Math.max(0, past))} ago` : `${humanDuration(-past)} in the future`;
 }
 
-export interface Report {
+export interface DoctorReport {
   version: string;
   node: string;
   time: Millis;
@@ -54,14 +54,14 @@ export function statusOf(checks: readonly Check[]): 'ok' | 'warning' | 'problem'
 }
 
 /** docs/doctor.md explains the keys. */
-export function jsonReport({ version, node, time, checks }: Report): string {
+export function jsonReport({ version, node, time, checks }: DoctorReport): string {
   const summary = Object.fromEntries(order.toReversed().map((status) => [status, countOf(checks, status)]));
   const all = checks.map(({ name, status, finding, advice }) => ({ name, status, finding, advice: advice ?? null }));
   const report = { version, node, time: new Date(time).toISOString(), status: statusOf(checks), summary, checks: all };
   return jsonText(report, 2);
 }
 
-export function textReport({ checks }: Report, paint: (status: Status, text: string) => string): string {
+export function textReport({ checks }: DoctorReport, paint: (status: Status, text: string) => string): string {
   const widths = { status: width(checks.map(({ status }) => status)), name: width(checks.map(({ name }) => name)) };
   const lines = checks.flatMap(({ name, status, finding, advice }) => [
     `${paint(status, status.padEnd(widths.status))}  ${printable(name).padEnd(widths.name)}  ${printable(finding)}`,
@@ -89,7 +89,7 @@ const verdicts: Readonly<Record<Recipe['works'], string>> = {
   no: 'does not work',
 };
 
-export function recipesText(recipes: readonly Recipe[], seen: Seen, obstacles: readonly string[]): string {
+export function recipesText(recipes: readonly Recipe[], seen: Detection, obstacles: readonly string[]): string {
   const parts = [...kernelDropsText(recipes), ...recipes.map(recipeText)];
   if (recipes.length === 0)
     parts.push(

@@ -11,7 +11,7 @@ import {
   servedKinds,
 } from '../../agent/kubernetes/kubernetes.ts';
 import { isCalico } from '../../explain/policies/policies.ts';
-import { type Asked, refusalText } from './api.ts';
+import { type ApiRequests, refusalText } from './api.ts';
 
 export interface Right {
   group: string;
@@ -56,7 +56,7 @@ export interface Review {
 }
 
 export async function reviewRights(
-  api: Asked,
+  api: ApiRequests,
   { audit, auditOptOut, nodeCondition }: Pick<Config, 'audit' | 'auditOptOut' | 'nodeCondition'>,
 ): Promise<Review[]> {
   const needed = [
@@ -93,7 +93,7 @@ const policyKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds];
 /** Calico's policies name Services, and select by labels of ServiceAccounts. */
 const namedByCalico = ['endpointslices.discovery.k8s.io', 'serviceaccounts'];
 
-export async function reviewPolicies(api: Asked): Promise<PolicyRights> {
+export async function reviewPolicies(api: ApiRequests): Promise<PolicyRights> {
   const granted = await may(api, 'list', 'networkpolicies', 'networking.k8s.io');
   const nothing = { granted, kinds: undefined, unevaluated: [], missing: [] };
   if (granted !== true) return nothing;

@@ -1,5 +1,5 @@
 /** Reads the rules that log in this network namespace, and counts all rules of iptables, with the programs that are installed. */
-import type { Machine, Ran } from './machine.ts';
+import type { Machine, RunResult } from './machine.ts';
 
 export interface LogRule {
   /** `LOG` writes to the kernel's log, `NFLOG` to the programs that listen to a group. */
@@ -12,7 +12,7 @@ export interface LogRule {
   packets: number | undefined;
 }
 
-export interface Backend {
+export interface IptablesBackend {
   /** The number of all rules, including jumps. */
   rules: number;
   /** Whether kube-proxy or Calico have chains with rules there. */
@@ -23,8 +23,8 @@ export interface Rules {
   /** One entry for all rules of the same target, prefix and group, with the sum of their packets. */
   logs: readonly LogRule[];
   /** A backend of iptables is undefined if its rules cannot be seen. */
-  legacy: Backend | undefined;
-  nft: Backend | undefined;
+  legacy: IptablesBackend | undefined;
+  nft: IptablesBackend | undefined;
   /** The backends whose rules could not all be read, so that more of them may log. */
   unseen: readonly ('iptables-legacy' | 'nft')[];
   /** Failures of installed programs. A missing program is not a failure. */
@@ -47,11 +47,11 @@ const names = {
 
 export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFile'>): Promise<Rules> {
   const failures: Failure[] = [];
-  const note = (program: string, ran: Ran): void => {
+  const note = (program: string, ran: RunResult): void => {
     if (ran.kind === 'failed')
       failures.push({ program, reason: ran.reason.replace(/^ip6?tables\S* v[\d.]+ \(\w+\): /, '') });
   };
-  const saved = async (programs: readonly string[]): Promise<Saved[]> => {
+  const saved = async (programs: readonly string[]): Promise<IptablesSave[]> => {
     const outcomes = await Promise.all(programs.map((program) => run(program, ['--counters'])));
     for (const [index, outcome] of outcomes.entries()) note(programs[index] ?? '', outcome);
     return outcomes.flatMap((outcome) => (outcome.kind === 'done' ? [readIptablesSave(outcome.output)] : []));
@@ -104,7 +104,7 @@ function distinct(
   });
 }
 
-function together(saved: readonly Saved[]): Backend {
+function together(saved: readonly IptablesSave[]): IptablesBackend {
   return {
     rules: saved.reduce((sum, { rules }) => sum + rules, 0),
     hasClusterChains: saved.some(({ hasClusterChains }) => hasClusterChains),
@@ -125,7 +125,7 @@ export function whyUnseen(failures: readonly Failure[]): string {
     .join('; ');
 }
 
-interface Saved extends Backend {
+interface IptablesSave extends IptablesBackend {
   logs: readonly LogRule[];
 }
 
@@ -136,7 +136,7 @@ interface Word {
 }
 
 /** Reads the output of `iptables-save --counters`, of either backend and address family. */
-export function readIptablesSave(text: string): Saved {
+export function readIptablesSave(text: string): IptablesSave {
   const logs: LogRule[] = [];
   let rules = 0;
   let hasClusterChains = false;

@@ -3,11 +3,11 @@ import { dump } from 'js-yaml';
 import {
   AccessError,
   connectAsUser,
+  type EventList,
+  type EventQuery,
   lastOf,
   listDrops,
-  type Listed,
   nodeOf,
-  type Wanted,
   watchDrops,
 } from './events.ts';
 import { selectedPods } from './selected-pods.ts';
@@ -59,8 +59,8 @@ export async function withStatus<T extends number>(
 }
 
 async function printTable(
-  wanted: Wanted,
-  { listed, watched }: { listed: Listed; watched: AsyncIterable<Json> },
+  wanted: EventQuery,
+  { listed, watched }: { listed: EventList; watched: AsyncIterable<Json> },
   { out, err }: Pick<Streams, 'out' | 'err'>,
   paint: Paint,
 ): Promise<void> {
@@ -77,7 +77,7 @@ async function printTable(
   }
 }
 
-function nothing({ options, namespace }: Wanted): string {
+function nothing({ options, namespace }: EventQuery): string {
   const wider = options.allNamespaces ? '' : '; -A looks into all namespaces';
   return (
     `No lost packets are known ${namespace === undefined ? 'in this cluster' : `in namespace ${namespace}`}. An Event is kept for an hour after it was last written${wider}.\n` +

@@ -17,15 +17,15 @@ import { createSteadyClock } from '../../base/platform/clock.ts';
 import { at, instant, type Json, text } from '../../base/platform/json.ts';
 import type { ClusterOptions, DropsOptions } from '../options/drops-options.ts';
 
-export type IsSelected = (namespace: string, pod: string) => Promise<boolean>;
+export type PodSelection = (namespace: string, pod: string) => Promise<boolean>;
 
-export interface Wanted extends Cluster {
+export interface EventQuery extends Cluster {
   readonly options: DropsOptions;
   /** Undefined if Events of all objects are wanted. */
-  readonly isSelected?: IsSelected | undefined;
+  readonly isSelected?: PodSelection | undefined;
 }
 
-export interface Listed {
+export interface EventList {
   /** The newest Event is last. */
   readonly events: Json[];
   readonly resourceVersion: string;
@@ -35,7 +35,7 @@ const pageSize = 500;
 /** The API server ends a watch after this time, so that a dead connection is noticed. */
 const watchFor: Millis = 240_000;
 
-export async function listDrops(wanted: Wanted): Promise<Listed> {
+export async function listDrops(wanted: EventQuery): Promise<EventList> {
   const { connection, namespace, options } = wanted;
   const { items, resourceVersion } = await listAll(
     connection,
@@ -50,8 +50,8 @@ export async function listDrops(wanted: Wanted): Promise<Listed> {
 
 /** Never ends. `tell` gets a line when the watch breaks, and when it works again. Throws a `RefusedError` for 401 and 403. */
 export async function* watchDrops(
-  wanted: Wanted,
-  { events, resourceVersion: begun }: Listed,
+  wanted: EventQuery,
+  { events, resourceVersion: begun }: EventList,
   tell: (line: string) => void,
 ): AsyncGenerator<Json, void> {
   let shown = new Map(events.map((event) => [keyOf(event), stateOf(event)]));
@@ -99,7 +99,7 @@ export async function* watchDrops(
 
 /** Yields `BEGUN` when the answer begins, then changes. */
 async function* changes(
-  { connection, namespace, options }: Wanted,
+  { connection, namespace, options }: EventQuery,
   resourceVersion: string,
 ): AsyncGenerator<{ type: string; object?: Json }, void> {
   const query = {
@@ -132,7 +132,7 @@ function fieldSelectorOf({ all, target }: DropsOptions): string {
   return parts.join(',');
 }
 
-async function isAskedFor(event: Json, { options: { node, since }, isSelected }: Wanted): Promise<boolean> {
+async function isAskedFor(event: Json, { options: { node, since }, isSelected }: EventQuery): Promise<boolean> {
   if (node !== undefined && nodeOf(event) !== node) return false;
   if (since !== undefined && (lastOf(event) ?? 0) < Date.now() - since) return false;
   if (isSelected === undefined) return true;

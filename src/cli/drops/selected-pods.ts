@@ -3,12 +3,12 @@ import { listAll, RefusedError } from '../../agent/kubernetes/kubernetes.ts';
 import { isSubdomain } from '../../base/platform/api-names.ts';
 import { at, type Json, list, strings, text } from '../../base/platform/json.ts';
 import { type DropsOptions, podOwners } from '../options/drops-options.ts';
-import { type Cluster, type IsSelected, apiPath, refused } from './events.ts';
+import { type Cluster, type PodSelection, apiPath, refused } from './events.ts';
 
 export async function selectedPods(
   cluster: Cluster,
   { target, selector }: DropsOptions,
-): Promise<IsSelected | undefined> {
+): Promise<PodSelection | undefined> {
   if (target.kind === 'pod' || (target.kind === 'all' && selector === undefined)) return undefined;
   const labelSelector =
     target.kind === 'all' ? selector : await selectorOf(cluster, podOwners[target.kind], target.name);
@@ -31,7 +31,7 @@ export async function selectedPods(
 function watchedPods(
   look: (namespace: string, fieldSelector: string) => Promise<string[]>,
   found: LRUCache<string, boolean>,
-): IsSelected {
+): PodSelection {
   return async (namespace, pod) => {
     const key = `${namespace}/${pod}`;
     const known = found.get(key);

@@ -18,11 +18,11 @@ export const podOwners = {
   job: '/apis/batch/v1|jobs',
   service: '/api/v1|services',
 } as const;
-export type PodOwner = keyof typeof podOwners;
+export type OwnerOption = keyof typeof podOwners;
 
-const kinds = new Map<string, PodOwner | 'pod'>([
+const kinds = new Map<string, OwnerOption | 'pod'>([
   ...(['po', 'pod', 'pods'] as const).map((name) => [name, 'pod'] as const),
-  ...(Object.keys(podOwners) as PodOwner[]).flatMap((kind) => [[kind, kind] as const, [`${kind}s`, kind] as const]),
+  ...(Object.keys(podOwners) as OwnerOption[]).flatMap((kind) => [[kind, kind] as const, [`${kind}s`, kind] as const]),
   ['deploy', 'deployment'],
   ['sts', 'statefulset'],
   ['ds', 'daemonset'],
@@ -30,7 +30,7 @@ const kinds = new Map<string, PodOwner | 'pod'>([
   ['svc', 'service'],
 ]);
 
-export type Target = { kind: 'all' } | { kind: 'pod'; name: string } | { kind: PodOwner; name: string };
+export type Target = { kind: 'all' } | { kind: 'pod'; name: string } | { kind: OwnerOption; name: string };
 
 export interface DropsOptions extends ClusterOptions {
   readonly target: Target;
@@ -77,11 +77,11 @@ export function dropsCommand(name: string, commands: readonly Command[]): Comman
   });
 }
 
-type Given<Name extends string> = Partial<Record<Name, string>>;
+type RawOptions<Name extends string> = Partial<Record<Name, string>>;
 
 export function readDropsOptions(command: Command): DropsOptions {
   const problems: string[] = [];
-  const given = command.optsWithGlobals<Given<'selector' | 'node' | 'since' | 'output'>>();
+  const given = command.optsWithGlobals<RawOptions<'selector' | 'node' | 'since' | 'output'>>();
   const { watch = false, all = false } = command.optsWithGlobals<{ watch?: boolean; all?: boolean }>();
   const cluster = readClusterOptions(command, problems);
   const { selector, node } = given;
@@ -212,7 +212,7 @@ export function topCommand(): Command {
 export function readTopOptions(command: Command, hasTerminal: boolean): TopOptions {
   const problems = problemsOf(command);
   const given =
-    command.optsWithGlobals<Given<'node' | 'interval' | 'filter' | 'count' | 'agentsNamespace' | 'agentsPort'>>();
+    command.optsWithGlobals<RawOptions<'node' | 'interval' | 'filter' | 'count' | 'agentsNamespace' | 'agentsPort'>>();
   const number = (flag: string, text: string | undefined, most: number): number | undefined => {
     if (text === undefined) return undefined;
     const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;

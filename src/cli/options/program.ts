@@ -99,7 +99,7 @@ export type Shell = (typeof shells)[number];
 
 const files = /<(?:FILE|DIR|ROWS|LOG)>$/;
 
-interface Completed {
+interface CompletedCommand {
   name: string;
   options: readonly Option[];
   words: string;
@@ -109,7 +109,7 @@ export function completionScript(shell: Shell, commands: readonly Command[]): st
   return printers[shell](commands.map(describe));
 }
 
-function describe(command: Command): Completed {
+function describe(command: Command): CompletedCommand {
   const subs = command.commands;
   const name = command.name();
   // `drops` has options of its own, and its subcommands have others of the same names (`--output`).
@@ -122,9 +122,14 @@ function flagsOf({ short, long = '' }: Option): string[] {
   return short === undefined ? [long] : [long, short];
 }
 
-const printers: Readonly<Record<Shell, (commands: readonly Completed[]) => string>> = { bash, zsh, fish, kubectl };
+const printers: Readonly<Record<Shell, (commands: readonly CompletedCommand[]) => string>> = {
+  bash,
+  zsh,
+  fish,
+  kubectl,
+};
 
-function bash(commands: readonly Completed[]): string {
+function bash(commands: readonly CompletedCommand[]): string {
   const ofCommand = commands.map(({ name, words }) => `    ${name}) offered="${words}" ;;\n`);
   const ofValue = commands.flatMap(({ name, options }) =>
     options.flatMap((option) => {
@@ -159,7 +164,7 @@ complete -o filenames -F _kube_netfilter_tailer ${programName}
 }
 
 /** zsh can run the completion of bash. The last line is for its first use from $fpath, where the script is the function itself. */
-function zsh(commands: readonly Completed[]): string {
+function zsh(commands: readonly CompletedCommand[]): string {
   return `#compdef ${programName}
 # Completion of ${programName} for zsh: source <(${programName} completion zsh), or as _${programName} in a folder of $fpath.
 autoload -Uz bashcompinit && bashcompinit
@@ -167,7 +172,7 @@ ${bash(commands)}if [[ "$funcstack[1]" == _${programName} ]]; then _bash_complet
 `;
 }
 
-function fish(commands: readonly Completed[]): string {
+function fish(commands: readonly CompletedCommand[]): string {
   const lines = commands.flatMap(({ name, options }) => [
     `complete -c ${programName} -n __fish_use_subcommand -f -a ${name}`,
     ...options.map(({ short, long = '', required, flags, argChoices: choices = [], description }) => {
@@ -183,7 +188,7 @@ function fish(commands: readonly Completed[]): string {
 }
 
 /** kubectl runs it as `kubectl_complete-drops`, and reads the words that it prints. The last line tells kubectl not to complete files. */
-function kubectl(commands: readonly Completed[]): string {
+function kubectl(commands: readonly CompletedCommand[]): string {
   return `#!/bin/sh
 # Completion of kubectl drops: save it as kubectl_complete-drops in a folder of the PATH, with the right to execute it.
 for word in ${commands.find(({ name }) => name === 'drops')?.words}; do echo "$word"; done

@@ -135,7 +135,7 @@ export function readReplayOptions(
   { isTerminal = false, clock = Date.now() }: { isTerminal?: boolean; clock?: Millis } = {},
 ): ReplayOptions {
   const problems = problemsOf(command);
-  const given = command.opts<Given>();
+  const given = command.opts<RawReplayOptions>();
   const now = readTime('--now', given.now, problems);
   const options: ReplayOptions = {
     pods: given.pods ?? [],
@@ -162,7 +162,7 @@ export function readReplayOptions(
   return options;
 }
 
-type Given = Partial<
+type RawReplayOptions = Partial<
   Pick<ReplayOptions, 'pods' | 'policies' | 'output' | 'color' | 'writes' | 'includeNoise' | 'quiet'>
 > &
   Partial<Record<'namespace' | 'pod' | 'since' | 'explain' | 'node' | 'now' | 'timeZone' | 'bootTime', string>> &
@@ -193,7 +193,7 @@ function readPrefix(text: string, problems: string[]): ReplayOptions['prefixes']
   return success ? [data] : [];
 }
 
-function readPrivacy(given: Given, problems: string[]): ReplayPrivacy {
+function readPrivacy(given: RawReplayOptions, problems: string[]): ReplayPrivacy {
   const bits = (flag: string, value: string | undefined, most: number): number => {
     if (value === undefined || (/^\d{1,3}$/.test(value) && Number(value) <= most)) return Number(value ?? most);
     problems.push(`--${flag} ${value}: must be 0 to ${most}`);

@@ -12,7 +12,7 @@ import {
   loadUsableConfig,
   type UsableConfig,
 } from '../../agent/config/config.ts';
-import { type Flags, type Given, type Layer, placeOf } from '../../agent/config/layer.ts';
+import { type Flags, type Layer, placeOf, type SettingValue } from '../../agent/config/layer.ts';
 import { configFile, settingNames, settingOf, type SettingName } from '../../agent/config/settings.ts';
 import type { Setting } from '../../agent/config/values.ts';
 import { printable } from '../../base/platform/printable.ts';
@@ -148,8 +148,8 @@ export function withoutDefaults(given: Layer): Layer {
   return Object.fromEntries(entriesOf(given).filter(([, { origin }]) => origin.kind !== 'default'));
 }
 
-function entriesOf(given: Layer): [SettingName, Given][] {
-  return settingNames.flatMap((name): [SettingName, Given][] => {
+function entriesOf(given: Layer): [SettingName, SettingValue][] {
+  return settingNames.flatMap((name): [SettingName, SettingValue][] => {
     const found = given[name];
     return found === undefined ? [] : [[name, found]];
   });

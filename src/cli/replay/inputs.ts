@@ -9,7 +9,7 @@ import type { Pipeline } from '../../count/pipeline/pipeline.ts';
 import {
   type ClockOptions,
   blockSize,
-  type Clock,
+  type StampClock,
   createClock,
   openInput,
   readEnvelope,
@@ -63,14 +63,14 @@ function identityOf(name: string): string | undefined {
   }
 }
 
-export interface Scope {
+export interface ReplayScope {
   showsEvent: (event: Pick<KeptEvent, 'regarding'>) => boolean;
   showsEnds: (ends: Ends) => boolean;
   /** A name for the note that nothing was found, such as `Pod web-0 in Namespace shop`; undefined if everything is shown. */
   readonly text: string | undefined;
 }
 
-export function createScope({ namespace, pod }: Pick<ReplayOptions, 'namespace' | 'pod'>): Scope {
+export function createScope({ namespace, pod }: Pick<ReplayOptions, 'namespace' | 'pod'>): ReplayScope {
   const isShown = (kind: string, inNamespace: string | undefined, name: string): boolean =>
     (namespace === undefined || inNamespace === namespace) && (pod === undefined || (kind === 'Pod' && name === pod));
   const showsEnd = ({ object }: Endpoint): boolean =>
@@ -154,7 +154,7 @@ async function readTail(file: string, size: number): Promise<string> {
   return buffer.toString('latin1', 0, bytesRead);
 }
 
-function firstTimeOf(text: string, clock: Clock): Millis | undefined {
+function firstTimeOf(text: string, clock: StampClock): Millis | undefined {
   for (const line of text.split('\n', 200)) {
     const { time } = readEnvelope(line, clock);
     if (time !== undefined) return time;

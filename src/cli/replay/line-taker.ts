@@ -7,7 +7,6 @@ import { knownTexts, parseDroppedLogs, parseNfqueue, parseProgramRecord } from '
 import { copy } from '../../base/platform/address.ts';
 import { shorten } from '../../explain/resolving/resolving.ts';
 import {
-  type Clock,
   type ClockOptions,
   createClock,
   createLineRecords,
@@ -15,6 +14,7 @@ import {
   type LineOrigin,
   readEnvelope,
   readOwnStamp,
+  type StampClock,
   withoutHalfValue,
 } from '../../read/sources/reading.ts';
 import type { LogTarget } from './log-target.ts';
@@ -25,7 +25,7 @@ const maxHosts = 256;
 const timing = { now: () => 0, schedule: () => () => {} };
 
 export interface LineTaker {
-  readonly clock: Clock;
+  readonly clock: StampClock;
   /** Whether the log is a container's, as its path says. */
   readonly isOfContainer: boolean;
   /** Whether the next line is needed, because it may go on a record. */
@@ -116,7 +116,7 @@ export function createLineTaker(source: string, clockOptions: ClockOptions, targ
 function timeOf(
   envelope: Envelope,
   stamped: Millis | undefined,
-  clock: Clock,
+  clock: StampClock,
 ): [time: Millis | undefined, isExact: boolean] {
   const { text, time, timeIsExact, origin } = envelope;
   if (stamped !== undefined && (time === undefined || !timeIsExact)) return [stamped, true];

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FlowRecord, noNamespace, redactionOf, packetRow } from '../../publish/audit/audit.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import type { Scope } from './inputs.ts';
+import type { ReplayScope } from './inputs.ts';
 import type { ReplayPolicies } from './policies.ts';
 import type { Streams } from '../terminal.ts';
 import { nameOf } from '../../explain/drops/drops.ts';
@@ -31,7 +31,7 @@ interface RowUses {
 
 export function createPacketOutput(
   options: Pick<ReplayOptions, 'output' | 'includeNoise'>,
-  { showsEnds, factsOn }: Pick<Scope, 'showsEnds'> & Pick<ReplayPolicies, 'factsOn'>,
+  { showsEnds, factsOn }: Pick<ReplayScope, 'showsEnds'> & Pick<ReplayPolicies, 'factsOn'>,
   streams: Streams,
   { printReport, redact }: RowUses,
 ): PacketOutput {

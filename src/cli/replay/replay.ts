@@ -12,7 +12,7 @@ import { readSaved } from './policies.ts';
 import type { runReport } from '../report/report.ts';
 import type { Streams } from '../terminal.ts';
 import { createReplayIncidents, openedIn, unrepeatedIn } from './incidents.ts';
-import { chooseInputs, createScope, fromThen, type Scope } from './inputs.ts';
+import { chooseInputs, createScope, fromThen, type ReplayScope } from './inputs.ts';
 import { otherCluster, summarise, unknownNode } from './summary.ts';
 import { createGuessedTimes } from './guessed-times.ts';
 import { createReadTotals, type LogTarget, noteUnread } from './log-target.ts';
@@ -99,7 +99,11 @@ export async function replay(
   return status || (problems.length > 0 ? 1 : 0);
 }
 
-function shownOf(all: readonly KeptEvent[], { showsEvent, text }: Scope, note: (text: string) => void): KeptEvent[] {
+function shownOf(
+  all: readonly KeptEvent[],
+  { showsEvent, text }: ReplayScope,
+  note: (text: string) => void,
+): KeptEvent[] {
   const events = all.filter(showsEvent);
   if (events.length === 0 && all.length > 0) note(`No Event is of ${text}, and ${all.length} are of other objects.`);
   return events;

@@ -2,7 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { availableParallelism } from 'node:os';
 import { reasonOf } from '../../base/platform/system-error.ts';
-import { type Bounded, ReportError } from './model.ts';
+import { ReportError, type TopList } from './model.ts';
 
 const enginePackage = '@duckdb/node-api@1.5.5-r.5';
 
@@ -12,7 +12,7 @@ export interface Engine {
   all: <Row>(sql: string) => Promise<Row[]>;
   one: <Row>(sql: string) => Promise<Row>;
   /** Returns the rows of a query with a LIMIT, and the number of further rows. The query counts all rows as `total`. */
-  bounded: <Row>(sql: string) => Promise<Bounded<Row>>;
+  bounded: <Row>(sql: string) => Promise<TopList<Row>>;
   /** Returns the rows of a result of any size, some thousand at a time. */
   batches: <Row>(sql: string) => AsyncIterable<Row[]>;
   close: () => void;
@@ -46,7 +46,7 @@ export async function openEngine(file: string, folder: string): Promise<Engine> 
     run: async (sql) => void (await connection.run(sql).catch(rethrow)),
     all,
     one: async <Row>(sql: string) => (await all<Row>(sql))[0] as Row,
-    async bounded<Row>(sql: string): Promise<Bounded<Row>> {
+    async bounded<Row>(sql: string): Promise<TopList<Row>> {
       const rows = await all<Row & { total?: number }>(sql);
       const more = (rows[0]?.total ?? 0) - rows.length;
       for (const row of rows) delete row.total;

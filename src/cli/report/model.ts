@@ -40,20 +40,20 @@ export interface Pair {
   rule: string;
   rules: number;
   /** The verdict on most of that rule's packets. */
-  verdict: Verdict;
+  verdict: FlowVerdict;
 }
 
 /** `new` if the baseline lacks the pair, `gone` if the rows lack it. */
 export type ChangedPair = Pair & { change: '' | 'new' | 'gone' };
 
 /** `unknown` also stands for a record without a verdict. */
-export type Verdict = 'denied' | 'admitted' | 'unknown';
+export type FlowVerdict = 'denied' | 'admitted' | 'unknown';
 
 /** Packets that a policy denied or admitted, or whose log names the policy. A packet that several policies denied counts for each. */
 export interface PolicySum {
   /** Such as `NetworkPolicy shop/default-deny`, or `(not named)`. */
   policy: string;
-  verdict: Verdict;
+  verdict: FlowVerdict;
   packets: number;
   atLeast: boolean;
   records: number;
@@ -133,16 +133,16 @@ export interface ReportedEvent {
   last: number;
 }
 
-export interface Bounded<T> {
+export interface TopList<T> {
   top: T[];
   /** How many are not in `top`. */
   more: number;
 }
 
 export interface Changes {
-  appeared: Bounded<Pair>;
-  vanished: Bounded<Pair>;
-  policies: { appeared: Bounded<PolicySum>; vanished: Bounded<PolicySum> };
+  appeared: TopList<Pair>;
+  vanished: TopList<Pair>;
+  policies: { appeared: TopList<PolicySum>; vanished: TopList<PolicySum> };
   baseline: Extent;
 }
 
@@ -155,7 +155,7 @@ export interface Extent {
   gaps: number;
 }
 
-export interface Report extends LeftOut {
+export interface AuditReport extends LeftOut {
   /** The policies that the user has asked for. */
   policy: readonly string[];
   extent: Extent;
@@ -169,17 +169,17 @@ export interface Report extends LeftOut {
   /** Records of a kind that this version does not know. */
   unknownKinds: number;
   actions: Count[];
-  top: Bounded<Pair>;
-  policies: Bounded<PolicySum>;
+  top: TopList<Pair>;
+  policies: TopList<PolicySum>;
   rankings: Record<RankingName, Ranking>;
   namespaces: Matrix;
   workloads: Matrix;
   timeLine: TimeLine | undefined;
-  gaps: Bounded<Gap>;
-  scans: Bounded<Scan>;
+  gaps: TopList<Gap>;
+  scans: TopList<Scan>;
   /** Events about incidents, and about packets. */
-  incidents: Bounded<ReportedEvent>;
-  events: Bounded<ReportedEvent>;
+  incidents: TopList<ReportedEvent>;
+  events: TopList<ReportedEvent>;
   changes: Changes | undefined;
   /** What is left out of the baseline; the counts above are of the other rows. Undefined without a baseline. */
   leftOutOfBaseline: LeftOut | undefined;

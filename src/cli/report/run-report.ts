@@ -4,10 +4,10 @@ import type { Readable } from 'node:stream';
 import { printable, printableJson } from '../../base/platform/printable.ts';
 import { aggregate, missingIn, pairTables } from './aggregate/aggregate.ts';
 import { type Engine, openEngine } from './engine.ts';
-import { type ChangedPair, type LeftOut, type Report, ReportError, type ReportOptions } from './model.ts';
+import { type AuditReport, type ChangedPair, type LeftOut, ReportError, type ReportOptions } from './model.ts';
 import { pageHtml } from './page/page.ts';
 import { readEvents } from './read/events.ts';
-import { type Reading, readRows } from './read/read-rows.ts';
+import { type ReadResult, readRows } from './read/read-rows.ts';
 import { csvHead, csvLine, markdownText, tableText } from './texts/outputs.ts';
 import { createWorkFolder } from './read/files.ts';
 
@@ -48,7 +48,7 @@ export async function printReport(options: ReportOptions, streams: ReportStreams
 async function print(engine: Engine, folder: string, options: ReportOptions, streams: ReportStreams): Promise<boolean> {
   const { baseline, includeNoise, policy, now, output } = options;
   const hasBaseline = baseline.length > 0;
-  const read = async (table: string, named: readonly string[]): Promise<Reading> => {
+  const read = async (table: string, named: readonly string[]): Promise<ReadResult> => {
     const reading = await readRows(engine, table, { named, stdin: () => streams.stdin, folder });
     const { fileProblems, rowProblems } = reading;
     const isRefused = reading.rows === 0 && options.mayBeEmpty !== true;
@@ -66,7 +66,7 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   problems.push(...reported.problems);
   // Sums take less memory if DuckDB need not keep the order of rows, which only reading needs.
   await engine.run('SET preserve_insertion_order = false');
-  const report: Report = {
+  const report: AuditReport = {
     ...(await aggregate(engine, { includeNoise, policy, now, hasBaseline })),
     incidents: reported.incidents,
     events: reported.events,
@@ -78,11 +78,11 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   return problems.length === 0;
 }
 
-function leftOutOf({ duplicates, broken, refused }: Reading): LeftOut {
+function leftOutOf({ duplicates, broken, refused }: ReadResult): LeftOut {
   return { duplicates, broken, refused };
 }
 
-function noRowsText(named: readonly string[], { files, broken, refused }: Reading): string {
+function noRowsText(named: readonly string[], { files, broken, refused }: ReadResult): string {
   const what = named.join(', ');
   if (refused > 0) return `${what}: no row can be read`;
   const lines = `${broken} ${broken === 1 ? 'line' : 'lines'}`;
@@ -95,7 +95,7 @@ const makeRows = 'kube-netfilter-tailer replay --pods cluster.json --output audi
 
 async function write(
   engine: Engine,
-  report: Report,
+  report: AuditReport,
   output: ReportOptions['output'],
   out: (text: string) => void,
 ): Promise<void> {
@@ -119,7 +119,7 @@ async function write(
 }
 
 /** Pairs that only the baseline has come last. */
-async function* pairsOf(engine: Engine, report: Report): AsyncIterable<ChangedPair[]> {
+async function* pairsOf(engine: Engine, report: AuditReport): AsyncIterable<ChangedPair[]> {
   const { rows, baseline } = pairTables;
   if (report.changes === undefined) {
     yield* engine.batches<ChangedPair>(`SELECT * EXCLUDE (denied), '' AS change FROM ${rows} ORDER BY place`);
@@ -134,7 +134,7 @@ async function* pairsOf(engine: Engine, report: Report): AsyncIterable<ChangedPa
 }
 
 /** Writes the object in parts, because it contains all pairs. */
-async function writeJson(engine: Engine, report: Report, out: (text: string) => void): Promise<void> {
+async function writeJson(engine: Engine, report: AuditReport, out: (text: string) => void): Promise<void> {
   const { top: _, changes, ...rest } = report;
   const head = printableJson(
     JSON.stringify({ 'report.version': '1.0', ...rest, baseline: changes?.baseline, policyChanges: changes?.policies }),

@@ -105,7 +105,7 @@ export interface AgentPod {
   readonly port: number;
 }
 
-export interface Look {
+export interface FlowSnapshot {
   /** Flows by the name of the agent's Pod. */
   readonly flows: ReadonlyMap<string, readonly Json[]>;
   readonly agents: number;
@@ -158,7 +158,7 @@ export async function askAgents(
   connection: Connection,
   { agents: { namespace } }: TopOptions,
   pods: readonly AgentPod[],
-): Promise<Look> {
+): Promise<FlowSnapshot> {
   const flows = new Map<string, readonly Json[]>();
   const problems = new Map<string, string[]>();
   const refusals: Refusal[] = [];

@@ -8,7 +8,7 @@ import { withStatus } from '../drops/drops.ts';
 import { connectAsUser, refused } from '../drops/events.ts';
 import type { TopOptions } from '../options/drops-options.ts';
 import { paintTerminal, type Streams } from '../terminal.ts';
-import { askAgents, createRates, listAgents, type Look } from './rows.ts';
+import { askAgents, createRates, type FlowSnapshot, listAgents } from './rows.ts';
 import { type Key, plainText, press, viewLines, type ViewState } from './view.ts';
 
 /** The time limit of a request, so that one hanging agent does not delay the others for longer. */
@@ -27,14 +27,14 @@ export async function top(
   });
 }
 
-type Seen = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
+type ViewContent = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
 
 /** Throws a `RefusedError` if the first round is refused; a later refusal becomes the `problem`. */
-async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<Seen, void> {
+async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<ViewContent, void> {
   const { connection } = connectAsUser(options, longestAnswer);
   const rates = createRates();
   const end = ended.aborted ? undefined : once(ended, 'abort').then(() => undefined);
-  let last: Seen | undefined;
+  let last: ViewContent | undefined;
   for (;;) {
     const began = performance.now();
     try {
@@ -62,7 +62,7 @@ function isOf(namespace: string | undefined) {
     namespace === undefined || namespaces.includes(namespace);
 }
 
-function problemOf({ problems, agents }: Look): string | undefined {
+function problemOf({ problems, agents }: FlowSnapshot): string | undefined {
   const [most, ...others] = [...problems].toSorted(([, a], [, b]) => b.length - a.length);
   if (most === undefined) return undefined;
   const [problem, nodes] = most;
@@ -74,7 +74,7 @@ function noAgents({ agents: { namespace }, node }: TopOptions): string {
   return `no agent runs in namespace ${namespace}${node === undefined ? '' : ` on ${node}`} (--agents-namespace)`;
 }
 
-function stateOf({ sort, filter, namespace }: TopOptions, seen: Seen): ViewState {
+function stateOf({ sort, filter, namespace }: TopOptions, seen: ViewContent): ViewState {
   const scope = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`;
   return { ...seen, sort, filter, scope, reversed: false, isTyping: false, selected: 0 };
 }

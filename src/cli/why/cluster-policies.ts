@@ -22,7 +22,7 @@ import type { WhyOptions } from '../options/why-options.ts';
 import { findConnections } from './connections.ts';
 import { type Collector, evaluatorOf, WhyError } from './known-objects.ts';
 
-export interface Reader {
+export interface ClusterReader {
   readonly connection: Connection;
   readonly collector: Collector;
 }
@@ -48,7 +48,7 @@ export function requireAnswer(refusal: Refusal): void {
 }
 
 /** Calico's policies are unknown if its API cannot be discovered. */
-export async function findKinds({ connection, collector }: Reader): Promise<readonly PolicyKind[]> {
+export async function findKinds({ connection, collector }: ClusterReader): Promise<readonly PolicyKind[]> {
   const all = [...kindsOfCluster, ...kindsOfNamespace, ...calicoKinds, ...networkSetKinds];
   const { served, away, unevaluated } = await discoverKinds(connection, all, calicoServer);
   for (const kind of unevaluated) collector.addPolicy(unevaluatedPolicy(kind));
@@ -72,7 +72,7 @@ export async function findKinds({ connection, collector }: Reader): Promise<read
 
 /** Rejects with a `WhyError` if the API server cannot be asked. */
 export async function readPolicies(
-  reader: Reader,
+  reader: ClusterReader,
   kinds: readonly PolicyKind[],
   namespaces: readonly string[],
 ): Promise<void> {
@@ -90,7 +90,7 @@ export async function readPolicies(
 
 /** Lists each tier by itself: Calico's server shows only tiers that the user may read, and older ones only `default` if none is named. */
 async function readPoliciesOf(
-  reader: Reader,
+  reader: ClusterReader,
   kind: PolicyKind,
   namespace: string | undefined,
   tiers: readonly string[],
@@ -106,13 +106,13 @@ async function readPoliciesOf(
     await Promise.all(tiers.map((tier) => read(tier, { labelSelector: `projectcalico.org/tier==${tier}` })));
 }
 
-async function readObjects(reader: Reader, kind: PolicyKind, namespace: string | undefined): Promise<void> {
+async function readObjects(reader: ClusterReader, kind: PolicyKind, namespace: string | undefined): Promise<void> {
   if ((await readList(reader, kind, namespace, {})) !== undefined) reader.collector.unread(unreadAs(kind));
 }
 
 /** Resolves to undefined after success, and if the cluster lacks the kind. */
 async function readList(
-  { connection, collector }: Reader,
+  { connection, collector }: ClusterReader,
   policyKind: PolicyKind,
   namespace: string | undefined,
   query: Query,
@@ -125,7 +125,11 @@ async function readList(
 }
 
 /** Reads the NetworkSets and the endpoints of Services that Calico's policies name. */
-export async function readRequired(reader: Reader, kinds: readonly PolicyKind[], options: WhyOptions): Promise<void> {
+export async function readRequired(
+  reader: ClusterReader,
+  kinds: readonly PolicyKind[],
+  options: WhyOptions,
+): Promise<void> {
   const objects = reader.collector.objects();
   const { connections } = findConnections(options, objects);
   const { requirements } = evaluatorOf(objects);
@@ -141,7 +145,7 @@ export async function readRequired(reader: Reader, kinds: readonly PolicyKind[],
 }
 
 export async function readEndpoints(
-  { connection, collector: { add, endpoints } }: Reader,
+  { connection, collector: { add, endpoints } }: ClusterReader,
   service: string,
 ): Promise<void> {
   const [namespace = '', name = ''] = service.split('/');

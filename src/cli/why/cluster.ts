@@ -10,13 +10,13 @@ import {
 import { readUserAccess } from '../../agent/kubernetes/kubeconfig.ts';
 import { createSteadyClock } from '../../base/platform/clock.ts';
 import { at, type Json, strings } from '../../base/platform/json.ts';
-import { isCalico, type Pod, readPod } from '../../explain/policies/policies.ts';
+import { isCalico, type PolicyPod, readPod } from '../../explain/policies/policies.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import {
   findKinds,
   readEndpoints,
   readPolicies,
-  type Reader,
+  type ClusterReader,
   readRequired,
   requireAnswer,
 } from './cluster-policies.ts';
@@ -31,7 +31,7 @@ const serviceKind = { apiVersion: 'v1', kind: 'Service' };
 /** `wholeNamespaces`: also reads all Pods of the two Namespaces, and the owners of the two Pods. Rejects with a `WhyError`. */
 export async function readCluster(options: WhyOptions, wholeNamespaces: boolean): Promise<KnownObjects> {
   const collector = collectObjects();
-  const reader: Reader = { connection: await connect(options), collector };
+  const reader: ClusterReader = { connection: await connect(options), collector };
   const ends = [options.from, options.to];
   await Promise.all(ends.map((end) => readEnd(reader, end)));
   if (ends.some(({ kind }) => kind === 'address' || kind === 'node')) {
@@ -70,7 +70,7 @@ async function connect({ kubeconfig, context, access }: WhyOptions): Promise<Con
   }
 }
 
-async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
+async function readEnd(reader: ClusterReader, end: NamedEnd): Promise<void> {
   const { connection, collector } = reader;
   if (end.kind === 'pod') {
     const answer = await connection.request('GET', `/api/v1/namespaces/${end.namespace}/pods/${end.name}`, {});
@@ -87,7 +87,8 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
   });
   if (answer.kind === 'refused') return requireAnswer(answer);
   collector.add(answer.body, podKind);
-  const hasAddress = (pod: Pod | undefined): boolean => pod?.completed === false && pod.addresses.includes(address);
+  const hasAddress = (pod: PolicyPod | undefined): boolean =>
+    pod?.completed === false && pod.addresses.includes(address);
   // The selector compares only the first address of a Pod, so an address that it does not find is searched in all Pods.
   if (![...collector.objects().pods.values()].some(hasAddress)) {
     const isComplete = await readAll(reader, '/api/v1/pods', podKind, (object) => hasAddress(readPod(object)));
@@ -99,7 +100,7 @@ async function readEnd(reader: Reader, end: NamedEnd): Promise<void> {
 
 /** Reads a workload and the Pods that its selector matches. */
 async function readWorkload(
-  reader: Reader,
+  reader: ClusterReader,
   { workload, namespace, name }: NamedEnd & { kind: 'workload' },
 ): Promise<void> {
   const kind = { apiVersion: 'apps/v1', kind: workload };
@@ -116,7 +117,7 @@ async function readWorkload(
  * Reads the Services that may translate the connection, and what is behind the one that takes it. Services that may not be read
  * translate nothing, because the question is then answered as it was asked.
  */
-async function readBehind(reader: Reader, options: WhyOptions): Promise<void> {
+async function readBehind(reader: ClusterReader, options: WhyOptions): Promise<void> {
   const { to } = options;
   const { collector } = reader;
   if (to.kind === 'pod' || to.kind === 'service')
@@ -146,19 +147,19 @@ async function readBehind(reader: Reader, options: WhyOptions): Promise<void> {
 }
 
 /** If the owner is unreadable or of another kind, the Pod's own labels are used instead. */
-async function readOwner(reader: Reader, pod: Pod): Promise<void> {
+async function readOwner(reader: ClusterReader, pod: PolicyPod): Promise<void> {
   const owner = reader.collector.objects().ownerOf(pod);
   if (owner === undefined) return;
   const path = `/apis/apps/v1/namespaces/${pod.namespace}/${workloadKinds[owner.kind]}/${owner.name}`;
   await readOne(reader, path, { apiVersion: 'apps/v1', kind: owner.kind });
 }
 
-async function readAccount(reader: Reader, { namespace, serviceAccount = 'default' }: Pod): Promise<void> {
+async function readAccount(reader: ClusterReader, { namespace, serviceAccount = 'default' }: PolicyPod): Promise<void> {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}`;
   await readOne(reader, path, { apiVersion: 'v1', kind: 'ServiceAccount' });
 }
 
-async function readOne({ connection, collector }: Reader, path: string, kind: ItemKind): Promise<void> {
+async function readOne({ connection, collector }: ClusterReader, path: string, kind: ItemKind): Promise<void> {
   const answer = await connection.request('GET', path);
   if (answer.kind === 'refused') return requireAnswer(answer);
   collector.add(answer.body, kind);
@@ -166,7 +167,7 @@ async function readOne({ connection, collector }: Reader, path: string, kind: It
 
 /** Resolves to false if a part could not be read. */
 async function readAll(
-  { connection, collector }: Reader,
+  { connection, collector }: ClusterReader,
   path: string,
   kind: ItemKind,
   isWanted: (object: Json) => boolean = () => true,

@@ -1,13 +1,13 @@
 /** Turns the question of `why` into the connections that policies see: to the Pods behind a Service, and from the address that they see. */
 import { isIPv6 } from '../../base/platform/address.ts';
-import type { End, Flow, Pod } from '../../explain/policies/policies.ts';
+import type { End, PolicyFlow, PolicyPod } from '../../explain/policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { addressOwner, endOfAddress, findEnd, withFamily } from './ends.ts';
 import { type KnownObjects, WhyError } from './known-objects.ts';
-import { portsText, selects, type Service, type ServicePort, targetOn } from './services.ts';
+import { portsText, selects, type ServicePortSpec, type ServiceSpec, targetOn } from './services.ts';
 
 export interface AskedConnection {
-  readonly flow: Flow;
+  readonly flow: PolicyFlow;
   /** How it follows from the question; undefined if it is the question itself. */
   readonly because: string | undefined;
 }
@@ -35,15 +35,15 @@ export function findConnections(options: WhyOptions, objects: KnownObjects): Ask
     : toPod(flow, flow.destination.pod, objects);
 }
 
-function flowOf(source: End, destination: End, protocol: string, port: number | undefined): Flow {
+function flowOf(source: End, destination: End, protocol: string, port: number | undefined): PolicyFlow {
   const isOfIPv6 = isIPv6(source.address ?? destination.address ?? '');
   return { source, destination, protocol: protocol === 'ICMP' && isOfIPv6 ? 'ICMPv6' : protocol, port };
 }
 
 /** The port of a Service by which the connection goes. */
 export interface ServiceEntry {
-  readonly service: Service;
-  readonly port: ServicePort;
+  readonly service: ServiceSpec;
+  readonly port: ServicePortSpec;
 }
 
 /** Returns the Service that takes the connection, and its port; undefined if it goes to another end. */
@@ -82,12 +82,12 @@ function entryAt(
   return claiming.length === 1 ? taking[0] : undefined;
 }
 
-function entryBy(service: Service, isAsked: (port: ServicePort) => boolean, protocol: string): ServiceEntry[] {
+function entryBy(service: ServiceSpec, isAsked: (port: ServicePortSpec) => boolean, protocol: string): ServiceEntry[] {
   const port = service.ports.find((each) => each.protocol === protocol && isAsked(each));
   return port === undefined ? [] : [{ service, port }];
 }
 
-function portOf({ name, ports }: Service, port: number | undefined, protocol: string): ServicePort {
+function portOf({ name, ports }: ServiceSpec, port: number | undefined, protocol: string): ServicePortSpec {
   const found = ports.find((each) => each.port === port && each.protocol === protocol);
   if (found !== undefined) return found;
   const asked = port === undefined ? protocol : `port ${port}/${protocol}`;
@@ -123,7 +123,7 @@ interface Backend {
 }
 
 /** Uses EndpointSlices where there are any, because a Service without a selector has only these. */
-function backendsOf(service: Service, port: ServicePort, objects: KnownObjects): Backend[] {
+function backendsOf(service: ServiceSpec, port: ServicePortSpec, objects: KnownObjects): Backend[] {
   const { slices, pods } = objects;
   const own = [...slices.values()].filter((slice) => slice.service === service.name);
   const listed = own.flatMap(({ addresses, ports }) => {
@@ -151,7 +151,7 @@ function backendsOf(service: Service, port: ServicePort, objects: KnownObjects):
 }
 
 /** A connection to a Pod by its own address. */
-function toPod(flow: Flow, pod: Pod, objects: KnownObjects): AskedConnections {
+function toPod(flow: PolicyFlow, pod: PolicyPod, objects: KnownObjects): AskedConnections {
   const { services, containerPorts } = objects;
   const { port: asked, protocol } = flow;
   const name = `${pod.namespace}/${pod.name}`;
@@ -207,7 +207,11 @@ function nodeSeenBy(destination: End, { nodes }: KnownObjects): End | undefined 
 }
 
 /** Returns the Services by which clients outside the cluster reach a Pod with the address of a Node. */
-export function servicesThatReplaceSource(pod: Pod, port: number | undefined, { services }: KnownObjects): Service[] {
+export function servicesThatReplaceSource(
+  pod: PolicyPod,
+  port: number | undefined,
+  { services }: KnownObjects,
+): ServiceSpec[] {
   return [...services.values()].filter(
     (service) =>
       service.replacesSource && selects(service, pod) && service.ports.some((each) => targetOn(pod, each) === port),

@@ -2,7 +2,7 @@
 import type { NamedEnd } from '../options/why-options.ts';
 import { suggest } from '../../agent/config/suggest.ts';
 import { isIPv6 } from '../../base/platform/address.ts';
-import type { End, Flow, Pod } from '../../explain/policies/policies.ts';
+import type { End, PolicyFlow, PolicyPod } from '../../explain/policies/policies.ts';
 import {
   type AddressBook,
   type AddressOwner,
@@ -11,10 +11,10 @@ import {
   ownerOfAddress,
 } from '../../explain/resolving/resolving.ts';
 import { type KnownNode, type KnownObjects, WhyError } from './known-objects.ts';
-import type { Service } from './services.ts';
+import type { ServiceSpec } from './services.ts';
 
 /** Names the addresses that a Pod on another node may see in place of the Node's: policies then need them, too. */
-export function tunnelNotes({ source, destination }: Flow, { nodes }: KnownObjects): string[] {
+export function tunnelNotes({ source, destination }: PolicyFlow, { nodes }: KnownObjects): string[] {
   const name =
     source.kind === 'node' ? source.node.name : source.kind === 'pod' && source.pod.hostNetwork && source.pod.node;
   const { tunnels = [], addresses = [] } = (name && nodes.get(name)) || {};
@@ -77,19 +77,19 @@ export function endOfAddress(address: string, objects: KnownObjects): End {
   return { kind: pods && nodes && owner?.kind !== 'disputed' ? 'external' : 'unknown', address };
 }
 
-const books = new WeakMap<KnownObjects, AddressBook<Pod, KnownNode, Service>>();
+const books = new WeakMap<KnownObjects, AddressBook<PolicyPod, KnownNode, ServiceSpec>>();
 
 /** Undefined for an address that no object has by its status. */
 export function addressOwner(
   address: string,
   objects: KnownObjects,
-): AddressOwner<Pod, KnownNode, Service> | undefined {
+): AddressOwner<PolicyPod, KnownNode, ServiceSpec> | undefined {
   const book = books.get(objects) ?? bookOf(objects);
   books.set(objects, book);
   return ownerOfAddress(address, book);
 }
 
-function bookOf({ pods, nodes, services }: KnownObjects): AddressBook<Pod, KnownNode, Service> {
+function bookOf({ pods, nodes, services }: KnownObjects): AddressBook<PolicyPod, KnownNode, ServiceSpec> {
   const all = [...nodes.values()];
   const running = [...pods.values()].filter(({ completed, hostNetwork }) => !completed && !hostNetwork);
   return {
@@ -104,7 +104,7 @@ function bookOf({ pods, nodes, services }: KnownObjects): AddressBook<Pod, Known
 const mostClaims = 3;
 
 /** Names Services that claim an address which is nobody's: what goes there may reach their Pods. */
-export function claimNotes({ source, destination }: Flow, { services }: KnownObjects): string[] {
+export function claimNotes({ source, destination }: PolicyFlow, { services }: KnownObjects): string[] {
   return [source, destination].flatMap((end) => {
     if (end.kind === 'pod' || end.kind === 'node') return [];
     const names = [...services.values()].filter(({ claimed }) => claimed.includes(end.address)).map(({ name }) => name);

@@ -18,10 +18,10 @@ import {
   type Evaluator,
   isCalico,
   type Namespace,
-  type Node,
-  type Owner,
-  type Pod,
+  type OwningWorkload,
   type Policy,
+  type PolicyNode,
+  type PolicyPod,
   type PolicyRef,
   readNamespace,
   readNode,
@@ -31,30 +31,30 @@ import {
 import {
   type ContainerPort,
   containerPortsOf,
-  type EndpointSlice,
   readService,
   readSlice,
-  type Service,
+  type ServiceSlice,
+  type ServiceSpec,
 } from './services.ts';
 
 export interface KnownObjects {
-  readonly pods: ReadonlyMap<string, Pod>;
+  readonly pods: ReadonlyMap<string, PolicyPod>;
   readonly namespaces: ReadonlyMap<string, Namespace>;
   readonly nodes: ReadonlyMap<string, KnownNode>;
   readonly policies: readonly Policy[];
   /** By `NAMESPACE/NAME`. */
-  readonly services: ReadonlyMap<string, Service>;
-  readonly slices: ReadonlyMap<string, EndpointSlice>;
+  readonly services: ReadonlyMap<string, ServiceSpec>;
+  readonly slices: ReadonlyMap<string, ServiceSlice>;
   /** The ports that the containers of a Pod declare, by `NAMESPACE/NAME`. */
   readonly containerPorts: ReadonlyMap<string, readonly ContainerPort[]>;
   /** Whether all Pods, and all Nodes, are known. If both are, any other address is outside the cluster. */
   readonly complete: Readonly<Record<'pods' | 'nodes', boolean>>;
   readonly calico: CalicoObjects;
   /** Returns undefined if the Pod has no owner, or an owner of another kind. */
-  readonly ownerOf: (pod: Pick<Pod, 'namespace' | 'name'>) => PodOwner | undefined;
+  readonly ownerOf: (pod: Pick<PolicyPod, 'namespace' | 'name'>) => PodOwner | undefined;
 }
 
-export interface KnownNode extends Node {
+export interface KnownNode extends PolicyNode {
   /** Those of its status. */
   readonly addresses: readonly string[];
   readonly annotated: readonly string[];
@@ -95,11 +95,11 @@ export interface Collector {
 
 export function collectObjects(): Collector {
   const known = {
-    pods: new Map<string, Pod>(),
+    pods: new Map<string, PolicyPod>(),
     namespaces: new Map<string, Namespace>(),
     nodes: new Map<string, KnownNode>(),
-    services: new Map<string, Service>(),
-    slices: new Map<string, EndpointSlice>(),
+    services: new Map<string, ServiceSpec>(),
+    slices: new Map<string, ServiceSlice>(),
     containerPorts: new Map<string, readonly ContainerPort[]>(),
     complete: { pods: false, nodes: false },
   };
@@ -124,7 +124,7 @@ export function collectObjects(): Collector {
     }),
   };
 
-  function workloadOf({ namespace, name }: Pick<Pod, 'namespace' | 'name'>): PodOwner | undefined {
+  function workloadOf({ namespace, name }: Pick<PolicyPod, 'namespace' | 'name'>): PodOwner | undefined {
     const owner = owners.get(`${namespace}/${name}`);
     return owner && { ...owner, selector: selectors.get(`${owner.kind} ${namespace}/${owner.name}`) };
   }
@@ -217,7 +217,7 @@ export const workloadKinds: Readonly<Record<WorkloadKind, string>> = {
   ReplicaSet: 'replicasets',
 };
 
-export interface PodOwner extends Owner {
+export interface PodOwner extends OwningWorkload {
   readonly kind: WorkloadKind;
 }
 

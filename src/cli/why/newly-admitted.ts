@@ -4,10 +4,10 @@ import { canonicalAddress } from '../../base/platform/address.ts';
 import {
   compilePolicy,
   type End,
-  type Flow,
   openedPorts,
-  type Pod,
-  type Suggested,
+  type PolicyFlow,
+  type PolicyPod,
+  type PolicySuggestion,
 } from '../../explain/policies/policies.ts';
 import { eachLine, findFiles, objectIn } from '../report/report.ts';
 import { InputError } from '../../read/sources/reading.ts';
@@ -18,7 +18,7 @@ import { outcomeOf } from './why.ts';
 const most = { flows: 10_000, rows: 200_000, top: 5 };
 
 /** Counts dropped flows to the ports that the policies open. A repeated row (`event.id`) is counted once. */
-export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[], objects: KnownObjects) {
+export function countNewlyAdmitted(asked: PolicyFlow, suggested: readonly PolicySuggestion[], objects: KnownObjects) {
   const added = suggested.flatMap(({ policy }) => compilePolicy(policy));
   const [before, after] = [evaluatorOf(objects), evaluatorOf(objects, added)];
   const pods = podsByOwner(objects);
@@ -67,7 +67,7 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
   function changeOf(row: FlowRecord, protocol: string, port: number | undefined): 'new' | 'old' | 'unknown' {
     const [source, destination] = [endOf(row, 'source'), endOf(row, 'destination')];
     if (source === undefined || destination === undefined) return 'unknown';
-    const flow: Flow = { source, destination, protocol, port };
+    const flow: PolicyFlow = { source, destination, protocol, port };
     const [outcomeBefore, outcomeAfter] = [before, after].map(({ verdict }) =>
       outcomeOf(verdict(flow, 'ingress'), verdict(flow, 'egress')),
     );
@@ -92,8 +92,8 @@ export function countNewlyAdmitted(asked: Flow, suggested: readonly Suggested[],
 }
 
 /** Returns one Pod by workload (`Deployment shop/web`), because all Pods of a workload have the labels that it selects by. */
-function podsByOwner({ pods, ownerOf }: KnownObjects): Map<string, Pod> {
-  const found = new Map<string, Pod>();
+function podsByOwner({ pods, ownerOf }: KnownObjects): Map<string, PolicyPod> {
+  const found = new Map<string, PolicyPod>();
   for (const pod of pods.values()) {
     const owner = ownerOf(pod);
     if (owner !== undefined && !pod.completed) found.set(`${owner.kind} ${pod.namespace}/${owner.name}`, pod);
@@ -101,7 +101,7 @@ function podsByOwner({ pods, ownerOf }: KnownObjects): Map<string, Pod> {
   return found;
 }
 
-function unknownPod(namespace: string, address: string): Pod {
+function unknownPod(namespace: string, address: string): PolicyPod {
   return {
     namespace,
     name: '(unknown)',

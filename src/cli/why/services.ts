@@ -3,9 +3,9 @@ import { claimedAddresses, serviceAddresses } from '../../agent/kubernetes/objec
 import { canonicalAddress } from '../../base/platform/address.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
 import { at, type Json, list, spelled, strings, text } from '../../base/platform/json.ts';
-import { type Labels, lastingContainers, type Pod, serviceNameLabel } from '../../explain/policies/policies.ts';
+import { type Labels, lastingContainers, type PolicyPod, serviceNameLabel } from '../../explain/policies/policies.ts';
 
-export interface ServicePort {
+export interface ServicePortSpec {
   /** '' if it has none. */
   readonly name: string;
   readonly port: number;
@@ -15,14 +15,14 @@ export interface ServicePort {
   readonly nodePort: number | undefined;
 }
 
-export interface Service {
+export interface ServiceSpec {
   /** `NAMESPACE/NAME`. */
   readonly name: string;
   /** Those that the API server allocates. */
   readonly addresses: readonly string[];
   /** Those that its author or a load balancer claims. They may be of others. */
   readonly claimed: readonly string[];
-  readonly ports: readonly ServicePort[];
+  readonly ports: readonly ServicePortSpec[];
   readonly selector: Labels | undefined;
   /** Clients outside the cluster can reach it, by a NodePort, a load balancer, or an external IP. */
   readonly isExposed: boolean;
@@ -30,11 +30,11 @@ export interface Service {
   readonly replacesSource: boolean;
 }
 
-export interface EndpointSlice {
+export interface ServiceSlice {
   /** `NAMESPACE/NAME` of the Service. */
   readonly service: string;
   readonly addresses: readonly string[];
-  readonly ports: readonly Pick<ServicePort, 'name' | 'port' | 'protocol'>[];
+  readonly ports: readonly Pick<ServicePortSpec, 'name' | 'port' | 'protocol'>[];
 }
 
 /** A port of a container, with or without a name. */
@@ -43,7 +43,7 @@ export interface ContainerPort {
   readonly protocol: string;
 }
 
-export function readService(object: Json): Service | undefined {
+export function readService(object: Json): ServiceSpec | undefined {
   const name = spelled(at(object, 'metadata', 'name'), isLabel);
   const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
   if (name === undefined || namespace === undefined) return undefined;
@@ -69,7 +69,7 @@ export function readService(object: Json): Service | undefined {
 }
 
 /** Undefined for a slice that belongs to no Service. */
-export function readSlice(object: Json): EndpointSlice | undefined {
+export function readSlice(object: Json): ServiceSlice | undefined {
   const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
   const service = spelled(at(object, 'metadata', 'labels', serviceNameLabel), isLabel);
   if (namespace === undefined || service === undefined) return undefined;
@@ -96,7 +96,7 @@ export function containerPortsOf(pod: Json): ContainerPort[] {
   );
 }
 
-export function selects({ name, selector }: Service, pod: Pod): boolean {
+export function selects({ name, selector }: ServiceSpec, pod: PolicyPod): boolean {
   if (selector === undefined || pod.completed || !name.startsWith(`${pod.namespace}/`)) return false;
   return hasLabels(pod.labels, selector);
 }
@@ -106,13 +106,13 @@ export function hasLabels(labels: Labels | undefined, wanted: Labels): boolean {
 }
 
 /** Returns the Pod's port behind a port of a Service; undefined if the Pod has no port of that name. */
-export function targetOn(pod: Pod, { target, protocol }: ServicePort): number | undefined {
+export function targetOn(pod: PolicyPod, { target, protocol }: ServicePortSpec): number | undefined {
   if (typeof target === 'number') return target;
   return pod.ports?.find((each) => each.name === target && each.protocol === protocol)?.port;
 }
 
 /** `web 80/TCP, 443/TCP`, for a message. */
-export function portsText(ports: readonly (ContainerPort & Partial<Pick<ServicePort, 'name'>>)[]): string {
+export function portsText(ports: readonly (ContainerPort & Partial<Pick<ServicePortSpec, 'name'>>)[]): string {
   const most = 8;
   const named = ports
     .slice(0, most)
@@ -120,7 +120,7 @@ export function portsText(ports: readonly (ContainerPort & Partial<Pick<ServiceP
   return `${named.join(', ') || 'none'}${ports.length > most ? `, and ${ports.length - most} more` : ''}`;
 }
 
-function portOf(object: Json, port: number): Pick<ServicePort, 'name' | 'port' | 'protocol'> {
+function portOf(object: Json, port: number): Pick<ServicePortSpec, 'name' | 'port' | 'protocol'> {
   return { name: text(at(object, 'name')) ?? '', port, protocol: text(at(object, 'protocol')) ?? 'TCP' };
 }
 

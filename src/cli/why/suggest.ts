@@ -2,11 +2,11 @@
 import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
 import {
   type End,
-  type Flow,
   openedPorts,
+  type PolicyFlow,
+  type PolicySuggestion,
   policyText,
   suggest,
-  type Suggested,
   type Suggestion,
 } from '../../explain/policies/policies.ts';
 import { printable } from '../../base/platform/printable.ts';
@@ -51,7 +51,7 @@ function differingIn(connections: readonly AskedConnection[]): readonly AskedCon
 }
 
 async function suggestFor(
-  flow: Flow,
+  flow: PolicyFlow,
   options: WhyOptions,
   objects: KnownObjects,
   err: (text: string) => void,
@@ -112,7 +112,7 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
   }
 }
 
-function portNameTexts(suggested: readonly Suggested[], { destination, protocol, port }: Flow): string[] {
+function portNameTexts(suggested: readonly PolicySuggestion[], { destination, protocol, port }: PolicyFlow): string[] {
   return suggested
     .flatMap(({ near }) => near.portNames)
     .filter(({ name, own }) => nearest(name, own) !== undefined)
@@ -124,8 +124,8 @@ function portNameTexts(suggested: readonly Suggested[], { destination, protocol,
 
 async function auditText(
   { audit = [] }: WhyOptions,
-  flow: Flow,
-  suggested: readonly Suggested[],
+  flow: PolicyFlow,
+  suggested: readonly PolicySuggestion[],
   objects: KnownObjects,
   err: (text: string) => void,
 ): Promise<string> {
@@ -140,7 +140,7 @@ async function auditText(
     .join('');
 }
 
-function policyYaml(suggested: Suggested, flow: Flow, objects: KnownObjects): string {
+function policyYaml(suggested: PolicySuggestion, flow: PolicyFlow, objects: KnownObjects): string {
   const { ownerOf } = objects;
   const { policy, peers, selected, anyPort, direction, near } = suggested;
   const [own, other] = direction === 'ingress' ? [flow.destination, flow.source] : [flow.source, flow.destination];
@@ -176,7 +176,7 @@ function policyYaml(suggested: Suggested, flow: Flow, objects: KnownObjects): st
 }
 
 /** Says whom a rule for a Node also admits: clients whose address it replaces. */
-function nodeTexts({ source, destination, port }: Flow, objects: KnownObjects): string[] {
+function nodeTexts({ source, destination, port }: PolicyFlow, objects: KnownObjects): string[] {
   if (source.kind !== 'node' || destination.kind !== 'pod') return [];
   const services = servicesThatReplaceSource(destination.pod, port, objects).map(({ name }) => name);
   const clients =
@@ -186,7 +186,7 @@ function nodeTexts({ source, destination, port }: Flow, objects: KnownObjects): 
   return [`this admits everything on the network of ${endText(source)}${clients}`];
 }
 
-function labelsText(end: End, from: Suggested['labelsOf']['peer'], ownerOf: KnownObjects['ownerOf']): string {
+function labelsText(end: End, from: PolicySuggestion['labelsOf']['peer'], ownerOf: KnownObjects['ownerOf']): string {
   if (end.kind !== 'pod' || from === undefined) return '';
   const owner = ownerOf(end.pod);
   if (from === 'owner' && owner !== undefined)

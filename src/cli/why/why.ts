@@ -1,7 +1,7 @@
 /** `why`: says whether policies admit a connection, and by which rule, as text with each clause or as JSON. */
 import { reasonOf } from '../../base/platform/system-error.ts';
 import { printable } from '../../base/platform/printable.ts';
-import type { Flow, RuleTrace, Trace, Verdict } from '../../explain/policies/policies.ts';
+import type { ConnectionVerdict, PolicyFlow, RuleTrace, Trace } from '../../explain/policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { jsonText, type Streams, writeUnlessClosed } from '../terminal.ts';
 import { type AskedConnection, findConnections } from './connections.ts';
@@ -37,7 +37,7 @@ export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'e
 interface Answer extends AskedConnection {
   readonly ingress: Trace;
   readonly egress: Trace;
-  readonly outcome: Verdict['outcome'];
+  readonly outcome: ConnectionVerdict['outcome'];
 }
 
 /** Connections that are decided in the same way; the first stands for all. */
@@ -55,16 +55,16 @@ function inGroups(answers: readonly Answer[]): Group[] {
 
 const order = ['denies', 'unknown', 'admits'] as const;
 
-function worstOf(outcomes: readonly Verdict['outcome'][]): Verdict['outcome'] {
+function worstOf(outcomes: readonly ConnectionVerdict['outcome'][]): ConnectionVerdict['outcome'] {
   return order.find((each) => outcomes.includes(each)) ?? 'admits';
 }
 
-export function outcomeOf(...verdicts: readonly Verdict[]): Verdict['outcome'] {
+export function outcomeOf(...verdicts: readonly ConnectionVerdict[]): ConnectionVerdict['outcome'] {
   return worstOf(verdicts.map(({ outcome }) => outcome));
 }
 
 /** `others`: the connections of the other groups, and of other Pods of the first. */
-function jsonAnswer(answers: readonly Group[], outcome: Verdict['outcome']): string {
+function jsonAnswer(answers: readonly Group[], outcome: ConnectionVerdict['outcome']): string {
   const [first, ...rest] = answers.flat() as [Answer, ...Answer[]];
   const others = rest.map(({ flow, because = null, outcome: own }) =>
     Object.assign({ outcome: own }, jsonFlow(flow), { because }),
@@ -80,7 +80,7 @@ function jsonAnswer(answers: readonly Group[], outcome: Verdict['outcome']): str
   return jsonText(object, 2);
 }
 
-function jsonFlow({ source, destination, protocol, port }: Flow): object {
+function jsonFlow({ source, destination, protocol, port }: PolicyFlow): object {
   return { from: endText(source), to: endText(destination), protocol, port: port ?? null };
 }
 
@@ -105,7 +105,7 @@ function jsonRule({ path, action, match, groups }: RuleTrace): object {
   return { path, action, match, groups: groups.map((group) => shownClauses(group)) };
 }
 
-function jsonVerdict({ outcome, reason, decision, tier, missing }: Verdict): object {
+function jsonVerdict({ outcome, reason, decision, tier, missing }: ConnectionVerdict): object {
   return { outcome, reason, decision: decision ?? null, tier: tier ?? null, missing };
 }
 

@@ -12,12 +12,12 @@ import type {
 import { kernelDrop, type PacketObservation } from '../../base/model/packet.ts';
 import type { ProgramRecord } from '../../base/model/program-record.ts';
 import {
+  type FormatRefusal,
   isPacketLogger,
   parse,
   parseDroppedLogs,
   parseProgramRecord,
   type PrefixTable,
-  type Refused,
 } from '../../read/parsing/parsing.ts';
 import { copy } from '../../base/platform/address.ts';
 import { isNetworkComponent } from '../../read/sources/reading.ts';
@@ -36,7 +36,7 @@ export type Decision =
   | { kind: 'incident'; observation: ProgramRecord | KernelReport; node: string }
   | { kind: 'gap'; observation: Suppressed; node: string }
   | { kind: 'unparsable'; observation: Unparsable; node: string }
-  | Refused;
+  | FormatRefusal;
 
 export interface LostPacket {
   kind: 'drop';
@@ -141,7 +141,7 @@ export function observe(
   origin: LineOrigin,
   prefixes: PrefixTable,
   programsAnywhere = false,
-): Observation | Refused | undefined {
+): Observation | FormatRefusal | undefined {
   const isProgram = origin === 'program' || origin === 'container';
   const container = line.container ?? (origin === 'container' ? containerOf(line.source) : undefined);
   const writer = origin === 'container' ? container?.container : line.program;
@@ -158,7 +158,7 @@ export function observe(
 const components = ['kube-proxy', 'calico-node'];
 
 /** Records of klog may be of any program in Go. */
-function refusedOf(record: Suppressed | ProgramRecord): Refused | undefined {
+function refusedOf(record: Suppressed | ProgramRecord): FormatRefusal | undefined {
   if (record.kind === 'program-record' && record.program === 'unknown') return undefined;
   return { kind: 'refused', format: 'kube-proxy or calico-node', writers: components };
 }

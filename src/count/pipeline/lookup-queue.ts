@@ -9,7 +9,7 @@ import type { Schedule } from '../../base/platform/timer.ts';
 import { type Directory, endsOf, type RemoteLookups } from '../../explain/resolving/resolving.ts';
 import { weightOf } from './decision.ts';
 import { createParties } from '../../base/platform/parties.ts';
-import type { Alike } from './repeated-decisions.ts';
+import type { LineGroup } from './repeated-decisions.ts';
 
 /** Packets of a flow in one minute. Plain JSON. */
 export interface QueuedFlow {
@@ -31,7 +31,7 @@ export interface LookupQueue {
   readonly overflowed: number;
   has: (line: LogLine, observation: PacketObservation | Martian) => boolean;
   /** Returns false if the queue is full and no other `party` has more in it. By default the source's address is the party. */
-  admit(line: LogLine, observation: PacketObservation | Martian, now: Millis, waited?: Waited): boolean;
+  admit(line: LogLine, observation: PacketObservation | Martian, now: Millis, waited?: AdmitOptions): boolean;
   /** Removes and returns the flows that had to make room for those of another party. */
   takeDisplaced: () => QueuedFlow[];
   /** Removes and returns the entries for which `may` is true, oldest first, and at most `most`. */
@@ -62,7 +62,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
       line: LogLine,
       observation: PacketObservation | Martian,
       now: Millis,
-      { lines, last = line.time, party = sourceOf(observation) }: Waited = { lines: 1, last: undefined },
+      { lines, last = line.time, party = sourceOf(observation) }: AdmitOptions = { lines: 1, last: undefined },
     ): boolean {
       const key = keyOf(line, observation);
       const weight = weightOf(observation) * lines;
@@ -148,7 +148,7 @@ function createEntries() {
 }
 
 /** `party`: whose flow it is. The room is shared, so that nobody fills it with packets to thousands of ports. */
-type Waited = Pick<Alike, 'lines' | 'last'> & { readonly party?: string };
+type AdmitOptions = Pick<LineGroup, 'lines' | 'last'> & { readonly party?: string };
 
 function sourceOf(observation: PacketObservation | Martian): string {
   return observation.kind === 'martian' ? observation.source : observation.packet.source;
@@ -188,16 +188,21 @@ export const reviewInterval: Millis = 250;
 /** How many waiting flows are counted in one turn of the event loop, which takes a few milliseconds. */
 const reviewedAtOnce = 256;
 
-export interface Waiting {
+export interface PacketWait {
   /** Notes that a look-up has an answer. */
   answered: () => void;
   /** Returns false if it is not worth waiting for the owners, or there is no room. `resume`: counts a flow that has made room. */
-  hold(alike: Alike, observation: PacketObservation | Martian, ends: Ends, resume: (flow: QueuedFlow) => void): boolean;
+  hold(
+    alike: LineGroup,
+    observation: PacketObservation | Martian,
+    ends: Ends,
+    resume: (flow: QueuedFlow) => void,
+  ): boolean;
   /** `isAll`: no more are done. Only time matters if nothing has changed, because looking for the owners of thousands takes long. */
   takeDone(): { done: QueuedFlow[]; isAll: boolean };
 }
 
-export function createWaiting({ queue, remote, isSynced, now }: Lookups, directory: Directory): Waiting {
+export function createWaiting({ queue, remote, isSynced, now }: Lookups, directory: Directory): PacketWait {
   /** When the lists were complete. Look-ups begin then, so the wait is measured from then. */
   let syncedAt: Millis | undefined;
   /** The directory's version when all owners were last looked for. */
@@ -206,7 +211,7 @@ export function createWaiting({ queue, remote, isSynced, now }: Lookups, directo
   return {
     answered: (): void => void (version = undefined),
     hold(
-      alike: Alike,
+      alike: LineGroup,
       observation: PacketObservation | Martian,
       ends: Ends,
       resume: (flow: QueuedFlow) => void,

@@ -25,9 +25,9 @@ import {
   type LostPacket,
   weightOf,
 } from './decision.ts';
-import { createWaiting, type Lookups, type QueuedFlow, reviewInterval, type Waiting } from './lookup-queue.ts';
+import { createWaiting, type Lookups, type QueuedFlow, reviewInterval, type PacketWait } from './lookup-queue.ts';
 import type { Drop, FlowMeaning } from './meaning.ts';
-import { type Alike, createRepeatedDecisions } from './repeated-decisions.ts';
+import { createRepeatedDecisions, type LineGroup } from './repeated-decisions.ts';
 import type { Statistics } from './statistics.ts';
 import { createFlowTwins } from './twins.ts';
 
@@ -142,7 +142,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     }
   }
 
-  function count(decision: Decision, alike: Alike): void {
+  function count(decision: Decision, alike: LineGroup): void {
     if (counting.carryOut(decision, alike)) timer?.setEarliest(reviewInterval);
   }
 
@@ -161,13 +161,13 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   }
 }
 
-function createCounting(options: PipelineOptions, decisions: Decisions, waiting: Waiting | undefined) {
+function createCounting(options: PipelineOptions, decisions: Decisions, waiting: PacketWait | undefined) {
   const { statistics, packets: sink, counts, hasFlows } = options;
   const twins = createFlowTwins(hasFlows);
   return { carryOut, suppress, resume };
 
   /** Returns true if the packets wait for a look-up instead. */
-  function carryOut(decision: Decision, alike: Alike): boolean {
+  function carryOut(decision: Decision, alike: LineGroup): boolean {
     const { line, lines } = alike;
     switch (decision.kind) {
       case 'drop':
@@ -193,7 +193,7 @@ function createCounting(options: PipelineOptions, decisions: Decisions, waiting:
     }
   }
 
-  function takeDrop(alike: Alike, lost: LostPacket): boolean {
+  function takeDrop(alike: LineGroup, lost: LostPacket): boolean {
     const { line, lines, last } = alike;
     const { observation, meaning } = lost;
     if (meaning.noise === undefined) {
@@ -241,7 +241,7 @@ function createCounting(options: PipelineOptions, decisions: Decisions, waiting:
   }
 }
 
-function noteFirewall({ incidents }: NodeCounts, { line, lines, last }: Alike): void {
+function noteFirewall({ incidents }: NodeCounts, { line, lines, last }: LineGroup): void {
   incidents.firewallDropped(line.time);
   if (lines > 1) incidents.firewallDropped(last ?? line.time, lines - 1);
 }

@@ -9,7 +9,7 @@ import type { FlowMeaning } from './meaning.ts';
 
 type PacketDecision = Extract<Decision, { kind: 'drop' | 'no-drop' }>;
 
-export interface Alike {
+export interface LineGroup {
   /** The first line, with the earliest time of all. */
   line: LogLine;
   lines: number;
@@ -17,7 +17,7 @@ export interface Alike {
   last: Millis | undefined;
 }
 
-interface RepeatedDecision extends Repeat, Alike {
+interface RepeatedDecision extends Repeat, LineGroup {
   /** The settings under which it was decided: another object after each change. */
   owner: object;
   decision: PacketDecision;

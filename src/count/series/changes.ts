@@ -9,7 +9,7 @@ export interface SeriesView {
 }
 
 /** A series as kept on disk. Lists that may become long have keys of their own. */
-type Kept = Omit<Series, 'peers' | 'ports'> & { isPast: boolean };
+type SeriesRecord = Omit<Series, 'peers' | 'ports'> & { isPast: boolean };
 
 export interface SeriesChanges {
   changed(series: Series): void;
@@ -20,7 +20,7 @@ export interface SeriesChanges {
 
 /** Tracks which series have changed since the last write to disk. */
 export function createSeriesChanges(): SeriesChanges {
-  let noted: Map<Series, Noted> | undefined;
+  let noted: Map<Series, SeriesNote> | undefined;
   let changed = new Set<Series>();
   let removals: StateChange[] = [];
   /** Keys are numbers, because after a change of the clock two series may have the same problem and hour. */
@@ -68,7 +68,7 @@ export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesSta
   const read: Pick<SeriesState, 'series' | 'past'> = { series: [], past: [] };
   const peers = new Map(entriesOfKind<DistinctValues>('peers', values));
   const ports = new Map(entriesOfKind<DistinctValues>('ports', values));
-  for (const [key, { isPast, ...series }] of entriesOfKind<Kept>('series', values)) {
+  for (const [key, { isPast, ...series }] of entriesOfKind<SeriesRecord>('series', values)) {
     const list = isPast ? read.past : read.series;
     const empty = createDistinctValues;
     list.push({ ...series, peers: peers.get(key) ?? empty(), ports: ports.get(key) ?? empty() });
@@ -82,7 +82,7 @@ function note(series: Series, isPast: boolean) {
   return { finding, isPast, published, peers: peers.seen.length, ports: ports.seen.length };
 }
 
-type Noted = ReturnType<typeof note>;
+type SeriesNote = ReturnType<typeof note>;
 
 function removal(series: Series, key: string): StateChange[] {
   const changes: StateChange[] = [['remove', `series ${key}`]];
@@ -104,7 +104,7 @@ function copy({ seen, past }: DistinctValues): DistinctValues {
   return { seen: [...seen], past };
 }
 
-function difference(series: Series, key: string, before: Noted, now: Noted): StateChange[] {
+function difference(series: Series, key: string, before: SeriesNote, now: SeriesNote): StateChange[] {
   const { count, first, last, suppressed, due, published, scan } = series;
   const fields = {
     count,

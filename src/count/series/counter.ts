@@ -15,7 +15,7 @@ interface CounterOptions {
   onCounted: (series: Series, time: Millis) => void;
 }
 
-interface Counted {
+interface PacketCount {
   finding: Finding;
   time: Millis;
   weight: number;
@@ -69,7 +69,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
   }
 
   /** Returns the series that counts the packets; undefined if none does. `from`: the series that counted the finding before. */
-  function countOne({ finding, time, weight, last, from }: Counted): Series | undefined {
+  function countOne({ finding, time, weight, last, from }: PacketCount): Series | undefined {
     const series = open.seriesFor(finding, time, last);
     // A scan's packets without a series are not lost, because Events of Pods count them, too.
     const isCountedElsewhere = finding.details.kind === 'scan';

@@ -6,19 +6,19 @@ import type { Series } from '../../base/model/series.ts';
 import { isName } from '../../base/platform/address.ts';
 import {
   connectionOf,
-  type Direction,
   type End,
   type Evaluator,
-  type Flow,
   isCalico,
   type Namespace,
-  type Pod,
+  type PolicyDirection,
+  type PolicyFlow,
+  type PolicyPod,
   type PolicyRef,
   type Trace,
 } from '../policies/policies.ts';
 
 export interface KnownPolicies {
-  readonly pod: (namespace: string, name: string) => Pod | undefined;
+  readonly pod: (namespace: string, name: string) => PolicyPod | undefined;
   readonly namespace: (name: string) => Namespace | undefined;
   readonly trace: Evaluator['trace'];
 }
@@ -64,22 +64,22 @@ function isOfPolicies(details: FlowDetails): boolean {
   );
 }
 
-export interface Side {
-  readonly direction: Direction;
+export interface TracedSide {
+  readonly direction: PolicyDirection;
   readonly isOwn: boolean;
 }
 
 /** The end that denies; else the end whose verdict is unknown; else the first end, which admits. */
 export interface TracedDrop {
-  readonly side: Side;
+  readonly side: TracedSide;
   readonly trace: Trace;
   /** The other end is unknown, and the policies of the own one admit the packet. */
   readonly ownAdmits?: boolean;
 }
 
 interface Question {
-  readonly flow: Flow;
-  readonly sides: readonly Side[];
+  readonly flow: PolicyFlow;
+  readonly sides: readonly TracedSide[];
 }
 
 /** Returns undefined in the same cases as `policyNeeds`, and if the finding's Pod is not known. */
@@ -112,24 +112,24 @@ export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | 
 }
 
 /** Returns the ends whose policies may have dropped the packet: the end that refused, if known; else both, the own end first. */
-function sidesOf({ direction, reply, refusedBy }: FlowDetails): Side[] {
+function sidesOf({ direction, reply, refusedBy }: FlowDetails): TracedSide[] {
   const receiving = direction === 'receiving';
-  const own: Side = { direction: receiving === reply ? 'egress' : 'ingress', isOwn: true };
-  const other: Side = { direction: receiving === reply ? 'ingress' : 'egress', isOwn: false };
+  const own: TracedSide = { direction: receiving === reply ? 'egress' : 'ingress', isOwn: true };
+  const other: TracedSide = { direction: receiving === reply ? 'ingress' : 'egress', isOwn: false };
   // Replies are admitted together with the connection, so both ends are evaluated.
   if (reply || refusedBy === undefined) return [own, other];
   return refusedBy === (receiving ? 'receiver' : 'sender') ? [own] : [other];
 }
 
 /** Returns the Pod as if it still ran, because it had the address when the packet was dropped. */
-function podEnd(pod: Pod, address: string): End {
+function podEnd(pod: PolicyPod, address: string): End {
   return { kind: 'pod', pod: pod.completed ? { ...pod, completed: false } : pod, address };
 }
 
 function peerEnd({ kind, object, address, node, hostName }: Endpoint, known: Pick<KnownPolicies, 'pod'>): End {
   if (kind === 'pod' && object !== undefined) {
     const { namespace = '', name } = object;
-    const unknown: Pod = {
+    const unknown: PolicyPod = {
       namespace,
       name,
       labels: undefined,

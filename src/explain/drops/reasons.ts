@@ -198,7 +198,7 @@ export function isNoise(reason: string): boolean {
   return noise.has(reason);
 }
 
-interface Concerned {
+interface PodContext {
   /** The Pod's. */
   readonly namespace: string;
   /** That of the Service, if the packet went to one. Policies of another Namespace are not the Pod's. */
@@ -207,7 +207,7 @@ interface Concerned {
 }
 
 /** Returns one or two sentences. `reason`: a name or a number, which the parser has checked. */
-export function adviseOnReason(reason: string, { namespace, ofServices, mtu }: Concerned): string {
+export function adviseOnReason(reason: string, { namespace, ofServices, mtu }: PodContext): string {
   const known = reasons.get(reason) ?? kernelReasons.get(reason);
   if (known === undefined)
     return `Cilium dropped it (${reason}), not a policy. Check in the Pod of cilium on that node: cilium-dbg monitor --type drop`;

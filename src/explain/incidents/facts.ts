@@ -46,7 +46,7 @@ const felixLimit: Millis = 10_000;
 const felixPause: Millis = 1000;
 
 /** Never throws. */
-export function knownFacts(incident: Incident, recent: Recent, sources: FactSources): NodeFacts {
+export function knownFacts(incident: Incident, recent: RecentLines, sources: FactSources): NodeFacts {
   return {
     ebpf: recent.ebpf ?? hasEbpf(sources.kernel),
     ...(isOfNamespaces(incident) ? { namespacePod: null } : {}),
@@ -60,7 +60,7 @@ export function knownFacts(incident: Incident, recent: Recent, sources: FactSour
 }
 
 /** Facts that are late or fail are undefined. Never rejects. */
-export async function askFacts(incident: Incident, recent: Recent, sources: FactSources): Promise<NodeFacts> {
+export async function askFacts(incident: Incident, recent: RecentLines, sources: FactSources): Promise<NodeFacts> {
   const { asks } = causeOf(incident.code);
   const ask = asks === undefined ? askAboutRules : askAboutTable;
   const answers = asks === 'nothing' ? {} : await ask(incident, sources.asked ?? {});
@@ -183,7 +183,7 @@ const shape = z.object({
 export type RecentState = z.infer<typeof shape>;
 
 /** Recent lines of this node that may explain an incident, in the time of the log. */
-export interface Recent {
+export interface RecentLines {
   noteBackend(failing: Failing, backend: 'legacy' | 'nf_tables', time: Millis): void;
   backends(now: Millis): NodeFacts['backends'];
   /** Undefined if felix has logged nothing about eBPF since its restart. */
@@ -195,7 +195,7 @@ export interface Recent {
   state: () => RecentState;
 }
 
-export function createRecent(restored?: RecentState): Recent {
+export function createRecent(restored?: RecentState): RecentLines {
   const { data } = shape.safeParse(restored);
   const backends: RecentState['backends'] = { ...data?.backends };
   const runs: RecentState['runs'] = data?.runs.slice(-runLimit) ?? [];

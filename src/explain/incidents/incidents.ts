@@ -6,7 +6,7 @@ import type { TableReport } from '../../base/model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../../base/model/program-record.ts';
 import { causeOf, signOf } from './catalogue/catalogue.ts';
 import { ebpfOf } from './catalogue/behind.ts';
-import { createRecent, type FactSources, type Recent, type RecentState } from './facts.ts';
+import { createRecent, type FactSources, type RecentLines, type RecentState } from './facts.ts';
 import type { Incident, IncidentChange } from './incident.ts';
 import { type Output, Reporter, type ReporterState } from './reporting/reporter.ts';
 import type { Surroundings } from './reporting/details.ts';
@@ -146,6 +146,6 @@ function followsReason({ code, failing }: FailureSign, time: Millis, reasons: No
 }
 
 /** A reload puts the firewall's rules before Calico's, so they drop packets; felix logs overwritten rules once, before or after that. */
-function isReload({ code, first }: Incident, recent: Recent): boolean {
+function isReload({ code, first }: Incident, recent: RecentLines): boolean {
   return causeOf(code).confirmedByFirewallDrops === true && recent.firewallDropsSince(first) !== undefined;
 }

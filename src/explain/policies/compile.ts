@@ -11,7 +11,7 @@ import {
   clusterNetworkPolicyFields,
   type FieldProblem,
   fieldProblems,
-  type Fields,
+  type FieldShapes,
   networkPolicyFields,
 } from './api/fields.ts';
 import { refOf, unknownPolicy } from './api/read.ts';
@@ -20,7 +20,7 @@ import { anyTier } from './model.ts';
 
 interface Kind {
   readonly compile: (object: Json) => Policy | readonly Policy[];
-  readonly fields: Fields;
+  readonly fields: FieldShapes;
 }
 
 const admin: Kind = { compile: compileClusterPolicy, fields: adminNetworkPolicyFields };

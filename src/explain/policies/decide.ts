@@ -1,24 +1,24 @@
 /** Decides the verdict of one direction: which outcomes are possible, and which missing facts would narrow them down. */
 import { nameOf } from './api/read.ts';
-import { pathOf, type Rule, type Selecting } from './policy.ts';
+import { pathOf, type PolicySelection, type Rule } from './policy.ts';
 import {
   type Action,
   both,
-  type Decision,
   isCalico,
-  type Match,
+  type MatchResult,
   networkPolicyTier,
+  type RuleDecision,
   type Tier,
   Unknown,
 } from './model.ts';
 import type { TierPolicies } from './selection-cache.ts';
 import type { Probe } from './probe.ts';
 
-export interface Outcome {
+export interface PolicyOutcome {
   /** If `admits` and `denies` are both true, the verdict is unknown. */
   admits: boolean;
   denies: boolean;
-  decision: Decision | undefined;
+  decision: RuleDecision | undefined;
   /** The tier that denies because none of its rules matches, if that is certain. */
   isolatedBy: string | undefined;
   applies: boolean;
@@ -28,8 +28,8 @@ export interface Outcome {
 /** `none`: no rule decides. */
 type Possible = Record<Exclude<Action, 'log'> | 'none', boolean>;
 
-export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): Outcome {
-  const outcome: Outcome = {
+export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): PolicyOutcome {
+  const outcome: PolicyOutcome = {
     admits: false,
     denies: false,
     decision: undefined,
@@ -47,7 +47,12 @@ export function decide(tierPolicies: readonly TierPolicies[], probe: Probe): Out
   return outcome;
 }
 
-function decideTier(tier: Tier, policies: readonly (readonly Selecting[])[], probe: Probe, outcome: Outcome): Possible {
+function decideTier(
+  tier: Tier,
+  policies: readonly (readonly PolicySelection[])[],
+  probe: Probe,
+  outcome: PolicyOutcome,
+): Possible {
   const all: Possible = { admit: false, deny: false, pass: false, none: false };
   const selecting = policies.flat();
   const sure = selecting.some(({ selects }) => selects === true);
@@ -64,12 +69,12 @@ function decideTier(tier: Tier, policies: readonly (readonly Selecting[])[], pro
 }
 
 /** Returns whether the tier admits a Pod to itself through a Service: that of NetworkPolicies does, unless a Calico policy selects the Pod. */
-function admitsItself({ name }: Tier, selecting: readonly Selecting[]): boolean {
+function admitsItself({ name }: Tier, selecting: readonly PolicySelection[]): boolean {
   return name === networkPolicyTier && selecting.every(({ policy }) => !isCalico(policy.ref));
 }
 
 /** Decides among policies of equal order, any of which may be evaluated first. */
-function decideEqual(policies: readonly Selecting[], probe: Probe, outcome: Outcome): Possible {
+function decideEqual(policies: readonly PolicySelection[], probe: Probe, outcome: PolicyOutcome): Possible {
   const all: Possible = { admit: false, deny: false, pass: false, none: true };
   const deciding: string[] = [];
   let allOnlyAdmit: boolean | undefined;
@@ -110,15 +115,15 @@ function addPossible(all: Possible, { admit, deny, pass }: Possible): void {
   all.pass ||= pass;
 }
 
-function onlyAdmits({ policy }: Selecting, { direction }: Probe): boolean {
+function onlyAdmits({ policy }: PolicySelection, { direction }: Probe): boolean {
   return policy.rules[direction]?.every(({ action }) => action === 'admit') ?? true;
 }
 
 /** Uses loops for speed, because every Event evaluates all rules of all policies that select the Pod. */
-export function matchRule({ groups }: Rule, probe: Probe): Match {
-  let result: Match = true;
+export function matchRule({ groups }: Rule, probe: Probe): MatchResult {
+  let result: MatchResult = true;
   for (const { alternatives } of groups) {
-    let found: Match = false;
+    let found: MatchResult = false;
     for (const clause of alternatives) {
       const match = clause.matches(probe);
       if (match === false) continue;

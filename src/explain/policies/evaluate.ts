@@ -2,34 +2,34 @@
 import { isIPv6 } from '../../base/platform/address.ts';
 import { weightOf } from '../../base/platform/weight.ts';
 import { hostEndpointOf } from './calico/endpoint.ts';
-import { decide, type Outcome } from './decide.ts';
+import { decide, type PolicyOutcome } from './decide.ts';
 import { matchRuleTraces, maxTraced } from './traces.ts';
 import {
-  type Direction,
+  type ConnectionVerdict,
   type End,
-  type Flow,
-  type Match,
+  type MatchResult,
   type Namespace,
-  type Pod,
+  type PolicyDirection,
+  type PolicyFlow,
+  type PolicyPod,
   type PolicyRef,
   type Reason,
   type StagedVerdict,
   type Trace,
   Unknown,
-  type Verdict,
 } from './model.ts';
 import type { PolicySet } from './policy-set.ts';
 import type { TierPolicies } from './selection-cache.ts';
 import { createNamespaces } from './clauses/labels.ts';
 import { createProbe, ownerNow, podName, type Probe } from './probe.ts';
-import { anyNamespace, type Needs, newNeeds, type Requirements, type Selecting } from './policy.ts';
+import { anyNamespace, type Needs, newNeeds, type PolicySelection, type Requirements } from './policy.ts';
 
 export interface Evaluator {
   /** Returns whether policies admit the connection at its destination (ingress) or its source (egress). */
-  verdict: (flow: Flow, direction: Direction) => Verdict;
+  verdict: (flow: PolicyFlow, direction: PolicyDirection) => ConnectionVerdict;
   /** Returns the objects that Calico's policies need besides the two ends. Other policies need none. */
-  requirements: (flow: Flow, direction: Direction) => Requirements;
-  trace: (flow: Flow, direction: Direction) => Trace;
+  requirements: (flow: PolicyFlow, direction: PolicyDirection) => Requirements;
+  trace: (flow: PolicyFlow, direction: PolicyDirection) => Trace;
 }
 
 /** Caches the needs of each list of policies. The list is the same object as long as the Pod and the policies are. */
@@ -45,8 +45,8 @@ export function createEvaluator({
   const namespaceLabels = createNamespaces(namespaces);
 
   return {
-    verdict: (flow: Flow, direction: Direction): Verdict => evaluate(flow, direction).verdict,
-    requirements(this: void, flow: Flow, direction: Direction): Requirements {
+    verdict: (flow: PolicyFlow, direction: PolicyDirection): ConnectionVerdict => evaluate(flow, direction).verdict,
+    requirements(this: void, flow: PolicyFlow, direction: PolicyDirection): Requirements {
       const isAsked = policies.calico !== undefined && beforePolicies(flow, direction, policies) === undefined;
       const { services, networkSets, accountLabels } = isAsked ? needsOf(probeOf(flow, direction)) : newNeeds();
       const accounts = accountLabels ? [flow.source, flow.destination].flatMap(accountOf) : [];
@@ -56,7 +56,7 @@ export function createEvaluator({
         networkSets: networkSets.has(anyNamespace) ? 'all' : [...networkSets].toSorted(),
       };
     },
-    trace(this: void, flow: Flow, direction: Direction): Trace {
+    trace(this: void, flow: PolicyFlow, direction: PolicyDirection): Trace {
       const { verdict, probe } = evaluate(flow, direction);
       if (probe === undefined) return emptyTrace(verdict);
       const selecting = allSelecting(policies, probe);
@@ -72,14 +72,17 @@ export function createEvaluator({
     },
   };
 
-  function evaluate(flow: Flow, direction: Direction): { verdict: Verdict; probe: Probe | undefined } {
+  function evaluate(
+    flow: PolicyFlow,
+    direction: PolicyDirection,
+  ): { verdict: ConnectionVerdict; probe: Probe | undefined } {
     const early = beforePolicies(flow, direction, policies);
     if (early !== undefined) return { verdict: early, probe: undefined };
     const probe = probeOf(flow, direction);
     return { verdict: byPolicies(probe, policies), probe };
   }
 
-  function probeOf(flow: Flow, direction: Direction): Probe {
+  function probeOf(flow: PolicyFlow, direction: PolicyDirection): Probe {
     return createProbe(flow, direction, isItself(flow), namespaceLabels, policies.calico);
   }
 
@@ -95,7 +98,7 @@ export function createEvaluator({
     return needs;
   }
 
-  function ifEnforced(probe: Probe, { outcome }: Verdict): StagedVerdict | undefined {
+  function ifEnforced(probe: Probe, { outcome }: ConnectionVerdict): StagedVerdict | undefined {
     const { staged } = policies;
     if (staged === undefined) return undefined;
     const verdict = byPolicies(probe, staged);
@@ -108,25 +111,25 @@ export function createEvaluator({
     return asked.selecting(pod, direction, namespaceLabels);
   }
 
-  function allSelecting(asked: PolicySet, probe: Probe): Selecting[] {
+  function allSelecting(asked: PolicySet, probe: Probe): PolicySelection[] {
     return tiersOf(asked, probe).flatMap((each) => each.policies.flat());
   }
 
-  function byPolicies(probe: Probe, asked: PolicySet): Verdict {
+  function byPolicies(probe: Probe, asked: PolicySet): ConnectionVerdict {
     return verdictOf(decide(tiersOf(asked, probe), probe), probe);
   }
 }
 
 /** Stands for an evaluation that did not take place. */
-export function unknownTrace(direction: Direction, missing: string): Trace {
+export function unknownTrace(direction: PolicyDirection, missing: string): Trace {
   return emptyTrace(withoutDecision(direction, 'unknown', 'unknown', [missing]));
 }
 
-function emptyTrace(verdict: Verdict): Trace {
+function emptyTrace(verdict: ConnectionVerdict): Trace {
   return { verdict, policies: [], selectingCount: 0, isolating: [], nearest: undefined, staged: undefined };
 }
 
-function collectNeeds(asked: readonly Selecting[], direction: Direction): Needs {
+function collectNeeds(asked: readonly PolicySelection[], direction: PolicyDirection): Needs {
   const needs = newNeeds();
   for (const { policy } of asked) {
     policy.subject.requires?.(needs);
@@ -137,11 +140,11 @@ function collectNeeds(asked: readonly Selecting[], direction: Direction): Needs 
 }
 
 /** Returns each policy once, because a Cilium policy may be split into several parts. */
-function refsOf(selecting: readonly Selecting[]): PolicyRef[] {
+function refsOf(selecting: readonly PolicySelection[]): PolicyRef[] {
   return [...new Set(selecting.map(({ policy }) => policy.ref))];
 }
 
-function verdictOf(outcome: Outcome, { direction, peer, pod }: Probe): Verdict {
+function verdictOf(outcome: PolicyOutcome, { direction, peer, pod }: Probe): ConnectionVerdict {
   const local = direction === 'ingress' && isOwnNode(peer, pod);
   if (local instanceof Unknown) {
     outcome.admits = true;
@@ -156,11 +159,11 @@ function verdictOf(outcome: Outcome, { direction, peer, pod }: Probe): Verdict {
 }
 
 function withoutDecision(
-  direction: Direction,
-  outcome: Verdict['outcome'],
+  direction: PolicyDirection,
+  outcome: ConnectionVerdict['outcome'],
   reason: Reason,
   missing: readonly string[] = [],
-): Verdict {
+): ConnectionVerdict {
   return { direction, outcome, reason, decision: undefined, missing };
 }
 
@@ -170,10 +173,14 @@ function accountOf(end: End): string[] {
     : [];
 }
 
-function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet): Verdict | undefined {
+function beforePolicies(
+  flow: PolicyFlow,
+  direction: PolicyDirection,
+  { calico }: PolicySet,
+): ConnectionVerdict | undefined {
   const end = direction === 'ingress' ? flow.destination : flow.source;
-  const admits = (reason: Reason): Verdict => withoutDecision(direction, 'admits', reason);
-  const unknown = (missing: string): Verdict => withoutDecision(direction, 'unknown', 'unknown', [missing]);
+  const admits = (reason: Reason): ConnectionVerdict => withoutDecision(direction, 'admits', reason);
+  const unknown = (missing: string): ConnectionVerdict => withoutDecision(direction, 'unknown', 'unknown', [missing]);
   if (!isOneFamily(flow))
     return unknown(`addresses of one family: no packet has ${flow.source.address} and ${flow.destination.address}`);
   if (end.kind === 'unknown') return unknown(`which Pod has ${end.address}, if any`);
@@ -186,11 +193,11 @@ function beforePolicies(flow: Flow, direction: Direction, { calico }: PolicySet)
   return undefined;
 }
 
-function isOneFamily({ source: { address: from }, destination: { address: to } }: Flow): boolean {
+function isOneFamily({ source: { address: from }, destination: { address: to } }: PolicyFlow): boolean {
   return from === undefined || to === undefined || isIPv6(from) === isIPv6(to);
 }
 
-function isItself({ source, destination }: Flow): boolean {
+function isItself({ source, destination }: PolicyFlow): boolean {
   return isEndOf(source, destination) || isEndOf(destination, source);
 }
 
@@ -201,7 +208,7 @@ function isEndOf(end: End, other: End): boolean {
   return end.kind === 'pod' && podName(end.pod) === podName(other.pod);
 }
 
-function isOwnNode(source: End, pod: Pod): Match {
+function isOwnNode(source: End, pod: PolicyPod): MatchResult {
   if (source.kind === 'external') return false;
   if (source.kind === 'unknown') return new Unknown(`whether ${source.address} is the Node of Pod ${podName(pod)}`);
   if (source.kind === 'pod' && !source.pod.hostNetwork) return false;

@@ -11,7 +11,7 @@ export interface NamedPort {
   readonly protocol: string;
 }
 
-export interface Pod {
+export interface PolicyPod {
   readonly namespace: string;
   readonly name: string;
   readonly labels: Labels | undefined;
@@ -30,7 +30,7 @@ export interface Namespace {
   readonly labels: Labels;
 }
 
-export interface Node {
+export interface PolicyNode {
   readonly name: string;
   readonly labels: Labels | undefined;
 }
@@ -40,13 +40,13 @@ export interface Node {
  * Pod nor a Node; `hostName` is the name that the other end looked up. `unknown`: the owner of the address is not known.
  */
 export type End =
-  | { readonly kind: 'pod'; readonly pod: Pod; readonly address: string | undefined }
-  | { readonly kind: 'node'; readonly node: Node; readonly address: string | undefined }
+  | { readonly kind: 'pod'; readonly pod: PolicyPod; readonly address: string | undefined }
+  | { readonly kind: 'node'; readonly node: PolicyNode; readonly address: string | undefined }
   | { readonly kind: 'external'; readonly address: string; readonly hostName?: string | undefined }
   | { readonly kind: 'unknown'; readonly address: string };
 
 /** A connection from its opener (`source`). Replies belong to it, too. If the addresses are of two families, the verdict is unknown. */
-export interface Flow {
+export interface PolicyFlow {
   readonly source: End;
   readonly destination: End;
   /** IANA keyword: TCP, UDP, SCTP, ICMP, ICMPv6, … */
@@ -58,7 +58,7 @@ export interface Flow {
   readonly byCilium?: boolean;
 }
 
-export type Direction = 'ingress' | 'egress';
+export type PolicyDirection = 'ingress' | 'egress';
 
 export interface PolicyRef {
   readonly apiVersion: string;
@@ -81,7 +81,7 @@ export class Unknown {
 }
 
 /** An unknown match matters only if no other match decides. */
-export type Match = boolean | Unknown;
+export type MatchResult = boolean | Unknown;
 
 export type Reason =
   | 'rule'
@@ -97,7 +97,7 @@ export type Reason =
   | 'no-pod'
   | 'unknown';
 
-export interface Decision {
+export interface RuleDecision {
   readonly policy: PolicyRef;
   /** `ingress[0]`. */
   readonly rule: string;
@@ -105,12 +105,12 @@ export interface Decision {
   readonly changed: Millis | undefined;
 }
 
-export interface Verdict {
-  readonly direction: Direction;
+export interface ConnectionVerdict {
+  readonly direction: PolicyDirection;
   readonly outcome: 'admits' | 'denies' | 'unknown';
   readonly reason: Reason;
   /** Set with the reason `rule`. */
-  readonly decision: Decision | undefined;
+  readonly decision: RuleDecision | undefined;
   /** Set with the reason `isolated`: the tier that denies. */
   readonly tier?: string | undefined;
   readonly missing: readonly string[];
@@ -120,7 +120,7 @@ export interface ClauseTrace {
   readonly path: string;
   /** Returns the objects whose labels or names `has` shows. A function, because JSON leaves it out. */
   readonly about: () => readonly NamedObject[];
-  readonly match: Match;
+  readonly match: MatchResult;
   /** `podSelector app=frontend`. */
   readonly wants: string;
   /** If it does not match: what the other end (for a port: the connection) has instead (`has app=worker`). Else a warning, or empty. */
@@ -130,7 +130,7 @@ export interface ClauseTrace {
 export interface RuleTrace {
   readonly path: string;
   readonly action: Action;
-  readonly match: Match;
+  readonly match: MatchResult;
   /** One alternative of each group must match. */
   readonly groups: readonly (readonly ClauseTrace[])[];
 }
@@ -153,7 +153,7 @@ export interface PolicyTrace {
 }
 
 export interface Trace {
-  readonly verdict: Verdict;
+  readonly verdict: ConnectionVerdict;
   /** The first `maxTraced` policies, in the order of their evaluation. */
   readonly policies: readonly PolicyTrace[];
   readonly selectingCount: number;
@@ -166,27 +166,27 @@ export interface Trace {
 }
 
 export interface StagedVerdict {
-  readonly verdict: Verdict;
+  readonly verdict: ConnectionVerdict;
   /** Staged policies that select the Pod; the first `maxTraced` of them. */
   readonly policies: readonly PolicyRef[];
 }
 
-export function both(first: Match, second: () => Match): Match {
+export function both(first: MatchResult, second: () => MatchResult): MatchResult {
   if (first === true) return second();
   return first !== false && second() !== false && first;
 }
 
 /** Of several unknown matches the last one counts, here and in `anyOf`. */
-export function allOf<T>(items: readonly T[], matches: (item: T) => Match): Match {
+export function allOf<T>(items: readonly T[], matches: (item: T) => MatchResult): MatchResult {
   return decidedBy(false, items, matches);
 }
 
-export function anyOf<T>(items: readonly T[], matches: (item: T) => Match): Match {
+export function anyOf<T>(items: readonly T[], matches: (item: T) => MatchResult): MatchResult {
   return decidedBy(true, items, matches);
 }
 
-function decidedBy<T>(decides: boolean, items: readonly T[], matches: (item: T) => Match): Match {
-  let result: Match = !decides;
+function decidedBy<T>(decides: boolean, items: readonly T[], matches: (item: T) => MatchResult): MatchResult {
+  let result: MatchResult = !decides;
   for (const item of items) {
     const match = matches(item);
     if (match === decides) return match;
@@ -195,7 +195,7 @@ function decidedBy<T>(decides: boolean, items: readonly T[], matches: (item: T) 
   return result;
 }
 
-export function not(match: Match): Match {
+export function not(match: MatchResult): MatchResult {
   return match instanceof Unknown ? match : !match;
 }
 

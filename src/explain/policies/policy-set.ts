@@ -3,14 +3,26 @@ import { nameOf, unknownRules } from './api/read.ts';
 import { podEndpoint } from './calico/endpoint.ts';
 import type { CalicoObjects } from './calico/objects.ts';
 import { type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels.ts';
-import { type Direction, type Pod, type Tier, anyTier, byTierOrder, isCalico, kubernetesTiers } from './model.ts';
-import { byOrder, isOrderKnown, type Policy, type Selecting } from './policy.ts';
+import {
+  type PolicyDirection,
+  type PolicyPod,
+  type Tier,
+  anyTier,
+  byTierOrder,
+  isCalico,
+  kubernetesTiers,
+} from './model.ts';
+import { byOrder, isOrderKnown, type Policy, type PolicySelection } from './policy.ts';
 import { createSelectionCache, type Selection, type SelectionCache, type TierPolicies } from './selection-cache.ts';
 
 export interface PolicySet {
   readonly tiers: ReadonlyMap<string, Tier>;
   readonly calico: CalicoObjects | undefined;
-  readonly selecting: (pod: Pod, direction: Direction, namespaceLabels: NamespaceLabels) => readonly TierPolicies[];
+  readonly selecting: (
+    pod: PolicyPod,
+    direction: PolicyDirection,
+    namespaceLabels: NamespaceLabels,
+  ) => readonly TierPolicies[];
   /** The same set with staged policies enforced; undefined if there are none. */
   readonly staged: PolicySet | undefined;
   /** Has what was found for Pods, of this set and of others that have the same. */
@@ -18,7 +30,7 @@ export interface PolicySet {
 }
 
 /** A policy alone is the same list for all Pods that it surely selects, so a Pod takes no more than a reference for it. */
-type Alone = readonly [Selecting];
+type Alone = readonly [PolicySelection];
 
 /** Without `calico`, verdicts that depend on Calico's tiers and network sets are unknown. */
 export function createPolicySet(
@@ -54,7 +66,7 @@ export function createPolicySet(
   };
   return set;
 
-  function find(pod: Pod, namespace: LabelSet): Selection {
+  function find(pod: PolicyPod, namespace: LabelSet): Selection {
     const labels = podLabels(pod);
     const endpoint = podEndpoint(pod, namespace, calico);
     const found: Alone[] = [];
@@ -77,7 +89,7 @@ export function createPolicySet(
     return found;
   }
 
-  function byTier(found: readonly Alone[], direction: Direction): TierPolicies[] {
+  function byTier(found: readonly Alone[], direction: PolicyDirection): TierPolicies[] {
     const inTiers = Map.groupBy(
       found.filter(([{ policy }]) => policy.rules[direction] !== undefined),
       ([{ policy }]) => policy.tier,
@@ -113,8 +125,8 @@ function inTier(policy: Policy, tiers: ReadonlyMap<string, Tier>, calico: Calico
   };
 }
 
-function inOrder(policies: readonly Alone[], calico: boolean): (readonly Selecting[])[] {
-  const lists: (readonly Selecting[])[] = [];
+function inOrder(policies: readonly Alone[], calico: boolean): (readonly PolicySelection[])[] {
+  const lists: (readonly PolicySelection[])[] = [];
   for (let first = 0; first < policies.length;) {
     let end = first + 1;
     while (policies[end]?.[0].policy.order === policies[first]?.[0].policy.order) end += 1;

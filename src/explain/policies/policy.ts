@@ -1,13 +1,13 @@
 /** Policies of all APIs become tiers, policies and rules, in order. The first matching rule decides, or passes to the next tier. */
 import type { Millis } from '../../base/model/log-line.ts';
 import type { NamedObject } from '../../base/model/readers.ts';
-import type { Endpoint, LabelSet } from './clauses/labels.ts';
-import { type Action, type Direction, type Match, type PolicyRef, isCalico, Unknown } from './model.ts';
+import type { LabelledEndpoint, LabelSet } from './clauses/labels.ts';
+import { type Action, type PolicyDirection, type MatchResult, type PolicyRef, isCalico, Unknown } from './model.ts';
 import type { Probe } from './probe.ts';
 
 /** One alternative in a rule, such as a peer or a port. */
 export interface Clause {
-  readonly matches: (probe: Probe) => Match;
+  readonly matches: (probe: Probe) => MatchResult;
   /** Describes the condition: `app=frontend`. */
   readonly wants: () => string;
   /** Describes what the other end (for a port: the connection) has instead, if it does not match: `has app=worker`. */
@@ -19,11 +19,11 @@ export interface Clause {
   /** Adds the objects that the clause needs besides the two ends. */
   readonly requires?: (into: Needs) => void;
   /** The alternatives that the clause stands for, if they are packed into one, because there are thousands. */
-  readonly packed?: Packed;
+  readonly packed?: ClauseList;
 }
 
 /** Alternatives of one field that follow each other. Each is made when it is shown. */
-export interface Packed {
+export interface ClauseList {
   readonly count: number;
   readonly at: (index: number) => Clause;
 }
@@ -67,19 +67,19 @@ export interface Rule {
   readonly path?: string;
 }
 
-export function pathOf({ path }: Rule, direction: Direction, index: number): string {
+export function pathOf({ path }: Rule, direction: PolicyDirection, index: number): string {
   return path ?? `${direction}[${index}]`;
 }
 
 export interface Subject {
   /** `endpoint` is the Pod as Calico's selectors see it. */
-  readonly selects: (pod: LabelSet, namespace: LabelSet, endpoint: Endpoint) => Match;
+  readonly selects: (pod: LabelSet, namespace: LabelSet, endpoint: LabelledEndpoint) => MatchResult;
   readonly text: () => string;
   readonly requires?: (into: Needs) => void;
 }
 
 /** What a staged policy, never enforced, would do: `set` adds it or replaces the policy with its name, `delete` removes that one. */
-export type Staged = 'set' | 'delete' | 'nothing';
+export type StagedEffect = 'set' | 'delete' | 'nothing';
 
 export interface Policy {
   readonly ref: PolicyRef;
@@ -88,12 +88,12 @@ export interface Policy {
   readonly order: number;
   readonly subject: Subject;
   /** The list is undefined if the policy does not apply to the direction, and empty if no rule ever matches. */
-  readonly rules: Readonly<Record<Direction, readonly Rule[] | undefined>>;
+  readonly rules: Readonly<Record<PolicyDirection, readonly Rule[] | undefined>>;
   readonly changed: Millis | undefined;
-  readonly staged?: Staged;
+  readonly staged?: StagedEffect;
 }
 
-export interface Selecting {
+export interface PolicySelection {
   readonly policy: Policy;
   readonly selects: true | Unknown;
 }

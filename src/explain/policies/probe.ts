@@ -5,40 +5,40 @@ import { networkSetsAt, podEndpoint } from './calico/endpoint.ts';
 import { comparedSets, type ComparedSets } from './calico/compared-sets.ts';
 import type { CalicoObjects, EndpointsOf } from './calico/objects.ts';
 import { type Address, parseAddress } from './clauses/networks.ts';
-import { type Endpoint, type NamespaceLabels } from './clauses/labels.ts';
-import { type Direction, type End, type Flow, type Pod, Unknown } from './model.ts';
+import { type LabelledEndpoint, type NamespaceLabels } from './clauses/labels.ts';
+import { type End, type PolicyDirection, type PolicyFlow, type PolicyPod, Unknown } from './model.ts';
 
-export type Side = 'source' | 'destination';
+export type ConnectionSide = 'source' | 'destination';
 
 /** What selectors of Calico see at an end: the Pod, and the network sets that contain its address. */
 export interface SeenEnd {
   readonly address: Address | undefined;
-  readonly pod: Endpoint | undefined;
+  readonly pod: LabelledEndpoint | undefined;
   readonly sets: ComparedSets;
   /** Whether more Pods or network sets have this address. */
   readonly more: false | Unknown;
 }
 
 export interface Probe {
-  readonly direction: Direction;
-  readonly flow: Flow;
-  readonly pod: Pod;
+  readonly direction: PolicyDirection;
+  readonly flow: PolicyFlow;
+  readonly pod: PolicyPod;
   readonly peer: End;
   /** The Pod that label selectors see at the other end; false for other ends. */
-  readonly peerPod: Pod | false | Unknown;
+  readonly peerPod: PolicyPod | false | Unknown;
   readonly peerAddress: Address | undefined;
   /** The Pod reaches itself through a Service. */
   readonly itself: boolean;
   readonly namespaceLabelsOf: NamespaceLabels;
-  readonly side: (side: Side) => SeenEnd;
+  readonly side: (side: ConnectionSide) => SeenEnd;
   readonly endpointsOf: EndpointsOf;
   /** The family of both addresses; undefined if neither address is known. */
   readonly family: 4 | 6 | undefined;
 }
 
 export function createProbe(
-  flow: Flow,
-  direction: Direction,
+  flow: PolicyFlow,
+  direction: PolicyDirection,
   itself: boolean,
   namespaceLabelsOf: NamespaceLabels,
   calico: CalicoObjects | undefined,
@@ -46,7 +46,7 @@ export function createProbe(
   const { source, destination } = flow;
   const [own, peer] = direction === 'ingress' ? [destination, source] : [source, destination];
   const address = source.address ?? destination.address;
-  const seen: Partial<Record<Side, SeenEnd>> = {};
+  const seen: Partial<Record<ConnectionSide, SeenEnd>> = {};
   return {
     direction,
     flow,
@@ -73,7 +73,7 @@ function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObje
 }
 
 /** Returns the Pod that label selectors see; false for other ends. A Pod on its Node's network looks like the Node. */
-export function selectablePod(end: End): Pod | false | Unknown {
+export function selectablePod(end: End): PolicyPod | false | Unknown {
   if (end.kind === 'unknown') return new Unknown(`which Pod has ${end.address}, if any`);
   if (end.kind !== 'pod' || end.pod.hostNetwork) return false;
   if (end.pod.completed) return ownerNow(end);
@@ -86,7 +86,7 @@ export function ownerNow(end: End & { kind: 'pod' }): Unknown {
   return new Unknown(`whose ${end.address} is now: ${name} has completed`);
 }
 
-export function podName({ namespace, name }: Pick<Pod, 'namespace' | 'name'>): string {
+export function podName({ namespace, name }: Pick<PolicyPod, 'namespace' | 'name'>): string {
   return `${namespace}/${name}`;
 }
 
@@ -100,7 +100,7 @@ export function connectionOf(
   { protocol }: Pick<Packet, 'protocol'>,
   ends: { source: End; destination: End },
   { port, reply }: { port: number | undefined; reply: boolean },
-): Flow {
+): PolicyFlow {
   const { source, destination } = ends;
   // A packet from a Pod to itself passes a filter only if the Pod used the address of a Service.
   const viaService = source.kind === 'pod' && destination.kind === 'pod' && source.address === destination.address;

@@ -1,23 +1,23 @@
 /** Keeps which policies select a Pod, for Pods that were asked lately. A tenant may have ten thousand policies and hundreds of Pods. */
 import type { Bytes } from '../../base/platform/weight.ts';
 import type { LabelSet } from './clauses/labels.ts';
-import type { Direction, Pod, Tier } from './model.ts';
-import type { Selecting } from './policy.ts';
+import type { PolicyDirection, PolicyPod, Tier } from './model.ts';
+import type { PolicySelection } from './policy.ts';
 
 export interface TierPolicies {
   readonly tier: Tier;
   /** It is not known which policy of one inner list is evaluated first. */
-  readonly policies: readonly (readonly Selecting[])[];
+  readonly policies: readonly (readonly PolicySelection[])[];
 }
 
-export interface Selection extends Readonly<Record<Direction, readonly TierPolicies[]>> {
+export interface Selection extends Readonly<Record<PolicyDirection, readonly TierPolicies[]>> {
   readonly namespace: LabelSet;
 }
 
 export interface SelectionCache {
   /** `set`: the policies of which it is. */
-  get: (set: object, pod: Pod) => Selection | undefined;
-  set: (set: object, pod: Pod, selection: Selection) => void;
+  get: (set: object, pod: PolicyPod) => Selection | undefined;
+  set: (set: object, pod: PolicyPod, selection: Selection) => void;
   /** Adds the weight of what is kept as long as a selection. */
   add: (more: Bytes) => void;
 }
@@ -37,7 +37,7 @@ const weights = {
 
 /** Forgets all once it has more than `most`. It keeps neither Pods nor policies from being forgotten. */
 export function createSelectionCache(most: Bytes = mostKept): SelectionCache {
-  let kept = new WeakMap<object, WeakMap<Pod, Selection>>();
+  let kept = new WeakMap<object, WeakMap<PolicyPod, Selection>>();
   let bytes: Bytes = 0;
 
   return {
@@ -45,7 +45,7 @@ export function createSelectionCache(most: Bytes = mostKept): SelectionCache {
     get: (set, pod) => kept.get(set)?.get(pod),
     set(set, pod, selection) {
       add(weights.selection + weightOfTiers(selection.ingress) + weightOfTiers(selection.egress));
-      const ofSet = kept.get(set) ?? new WeakMap<Pod, Selection>();
+      const ofSet = kept.get(set) ?? new WeakMap<PolicyPod, Selection>();
       ofSet.set(pod, selection);
       kept.set(set, ofSet);
     },

@@ -4,12 +4,12 @@ import { humanDuration } from '../../base/platform/duration.ts';
 import { cutBytes, printable } from '../../base/platform/printable.ts';
 import {
   type ClauseTrace,
-  type Direction,
+  type PolicyDirection,
   type PolicyRef,
   type PolicyTrace,
   type RuleTrace,
   type Trace,
-  type Verdict,
+  type ConnectionVerdict,
   isCalico,
   isCilium,
   networkPolicyTier,
@@ -75,7 +75,7 @@ export function tierText({ policy, tier }: Pick<PolicyTrace, 'policy' | 'tier'>)
   return tier === networkPolicyTier && isCalico(policy) ? 'default' : tier;
 }
 
-function nearestText({ policy, rule }: NonNullable<Trace['nearest']>, direction: Direction): string {
+function nearestText({ policy, rule }: NonNullable<Trace['nearest']>, direction: PolicyDirection): string {
   const groups = rule.groups.map(({ count, clause }) => {
     const { name, field } = partsOf(clause);
     const { wants, has } = clause;
@@ -93,7 +93,7 @@ function partsOf({ path }: ClauseTrace): { name: string; field: string } {
   return { name, field: name.replace(/\[\d+\]$/, '') };
 }
 
-function otherEnd(direction: Direction, field: string): string {
+function otherEnd(direction: PolicyDirection, field: string): string {
   if (/^source\.(?!ports|notPorts)/.test(field)) return 'the source';
   if (/^destination\.(?!ports|notPorts)/.test(field)) return 'the destination';
   if (!/^(?:from|to)(?!Ports)/.test(field)) return 'the packet';
@@ -105,7 +105,10 @@ function matchingText({ groups }: RuleTrace): string {
   return wants.length === 0 ? '' : ` (${wants.join(', ')})`;
 }
 
-function admittedText({ reason, decision, direction }: Verdict, { whose = 'this Pod', at }: SentenceOptions): string {
+function admittedText(
+  { reason, decision, direction }: ConnectionVerdict,
+  { whose = 'this Pod', at }: SentenceOptions,
+): string {
   switch (reason) {
     case 'rule': {
       if (decision === undefined) return 'Policies admit this.';

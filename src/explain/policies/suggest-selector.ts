@@ -3,7 +3,7 @@ import { isIPv6 } from '../../base/platform/address.ts';
 import type { Json } from '../../base/platform/json.ts';
 import { LabelSubject } from './api/read.ts';
 import { type LabelSelector, namespaceNameLabel, podLabels, readSelector, selects } from './clauses/labels.ts';
-import { type Direction, type End, type Flow, type Labels, type Pod, Unknown } from './model.ts';
+import { type End, type Labels, type PolicyDirection, type PolicyFlow, type PolicyPod, Unknown } from './model.ts';
 import type { Policy } from './policy.ts';
 
 export interface PlainSelector {
@@ -12,7 +12,7 @@ export interface PlainSelector {
 }
 
 /** The workload that owns a Pod: a Deployment, StatefulSet, DaemonSet or ReplicaSet. */
-export interface Owner {
+export interface OwningWorkload {
   readonly name: string;
   readonly selector: Json;
 }
@@ -21,7 +21,10 @@ export interface Owner {
 export type LabelsOf = 'owner' | 'pod' | 'none';
 
 /** Returns the owner's selector without labels of a revision; if none is left or it does not select the Pod, the Pod's stable labels. */
-export function lastingSelector(pod: Pod, owner: Owner | undefined): { selector: PlainSelector; from: LabelsOf } {
+export function lastingSelector(
+  pod: PolicyPod,
+  owner: OwningWorkload | undefined,
+): { selector: PlainSelector; from: LabelsOf } {
   const read = owner?.selector === undefined ? [] : readSelector(owner.selector);
   const lasting = read instanceof Unknown ? [] : read.filter(({ key }) => !ofRevision.test(key));
   if (lasting.length > 0 && selects(read, podLabels(pod)) === true)
@@ -33,7 +36,11 @@ export function lastingSelector(pod: Pod, owner: Owner | undefined): { selector:
 /** Matches labels that controllers add for one revision, and by which a ReplicaSet selects. */
 const ofRevision = /^(?:pod-template-hash|pod-template-generation|controller-revision-hash|controller-uid)$/;
 
-export function isolatingSelector(policies: readonly Policy[], pod: Pod, direction: Direction): LabelSelector {
+export function isolatingSelector(
+  policies: readonly Policy[],
+  pod: PolicyPod,
+  direction: PolicyDirection,
+): LabelSelector {
   for (const { ref, rules, subject, staged } of policies) {
     if (staged !== undefined || ref.namespace !== pod.namespace || rules[direction] === undefined) continue;
     if (subject instanceof LabelSubject && selects(subject.pods, podLabels(pod)) === true) return subject.pods;
@@ -60,7 +67,7 @@ export function narrowed(own: PlainSelector, other: LabelSelector): PlainSelecto
   };
 }
 
-function stableLabels({ labels = {} }: Pod): Labels {
+function stableLabels({ labels = {} }: PolicyPod): Labels {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !shortLived.test(key)));
 }
 
@@ -76,8 +83,8 @@ interface Peer {
 
 export function suggestedPeer(
   peer: End,
-  pods: readonly Pod[],
-  ownerOf: ((pod: Pod) => Owner | undefined) | undefined,
+  pods: readonly PolicyPod[],
+  ownerOf: ((pod: PolicyPod) => OwningWorkload | undefined) | undefined,
 ): Peer {
   if (peer.kind === 'pod' && !peer.pod.hostNetwork) {
     const { namespace } = peer.pod;
@@ -94,16 +101,16 @@ export function suggestedPeer(
   return { peer: { ipBlock }, count: undefined, name: address, labelsOf: undefined };
 }
 
-export function selectedBy(selector: PlainSelector, namespace: string, pods: readonly Pod[]): Pod[] {
+export function selectedBy(selector: PlainSelector, namespace: string, pods: readonly PolicyPod[]): PolicyPod[] {
   const read = readSelector(selector);
   return pods.filter((each) => each.namespace === namespace && selects(read, podLabels(each)) === true);
 }
 
-function baseName({ name, labels = {} }: Pod, owner: Owner | undefined): string {
+function baseName({ name, labels = {} }: PolicyPod, owner: OwningWorkload | undefined): string {
   return labels['app.kubernetes.io/name'] ?? labels['app'] ?? labels['k8s-app'] ?? owner?.name ?? name;
 }
 
-export function nameFor(direction: Direction, peer: string, { port, protocol }: Flow): string {
+export function nameFor(direction: PolicyDirection, peer: string, { port, protocol }: PolicyFlow): string {
   const text = `allow-${direction === 'ingress' ? '' : 'to-'}${peer}-${port ?? protocol}`.toLowerCase();
   const name = text.replaceAll(/[^a-z0-9]+/g, '-').slice(0, 200);
   return name.endsWith('-') ? name.slice(0, -1) : name;

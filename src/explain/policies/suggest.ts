@@ -6,11 +6,11 @@ import { namesOf, PortName } from './clauses/ports.ts';
 import { compilePolicy } from './compile.ts';
 import { createEvaluator } from './evaluate.ts';
 import {
-  type Direction,
+  type PolicyDirection,
   type End,
-  type Flow,
+  type PolicyFlow,
   type Namespace,
-  type Pod,
+  type PolicyPod,
   type PolicyRef,
   type Tier,
   byTierOrder,
@@ -19,7 +19,7 @@ import {
   networkPolicyOrder,
   networkPolicyTier,
 } from './model.ts';
-import { alternativesOf, type Clause, pathOf, type Policy, type Rule, type Selecting } from './policy.ts';
+import { alternativesOf, type Clause, pathOf, type Policy, type PolicySelection, type Rule } from './policy.ts';
 import { createPolicySet } from './policy-set.ts';
 import type { TierPolicies } from './selection-cache.ts';
 import { createProbe, type Probe } from './probe.ts';
@@ -30,14 +30,14 @@ import {
   lastingSelector,
   nameFor,
   narrowed,
-  type Owner,
+  type OwningWorkload,
   suggestedPeer,
   selectedBy,
 } from './suggest-selector.ts';
 
-export interface Suggested {
+export interface PolicySuggestion {
   readonly policy: object;
-  readonly direction: Direction;
+  readonly direction: PolicyDirection;
   /** How many known Pods it admits as peers; undefined if the peer is an address. */
   readonly peers: number | undefined;
   /** How many known Pods it selects. */
@@ -51,10 +51,10 @@ export interface Suggested {
 
 export type Suggestion =
   | { readonly kind: 'not-needed' }
-  | { readonly kind: 'policies'; readonly policies: readonly Suggested[] }
+  | { readonly kind: 'policies'; readonly policies: readonly PolicySuggestion[] }
   | {
       readonly kind: 'refused';
-      readonly direction: Direction;
+      readonly direction: PolicyDirection;
       readonly by: PolicyRef;
       /**
        * `admin`: `by` overrides every NetworkPolicy. `baseline`: a NetworkPolicy would isolate the Pod. `foreign`: only policies of Calico
@@ -65,11 +65,11 @@ export type Suggestion =
   | { readonly kind: 'unknown'; readonly missing: readonly string[] };
 
 export interface SuggestOptions {
-  readonly flow: Flow;
+  readonly flow: PolicyFlow;
   readonly policies: readonly Policy[];
   readonly namespaces: readonly Namespace[];
-  readonly pods: readonly Pod[];
-  readonly ownerOf?: ((pod: Pod) => Owner | undefined) | undefined;
+  readonly pods: readonly PolicyPod[];
+  readonly ownerOf?: ((pod: PolicyPod) => OwningWorkload | undefined) | undefined;
   readonly calico?: CalicoObjects | undefined;
 }
 
@@ -78,7 +78,7 @@ export function suggest(options: SuggestOptions): Suggestion {
   const set = createPolicySet(policies, calico);
   const labels = createNamespaces(namespaces);
   const { verdict } = createEvaluator({ policies: set, namespaces });
-  const suggested: Suggested[] = [];
+  const suggested: PolicySuggestion[] = [];
   for (const direction of ['ingress', 'egress'] as const) {
     const { outcome, decision, missing, tier } = verdict(flow, direction);
     if (outcome === 'unknown') return { kind: 'unknown', missing };
@@ -93,7 +93,7 @@ export function suggest(options: SuggestOptions): Suggestion {
 }
 
 /** If policies decide, the end is always a Pod. */
-function ownPod(flow: Flow, direction: Direction): Pod {
+function ownPod(flow: PolicyFlow, direction: PolicyDirection): PolicyPod {
   return ((direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' }).pod;
 }
 
@@ -120,7 +120,7 @@ function refusalOf(
 
 function confirmed(
   { flow, policies, namespaces, calico }: SuggestOptions,
-  suggested: readonly Suggested[],
+  suggested: readonly PolicySuggestion[],
 ): Suggestion {
   const added = suggested.flatMap(({ policy }) => compilePolicy(policy));
   const { verdict } = createEvaluator({ policies: createPolicySet([...policies, ...added], calico), namespaces });
@@ -131,9 +131,9 @@ function confirmed(
 
 function suggestOne(
   { flow, policies, pods, ownerOf, namespaces, calico }: SuggestOptions,
-  direction: Direction,
+  direction: PolicyDirection,
   asked: readonly TierPolicies[],
-): Suggested {
+): PolicySuggestion {
   const peer = direction === 'ingress' ? flow.source : flow.destination;
   const pod = ownPod(flow, direction);
   const lasting = lastingSelector(pod, ownerOf?.(pod));
@@ -173,7 +173,7 @@ function suggestOne(
 }
 
 /** Returns the ports to open; none for a protocol without ports. DNS needs TCP, too, because long answers do not fit into a UDP packet. */
-export function openedPorts({ protocol, port }: Flow): { protocol: string; port: number }[] {
+export function openedPorts({ protocol, port }: PolicyFlow): { protocol: string; port: number }[] {
   if (port === undefined) return [];
   const isDns = port === 53 && (protocol === 'UDP' || protocol === 'TCP');
   return isDns ? ['UDP', 'TCP'].map((each) => ({ protocol: each, port })) : [{ protocol, port }];
@@ -194,7 +194,11 @@ interface DeadPortName {
   readonly own: readonly string[];
 }
 
-function nearMisses(selecting: readonly Selecting[], probe: Probe, pods: readonly Pod[]): Suggested['near'] {
+function nearMisses(
+  selecting: readonly PolicySelection[],
+  probe: Probe,
+  pods: readonly PolicyPod[],
+): PolicySuggestion['near'] {
   const exceptions: Exception[] = [];
   const portNames: DeadPortName[] = [];
   const { flow } = probe;
@@ -222,7 +226,7 @@ function onlyFailing({ groups }: Rule, probe: Probe): { clause: Clause; field: s
     .toArray();
 }
 
-function isDead({ name }: PortName, { flow: { destination, protocol } }: Probe, pods: readonly Pod[]): boolean {
+function isDead({ name }: PortName, { flow: { destination, protocol } }: Probe, pods: readonly PolicyPod[]): boolean {
   if (destination.kind !== 'pod') return false;
   const { namespace } = destination.pod;
   const inNamespace = [destination.pod, ...pods.filter((each) => each.namespace === namespace)];

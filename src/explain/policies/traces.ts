@@ -3,21 +3,21 @@ import type { NamedObject } from '../../base/model/readers.ts';
 import {
   anyOf,
   type ClauseTrace,
+  type ConnectionVerdict,
   type NearestRule,
   type PolicyRef,
   type PolicyTrace,
   type RuleTrace,
   type Trace,
-  type Verdict,
 } from './model.ts';
 import {
   alternativesOf,
   type Clause,
   type ClauseGroup,
-  type Packed,
+  type ClauseList,
   pathOf,
+  type PolicySelection,
   type Rule,
-  type Selecting,
 } from './policy.ts';
 import { matchRule } from './decide.ts';
 import type { Probe } from './probe.ts';
@@ -26,9 +26,9 @@ import type { Probe } from './probe.ts';
 export const maxTraced = 50;
 
 export function matchRuleTraces(
-  selecting: readonly Selecting[],
+  selecting: readonly PolicySelection[],
   probe: Probe,
-  verdict: Verdict,
+  verdict: ConnectionVerdict,
 ): { traced: PolicyTrace[]; nearest: Trace['nearest'] } {
   const traced: PolicyTrace[] = [];
   const last = lastAsked(selecting, verdict);
@@ -53,7 +53,7 @@ export function matchRuleTraces(
 }
 
 /** The texts are made when they are read, because few are, and a policy may have tens of thousands of clauses. */
-function tracePolicy({ policy, selects }: Selecting, given: readonly Rule[], probe: Probe): PolicyTrace {
+function tracePolicy({ policy, selects }: PolicySelection, given: readonly Rule[], probe: Probe): PolicyTrace {
   const rules = once(() => given.map((rule, index) => traceRule(rule, pathOf(rule, probe.direction, index), probe)));
   const selector = once(() => policy.subject.text());
   return {
@@ -76,7 +76,7 @@ function once<T>(make: () => T): () => T {
 }
 
 /** Policies after this index could not have changed the verdict, so they were not evaluated. */
-function lastAsked(selecting: readonly Selecting[], { decision, tier }: Verdict): number {
+function lastAsked(selecting: readonly PolicySelection[], { decision, tier }: ConnectionVerdict): number {
   if (decision !== undefined) return selecting.findIndex(({ policy }) => policy.ref === decision.policy);
   return tier === undefined ? Infinity : selecting.findLastIndex(({ policy }) => policy.tier === tier);
 }
@@ -120,7 +120,7 @@ function traceNearest(rule: Rule, index: number, probe: Probe): NearestRule {
 }
 
 /** Returns the first packed alternative that matches, else the first one. `place`: its place in the field. */
-function firstIn({ count, at }: Packed, place: number, probe: Probe): { clause: Clause; place: number } {
+function firstIn({ count, at }: ClauseList, place: number, probe: Probe): { clause: Clause; place: number } {
   for (let index = 0; index < count; index++) {
     const clause = at(index);
     if (clause.matches(probe) === true) return { clause, place: place + index };

@@ -84,7 +84,7 @@ export function namedNode(name: string): Node {
   return { name, uid: '', resourceVersion: undefined, addresses: [], podRanges: [], hostNames: [] };
 }
 
-export interface Scope {
+export interface AddressScope {
   range: AddressRange;
   role: Endpoint['role'];
   note: string | undefined;
@@ -102,7 +102,7 @@ const known: Record<string, [Endpoint['role'], string]> = {
 
 const ipv6Ranges = new LRUCache<string, AddressRange>({ max: 4096 });
 
-export function scopeOf(address: string): Scope {
+export function scopeOf(address: string): AddressScope {
   const range = rangeOf(address);
   const special = range === 'public' ? undefined : known[address];
   if (special) return { range: 'link-local', role: special[0], note: special[1] };

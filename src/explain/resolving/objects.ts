@@ -158,11 +158,17 @@ export function createInterner<T extends {}>(): (key: string, value: T) => T {
   };
 }
 
-type Packed = [address: string, namespace: string | null, pod: string | null, node: string | null, ready: boolean];
+type EndpointTuple = [
+  address: string,
+  namespace: string | null,
+  pod: string | null,
+  node: string | null,
+  ready: boolean,
+];
 
 /** Packs endpoints into one text, because a slice may have a thousand of them. */
 export function packEndpoints(endpoints: readonly Backend[]): string {
-  const packed = endpoints.map(({ address, pod, node, ready }): Packed => [
+  const packed = endpoints.map(({ address, pod, node, ready }): EndpointTuple => [
     address,
     pod?.namespace ?? null,
     pod?.name ?? null,
@@ -173,7 +179,7 @@ export function packEndpoints(endpoints: readonly Backend[]): string {
 }
 
 export function endpointsIn({ endpoints }: Pick<EndpointSlice, 'endpoints'>): Backend[] {
-  return (JSON.parse(endpoints) as Packed[]).map(([address, namespace, pod, node, ready]) => ({
+  return (JSON.parse(endpoints) as EndpointTuple[]).map(([address, namespace, pod, node, ready]) => ({
     address,
     pod: namespace === null || pod === null ? undefined : { namespace, name: pod },
     node: node ?? undefined,

@@ -1,7 +1,7 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import { createGroups } from '../../base/platform/groups.ts';
 import type { FlowRecord } from './fields.ts';
-import type { Flow } from './flow.ts';
+import type { AuditedFlow } from './flow.ts';
 
 export interface FlowLimits {
   /** The most flows in all open intervals. When they are used up, Namespaces share them equally. */
@@ -14,23 +14,23 @@ export interface FlowLimits {
 
 export const defaultFlowLimits: FlowLimits = { total: 5000, perSubject: 500, joined: 1000 };
 
-type Held = Flow & { start: Millis };
+type OpenRoomFlow = AuditedFlow & { start: Millis };
 
 export interface FoundRoom<F> {
   /** The flow itself, or the flow that counts its packets. */
-  flow: Flow;
+  flow: AuditedFlow;
   /** Flows that are removed to make room, each with the flow that takes over its count. */
-  evicted: readonly (readonly [old: F, joined: Flow])[];
+  evicted: readonly (readonly [old: F, joined: AuditedFlow])[];
 }
 
-export interface FlowRoom<F extends Held> {
+export interface FlowRoom<F extends OpenRoomFlow> {
   enter(flow: F): void;
   leave(flow: F): void;
-  find(start: Millis, given: Flow): FoundRoom<F>;
+  find(start: Millis, given: AuditedFlow): FoundRoom<F>;
 }
 
 /** Decides which flows are counted separately. Others are joined by workload, by Namespace, or all together. */
-export function createFlowRoom<F extends Held>(
+export function createFlowRoom<F extends OpenRoomFlow>(
   { total, perSubject, joined: mostJoined }: FlowLimits,
   isHeld: (start: Millis, key: string) => boolean,
 ): FlowRoom<F> {
@@ -60,7 +60,7 @@ export function createFlowRoom<F extends Held>(
       if (count > 0) countsBySubject.set(subjectKey(flow), count);
       else countsBySubject.delete(subjectKey(flow));
     },
-    find(start: Millis, given: Flow): FoundRoom<F> {
+    find(start: Millis, given: AuditedFlow): FoundRoom<F> {
       if (!isOwn(given)) return { flow: given, evicted: [] };
       const isOverLimit = (countsBySubject.get(subjectKey({ start, subject: given.subject })) ?? 0) >= perSubject;
       const flow = isOverLimit ? joinSubject(given) : given;
@@ -80,13 +80,13 @@ export function createFlowRoom<F extends Held>(
     return most;
   }
 
-  function joinNamespace(start: Millis, flow: Flow): Flow {
+  function joinNamespace(start: Millis, flow: AuditedFlow): AuditedFlow {
     const found = joinedFlow(flow, ['k8s.namespace.name']);
     return flow.namespace === '' || (joined >= mostJoined && !isHeld(start, found.key)) ? joinAll(flow) : found;
   }
 }
 
-function subjectKey({ start, subject }: Pick<Held, 'start' | 'subject'>): string {
+function subjectKey({ start, subject }: Pick<OpenRoomFlow, 'start' | 'subject'>): string {
   return `${start} ${subject}`;
 }
 
@@ -101,17 +101,20 @@ const workloadFields = [
   'evidence',
 ] as const;
 
-function joinSubject(flow: Flow): Flow {
+function joinSubject(flow: AuditedFlow): AuditedFlow {
   if (flow.subject === '') return joinAll(flow);
   return { ...joinedFlow(flow, workloadFields), subject: flow.subject };
 }
 
-function joinAll(flow: Flow): Flow {
+function joinAll(flow: AuditedFlow): AuditedFlow {
   return { ...joinedFlow(flow, []), namespace: '' };
 }
 
 /** A joined flow has the named fields of the subject, but no other end, port or rule. */
-function joinedFlow({ subject, namespace, fields }: Flow, kept: readonly (typeof workloadFields)[number][]): Flow {
+function joinedFlow(
+  { subject, namespace, fields }: AuditedFlow,
+  kept: readonly (typeof workloadFields)[number][],
+): AuditedFlow {
   const end = fields['source.kind'] === 'Pod' ? 'source' : 'destination';
   const all = kept.length === 0;
   const owner = all ? [] : kept.length === 1 ? [namespace, end] : [namespace, end, subject];
@@ -132,11 +135,11 @@ function joinedFlow({ subject, namespace, fields }: Flow, kept: readonly (typeof
 }
 
 /** Returns whether the flow counts the rest of a Namespace, or of everything. */
-function isJoined({ key, subject }: Flow): boolean {
+function isJoined({ key, subject }: AuditedFlow): boolean {
   return subject === '' && key.startsWith('["joined"');
 }
 
 /** Returns whether the flow takes room. Gaps take none, because they are few and no other record has their information. */
-function isOwn(flow: Flow): boolean {
+function isOwn(flow: AuditedFlow): boolean {
   return !isJoined(flow) && flow.fields['event.name'] !== 'network.flow.gap';
 }

@@ -18,7 +18,7 @@ export interface AuditedPacket {
   findings?: readonly Finding[];
 }
 
-export interface Flow {
+export interface AuditedFlow {
   /** Equal for all packets that are counted together, whatever their Pod, address or interface. */
   key: string;
   /** The workload of the sending Pod; or else of the receiving Pod, or else ''. */
@@ -29,7 +29,7 @@ export interface Flow {
 }
 
 /** Makes the flow of a packet. Redacted values are not even part of the key, because ids are derived from it. */
-export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => FlowRecord): Flow {
+export function flowOf(packet: AuditedPacket, redact?: (fields: FlowRecord) => FlowRecord): AuditedFlow {
   const { observation, ends, node, noise } = packet;
   const { kind: _, ...service } = serviceOf(observation);
   const action = actionOf(observation);

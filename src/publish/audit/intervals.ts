@@ -3,7 +3,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import type { Suppressed } from '../../base/model/observation.ts';
 import type { FlowRecord } from './fields.ts';
-import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
+import { type AuditedFlow, type AuditedPacket, flowOf } from './flow.ts';
 import { defaultFlowLimits, type FlowLimits } from './flow-room.ts';
 import { createOpenFlows, isGap, type OpenFlow, recordOf } from './open-flows.ts';
 import type { PolicyFacts } from '../../explain/drops/drops.ts';
@@ -149,7 +149,7 @@ function createGaps(restored: readonly OpenFlow[]) {
   };
 }
 
-function gapOf(by: string, node: string): Flow {
+function gapOf(by: string, node: string): AuditedFlow {
   return {
     key: JSON.stringify(['gap', by, node]),
     subject: '',

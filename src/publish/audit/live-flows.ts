@@ -4,7 +4,7 @@ import type { Clock } from '../../base/platform/clock.ts';
 import { cutBytes } from '../../base/platform/printable.ts';
 import { inTurns } from '../../base/platform/turns.ts';
 import { fieldsThat, type FlowRecord } from './fields.ts';
-import { type AuditedPacket, type Flow, flowOf } from './flow.ts';
+import { type AuditedFlow, type AuditedPacket, flowOf } from './flow.ts';
 import { createFlowRoom, type FlowLimits } from './flow-room.ts';
 import { stampOf } from './record.ts';
 
@@ -29,7 +29,7 @@ export interface LiveFlowsOptions {
   clock: Pick<Clock, 'now' | 'toWall'>;
 }
 
-interface Held extends Flow {
+interface LiveFlow extends AuditedFlow {
   start: 0;
   packets: number;
   first: Millis;
@@ -55,10 +55,10 @@ const flowsOfPart = 100;
 const leftOut: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === false));
 
 export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions): LiveFlowTable {
-  const flows = new Map<string, Held>();
-  const room = createFlowRoom<Held>(limits, (_, key) => flows.has(key));
+  const flows = new Map<string, LiveFlow>();
+  const room = createFlowRoom<LiveFlow>(limits, (_, key) => flows.has(key));
   /** The flow of each `meaning`. Computing a key for each packet would cost more. */
-  const found = new WeakMap<object, Held>();
+  const found = new WeakMap<object, LiveFlow>();
   let bytes = 0;
   let forgotten = 0;
   let swept = clock.now();
@@ -87,7 +87,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     },
   };
 
-  function held(given: Flow, time: Millis): Held {
+  function held(given: AuditedFlow, time: Millis): LiveFlow {
     const known = flows.get(given.key);
     if (known !== undefined) return join(known, given.fields);
     if (clock.now() - swept >= sweepInterval) sweep();
@@ -99,11 +99,11 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     const fields = slim(flow.fields);
     const size = bytesOfEach + 2 * flow.key.length + JSON.stringify(fields).length;
     const start = Math.min(time, clock.now());
-    const made: Held = { ...flow, fields, start: 0, packets: 0, first: start, last: start, bytes: size };
+    const made: LiveFlow = { ...flow, fields, start: 0, packets: 0, first: start, last: start, bytes: size };
     flows.set(flow.key, made);
     room.enter(made);
     bytes += size;
-    while (bytes > limits.bytes) forget(flows.values().next().value as Held);
+    while (bytes > limits.bytes) forget(flows.values().next().value as LiveFlow);
     return made;
   }
 
@@ -112,12 +112,12 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     for (const flow of flows.values()) if (flow.last < swept - keptFor) remove(flow);
   }
 
-  function forget(flow: Held): void {
+  function forget(flow: LiveFlow): void {
     forgotten++;
     remove(flow);
   }
 
-  function remove(flow: Held): void {
+  function remove(flow: LiveFlow): void {
     flows.delete(flow.key);
     room.leave(flow);
     bytes -= flow.bytes;
@@ -125,14 +125,17 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     flow.packets = 0;
   }
 
-  function recordOf({ fields, packets, first, last }: Held): FlowRecord {
+  function recordOf({ fields, packets, first, last }: LiveFlow): FlowRecord {
     const stamps = { 'event.start': stampOf(clock.toWall(first)), 'event.end': stampOf(clock.toWall(last)) };
     return { ...fields, ...stamps, 'network.packets': packets };
   }
 }
 
 /** Returns JSON of the records, with commas in between. */
-async function partsOf(flows: readonly Held[], recordOf: (flow: Held) => FlowRecord | undefined): Promise<Buffer[]> {
+async function partsOf(
+  flows: readonly LiveFlow[],
+  recordOf: (flow: LiveFlow) => FlowRecord | undefined,
+): Promise<Buffer[]> {
   const parts: Buffer[] = [];
   let texts: string[] = [];
   await inTurns(flows, (flow) => {
@@ -151,7 +154,7 @@ async function partsOf(flows: readonly Held[], recordOf: (flow: Held) => FlowRec
 
 const mayDiffer = fieldsThat(({ varies, live }) => varies === true && live !== false);
 
-function join(flow: Held, fields: FlowRecord): Held {
+function join(flow: LiveFlow, fields: FlowRecord): LiveFlow {
   for (const name of mayDiffer) if (flow.fields[name] !== cut(fields[name])) delete flow.fields[name];
   return flow;
 }

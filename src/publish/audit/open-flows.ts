@@ -1,7 +1,7 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import type { StateChange } from '../../base/platform/keyed-changes.ts';
 import { fieldsThat, type FlowRecord } from './fields.ts';
-import type { Flow } from './flow.ts';
+import type { AuditedFlow } from './flow.ts';
 import { createFlowRoom, type FlowLimits } from './flow-room.ts';
 import { headOf, stampOf } from './record.ts';
 
@@ -26,7 +26,7 @@ const mayDiffer = fieldsThat(({ varies }) => varies === true);
 export interface OpenFlows {
   readonly size: number;
   all: () => MapIterator<OpenFlow>;
-  of(start: Millis, given: Flow, time: Millis): OpenFlow;
+  of(start: Millis, given: AuditedFlow, time: Millis): OpenFlow;
   count: (flow: OpenFlow, packets: number, time: Millis) => void;
   remove: (flow: OpenFlow) => void;
   takeChanges(): StateChange[];
@@ -46,7 +46,7 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
       return flows.size;
     },
     all: () => flows.values(),
-    of(start: Millis, given: Flow, time: Millis): OpenFlow {
+    of(start: Millis, given: AuditedFlow, time: Millis): OpenFlow {
       const known = flows.get(idOf({ start, key: given.key }));
       if (known !== undefined) return take(known, given.fields);
       const { flow, evicted } = room.find(start, given);
@@ -84,7 +84,7 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
     removed.push(flow);
   }
 
-  function moveInto(old: OpenFlow, joined: Flow): void {
+  function moveInto(old: OpenFlow, joined: AuditedFlow): void {
     const { start, packets, first, last } = old;
     remove(old);
     const flow = flows.get(idOf({ start, key: joined.key })) ?? add(start, joined, first);
@@ -99,7 +99,7 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
     return flow;
   }
 
-  function add(start: Millis, given: Flow, time: Millis): OpenFlow {
+  function add(start: Millis, given: AuditedFlow, time: Millis): OpenFlow {
     const flow = newFlow(start, given, time);
     flows.set(idOf(flow), flow);
     room.enter(flow);
@@ -108,7 +108,7 @@ export function createOpenFlows(limits: FlowLimits, restored: readonly OpenFlow[
   }
 }
 
-function newFlow(start: Millis, { key, subject, namespace, fields }: Flow, time: Millis): OpenFlow {
+function newFlow(start: Millis, { key, subject, namespace, fields }: AuditedFlow, time: Millis): OpenFlow {
   return {
     start,
     key,

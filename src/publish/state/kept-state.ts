@@ -4,7 +4,7 @@ import type { WriteBudgetState } from '../../base/model/series.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { LookupQueue } from '../../count/pipeline/pipeline.ts';
 import { readSeries, type SeriesTable } from '../../count/series/series.ts';
-import type { Json, Source } from '../../read/sources/sources.ts';
+import type { JsonValue, Source } from '../../read/sources/sources.ts';
 import { entriesOfKind } from '../../base/platform/keyed-changes.ts';
 import type { KeptChange } from './segments.ts';
 import type { KeptState } from './batch-writer.ts';
@@ -12,7 +12,7 @@ import type { KeptState } from './batch-writer.ts';
 export interface KeptParts {
   agent: { id: string; node: string };
   sources: readonly Pick<Source, 'name' | 'position'>[];
-  once: { state: () => Json };
+  once: { state: () => JsonValue };
   table: Pick<SeriesTable, 'takeChanges' | 'entries' | 'rest' | 'revision'>;
   queue: Pick<LookupQueue, 'changes'>;
   incidents: Pick<NodeIncidents, 'state' | 'revision'>;

@@ -18,7 +18,7 @@ const largest = 256 * 1024 * 1024;
 
 type Batch = readonly Exclude<KeptChange, string>[];
 
-export interface Kept {
+export interface SegmentContents {
   values: Map<string, unknown>;
   /** The agent whose changes count, because another agent may have used the same folder. */
   writer: unknown;
@@ -32,8 +32,8 @@ export interface Kept {
 }
 
 /** Reads all segments, oldest first, up to the first damage. So the result was true at one moment. Throws if it cannot read. */
-export function readSegments(folder: string): Kept {
-  const kept: Kept = {
+export function readSegments(folder: string): SegmentContents {
+  const kept: SegmentContents = {
     values: new Map(),
     writer: undefined,
     segments: new Map(),
@@ -57,7 +57,7 @@ export function readSegments(folder: string): Kept {
 }
 
 /** Any error is damage, except that the end was not written: after a power cut, zeros or other bytes may be there. */
-function replay(text: string, file: string, kept: Kept): void {
+function replay(text: string, file: string, kept: SegmentContents): void {
   let continued: Batch = [];
   let writer: unknown;
   for (let start = 0, end = 0; start < text.length; start = end + 1) {
@@ -96,7 +96,7 @@ function unreadable(header: Record<string, unknown>): string | undefined {
 }
 
 /** After damage, batches do not count until one of them begins with `clear`. */
-function applyBatch(batch: Batch, writer: unknown, kept: Kept): void {
+function applyBatch(batch: Batch, writer: unknown, kept: SegmentContents): void {
   for (const change of batch) {
     if (change[0] === 'clear') {
       kept.damage = undefined;

@@ -8,7 +8,7 @@ import type { SeriesState, WriteBudgetState } from '../../base/model/series.ts';
 import type { NodeIncidentsState } from '../../explain/incidents/incidents.ts';
 import { longestWait, windowLength } from '../../count/series/series.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
-import type { Json, Position } from '../../read/sources/sources.ts';
+import type { JsonValue, Position } from '../../read/sources/sources.ts';
 import type { QueuedFlow } from '../../count/pipeline/pipeline.ts';
 import { readKeptValues } from './kept-state.ts';
 import { readSegments } from './read-segments.ts';
@@ -24,7 +24,7 @@ export interface AgentState {
   node: string;
   positions: Record<string, Position>;
   /** Records that one source has shown and others have not. */
-  once: Json;
+  once: JsonValue;
   series: SeriesState;
   waiting: readonly QueuedFlow[];
   incidents?: NodeIncidentsState | undefined;
@@ -34,7 +34,7 @@ export interface AgentState {
   pods?: { records: readonly unknown[]; alive: unknown } | undefined;
 }
 
-export interface Restored {
+export interface RestoredState {
   state: AgentState | undefined;
   id: string;
   /** A sentence for a person; undefined if there is no problem. */
@@ -63,7 +63,7 @@ const shape = z.looseObject({
 });
 
 /** Restores the state of an earlier run. Unusable files are renamed, and `problem` says so. Never throws. */
-export function restoreState(folder: string, node: string, now: Date): Restored {
+export function restoreState(folder: string, node: string, now: Date): RestoredState {
   const fresh = {
     state: undefined,
     id: randomUUID(),
@@ -91,7 +91,7 @@ export function restoreState(folder: string, node: string, now: Date): Restored 
   }
 }
 
-export interface Found {
+export interface StateFiles {
   state: unknown;
   saved: Millis;
   damage?: string | undefined;
@@ -102,14 +102,14 @@ export interface Found {
 }
 
 /** Returns undefined if there is no state. Throws if it cannot be read. */
-export function findState(folder: string): Found | undefined {
+export function findState(folder: string): StateFiles | undefined {
   const { segments, noFiles, values, damage, saved } = readSegments(folder);
   const files = [...segments.keys()].map((number) => segmentFile(folder, number));
   if (segments.size + noFiles.length === 0) return undefined;
   return { state: readKeptValues(values), damage, files, noFiles, segments, saved };
 }
 
-export function unusableReason({ state, damage }: Found): string | undefined {
+export function unusableReason({ state, damage }: StateFiles): string | undefined {
   return shape.safeParse(state).success ? undefined : (damage ?? 'it is no state of an agent');
 }
 

@@ -28,7 +28,7 @@ export interface Format {
   parse: (text: string, prefixes: PrefixTable) => Observation | undefined;
 }
 
-export interface Refused {
+export interface FormatRefusal {
   kind: 'refused';
   format: string;
   writers: readonly string[];
@@ -97,13 +97,13 @@ export function parse(
   prefixes: PrefixTable,
   origin = 'unknown',
   program?: string,
-): Observation | Refused | undefined {
+): Observation | FormatRefusal | undefined {
   const isKernel = origin === 'kernel';
   // The line of a Pod may be any format's that a Pod writes.
   const isUnnamed = origin === 'unknown' || origin === 'pod';
   if (!isKernel && !isUnnamed && !anyNeedle.test(text)) return undefined;
   const writer = isKernel ? (program ?? 'kernel') : program;
-  let refused: Refused | undefined;
+  let refused: FormatRefusal | undefined;
   for (const { name, writers, parse: read } of formats) {
     const observation = read(text, prefixes);
     if (observation === undefined) continue;

@@ -1,5 +1,5 @@
 /** The door for modules that follow no logs. `sources.ts` also loads the code that follows logs, and with it the package `tail`. */
-export { type Clock, type ClockOptions, createClock, zoneTime } from './envelopes/clock.ts';
+export { type ClockOptions, createClock, type StampClock, zoneTime } from './envelopes/clock.ts';
 export { createDocumentReader, type DocumentKind, documentKind, type DocumentReader } from './documents/documents.ts';
 export type { Envelope } from './envelopes/envelope.ts';
 export type { KnownTexts } from './envelopes/json-messages.ts';

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { hasKlogHeader, klogJsonTime } from '../../base/log-formats/go-loggers.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
-import type { Json, LineOrigin } from './source.ts';
+import type { JsonValue, LineOrigin } from './source.ts';
 
 export interface SharedLinesOptions {
   /** The source whose kernel lines are used. */
   kernelGiver: string | undefined;
   programSources: readonly string[];
-  saved: Json | undefined;
+  saved: JsonValue | undefined;
   now: () => Millis;
 }
 
@@ -27,7 +27,7 @@ export interface SharedLines {
 export interface LinesOnce {
   /** How many lines another source had shown before, since the start. */
   readonly repeats: number;
-  state: () => Json;
+  state: () => JsonValue;
 }
 
 /**
@@ -50,7 +50,7 @@ export function createSharedLines({ kernelGiver, programSources, saved, now }: S
       get repeats(): number {
         return repeats;
       },
-      state: (): Json => ({ programs: [...programs] }),
+      state: (): JsonValue => ({ programs: [...programs] }),
     },
   };
 
@@ -95,12 +95,12 @@ export function createSharedLines({ kernelGiver, programSources, saved, now }: S
   }
 }
 
-function restore(saved: Json | undefined, sources: readonly string[]): Map<string, string[]> {
-  const { programs } = (saved ?? {}) as Readonly<Record<string, Json>>;
-  const entries = sources.length > 1 && Array.isArray(programs) ? (programs as Json[]) : [];
+function restore(saved: JsonValue | undefined, sources: readonly string[]): Map<string, string[]> {
+  const { programs } = (saved ?? {}) as Readonly<Record<string, JsonValue>>;
+  const entries = sources.length > 1 && Array.isArray(programs) ? (programs as JsonValue[]) : [];
   return new Map(
     entries.flatMap((entry): [string, string[]][] => {
-      const [record, shownBy] = Array.isArray(entry) ? (entry as Json[]) : [];
+      const [record, shownBy] = Array.isArray(entry) ? (entry as JsonValue[]) : [];
       if (typeof record !== 'string' || !Array.isArray(shownBy)) return [];
       return [[record, shownBy.filter((source) => typeof source === 'string')]];
     }),

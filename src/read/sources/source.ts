@@ -3,10 +3,10 @@ import { steadyNow } from '../../base/platform/clock.ts';
 import { type Schedule, schedule } from '../../base/platform/timer.ts';
 import type { Origin } from './envelopes/envelope.ts';
 
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** Where a source continues after a restart. It is plain JSON that only this kind of source understands. */
-export type Position = { readonly [key: string]: Json };
+export type Position = { readonly [key: string]: JsonValue };
 
 export interface Loss {
   count: number | undefined;

@@ -19,7 +19,17 @@ export { createKernelRing } from './kmsg/kernel-ring.ts';
 export { createContainerLogs } from './kubelet/container-logs.ts';
 export { createLogFinder } from './kubelet/find-logs.ts';
 export { createSharedLines, type LinesOnce, type SharedLines } from './shared-lines.ts';
-export type { Json, LineOrigin, Loss, Notice, Position, Repeat, Repeats, Source, SourceListener } from './source.ts';
+export type {
+  JsonValue,
+  LineOrigin,
+  Loss,
+  Notice,
+  Position,
+  Repeat,
+  Repeats,
+  Source,
+  SourceListener,
+} from './source.ts';
 export { createFollowFile, createFollowProgram, findProgramLogs, type ProgramLog } from './tail/follow-file.ts';
 export { lookAt, readingAdviceOn } from './tail/open-log.ts';
 export { createKernelDrops, obstacleOf as kernelDropsObstacle } from './tracefs/kernel-drops.ts';

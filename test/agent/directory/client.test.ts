@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Verdict } from '../../../src/agent/directory/authenticator.ts';
+import type { AuthenticationResult } from '../../../src/agent/directory/authenticator.ts';
 import { createCertificate } from '../../../src/agent/directory/certificate.ts';
 import { createDirectoryFinder } from '../../../src/agent/directory/client.ts';
 import { ownersIn, type Result, startDirectoryServer } from '../../../src/agent/directory/server.ts';
@@ -48,7 +48,7 @@ interface Started {
 async function replica(
   name: string,
   ownersOf: (address: string) => Owners | undefined,
-  verdict: Verdict = 'agent',
+  verdict: AuthenticationResult = 'agent',
   of = host,
 ): Promise<Started> {
   const certificate = createCertificate(of, Date.now() - day, Date.now() + day);

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createKnownObjects, type Named, type Store } from '../../../src/agent/kubernetes/list-watch.ts';
+import { createKnownObjects, type ObjectName, type Store } from '../../../src/agent/kubernetes/list-watch.ts';
 import { ranks, unlimitedMemory } from '../../../src/base/platform/memory-budget.ts';
 import { inTurns } from '../../../src/base/platform/turns.ts';
 import { createLiveLists } from '../../../src/explain/resolving/live-lists.ts';
@@ -12,7 +12,7 @@ const listOf =
   (take: (object: object) => void): Promise<string> =>
     inTurns(objects, take).then(() => resourceVersion);
 
-function knownObjects<T extends Named>(store: Store<T>) {
+function knownObjects<T extends ObjectName>(store: Store<T>) {
   return createKnownObjects<T>({
     slim: (object) => object as T,
     store,
@@ -23,7 +23,7 @@ function knownObjects<T extends Named>(store: Store<T>) {
 
 test('while a list of thousands of objects is stored, other work gets its turn, and the next watch begins after that', async () => {
   const stored: string[] = [];
-  const known = knownObjects<Named>({
+  const known = knownObjects<ObjectName>({
     set: ({ name }) => void stored.push(name),
     delete: () => {},
     leaveOut: () => {},
@@ -43,7 +43,7 @@ test('while a list of thousands of objects is stored, other work gets its turn, 
 
 test('while thousands of objects that are gone are removed, other work gets its turn', async () => {
   const removed: string[] = [];
-  const known = knownObjects<Named>({
+  const known = knownObjects<ObjectName>({
     set: () => {},
     delete: (_, name) => void removed.push(name),
     leaveOut: () => {},
@@ -87,7 +87,7 @@ test.each([0, 300])(
 
 test('a list that breaks off leaves what was there before', async () => {
   const stored = new Set<string>();
-  const known = knownObjects<Named>({
+  const known = knownObjects<ObjectName>({
     set: ({ name }) => void stored.add(name),
     delete: (_, name) => void stored.delete(name),
     leaveOut: () => {},

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   createKnownObjects,
-  type KnownObjects,
-  type Named,
+  type ObjectName,
   type Store,
+  type WatchedObjects,
 } from '../../../src/agent/kubernetes/list-watch.ts';
 import { createMemoryBudget, ranks } from '../../../src/base/platform/memory-budget.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../../../src/explain/resolving/live-lists.ts';
@@ -22,15 +22,15 @@ const total = 200_000;
 
 interface Scene {
   readonly lists: LiveLists;
-  readonly pods: KnownObjects;
-  readonly services: KnownObjects;
+  readonly pods: WatchedObjects;
+  readonly services: WatchedObjects;
   readonly bytes: () => number;
 }
 
 function setUp(): Scene {
   const memory = createMemoryBudget({ total, isPreferred: () => false });
   const lists = createLiveLists('node-a', undefined, defaultLiveLimits, undefined, memory);
-  const open = <T extends Named>(resource: 'pods' | 'services', store: Store<T>, weigh: (object: T) => number) =>
+  const open = <T extends ObjectName>(resource: 'pods' | 'services', store: Store<T>, weigh: (object: T) => number) =>
     createKnownObjects<T>({
       slim: (object) => object as T,
       store,

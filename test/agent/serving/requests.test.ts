@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Answer, type RequestServer, startServing } from '../../../src/agent/serving/serving.ts';
+import { type RequestServer, type ServedAnswer, startServing } from '../../../src/agent/serving/serving.ts';
 import { forAllAsync } from '../../for-all.ts';
 
 let server: RequestServer;
 const mostAtOnce = 8;
 let [atOnce, most] = [0, 0];
 
-const textOf = (text: string): Answer => ({ status: 200, type: 'text/plain', body: Buffer.from(text) });
+const textOf = (text: string): ServedAnswer => ({ status: 200, type: 'text/plain', body: Buffer.from(text) });
 
 beforeAll(async () => {
   server = await startServing({

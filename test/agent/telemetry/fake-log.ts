@@ -1,4 +1,10 @@
-import { type Fields, type Log, logLevels, type LogLevel, type Write } from '../../../src/agent/telemetry/logger.ts';
+import {
+  type LogFields,
+  type Log,
+  logLevels,
+  type LogLevel,
+  type LogWriter,
+} from '../../../src/agent/telemetry/logger.ts';
 
 export interface LogEntry {
   level: LogLevel;
@@ -10,11 +16,11 @@ export interface LogEntry {
 export function fakeLog(): { log: Log; entries: LogEntry[] } {
   const entries: LogEntry[] = [];
   const writeAt =
-    (level: LogLevel): Write =>
-    (first: Fields | string, text?: string) => {
+    (level: LogLevel): LogWriter =>
+    (first: LogFields | string, text?: string) => {
       if (typeof first === 'string') entries.push({ level, text: first, fields: {} });
       else entries.push({ level, text: text ?? '', fields: { ...first } });
     };
-  const log = Object.fromEntries(logLevels.map((level) => [level, writeAt(level)])) as Record<LogLevel, Write>;
+  const log = Object.fromEntries(logLevels.map((level) => [level, writeAt(level)])) as Record<LogLevel, LogWriter>;
   return { log, entries };
 }

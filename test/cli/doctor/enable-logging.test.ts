@@ -1,7 +1,7 @@
 import { load, loadAll } from 'js-yaml';
 import { expect, test } from 'vitest';
 import { enableLogging } from '../../../src/cli/doctor/doctor.ts';
-import { detectPlugIns, type Seen } from '../../../src/cli/doctor/enable-logging/detect.ts';
+import { type Detection, detectPlugIns } from '../../../src/cli/doctor/enable-logging/detect.ts';
 import { recipesFor, seenByKernelDrops } from '../../../src/cli/doctor/enable-logging/recipes.ts';
 import { noApi } from '../../../src/cli/doctor/api.ts';
 import { expectLines } from '../../expected-file.ts';
@@ -12,14 +12,17 @@ import { tablesOf } from '../../tables.ts';
 const tables = tablesOf(import.meta.filename) as {
   byLabel: [string, string][];
   all: NonNullable<Parameters<typeof seen>[0]['plugIns']>[number][];
-  versions: [string, Seen['calico']['version'], string][];
+  versions: [string, Detection['calico']['version'], string][];
 };
 
-function seen(given: Partial<Seen>): Seen {
+function seen(given: Partial<Detection>): Detection {
   return { plugIns: ['calico'], calico: calico(), hasAwsPolicyAgent: true, obstacles: [], ...given };
 }
 
-function calico(version?: Seen['calico']['version'], given: Partial<Seen['calico']> = {}): Seen['calico'] {
+function calico(
+  version?: Detection['calico']['version'],
+  given: Partial<Detection['calico']> = {},
+): Detection['calico'] {
   return { version, bpf: false, earlier: {}, hiding: [], isServed: true, ...given };
 }
 
@@ -89,7 +92,7 @@ test('all that is asked is one object of each', async () => {
   expect(new Set(api.asked.map(({ verb }) => verb))).toEqual(new Set(['GET']));
 });
 
-test.each<[string, Seen['calico']['version'], string]>(tables.versions)(
+test.each<[string, Detection['calico']['version'], string]>(tables.versions)(
   'Calico: %s gets the patch of its file',
   (_, version, file) => {
     const [recipe] = recipesFor(seen({ calico: calico(version) }));

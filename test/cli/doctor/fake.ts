@@ -1,5 +1,5 @@
 import type { Api } from '../../../src/cli/doctor/api.ts';
-import type { Machine, Ran } from '../../../src/cli/doctor/machine.ts';
+import type { Machine, RunResult } from '../../../src/cli/doctor/machine.ts';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
 import { nine } from '../../builders.ts';
 
@@ -37,7 +37,7 @@ export function fakeApi(
 }
 
 /** Programs by their command line; others are not there. */
-export function programs(outputs: Readonly<Record<string, string | Ran>>): Machine['run'] {
+export function programs(outputs: Readonly<Record<string, string | RunResult>>): Machine['run'] {
   return (program, args) => {
     const found = outputs[[program, ...args].join(' ')] ?? outputs[program];
     if (found === undefined) return Promise.resolve({ kind: 'missing' });

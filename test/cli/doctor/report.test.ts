@@ -7,8 +7,8 @@ import { gatherFacts } from '../../../src/cli/doctor/facts.ts';
 import {
   answersOf,
   type Check,
+  type DoctorReport,
   jsonReport,
-  type Report,
   statusOf,
   textReport,
 } from '../../../src/cli/doctor/report.ts';
@@ -19,7 +19,7 @@ import { answered, fakeApi, fakeMachine, programs } from './fake.ts';
 
 const within = temporaryFolder();
 
-function report(...checks: Check[]): Report {
+function report(...checks: Check[]): DoctorReport {
   return { version: '0.1.0', node: 'node-a', time: nine, checks };
 }
 

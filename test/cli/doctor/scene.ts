@@ -1,6 +1,6 @@
 import { checks } from '../../../src/cli/doctor/doctor.ts';
-import type { Facts, Given } from '../../../src/cli/doctor/facts.ts';
-import type { KernelLog, KernelSourceLook } from '../../../src/cli/doctor/kernel-log.ts';
+import type { CheckContext, Facts } from '../../../src/cli/doctor/facts.ts';
+import type { KernelLog, KernelSourceState } from '../../../src/cli/doctor/kernel-log.ts';
 import type { Check } from '../../../src/cli/doctor/report.ts';
 import type { LogRule, Rules } from '../../../src/cli/doctor/rules.ts';
 import type { Config } from '../../../src/agent/config/config.ts';
@@ -49,12 +49,13 @@ export const packet = (prefix: string, age: number): KernelLog['packets'][number
   time: nine - age,
 });
 
-export const sourceWith = (log: KernelSourceLook['log'], given: Partial<KernelSourceLook> = {}): KernelSourceLook[] => [
-  { name: 'file:/a', text: '/a', isCertain: true, log, units: undefined, ...given },
-];
+export const sourceWith = (
+  log: KernelSourceState['log'],
+  given: Partial<KernelSourceState> = {},
+): KernelSourceState[] => [{ name: 'file:/a', text: '/a', isCertain: true, log, units: undefined, ...given }];
 
 /** A node of which nothing is known, with a cluster that answers nothing. */
-const unknown: Facts & Given = {
+const unknown: Facts & CheckContext = {
   config: configOf(),
   problems: [],
   warnings: [],
@@ -97,7 +98,7 @@ const unknown: Facts & Given = {
 };
 
 /** What the row of that name finds with these facts. */
-export function found(name: string, given: Partial<Facts & Given> = {}): Check[] {
+export function found(name: string, given: Partial<Facts & CheckContext> = {}): Check[] {
   const row = checks.find((each) => each.name === name);
   if (row === undefined) throw new Error(`there is no check ${name}`);
   return [row.check({ ...unknown, ...given })].flat();

@@ -1,7 +1,7 @@
-import { type Asked, lookAtFelix } from '../../../src/cli/doctor/api.ts';
+import { type ApiRequests, lookAtFelix } from '../../../src/cli/doctor/api.ts';
 import type { Facts } from '../../../src/cli/doctor/facts.ts';
 import { tryGuard } from '../../../src/cli/doctor/guard.ts';
-import type { ContainerLook } from '../../../src/cli/doctor/machine.ts';
+import type { ContainerLogs } from '../../../src/cli/doctor/machine.ts';
 import type { KernelLog } from '../../../src/cli/doctor/kernel-log.ts';
 import type { Check } from '../../../src/cli/doctor/report.ts';
 import { conditionRight, optOutRight, reviewPolicies, reviewRights, rights } from '../../../src/cli/doctor/rights.ts';
@@ -61,8 +61,8 @@ function kernelSources(): Check[] {
 
 function containers(): Check[] {
   const written = { path: '/pods/x', namespace: 'kube-system', pod: 'kube-proxy-x7k2p', container: 'kube-proxy' };
-  const logs = (state: object): ContainerLook => ({ kind: 'logs', logs: [{ ...written, state } as never] });
-  const none: ContainerLook = { kind: 'logs', logs: [] };
+  const logs = (state: object): ContainerLogs => ({ kind: 'logs', logs: [{ ...written, state } as never] });
+  const none: ContainerLogs = { kind: 'logs', logs: [] };
   const rows: Pick<Facts, 'containers' | 'pods'>[] = [
     { containers: { kind: 'missing' }, pods: [] },
     { containers: { kind: 'error', reason: '/pods: permission denied' }, pods: [] },
@@ -280,12 +280,12 @@ function nodes(): Check[] {
   ];
 }
 
-const felixWith = (spec: object, object = 'default'): Asked =>
+const felixWith = (spec: object, object = 'default'): ApiRequests =>
   fakeApi(({ path }) =>
     path.endsWith(`/crd.projectcalico.org/v1/felixconfigurations/${object}`) ? answered({ spec }) : undefined,
   );
 
-const calicoOf = async (api: Asked, pods: Facts['pods'] = [proxy]): Promise<Check[]> =>
+const calicoOf = async (api: ApiRequests, pods: Facts['pods'] = [proxy]): Promise<Check[]> =>
   found('calico', { felix: await lookAtFelix(api, 'node-a'), pods });
 
 async function calico(): Promise<Check[]> {
@@ -349,7 +349,10 @@ function lookups(): Check[] {
   ];
 }
 
-const served = (isMissing: (resource: string, group: string) => boolean, others = answered({ resources: [] })): Asked =>
+const served = (
+  isMissing: (resource: string, group: string) => boolean,
+  others = answered({ resources: [] }),
+): ApiRequests =>
   fakeApi(({ verb, path, body }) => {
     if (verb === 'POST') return granting(isMissing)(body);
     if (path === '/apis/networking.k8s.io/v1') return answered({ resources: [{ name: 'networkpolicies' }] });
@@ -385,7 +388,7 @@ async function guards(): Promise<Check[]> {
 }
 
 /** A cluster that serves a kind only in a version of the future. */
-function withOtherVersion(): Asked {
+function withOtherVersion(): ApiRequests {
   const versions = ['v1alpha2', 'v2'].map((version) => ({ groupVersion: `policy.networking.k8s.io/${version}` }));
   return fakeApi(({ verb, path, body }) => {
     if (verb === 'POST') return granting(() => false)(body);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { aggregate } from '../../../src/cli/report/aggregate/aggregate.ts';
 import { readEvents } from '../../../src/cli/report/read/events.ts';
-import type { Report } from '../../../src/cli/report/model.ts';
+import type { AuditReport } from '../../../src/cli/report/model.ts';
 import { markdownText } from '../../../src/cli/report/texts/outputs.ts';
 import { printable } from '../../../src/base/platform/printable.ts';
 import { forAll } from '../../for-all.ts';
@@ -43,7 +43,7 @@ function inCode(cell: string): string | undefined {
 const isNumber = (cell: string): boolean => /^[\d,]*$/.test(cell);
 
 /** A report with rows in all its sections. */
-async function report(): Promise<Report> {
+async function report(): Promise<AuditReport> {
   const scan = Array.from({ length: 9 }, (_, number) =>
     row(20 + number, { 'source.k8s.owner.name': 'scanner', 'destination.k8s.owner.name': `web-${number}` }),
   );

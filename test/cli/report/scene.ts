@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type FlowRecord } from '../../../src/publish/audit/fields.ts';
 import { type Engine, openEngine } from '../../../src/cli/report/engine.ts';
-import { type Reading, readRows } from '../../../src/cli/report/read/read-rows.ts';
+import { type ReadResult, readRows } from '../../../src/cli/report/read/read-rows.ts';
 import type { ReportOptions } from '../../../src/cli/report/model.ts';
 import { printReport } from '../../../src/cli/report/run-report.ts';
 
@@ -67,7 +67,7 @@ export const linesOf = (rows: readonly unknown[]): string => rows.map((each) => 
 export async function withRows<T>(
   folder: string,
   named: readonly string[],
-  use: (engine: Engine, reading: Reading) => Promise<T> | T,
+  use: (engine: Engine, reading: ReadResult) => Promise<T> | T,
   stdin: Readable = Readable.from([]),
 ): Promise<T> {
   const engine = await openEngine(':memory:', join(folder, 'spilled'));

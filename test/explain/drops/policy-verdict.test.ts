@@ -6,7 +6,7 @@ import { askedOf, type KnownPolicies, policyNeeds } from '../../../src/explain/d
 import { policyVerdict } from '../../../src/explain/drops/policy-verdict.ts';
 import type { Endpoint } from '../../../src/base/model/endpoint.ts';
 import type { Finding, FlowDetails, ScanDetails } from '../../../src/base/model/finding.ts';
-import type { Namespace, Pod } from '../../../src/explain/policies/policies.ts';
+import type { Namespace, PolicyPod } from '../../../src/explain/policies/policies.ts';
 import { messageOf } from '../../../src/count/pipeline/message.ts';
 import {
   clock,
@@ -42,7 +42,7 @@ const [allowFrontend, defaultDeny, allowWorker, closedBatch, unreadable] = [
   'unreadable',
 ].map(policyOf) as [object, object, object, object, object];
 
-const pods: readonly Pod[] = [
+const pods: readonly PolicyPod[] = [
   pod(),
   pod({ namespace: 'batch', name: 'worker-7', labels: { app: 'worker' }, addresses: ['10.65.2.7'], node: 'node-b' }),
 ];

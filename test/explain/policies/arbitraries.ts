@@ -1,6 +1,6 @@
 /** Clusters, policies and connections, small enough that policies often match. */
 import fc from 'fast-check';
-import type { End, Flow, Namespace, Pod } from '../../../src/explain/policies/policies.ts';
+import type { End, Namespace, PolicyFlow, PolicyPod } from '../../../src/explain/policies/policies.ts';
 import { adminNetworkPolicy, baselineAdminNetworkPolicy, clusterNetworkPolicy, networkPolicy, pod } from './objects.ts';
 
 export const key = fc.constantFrom('app', 'tier');
@@ -144,7 +144,7 @@ const families = {
   6: { pods: ['fd00::1', 'fd00::2', 'fd00::9'], external: ['2001:db8::1', 'fd00::1'], node: 'fd00::200' },
 } as const;
 
-const podsOf = (family: 4 | 6): fc.Arbitrary<Pod> =>
+const podsOf = (family: 4 | 6): fc.Arbitrary<PolicyPod> =>
   fc
     .record({
       namespace: namespaceName,
@@ -173,7 +173,7 @@ const endsOf = (family: 4 | 6): fc.Arbitrary<End> =>
     },
   );
 
-const flowsOf = (family: 4 | 6): fc.Arbitrary<Flow> => {
+const flowsOf = (family: 4 | 6): fc.Arbitrary<PolicyFlow> => {
   const ends = { source: endsOf(family), destination: endsOf(family) };
   return fc.oneof(
     fc.record({ ...ends, protocol, port: portNumber }),
@@ -181,12 +181,12 @@ const flowsOf = (family: 4 | 6): fc.Arbitrary<Flow> => {
   );
 };
 
-export const flows: fc.Arbitrary<Flow> = fc
+export const flows: fc.Arbitrary<PolicyFlow> = fc
   .oneof({ arbitrary: flowsOf(4), weight: 2 }, { arbitrary: flowsOf(6), weight: 1 })
   .map((flow) => (isSamePod(flow) ? Object.assign(flow, { destination: flow.source }) : flow));
 
 /** Two ends of one name, or of one address, are one Pod. */
-function isSamePod({ source, destination }: Flow): boolean {
+function isSamePod({ source, destination }: PolicyFlow): boolean {
   if (source.address === destination.address) return true;
   if (source.kind !== 'pod' || destination.kind !== 'pod') return false;
   return source.pod.name === destination.pod.name && source.pod.namespace === destination.pod.namespace;

@@ -1,6 +1,6 @@
 /** Takes facts away: a verdict may become unknown then, and never another one. */
 import fc from 'fast-check';
-import type { End, Pod } from '../../../src/explain/policies/policies.ts';
+import type { End, PolicyPod } from '../../../src/explain/policies/policies.ts';
 
 type Fact = 'labels' | 'ports' | 'node' | 'address' | 'pod' | 'account';
 
@@ -12,7 +12,7 @@ export const hiddenFacts = fc.record({ namespaces: fc.subarray(['x', 'y']), sour
 export function hideFacts(end: End, hide: readonly Fact[]): End {
   if (end.kind !== 'pod') return hide.includes('pod') ? { kind: 'unknown', address: end.address ?? '' } : end;
   if (hide.includes('pod')) return { kind: 'unknown', address: end.address ?? '' };
-  const pod: Pod = {
+  const pod: PolicyPod = {
     ...end.pod,
     labels: hide.includes('labels') ? undefined : end.pod.labels,
     ports: hide.includes('ports') ? undefined : end.pod.ports,

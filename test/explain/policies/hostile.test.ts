@@ -6,8 +6,8 @@ import {
   compilePolicy,
   createEvaluator,
   createPolicySet,
-  type Direction,
   type Policy,
+  type PolicyDirection,
   sentenceOf,
   suggest,
 } from '../../../src/explain/policies/policies.ts';
@@ -128,7 +128,7 @@ test.each([
 /** How often policies of one order, `count` that admit and one that denies, are asked for their rules. */
 function timesAsked(count: number): number {
   let times = 0;
-  const get = (rules: Policy['rules'], direction: Direction): Policy['rules'][Direction] => {
+  const get = (rules: Policy['rules'], direction: PolicyDirection): Policy['rules'][PolicyDirection] => {
     times++;
     return rules[direction];
   };

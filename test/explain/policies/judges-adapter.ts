@@ -1,5 +1,5 @@
 /** Lets public test suites of other projects ask this evaluator, with their form of a cluster and of a connection. */
-import type { End, Evaluator, Flow, Labels, Pod } from '../../../src/explain/policies/policies.ts';
+import type { End, Evaluator, Labels, PolicyFlow, PolicyPod } from '../../../src/explain/policies/policies.ts';
 import { isIPv6 } from '../../../src/base/platform/address.ts';
 import { evaluator, namespace } from './objects.ts';
 
@@ -28,7 +28,7 @@ interface JudgeFlow {
 }
 
 const evaluators = new WeakMap<object, Evaluator>();
-const pods = new WeakMap<object, Pod>();
+const pods = new WeakMap<object, PolicyPod>();
 
 export function evaluate(cluster: JudgeCluster, flow: JudgeFlow): { ingress: boolean; egress: boolean } {
   // The same cluster comes as a new object for some suites, but its lists of policies are the same.
@@ -36,7 +36,7 @@ export function evaluate(cluster: JudgeCluster, flow: JudgeFlow): { ingress: boo
   const found = evaluators.get(key) ?? evaluatorOf(cluster);
   evaluators.set(key, found);
   const { source, destination } = flow;
-  const connection: Flow = {
+  const connection: PolicyFlow = {
     ...flow,
     source: endOf(source, destination.ip),
     destination: endOf(destination, source.ip),
@@ -61,11 +61,11 @@ function endOf(end: JudgeFlow['source'], other: string): End {
   return { kind: 'pod', pod: podOf(end), address: isIPv6(end.ip) === isIPv6(other) ? end.ip : undefined };
 }
 
-function podOf(end: JudgePod): Pod {
+function podOf(end: JudgePod): PolicyPod {
   const known = pods.get(end);
   if (known !== undefined) return known;
   const { namespace: namespaceName, name, labels, ip, hostNetwork = false, containers } = end;
-  const made: Pod = {
+  const made: PolicyPod = {
     namespace: namespaceName,
     name,
     labels,

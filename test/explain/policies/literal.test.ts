@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Direction, Flow } from '../../../src/explain/policies/policies.ts';
+import type { PolicyDirection, PolicyFlow } from '../../../src/explain/policies/policies.ts';
 import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
 import { hiddenFacts, hideFacts } from './hiding.ts';
 import { literalVerdict } from './literal.ts';
@@ -8,7 +8,7 @@ import { evaluator } from './objects.ts';
 import { runs } from '../../runs.ts';
 import { forAll } from '../../for-all.ts';
 
-const directions = ['ingress', 'egress'] as const satisfies Direction[];
+const directions = ['ingress', 'egress'] as const satisfies PolicyDirection[];
 const onlyNetworkPolicies = fc.array(networkPolicies, { maxLength: 4 });
 const allKinds = fc.array(fc.oneof(networkPolicies, clusterPolicies), { maxLength: 5 });
 
@@ -32,7 +32,7 @@ test('a missing fact makes a verdict unknown, and never another one', () => {
   const outcomes = { known: 0, unknown: 0 };
   forAll([allKinds, namespaceLists, flows, hiddenFacts], { numRuns: runs(15_000) }, (given, namespaces, flow, hide) => {
     const readable = namespaces.filter(({ name }) => !hide.namespaces.includes(name));
-    const seen: Flow = {
+    const seen: PolicyFlow = {
       ...flow,
       source: hideFacts(flow.source, hide.source),
       destination: hideFacts(flow.destination, hide.destination),

@@ -3,7 +3,7 @@
  * apis/v1alpha2/clusternetworkpolicy_types.go, apis/v1alpha1/adminnetworkpolicy_types.go). Slow, and shares nothing with what it judges.
  */
 import ipaddr from 'ipaddr.js';
-import type { Flow, Namespace, Pod } from '../../../src/explain/policies/policies.ts';
+import type { Namespace, PolicyFlow, PolicyPod } from '../../../src/explain/policies/policies.ts';
 
 type Any = any; // oxlint-disable-line typescript/no-explicit-any -- objects as they are in JSON
 
@@ -15,7 +15,7 @@ export interface Cluster {
 export type Literal = 'admits' | 'denies' | 'any';
 
 /** Returns the outcome before any policy is asked; undefined where policies decide. */
-export function beforePolicies(flow: Flow, direction: 'ingress' | 'egress'): Literal | undefined {
+export function beforePolicies(flow: PolicyFlow, direction: 'ingress' | 'egress'): Literal | undefined {
   const own = direction === 'ingress' ? flow.destination : flow.source;
   if (own.kind !== 'pod' || own.pod.hostNetwork) return 'admits';
   const { source, destination } = flow;
@@ -33,7 +33,7 @@ export function beforePolicies(flow: Flow, direction: 'ingress' | 'egress'): Lit
 }
 
 /** `any`: policies of equal priority disagree, and "the implementation can apply any of the matching policies". */
-export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress' | 'egress'): Literal {
+export function literalVerdict(cluster: Cluster, flow: PolicyFlow, direction: 'ingress' | 'egress'): Literal {
   const before = beforePolicies(flow, direction);
   if (before !== undefined) return before;
   const { subject, clusterRule, networkPolicySelects, networkPolicyAdmits } = kubernetesReading(
@@ -75,9 +75,9 @@ export function literalVerdict(cluster: Cluster, flow: Flow, direction: 'ingress
 }
 
 /** Reads single policies of Kubernetes about a connection to, or from, a Pod. */
-export function kubernetesReading(cluster: Cluster, flow: Flow, direction: 'ingress' | 'egress') {
+export function kubernetesReading(cluster: Cluster, flow: PolicyFlow, direction: 'ingress' | 'egress') {
   const { source, destination } = flow;
-  const own = (direction === 'ingress' ? destination : source) as { kind: 'pod'; pod: Pod };
+  const own = (direction === 'ingress' ? destination : source) as { kind: 'pod'; pod: PolicyPod };
 
   return { subject, clusterRule, networkPolicySelects, networkPolicyAdmits };
 
@@ -97,7 +97,7 @@ export function kubernetesReading(cluster: Cluster, flow: Flow, direction: 'ingr
     return labelled(own.pod, namespaces, pods);
   }
 
-  function labelled(pod: Pod | undefined, namespaces: Any, pods: Any): boolean {
+  function labelled(pod: PolicyPod | undefined, namespaces: Any, pods: Any): boolean {
     if (pod === undefined || pod.hostNetwork) return false;
     if (namespaces !== undefined) return labelsSelected(namespaces, namespaceLabels(pod.namespace));
     return (

@@ -4,7 +4,7 @@ import {
   type Labels,
   type NamedPort,
   type Namespace,
-  type Pod,
+  type PolicyPod,
   type CalicoKind,
   collectCalicoObjects,
   compilePolicy,
@@ -14,7 +14,7 @@ import {
   type PolicySet,
 } from '../../../src/explain/policies/policies.ts';
 
-export function pod(given: Partial<Pod> = {}): Pod {
+export function pod(given: Partial<PolicyPod> = {}): PolicyPod {
   return {
     namespace: 'shop',
     name: 'postgres-0',

@@ -3,11 +3,11 @@ import { load } from 'js-yaml';
 import { expect } from 'vitest';
 import {
   type CalicoKind,
+  type ConnectionVerdict,
   createEvaluator,
   type End,
-  type Flow,
-  type Pod,
-  type Verdict,
+  type PolicyFlow,
+  type PolicyPod,
 } from '../../../src/explain/policies/policies.ts';
 import { rowsIn } from '../../corpus/lines.ts';
 import { namedPort, namespace, pod, policySet, shortObjects } from './objects.ts';
@@ -35,18 +35,18 @@ export const namespaces = [
   namespace('kube-system'),
 ];
 
-export const end = (of: Pod, address = of.addresses[0]): End => ({ kind: 'pod', pod: of, address });
+export const end = (of: PolicyPod, address = of.addresses[0]): End => ({ kind: 'pod', pod: of, address });
 export const external = (address: string): End => ({ kind: 'external', address });
 export const node = (name: string, address: string): End => ({
   kind: 'node',
   node: { name, labels: { zone: 'a' } },
   address,
 });
-export const connection: Flow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
+export const connection: PolicyFlow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
 
-type Outcome = Verdict['outcome'];
+type Outcome = ConnectionVerdict['outcome'];
 /** `unread`: kinds of Calico of which there may be more. `missing`: a part of the missing fact. `max`: the bytes of a sentence. */
-type Given = Partial<Flow> & { unread?: CalicoKind[]; missing?: string; max?: number };
+type Given = Partial<PolicyFlow> & { unread?: CalicoKind[]; missing?: string; max?: number };
 
 export interface Row {
   policies: object[];
@@ -55,7 +55,7 @@ export interface Row {
   egress?: Outcome | undefined;
 }
 
-const pods: Readonly<Record<string, Pod>> = { postgres, worker, web, onNodeA };
+const pods: Readonly<Record<string, PolicyPod>> = { postgres, worker, web, onNodeA };
 
 /**
  * Rows of a file, in YAML without the outer braces: what is expected of a direction and what differs from the connection; then a line for each
@@ -88,11 +88,11 @@ const withoutNulls = (given: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value ?? undefined]));
 
 function endOf(given: unknown): End {
-  if (typeof given === 'string') return end(pods[given] as Pod);
+  if (typeof given === 'string') return end(pods[given] as PolicyPod);
   const { pod: base, ...more } = given as Record<string, string>;
   if (base !== undefined) {
     const { address, ...changes } = { address: pods[base]?.addresses[0], ...withoutNulls(more) };
-    return { kind: 'pod', pod: { ...(pods[base] as Pod), ...changes }, address };
+    return { kind: 'pod', pod: { ...(pods[base] as PolicyPod), ...changes }, address };
   }
   if (more['node'] !== undefined) return node(more['node'], more['address'] ?? '');
   if (more['external'] !== undefined) return external(more['external']);

@@ -3,9 +3,9 @@ import { dump } from 'js-yaml';
 import { expect, test } from 'vitest';
 import {
   compilePolicy,
-  type Flow,
-  type Owner,
-  type Pod,
+  type PolicyFlow,
+  type OwningWorkload,
+  type PolicyPod,
   suggest,
   type SuggestOptions,
   type Suggestion,
@@ -29,7 +29,7 @@ const worker = pod({
   labels: { app: 'worker', 'pod-template-hash': '84f9' },
   addresses: ['10.65.2.9'],
 });
-const flow: Flow = {
+const flow: PolicyFlow = {
   source: { kind: 'pod', pod: worker, address: '10.65.2.9' },
   destination: { kind: 'pod', pod: postgres, address: '10.65.1.4' },
   protocol: 'TCP',
@@ -38,7 +38,7 @@ const flow: Flow = {
 
 function suggestFor(
   policies: readonly object[],
-  changes: Partial<Flow> = {},
+  changes: Partial<PolicyFlow> = {},
   ownerOf?: SuggestOptions['ownerOf'],
 ): Suggestion {
   return suggest({
@@ -143,7 +143,7 @@ test('a suggestion selects no Pod that is not isolated already', () => {
 });
 
 test('a suggestion for an address is a block of that address only', () => {
-  const given: Partial<Flow> = {
+  const given: Partial<PolicyFlow> = {
     source: { kind: 'external', address: '2001:db8::1' },
     destination: { kind: 'pod', pod: postgres, address: 'fd00::4' },
   };
@@ -166,10 +166,10 @@ test('a suggestion has a name that no policy has', () => {
 });
 
 /** Each Pod has an owner of that selector. */
-const byName = (selector: object) => (): Owner => ({ name: 'the-owner', selector });
+const byName = (selector: object) => (): OwningWorkload => ({ name: 'the-owner', selector });
 
 /** Returns the selectors of the Pods that the policy selects, and of the peer. */
-const selectorsOf = (selector: object, changes: Partial<Flow> = {}): unknown[] =>
+const selectorsOf = (selector: object, changes: Partial<PolicyFlow> = {}): unknown[] =>
   (
     specs(suggestFor([isolated], changes, byName(selector))) as {
       podSelector: object;
@@ -236,7 +236,7 @@ const details = fc.tuple(...machines.map(() => fc.record({ labels: labelSets, po
 /** Some select their Pod, some do not. */
 const owners = fc.array(
   fc.option(
-    labelSets.map((matchLabels): Owner => ({ name: 'owner', selector: { matchLabels } })),
+    labelSets.map((matchLabels): OwningWorkload => ({ name: 'owner', selector: { matchLabels } })),
     { nil: undefined },
   ),
   { minLength: 2, maxLength: 3 },
@@ -252,12 +252,13 @@ test('verdicts before and after differ by added admissions only, the one that wa
     [policies, namespaceLists, details, owners, fc.nat()],
     { numRuns: 2000 },
     (given, namespaces, found, owning, pick) => {
-      const pods = machines.map((machine, index): Pod => pod({ ...machine, ...found[index] }));
+      const pods = machines.map((machine, index): PolicyPod => pod({ ...machine, ...found[index] }));
       const flows = allFlows(pods);
-      const asked = flows[pick % flows.length] as Flow;
+      const asked = flows[pick % flows.length] as PolicyFlow;
       runs += 1;
       const compiled = given.flatMap(compilePolicy);
-      const ownerOf = (of: Pod): Owner | undefined => owning[pods.findIndex((each) => each.name === of.name)];
+      const ownerOf = (of: PolicyPod): OwningWorkload | undefined =>
+        owning[pods.findIndex((each) => each.name === of.name)];
       const suggestion = suggest({ flow: asked, policies: compiled, namespaces, pods, ownerOf });
       if (suggestion.kind !== 'policies') return;
       suggested += 1;
@@ -275,11 +276,11 @@ test('verdicts before and after differ by added admissions only, the one that wa
   expect(suggested).toBeGreaterThan(runs / 10);
 });
 
-function allFlows(pods: readonly Pod[]): Flow[] {
+function allFlows(pods: readonly PolicyPod[]): PolicyFlow[] {
   const ends = pods.map((each) => ({ kind: 'pod' as const, pod: each, address: each.addresses[0] }));
   return ends.flatMap((source) =>
     ends
       .filter((destination) => destination !== source)
-      .flatMap((destination) => [80, 81].map((port): Flow => ({ source, destination, protocol: 'TCP', port }))),
+      .flatMap((destination) => [80, 81].map((port): PolicyFlow => ({ source, destination, protocol: 'TCP', port }))),
   );
 }

@@ -8,7 +8,7 @@ import {
   compilePolicy,
   createEvaluator,
   createPolicySet,
-  type Flow,
+  type PolicyFlow,
   sentenceOf,
   Unknown,
 } from '../../../src/explain/policies/policies.ts';
@@ -80,7 +80,7 @@ test('sentences about rules that name a Service are as expected', async () => {
   await expectLines(import.meta.dirname, 'services.expected.txt', lines);
 });
 
-const ends: [title: string, peer: Flow['source']][] = [
+const ends: [title: string, peer: PolicyFlow['source']][] = [
   ['a Pod', connection.source],
   ['a Pod whose address is not known', { kind: 'pod', pod: worker, address: undefined }],
   ['a Pod on the network of its Node', end({ ...worker, hostNetwork: true }, '192.168.7.12')],
@@ -89,7 +89,7 @@ const ends: [title: string, peer: Flow['source']][] = [
   ['an IPv6 address', external('2001:db8::1')],
   ['an address that may be of anybody', { kind: 'unknown', address: '10.65.2.9' }],
 ];
-const transports: [title: string, changes: Partial<Flow>][] = [
+const transports: [title: string, changes: Partial<PolicyFlow>][] = [
   ['a fragment', { port: undefined }],
   ['UDP', { protocol: 'UDP' }],
   ['ICMP', { protocol: 'ICMP', port: undefined }],
@@ -101,9 +101,13 @@ interface Wanting {
 }
 
 const allEnds = ends.map(([title]) => title).join('; ');
-const questions: [title: string, changes: Partial<Flow>, peer: Flow['source']][] = [
-  ...ends.map(([title, peer]): [string, Partial<Flow>, Flow['source']] => [title, {}, peer]),
-  ...transports.map(([title, changes]): [string, Partial<Flow>, Flow['source']] => [title, changes, connection.source]),
+const questions: [title: string, changes: Partial<PolicyFlow>, peer: PolicyFlow['source']][] = [
+  ...ends.map(([title, peer]): [string, Partial<PolicyFlow>, PolicyFlow['source']] => [title, {}, peer]),
+  ...transports.map(([title, changes]): [string, Partial<PolicyFlow>, PolicyFlow['source']] => [
+    title,
+    changes,
+    connection.source,
+  ]),
 ];
 
 test('rules are described in the expected words at each kind of peer and in each kind of packet', async () => {

@@ -1,6 +1,6 @@
 /** What a packet and a turn of the event loop cost when many flows are open: counted as work, because times depend on the machine. */
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Flow } from '../../../src/publish/audit/flow.ts';
+import type { AuditedFlow } from '../../../src/publish/audit/flow.ts';
 import { createFlowRoom } from '../../../src/publish/audit/flow-room.ts';
 import { createIntervals } from '../../../src/publish/audit/intervals.ts';
 import { ends, externalEnd, nine, observation } from '../../builders.ts';
@@ -9,7 +9,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function flowOfNamespace(number: number): Flow & { start: number } {
+function flowOfNamespace(number: number): AuditedFlow & { start: number } {
   return { start: 0, key: `flow ${number}`, subject: `web ${number}`, namespace: `ns-${number}`, fields: {} };
 }
 
@@ -28,7 +28,7 @@ test('a Namespace that has become the largest since makes room', () => {
   for (const flow of flows) room.enter(flow);
   room.enter({ ...flowOfNamespace(1), key: 'another' });
   expect(room.find(0, flowOfNamespace(9)).evicted.map(([{ key }]) => key)).toEqual(['another']);
-  room.leave(flows[0] as Flow & { start: number });
+  room.leave(flows[0] as AuditedFlow & { start: number });
   room.enter({ ...flowOfNamespace(2), key: 'more' });
   expect(room.find(0, flowOfNamespace(9)).evicted.map(([{ key }]) => key)).toEqual(['more']);
 });

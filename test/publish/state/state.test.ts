@@ -5,7 +5,7 @@ import { createOpenSegments } from './open-segments.ts';
 import { createLookupQueue } from '../../../src/count/pipeline/lookup-queue.ts';
 import { createKeptPods } from '../../../src/explain/resolving/kept-pods.ts';
 import { createSeriesTable } from '../../../src/count/series/series.ts';
-import { type Restored, restoreState } from '../../../src/publish/state/state.ts';
+import { type RestoredState, restoreState } from '../../../src/publish/state/state.ts';
 import { createKeptState } from '../../../src/publish/state/kept-state.ts';
 import { checksum, encodeBatch } from '../../../src/publish/state/segments.ts';
 import { createStateLog } from '../../../src/publish/state/state-log.ts';
@@ -31,7 +31,7 @@ function fresh(): string {
 const openSegment = createOpenSegments();
 
 /** An agent that has counted three packets of one problem, and has one flow waiting. */
-function agent(restored?: Restored) {
+function agent(restored?: RestoredState) {
   const table = createSeriesTable({ restored: restored?.state?.series });
   const queue = createLookupQueue(10, restored?.state?.waiting);
   if (restored === undefined) {
@@ -44,7 +44,7 @@ function agent(restored?: Restored) {
 interface KeptAs {
   node?: string;
   id?: string;
-  restored?: Restored;
+  restored?: RestoredState;
   pods?: Parameters<typeof createKeptState>[0]['pods'];
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSharedLines, type SharedLinesOptions } from '../../../src/read/sources/shared-lines.ts';
 import type { LogLine } from '../../../src/base/model/log-line.ts';
-import type { Json, LineOrigin } from '../../../src/read/sources/source.ts';
+import type { JsonValue, LineOrigin } from '../../../src/read/sources/source.ts';
 import { nine } from '../../builders.ts';
 
 const record = (at: number): string =>
@@ -67,11 +67,11 @@ test('the oldest of more than 1,024 records is forgotten', () => {
 test('the next run knows what was seen through one source only', () => {
   const first = shared();
   first.program(file, record(1));
-  const second = shared({ saved: JSON.parse(JSON.stringify(first.once.state())) as Json });
+  const second = shared({ saved: JSON.parse(JSON.stringify(first.once.state())) as JsonValue });
   expect(second.program(containers, record(1))).toBe(false);
 });
 
-test.each<[string, Json]>([
+test.each<[string, JsonValue]>([
   ['no object', 'x'],
   ['no list', { programs: 'x' }],
   ['entries that are none', { programs: [1, [], ['x', []], [1, 'x'], [1, [2]]] }],

@@ -2,7 +2,7 @@ import { documentAt } from '../../../agent/config/docs-url.ts';
 import { grantRights } from '../../../agent/kubernetes/kubernetes.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import { prefix } from '../../../agent/telemetry/metric-table.ts';
-import type { Known } from '../facts.ts';
+import type { CheckInput } from '../facts.ts';
 import { ago, answersOf, type Check } from '../report.ts';
 import { plural } from '../../terminal.ts';
 
@@ -12,7 +12,7 @@ interface Sample {
   value: number;
 }
 
-export function checkAgent({ config, agent, isPod, now }: Known): Check {
+export function checkAgent({ config, agent, isPod, now }: CheckInput): Check {
   const { ok, problem, unknown, warning } = answersOf('agent');
   if (agent.kind === 'nowhere')
     return unknown(
@@ -64,7 +64,7 @@ export function checkAgent({ config, agent, isPod, now }: Known): Check {
 }
 
 /** Nothing if no agent answers: the check of the agent says so. */
-export function checkMemory({ agent }: Known): Check[] {
+export function checkMemory({ agent }: CheckInput): Check[] {
   const { ok, warning } = answersOf('memory');
   const all = agent.kind === 'answers' ? readMetrics(agent.metrics) : [];
   const [limit] = valuesOf(all, 'kept_bytes_limit');

@@ -6,12 +6,12 @@ import type { FelixSettings, NodeFacts } from '../../../base/model/incident.ts';
 import type { PrefixTable } from '../../../read/parsing/parsing.ts';
 import { printable } from '../../../base/platform/printable.ts';
 import { podOf } from '../../../explain/resolving/resolving.ts';
-import type { Known } from '../facts.ts';
+import type { CheckInput } from '../facts.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
-type Felix = Known['felix'];
+type Felix = CheckInput['felix'];
 
-export function checkCalico(known: Known): Check[] {
+export function checkCalico(known: CheckInput): Check[] {
   const { felix: look, pods, prefixes } = known;
   const { felix } = look;
   const { ok, unknown } = answersOf('calico');
@@ -83,7 +83,7 @@ function checkPrefix(look: Felix, prefixes: PrefixTable): Check {
   );
 }
 
-function checkFelixFlows(look: Felix, feeds: Known['feeds']): Check[] {
+function checkFelixFlows(look: Felix, feeds: CheckInput['feeds']): Check[] {
   const { ok, problem, warning } = answersOf('calico-flows');
   const { flows } = look;
   const isTaken = feeds.some(({ kind }) => kind === 'calico-flows');

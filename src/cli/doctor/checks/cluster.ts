@@ -2,13 +2,13 @@ import { documentAt } from '../../../agent/config/docs-url.ts';
 import { tolerableSkew } from '../../../publish/events/events.ts';
 import { grantRightTo, policiesFile } from '../../../agent/kubernetes/kubernetes.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
-import type { Known } from '../facts.ts';
+import type { CheckInput } from '../facts.ts';
 import { sourceName } from '../kernel-log.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
 const mostProblems = 4;
 
-export function checkSettings({ config, problems, warnings }: Known): Check {
+export function checkSettings({ config, problems, warnings }: CheckInput): Check {
   const { ok, problem, warning } = answersOf('settings');
   if (problems.length > 0)
     return problem(
@@ -27,11 +27,11 @@ export function inOneLine(problems: readonly string[]): string {
 /** An answer that takes longer is slow; a tenth of a second is usual. Other checks have five seconds, and some ask twice. */
 const slow: Millis = 3000;
 
-export function checkApiServer({ version }: Known): Check[] {
+export function checkApiServer({ version }: CheckInput): Check[] {
   return [checkReachable(version), checkClock(version.clockSkew)];
 }
 
-function checkReachable({ server, unusable, clockSkew, answer, took }: Known['version']): Check {
+function checkReachable({ server, unusable, clockSkew, answer, took }: CheckInput['version']): Check {
   const { ok, problem, warning } = answersOf('api-server');
   const stranger = (why: string): Check =>
     problem(
@@ -79,7 +79,7 @@ function checkClock(skew: Millis | undefined): Check {
   );
 }
 
-export function checkNode({ config: { node }, ownNode, nodes }: Known): Check {
+export function checkNode({ config: { node }, ownNode, nodes }: CheckInput): Check {
   const { ok, problem, unknown } = answersOf('node');
   if (ownNode === undefined) return unknown('no Node is named', 'set NODE_NAME or --node');
   if (ownNode.kind === 'refused') return unknown(`not known: ${ownNode.why}`, seeApiServer);
@@ -90,7 +90,7 @@ export function checkNode({ config: { node }, ownNode, nodes }: Known): Check {
   );
 }
 
-export function checkRights({ reviews }: Known): Check {
+export function checkRights({ reviews }: CheckInput): Check {
   const { ok, problem, unknown, warning } = answersOf('rights');
   const missing = reviews.filter(({ allowed }) => allowed === false);
   if (missing.length > 0) {
@@ -109,7 +109,7 @@ export function checkRights({ reviews }: Known): Check {
   return ok(`all ${reviews.length} are granted`);
 }
 
-export function checkGuard({ guard, config, version }: Known): Check {
+export function checkGuard({ guard, config, version }: CheckInput): Check {
   const { ok, problem, unknown, warning } = answersOf('admission-policy');
   if (guard === undefined) return ok('not tried: this is no Pod of the agent');
   if (guard === 'holds') return ok('holds an agent to its own node');
@@ -124,7 +124,7 @@ export function checkGuard({ guard, config, version }: Known): Check {
   );
 }
 
-export function checkPodLookups({ config, ways }: Known): Check {
+export function checkPodLookups({ config, ways }: CheckInput): Check {
   const { ok, unknown, warning } = answersOf('pod-lookups');
   if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');
   if (config.podLookups.length === 0) return ok('off: addresses of other nodes stay addresses');
@@ -139,7 +139,7 @@ export function checkPodLookups({ config, ways }: Known): Check {
   );
 }
 
-export function checkPolicies({ policyRights }: Known): Check {
+export function checkPolicies({ policyRights }: CheckInput): Check {
   const { ok, unknown, warning } = answersOf('policies');
   if (policyRights === undefined) return ok('off: Events do not say which policy denied a packet');
   const { granted, kinds, unevaluated, missing } = policyRights;

@@ -1,5 +1,5 @@
 /** Checks the kernel's rules: whether they log, whether their lines reach the log, and what their prefixes mean. */
-import type { Known } from '../facts.ts';
+import type { CheckInput } from '../facts.ts';
 import { latestLines } from '../kernel-log.ts';
 import { ago, answersOf, type Check } from '../report.ts';
 import { plural } from '../../terminal.ts';
@@ -9,7 +9,7 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import type { PrefixMeaning } from '../../../read/parsing/parsing.ts';
 import { printable } from '../../../base/platform/printable.ts';
 
-export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known): Check[] {
+export function checkProcRoot({ config: { procRoot }, hasProcRoot }: CheckInput): Check[] {
   const { ok, warning } = answersOf('proc-root');
   if (procRoot === '/proc') return [];
   if (hasProcRoot) return [ok(`${procRoot} is there`)];
@@ -24,7 +24,7 @@ export function checkProcRoot({ config: { procRoot }, hasProcRoot }: Known): Che
 /** An older line may come from a rule that was removed. */
 const recent: Millis = 3_600_000;
 
-export function checkLogRules({ rules, view, kernelSources, now }: Known): Check {
+export function checkLogRules({ rules, view, kernelSources, now }: CheckInput): Check {
   const { ok, problem, unknown } = answersOf('log-rules');
   const packets = latestLines(kernelSources)?.packets ?? [];
   const last = Math.max(...packets.map(({ time }) => time));
@@ -68,7 +68,7 @@ export function checkLogRules({ rules, view, kernelSources, now }: Known): Check
 }
 
 /** The kernel applies the rules of both backends, but the programs of each see only their own. */
-export function checkIptablesBackends({ rules, view }: Known): Check {
+export function checkIptablesBackends({ rules, view }: CheckInput): Check {
   const { ok, problem, unknown, warning } = answersOf('iptables-backends');
   const byHand = 'run on the node as root: iptables-legacy-save | grep -c ^-A; iptables-nft-save | grep -c ^-A';
   const page = documentAt('docs/causes/KN110-mixed-iptables-backends.md');
@@ -97,7 +97,7 @@ const inContainers = /^kind:|^k3s:\/\/k3d-/;
 /** Provider ids of clouds whose nodes are machines. */
 const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
-export function checkLogNamespaces({ logsAllNamespaces, view, ownNode }: Known): Check {
+export function checkLogNamespaces({ logsAllNamespaces, view, ownNode }: CheckInput): Check {
   const { ok, unknown, warning } = answersOf('nf-log-all-netns');
   const { providerId = '' } = (ownNode?.kind === 'answered' ? ownNode.found : undefined) ?? {};
   if (view === 'initial')
@@ -123,17 +123,17 @@ const onPurpose = new Set(['trace', 'audit']);
 /** The row of the prefix table for Calico's rules with action Log. */
 const calicoLog = 'calico log action';
 
-interface Seen {
+interface PrefixUse {
   meaning: PrefixMeaning;
   rules: LogRule[];
   lines: number;
   last: Millis | undefined;
 }
 
-export function checkPrefixes({ rules, view, kernelSources, prefixes, now }: Known): Check[] {
+export function checkPrefixes({ rules, view, kernelSources, prefixes, now }: CheckInput): Check[] {
   const log = latestLines(kernelSources);
-  const found = new Map<string, Seen>();
-  const seenWith = (raw: string): Seen => {
+  const found = new Map<string, PrefixUse>();
+  const seenWith = (raw: string): PrefixUse => {
     const meaning = prefixes.look(raw);
     const seen = found.get(meaning.text) ?? { meaning, rules: [], lines: 0, last: undefined };
     found.set(meaning.text, seen);
@@ -155,7 +155,12 @@ export function checkPrefixes({ rules, view, kernelSources, prefixes, now }: Kno
 }
 
 /** `hasLog`: the kernel's latest lines can be read. */
-function checkOf({ meaning, rules, lines, last }: Seen, knowsAllRules: boolean, hasLog: boolean, now: Millis): Check {
+function checkOf(
+  { meaning, rules, lines, last }: PrefixUse,
+  knowsAllRules: boolean,
+  hasLog: boolean,
+  now: Millis,
+): Check {
   const { text, verdict, rule } = meaning;
   const { ok, warning } = answersOf(`prefix ${text === '' ? '(none)' : printable(text)}`);
   const none = hasLog ? ', no such line lately' : '';

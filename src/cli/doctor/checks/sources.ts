@@ -1,17 +1,17 @@
 import { documentAt } from '../../../agent/config/docs-url.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import { podOf } from '../../../explain/resolving/resolving.ts';
-import type { Known } from '../facts.ts';
+import type { CheckInput } from '../facts.ts';
 import { defaultTracefs, defaultFlowsFolder } from '../../../read/sources/sources.ts';
 import { type ContainerLogFile, switchOf } from '../machine.ts';
-import { type KernelSourceLook, sourceName } from '../kernel-log.ts';
+import { type KernelSourceState, sourceName } from '../kernel-log.ts';
 import { ago, answersOf, type Check } from '../report.ts';
 import { plural } from '../../terminal.ts';
 
 /** The least free space in bytes. A state takes 100 KB, or 10 MB with thousands of problems, and its log a few times as much. */
 const enough = 32 * 1024 * 1024;
 
-export function checkState({ config, folder, state, now }: Known): Check {
+export function checkState({ config, folder, state, now }: CheckInput): Check {
   const { ok, problem, warning } = answersOf('state');
   const { stateDir: path, node } = config;
   if (folder.kind === 'refused')
@@ -58,13 +58,13 @@ export function checkState({ config, folder, state, now }: Known): Check {
 const tolerable: Millis = 60_000;
 const seeSources = `${documentAt('docs/sources.md')} has what each source needs: a journal and journalctl, a log file of the node's log daemon, or /dev/kmsg and a privileged container`;
 
-export function checkKernelSources({ kernelSources, now }: Known): Check[] {
+export function checkKernelSources({ kernelSources, now }: CheckInput): Check[] {
   const giver = kernelSources.find(({ gives }) => gives === true)?.name;
   return kernelSources.map((source) => checkKernelSource(source, giver, now));
 }
 
 function checkKernelSource(
-  { name, text, isCertain, log, gives, units }: KernelSourceLook,
+  { name, text, isCertain, log, gives, units }: KernelSourceState,
   giver: string | undefined,
   now: Millis,
 ): Check {
@@ -97,7 +97,7 @@ function checkKernelSource(
 
 const programs = ['kube-proxy', 'calico-node'] as const;
 
-export function checkContainers({ config, containers, pods, now }: Known): Check[] {
+export function checkContainers({ config, containers, pods, now }: CheckInput): Check[] {
   if (containers === undefined) return [];
   const { ok, problem, warning } = answersOf('source containers');
   const root = config.podLogs;
@@ -139,7 +139,7 @@ function logText({ namespace, pod, state }: ContainerLogFile, now: Millis): stri
   return `${namespace}/${pod}${'written' in state ? ` (last line ${ago(state.written, now)})` : ''}`;
 }
 
-export function checkFeeds({ feeds }: Known): Check[] {
+export function checkFeeds({ feeds }: CheckInput): Check[] {
   return feeds.map(({ kind, name, folder, obstacle, countsReasons }) => {
     const { ok, problem, warning } = answersOf(`source ${name}`);
     const { works, mount, page } = feedTexts[kind];
@@ -175,7 +175,7 @@ const feedTexts = {
   },
 } as const;
 
-export function checkFlows({ unreadFlows }: Known): Check[] {
+export function checkFlows({ unreadFlows }: CheckInput): Check[] {
   return unreadFlows.map((path) =>
     answersOf(`source file:${path}`).warning(
       `${path} is there, and not in SOURCES: what it has of dropped packets is not read`,
@@ -184,7 +184,7 @@ export function checkFlows({ unreadFlows }: Known): Check[] {
   );
 }
 
-export function checkProgramLogs({ programLogs, now }: Known): Check[] {
+export function checkProgramLogs({ programLogs, now }: CheckInput): Check[] {
   return programLogs.map(({ program, path, look }) => {
     const { ok, problem, warning } = answersOf(`source ${sourceName({ kind: 'program', program, path })}`);
     if (look.kind === 'written') return ok(`${path}: last written ${ago(look.at, now)}`);

@@ -1,5 +1,5 @@
 /** How to make Calico log the packets that its policies deny. */
-import type { Recipe, Seen, Version } from './detect.ts';
+import type { Detection, Recipe, Version } from './detect.ts';
 
 function isSince([major, minor, patch]: Version, ...[a, b, c]: Version): boolean {
   return (major - a || minor - b || patch - c) >= 0;
@@ -14,7 +14,7 @@ const flowsInstead =
   'Or without a rule that logs: the component calico-flows, and flowLogsLocalReporter: Enabled (docs/logging/calico.md#flows)';
 
 /** A test compares it with deploy/logging/calico. */
-export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Seen): Omit<Recipe, 'kernelDrops'> {
+export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Detection): Omit<Recipe, 'kernelDrops'> {
   const name = plugIn === 'canal' ? 'Canal (policies by Calico)' : 'Calico';
   const page = plugIn === 'canal' ? 'docs/networks/canal.md' : 'docs/logging/calico.md';
   const { version, isServed } = calico;

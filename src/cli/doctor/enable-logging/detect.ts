@@ -20,7 +20,7 @@ export type PlugIn =
 
 export type Version = readonly [major: number, minor: number, patch: number];
 
-export interface Seen {
+export interface Detection {
   plugIns: readonly PlugIn[];
   calico: {
     /** The version in the tag of calico-node's image; undefined if the tag has none. */
@@ -56,7 +56,7 @@ const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: r
 ];
 
 /** Finds the plug-ins, with no more than the agent's rights. Never rejects. */
-export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Promise<Seen> {
+export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Promise<Detection> {
   const obstacles = new Set<string>();
   const first = async (path: string, query: Record<string, string | number>): Promise<unknown> => {
     const found = itemsOf(await api.request('GET', path, { query: { ...query, limit: 1 } }));

@@ -1,6 +1,6 @@
 /** How to make each network plug-in log the packets that it drops, how to undo that, and what it costs. */
 import { calicoRecipe } from './calico-recipe.ts';
-import type { PlugIn, Recipe, Seen } from './detect.ts';
+import type { Detection, PlugIn, Recipe } from './detect.ts';
 
 /** A recipe without the field that `seenByKernelDrops` says. */
 type LoggingRecipe = Omit<Recipe, 'kernelDrops'>;
@@ -117,7 +117,7 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
   },
 };
 
-export function recipesFor(seen: Seen): Recipe[] {
+export function recipesFor(seen: Detection): Recipe[] {
   return seen.plugIns.map((plugIn) => {
     // Without its policy agent, AWS' plug-in drops nothing.
     const enforces = plugIn !== 'aws-vpc-cni' || seen.hasAwsPolicyAgent;
@@ -125,12 +125,12 @@ export function recipesFor(seen: Seen): Recipe[] {
   });
 }
 
-function recipeFor(plugIn: PlugIn, seen: Seen): LoggingRecipe {
+function recipeFor(plugIn: PlugIn, seen: Detection): LoggingRecipe {
   if (plugIn === 'calico' || plugIn === 'canal') return calicoRecipe(plugIn, seen);
   return plugIn === 'aws-vpc-cni' ? awsRecipe(seen) : recipes[plugIn];
 }
 
-function awsRecipe({ hasAwsPolicyAgent }: Seen): LoggingRecipe {
+function awsRecipe({ hasAwsPolicyAgent }: Detection): LoggingRecipe {
   const page = 'docs/networks/eks.md';
   if (!hasAwsPolicyAgent)
     return {

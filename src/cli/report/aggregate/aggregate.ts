@@ -1,7 +1,7 @@
 /** Makes a report from tables of rows. DuckDB computes the sums, so memory does not grow with the number of rows. */
 import type { Engine } from '../engine.ts';
 import {
-  type Bounded,
+  type TopList,
   type Changes,
   type Count,
   type Extent,
@@ -12,7 +12,7 @@ import {
   type Ranking,
   rankings,
   type RankingName,
-  type Report,
+  type AuditReport,
   type ReportOptions,
   type Scan,
 } from '../model.ts';
@@ -36,7 +36,7 @@ type Side = keyof typeof tables;
 
 type Options = Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> & { hasBaseline: boolean };
 
-export type Aggregate = Omit<Report, 'incidents' | 'events' | keyof LeftOut | 'leftOutOfBaseline' | 'problems'>;
+export type Aggregate = Omit<AuditReport, 'incidents' | 'events' | keyof LeftOut | 'leftOutOfBaseline' | 'problems'>;
 
 export async function aggregate(engine: Engine, options: Options): Promise<Aggregate> {
   const { hasBaseline, includeNoise, policy, now } = options;
@@ -93,8 +93,8 @@ async function extentOf(engine: Engine, side: Side, now: number): Promise<Extent
   return { ...row, first: row.first ?? undefined, last: row.last ?? undefined };
 }
 
-async function leftOut(engine: Engine, includeNoise: boolean): Promise<Pick<Report, 'noise' | 'unknownKinds'>> {
-  const { noise, unknownKinds } = await engine.one<Pick<Report, 'noise' | 'unknownKinds'>>(
+async function leftOut(engine: Engine, includeNoise: boolean): Promise<Pick<AuditReport, 'noise' | 'unknownKinds'>> {
+  const { noise, unknownKinds } = await engine.one<Pick<AuditReport, 'noise' | 'unknownKinds'>>(
     `SELECT coalesce(sum("network.packets") FILTER ("event.noise" IS NOT NULL), 0)::DOUBLE AS noise,
       (count(*) FILTER ("event.name" NOT IN ('network.flow.drop', 'network.flow.log', 'network.flow.gap')))::DOUBLE AS "unknownKinds"
     FROM ${tables.rows}`,
@@ -102,13 +102,13 @@ async function leftOut(engine: Engine, includeNoise: boolean): Promise<Pick<Repo
   return { noise: includeNoise ? 0 : noise, unknownKinds };
 }
 
-async function topPairs(engine: Engine, table: string, where: string, most: number): Promise<Bounded<Pair>> {
+async function topPairs(engine: Engine, table: string, where: string, most: number): Promise<TopList<Pair>> {
   return await engine.bounded(
     `SELECT * EXCLUDE (denied), count(*) OVER ()::DOUBLE AS total FROM ${table} WHERE ${where} ORDER BY place LIMIT ${most}`,
   );
 }
 
-async function topPolicies(engine: Engine, table: string, where: string): Promise<Bounded<PolicySum>> {
+async function topPolicies(engine: Engine, table: string, where: string): Promise<TopList<PolicySum>> {
   return await engine.bounded(
     `SELECT *, count(*) OVER ()::DOUBLE AS total FROM ${table} AS own WHERE ${where} ORDER BY packets DESC, policy, verdict LIMIT 500`,
   );
@@ -134,7 +134,7 @@ async function allRankings(engine: Engine): Promise<Record<RankingName, Ranking>
 /** Dropped and rejected packets are one pair; packets that were let through are another. */
 async function readChanges(engine: Engine, { policy, now }: Options): Promise<Changes> {
   const { rows, baseline } = pairTables;
-  const policiesOf = (own: Side, other: Side): Promise<Bounded<PolicySum>> =>
+  const policiesOf = (own: Side, other: Side): Promise<TopList<PolicySum>> =>
     topPolicies(engine, policyTables[own], missingPolicies(policyTables[other], policy));
   return {
     appeared: await topPairs(engine, rows, missingIn(baseline, rows), 500),
@@ -152,7 +152,7 @@ export function missingIn(other: string, own: string): string {
 }
 
 async function readMatrix(engine: Engine, [from, to]: readonly [string, string], size: number): Promise<Matrix> {
-  const namesOf = (column: string): Promise<Bounded<{ name: string }>> =>
+  const namesOf = (column: string): Promise<TopList<{ name: string }>> =>
     engine.bounded(
       `SELECT "${column}" AS name, count(*) OVER ()::DOUBLE AS total FROM ${pairTables.rows} GROUP BY name ORDER BY sum(packets) DESC, name LIMIT ${size}`,
     );
@@ -178,7 +178,7 @@ async function readMatrix(engine: Engine, [from, to]: readonly [string, string],
 /** A source that more destinations than this denied within an hour is a scanner, as in the agent. */
 const fewDestinations = 8;
 
-async function readScans(engine: Engine): Promise<Bounded<Scan>> {
+async function readScans(engine: Engine): Promise<TopList<Scan>> {
   return await engine.bounded<Scan>(
     `SELECT "from", max(destinations)::DOUBLE AS destinations, count(*)::DOUBLE AS hours, sum(packets)::DOUBLE AS packets,
       min(first)::DOUBLE AS first, max(last)::DOUBLE AS last, count(*) OVER ()::DOUBLE AS total

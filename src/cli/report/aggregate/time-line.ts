@@ -1,5 +1,5 @@
 import type { Engine } from '../engine.ts';
-import type { Bounded, Gap, TimeLine } from '../model.ts';
+import type { Gap, TimeLine, TopList } from '../model.ts';
 import { isPlausible, tables, views } from './views.ts';
 
 const minute = 60_000;
@@ -31,7 +31,7 @@ export async function readTimeLine(engine: Engine): Promise<TimeLine | undefined
   return { start, step, series, outside };
 }
 
-export async function readGaps(engine: Engine, now: number): Promise<Bounded<Gap>> {
+export async function readGaps(engine: Engine, now: number): Promise<TopList<Gap>> {
   return await engine.bounded<Gap>(
     `SELECT coalesce("event.reason", 'unknown') AS reason, coalesce("k8s.node.name", '') AS node, count(*)::DOUBLE AS intervals,
       coalesce(sum("log.records_lost"), 0)::DOUBLE AS lost, epoch_ms(min(${gapTime}))::DOUBLE AS first,

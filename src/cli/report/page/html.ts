@@ -1,6 +1,6 @@
 /** Writes the HTML of the page. Every text goes through `text` or `messageText`, so that none becomes markup. */
 import { createHash } from 'node:crypto';
-import type { Matrix, Report } from '../model.ts';
+import type { AuditReport, Matrix } from '../model.ts';
 import type { pageAssets } from './assets.ts';
 import type { PageData } from './row-format.ts';
 import { numberText, plain, plainMessage, timeText } from '../texts/plain.ts';
@@ -14,7 +14,7 @@ function hashOf(content: string): string {
 }
 
 export function documentOf(
-  report: Report,
+  report: AuditReport,
   timeLine: string,
   { script, style }: Awaited<ReturnType<typeof pageAssets>>,
   data: PageData,
@@ -68,7 +68,7 @@ ${lists.rest}
 `;
 }
 
-function summaryHtml(report: Report): string {
+function summaryHtml(report: AuditReport): string {
   const facts = factsOf(report).map(([name, value]) => `<div><dt>${text(name)}</dt><dd>${text(value)}</dd></div>`);
   const notes = notesOf(report).map((note) => `<li>${text(note)}</li>`);
   const list =
@@ -76,7 +76,7 @@ function summaryHtml(report: Report): string {
   return `<dl class="facts">${facts.join('')}</dl>${list}`;
 }
 
-function listsHtml(report: Report): Record<'events' | 'pairs' | 'rankings' | 'rest', string> {
+function listsHtml(report: AuditReport): Record<'events' | 'pairs' | 'rankings' | 'rest', string> {
   const groups = Map.groupBy(sectionsOf(report, mostRows), ({ id }) => groupOf(id));
   const html = (group: ReturnType<typeof groupOf>): string => (groups.get(group) ?? []).map(sectionHtml).join('');
   return {

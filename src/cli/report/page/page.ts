@@ -2,17 +2,17 @@
 import { gzipSync } from 'node:zlib';
 import { views } from '../aggregate/views.ts';
 import type { Engine } from '../engine.ts';
-import type { Matrix, Report, Pair } from '../model.ts';
+import type { Matrix, AuditReport, Pair } from '../model.ts';
 import { pageAssets } from './assets.ts';
 import { documentOf, mostRows } from './html.ts';
-import { type PageData, type Side, rowColumns, textColumns } from './row-format.ts';
+import { type PageData, type MatrixSide, rowColumns, textColumns } from './row-format.ts';
 import { timeLineHtml } from './time-line.ts';
 import { plain } from '../texts/plain.ts';
 
 /** The most bytes of a page: few enough for the attachment of a mail, and for a browser to open it at once. */
 const largest = 3_000_000;
 
-export async function pageHtml(engine: Engine, report: Report): Promise<string> {
+export async function pageHtml(engine: Engine, report: AuditReport): Promise<string> {
   const assets = await pageAssets();
   const timeLine = await timeLineHtml(engine, report);
   const rows = await readPageRows(engine);
@@ -26,7 +26,7 @@ export async function pageHtml(engine: Engine, report: Report): Promise<string> 
   }
 }
 
-function dataOf({ extent, timeLine, namespaces, workloads, policies }: Report, count: number): PageData {
+function dataOf({ extent, timeLine, namespaces, workloads, policies }: AuditReport, count: number): PageData {
   return {
     rows: { count, all: extent.records },
     timeLine: timeLine && { start: timeLine.start, step: timeLine.step },
@@ -36,7 +36,7 @@ function dataOf({ extent, timeLine, namespaces, workloads, policies }: Report, c
   };
 }
 
-function sidesOf({ rows, columns, otherRows, otherColumns }: Matrix): { from: Side; to: Side } {
+function sidesOf({ rows, columns, otherRows, otherColumns }: Matrix): { from: MatrixSide; to: MatrixSide } {
   return {
     from: { names: rows.map(plain), hasOthers: otherRows > 0 },
     to: { names: columns.map(plain), hasOthers: otherColumns > 0 },

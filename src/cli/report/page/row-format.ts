@@ -24,7 +24,7 @@ export const rulingColumns = ['rule', 'verdict', 'policies'] as const;
 export type TextColumn = Exclude<(typeof textColumns)[number], 'ruling'> | (typeof rulingColumns)[number];
 export type RowColumn = TextColumn | 'at' | 'packets';
 
-export interface Side {
+export interface MatrixSide {
   names: string[];
   /** Whether the last row or column of the matrix sums up all others. */
   hasOthers: boolean;
@@ -34,8 +34,8 @@ export interface Side {
 export interface PageData {
   rows: { count: number; all: number };
   timeLine: { start: number; step: number } | undefined;
-  namespaces: { from: Side; to: Side };
-  workloads: { from: Side; to: Side };
+  namespaces: { from: MatrixSide; to: MatrixSide };
+  workloads: { from: MatrixSide; to: MatrixSide };
   /** The order is that of the list, whose rows the script makes into buttons. */
   policies: { policy: string; verdict: string }[];
 }

@@ -4,7 +4,7 @@
  */
 import { readGapIntervals } from '../aggregate/time-line.ts';
 import type { Engine } from '../engine.ts';
-import type { Report, TimeLine } from '../model.ts';
+import type { AuditReport, TimeLine } from '../model.ts';
 import { countText, numberText, timeText } from '../texts/plain.ts';
 import { classOf, outcomes, shortNumber, text } from './html.ts';
 
@@ -29,7 +29,7 @@ const [width, height, left, top, bottom] = [1160, 250, 52, 16, 24];
 const floor = height - bottom;
 const strips = { incident: { y: 2, name: 'violet: incidents' }, scan: { y: 8, name: 'blue: scans' } };
 
-export async function timeLineHtml(engine: Engine, report: Report): Promise<string> {
+export async function timeLineHtml(engine: Engine, report: AuditReport): Promise<string> {
   const { timeLine } = report;
   if (timeLine === undefined) return '<p class="empty">No packets.</p>';
   const intervals = intervalsOf(timeLine, new Set(await readGapIntervals(engine, timeLine)));
@@ -61,7 +61,7 @@ function intervalsOf({ start, step, series }: TimeLine, gaps: ReadonlySet<number
   });
 }
 
-function stripsOf({ scans, incidents }: Report, { start, step, series }: TimeLine): Strip[] {
+function stripsOf({ scans, incidents }: AuditReport, { start, step, series }: TimeLine): Strip[] {
   const length = series[0]?.packets.length ?? 0;
   const isShown = (mark: { first: number; last: number }): boolean =>
     mark.last >= start && mark.first < start + length * step;

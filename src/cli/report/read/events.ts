@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync } from 'node:fs';
 import { at, type Json, text } from '../../../base/platform/json.ts';
 import { readAtMost } from '../../../base/platform/file-io.ts';
 import { reasonOf } from '../../../base/platform/system-error.ts';
-import type { Bounded, ReportedEvent } from '../model.ts';
+import type { ReportedEvent, TopList } from '../model.ts';
 
 const most = 200;
 
@@ -16,8 +16,8 @@ const component = 'kube-netfilter-tailer';
 const code = /\[KN\d{3}(?:, KN\d{3})?\]/;
 
 export interface ReportedEvents {
-  incidents: Bounded<ReportedEvent>;
-  events: Bounded<ReportedEvent>;
+  incidents: TopList<ReportedEvent>;
+  events: TopList<ReportedEvent>;
   problems: string[];
 }
 
@@ -32,7 +32,7 @@ export function readEvents(files: readonly string[]): ReportedEvents {
       problems.push(`${file}: ${error instanceof SyntaxError ? 'is no JSON of Events' : reasonOf(error)}`);
     }
   }
-  const bounded = (incidents: boolean): Bounded<ReportedEvent> => {
+  const bounded = (incidents: boolean): TopList<ReportedEvent> => {
     const sorted = found
       .flatMap(({ event, isIncident }) => (isIncident === incidents ? [event] : []))
       .toSorted((a, b) => a.first - b.first);

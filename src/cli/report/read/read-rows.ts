@@ -11,7 +11,7 @@ import { findFiles, lineNumbers, requireRows, writeReadable, writeTemporary } fr
 /** The most broken rows that are listed; all are counted. */
 const mostNamed = 20;
 
-export interface Reading {
+export interface ReadResult {
   files: number;
   rows: number;
   broken: number;
@@ -34,9 +34,17 @@ export async function readRows(
   engine: Engine,
   table: string,
   { named, stdin, folder }: { named: readonly string[]; stdin: () => Readable; folder: string },
-): Promise<Reading> {
+): Promise<ReadResult> {
   const { files, problems: fileProblems } = findFiles(named);
-  const reading: Reading = { files: 0, rows: 0, broken: 0, refused: 0, duplicates: 0, fileProblems, rowProblems: [] };
+  const reading: ReadResult = {
+    files: 0,
+    rows: 0,
+    broken: 0,
+    refused: 0,
+    duplicates: 0,
+    fileProblems,
+    rowProblems: [],
+  };
   await engine.run(createTable(table));
   const segments: Segment[] = [];
   for (const name of files) {

@@ -1,19 +1,19 @@
 /** Makes the summary and the lists of a report, which table, Markdown and page print in their own formats. */
 import {
-  type Bounded,
+  type AuditReport,
   type Extent,
   type Gap,
   type Pair,
   type PolicySum,
   type RankingName,
   rankings,
-  type Report,
   type ReportedEvent,
   type Scan,
+  type TopList,
 } from '../model.ts';
 import { countText, durationText, numberText, timeText } from './plain.ts';
 
-export function factsOf(report: Report): [string, string][] {
+export function factsOf(report: AuditReport): [string, string][] {
   const { policy, extent, actions, atLeast, clusters, nodes, pairs, changes } = report;
   const facts: [string, string | undefined][] = [
     ['Policy', policy.length > 0 ? `only records that name ${policy.join(' or ')}` : undefined],
@@ -65,7 +65,7 @@ export interface Section {
 interface List<Row> extends Pick<Section, 'id' | 'title' | 'lead' | 'empty'> {
   what: string;
   columns: readonly ColumnOf<Row>[];
-  bounded: Bounded<Row>;
+  bounded: TopList<Row>;
 }
 
 const times = [
@@ -135,18 +135,18 @@ export function isNumeric({ rows }: Pick<Section, 'rows'>, place: number): boole
   return typeof rows[0]?.[place] === 'number';
 }
 
-export function sectionsOf(report: Report, mostRows: number): Section[] {
+export function sectionsOf(report: AuditReport, mostRows: number): Section[] {
   const { top, policies, scans, gaps, changes } = report;
   function section<Row>({ id, title, lead, empty, what, columns, bounded }: List<Row>): Section {
     const rows = bounded.top.slice(0, mostRows).map((row) => columns.map(({ cell }) => cell(row)));
     const more = bounded.more + bounded.top.length - rows.length;
     return { id, title, lead, columns, rows, more: more > 0 ? countText(more, `more ${what}`) : undefined, empty };
   }
-  const ofPairs = (id: string, title: string, bounded: Bounded<Pair>, empty: string): Section =>
+  const ofPairs = (id: string, title: string, bounded: TopList<Pair>, empty: string): Section =>
     section({ id, title, bounded, empty, what: 'pair', columns: pairColumns });
-  const ofPolicies = (id: string, title: string, bounded: Bounded<PolicySum>, empty: string, lead?: string): Section =>
+  const ofPolicies = (id: string, title: string, bounded: TopList<PolicySum>, empty: string, lead?: string): Section =>
     section({ id, title, bounded, empty, lead, what: 'row', columns: policyColumns });
-  const ofEvents = (id: string, title: string, bounded: Bounded<ReportedEvent>, what: string): Section[] =>
+  const ofEvents = (id: string, title: string, bounded: TopList<ReportedEvent>, what: string): Section[] =>
     bounded.top.length === 0 ? [] : [section({ id, title, bounded, empty: '', what, columns: eventColumns })];
   const changed = changes && [
     ofPairs('appeared', 'New since the baseline', changes.appeared, 'Nothing that the baseline did not have.'),
@@ -194,7 +194,7 @@ export function sectionsOf(report: Report, mostRows: number): Section[] {
   ];
 }
 
-function rankingSection(ranking: RankingName, { rankings: all, extent }: Report): Section {
+function rankingSection(ranking: RankingName, { rankings: all, extent }: AuditReport): Section {
   const { top, others } = all[ranking];
   const share = (of: number): string => (extent.packets === 0 ? '' : `${((of / extent.packets) * 100).toFixed(1)}%`);
   return {

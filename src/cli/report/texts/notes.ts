@@ -1,8 +1,8 @@
 /** Makes the notes of a report, which say what its figures lack. */
-import type { Extent, LeftOut, Report } from '../model.ts';
+import type { AuditReport, Extent, LeftOut } from '../model.ts';
 import { countText } from './plain.ts';
 
-export function notesOf(report: Report): string[] {
+export function notesOf(report: AuditReport): string[] {
   const { policy, extent, leftOutOfBaseline, noise, unknownKinds, timeLine, changes } = report;
   const earlierGaps = changes?.baseline.gaps ?? 0;
   const outside = timeLine?.outside ?? 0;

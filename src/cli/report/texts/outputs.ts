@@ -1,5 +1,5 @@
 /** Prints a report as a table for a terminal, as Markdown for a ticket, or as CSV for a spreadsheet. */
-import type { ChangedPair, Report } from '../model.ts';
+import type { AuditReport, ChangedPair } from '../model.ts';
 import { numberText, plain } from './plain.ts';
 import { type Cell, factsOf, isNumeric, type Section, sectionsOf } from './contents.ts';
 import { notesOf } from './notes.ts';
@@ -7,7 +7,7 @@ import { notesOf } from './notes.ts';
 const mostRows = 25;
 const widestCell = 60;
 
-export function tableText(report: Report): string {
+export function tableText(report: AuditReport): string {
   const facts = factsOf(report).map(([name, value]) => `${name.padEnd(14)}${plain(value)}\n`);
   const notes = notesOf(report).map((note) => `! ${note}\n`);
   return [facts.join(''), notes.join(''), ...sectionsOf(report, mostRows).map(sectionText)]
@@ -40,7 +40,7 @@ function shortened(text: string): string {
   return text.length > widestCell ? `${text.slice(0, widestCell - 1)}…` : text;
 }
 
-export function markdownText(report: Report): string {
+export function markdownText(report: AuditReport): string {
   const facts = factsOf(report).map(([name, value]) => `- ${name}: ${code(plain(value))}\n`);
   const notes = notesOf(report).map((note) => `> ${note}\n`);
   return ['# Dropped traffic\n', facts.join(''), ...notes, ...sectionsOf(report, mostRows).map(markdownSection)].join(

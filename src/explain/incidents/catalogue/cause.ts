@@ -3,7 +3,7 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import type { TableReport } from '../../../base/model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord } from '../../../base/model/program-record.ts';
 
-export interface Match {
+export interface CauseMatch {
   subject?: string | undefined;
   /** The line that shows the cause. Default: the first line of the error, or else the message. */
   quote?: string | undefined;
@@ -28,7 +28,7 @@ export interface CauseRow {
   /** Beginnings of info records for which `match` is called, too. Other info records are no failures. */
   infoOpenings?: readonly string[];
   /** Returns undefined for records of other causes. Never throws, and takes linear time. */
-  match?: (record: ProgramRecord) => Match | undefined;
+  match?: (record: ProgramRecord) => CauseMatch | undefined;
   /** Reads a kernel line about a full table, or the fill level of a table. */
   matchTable?: (report: TableReport) => Pick<FailureSign, 'family' | 'subject' | 'quote'> | undefined;
   explains?: Explanation;
@@ -77,7 +77,7 @@ export type HintDetails = Pick<IncidentDetails, 'code' | 'diagnosis' | 'facts'>;
 export interface Cause extends CauseRow {
   programs: readonly Failing[];
   needles: readonly string[];
-  match: (record: ProgramRecord) => Match | undefined;
+  match: (record: ProgramRecord) => CauseMatch | undefined;
   retryInterval: Millis;
   /** `serious`: affected Pods are notified, too. `warning`: only the failing Pod and the Node get Events. */
   severity: 'serious' | 'warning';

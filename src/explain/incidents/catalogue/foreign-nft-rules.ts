@@ -1,5 +1,5 @@
 import type { ProgramRecord } from '../../../base/model/program-record.ts';
-import type { CauseRow, Match } from './cause.ts';
+import type { CauseMatch, CauseRow } from './cause.ts';
 import { find, iptablesFailure, iptablesNeedles, textOf } from './record-text.ts';
 import { cannotUseIptables, noIptables } from './starting.ts';
 import { onlyFamily, program, subjects, unreachable } from './texts.ts';
@@ -36,7 +36,7 @@ export const foreignNftRules: CauseRow = {
 };
 
 /** Reads ``chain `FORWARD' in table `filter' is incompatible, use 'nft' tool``. The subject is the table and the chain. */
-function incompatibleChain(text: string): Match | undefined {
+function incompatibleChain(text: string): CauseMatch | undefined {
   const [quote, chain, table] =
     /(?:\bip6?tables[\w-]{0,16} v[\d.]{1,12} \(nf_tables\): )?(?:chain [`'‘]([\w-]{1,29})['’] in )?table [`'‘](\w{1,16})['’] is incompatible, use 'nft' tool/.exec(
       text,

@@ -1,6 +1,6 @@
 import type { IncidentDetails } from '../../../base/model/incident.ts';
 import type { ProgramRecord } from '../../../base/model/program-record.ts';
-import type { CauseRow, Match } from './cause.ts';
+import type { CauseMatch, CauseRow } from './cause.ts';
 import { cannotUseIptables, noIptables } from './starting.ts';
 import {
   familyOf,
@@ -86,7 +86,7 @@ const moduleNeedles = [
 /** Matches a warning. The failure after it may have another reason. */
 const warned = /Warning: Extension (\w{1,29}) revision \d+ not supported, missing kernel module\?/;
 
-function moduleMissedByIptables(text: string, family: string): Match | undefined {
+function moduleMissedByIptables(text: string, family: string): CauseMatch | undefined {
   const ipv6 = family === 'IPv6';
   for (const { expression, module } of certain) {
     const found = expression.exec(text);
@@ -124,7 +124,7 @@ const refused =
 const fib =
   /(?:No such file or directory|Operation not supported)[^\n]{0,400}\n(?:add|insert|create|replace) [^\n"]{1,2000}? fib /;
 
-function moduleMissedByNft(whole: string, family: string): Match | undefined {
+function moduleMissedByNft(whole: string, family: string): CauseMatch | undefined {
   const text = whole.replace(/^[ \t]+/gm, '');
   const fibModule = family === 'IPv6' ? 'nft_fib_ipv6' : 'nft_fib_ipv4';
   const modules = new Set<string>();
@@ -143,13 +143,13 @@ function moduleMissedByNft(whole: string, family: string): Match | undefined {
 }
 
 /** Reads `[ip_vs_rr ip_vs_wrr]`, as kube-proxy before 1.24 logs it. */
-function modulesMissedByIpvs(text: string): Match | undefined {
+function modulesMissedByIpvs(text: string): CauseMatch | undefined {
   const found = /required kernel modules are not loaded: \[([\w ]{1,200})\]/.exec(text);
   return found === null ? undefined : { subject: found[1], quote: lineAt(text, found.index) };
 }
 
 /** felix with nftables ends at its start without the module. */
-function noNfTables({ message, error }: ProgramRecord): Match | undefined {
+function noNfTables({ message, error }: ProgramRecord): CauseMatch | undefined {
   const begins = message.startsWith('Failed to create knftables client') && error.includes('Protocol not supported');
   return begins ? { subject: 'nf_tables' } : undefined;
 }
@@ -158,7 +158,7 @@ function noNfTables({ message, error }: ProgramRecord): Match | undefined {
 const ipsetOpenings = ['Failed to complete ipset restore', 'Bad return code from '];
 
 /** The kernel loads a type of sets as a module, `ip_set_hash_net` for `hash:net`. felix logs the commands that make its sets. */
-function moduleMissedByIpset({ message, error, fields }: ProgramRecord): Match | undefined {
+function moduleMissedByIpset({ message, error, fields }: ProgramRecord): CauseMatch | undefined {
   if (!startsWithAny(message, ipsetOpenings)) return undefined;
   const reason =
     /Kernel error received: set type not supported|Cannot open session to kernel|Kernel support protocol versions? /.exec(

@@ -1,5 +1,5 @@
 import type { ProgramRecord } from '../../../base/model/program-record.ts';
-import type { Match } from './cause.ts';
+import type { CauseMatch } from './cause.ts';
 
 /** The most characters of an error that are read. An error may contain all rules of a node, but the reason is in its first lines. */
 const textLimit = 16_384;
@@ -48,7 +48,7 @@ export function startsWithAny(text: string, openings: readonly string[]): boolea
 }
 
 /** The first group of the expression is the subject, and its line is the quote. */
-export function find(text: string | undefined, expressions: readonly RegExp[]): Match | undefined {
+export function find(text: string | undefined, expressions: readonly RegExp[]): CauseMatch | undefined {
   if (text === undefined) return undefined;
   for (const expression of expressions) {
     const found = expression.exec(text);

@@ -16,7 +16,7 @@ export interface Surroundings {
 
 type Phase = IncidentDetails['phase'];
 type NoticedPod = { object: ObjectRef; unhealthy: boolean };
-type Around = Pick<IncidentDetails, 'services' | 'moreServices' | 'affected'>;
+type RelatedObjects = Pick<IncidentDetails, 'services' | 'moreServices' | 'affected'>;
 
 /** How often services and Pods are looked up. A program may fail hundreds of times a second, and each look-up is slow. */
 const lookEvery: Millis = 1000;
@@ -28,7 +28,7 @@ export interface FindingBuilder {
 
 export function createFindingBuilder(surroundings: Surroundings): FindingBuilder {
   const { node, nodeRef } = surroundings;
-  const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; around: Around }>();
+  const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; around: RelatedObjects }>();
 
   return {
     full(incident: Incident, facts: NodeFacts, phase: Phase, objects?: readonly ObjectRef[]): Finding[] {
@@ -70,7 +70,7 @@ export function createFindingBuilder(surroundings: Surroundings): FindingBuilder
     }),
   };
 
-  function lookAgain(incident: Incident, facts: NodeFacts): Around {
+  function lookAgain(incident: Incident, facts: NodeFacts): RelatedObjects {
     const key = keyOf(incident);
     const second = Math.floor(incident.last / lookEvery);
     const subjects = incident.subjects.length;
@@ -89,7 +89,7 @@ export function affectedPods(incident: Incident, facts: NodeFacts, podsHere: Sur
   return facts.namespacePod === undefined ? all : all.filter(({ uid }) => uid === facts.namespacePod);
 }
 
-function lookAround(incident: Incident, facts: NodeFacts, { chains, podsHere }: Surroundings): Around {
+function lookAround(incident: Incident, facts: NodeFacts, { chains, podsHere }: Surroundings): RelatedObjects {
   const { services, more } = servicesOf(incident.subjects, chains);
   const affected = affectedPods(incident, facts, podsHere);
   const names = affected.slice(0, 3).map(({ namespace, name }) => `${namespace}/${name}`);

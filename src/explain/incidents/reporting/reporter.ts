@@ -2,7 +2,7 @@ import { type ObjectRef, podRef } from '../../../base/model/endpoint.ts';
 import type { Finding } from '../../../base/model/finding.ts';
 import type { NodeFacts } from '../../../base/model/incident.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
-import { askFacts, type FactSources, knownFacts, type Recent } from '../facts.ts';
+import { askFacts, type FactSources, knownFacts, type RecentLines } from '../facts.ts';
 import { type Incident, isUnpublished, keyOf } from '../incident.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import {
@@ -24,7 +24,7 @@ export interface Output {
 
 export interface ReporterOptions extends Surroundings, Output {
   tracker: Pick<Tracker, 'incidents' | 'acknowledge'>;
-  recent: Recent;
+  recent: RecentLines;
   facts: FactSources;
   restored?: ReporterState | undefined;
 }

@@ -11,7 +11,7 @@ export const memory: Millis = 900_000;
 /** This many restarts within `restartSpan` are an incident, whatever the container logs. */
 const restartsToOpen = 3;
 
-export interface Noted {
+export interface AttemptNote {
   /** The failure is more than a flap. */
   repeats: boolean;
   /** The number of older attempts that do not belong to the incident. */
@@ -80,7 +80,7 @@ function noteSubject({ incident, pastSubjects }: TrackedFailure, subject: string
   incident.moreSubjects = pastSubjects.length;
 }
 
-export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
+export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval: Millis): AttemptNote {
   const { attempts, heard } = tracked;
   const gap = Math.abs(time - heard);
   tracked.heard = Math.max(heard, time);
@@ -100,20 +100,20 @@ export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval
 }
 
 /** Notes a failure that only another program can have caused. The second one is more than a flap, even after a success. */
-export function noteDeletion(tracked: TrackedFailure, time: Millis, retryInterval: Millis): Noted {
+export function noteDeletion(tracked: TrackedFailure, time: Millis, retryInterval: Millis): AttemptNote {
   const { repeats, flaps } = noteAttempt(tracked, time, retryInterval);
   return { repeats: repeats || spanOf(tracked, 2) <= memory, flaps };
 }
 
 /** Each restart is an attempt of its own. */
-export function noteRestart(tracked: TrackedFailure, time: Millis): Noted {
+export function noteRestart(tracked: TrackedFailure, time: Millis): AttemptNote {
   const flaps = addAttempt(tracked, time);
   tracked.heard = Math.max(tracked.heard, time);
   return { repeats: spanOf(tracked, restartsToOpen) <= restartSpan, flaps };
 }
 
 /** Notes a restart that the incident caused. It does not open the incident, because a single failed start is a flap. */
-export function noteConsequence({ attempts }: TrackedFailure): Noted {
+export function noteConsequence({ attempts }: TrackedFailure): AttemptNote {
   const attempt = attempts.at(-1);
   if (attempt !== undefined) attempt.failures++;
   return { repeats: false, flaps: 0 };

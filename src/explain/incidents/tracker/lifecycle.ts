@@ -2,7 +2,7 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import { causeOf } from '../catalogue/catalogue.ts';
 import { type Incident, type IncidentChange, isUnpublished, type TrackedFailure } from '../incident.ts';
 import { attemptSpan, type Syncs } from './programs.ts';
-import { correctStamps, memory, type Noted, takeBackAttempt } from './attempts.ts';
+import { type AttemptNote, correctStamps, memory, takeBackAttempt } from './attempts.ts';
 
 /** Numbers since the very first run, by code. */
 export interface IncidentCounts {
@@ -19,7 +19,7 @@ const verdictTime: Millis = 10_000;
 /** The shortest silence that ends an incident. Even retries of every few seconds may pause for a minute. */
 const leastSilence: Millis = 90_000;
 
-type NoteFailure = (tracked: TrackedFailure, time: Millis, retryInterval: Millis) => Noted;
+type NoteFailure = (tracked: TrackedFailure, time: Millis, retryInterval: Millis) => AttemptNote;
 
 export interface Lifecycle {
   confirm: (tracked: TrackedFailure) => void;

@@ -2,13 +2,13 @@
 import { at, type Json, list, shown, spelled, text } from '../../../base/platform/json.ts';
 import { parseNet, readOrder, tierNameOf } from '../calico/objects.ts';
 import { type Selector, selects } from '../calico/selector.ts';
-import { type Action, type Direction, Unknown } from '../model.ts';
+import { type Action, type PolicyDirection, Unknown } from '../model.ts';
 import {
   type Clause,
   type ClauseGroup,
   type Policy,
   type Rule,
-  type Staged,
+  type StagedEffect,
   type Subject,
   unusable,
 } from '../policy.ts';
@@ -32,7 +32,7 @@ import {
 } from '../calico/clauses.ts';
 import { readNetworks } from '../clauses/networks.ts';
 import { isPortProtocol, PortRange } from '../clauses/ports.ts';
-import type { Side } from '../probe.ts';
+import type { ConnectionSide } from '../probe.ts';
 
 export function compileCalicoPolicy(object: Json): Policy {
   const { kind } = refOf(object);
@@ -41,7 +41,7 @@ export function compileCalicoPolicy(object: Json): Policy {
   return kind.startsWith('Staged') ? { ...policy, staged: stagedOf(object) } : policy;
 }
 
-function stagedOf(object: Json): Staged {
+function stagedOf(object: Json): StagedEffect {
   const action = at(object, 'spec', 'stagedAction') ?? 'Set';
   if (action === 'Delete') return 'delete';
   return action === 'Set' ? 'set' : 'nothing';
@@ -59,7 +59,7 @@ function compile(object: Json, namespace: string | undefined): Policy {
   // Such policies apply before NAT and connection tracking, and never to Pods (felix/calc/event_sequencer.go).
   const isForPods = at(spec, 'preDNAT') !== true && at(spec, 'doNotTrack') !== true;
   const types = typesOf(spec, ref.apiVersion);
-  const rules = (direction: Direction): Policy['rules'][Direction] =>
+  const rules = (direction: PolicyDirection): Policy['rules'][PolicyDirection] =>
     isForPods && types.includes(direction)
       ? readRules(list(at(spec, direction)), direction, (each) => readCalicoRule(each, namespace))
       : undefined;
@@ -74,9 +74,9 @@ function compile(object: Json, namespace: string | undefined): Policy {
 }
 
 /** The API server derives missing types from the rules (api/pkg/defaults). A stored policy without types has both. */
-function typesOf(spec: Json, apiVersion: string): Direction[] {
+function typesOf(spec: Json, apiVersion: string): PolicyDirection[] {
   const types = list(at(spec, 'types')).map((each) => shown(each).toLowerCase());
-  const has = (direction: Direction): boolean => list(at(spec, direction)).length > 0;
+  const has = (direction: PolicyDirection): boolean => list(at(spec, direction)).length > 0;
   if (types.length > 0) return (['ingress', 'egress'] as const).filter((each) => types.includes(each));
   if (apiVersion.startsWith('crd.')) return ['ingress', 'egress'];
   if (!has('egress')) return ['ingress'];
@@ -152,7 +152,7 @@ function icmpClause(value: Json, not: string): Clause | undefined {
 
 function entityGroups(
   entity: Json,
-  side: Side,
+  side: ConnectionSide,
   protocol: string | undefined,
   namespace: string | undefined,
 ): (ClauseGroup | undefined)[] {
@@ -172,17 +172,25 @@ function entityGroups(
   ];
 }
 
-function selectorClause(selector: Selector | Unknown | undefined, side: Side, wants: string): Clause | undefined {
+function selectorClause(
+  selector: Selector | Unknown | undefined,
+  side: ConnectionSide,
+  wants: string,
+): Clause | undefined {
   if (selector === undefined) return undefined;
   return selector instanceof Unknown ? unusable(selector.missing) : new EndpointClause(side, selector, wants);
 }
 
-function notSelectorClause(selector: Selector | Unknown | undefined, side: Side, wants: string): Clause | undefined {
+function notSelectorClause(
+  selector: Selector | Unknown | undefined,
+  side: ConnectionSide,
+  wants: string,
+): Clause | undefined {
   const clause = selectorClause(selector, side, wants);
   return clause instanceof EndpointClause ? new NotClause([clause]) : clause;
 }
 
-function netGroup(entity: Json, side: Side): ClauseGroup | undefined {
+function netGroup(entity: Json, side: ConnectionSide): ClauseGroup | undefined {
   const nets = readNetworks(list(at(entity, 'nets')), parseNet);
   if (typeof nets === 'string') return { field: `${side}.nets`, alternatives: [unusable('one of nets is no network')] };
   return nets.length === 0
@@ -190,13 +198,13 @@ function netGroup(entity: Json, side: Side): ClauseGroup | undefined {
     : { field: `${side}.nets`, alternatives: nets.map((net) => new NetClause(side, net)) };
 }
 
-function notNetsClause(value: Json, side: Side): Clause | undefined {
+function notNetsClause(value: Json, side: ConnectionSide): Clause | undefined {
   const nets = readNetworks(list(value), parseNet);
   if (typeof nets === 'string') return unusable('one of notNets is no network');
   return nets.length === 0 ? undefined : new NotNetsClause(side, nets);
 }
 
-function servicesClause(value: Json, side: Side, namespace: string | undefined): Clause | undefined {
+function servicesClause(value: Json, side: ConnectionSide, namespace: string | undefined): Clause | undefined {
   if (!isGiven(value)) return undefined;
   const strange = strangeClause('services of a rule', value, calicoEntityFields.services);
   if (strange !== undefined) return strange;
@@ -206,7 +214,12 @@ function servicesClause(value: Json, side: Side, namespace: string | undefined):
   return serviceClause(side, `${within}/${name}`);
 }
 
-function portClauses(value: Json, side: Side, protocol: string | undefined, selector: Selector | undefined): Clause[] {
+function portClauses(
+  value: Json,
+  side: ConnectionSide,
+  protocol: string | undefined,
+  selector: Selector | undefined,
+): Clause[] {
   return list(value).map((each) => {
     const written = typeof each === 'number' ? String(each) : (text(each) ?? '');
     if (!isPortProtocol(protocol)) return unusable('a rule has ports, but no protocol with ports');

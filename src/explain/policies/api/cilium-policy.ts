@@ -20,7 +20,7 @@ import { readSelector } from '../clauses/labels.ts';
 import { readNetworks } from '../clauses/networks.ts';
 import { exceptText, nodePeer } from '../clauses/peers.ts';
 import { isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
-import { type Direction, type PolicyRef, anyTier, ciliumTier, networkPolicyTier, Unknown } from '../model.ts';
+import { type PolicyDirection, type PolicyRef, anyTier, ciliumTier, networkPolicyTier, Unknown } from '../model.ts';
 import { ciliumPolicyFields, ciliumRuleFields, isGiven, strangeField } from './fields.ts';
 import { changedOf, refOf, strangeClauses, unknownPolicy } from './read.ts';
 
@@ -49,7 +49,7 @@ function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): 
   const sections = { ingress: sectionsOf(spec, 'ingress'), egress: sectionsOf(spec, 'egress') };
   if (sections.ingress.mixes || sections.egress.mixes)
     return [unknownPolicy(object, anyTier, 'a rule names its peers in several ways')];
-  const rules = (direction: Direction, action: 'deny' | 'admit'): Rule[] =>
+  const rules = (direction: PolicyDirection, action: 'deny' | 'admit'): Rule[] =>
     sections[direction][action].flatMap((given, index) =>
       readRule(given, {
         direction,
@@ -58,7 +58,7 @@ function compileSpec(object: Json, spec: Json, ref: PolicyRef, before: string): 
         path: `${before}${direction}${action === 'deny' ? 'Deny' : ''}[${index}]`,
       }),
     );
-  const part = (tier: string, order: number, of: (direction: Direction) => Rule[] | undefined): Policy[] => {
+  const part = (tier: string, order: number, of: (direction: PolicyDirection) => Rule[] | undefined): Policy[] => {
     const both = { ingress: of('ingress'), egress: of('egress') };
     return both.ingress === undefined && both.egress === undefined ? [] : [{ ...common, tier, order, rules: both }];
   };
@@ -91,7 +91,7 @@ interface Sections {
 }
 
 /** Without rules nothing is isolated, even if enableDefaultDeny says so. An empty rule isolates. */
-function sectionsOf(spec: Json, direction: Direction): Sections {
+function sectionsOf(spec: Json, direction: PolicyDirection): Sections {
   const [admit, deny] = [list(at(spec, direction)), list(at(spec, `${direction}Deny`))];
   const isolates = admit.length + deny.length > 0 && at(spec, 'enableDefaultDeny', direction) !== false;
   const mixes = [...admit, ...deny].some((given) => peerFieldsOf(given, direction).length > 1);
@@ -123,7 +123,7 @@ const peers: Readonly<Record<string, ReadPeer>> = {
   Groups: () => unseenClause('groups', 'the addresses of groups of the cloud'),
 };
 
-function peerFieldsOf(given: Json, direction: Direction): { field: string; read: ReadPeer; value: Json }[] {
+function peerFieldsOf(given: Json, direction: PolicyDirection): { field: string; read: ReadPeer; value: Json }[] {
   return Object.entries(peers).flatMap(([name, read]) => {
     const field = `${prefixes[direction]}${name}`;
     const value = at(given, field);
@@ -134,7 +134,7 @@ function peerFieldsOf(given: Json, direction: Direction): { field: string; read:
 const prefixes = { ingress: 'from', egress: 'to' } as const;
 
 interface Place {
-  readonly direction: Direction;
+  readonly direction: PolicyDirection;
   readonly namespace: string | undefined;
   readonly action: 'deny' | 'admit';
   readonly path: string;

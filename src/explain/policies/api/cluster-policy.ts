@@ -7,7 +7,7 @@ import { type Clause, clauseOf, type Policy, type Rule, type Subject, unusable }
 import { type LabelSelector, readSelector } from '../clauses/labels.ts';
 import { domainPeer, NetworkPeer, nodePeer, PodPeer } from '../clauses/peers.ts';
 import { isPort, isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
-import { type Action, type Direction, anyTier } from '../model.ts';
+import { type Action, type PolicyDirection, anyTier } from '../model.ts';
 import { readNetworks } from '../clauses/networks.ts';
 import {
   adminNetworkPolicyFields,
@@ -99,13 +99,13 @@ function selectorsOf(field: string | undefined, value: Json): [LabelSelector, La
 }
 
 /** Without rules for a direction, the policy does not apply to it. */
-function rules(spec: Json, direction: Direction, field: 'from' | 'to', kind: Kind): Rule[] | undefined {
+function rules(spec: Json, direction: PolicyDirection, field: 'from' | 'to', kind: Kind): Rule[] | undefined {
   const given = list(at(spec, direction));
   if (given.length === 0) return undefined;
   return readRules(given, direction, (each) => readRule(each, direction, field, kind));
 }
 
-function readRule(given: Json, direction: Direction, field: 'from' | 'to', kind: Kind): Rule[] {
+function readRule(given: Json, direction: PolicyDirection, field: 'from' | 'to', kind: Kind): Rule[] {
   const action = kind.actions[text(at(given, 'action')) ?? ''];
   if (action === undefined) return anyAction(field, 'a rule has an unknown action');
   const peers = list(at(given, field)).map((peer) => peerClause(peer, direction));
@@ -128,7 +128,7 @@ const nothing = clauseOf(
   () => 'cannot match it',
 );
 
-function peerClause(peer: Json, direction: Direction): Clause | undefined {
+function peerClause(peer: Json, direction: PolicyDirection): Clause | undefined {
   const [field, ...more] = fieldsOf(peer);
   if (field === undefined || more.length > 0) return undefined;
   const value = at(peer, field);

@@ -2,8 +2,8 @@
 import { at, type Json } from '../../../base/platform/json.ts';
 
 /** Describes the values of a field: any value, a text of a set, a list of one shape, or an object with known fields. */
-export type Shape = 'any' | ReadonlySet<string> | readonly [Shape] | Fields;
-export interface Fields {
+export type Shape = 'any' | ReadonlySet<string> | readonly [Shape] | FieldShapes;
+export interface FieldShapes {
   readonly [field: string]: Shape;
 }
 
@@ -31,13 +31,13 @@ export const networkPolicyFields = {
   egress: [ruleFields.egress],
   // Only a StagedKubernetesNetworkPolicy has this field.
   stagedAction: 'any',
-} as const satisfies Fields;
+} as const satisfies FieldShapes;
 
 export const transportFields = { destinationPort: { number: 'any', range } } as const;
 const subject = { namespaces: selector, pods: podsFields } as const;
 const destinations = { ...subject, nodes: selector, networks: ['any'], domainNames: ['any'] } as const;
 
-function clusterFields(ports: Fields) {
+function clusterFields(ports: FieldShapes) {
   const rule = { name: 'any', action: 'any', ...ports } as const;
   return {
     tier: 'any',
@@ -45,7 +45,7 @@ function clusterFields(ports: Fields) {
     subject,
     ingress: [{ ...rule, from: [subject] }],
     egress: [{ ...rule, to: [destinations] }],
-  } as const satisfies Fields;
+  } as const satisfies FieldShapes;
 }
 
 export const clusterNetworkPolicyFields = clusterFields({
@@ -105,7 +105,7 @@ const ciliumPorts = {
   serverNames: ['any'],
   listener: 'any',
 } as const;
-function ciliumRule(peers: readonly string[], more: Fields): Fields {
+function ciliumRule(peers: readonly string[], more: FieldShapes): FieldShapes {
   return { ...Object.fromEntries(peers.map((peer) => [peer, ['any'] as const])), icmps: ['any'], ...more };
 }
 const ciliumDirection = {
@@ -128,7 +128,7 @@ export const ciliumPolicyFields = {
   labels: 'any',
   description: 'any',
   log: 'any',
-} as const satisfies Fields;
+} as const satisfies FieldShapes;
 
 const metadata = Object.fromEntries(
   (
@@ -139,16 +139,16 @@ const metadata = Object.fromEntries(
     .map((field) => [field, 'any'] as const),
 );
 
-export function strangeField(object: Json, fields: Fields): string | undefined {
+export function strangeField(object: Json, fields: FieldShapes): string | undefined {
   return Object.keys(isMap(object) ? object : {}).find(
     (key) => !Object.hasOwn(fields, key) && isGiven(at(object, key)),
   );
 }
 
 /** `spec`: the known fields of its spec; only Cilium policies may have several specs. */
-export function fieldProblems(object: Json, spec: Fields): FieldProblem[] {
+export function fieldProblems(object: Json, spec: FieldShapes): FieldProblem[] {
   const problems: FieldProblem[] = [];
-  const specs: Fields = spec === ciliumPolicyFields ? { specs: [spec] } : {};
+  const specs: FieldShapes = spec === ciliumPolicyFields ? { specs: [spec] } : {};
   look(object, { apiVersion: 'any', kind: 'any', metadata, spec, ...specs, status: 'any' }, [], problems);
   return problems;
 }
@@ -165,7 +165,7 @@ function look(value: Json, shape: Shape, path: readonly string[], problems: Fiel
   } else if (!isMap(value)) refuse(`must be an object${Array.isArray(value) ? ', not a list' : ''}`);
   else
     for (const [key, each] of Object.entries(value)) {
-      const fields = shape as Fields;
+      const fields = shape as FieldShapes;
       const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
       if (field !== undefined) look(each, field, [...path, key], problems);
       else if (isGiven(each))

@@ -4,7 +4,7 @@ import { type Clause, type Policy, type Rule, unusable } from '../policy.ts';
 import { parseIPv4, readNetworks } from '../clauses/networks.ts';
 import { BlockPeer, exceptText, PackedBlocks, PodPeer } from '../clauses/peers.ts';
 import { isPort, isPortProtocol, PortName, PortRange } from '../clauses/ports.ts';
-import { type Direction, networkPolicyOrder, networkPolicyTier } from '../model.ts';
+import { networkPolicyOrder, networkPolicyTier, type PolicyDirection } from '../model.ts';
 import { networkPolicyFields, peerFields, portFields, ruleFields, strangeField } from './fields.ts';
 import {
   changedOf,
@@ -34,7 +34,7 @@ export function compileNetworkPolicy(object: Json): Policy {
   };
 }
 
-function rules(spec: Json, direction: Direction, field: 'from' | 'to', namespace: string): Rule[] | undefined {
+function rules(spec: Json, direction: PolicyDirection, field: 'from' | 'to', namespace: string): Rule[] | undefined {
   const given = list(at(spec, direction));
   const types = list(at(spec, 'policyTypes'));
   const name = direction === 'ingress' ? 'Ingress' : 'Egress';

@@ -4,19 +4,19 @@ import { type Clause, type Policy, type Rule, type Subject, unusable } from '../
 import { type LabelSelector, type LabelSet, readSelector, selectorText, selects } from '../clauses/labels.ts';
 import {
   type Action,
-  type Direction,
+  type PolicyDirection,
   type Labels,
-  type Match,
+  type MatchResult,
   type NamedPort,
   type Namespace,
-  type Node,
-  type Pod,
+  type PolicyNode,
+  type PolicyPod,
   type PolicyRef,
   anyTier,
   both,
   Unknown,
 } from '../model.ts';
-import { type Fields, isGiven, strangeField } from './fields.ts';
+import { type FieldShapes, isGiven, strangeField } from './fields.ts';
 import { canonicalAddress } from '../../../base/platform/address.ts';
 import { isLabel, isSubdomain } from '../../../base/platform/api-names.ts';
 
@@ -56,7 +56,7 @@ export class LabelSubject implements Subject {
     this.pods = pods;
   }
 
-  selects(pod: LabelSet, namespace: LabelSet): Match {
+  selects(pod: LabelSet, namespace: LabelSet): MatchResult {
     if (this.#namespaces === undefined) return selects(this.pods, pod);
     return both(selects(this.#namespaces, namespace), () => selects(this.pods, pod));
   }
@@ -69,12 +69,12 @@ export class LabelSubject implements Subject {
   }
 }
 
-export function strangeClause(what: string, object: Json, fields: Fields): Clause | undefined {
+export function strangeClause(what: string, object: Json, fields: FieldShapes): Clause | undefined {
   const strange = strangeField(object, fields);
   return strange === undefined ? undefined : unusable(`${what} has the unknown field ${strange}`);
 }
 
-export function strangeClauses(what: string, object: Json, fields: Fields): Clause[] {
+export function strangeClauses(what: string, object: Json, fields: FieldShapes): Clause[] {
   const clause = strangeClause(what, object, fields);
   return clause === undefined ? [] : [clause];
 }
@@ -109,7 +109,7 @@ export function anyAction(field: string, why: string): Rule[] {
 }
 
 /** Reads the rules of a direction. A rule is named by its place in the policy, although one with an unknown action becomes three. */
-export function readRules(given: readonly Json[], direction: Direction, read: (each: Json) => Rule[]): Rule[] {
+export function readRules(given: readonly Json[], direction: PolicyDirection, read: (each: Json) => Rule[]): Rule[] {
   const rules = given.map(read);
   // Paths take memory, and a rule without one is named by its index.
   if (rules.every(({ length }) => length === 1)) return rules.flat();
@@ -131,7 +131,7 @@ export function rule(
   return { action, groups };
 }
 
-export function readPod(object: Json): Pod | undefined {
+export function readPod(object: Json): PolicyPod | undefined {
   const name = spelled(at(object, 'metadata', 'name'), isSubdomain);
   const namespace = spelled(at(object, 'metadata', 'namespace') ?? 'default', isLabel);
   if (name === undefined || namespace === undefined) return undefined;
@@ -182,7 +182,7 @@ export function readNamespace(object: Json): Namespace | undefined {
   return name === undefined ? undefined : { name, labels: strings(at(object, 'metadata', 'labels')) };
 }
 
-export function readNode(object: Json): (Node & { readonly labels: Labels }) | undefined {
+export function readNode(object: Json): (PolicyNode & { readonly labels: Labels }) | undefined {
   const name = spelled(at(object, 'metadata', 'name'), isSubdomain);
   return name === undefined ? undefined : { name, labels: strings(at(object, 'metadata', 'labels')) };
 }

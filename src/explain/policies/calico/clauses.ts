@@ -4,25 +4,25 @@ import type { NamedObject } from '../../../base/model/readers.ts';
 import { anyNamespace, type Clause, clauseOf, type Needs } from '../policy.ts';
 import { contains, type Network, type Range } from '../clauses/networks.ts';
 import { portText, unknownPort } from '../clauses/ports.ts';
-import { anyOf, type Match, not, Unknown } from '../model.ts';
-import { endName, type Probe, type Side } from '../probe.ts';
-import type { Endpoint } from '../clauses/labels.ts';
+import { anyOf, type MatchResult, not, Unknown } from '../model.ts';
+import { type ConnectionSide, endName, type Probe } from '../probe.ts';
+import type { LabelledEndpoint } from '../clauses/labels.ts';
 import { aboutLabels, isOfAccount, labelText, namespaceLabel, selectsEndpoint } from './endpoint.ts';
 import { labelsIn, type Selector, selects } from './selector.ts';
 
 /** Matches if one of the Pods and network sets with this address matches. */
 export class EndpointClause implements Clause {
-  readonly #side: Side;
+  readonly #side: ConnectionSide;
   readonly #selector: Selector;
   readonly #text: string;
 
-  constructor(side: Side, selector: Selector, text: string) {
+  constructor(side: ConnectionSide, selector: Selector, text: string) {
     this.#side = side;
     this.#selector = selector;
     this.#text = text;
   }
 
-  matches(probe: Probe): Match {
+  matches(probe: Probe): MatchResult {
     const { pod, sets, more } = probe.side(this.#side);
     const ofPod = pod !== undefined && selects(this.#selector, pod.labelOf);
     if (ofPod === true) return true;
@@ -51,7 +51,7 @@ export class EndpointClause implements Clause {
     return endpoint === undefined ? [] : aboutLabels(endpoint, this.#labels());
   }
 
-  #shown(probe: Probe): Endpoint | undefined {
+  #shown(probe: Probe): LabelledEndpoint | undefined {
     const { pod, sets } = probe.side(this.#side);
     return pod ?? sets.first;
   }
@@ -68,7 +68,7 @@ export class NotClause implements Clause {
     this.#clauses = clauses;
   }
 
-  matches(probe: Probe): Match {
+  matches(probe: Probe): MatchResult {
     return not(anyOf(this.#clauses, (clause) => clause.matches(probe)));
   }
 
@@ -94,17 +94,17 @@ export class NotClause implements Clause {
 }
 
 export class NetClause implements Clause {
-  readonly #side: Side;
+  readonly #side: ConnectionSide;
   readonly #range: Range;
   readonly #text: string;
 
-  constructor(side: Side, { range, text }: Network) {
+  constructor(side: ConnectionSide, { range, text }: Network) {
     this.#side = side;
     this.#range = range;
     this.#text = text;
   }
 
-  matches(probe: Probe): Match {
+  matches(probe: Probe): MatchResult {
     const { address } = probe.side(this.#side);
     if (address !== undefined) return contains(this.#range, address);
     if (probe.family !== undefined && familyOf(this.#range) !== probe.family) return false;
@@ -125,12 +125,12 @@ export class NotNetsClause implements Clause {
   readonly #ranges: readonly Range[];
   readonly #not: NotClause;
 
-  constructor(side: Side, networks: readonly Network[]) {
+  constructor(side: ConnectionSide, networks: readonly Network[]) {
     this.#ranges = networks.map(({ range }) => range);
     this.#not = new NotClause(networks.map((network) => new NetClause(side, network)));
   }
 
-  matches(probe: Probe): Match {
+  matches(probe: Probe): MatchResult {
     const { family } = probe;
     if (family === undefined) return unknownFamily;
     return this.#ranges.some((range) => familyOf(range) === family) && this.#not.matches(probe);
@@ -167,7 +167,7 @@ export function protocolClause(protocol: string): Clause {
   return clause;
 }
 
-function isProtocol(probe: Probe, protocol: string): Match {
+function isProtocol(probe: Probe, protocol: string): MatchResult {
   const isOpen = probe.flow.protocol === 'ICMP' && probe.family === undefined && protocol.startsWith('ICMP');
   return isOpen ? unknownFamily : probe.flow.protocol === protocol;
 }
@@ -182,7 +182,7 @@ export function familyClause(family: 4 | 6): Clause {
 
 /** Several ports may have the same name (felix/labelindex/named_port_index.go). */
 export function namedPortClause(name: string, protocol: string, selector: Selector | undefined): Clause {
-  const matches = (probe: Probe): Match => {
+  const matches = (probe: Probe): MatchResult => {
     const { flow } = probe;
     if (flow.protocol !== protocol) return false;
     const { pod, more } = probe.side('destination');
@@ -204,8 +204,8 @@ export function unseenClause(text: string, missing: string, protocol?: (probe: P
 }
 
 /** Matches endpoints of a Service: a destination by address and port, a source by address alone (felix/calc/rule_scanner.go). */
-export function serviceClause(side: Side, service: string): Clause {
-  const matches = ({ flow, endpointsOf }: Probe): Match => {
+export function serviceClause(side: ConnectionSide, service: string): Clause {
+  const matches = ({ flow, endpointsOf }: Probe): MatchResult => {
     const { address } = flow[side];
     const endpoints = endpointsOf(service);
     if (endpoints instanceof Unknown) return endpoints;

@@ -5,8 +5,8 @@
 import type { NamedObject } from '../../../base/model/readers.ts';
 import type { Bytes } from '../../../base/platform/weight.ts';
 import { type Address, contains } from '../clauses/networks.ts';
-import type { Endpoint, LabelSet, NamespaceLabels } from '../clauses/labels.ts';
-import { type End, type Match, type Pod, Unknown } from '../model.ts';
+import type { LabelledEndpoint, LabelSet, NamespaceLabels } from '../clauses/labels.ts';
+import { type End, type MatchResult, type PolicyPod, Unknown } from '../model.ts';
 import type { CalicoObjects, NetworkSet } from './objects.ts';
 import { type Label, type Selector, selects } from './selector.ts';
 
@@ -17,7 +17,7 @@ const nameLabel = 'projectcalico.org/name';
 export const namespacePrefix = 'pcns.';
 export const serviceAccountPrefix = 'pcsa.';
 
-export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects | undefined): Endpoint {
+export function podEndpoint(pod: PolicyPod, namespace: LabelSet, calico: CalicoObjects | undefined): LabelledEndpoint {
   const name = `Pod ${pod.namespace}/${pod.name}`;
   const account: Label = pod.serviceAccount ?? new Unknown(`ServiceAccount of ${name}`);
   return { name, object: { kind: 'Pod', namespace: pod.namespace }, labelOf };
@@ -39,10 +39,10 @@ export function podEndpoint(pod: Pod, namespace: LabelSet, calico: CalicoObjects
   }
 }
 
-const latest = new WeakMap<Endpoint, { readonly selector: Selector; readonly match: Match }>();
+const latest = new WeakMap<LabelledEndpoint, { readonly selector: Selector; readonly match: MatchResult }>();
 
 /** For clauses of a rule that share one selector, which is then evaluated once: both may be thousands. */
-export function selectsEndpoint(selector: Selector, endpoint: Endpoint): Match {
+export function selectsEndpoint(selector: Selector, endpoint: LabelledEndpoint): MatchResult {
   const known = latest.get(endpoint);
   if (known?.selector === selector) return known.match;
   const match = selects(selector, endpoint.labelOf);
@@ -50,7 +50,7 @@ export function selectsEndpoint(selector: Selector, endpoint: Endpoint): Match {
   return match;
 }
 
-export function labelText({ labelOf }: Endpoint, label: string): string {
+export function labelText({ labelOf }: LabelledEndpoint, label: string): string {
   const value = labelOf(label);
   const text = value instanceof Unknown ? 'an unknown value' : value;
   if (label === namespaceLabel) return text === undefined ? 'is in no Namespace' : `is in Namespace ${text}`;
@@ -67,7 +67,7 @@ export function labelText({ labelOf }: Endpoint, label: string): string {
 }
 
 /** Returns the objects that `labelText` of these labels shows. */
-export function aboutLabels({ object }: Endpoint, labels: readonly string[]): readonly NamedObject[] {
+export function aboutLabels({ object }: LabelledEndpoint, labels: readonly string[]): readonly NamedObject[] {
   const { kind, namespace } = object;
   const ofAccount = labels.some((label) => label === serviceAccountLabel || label.startsWith(serviceAccountPrefix));
   return [
@@ -96,7 +96,7 @@ export function networkSetsAt(
   address: Address | undefined,
   namespaceLabelsOf: NamespaceLabels,
   calico: CalicoObjects | undefined,
-): { found: Endpoint[]; more: false | Unknown } {
+): { found: LabelledEndpoint[]; more: false | Unknown } {
   const where = end.address ?? (end.kind === 'pod' ? `Pod ${end.pod.namespace}/${end.pod.name}` : 'the address');
   if (calico === undefined || calico.unread.has('networksets'))
     return { found: [], more: new Unknown(`which NetworkSets of Calico have ${where}`) };
@@ -124,7 +124,7 @@ export function hostEndpointOf(end: End, { hostEndpoints, unread }: CalicoObject
   return unread.has('hostendpoints') && new Unknown(`whether ${end.address ?? node} is of a HostEndpoint`);
 }
 
-function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): Endpoint {
+function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): LabelledEndpoint {
   const { namespace, name, labels } = set;
   if (namespace === undefined)
     return {

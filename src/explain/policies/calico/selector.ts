@@ -1,5 +1,5 @@
 /** Reads selectors of Calico (libcalico-go/lib/selector): `app == "web" && !has(x)`. `!=` and `not in` also match if the label is absent. */
-import { allOf, anyOf, type Match, not, Unknown } from '../model.ts';
+import { allOf, anyOf, type MatchResult, not, Unknown } from '../model.ts';
 
 export type Selector =
   | { readonly kind: 'all' | 'global' }
@@ -91,7 +91,7 @@ export type Label = string | undefined | Unknown;
 export type LabelOf = (key: string) => Label;
 
 /** `global()` is true here; where it means "in no Namespace", `withPrefix` has replaced it. */
-export function selects(selector: Selector, labelOf: LabelOf): Match {
+export function selects(selector: Selector, labelOf: LabelOf): MatchResult {
   switch (selector.kind) {
     case 'all':
     case 'global':

@@ -1,6 +1,6 @@
 /** Matches the peers in Cilium's rules: Pods (by the identity that Cilium derives from labels), entities, and external addresses. */
 import type { NamedObject } from '../../../base/model/readers.ts';
-import { allOf, both, type Match, type Pod, Unknown } from '../model.ts';
+import { allOf, both, type MatchResult, type PolicyPod, Unknown } from '../model.ts';
 import { type Clause, clauseOf } from '../policy.ts';
 import { BlockPeer, isEndpoint, peerText, outsideMatch, whose } from '../clauses/peers.ts';
 import { endName, type Probe } from '../probe.ts';
@@ -23,7 +23,7 @@ export class CiliumEndpoints implements Clause {
     this.#selector = selector;
   }
 
-  matches(probe: Probe): Match {
+  matches(probe: Probe): MatchResult {
     const pod = probe.peerPod;
     return !pod || pod instanceof Unknown ? pod : this.#selector.matches(identityOf(pod, probe));
   }
@@ -45,7 +45,7 @@ export class CiliumEndpoints implements Clause {
   }
 }
 
-function identityOf(pod: Pod, { namespaceLabelsOf }: Probe): Identity {
+function identityOf(pod: PolicyPod, { namespaceLabelsOf }: Probe): CiliumIdentity {
   return { pod: podLabels(pod), namespace: namespaceLabelsOf(pod.namespace), account: pod.serviceAccount };
 }
 
@@ -68,7 +68,7 @@ const entities = {
   init: () => false,
   health: ({ peer }) => peer.kind === 'unknown' && whose(peer),
   none: () => false,
-} as const satisfies Record<string, (probe: Probe) => Match>;
+} as const satisfies Record<string, (probe: Probe) => MatchResult>;
 
 export type Entity = keyof typeof entities;
 
@@ -80,12 +80,12 @@ export function entityPeer(entity: Entity): Clause {
   return clauseOf(`entity ${entity}`, entities[entity], peerText);
 }
 
-function worldMatch({ peer, family }: Probe, only?: 4 | 6): Match {
+function worldMatch({ peer, family }: Probe, only?: 4 | 6): MatchResult {
   if (peer.kind === 'unknown') return whose(peer);
   return peer.kind === 'external' && (only === undefined || family === only);
 }
 
-function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
+function nodeMatch({ peer, pod }: Probe, own: boolean): MatchResult {
   if (peer.kind === 'unknown') return whose(peer);
   if (peer.kind === 'external' || (peer.kind === 'pod' && !peer.pod.hostNetwork)) return false;
   const node = peer.kind === 'node' ? peer.node.name : peer.pod.node;
@@ -94,7 +94,7 @@ function nodeMatch({ peer, pod }: Probe, own: boolean): Match {
 }
 
 export class CiliumNetworks extends BlockPeer {
-  override matches(probe: Probe): Match {
+  override matches(probe: Probe): MatchResult {
     return outsideMatch(super.matches(probe), probe);
   }
 
@@ -166,7 +166,7 @@ export function requestPort(port: Clause, request: string): Clause {
   );
 }
 
-export interface Identity {
+export interface CiliumIdentity {
   readonly pod: LabelSet;
   readonly namespace: LabelSet;
   readonly account: string | undefined;
@@ -195,7 +195,7 @@ export class CiliumSelector {
         : [{ key: namespaceLabel, operator: 'In', values: [namespace] }, ...own];
   }
 
-  matches(identity: Identity): Match {
+  matches(identity: CiliumIdentity): MatchResult {
     return allOf(this.#parts, (each) => holds(each, identity));
   }
 
@@ -207,7 +207,7 @@ export class CiliumSelector {
     return this.#parts.some(({ key }) => key === accountLabel);
   }
 
-  differences(identity: Identity): string {
+  differences(identity: CiliumIdentity): string {
     const failing = this.#parts.filter((each) => holds(each, identity) === false);
     return failing
       .map((each) => {
@@ -218,7 +218,7 @@ export class CiliumSelector {
   }
 }
 
-function holds(requirement: Requirement, identity: Identity): Match {
+function holds(requirement: Requirement, identity: CiliumIdentity): MatchResult {
   const { key } = requirement;
   if (key === clusterLabel) return new Unknown('the name of the cluster');
   if (filtered.test(key) && key !== namespaceLabel && Object.hasOwn(identity.pod.labels, key))
@@ -230,7 +230,7 @@ function holds(requirement: Requirement, identity: Identity): Match {
 /** Returns the labels that a requirement compares, and the requirement with the key that it has there. */
 function seenBy(
   requirement: Requirement,
-  { pod, namespace, account }: Identity,
+  { pod, namespace, account }: CiliumIdentity,
 ): { set: LabelSet; requirement: Requirement } {
   const { key } = requirement;
   if (key === namespaceLabel) return { set: namespace, requirement: { ...requirement, key: namespaceNameLabel } };

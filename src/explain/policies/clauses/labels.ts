@@ -2,7 +2,7 @@
 import type { NamedObject } from '../../../base/model/readers.ts';
 import { at, type Json, list } from '../../../base/platform/json.ts';
 import type { LabelOf } from '../calico/selector.ts';
-import { type Labels, type Match, type Namespace, type Pod, Unknown } from '../model.ts';
+import { type Labels, type MatchResult, type Namespace, type PolicyPod, Unknown } from '../model.ts';
 
 export interface Requirement {
   readonly key: string;
@@ -51,9 +51,9 @@ function readExpression(expression: Json): Requirement | Unknown {
   return { key, operator, values };
 }
 
-export function selects(selector: LabelSelector, set: LabelSet): Match {
+export function selects(selector: LabelSelector, set: LabelSet): MatchResult {
   if (selector instanceof Unknown) return selector;
-  let result: Match = true;
+  let result: MatchResult = true;
   for (const requirement of selector) {
     const match = holds(requirement, set);
     if (match === false) return false;
@@ -62,7 +62,7 @@ export function selects(selector: LabelSelector, set: LabelSet): Match {
   return result;
 }
 
-function holds({ key, operator, values }: Requirement, { labels, complete, owner }: LabelSet): Match {
+function holds({ key, operator, values }: Requirement, { labels, complete, owner }: LabelSet): MatchResult {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
   if (value === undefined && !complete) return new Unknown(`labels of ${owner}`);
   const isOneOf = value !== undefined && values.includes(value);
@@ -119,7 +119,7 @@ export interface LabelSet {
 }
 
 /** A Pod or a network set, as Calico's selectors see it. */
-export interface Endpoint {
+export interface LabelledEndpoint {
   readonly labelOf: LabelOf;
   /** `Pod shop/web-0`, `GlobalNetworkSet office`. */
   readonly name: string;
@@ -159,9 +159,9 @@ function labelSetOf(namespace: Namespace): LabelSet {
 }
 
 /** Keeps the label set of each Pod object, because every clause of every rule asks for it. */
-const ofPods = new WeakMap<Pod, LabelSet>();
+const ofPods = new WeakMap<PolicyPod, LabelSet>();
 
-export function podLabels(pod: Pod): LabelSet {
+export function podLabels(pod: PolicyPod): LabelSet {
   let found = ofPods.get(pod);
   if (found === undefined) {
     const { namespace, name, labels } = pod;
@@ -172,7 +172,7 @@ export function podLabels(pod: Pod): LabelSet {
 }
 
 /** The objects whose labels clauses about a Pod show. */
-export function aboutPod({ namespace }: Pick<Pod, 'namespace'>): readonly NamedObject[] {
+export function aboutPod({ namespace }: Pick<PolicyPod, 'namespace'>): readonly NamedObject[] {
   return [
     { kind: 'Pod', namespace },
     { kind: 'Namespace', namespace },

@@ -1,7 +1,7 @@
 import type { NamedObject } from '../../../base/model/readers.ts';
-import { both, type End, type Labels, type Match, Unknown } from '../model.ts';
+import { both, type End, type Labels, type MatchResult, Unknown } from '../model.ts';
 import { endName, type Probe } from '../probe.ts';
-import { type Clause, clauseOf, type Packed } from '../policy.ts';
+import { type Clause, type ClauseList, clauseOf } from '../policy.ts';
 import { aboutPod, differences, type LabelSelector, podLabels, selects, selectorText } from './labels.ts';
 import { type Address, contains, type Network, type Range, textOfIPv4 } from './networks.ts';
 
@@ -15,13 +15,13 @@ export class PodPeer implements Clause {
     this.#pods = pods;
   }
 
-  matches(probe: Probe): Match {
+  matches(probe: Probe): MatchResult {
     const pod = probe.peerPod;
     if (!pod || pod instanceof Unknown) return pod;
     return both(this.#namespace(pod.namespace, probe), () => selects(this.#pods, podLabels(pod)));
   }
 
-  #namespace(name: string, { namespaceLabelsOf }: Probe): Match {
+  #namespace(name: string, { namespaceLabelsOf }: Probe): MatchResult {
     if (typeof this.#namespaces === 'string') return name === this.#namespaces;
     return selects(this.#namespaces, namespaceLabelsOf(name));
   }
@@ -63,7 +63,7 @@ export class NetworkPeer implements Clause {
     this.#text = text;
   }
 
-  matches({ peer, peerAddress }: Probe): Match {
+  matches({ peer, peerAddress }: Probe): MatchResult {
     if (peerAddress === undefined) return new Unknown(`address of ${endName(peer)}`);
     return this.contains(peerAddress);
   }
@@ -95,7 +95,7 @@ export class BlockPeer extends NetworkPeer {
     return this.#except.find(({ range }) => contains(range, peerAddress))?.text;
   }
 
-  override matches(probe: Probe): Match {
+  override matches(probe: Probe): MatchResult {
     const match = this.exceptionFor(probe) === undefined && super.matches(probe);
     return probe.flow.byCilium ? outsideMatch(match, probe) : match;
   }
@@ -124,7 +124,7 @@ export class PackedBlocks extends BlockPeer implements Clause {
     this.#masks = Uint8Array.from(ranges, ([, mask]) => mask);
   }
 
-  get packed(): Packed {
+  get packed(): ClauseList {
     return { count: this.#masks.length, at: (index) => this.#at(index) };
   }
 
@@ -146,7 +146,7 @@ export class PackedBlocks extends BlockPeer implements Clause {
 }
 
 /** Limits a match by address to what Cilium matches: it knows Pods by identity, so they never match; for Nodes, its settings decide. */
-export function outsideMatch(match: Match, { peer }: Probe): Match {
+export function outsideMatch(match: MatchResult, { peer }: Probe): MatchResult {
   if (match === false || peer.kind === 'external') return match;
   if (peer.kind === 'unknown') return whose(peer);
   if (isEndpoint(peer)) return false;
@@ -168,7 +168,7 @@ export function exceptText(except: readonly Network[]): string {
 
 /** A Pod on a Node's network has the Node's address and counts as that Node, with unknown labels. */
 export function nodePeer(nodes: LabelSelector): Clause {
-  const selectsNode = (labels: Labels | undefined, name: string): Match =>
+  const selectsNode = (labels: Labels | undefined, name: string): MatchResult =>
     selects(nodes, { labels: labels ?? {}, complete: labels !== undefined, owner: `Node ${name}` });
   return clauseOf(
     `nodes ${selectorText(nodes)}`,

@@ -1,5 +1,5 @@
 import type { NamedObject } from '../../../base/model/readers.ts';
-import { type Flow, type Match, type NamedPort, type Pod, Unknown } from '../model.ts';
+import { type MatchResult, type NamedPort, type PolicyFlow, type PolicyPod, Unknown } from '../model.ts';
 import { podName, type Probe, selectablePod } from '../probe.ts';
 import type { Clause } from '../policy.ts';
 
@@ -22,7 +22,7 @@ export class PortRange implements Clause {
     this.#last = last;
   }
 
-  matches({ flow: { protocol, port } }: Probe): Match {
+  matches({ flow: { protocol, port } }: Probe): MatchResult {
     if (protocol !== this.#protocol) return false;
     if (this.#first === 0 && this.#last === 65_535) return true;
     if (port === undefined) return unknownPort;
@@ -48,7 +48,7 @@ export class PortName implements Clause {
     this.#protocol = protocol;
   }
 
-  matches({ flow: { destination, protocol, port } }: Probe): Match {
+  matches({ flow: { destination, protocol, port } }: Probe): MatchResult {
     if (!isPortProtocol(protocol) || (this.#protocol !== undefined && protocol !== this.#protocol)) return false;
     const pod = selectablePod(destination);
     if (!pod || pod instanceof Unknown) return pod;
@@ -94,7 +94,7 @@ export class PortName implements Clause {
   }
 }
 
-export function namesOf({ ports = [] }: Pod, { protocol, port }: Flow): string[] {
+export function namesOf({ ports = [] }: PolicyPod, { protocol, port }: PolicyFlow): string[] {
   return ports.filter((each) => each.port === port && each.protocol === protocol).map(({ name }) => name);
 }
 

@@ -35,7 +35,7 @@ export interface LookupOptions<V> {
     | undefined;
 }
 
-interface Asked {
+interface LookupRequest {
   address: string;
   asker: string;
 }
@@ -61,7 +61,7 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
   const answers = createAnswers(options);
   const bucket = createSharedBucket(options.budget);
   const pending = new Set<string>();
-  const queue = createFairQueue<Asked>();
+  const queue = createFairQueue<LookupRequest>();
   /** How many look-ups of each asker run. */
   const runningOf = new Map<string, number>();
   const counts: LookupCounts = { hit: 0, miss: 0, failed: 0, refused: 0, cached: 0 };
@@ -110,7 +110,7 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
     else runningOf.set(asker, own);
   }
 
-  async function lookUp({ address, asker }: Asked): Promise<void> {
+  async function lookUp({ address, asker }: LookupRequest): Promise<void> {
     try {
       const value = await find(address, asker);
       counts[value === undefined ? 'miss' : 'hit']++;

@@ -6,11 +6,11 @@ import {
   endOfGroup,
   endOfQuoted,
   errorLimit,
-  type Fields,
   isErrorKey,
   klogProgram,
   messageLimit,
   newRecord,
+  type RecordFields,
   type Severity,
   type Tag,
 } from './record.ts';
@@ -41,7 +41,7 @@ export function parseHeadlessKlog(text: string, tag: Tag): ProgramRecord | undef
 }
 
 /** Reads `"message" key="value" err=<…`. Returns the message. */
-function readStructured(text: string, at: number, fields: Fields): string | undefined {
+function readStructured(text: string, at: number, fields: RecordFields): string | undefined {
   if (text[at] !== '"') return undefined;
   const end = endOfQuoted(text, at);
   if (end < 0 || !/^\s?$/.test(text.slice(end, end + 1))) return undefined;
@@ -56,7 +56,7 @@ const appendix = /\n(?:goroutine \d|Rules:)/;
 const marked = /, err(?:or)?: /;
 
 /** Reads `Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)`, the form before 1.20. */
-function readPlain(text: string, severity: Severity, fields: Fields): string {
+function readPlain(text: string, severity: Severity, fields: RecordFields): string {
   const end = appendix.exec(text)?.index ?? text.length;
   const body = text.slice(0, end);
   const line = body.indexOf('\n');
@@ -142,7 +142,7 @@ interface Value {
  * Reads ` key=value` pairs of klog (internal/serialize/keyvalues.go). A value is quoted by Go's rules, is JSON, or has several lines with a
  * tab each, from `<` up to ` >`. Log viewers make four spaces of the tab and lose the `<`. Takes linear time. Returns where the pairs end.
  */
-function readKlogValues(text: string, from: number, fields: Fields): number {
+function readKlogValues(text: string, from: number, fields: RecordFields): number {
   let at = from;
   for (;;) {
     keyAt.lastIndex = at;

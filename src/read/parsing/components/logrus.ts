@@ -6,10 +6,10 @@ import {
   endOfGroup,
   endOfQuoted,
   errorLimit,
-  type Fields,
   logrusProgram,
   mayBeCalico,
   newRecord,
+  type RecordFields,
   type Severity,
   type Tag,
 } from './record.ts';
@@ -96,7 +96,7 @@ function createLogrusText(text: string, from: number) {
       at = endOfMessage();
       return text.slice(from, at).trimEnd();
     },
-    readFields(fields: Pick<Fields, 'add'>): void {
+    readFields(fields: Pick<RecordFields, 'add'>): void {
       for (let end = keyEnd(at); end > 0; end = keyEnd(at)) {
         const key = text.slice(at + 1, end - 1);
         at = end;

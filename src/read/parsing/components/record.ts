@@ -4,7 +4,7 @@ export type Severity = ProgramRecord['severity'];
 
 type RecordParts = Omit<ProgramRecord, 'kind' | 'fields' | 'error'>;
 
-export function newRecord(parts: RecordParts, { values, error }: Fields): ProgramRecord {
+export function newRecord(parts: RecordParts, { values, error }: RecordFields): ProgramRecord {
   return { kind: 'program-record', ...parts, message: cut(parts.message, messageLimit), fields: values, error };
 }
 
@@ -16,14 +16,14 @@ export function isErrorKey(key: string): boolean {
   return errorKeys.has(key);
 }
 
-export interface Fields {
+export interface RecordFields {
   add(key: string, value: string): void;
   addError: (text: string) => void;
   readonly values: Readonly<Record<string, string>>;
   readonly error: string;
 }
 
-export function createFields(): Fields {
+export function createFields(): RecordFields {
   const fields = new Map<string, string>();
   let error = '';
 

@@ -7,14 +7,14 @@ import { newPacket } from '../netfilter/header.ts';
 type Field = string | number | undefined;
 
 type OfKernel = 'kind' | 'physIn' | 'physOut' | 'destinationMac' | 'packet' | 'inner';
-type Checked = 'sourcePort' | 'destinationPort' | 'icmpType' | 'icmpCode' | 'length' | 'ttl' | 'mark' | 'uid';
+type CheckedField = 'sourcePort' | 'destinationPort' | 'icmpType' | 'icmpCode' | 'length' | 'ttl' | 'mark' | 'uid';
 
 /** A packet as loggers other than the kernel write it: fields by name, still as texts. */
 export interface PacketRecord
   extends
     Pick<PacketObservation, 'logger' | 'verdict'>,
     Partial<Omit<PacketObservation, OfKernel | 'logger' | 'verdict' | 'mark' | 'uid'>>,
-    Partial<Record<Checked, Field>> {
+    Partial<Record<CheckedField, Field>> {
   /** The logger names the ends instead of giving addresses. `source` and `destination` are names that were checked. */
   isNamed?: boolean;
   source: Field;

@@ -6,8 +6,15 @@ import type { Server, ServerDuplexStream } from '@grpc/grpc-js';
 import type { Millis } from '../../../base/model/log-line.ts';
 import { reasonOf } from '../../../base/platform/system-error.ts';
 import { createTimer } from '../../../base/platform/timer.ts';
-import { type Json, type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
-import type { Flow } from './flow-collector.ts';
+import {
+  type JsonValue,
+  type Position,
+  type Source,
+  type SourceListener,
+  systemTiming,
+  type Timing,
+} from '../source.ts';
+import type { GoldmaneFlow } from './flow-collector.ts';
 
 /** Where Felix looks for a socket every ten seconds. It sends its flows to whoever listens there (felix/collector/local). */
 export const defaultFlowsFolder = '/var/run/calico/flows';
@@ -95,7 +102,7 @@ export function createCalicoFlows({ folder, saved, listener, timing = systemTimi
     if (server !== undefined) keepingFile(path, () => server.forceShutdown());
   }
 
-  function takeUpdate(flow: Flow): void {
+  function takeUpdate(flow: GoldmaneFlow): void {
     if (state === 'stopped') return;
     counts.lines++;
     if (flow.Key?.action !== 'Deny') return;
@@ -115,14 +122,14 @@ export function createCalicoFlows({ folder, saved, listener, timing = systemTimi
 }
 
 /** gRPC is loaded only if it is needed, because it takes 5 MB. */
-async function serve(path: string, take: (flow: Flow) => void): Promise<Server> {
+async function serve(path: string, take: (flow: GoldmaneFlow) => void): Promise<Server> {
   const [grpc, { flowCollector }] = await Promise.all([import('@grpc/grpc-js'), import('./flow-collector.ts')]);
   // Otherwise gRPC would write to the agent's output, between the log lines.
   grpc.setLogVerbosity(grpc.logVerbosity.NONE);
   const server = new grpc.Server({ 'grpc.max_receive_message_length': longestMessage });
   server.addService(flowCollector, {
-    Connect(stream: ServerDuplexStream<{ flow?: Flow }, object>) {
-      stream.on('data', ({ flow }: { flow?: Flow }) => {
+    Connect(stream: ServerDuplexStream<{ flow?: GoldmaneFlow }, object>) {
+      stream.on('data', ({ flow }: { flow?: GoldmaneFlow }) => {
         if (flow !== undefined) take(flow);
         stream.write({});
       });
@@ -182,15 +189,15 @@ export function obstacleOf(folder: string): string | undefined {
   }
 }
 
-function createTakenFlows(saved: Json | undefined, now: () => Millis) {
+function createTakenFlows(saved: JsonValue | undefined, now: () => Millis) {
   const times = new Map<string, Millis>(
-    (Array.isArray(saved) ? (saved as Json[]) : []).flatMap((entry): [string, Millis][] => {
-      const [hash, time] = Array.isArray(entry) ? (entry as Json[]) : [];
+    (Array.isArray(saved) ? (saved as JsonValue[]) : []).flatMap((entry): [string, Millis][] => {
+      const [hash, time] = Array.isArray(entry) ? (entry as JsonValue[]) : [];
       return typeof hash === 'string' && typeof time === 'number' ? [[hash, time]] : [];
     }),
   );
   return {
-    state: (): Json => [...times],
+    state: (): JsonValue => [...times],
     isNew(text: string): boolean {
       const hash = createHash('sha1').update(text).digest('base64').slice(0, 12);
       if (times.has(hash)) return false;

@@ -3,7 +3,7 @@ import type { ServiceDefinition } from '@grpc/grpc-js';
 import { fromJSON } from '@grpc/proto-loader';
 
 /** Fields that are zero are missing. The value of an enumeration is its name, or its number if this program does not know it. */
-export interface Flow {
+export interface GoldmaneFlow {
   readonly Key?: FlowKey;
   /** The beginning of the interval, in seconds. */
   readonly start_time?: number;

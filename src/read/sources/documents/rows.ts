@@ -29,13 +29,13 @@ interface RowSink {
   tooLong: () => void;
 }
 
-export interface Rows {
+export interface RowReader {
   write: (text: string) => void;
   /** Returns whether the last row was complete. */
   end: () => boolean;
 }
 
-export function createRows(delimiter: string, { take, tooLong }: RowSink): Rows {
+export function createRows(delimiter: string, { take, tooLong }: RowSink): RowReader {
   let cells: string[] = [];
   let cell = '';
   let length = 0;

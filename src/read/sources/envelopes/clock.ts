@@ -53,7 +53,7 @@ export interface RecentStamps {
   count: { number: number; separator: string };
 }
 
-export interface Clock {
+export interface StampClock {
   readonly zone: ToInstant;
   recent: RecentStamps;
   /** Reads `Nov 21 03:42:11` as the latest such time up to `latest`. `name`: as in `monthIndex`. */
@@ -63,7 +63,7 @@ export interface Clock {
 }
 
 /** Reads the time stamps of one log. */
-export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: ClockOptions): Clock {
+export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: ClockOptions): StampClock {
   let guessedBoot: Millis | undefined;
   return {
     zone,
@@ -101,9 +101,9 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
 const clockLife: Millis = 3_600_000;
 
 /** Returns the clock for stamps of a log that is being written. `zone`: the zone of stamps without one; default: UTC. */
-export function createClockOfNow(zone: ToInstant = Date.UTC): (present: Millis) => Clock {
+export function createClockOfNow(zone: ToInstant = Date.UTC): (present: Millis) => StampClock {
   let hour: number | undefined;
-  let clock: Clock;
+  let clock: StampClock;
   return (present) => {
     const current = Math.floor(present / clockLife);
     if (current !== hour) {

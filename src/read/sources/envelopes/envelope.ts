@@ -1,6 +1,6 @@
 import { hasKlogHeader } from '../../../base/log-formats/go-loggers.ts';
 import type { LogContainer, Millis, MissingInStamp } from '../../../base/model/log-line.ts';
-import type { Clock } from './clock.ts';
+import type { StampClock } from './clock.ts';
 
 /**
  * `kernel` includes ulogd. Any program may forge such lines, so `userspace` is not believed. `pod`: the line is of a Pod, and only the one
@@ -72,7 +72,7 @@ const escape = /\\x([0-9a-fA-F]{2})/g;
 
 const kmsgLayer = 'kmsg record';
 
-export function readKmsg(envelope: Envelope, clock: Clock): boolean {
+export function readKmsg(envelope: Envelope, clock: StampClock): boolean {
   const found = record.exec(envelope.text);
   if (!found) return false;
   // Any program may write to /dev/kmsg, but only the kernel with facility 0. An outer origin stays, because any program may write a text

@@ -1,7 +1,7 @@
 /** Reads what the objects around a line of a log say of it: when and on which host it was written, and by which program. */
 import type { Millis, MissingInStamp } from '../../../base/model/log-line.ts';
 import { at } from '../../../base/platform/json.ts';
-import type { Clock } from './clock.ts';
+import type { StampClock } from './clock.ts';
 import { newEnvelope } from './envelope.ts';
 import { createKeyMemo } from './key-memo.ts';
 import { readNumericStamp } from './stamps.ts';
@@ -29,7 +29,7 @@ const firstYear = Date.UTC(2000, 0) / 1000;
 const lastYear = Date.UTC(2100, 0) / 1000;
 
 /** Returns the time that an object gives, by the names of its values and by their size. */
-export function timeIn(record: JsonRecord, clock: Clock): RecordTime | undefined {
+export function timeIn(record: JsonRecord, clock: StampClock): RecordTime | undefined {
   const entries = Object.entries(record);
   for (const rank of timeNames.keys()) {
     for (const [key, value] of entries) {
@@ -56,7 +56,7 @@ const rankOf = createKeyMemo((key) => {
 });
 
 /** Reads a stamp as text or number, `{"seconds":…,"nanos":…}`, and one value in an object (`{"$date":…}`). */
-export function timeOf(stamp: unknown, clock: Clock): RecordTime | undefined {
+export function timeOf(stamp: unknown, clock: StampClock): RecordTime | undefined {
   if (typeof stamp === 'number') return ofNumber(stamp, clock);
   if (typeof stamp === 'string') {
     if (/^\d{9,19}(?:\.\d{1,9})?$/.test(stamp)) return ofNumber(Number(stamp), clock);
@@ -78,7 +78,7 @@ export function timeOf(stamp: unknown, clock: Clock): RecordTime | undefined {
 }
 
 /** The size of a number since 1970 shows whether it counts seconds (Fluent Bit), milli-, micro- or nanoseconds. */
-function ofNumber(stamp: number, clock: Clock): RecordTime | undefined {
+function ofNumber(stamp: number, clock: StampClock): RecordTime | undefined {
   for (const unit of [1, 1e3, 1e6, 1e9]) {
     const seconds = stamp / unit;
     if (seconds >= firstYear && seconds < lastYear)

@@ -12,7 +12,7 @@ export interface KnownTexts {
 }
 
 /** An object around a message, and the value in it that contains the message. */
-export interface Around {
+export interface MessageEnvelope {
   record: JsonRecord;
   within: unknown;
 }
@@ -23,7 +23,7 @@ export interface JsonMessage {
   /** The record itself, if the message is an object. */
   own: JsonRecord | undefined;
   /** The objects around it, the innermost first. */
-  around: readonly Around[];
+  around: readonly MessageEnvelope[];
 }
 
 /** Collectors nest a line six deep (OpenTelemetry). */
@@ -68,14 +68,14 @@ export function messagesIn(
 ): JsonMessage[] {
   return walk(value, [], 0);
 
-  function walk(each: unknown, around: readonly Around[], depth: number): JsonMessage[] {
+  function walk(each: unknown, around: readonly MessageEnvelope[], depth: number): JsonMessage[] {
     if (typeof each === 'string')
       return each.length >= shortest && reads(each) ? [{ text: each, own: undefined, around }] : [];
     if (typeof each !== 'object' || each === null || depth > maxDepth) return [];
     return Array.isArray(each) ? ofList(each, around, depth) : ofObject(each as JsonRecord, around, depth);
   }
 
-  function ofList(list: readonly unknown[], around: readonly Around[], depth: number): JsonMessage[] {
+  function ofList(list: readonly unknown[], around: readonly MessageEnvelope[], depth: number): JsonMessage[] {
     const pairs = asPairs(list);
     if (pairs !== undefined) return ofObject(pairs, around, depth);
     const isTuple =
@@ -89,7 +89,7 @@ export function messagesIn(
     return found.flatMap((messages, i) => (messages.length > 0 ? messages : otherMessage(list[i], around)));
   }
 
-  function ofObject(record: JsonRecord, around: readonly Around[], depth: number): JsonMessage[] {
+  function ofObject(record: JsonRecord, around: readonly MessageEnvelope[], depth: number): JsonMessage[] {
     const found = Object.entries(record).flatMap(([name, within]): { name: string; messages: JsonMessage[] }[] => {
       const messages = walk(within, [{ record, within }, ...around], depth + 1);
       return messages.length === 0 ? [] : [{ name, messages }];
@@ -117,14 +117,14 @@ function isCutOf([{ text = '' } = {}]: readonly Partial<JsonMessage>[], [whole]:
   );
 }
 
-function otherMessage(value: unknown, around: readonly Around[]): JsonMessage[] {
+function otherMessage(value: unknown, around: readonly MessageEnvelope[]): JsonMessage[] {
   if (typeof value !== 'object' || value === null) return [];
   if (!Array.isArray(value)) return namedMessage(value as JsonRecord, around);
   return lastMessage(value, around);
 }
 
 /** Returns the text that a tuple ends with, if any: `["1795226670836530000", "line"]`, `[[1795203.25, {}], {"log": "line"}]`. */
-export function lastMessage(tuple: readonly unknown[], around: readonly Around[] = []): JsonMessage[] {
+export function lastMessage(tuple: readonly unknown[], around: readonly MessageEnvelope[] = []): JsonMessage[] {
   const within = tuple.findLast((each) => typeof each === 'string') ?? tuple.at(-1);
   const outer = [{ record: Object.fromEntries(Object.entries(tuple)), within }, ...around];
   if (typeof within === 'string') return [{ text: within, own: undefined, around: outer }];
@@ -151,7 +151,7 @@ function asPairs(list: readonly unknown[]): JsonRecord | undefined {
 }
 
 /** Returns the message that the names of fields show, if any. */
-export function namedMessage(record: JsonRecord, around: readonly Around[] = []): JsonMessage[] {
+export function namedMessage(record: JsonRecord, around: readonly MessageEnvelope[] = []): JsonMessage[] {
   for (const name of textNames) {
     const within = record[name];
     if (typeof within === 'string') return [{ text: within, own: undefined, around: [{ record, within }, ...around] }];

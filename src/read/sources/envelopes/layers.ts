@@ -1,6 +1,6 @@
 /** Layers that log daemons and the kernel's tools put before a line, and that are neither a stamp nor JSON. */
 import { parsed } from '../../../base/platform/json.ts';
-import type { Clock } from './clock.ts';
+import type { StampClock } from './clock.ts';
 import { type Envelope, newEnvelope, setTime, takeOff } from './envelope.ts';
 import { namedContainer } from './named-container.ts';
 import { readNumericStamp } from './stamps.ts';
@@ -21,7 +21,7 @@ const talos =
  * Reads `talosctl dmesg` and `talosctl logs kernel` of Talos Linux: `10.0.1.2: kern: warning: [2026-11-21T03:42:11.123456789Z]: …`. The
  * node's name is the one that was asked for (`Dmesg` in machined's v1alpha1 server). Other facilities are not the kernel's.
  */
-export function readTalos(envelope: Envelope, clock: Clock): void {
+export function readTalos(envelope: Envelope, clock: StampClock): void {
   const found = talos.exec(envelope.text);
   if (!found) return;
   const [whole, node, facility, stamp = ''] = found;
@@ -56,7 +56,7 @@ const quoted = /[=:] ?("(?:[^"\\]|\\.){12,}")/g;
 const anyStamp = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s"',<]{0,16}/;
 
 /** Reads a text that is the value of a key in a line of keys (logfmt, YAML): `time=2026-11-21T03:42:11Z level=info msg="…"`. */
-export function readQuoted(envelope: Envelope, clock: Clock, isLine: (text: string) => boolean): void {
+export function readQuoted(envelope: Envelope, clock: StampClock, isLine: (text: string) => boolean): void {
   const { text } = envelope;
   if (!key.test(text)) return;
   for (const { 1: value = '', index } of text.matchAll(quoted)) {

@@ -1,6 +1,6 @@
 /** Takes off what shells and tools put before each line: the name of a file, of a Pod, of a service. */
 import { containerOf } from '../../../base/log-formats/container-log.ts';
-import type { Clock } from './clock.ts';
+import type { StampClock } from './clock.ts';
 import { type Envelope, takeOff } from './envelope.ts';
 import type { KnownTexts } from './json-messages.ts';
 
@@ -38,7 +38,7 @@ export function readRecordTag(envelope: Envelope): void {
 }
 
 /** Takes a prefix off. Behind one, lines without a stamp have the prefix of the last line with one. */
-export function readPrefix(envelope: Envelope, clock: Clock, known: KnownTexts | undefined): void {
+export function readPrefix(envelope: Envelope, clock: StampClock, known: KnownTexts | undefined): void {
   const { text } = envelope;
   const { recent } = clock;
   if (recent.prefix !== '' && text.startsWith(recent.prefix)) return take(envelope, recent.prefix.length);

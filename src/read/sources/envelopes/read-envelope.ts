@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { StampClock } from './clock.ts';
 import { type Envelope, newEnvelope, readKernelTag, readKmsg, readTag } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
 import type { KnownTexts } from './json-messages.ts';
@@ -21,13 +21,13 @@ const marks = /^(?:\u00ef\u00bb\u00bf|\x1e|data: (?=\{))/;
  * Removes what log daemons, container runtimes, collectors and shells put around a line. `known`: finds the line in JSON by its content;
  * without it, by the names of fields. Never throws.
  */
-export function readEnvelope(line: string, clock: Clock, known?: KnownTexts): Envelope {
+export function readEnvelope(line: string, clock: StampClock, known?: KnownTexts): Envelope {
   const envelope = newEnvelope(withoutQuoting(line));
   takeLayers(envelope, { clock, known }, 0);
   return envelope;
 }
 
-export function readJournalFields(fields: { readonly [name: string]: string }, clock: Clock): Envelope {
+export function readJournalFields(fields: { readonly [name: string]: string }, clock: StampClock): Envelope {
   const envelope = newEnvelope('');
   readJournal(envelope, fields);
   takeLayers(envelope, { clock, known: undefined }, 1);
@@ -38,7 +38,7 @@ export function readJournalFields(fields: { readonly [name: string]: string }, c
 const beforePrefixes = /^(?:prefix|labels|quoted text|.*JSON)$/;
 
 interface Reading {
-  clock: Clock;
+  clock: StampClock;
   known: KnownTexts | undefined;
 }
 

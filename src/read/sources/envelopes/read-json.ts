@@ -1,6 +1,6 @@
 /** Takes JSON off a line: a record of journald, of a container runtime, of any collector; a text within a string; pieces of a list. */
 import { parsedBytes } from '../../../base/platform/json.ts';
-import type { Clock } from './clock.ts';
+import type { StampClock } from './clock.ts';
 import { type Envelope, newEnvelope, setProgram, setTime } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
 import { hostIn, type JsonRecord, programIn, timeIn, timeOf } from './json-fields.ts';
@@ -8,7 +8,7 @@ import { type JsonMessage, type KnownTexts, lastMessage, messagesIn, namedMessag
 import { namedContainer } from './named-container.ts';
 
 export interface JsonContext {
-  clock: Clock;
+  clock: StampClock;
   /** Undefined: the names of fields show which one has the line. */
   known: KnownTexts | undefined;
   /** Takes off what stands around a text within the JSON. */
@@ -81,7 +81,7 @@ function messagesOf(value: object, whole: string, { known, takeLayers }: JsonCon
   }
 }
 
-function apply(envelope: Envelope, { text, own, around }: JsonMessage, clock: Clock): void {
+function apply(envelope: Envelope, { text, own, around }: JsonMessage, clock: StampClock): void {
   const [inner] = around;
   const before = envelope.time;
   envelope.layers.push(inner !== undefined && 'stream' in inner.record ? 'Docker JSON' : 'JSON');
@@ -96,7 +96,7 @@ function apply(envelope: Envelope, { text, own, around }: JsonMessage, clock: Cl
 }
 
 /** Reads time, host and writer of the objects around a message, each of the innermost object that has it. */
-function readAround(envelope: Envelope, around: JsonMessage['around'], clock: Clock, hasTime: boolean): void {
+function readAround(envelope: Envelope, around: JsonMessage['around'], clock: StampClock, hasTime: boolean): void {
   const isKnownWriter = envelope.origin === 'kernel' || envelope.origin === 'userspace';
   const time = hasTime ? undefined : firstOf(around, ({ record }) => timeIn(record, clock));
   if (time !== undefined) setTime(envelope, time.time, time.exact, time.lacks);
@@ -136,7 +136,12 @@ function withoutUndefined<Names extends object>(names: Names): Partial<Names> {
 }
 
 /** Reads a record that is itself the message. Hubble writes its node as `cluster/node`. */
-function readMessage(envelope: Envelope, record: JsonRecord, clock: Clock, around: JsonMessage['around'] = []): void {
+function readMessage(
+  envelope: Envelope,
+  record: JsonRecord,
+  clock: StampClock,
+  around: JsonMessage['around'] = [],
+): void {
   const node = record['node_name'];
   const [time, hadHost] = [ownTimeOf(record, clock), envelope.host];
   if (around.length > 0) readAround(envelope, around, clock, time !== undefined);
@@ -168,7 +173,7 @@ function metadataOf(record: JsonRecord): JsonRecord {
 }
 
 /** The logger's own time. ulogd has the kernel's beside its own, which may lack the zone; zap `ts`, Hubble `time`, Calico `start_time`. */
-function ownTimeOf(record: JsonRecord, clock: Clock): ReturnType<typeof timeOf> {
+function ownTimeOf(record: JsonRecord, clock: StampClock): ReturnType<typeof timeOf> {
   const { 'oob.time.sec': seconds, 'oob.time.usec': micros } = record;
   if (typeof seconds === 'number' && seconds > 0)
     return { time: seconds * 1000 + (typeof micros === 'number' ? micros / 1000 : 0), exact: true };

@@ -2,7 +2,7 @@
 import { criMarks } from '../../../base/log-formats/container-log.ts';
 import { fractionOf, instantOf, stamp, zoneOf } from '../../../base/log-formats/rfc3339.ts';
 import { copy } from '../../../base/platform/address.ts';
-import type { Clock } from './clock.ts';
+import type { StampClock } from './clock.ts';
 import { type Envelope, readHost, readNamedHost, setProgram, setTime, takeOff } from './envelope.ts';
 
 /** Matches RFC 5424 after the stamp: `node-a kernel - - - `, with up to eight elements of structured data. */
@@ -13,7 +13,7 @@ const minuteLength = 17;
 /** Matches `journalctl -o short-unix`: `1795226670.836530 `. */
 const unixSeconds = /^(\d{10})\.(\d{6}) /;
 
-export function readNumericStamp(envelope: Envelope, clock: Clock): void {
+export function readNumericStamp(envelope: Envelope, clock: StampClock): void {
   const { text } = envelope;
   const found = stamp.exec(text);
   if (found && found[4] !== '_' && isStampEnd(text[found[0].length])) {
@@ -57,7 +57,7 @@ function afterStamp(envelope: Envelope, length: number, fromDmesg: boolean): voi
 }
 
 /** Remembers the last minute, because a busy log has thousands of lines in each. */
-function stampTime(found: RegExpExecArray, clock: Clock): number | undefined {
+function stampTime(found: RegExpExecArray, clock: StampClock): number | undefined {
   const [whole, year, month, date, , hours, minutes, seconds, fraction, zone = ''] = found;
   const rest = Number(seconds) * 1000 + fractionOf(fraction);
   if (rest > 61_000) return undefined;
@@ -82,7 +82,7 @@ const asctime = /^[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d{2}):(\d{2}):(
 const full =
   /^[A-Z][a-z]{2} (\d{4})-(\d{2})-(\d{2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})? ([A-Z]{1,5}|[+-]\d{2}(?::?\d{2})?) /;
 
-export function readMonthStamp(envelope: Envelope, clock: Clock): void {
+export function readMonthStamp(envelope: Envelope, clock: StampClock): void {
   const { text } = envelope;
   const { recent } = clock;
   if (recent.second !== '' && text.startsWith(recent.second)) {
@@ -132,7 +132,7 @@ const humanTime =
 const shortTime = /^\[([A-Z][a-z]{2})( ?\d{1,2}) (\d{2}):(\d{2})\] /;
 const delta = /^\[[ <+]{0,16}\d{1,10}\.\d{1,9}>?\] /;
 
-export function readDmesg(envelope: Envelope, clock: Clock): void {
+export function readDmesg(envelope: Envelope, clock: StampClock): void {
   const { text } = envelope;
   uptime.lastIndex = 0;
   if (uptime.test(text)) {

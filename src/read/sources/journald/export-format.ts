@@ -5,7 +5,7 @@
  * nothing.
  */
 
-export type Fields = { readonly [name: string]: string };
+export type JournalFields = { readonly [name: string]: string };
 
 /** Where the next line or field starts. `left`: how many bytes of the value have not arrived yet. */
 type FieldEnd = { at: number; isEmpty: boolean } | { left: number };
@@ -54,7 +54,7 @@ for (const name of [...names, ...unused])
   (known[name.length] ??= []).push({ name, bytes: Buffer.from(name, 'latin1'), isUnused: unused.includes(name) });
 
 /** Reads a whole record, from `start` to `end`, which is after its empty line. */
-export function readFields(block: Buffer, start: number, end: number): Fields {
+export function readFields(block: Buffer, start: number, end: number): JournalFields {
   const fields: { [name: string]: string } = {};
   for (let at = start; at < end - 1;) {
     const nameEnd = endOfName(block, at);

@@ -5,7 +5,7 @@ import type { Origin } from '../envelopes/envelope.ts';
 import { readJournalFields } from '../envelopes/read-envelope.ts';
 import { createNeedleSearch } from '../framing/needles.ts';
 import { type Position, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
-import { createRecordBlocks, type Fields, readFields } from './export-format.ts';
+import { createRecordBlocks, type JournalFields, readFields } from './export-format.ts';
 import { createJournalctlRuns } from './journalctl-runs.ts';
 import { journalctlArguments, type Spawn, spawnJournalctl } from './journalctl.ts';
 import { createUnits, driverMark, unitMark } from './units.ts';
@@ -175,7 +175,7 @@ function createWordSearch(literals: readonly string[]): (block: Buffer, start: n
 
 function createHandOver({ listener, since, timing, isStopped }: JournalRecordsOptions, isFirstRun: boolean) {
   return {
-    record(fields: Fields, number: number): void {
+    record(fields: JournalFields, number: number): void {
       const read = readRecord(fields, number, timing.wall());
       if (read === undefined) {
         const text = `journalctl printed what is no record of the journal: ${JSON.stringify(fields).slice(0, 80)}`;
@@ -195,7 +195,11 @@ const noClock = createClock({ latest: 0, boot: 0 });
 
 const notAscii = /[\x80-\xff]/;
 
-function readRecord(fields: Fields, number: number, present: Millis): { line: LogLine; origin: Origin } | undefined {
+function readRecord(
+  fields: JournalFields,
+  number: number,
+  present: Millis,
+): { line: LogLine; origin: Origin } | undefined {
   const { MESSAGE: message, __CURSOR: cursor } = fields;
   if (message === undefined || cursor === undefined) return undefined;
   const { text, time, timeIsExact, host, program, origin } = readJournalFields(

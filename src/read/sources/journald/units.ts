@@ -1,11 +1,11 @@
 import type { LogLine } from '../../../base/model/log-line.ts';
 import { createRecordJoiner, isFatal, opensBlock, type RecordJoiner, type RecordLine } from '../records/joiner.ts';
-import type { Json, Position, Timing } from '../source.ts';
-import type { Fields } from './export-format.ts';
+import type { JsonValue, Position, Timing } from '../source.ts';
+import type { JournalFields } from './export-format.ts';
 
 interface UnitsOptions {
   names: readonly string[];
-  saved: Json | undefined;
+  saved: JsonValue | undefined;
   take: (line: LogLine) => void;
   timing: Timing;
 }
@@ -20,7 +20,7 @@ export interface JournalUnits {
   /** The state to save: records that wait, by unit, and `streams` of `createLineStarts`. */
   readonly position: Position | undefined;
   /** Takes a record of a unit; returns false for other records. `hasWords`: whether the record contains words that matter. */
-  take(record: Fields, number: number, hasWords: () => boolean): boolean;
+  take(record: JournalFields, number: number, hasWords: () => boolean): boolean;
   forget: () => void;
   start: () => void;
   stop: () => void;
@@ -41,12 +41,12 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions): Journ
   return {
     get position(): Position | undefined {
       const open = [...joiners].filter(([, { isOpen }]) => isOpen);
-      const records = open.map(([name, { position }]): [string, Json] => [name, position]);
+      const records = open.map(([name, { position }]): [string, JsonValue] => [name, position]);
       const { position: streams } = starts;
       if (streams !== undefined) records.push(['streams', streams]);
       return records.length === 0 ? undefined : Object.fromEntries(records);
     },
-    take(record: Fields, number: number, hasWords: () => boolean): boolean {
+    take(record: JournalFields, number: number, hasWords: () => boolean): boolean {
       if (joiners.size === 0) return false;
       if (record['_TRANSPORT'] === 'driver') starts.forget();
       const name = record['_SYSTEMD_UNIT'] ?? '';
@@ -81,9 +81,9 @@ export function createUnits({ names, saved, take, timing }: UnitsOptions): Journ
 const maxStreams = 64;
 
 export interface LineStarts {
-  readonly position: Json | undefined;
+  readonly position: JsonValue | undefined;
   /** Returns whether this record begins a line. Call it for every record, in order. */
-  take(record: Fields): boolean;
+  take(record: JournalFields): boolean;
   /** Forgets all streams, because records may have been missed. */
   forget: () => void;
 }
@@ -94,17 +94,17 @@ export interface LineStarts {
  * 246). The *next* record of the same `_STREAM_ID` then begins inside a line, where the quoted text may be anybody's. `ifUnknown`: the
  * answer for the first record of a stream.
  */
-export function createLineStarts(saved: Json | undefined, ifUnknown: boolean): LineStarts {
-  const streams = Array.isArray(saved) ? (saved as Json[]) : [];
+export function createLineStarts(saved: JsonValue | undefined, ifUnknown: boolean): LineStarts {
+  const streams = Array.isArray(saved) ? (saved as JsonValue[]) : [];
   /** Whether the next record of each stream begins a line. The stream that wrote last is at the end. */
   const begins = new Map(streams.filter((id) => typeof id === 'string').map((id) => [id, true]));
 
   return {
-    get position(): Json | undefined {
+    get position(): JsonValue | undefined {
       const whole = [...begins].filter(([, isWhole]) => isWhole).map(([id]) => id);
       return whole.length === 0 ? undefined : whole;
     },
-    take(record: Fields): boolean {
+    take(record: JournalFields): boolean {
       const stream = record['_STREAM_ID'];
       if (stream === undefined) return true;
       const isBeginning = begins.get(stream) ?? ifUnknown;
@@ -123,7 +123,7 @@ export function createLineStarts(saved: Json | undefined, ifUnknown: boolean): L
 export const streamMark = '"_STREAM_ID":"';
 
 /** Reads the fields that `createLineStarts` needs from a record in JSON. */
-export function streamFieldsOf(json: string): Fields {
+export function streamFieldsOf(json: string): JournalFields {
   const stream = json.startsWith('{') ? valueOf(json, '_STREAM_ID') : undefined;
   if (stream === undefined) return {};
   const lineBreak = valueOf(json, '_LINE_BREAK');

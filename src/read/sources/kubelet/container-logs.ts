@@ -4,7 +4,7 @@ import { type Notice, type Position, type Source, type SourceListener, type Timi
 import { readingAdviceOn } from '../tail/open-log.ts';
 import { createRotatedLog } from '../tail/rotated-log.ts';
 import type { FolderNames } from './folder-names.ts';
-import { type ContainerRule, createLogFinder, defaultRules, type Look } from './find-logs.ts';
+import { type ContainerRule, createLogFinder, defaultRules, type LogSearch } from './find-logs.ts';
 import { type CreateLog, createOpenLogs, type OpenLogs } from './open-logs.ts';
 
 export interface ContainerLogsOptions {
@@ -96,7 +96,7 @@ function createConditions(root: string, notify: SourceListener['notice']) {
   const published = new Map<string, string>();
 
   return {
-    publish(look: Look, logs: Pick<OpenLogs, 'logs' | 'kept'>): void {
+    publish(look: LogSearch, logs: Pick<OpenLogs, 'logs' | 'kept'>): void {
       publishRoot(look);
       publishFolders(look);
       publishCosts(logs.logs);
@@ -111,7 +111,7 @@ function createConditions(root: string, notify: SourceListener['notice']) {
     },
   };
 
-  function publishRoot({ root: state, found, unreadable }: Look): void {
+  function publishRoot({ root: state, found, unreadable }: LogSearch): void {
     if (typeof state === 'object') {
       const text = `${root} cannot be read: ${readingAdviceOn(state.error)}. It is tried again twice a second`;
       return publishNew('root', { level: 'error', key: 'failed', text });
@@ -127,7 +127,7 @@ function createConditions(root: string, notify: SourceListener['notice']) {
     if (published.delete('root')) notify({ level: 'info', key: 'well', text: `${root} is read now` });
   }
 
-  function publishFolders({ unreadable }: Look): void {
+  function publishFolders({ unreadable }: LogSearch): void {
     const paths = new Set(unreadable.map(({ path }) => path));
     for (const about of published.keys()) if (about.startsWith('/') && !paths.has(about)) published.delete(about);
     for (const { path, error } of unreadable)

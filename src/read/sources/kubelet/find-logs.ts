@@ -84,7 +84,7 @@ export interface FoundLog {
   readonly isOlder: boolean;
 }
 
-export interface Look {
+export interface LogSearch {
   root: 'read' | 'missing' | { error: unknown };
   found: Map<string, FoundLog>;
   /** Folders below the root that cannot be read. Their contents are unknown. */
@@ -102,7 +102,7 @@ export function createLogFinder(
   root: string,
   rules: readonly ContainerRule[],
   folders: FolderNames = createFolderNames(),
-): () => Look {
+): () => LogSearch {
   /** By the names in the folder, which stay the same list while it does not change. */
   const logs = new WeakMap<readonly string[], FoundLog[]>();
   let last: { names: readonly string[]; pods: readonly MatchingPod[] } | undefined;
@@ -111,7 +111,7 @@ export function createLogFinder(
 
   return () => {
     folders.begin();
-    const look: Look = { root: 'read', found: new Map(), unreadable: [] };
+    const look: LogSearch = { root: 'read', found: new Map(), unreadable: [] };
     let names: readonly string[];
     try {
       names = folders.latest(root);
@@ -138,14 +138,14 @@ export function createLogFinder(
     return meant.length === 0 ? [] : [{ folder, meant }];
   }
 
-  function takeLogs(folder: string, look: Look): void {
+  function takeLogs(folder: string, look: LogSearch): void {
     const names = listBelow(folder, look);
     const known = logs.get(names) ?? logsIn(folder, new Set(names));
     logs.set(names, known);
     for (const log of known) look.found.set(log.key, log);
   }
 
-  function listBelow(folder: string, { unreadable }: Look): readonly string[] {
+  function listBelow(folder: string, { unreadable }: LogSearch): readonly string[] {
     const path = `${root}/${folder}`;
     try {
       return folders.names(path);

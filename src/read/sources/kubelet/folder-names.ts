@@ -16,7 +16,7 @@ export interface FolderNames {
   latest: ListFolder;
 }
 
-interface Known {
+interface FolderListing {
   readonly names: readonly string[];
   /** When the folder was last changed; undefined while another change could have the same time. */
   readonly changed: Millis | undefined;
@@ -39,7 +39,7 @@ export function createFolderNames(
   list: ListFolder = (path) => readdirSync(path),
   timeOf: FolderTime = (path) => statSync(path).ctimeMs,
 ): FolderNames {
-  const known = new Map<string, Known>();
+  const known = new Map<string, FolderListing>();
   let turn = 0;
   let places = 0;
 

@@ -2,7 +2,7 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import { addTo } from '../framing/scanner.ts';
 import { createContainerRecords } from '../records/container-records.ts';
 import type { RecordLine } from '../records/joiner.ts';
-import type { Json, Notice, Position, SourceListener, Timing } from '../source.ts';
+import type { JsonValue, Notice, Position, SourceListener, Timing } from '../source.ts';
 import type { RotatedLog, RotatedLogOptions } from '../tail/rotated-log.ts';
 import type { FoundLog } from './find-logs.ts';
 
@@ -40,7 +40,7 @@ interface OpenLog {
 export function createOpenLogs({ root, saved, maxLogs, listener, log: common }: OpenLogsOptions): OpenLogs {
   const open = new Map<string, OpenLog>();
   /** Positions in logs that are not open yet, or not open any more. */
-  const remembered = new Map<string, Json>(Object.entries(saved));
+  const remembered = new Map<string, JsonValue>(Object.entries(saved));
   const ended = new Set<string>();
   const earlier = { lines: 0, bytes: 0, tooLong: 0 };
   let kept = 0;
@@ -119,7 +119,7 @@ export type CreateLog = (options: RotatedLogOptions) => RotatedLog;
 
 interface ContainerLogOptions {
   path: string;
-  saved: Json | undefined;
+  saved: JsonValue | undefined;
   from: From;
   listener: SourceListener;
   createLog: CreateLog;
@@ -153,7 +153,7 @@ function createContainerLog(options: ContainerLogOptions) {
     get state() {
       return log.state;
     },
-    get position(): Json {
+    get position(): JsonValue {
       const { position } = log;
       return position === undefined ? { from } : { log: position, records: records.position };
     },

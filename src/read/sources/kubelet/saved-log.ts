@@ -8,7 +8,7 @@ import {
 } from '../../../base/log-formats/go-loggers.ts';
 import { fractionOf, readRfc3339, stamp, timeOfStamp } from '../../../base/log-formats/rfc3339.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
-import { type Clock, createClock } from '../envelopes/clock.ts';
+import { createClock, type StampClock } from '../envelopes/clock.ts';
 import { withoutQuoting } from '../envelopes/quoting.ts';
 import { type ContainerRecords, createContainerRecords } from '../records/container-records.ts';
 import type { RecordLine } from '../records/joiner.ts';
@@ -83,7 +83,7 @@ interface SavedText {
 }
 
 /** Reads a line that no container runtime has written. Without a time by `kubectl logs --timestamps`, its own stamp counts, as UTC. */
-function readSavedText(line: string, clock: Clock): SavedText {
+function readSavedText(line: string, clock: StampClock): SavedText {
   const { time, text } = withoutMarks(line);
   return { time: time ?? readOwnStamp(text, clock), text };
 }
@@ -97,7 +97,7 @@ function withoutMarks(line: string): SavedText {
   return { time: stamped.time, text: text.slice(end + 1) };
 }
 
-export function readOwnStamp(text: string, clock: Clock): Millis | undefined {
+export function readOwnStamp(text: string, clock: StampClock): Millis | undefined {
   const klog = readKlogHeader(text);
   if (klog !== undefined) {
     const [month, date, hours, minutes, seconds, fraction] = klog.stamp;

@@ -1,10 +1,10 @@
 import { decodeText, readRecord } from '../../../base/log-formats/container-log.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
-import type { Json, Position, Timing } from '../source.ts';
+import type { JsonValue, Position, Timing } from '../source.ts';
 import { createRecordJoiner, type JoinerCounts, type RecordLine } from './joiner.ts';
 
 export interface ContainerRecordsOptions {
-  saved: Json | undefined;
+  saved: JsonValue | undefined;
   /** The text is decoded. The number is that of the record's first line. */
   onRecord: (record: RecordLine) => void;
   /** Reads lines without a container runtime's stamp, until the first line with one. Default: each such line is a record. */
@@ -20,7 +20,7 @@ export interface ContainerCounts extends JoinerCounts {
 export interface ContainerRecords {
   counts: Readonly<ContainerCounts>;
   /** The lines that wait. Save it together with the position after the last line that was taken. */
-  readonly position: Json;
+  readonly position: JsonValue;
   take: (line: string, number: number) => void;
   start: () => void;
   finish: () => void;
@@ -48,7 +48,7 @@ export function createContainerRecords({
 
   return {
     counts: counts,
-    get position(): Json {
+    get position(): JsonValue {
       if (!joiners.some(({ isOpen }) => isOpen)) return null;
       return Object.fromEntries(Object.entries(streams).map(([name, { position }]) => [name, position]));
     },

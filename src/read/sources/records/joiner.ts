@@ -2,7 +2,7 @@ import { hasKlogHeader, hasLogrusPairs } from '../../../base/log-formats/go-logg
 import { stamp } from '../../../base/log-formats/rfc3339.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import { createTimer } from '../../../base/platform/timer.ts';
-import type { Json, Timing } from '../source.ts';
+import type { JsonValue, Timing } from '../source.ts';
 
 /** A physical line, or a record: its lines joined by `\n`, with the time and number of the first one. */
 export interface RecordLine {
@@ -14,7 +14,7 @@ export interface RecordLine {
 }
 
 export interface RecordJoinerOptions {
-  saved: Json | undefined;
+  saved: JsonValue | undefined;
   onRecord: (record: RecordLine) => void;
   /** How long a record waits for a further line before it counts as complete. Default: 500. */
   timeout?: Millis | undefined;
@@ -26,7 +26,7 @@ export interface RecordJoiner {
   /** Whether lines wait. The next ones may belong to their record, so they are needed even if they do not matter by themselves. */
   readonly isOpen: boolean;
   /** The lines that wait; null if there are none. Save them together with the position after the last line that was taken. */
-  readonly position: Json;
+  readonly position: JsonValue;
   /** `isPartial`: the rest of this line comes with the next one. `matters`: a record that begins with this line is of interest. */
   take(line: RecordLine, isPartial: boolean, matters: boolean): void;
   start: () => void;
@@ -65,9 +65,9 @@ export function createRecordJoiner(options: RecordJoinerOptions): RecordJoiner {
     get isOpen() {
       return part !== undefined || open !== undefined;
     },
-    get position(): Json {
+    get position(): JsonValue {
       if (part === undefined && open === undefined) return null;
-      return { part: part ?? null, open: open ?? null } as unknown as Json;
+      return { part: part ?? null, open: open ?? null } as unknown as JsonValue;
     },
     take(line: RecordLine, isPartial: boolean, matters: boolean): void {
       if (part === undefined && open === undefined && !matters) return;
@@ -164,7 +164,7 @@ function createQuietPeriod(
   }
 }
 
-function readSaved(saved: Json | undefined): { part: RecordLine | undefined; open: Open | undefined } {
+function readSaved(saved: JsonValue | undefined): { part: RecordLine | undefined; open: Open | undefined } {
   const { part, open } = (saved ?? {}) as unknown as { part?: RecordLine | null; open?: Open | null };
   const isOpen = (open?.kind === 'klog' || open?.kind === 'other') && isLine(open.line);
   return { part: isLine(part) ? part : undefined, open: isOpen ? { ...open } : undefined };

@@ -4,8 +4,8 @@ import type { Position } from '../source.ts';
 import {
   atEnd,
   distinct,
-  type Entry,
   type FinishedFile,
+  type LogEntry,
   movedPathsOf,
   passOver,
   placeOf,
@@ -27,7 +27,7 @@ import {
 import { closeLog, isSame, type Identity, type Obstacle } from './open-log.ts';
 
 export interface Beginning {
-  entries: Entry[];
+  entries: LogEntry[];
   done: FinishedFile[];
   isReplaced: boolean;
   /** When what was read before was last written. */
@@ -121,7 +121,7 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
   const isReplaced = missing.includes(files.at(-1) as FilePosition);
   const newest = there.findLastIndex((each) => places.has(each));
   const heads = there.map(({ head }) => head);
-  const [entries, done, cut]: [Entry[], FinishedFile[], FilePosition[]] = [[], [], []];
+  const [entries, done, cut]: [LogEntry[], FinishedFile[], FilePosition[]] = [[], [], []];
   for (const [index, each] of there.entries()) {
     const file = places.get(each);
     const isPacked = file !== undefined && file === finished && each.isPacked;

@@ -26,7 +26,7 @@ import {
 } from './open-log.ts';
 import { pathsInFolders, type Sibling, siblingsOf } from './siblings.ts';
 
-export interface Entry extends Candidate {
+export interface LogEntry extends Candidate {
   place: Place;
 }
 
@@ -173,7 +173,7 @@ export function findCopy(path: string, head: Buffer, offset: number, files: read
 }
 
 /** Returns the rest of a file that was cut off but not emptied; undefined if it is, or may be, another file by now. */
-export function restOf({ log, reader }: LogFile): Pick<Entry, 'head' | 'place'> | undefined {
+export function restOf({ log, reader }: LogFile): Pick<LogEntry, 'head' | 'place'> | undefined {
   try {
     const head = readHead(log.fd);
     // Read the size after the head. If the file is written meanwhile, its size then no longer fits.
@@ -198,7 +198,7 @@ export function positionAtEnd({ log, isPacked, head, size }: Candidate): FilePos
 }
 
 /** Begins at the end. A line that has already begun there is skipped. Throws the system's error. */
-export function atEnd(candidate: Candidate): Entry {
+export function atEnd(candidate: Candidate): LogEntry {
   const { fd } = candidate.log;
   const offset = fstatSync(fd).size;
   const last = Buffer.alloc(1);

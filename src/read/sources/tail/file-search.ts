@@ -1,6 +1,6 @@
 import type { Millis } from '../../../base/model/log-line.ts';
 import type { Beginning } from './begin-log.ts';
-import { distinct, type Entry, placeOf, scanFiles } from './candidate.ts';
+import { distinct, type LogEntry, placeOf, scanFiles } from './candidate.ts';
 import {
   type Candidate,
   type FilePosition,
@@ -14,7 +14,7 @@ import {
 import type { LogFile } from './log-file.ts';
 import { type InsertFile, maxFiles, type OpenFilesOptions, type ReadingOrder } from './open-files.ts';
 import { closeLog, type Identity, isSame, lookAt, type Obstacle, type OpenLog } from './open-log.ts';
-import type { Report } from './report.ts';
+import type { TailReport } from './report.ts';
 import { changeStampOf } from './siblings.ts';
 
 /** The most scans in a row that may find a file cut off. */
@@ -38,7 +38,7 @@ export interface FileSearch {
 
 /** Finds new files under all names that a file of this log may get, and has them read in order. */
 export function createFileSearch({ path, order, report, insert, wall }: FileSearchOptions): FileSearch {
-  let live: Found['live'] | undefined;
+  let live: ScanResult['live'] | undefined;
   let stamp: string | undefined;
   /** The number of scans in a row that could open nothing at the path. */
   let obstructed = 0;
@@ -107,7 +107,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
   }
 }
 
-function reportCut(cut: readonly FilePosition[], report: Report): void {
+function reportCut(cut: readonly FilePosition[], report: TailReport): void {
   for (const { size, offset } of cut) report.cut(Math.max(0, (size ?? 0) - offset));
 }
 
@@ -129,10 +129,10 @@ function reportLoss(
     );
 }
 
-interface Found {
+interface ScanResult {
   live: Identity | Obstacle;
   /** New files, each with the file before which it is read; undefined means at the end. */
-  entries: { entry: Entry; before: LogFile | undefined }[];
+  entries: { entry: LogEntry; before: LogFile | undefined }[];
   /** Positions past the end of files that were missing, and have been cut off. */
   cut: FilePosition[];
   /** Whether a file could not be opened, or may be a copy that is still being written, so that it must be checked again soon. */
@@ -154,7 +154,12 @@ interface Found {
  * Returns undefined if a known file was cut off, because its rest is in a copy and everything must be scanned again. Never throws. `missing`:
  * positions in files that were not found. A position is removed when its file is found.
  */
-function discoverFiles(path: string, order: ReadingOrder, missing: FilePosition[], now: Millis): Found | undefined {
+function discoverFiles(
+  path: string,
+  order: ReadingOrder,
+  missing: FilePosition[],
+  now: Millis,
+): ScanResult | undefined {
   // Open all files first: they are compared with the first bytes of known files, and one of them may be a copy.
   const { there, live, hasUnopened, isShort } = scanFiles(path, order.all, (each) => isKnown(order, each));
   if (haveBeenCut(order)) {
@@ -163,9 +168,9 @@ function discoverFiles(path: string, order: ReadingOrder, missing: FilePosition[
   }
   const atPath = 'kind' in live ? undefined : there.at(-1);
   const openings = [...order.all, ...(atPath === undefined ? [] : [atPath])].map(headOf);
-  const found: Found = { live, entries: [], cut: [], isUndecided: hasUnopened, isShort };
+  const found: ScanResult = { live, entries: [], cut: [], isUndecided: hasUnopened, isShort };
   /** New files since the last known one. They are read before the next known one. */
-  let between: Entry[] = [];
+  let between: LogEntry[] = [];
   for (const each of there) {
     if (isOpen(each)) placeBefore(each);
     else if (each === atPath) {
@@ -202,7 +207,7 @@ function haveBeenCut({ all }: ReadingOrder): boolean {
 }
 
 /** Adds the file at the path as the newest, instead of unfinished copies of it. */
-function takeLive(found: Found, { all, done }: ReadingOrder, candidate: Candidate): void {
+function takeLive(found: ScanResult, { all, done }: ReadingOrder, candidate: Candidate): void {
   const { log, head, size } = candidate;
   const isIt = (other: { log: OpenLog }): boolean => isSame(other.log.identity, log.identity);
   if (all.some(isIt) || found.entries.some(({ entry }) => isIt(entry))) return closeLog(log);
@@ -215,7 +220,7 @@ function takeLive(found: Found, { all, done }: ReadingOrder, candidate: Candidat
 }
 
 /** Returns where an earlier run stopped, if it had read this file. */
-function placeIn(missing: FilePosition[], { cut }: Found, candidate: Candidate): Place {
+function placeIn(missing: FilePosition[], { cut }: ScanResult, candidate: Candidate): Place {
   const index = missing.findIndex((saved) => relationOf(candidate, saved) !== 'other');
   const [saved] = index < 0 ? [] : missing.splice(index, 1);
   return saved === undefined ? startOfFile : placeOf(candidate, saved, cut);

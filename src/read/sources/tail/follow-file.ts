@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { decodeText } from '../../../base/log-formats/container-log.ts';
 import type { ToInstant } from '../../../base/log-formats/rfc3339.ts';
 import type { LogLine, Millis } from '../../../base/model/log-line.ts';
-import { type Clock, createClockOfNow } from '../envelopes/clock.ts';
+import { createClockOfNow, type StampClock } from '../envelopes/clock.ts';
 import type { Envelope } from '../envelopes/envelope.ts';
 import type { KnownTexts } from '../envelopes/json-messages.ts';
 import { readEnvelope } from '../envelopes/read-envelope.ts';
@@ -124,7 +124,7 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
 const syslogStamp = /^(?:<\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d\dT)/;
 
 /** Removes what rsyslog puts before each line, because rsyslog may write a separate file for each program. */
-function withoutSyslog(line: string, clock: Clock): { text: string; time: Millis | undefined } {
+function withoutSyslog(line: string, clock: StampClock): { text: string; time: Millis | undefined } {
   const envelope = syslogStamp.test(line) ? readEnvelope(line, clock) : undefined;
   if (envelope?.program === undefined) return { text: line, time: undefined };
   // The envelope has removed all white space. What came after the first space is restored: it marks a line that continues a record.

@@ -3,11 +3,11 @@ import { reasonOf } from '../../../base/platform/system-error.ts';
 import type { Timer } from '../../../base/platform/timer.ts';
 import { addTo, type LineSink } from '../framing/scanner.ts';
 import type { Position } from '../source.ts';
-import { createFinishedFiles, type Entry, findCopy, type FinishedFiles, passOver, restOf } from './candidate.ts';
+import { createFinishedFiles, findCopy, type FinishedFiles, type LogEntry, passOver, restOf } from './candidate.ts';
 import { type FilePosition, type LogPosition, startOfFile } from './relation.ts';
 import { createLogFile, type LogFile, type LogFileListener, type LogFileOptions } from './log-file.ts';
 import { closeLog } from './open-log.ts';
-import type { Report } from './report.ts';
+import type { TailReport } from './report.ts';
 
 export interface ReadingOrder {
   all: readonly LogFile[];
@@ -99,7 +99,7 @@ export interface OpenFilesOptions
   path: string;
   lines: Omit<LineSink, 'tooLong'>;
   order: ReadingOrder;
-  report: Report;
+  report: TailReport;
   turns: Timer;
 }
 
@@ -108,10 +108,10 @@ const coalescing: Millis = 20;
 /** The most open files. Each takes a descriptor, and perhaps disk space of a deleted file. */
 export const maxFiles = 256;
 
-type Replacement = Pick<Entry, 'log' | 'isPacked' | 'head' | 'place'>;
+type Replacement = Pick<LogEntry, 'log' | 'isPacked' | 'head' | 'place'>;
 
 /** Adds a file to the reading order, before `next` or at the end. */
-export type InsertFile = (entry: Entry, next: LogFile | undefined) => void;
+export type InsertFile = (entry: LogEntry, next: LogFile | undefined) => void;
 
 /** Returns a function that adds the files of a log. Files that are cut off, overwritten or damaged are handled here. */
 export function createFileInserter(options: OpenFilesOptions): InsertFile {
@@ -128,7 +128,7 @@ export function createFileInserter(options: OpenFilesOptions): InsertFile {
     turns.set(size > reader.offset ? 0 : coalescing);
   }
 
-  function insert(entry: Entry, next: LogFile | undefined): void {
+  function insert(entry: LogEntry, next: LogFile | undefined): void {
     if (order.all.length >= maxFiles) return giveUp(entry, order, report);
     try {
       order.insert(createLogFile({ ...common, ...entry }), next);
@@ -184,13 +184,13 @@ export function createFileInserter(options: OpenFilesOptions): InsertFile {
 }
 
 /** Reports the file as lost, so it must not be read later either. */
-function giveUp(entry: Entry, order: ReadingOrder, report: Report): void {
+function giveUp(entry: LogEntry, order: ReadingOrder, report: TailReport): void {
   order.done.add(passOver(entry));
   const size = Number.isFinite(entry.size) ? entry.size : undefined;
   report.lost(size, 'was replaced more often than it could be read');
 }
 
-function reportTruncation(report: Report, unread: number, hasCopy: boolean): void {
+function reportTruncation(report: TailReport, unread: number, hasCopy: boolean): void {
   if (unread > 0) {
     const what = hasCopy ? 'had neither been read nor copied' : 'had not been read';
     report.lost(unread, `was truncated: ${unread} bytes or more ${what}`);

@@ -2,7 +2,7 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import type { Source, SourceListener } from '../source.ts';
 import type { Obstacle } from './open-log.ts';
 
-export interface Report {
+export interface TailReport {
   state: 'failed' | 'waiting' | 'reading' | 'stopped';
   readonly isStopped: boolean;
   well(): void;
@@ -22,7 +22,7 @@ export function createReport(
   path: string,
   listener: Pick<SourceListener, 'lost' | 'notice'>,
   wall: () => Millis,
-): Report {
+): TailReport {
   let published: string | undefined;
   let isObstructed = false;
 

@@ -9,7 +9,7 @@ import type { LogFile } from './log-file.ts';
 import { createFileInserter, createReadingOrder, isAtEnd, type ReadingOrder } from './open-files.ts';
 import { isDeleted, isSame } from './open-log.ts';
 import { createLinkWatch } from './link-watch.ts';
-import { createReport, type Report } from './report.ts';
+import { createReport, type TailReport } from './report.ts';
 
 export interface RotatedLogOptions {
   path: string;
@@ -130,7 +130,7 @@ export function createRotatedLog(options: RotatedLogOptions): RotatedLog {
   }
 }
 
-function untilStopped(lines: RotatedLogOptions['lines'], report: Report): RotatedLogOptions['lines'] {
+function untilStopped(lines: RotatedLogOptions['lines'], report: TailReport): RotatedLogOptions['lines'] {
   return {
     take(text, number, cut) {
       if (!report.isStopped) lines.take(text, number, cut);

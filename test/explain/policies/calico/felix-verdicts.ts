@@ -8,7 +8,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { End, Flow, Labels, NamedPort, Namespace, Pod } from '../../../../src/explain/policies/policies.ts';
+import type {
+  End,
+  Labels,
+  NamedPort,
+  Namespace,
+  PolicyFlow,
+  PolicyPod,
+} from '../../../../src/explain/policies/policies.ts';
 import { pod } from '../objects.ts';
 
 export interface FelixScene {
@@ -34,12 +41,12 @@ const machines = [
 ];
 const outside = ['192.0.2.7', '2001:db8::1'];
 
-export function felixPods({ pods }: Pick<FelixScene, 'pods'>): Pod[] {
+export function felixPods({ pods }: Pick<FelixScene, 'pods'>): PolicyPod[] {
   return machines.map((machine, index) => pod({ ...machine, node: 'node-a', ...pods[index] }));
 }
 
 /** From each to each of its address family, in an order that the verdicts have. */
-export function felixFlows(pods: readonly Pod[]): Flow[] {
+export function felixFlows(pods: readonly PolicyPod[]): PolicyFlow[] {
   const ends: End[] = [
     ...pods.map((each): End => ({ kind: 'pod', pod: each, address: each.addresses[0] })),
     ...outside.map((address): End => ({ kind: 'external', address })),
@@ -49,7 +56,7 @@ export function felixFlows(pods: readonly Pod[]): Flow[] {
       .filter((end) => end !== source && end.address?.includes(':') === source.address?.includes(':'))
       .flatMap((destination) =>
         ['TCP', 'UDP', 'SCTP', source.address?.includes(':') ? 'ICMPv6' : 'ICMP'].flatMap((protocol) =>
-          (protocol.startsWith('ICMP') ? [undefined] : [80, 81, 443]).map((port): Flow => ({
+          (protocol.startsWith('ICMP') ? [undefined] : [80, 81, 443]).map((port): PolicyFlow => ({
             source,
             destination,
             protocol,

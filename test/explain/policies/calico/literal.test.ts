@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createEvaluator, type Direction, type Flow } from '../../../../src/explain/policies/policies.ts';
+import { createEvaluator, type PolicyDirection, type PolicyFlow } from '../../../../src/explain/policies/policies.ts';
 import { clusterPolicies, flows, namespaceLists, networkPolicies } from '../arbitraries.ts';
 import { hiddenFacts, hideFacts } from '../hiding.ts';
 import { evaluator, policySet } from '../objects.ts';
@@ -11,7 +11,7 @@ import { runs } from '../../../runs.ts';
 /** The same programs whatever the seed and the time, because a few of them, or of others, have other shares of outcomes. */
 const programsOfShares = { numRuns: 500, seed: 1, interruptAfterTimeLimit: Infinity };
 
-const directions = ['ingress', 'egress'] as const satisfies Direction[];
+const directions = ['ingress', 'egress'] as const satisfies PolicyDirection[];
 const onlyCalico = fc.array(calicoPolicies, { minLength: 1, maxLength: 5 });
 const allKinds = fc.array(fc.oneof({ arbitrary: calicoPolicies, weight: 3 }, networkPolicies, clusterPolicies), {
   minLength: 1,
@@ -46,7 +46,7 @@ test('a missing fact makes a verdict unknown, and never another one', () => {
   const property = fc.property(allKinds, calicoObjects, namespaceLists, flows, hiddenFacts, unread, (...scene) => {
     const [given, others, namespaces, flow, hide, hidden] = scene;
     const policies = unique(given);
-    const seen: Flow = {
+    const seen: PolicyFlow = {
       ...flow,
       source: hideFacts(flow.source, hide.source),
       destination: hideFacts(flow.destination, hide.destination),

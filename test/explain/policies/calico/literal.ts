@@ -2,7 +2,7 @@
  * The verdict of Calico's policies among those of Kubernetes, written down as the comments of its API have it (api/pkg/apis/projectcalico/v3)
  * and where they are silent, as libcalico-go and felix do it. Slow, and shares nothing with what it judges.
  */
-import type { End, Flow } from '../../../../src/explain/policies/policies.ts';
+import type { End, PolicyFlow } from '../../../../src/explain/policies/policies.ts';
 import { beforePolicies, type Cluster, inside, kubernetesReading, type Literal } from '../literal.ts';
 
 type Any = any; // oxlint-disable-line typescript/no-explicit-any -- objects as they are in JSON
@@ -19,7 +19,7 @@ interface Placed {
 }
 
 /** `cluster.policies` has all objects: policies, tiers, sets of networks, ServiceAccounts. */
-export function literalCalicoVerdict(cluster: Cluster, flow: Flow, direction: 'ingress' | 'egress'): Literal {
+export function literalCalicoVerdict(cluster: Cluster, flow: PolicyFlow, direction: 'ingress' | 'egress'): Literal {
   const before = beforePolicies(flow, direction);
   if (before !== undefined) return before;
   const own = (direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' };

@@ -6,14 +6,14 @@ import {
   SelectorError,
   selects as selectsBy,
 } from '../../../../src/explain/policies/calico/selector.ts';
-import type { Match } from '../../../../src/explain/policies/policies.ts';
+import type { MatchResult } from '../../../../src/explain/policies/policies.ts';
 import { judges, readJudge, whereJudgesAre } from '../judges.ts';
 import { forAll } from '../../../for-all.ts';
 import { tablesOf } from '../../../tables.ts';
 
 const tables = tablesOf(import.meta.filename) as { selectors: [string, string, Record<string, string>, boolean][] };
 
-function selects(selector: Selector, labels: Readonly<Record<string, string>>): Match {
+function selects(selector: Selector, labels: Readonly<Record<string, string>>): MatchResult {
   return selectsBy(selector, (key) => (Object.hasOwn(labels, key) ? labels[key] : undefined));
 }
 

@@ -3,10 +3,10 @@ import {
   collectCalicoObjects,
   createEvaluator,
   createPolicySet,
-  type Flow,
   type Namespace,
-  type Pod,
   type Policy,
+  type PolicyFlow,
+  type PolicyPod,
   type Requirements,
 } from '../../../../src/explain/policies/policies.ts';
 import { collectServices, mostOfService } from '../../../../src/explain/policies/calico/objects.ts';
@@ -15,7 +15,8 @@ import { connection, end, postgres } from '../rows.ts';
 import { tablesOf } from '../../../tables.ts';
 
 /** `source` and `destination` have other addresses than those of the connection. */
-type Addressed = Partial<Omit<Flow, 'source' | 'destination'>> & Partial<Record<'source' | 'destination', object>>;
+type Addressed = Partial<Omit<PolicyFlow, 'source' | 'destination'>> &
+  Partial<Record<'source' | 'destination', object>>;
 
 const tables = tablesOf(import.meta.filename) as {
   endpoints: [string, { to?: object; from?: object }, Parameters<typeof slice>[], Addressed, string][];
@@ -132,7 +133,7 @@ test.each([
   expect(endpointsOf('default/db')).toEqual(new Map());
 });
 
-const required = (spec: object, given: Partial<Flow> = {}): Requirements => {
+const required = (spec: object, given: Partial<PolicyFlow> = {}): Requirements => {
   const policies = policySet([calico('NetworkPolicy', spec, 'p', 'shop')]);
   const { requirements } = createEvaluator({ policies, namespaces: [namespace('shop')] });
   return requirements({ ...connection, ...given }, 'ingress');
@@ -155,7 +156,7 @@ test('needs of a policy: worked out once, until the Pod or the labels of its Nam
     changed: undefined,
   };
   const policies = createPolicySet([policy], collectCalicoObjects().read());
-  const ask = (given: Namespace, asked: Pod): void => {
+  const ask = (given: Namespace, asked: PolicyPod): void => {
     const { requirements } = createEvaluator({ policies, namespaces: [given] });
     requirements({ ...connection, destination: end(asked) }, 'ingress');
   };

@@ -1,5 +1,5 @@
 /** Policies of Cilium, and what each entity of it stands for. */
-import type { End, Verdict } from '../../../../src/explain/policies/policies.ts';
+import type { ConnectionVerdict, End } from '../../../../src/explain/policies/policies.ts';
 import { end, external, node, onNodeA, type Row, worker } from '../rows.ts';
 import { tablesOf } from '../../../tables.ts';
 
@@ -13,7 +13,7 @@ export const fromLabels = (matchLabels: object): object => ({ fromEndpoints: [{ 
 export const inBatch = { 'k8s:io.kubernetes.pod.namespace': 'batch' };
 export const isolating = cnp({ endpointSelector: {}, ingress: [{}] }, 'isolating');
 
-type Expected = Verdict['outcome'];
+type Expected = ConnectionVerdict['outcome'];
 
 const entities: [entity: string, of: Record<string, Expected>][] = tables.entities;
 

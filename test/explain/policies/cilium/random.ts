@@ -1,5 +1,5 @@
 /** Random policies of Cilium and connections, the same for the same seed: those of which `verdicts.txt` has what Cilium's own engine says. */
-import type { End, Flow } from '../../../../src/explain/policies/policies.ts';
+import type { End, PolicyFlow } from '../../../../src/explain/policies/policies.ts';
 import { createRandom } from '../../../soak/random.ts';
 import { connection, postgres, worker } from '../rows.ts';
 import { cnp } from './cases.ts';
@@ -9,7 +9,7 @@ export const asked = { seed: 20, count: 4000 };
 
 export interface RandomCase {
   readonly policies: readonly object[];
-  readonly flow: Flow;
+  readonly flow: PolicyFlow;
   readonly direction: 'ingress' | 'egress';
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Json } from '../../../../src/read/sources/source.ts';
+import type { JsonValue } from '../../../../src/read/sources/source.ts';
 import {
   createRecordJoiner,
   type JoinerCounts,
@@ -19,7 +19,7 @@ interface Scene {
   take: (...lines: string[]) => void;
 }
 
-function scene(saved?: Json, onRecord: (scene: Scene) => void = () => {}): Scene {
+function scene(saved?: JsonValue, onRecord: (scene: Scene) => void = () => {}): Scene {
   const time = fakeTime(1000);
   const records: RecordLine[] = [];
   const counts = { cut: 0, dangling: 0 };
@@ -76,7 +76,7 @@ test('the next run has the line that came when this one was stopped by whom it h
   expect(textsOf(second)).toEqual([`${header}"b"`]);
 });
 
-test.each<[Json]>([
+test.each<[JsonValue]>([
   [null],
   ['x'],
   [{ open: { line: { text: 1, number: 1 }, kind: 'klog' } }],

@@ -4,7 +4,7 @@ import {
   createContainerRecords,
 } from '../../../../src/read/sources/records/container-records.ts';
 import type { RecordLine } from '../../../../src/read/sources/records/joiner.ts';
-import type { Json } from '../../../../src/read/sources/source.ts';
+import type { JsonValue } from '../../../../src/read/sources/source.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
 
 export interface PhysicalLine {
@@ -18,7 +18,7 @@ export interface Joining {
   time: FakeTime;
   records: RecordLine[];
   readonly counts: ContainerCounts;
-  readonly position: Json;
+  readonly position: JsonValue;
   /** Hands over the next physical lines. */
   read: (count: number) => void;
   /** Stops, now or when the given number of records has come, and goes on from the position. */
@@ -60,7 +60,7 @@ export function join(physical: readonly PhysicalLine[]): Joining {
     finish: () => joiner.finish(),
   };
 
-  function begin(saved: Json | undefined): void {
+  function begin(saved: JsonValue | undefined): void {
     left = Infinity;
     joiner = createContainerRecords({
       saved,
@@ -75,7 +75,7 @@ export function join(physical: readonly PhysicalLine[]): Joining {
 
   function restart(): void {
     joiner.stop();
-    begin(JSON.parse(JSON.stringify(joiner.position)) as Json);
+    begin(JSON.parse(JSON.stringify(joiner.position)) as JsonValue);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The script of the page. It shows only the data in the page; texts never become HTML. */
 import { type Chip, element, readData, readRows, timeText } from './records.ts';
 import { createRecordsTable } from './records-table.ts';
-import type { PageData, Side, TextColumn } from '../row-format.ts';
+import type { MatrixSide, PageData, TextColumn } from '../row-format.ts';
 
 async function start(): Promise<void> {
   const data = readData();
@@ -38,7 +38,12 @@ function showLevel(level: Level): void {
 }
 
 /** Makes a grid: a click or Enter shows the records of a cell, and keys move between cells (roving tabindex, ARIA's grid pattern). */
-function createGrid(table: HTMLTableElement, sides: { from: Side; to: Side }, of: Columns, show: Show): void {
+function createGrid(
+  table: HTMLTableElement,
+  sides: { from: MatrixSide; to: MatrixSide },
+  of: Columns,
+  show: Show,
+): void {
   const cells = [...(table.tBodies[0]?.rows ?? [])].map((row) => [...row.cells].slice(1));
   table.setAttribute('role', 'grid');
   for (const row of table.rows) row.setAttribute('role', 'row');
@@ -91,11 +96,11 @@ function createGrid(table: HTMLTableElement, sides: { from: Side; to: Side }, of
   element('cell-text').textContent = 'Arrow keys move between cells; Enter shows the records of one.';
 }
 
-function nameOf({ names }: Side, place: number): string {
+function nameOf({ names }: MatrixSide, place: number): string {
   return names[place] ?? 'all others';
 }
 
-function chipOf(id: 'from' | 'to', side: Side, place: number, column: TextColumn): Chip {
+function chipOf(id: 'from' | 'to', side: MatrixSide, place: number, column: TextColumn): Chip {
   const name = side.names[place];
   const label = `${id} ${nameOf(side, place)}`;
   return name === undefined
