@@ -6,7 +6,7 @@ import type { Connection } from '../e2e/control-plane/connection.ts';
 import type { KubernetesObject } from '../e2e/control-plane/creatable.ts';
 import { createObjects } from '../e2e/control-plane/objects.ts';
 import { until } from '../e2e/until.ts';
-import { honestObjects } from './honest-tenant.ts';
+import { honestObjects } from './honest-objects.ts';
 import { hostileNamespaces, honestNamespaces, nodeName, otherNodeName } from './names.ts';
 import { mark } from './words.ts';
 

@@ -31,6 +31,8 @@ interface Loss {
   readonly count: number;
   /** The Pod whose device the line names as the one that it came from. */
   readonly from?: string;
+  /** Its line comes late: its time is that of the first loss. */
+  readonly isLate?: true;
 }
 
 const [shop = '', batch = ''] = honestNamespaces;
@@ -46,6 +48,7 @@ const pods = [
     labels: { app: 'web' },
   })),
   { namespace: shop, name: 'frontend-0', node: nodeName, address: '10.77.1.31', labels: { app: 'frontend' } },
+  { namespace: shop, name: 'job-0', node: nodeName, address: '10.77.1.32', labels: { app: 'job' } },
   { namespace: shop, name: 'db-0', node: otherNodeName, address: '10.77.2.11', labels: { app: 'db' } },
   { namespace: batch, name: 'worker-0', node: otherNodeName, address: '10.77.2.21', labels: { app: 'worker' } },
 ];
@@ -80,7 +83,15 @@ const losses: readonly Loss[] = [
     count: 4,
     from: inShop('frontend-0'),
   },
+  // Its Pod was deleted meanwhile.
+  { source: '198.51.100.7', destination: '10.77.1.32', protocol: 'TCP', port: 9443, count: 2, isLate: true },
 ];
+
+/** Is deleted before the first loss, and has the last one. */
+const gone = { namespace: shop, name: 'job-0' };
+
+/** Its Event and its flow record begin or end so. No agent knows it that starts after its end. */
+export const ofGone = { event: 'shop/job-0 ', flow: ' to 10.77.1.32:9443/tcp' };
 
 export interface ComparedEvent {
   /** Whether policies say who denied it. */
@@ -111,6 +122,7 @@ export const honestKeys: ReadonlyMap<string, ComparedEvent> = new Map([
   ['shop/db-0 sending 9091/TCP', { verdict: 'unjudged', isFirst: false }],
   ['shop/frontend-0 sending 6380/TCP', { verdict: 'unjudged', isFirst: false }],
   ['shop/db-0 receiving 6380/TCP', { verdict: 'unjudged', isFirst: false }],
+  ['shop/job-0 receiving 9443/TCP', { verdict: 'unjudged', isFirst: false }],
 ]);
 
 export const honestAddresses: readonly string[] = [
@@ -125,30 +137,6 @@ export const lossCount = losses.length;
 export const honestPorts: ReadonlySet<number> = new Set(losses.map(({ port }) => port));
 
 export const honestPods: readonly string[] = pods.map(({ namespace, name }) => `${namespace}/${name}`);
-
-/** What the honest tenant has in each round: it is there before the agent. */
-export const honestObjects: readonly KubernetesObject[] = [
-  {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: 'db', namespace: shop },
-    spec: { clusterIP: '10.96.77.10', selector: { app: 'db' }, ports: [{ name: 'postgres', port: 5432 }] },
-  },
-  policy('default-deny', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] }),
-  policy('web-from-frontend', {
-    podSelector: { matchLabels: { app: 'web' } },
-    ingress: [{ from: [{ podSelector: { matchLabels: { app: 'frontend' } } }], ports: [{ port: 8080 }] }],
-  }),
-  policy('web-to-db', {
-    podSelector: { matchLabels: { app: 'web' } },
-    policyTypes: ['Egress'],
-    egress: [{ to: [{ podSelector: { matchLabels: { app: 'db' } } }], ports: [{ port: 5432 }] }],
-  }),
-];
-
-function policy(name: string, spec: Readonly<Record<string, unknown>>): KubernetesObject {
-  return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name, namespace: shop }, spec };
-}
 
 /** Where the node's programs write. */
 export interface NodeLogs {
@@ -189,9 +177,11 @@ export function createHonestTenant(connection: Connection): HonestTenant {
     async lose({ log, podLogs }, pause) {
       loggedAt.set(incidentKey, Date.now());
       logIncident(podLogs);
+      const first = new Date();
+      await removePod(gone);
       for (const loss of losses) {
         loggedAt.set(String(loss.port), Date.now());
-        appendFileSync(log, lineOf(loss).repeat(loss.count));
+        appendFileSync(log, lineOf(loss, loss.isLate ? first : new Date()).repeat(loss.count));
         await pause(every);
       }
     },
@@ -208,14 +198,17 @@ export function createHonestTenant(connection: Connection): HonestTenant {
       });
     },
     async end() {
-      for (const { namespace, name } of pods)
-        await connection.request('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`);
+      for (const pod of pods) await removePod(pod);
     },
   };
+
+  async function removePod({ namespace, name }: { namespace: string; name: string }): Promise<void> {
+    await connection.request('DELETE', `/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`);
+  }
 }
 
-function lineOf({ source, destination, protocol, port, from }: Loss): string {
-  return packetLine({ source, destination, protocol, port, in: from === undefined ? 'eth0' : deviceOf(from) });
+function lineOf({ source, destination, protocol, port, from }: Loss, time: Date): string {
+  return packetLine({ time, source, destination, protocol, port, in: from === undefined ? 'eth0' : deviceOf(from) });
 }
 
 function honestEvent(event: StoredEvent, logged: Millis, seen: Millis): HonestEvent {

@@ -21,7 +21,7 @@ import { type Accounts, setUpCluster } from './cluster.ts';
 import { comparedIn, type EventLog } from './event-log.ts';
 import type { AuditRows } from './honest-audit.ts';
 import { honestKeys, lossCount } from './honest-tenant.ts';
-import { problemsOf, remarksOf } from './judge.ts';
+import { comparableTo, problemsOf, remarksOf } from './judge.ts';
 import { planRounds } from './plan.ts';
 import { setPrecedence } from './precedence.ts';
 import { type JudgedRound, tableOf } from './report.ts';
@@ -77,7 +77,7 @@ async function run(accounts: Accounts): Promise<number> {
   const rounds: JudgedRound[] = [];
   const judge = async (options: RoundOptions): Promise<void> => {
     const round = await playRound(options);
-    const problems = problemsOf(round, quiet);
+    const problems = problemsOf(round, comparableTo(round.attacks, quiet));
     rounds.push({ round, problems });
     console.error(tableOf(rounds.slice(-1), quiet.events).split('\n').at(-1));
   };
@@ -96,12 +96,13 @@ async function run(accounts: Accounts): Promise<number> {
     }
     const preparation = prepares / planned.attacks.length;
     const audits = values.audit || (isLong && planned.seed % 2 === 1);
+    const wanted = comparableTo(planned.attacks, quiet);
     await judge({
       ...common,
       ...planned,
       preparation,
       hasAudit: audits,
-      isComplete: (log, audit) => isLike(log, quiet.events) && (!audits || isSame(audit, quiet.audit)),
+      isComplete: (log, audit) => isLike(log, wanted.events) && (!audits || isSame(audit, wanted.audit)),
     });
     longest = Math.max(longest, performance.now() - now);
   }

@@ -5,7 +5,7 @@ import { attackNamed } from './attacks/attacks.ts';
 import type { Answer } from './health-probe.ts';
 import { comparedIn, type EventEntry } from './event-log.ts';
 import type { AuditFlow } from './honest-audit.ts';
-import { honestKeys, honestPods } from './honest-tenant.ts';
+import { honestKeys, honestPods, ofGone } from './honest-tenant.ts';
 import { honestNamespaces, hostileNamespaces } from './names.ts';
 import type { Round } from './round.ts';
 import { mark } from './words.ts';
@@ -24,6 +24,14 @@ const longestWait: Millis = 2000;
 
 /** An address that only the Pods of who attacks have: see tenant.ts. */
 const hostileAddress = /\b10\.(?:77\.1\.(?:12[89]|1[3-9]\d|2\d\d)|66\.\d+\.\d+)\b/;
+
+/** What a round with these attacks is compared with. */
+export function comparableTo(attacks: readonly string[], quiet: Round): Round {
+  if (!isKilled({ attacks })) return quiet;
+  const entries = new Map([...quiet.events.entries].filter(([key]) => !key.startsWith(ofGone.event)));
+  const flows = new Map([...quiet.audit.flows].filter(([key]) => !key.endsWith(ofGone.flow)));
+  return { ...quiet, events: { ...quiet.events, entries }, audit: { flows } };
+}
 
 /** What a round came to beside the one without an attacker: nothing, or why it fails. */
 export function problemsOf(round: Round, quiet: Round): readonly string[] {
@@ -143,7 +151,7 @@ function namespaceOf(key: string): string {
 }
 
 /** Then an Event may wait until all lists are read again; what it counts and says is compared. */
-function isKilled({ attacks }: Round): boolean {
+function isKilled({ attacks }: Pick<Round, 'attacks'>): boolean {
   return attacks.some((name) => attackNamed(name).killsAgent === true);
 }
 

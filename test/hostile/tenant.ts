@@ -73,6 +73,10 @@ export function createTenant(options: TenantOptions): TenantControl {
     await connection.request('DELETE', path + now, { token }).catch(() => {});
     made.delete(path);
   };
+  const removeAll = async (isMeant: (resource: string) => boolean): Promise<void> => {
+    const paths = [...made].filter(([, resource]) => isMeant(resource)).map(([path]) => path);
+    await inTurns(2 * width, [0, paths.length], (index) => remove(paths[index] as string));
+  };
   const runPod = async (number: number, object: TenantObject): Promise<TenantPod> => {
     const namespace = namespaceAt(number);
     const { name } = object.metadata;
@@ -97,6 +101,7 @@ export function createTenant(options: TenantOptions): TenantControl {
     wait: (duration) => delay(duration, undefined, { signal: ending.signal }).catch(() => {}),
     put,
     remove: (resource, namespace, name) => remove(`${pathOf(resource, namespace)}/${name}`),
+    removeAll: (resource) => removeAll((of) => of === resource),
     fill: (resource, count, make) =>
       inTurns(width, [0, count], async (index) => {
         if (performance.now() < deadline) await put(resource, namespaceAt(index), make(index));
@@ -116,10 +121,7 @@ export function createTenant(options: TenantOptions): TenantControl {
     listeners: { metrics: '', health: '' },
     beginPreparation: () => (deadline = performance.now() + options.preparation),
     end: () => ending.abort(),
-    async removeAll() {
-      const paths = [...made.keys()];
-      await inTurns(2 * width, [0, paths.length], (index) => remove(paths[index] as string));
-    },
+    removeAll: () => removeAll(() => true),
     figures: () => ({ objects, bytes, pods, refusals }),
   };
   return control;

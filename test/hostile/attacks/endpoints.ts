@@ -31,6 +31,18 @@ export const endpointAttacks: readonly Attack[] = [
         await tenant.put('endpointslices', tenant.chance.pick(tenant.namespaces), manyEndpoints(tenant, index));
     },
   },
+  {
+    // What is deleted is remembered for a while.
+    name: 'slice-deletions',
+    async play(tenant) {
+      for (let index = 0; !tenant.isOver; index++) {
+        const namespace = tenant.chance.pick(tenant.namespaces);
+        const slice = manyEndpoints(tenant, index & 255);
+        await tenant.put('endpointslices', namespace, slice);
+        await tenant.remove('endpointslices', namespace, slice.metadata.name);
+      }
+    },
+  },
 ];
 
 function labelsOf(tenant: Tenant, index: number): Record<string, string> {

@@ -18,6 +18,13 @@ export const packetAttacks: readonly Attack[] = [
     port: 1 + pick(tenant, 65_535),
     in: pod.device,
   })),
+  // All of them wait for the same few names.
+  sending('packet-ports', 2000, (tenant, pod) => ({
+    source: pod.address,
+    destination: `10.77.2.${pick(tenant, 4)}`,
+    port: 1 + pick(tenant, 65_535),
+    in: pod.device,
+  })),
   sending('packet-flood', 2000, (tenant, pod) => ({
     source: `${1 + pick(tenant, 220)}.${pick(tenant, 256)}.${pick(tenant, 256)}.${pick(tenant, 256)}`,
     destination: pod.address,

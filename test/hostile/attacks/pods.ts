@@ -22,6 +22,12 @@ export const podAttacks: readonly Attack[] = [
     },
   },
   {
+    // What is deleted is remembered for a while, and the packets of others' Pods that ended meanwhile.
+    name: 'pod-deletions',
+    prepare: (tenant) => tenant.fill('pods', 6000, (index) => briefPod(tenant, index)),
+    play: (tenant) => tenant.removeAll('pods'),
+  },
+  {
     // With the node's own address, as the kubelet writes it.
     name: 'pod-host',
     prepare: async (tenant) => {
@@ -60,6 +66,17 @@ function heavyPod(index: number): TenantObject {
       annotations: { [`${mark}.example.org/a`]: 'a'.repeat(200_000) },
     },
     spec: { containers: [{ name: mark, image: `${mark}:1`, env, ports: portsOf(1000) }] },
+  };
+}
+
+function briefPod({ targets }: Tenant, index: number): TenantObject {
+  return {
+    metadata: { name: `${mark}-brief-${index}` },
+    spec: {
+      nodeName: targets.node,
+      terminationGracePeriodSeconds: 0,
+      containers: [{ name: mark, image: `${mark}:1` }],
+    },
   };
 }
 

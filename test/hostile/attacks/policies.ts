@@ -74,16 +74,75 @@ export const policyAttacks: readonly Attack[] = [
     await tenant.fill('serviceaccounts', 200, (index) => ({
       metadata: { name: `${mark}-account-${index}`, labels: manyLabels(6000, index) },
     }));
-    await tenant.fill('calicoPolicies', 16, (index) => ({
-      ...calicoPolicy(index, 'all()'),
-      spec: {
-        selector: 'all()',
-        types: ['Ingress'],
-        ingress: [{ action: 'Allow', source: { serviceAccounts: { selector: `${mark} == 'b'` } } }],
-      },
+    const ingress = [{ action: 'Allow', source: { serviceAccounts: { selector: `${mark} == 'b'` } } }];
+    await tenant.fill('calicoPolicies', 16, (index) => ofCalico(index, { ingress }));
+  }),
+  // What two lists of a tenant multiply to: addresses and ports of a Service's endpoints.
+  judged('calico-services', async (tenant) => {
+    await tenant.fill('endpointslices', 6, (index) =>
+      index < 3 ? endpointSlice(1000, 1, 10_000) : endpointSlice(100, 100, 100),
+    );
+    await tenant.fill('calicoPolicies', 6, (index) => {
+      const services = { name: serviceName, namespace: tenant.namespaces[index % tenant.namespaces.length] };
+      return ofCalico(index, { ingress: [{ action: 'Allow', source: { services } }] });
+    });
+  }),
+  // Named ports of a rule, and those of a Pod.
+  judged(
+    'policy-named-ports',
+    (tenant) =>
+      tenant.fill('networkpolicies', 6, (index) => {
+        const ports = Array.from({ length: 5000 }, (_, port) => ({ port: `q${port}`, protocol: 'TCP' }));
+        return networkPolicy(index, [{ ports }]);
+      }),
+    { count: 6, make: manyPorts },
+  ),
+  // None of them goes before the others, and one denies.
+  judged('policy-order', async (tenant) => {
+    await tenant.fill('calicoPolicies', 3, (index) => ofCalico(index, { order: 1000, ingress: [{ action: 'Deny' }] }));
+    await tenant.fill('networkpolicies', 5000, (index) => networkPolicy(index, [{ from: blocks(1) }]));
+  }),
+  judged('calico-order', (tenant) =>
+    tenant.fill('calicoPolicies', 5000, (index) =>
+      ofCalico(index, { order: 7, ingress: [{ action: 'Deny', protocol: 'UDP' }] }),
+    ),
+  ),
+  // Each part of a selector, and each set that contains the address.
+  judged('calico-set-parts', async (tenant) => {
+    await tenant.fill('networksets', 192, (index) => ({
+      metadata: { name: `${mark}-set-${index}`, labels: { [mark]: 'set', ...manyLabels(20, index) } },
+      spec: { nets: ['0.0.0.0/0'] },
     }));
+    const parts = Array.from({ length: 7000 }, (_, part) => `${mark}!='${part}'`);
+    await tenant.fill('calicoPolicies', 3, (index) => calicoPolicy(index, `!(${parts.join('&&')})`));
   }),
 ];
+
+const serviceName = `${mark}-svc`;
+
+function addressAt(index: number): string {
+  return `11.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+}
+
+function endpointSlice(endpoints: number, addresses: number, ports: number): TenantObject {
+  return {
+    addressType: 'IPv4',
+    metadata: { name: `${mark}-wide`, labels: { 'kubernetes.io/service-name': serviceName } },
+    endpoints: Array.from({ length: endpoints }, (_, host) => ({
+      addresses: Array.from({ length: addresses }, (__, each) => addressAt(host * addresses + each)),
+    })),
+    ports: Array.from({ length: ports }, (_, port) => ({ name: `p${port}`, port: port + 1, protocol: 'TCP' })),
+  };
+}
+
+/** As many as fit into an object of 1.5 MB. */
+function manyPorts(index: number): TenantObject {
+  const ports = Array.from({ length: 40_000 }, (_, port) => ({ name: `p${port}`, containerPort: port + 1 }));
+  return {
+    metadata: { name: `${mark}-ports-${index}` },
+    spec: { containers: [{ name: mark, image: `${mark}:1`, ports }] },
+  };
+}
 
 /** Where definitions have no schema, a field may be anything. */
 function odd(tenant: Tenant, depth = 0): unknown {
@@ -104,13 +163,17 @@ function odd(tenant: Tenant, depth = 0): unknown {
 }
 
 /** The packets of its Pods, which these policies have to judge. */
-function judged(name: string, makePolicies: (tenant: Tenant) => Promise<void>): Attack {
+function judged(
+  name: string,
+  makePolicies: (tenant: Tenant) => Promise<void>,
+  { count = 40, make }: { count?: number; make?: (index: number) => TenantObject } = {},
+): Attack {
   let pods: readonly TenantPod[] = [];
   return {
     name,
     async prepare(tenant) {
-      pods = await tenant.runPods(40);
       await makePolicies(tenant);
+      pods = await tenant.runPods(count, make);
     },
     async play(tenant) {
       for (let port = 1; !tenant.isOver; port++) {
@@ -135,6 +198,9 @@ function blocks(count: number): object[] {
 }
 
 function calicoPolicy(index: number, selector: string): TenantObject {
-  const ingress = [{ action: 'Allow', source: { selector } }];
-  return { metadata: { name: `default.${mark}-${index}` }, spec: { selector: 'all()', types: ['Ingress'], ingress } };
+  return ofCalico(index, { ingress: [{ action: 'Allow', source: { selector } }] });
+}
+
+function ofCalico(index: number, spec: object): TenantObject {
+  return { metadata: { name: `default.${mark}-${index}` }, spec: { selector: 'all()', types: ['Ingress'], ...spec } };
 }
