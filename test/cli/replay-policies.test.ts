@@ -57,7 +57,7 @@ test('rows of --output audit have the verdict, the policies that decide, and the
 
 test('policies on standard input, beside Pods, are read with them', async () => {
   const { out } = await start(['--pods', '-', '-q', '-o', 'json', policyDeny], { stdin: readFileSync(cluster) });
-  expect(out).toContain('shop/postgres ingress[0]');
+  expect(out).toContain('shop/postgres (and 1 more): ingress[0]');
 });
 
 test('an admission by policies is reported of a packet that a rule of theirs may have logged', async () => {
@@ -84,8 +84,8 @@ test.each<[string, string, boolean]>([
 test('files of --policies: one line is explained with them, and with those of --pods', async () => {
   const args = ['--pods', cluster, '--policies', write('own.json', policyNamed('own', { podSelector: {} }))];
   const { out } = await replay([...args, '--node', 'node-b', '--explain', drop]);
-  expect(out).toContain('shop/postgres ingress[0]');
-  expect(out).toContain('shop/own');
+  // The sample has two policies of its own for this Pod.
+  expect(out).toContain('shop/postgres (and 2 more): ingress[0]');
 });
 
 test('the policy of --policies counts where two have one name', async () => {
@@ -94,14 +94,14 @@ test('the policy of --policies counts where two have one name', async () => {
     ingress: [{ from: [{ podSelector: { matchLabels: { app: 'shell' } } }] }],
   });
   const { out } = await replay([...json, '--policies', write('postgres.json', content), '-'], { stdin: stamped });
-  expect(out).toContain('wants podSelector app=shell');
+  expect(out).toContain('only from Pods app=shell');
 });
 
 test('standard input can be one of them', async () => {
   const stdin =
     '{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"own","namespace":"shop"},"spec":{"podSelector":{}}}';
   const { out } = await start([...json, '--policies', '-', policyDeny], { stdin });
-  expect(out).toContain('shop/own');
+  expect(out).toContain('shop/postgres (and 2 more): ingress[0]');
 });
 
 test.each<[string, string]>([

@@ -40,6 +40,8 @@ export interface FlowDetails {
   dropReason?: string | undefined;
   /** The MTU of the next link, for which the packet was too big. */
   nextMtu?: number | undefined;
+  /** The range of the node's Pods, if the node's own firewall dropped the packet and the Pod's address is in that range. */
+  podRange?: string | undefined;
   /** The interfaces, as far as known: `eth0 → cali1234`. */
   path: string;
   martian: boolean;

@@ -110,7 +110,7 @@ export function createMeanings({ directory, node: fixedNode, nodeOfLog }: Meanin
       node,
       ends,
       noise: noiseOf(observation.packet, observation.destinationMac, ends, observation.dropReason),
-      findings: explainPacket(observation, ends, node, directory.portName),
+      findings: explainPacket(observation, ends, node, directory.portName, directory.podRange),
     };
   }
 

@@ -15,13 +15,13 @@ interface MessageOptions {
 
 /** Returns one line without tabs, mentions and links. The publisher cuts it. */
 export function messageOf(series: Series, { toWall = (time) => time, answer }: MessageOptions = {}): string {
-  const { details, node, type } = series.finding;
+  const { details, node } = series.finding;
   const lowerBound = series.suppressed
     ? 'Log lines were suppressed or lost meanwhile, so there were at least this many.'
     : '';
   const message =
     details.kind === 'incident'
-      ? incidentMessage(onWallClock(details, toWall), node, lowerBound, type)
+      ? incidentMessage(onWallClock(details, toWall), node, lowerBound)
       : dropMessage(series, details, lowerBound, answer);
   return printable(message);
 }

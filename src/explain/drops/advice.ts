@@ -1,15 +1,10 @@
 import { isPlainInterface } from '../../base/platform/api-names.ts';
 import type { FlowDetails } from '../../base/model/finding.ts';
 import { kernelDrop } from '../../base/model/packet.ts';
+import { adviseOnFirewall, adviseOnUfw, isProbe, type Own } from './host-firewall.ts';
 import { isPacketTooBig, isShown, nameOf, showPolicy } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
 import { adviseOnReason } from './reasons.ts';
-
-/** The Namespace and the node of the Pod that has the Event. */
-interface Own {
-  namespace: string;
-  node: string;
-}
 
 interface Advice {
   applies: (details: FlowDetails, own: Own) => boolean;
@@ -22,67 +17,67 @@ interface Advice {
 const table: readonly Advice[] = [
   {
     applies: ({ dropReason }) => dropReason !== undefined,
-    say: ({ dropReason = '', nextMtu, peer }, { namespace }) =>
-      adviseOnReason(dropReason, {
+    say: ({ dropReason = '', nextMtu, peer, direction, ownAddress }, { namespace, node }) => {
+      const service = peer.kind === 'service' ? peer.object : undefined;
+      return adviseOnReason(dropReason, {
         namespace,
-        ofServices: peer.kind === 'service' ? peer.object?.namespace : undefined,
+        ofServices: service?.namespace,
+        service: service?.name,
+        node,
+        to: direction === 'sending' ? peer.address : ownAddress,
         mtu: nextMtu,
-      }),
+      });
+    },
   },
   {
     applies: isForRoutersToReport,
     say: ({ error }) =>
-      `Check what ${error ? nameOf(error.reporter) : ''} runs, and change nothing before: only a router can know that, and this is a Pod. Unless it routes for others, the error is forged.`,
+      `Check what ${error ? nameOf(error.reporter) : ''} runs: it is a Pod, and only a router can report that. Unless it routes for others, the error is forged; change nothing.`,
   },
   {
     applies: ({ error }) => isTooBig(error) && !isPlausible(error),
     say: ({ error }) =>
-      `Find its sender, and change no MTU for it: no link is likely to take at most ${error?.mtu} bytes, so the error is probably forged.`,
+      `Probably forged: hardly any link has an MTU of ${error?.mtu}. Change no MTU; find the sender of the error.`,
   },
   {
     applies: ({ error }) => isTooBig(error),
     say: ({ error, peer }) =>
-      `Allow ${error?.protocol === 'ICMPv6' ? 'ICMPv6 type 2' : 'ICMP type 3 code 4'} to Pods, or lower the MTU of Pods${error?.mtu ? ` to ${error.mtu}` : ''}. ` +
-      `If the error is genuine, large packets to ${peer.address} are lost and connections hang.`,
+      `If it is genuine, large packets to ${peer.address} are lost and connections hang: allow ${error?.protocol === 'ICMPv6' ? 'ICMPv6 type 2' : 'ICMP type 3 code 4'} to Pods, or ${error?.mtu ? `set the Pod MTU to ${error.mtu}` : 'lower the Pod MTU'}.`,
   },
   {
     applies: ({ error }) => error !== undefined,
     say: () =>
-      'Allow ICMP errors (conntrack state RELATED) to Pods. If the error is genuine, the Pod waits for a time-out instead of failing at once.',
+      'If it is genuine, the Pod waits for a timeout instead of failing at once: allow ICMP errors (conntrack state RELATED) to Pods.',
   },
   {
     applies: ({ martian, direction, ownAddressIsForeign }) => martian && direction === 'sending' && ownAddressIsForeign,
-    say: () =>
-      "Check what this Pod runs: a Pod may send from its own addresses only, so the kernel's reverse-path filter refused it.",
+    say: () => `Look in this Pod for a fixed bind address, a VPN or spoofing: ${ownOnly}`,
   },
   {
     applies: ({ martian, direction, peer }) =>
       martian && direction === 'receiving' && peer.kind === 'pod' && peer.note !== undefined,
-    say: ({ peer }) =>
-      `Check what ${nameOf(peer)} runs: a Pod may send from its own addresses only, so the kernel's reverse-path filter refused it.`,
+    say: ({ peer }) => `Look in ${nameOf(peer)} for a fixed bind address, a VPN or spoofing: ${ownOnly}`,
   },
   {
     applies: ({ martian, prefix }) => martian && prefix === 'martian destination',
-    say: () => 'Check what sends to it: the destination cannot be routed there (loopback, 0.0.0.0 or the like).',
+    say: () => 'Check what sends to it: that destination cannot be routed (loopback, 0.0.0.0 or the like).',
   },
   {
     applies: ({ martian }) => martian,
-    say: ({ path }) =>
-      `Fix the route back: by the node's routes that source cannot be behind ${mayLoosen(path) ? path : 'that device'}, so the kernel's reverse-path filter refused it.` +
-      (mayLoosen(path)
-        ? ` If it comes another way on purpose, set net/ipv4/conf/${path}/rp_filter to 2, which checks forged sources less strictly.`
-        : ''),
+    say: ({ path, logger }, { node }) => {
+      const device = mayLoosen(path) ? path : 'that device';
+      const loosen = mayLoosen(path) ? `; if this way is meant, set net/ipv4/conf/${path}/rp_filter to 2` : '';
+      const other = logger === kernelDrop ? '' : ' A Pod with a device of that name can also cause this line.';
+      return `Not a policy: ${node || 'the node'} has no route back to that source through ${device} (reverse-path filter). Asymmetric routing or a forged address: fix the route${loosen}.${other}`;
+    },
   },
   {
     applies: ({ enforcer, prefix }) => enforcer === 'host-firewall' && prefix.includes('UFW'),
-    say: (details, own) =>
-      `Dropped by ufw on the node, not by a NetworkPolicy. ${letThroughUfw(details)}. ${probes(details, own)}${unlessProtected('ufw')}`,
+    say: adviseOnUfw,
   },
   {
     applies: ({ enforcer }) => enforcer === 'host-firewall',
-    say: (details, own) =>
-      `This is the node's own firewall, no NetworkPolicy. Allow ${wayOf(details).join(' ')} the Pod range there. ${probes(details, own)}${unlessProtected('the firewall')} ` +
-      'A reload often puts its rules before those of the CNI plugin.',
+    say: adviseOnFirewall,
   },
   {
     applies: ({ clusterTier }) => clusterTier !== undefined,
@@ -92,54 +87,65 @@ const table: readonly Advice[] = [
         refusedBy === undefined
           ? ''
           : ` for ${refusedBy === 'receiver' ? 'ingress' : 'egress'} of ${isMine ? 'this Pod' : nameOf(peer)}`;
-      return `Denied by a ClusterNetworkPolicy of the tier ${clusterTier}${which}. Check: kubectl get clusternetworkpolicies.networking.k8s.aws -o yaml`;
+      return `Denied by a ClusterNetworkPolicy of tier ${clusterTier}${which}. Cluster admins: kubectl get clusternetworkpolicies.networking.k8s.aws -o yaml`;
     },
   },
   {
     applies: ({ reply }) => reply,
     say: () =>
-      'Check conntrack (entries lost or INVALID), asymmetric routes, and rules without ESTABLISHED: the request passed, its answer did not.',
-    sayAnswer: (answer, details, own) => (answer.outcome === 'denies' ? answer.text : adviseOn(details, own)),
+      'The request passed, its answer did not. Cluster admins: check conntrack (entries lost or INVALID), asymmetric routes, and rules without ESTABLISHED.',
+    sayAnswer: (answer, details, own) => (answer.outcome === 'denies' ? textOf(answer) : adviseOn(details, own)),
   },
   {
     applies: ({ peer, port, direction }) => direction === 'sending' && port === 53 && peer.role === 'dns',
     say: (details, own) =>
-      `This Pod cannot resolve names. ${allowEgress('the cluster DNS on port 53, UDP and TCP', details, own)}`.trimEnd(),
-    sayAnswer: ({ text, outcome, isOwn }) =>
-      `This Pod cannot resolve names. ${text}${outcome === 'denies' && isOwn ? ' Allow egress to the cluster DNS on port 53, UDP and TCP.' : ''}`,
+      `This Pod cannot resolve names. ${allowEgress('the cluster DNS, 53/UDP and 53/TCP', details, own)}`.trimEnd(),
+    sayAnswer: (answer) =>
+      `This Pod cannot resolve names. ${answer.outcome === 'denies' && answer.isOwn ? `${answer.text} Allow egress to the cluster DNS, 53/UDP and 53/TCP.` : textOf(answer)}`,
   },
   {
     applies: ({ peer }) => peer.role === 'metadata',
     say: () =>
-      'Give the Pod its credentials another way, or allow it: many clusters deny the metadata service on purpose, and SDKs then hang while they look for credentials.',
+      'SDKs hang while they look for credentials here, and many clusters deny this service on purpose: give the Pod its credentials another way, or allow it.',
   },
   {
     applies: ({ peer, port, direction }) =>
       direction === 'sending' && (peer.role === 'api-server' || (peer.kind === 'node' && port === 6443)),
     say: (details, own) =>
       `This Pod cannot reach the Kubernetes API. ${allowEgress('the API server', details, own)}`.trimEnd(),
-    sayAnswer: ({ text }) => `This Pod cannot reach the Kubernetes API. ${text}`,
+    sayAnswer: (answer) => `This Pod cannot reach the Kubernetes API. ${textOf(answer)}`,
   },
   {
     applies: isProbe,
     say: (details, { namespace }) =>
-      `Allow ingress from the nodes' addresses: ${describeIn(namespace, details)} (without the kubelet's probes this Pod stays unready)`,
-    sayAnswer: ({ text }) => `${text} Without the kubelet's probes this Pod stays unready.`,
+      `If these are the kubelet's probes, this Pod stays unready: allow ingress from the node's address. ${check(namespace, details)}`,
+    sayAnswer: (answer) => `${textOf(answer)} If these are the kubelet's probes, this Pod stays unready.`,
   },
   {
     applies: ({ logger }) => logger === kernelDrop,
     say: () =>
-      "A rule of this node dropped it, and the kernel does not say which: a network policy's, the node's own firewall's, one for packets that conntrack calls INVALID, or kube-proxy's for a Service without endpoints.",
-    sayAnswer: ({ text }) => text,
+      "A netfilter rule dropped it; the kernel does not say which: a network policy's (most often), the node's firewall's, one for INVALID packets, or kube-proxy's for a Service without endpoints. Check the policies of both ends first.",
+    sayAnswer: textOf,
   },
   {
-    applies: ({ enforcer, verdict }) => enforcer === 'network-policy' && verdict === 'dropped',
+    applies: ({ enforcer }) => enforcer === 'network-policy',
     say: (details, { namespace }) => policyAdvice(details, namespace),
-    sayAnswer: ({ text }) => text,
+    sayAnswer: textOf,
+  },
+  {
+    applies: ({ enforcer, prefix, policy }) => enforcer === 'unknown' && prefix !== '' && policy === undefined,
+    say: (_, { node }) =>
+      `A rule of ${node || 'the node'} has that LOG prefix. Node admins: find it with iptables-save or nft list ruleset.`,
   },
 ];
 
-const falseDrop = 'The agent of AWS also reports egress that it admitted: aws-network-policy-agent#582.';
+function textOf({ text, act }: PolicyVerdict): string {
+  return act === '' ? text : `${text} ${act}`;
+}
+
+const ownOnly = "Pods may send only from their own addresses (the node's reverse-path filter).";
+
+const falseDrop = 'The agent of AWS also reports egress that it allowed: aws-network-policy-agent#582.';
 
 function isOftenFalse({ logger, refusedBy }: FlowDetails): boolean {
   return logger === 'aws-network-policy-agent' && refusedBy === 'sender';
@@ -167,41 +173,14 @@ function isForRoutersToReport({ error, peer }: FlowDetails): boolean {
   return isTooBig(error) || error.reporter.address !== peer.address || error.reporter.note !== undefined;
 }
 
-function isProbe({ peer, direction }: FlowDetails, own: Own): boolean {
-  return direction === 'receiving' && peer.kind === 'node' && peer.object?.name === own.node;
-}
-
-function unlessProtected(firewall: string): string {
-  return `Disable ${firewall} only if something else protects the node.`;
-}
-
-/**
- * Names the chain that dropped the packet, and on which side of it the Pods are: a rule for another way does not let the packet through.
- * A packet that is logged before or after its routing has only one device, too, but is forwarded.
- */
-function wayOf({ path, direction, peer }: FlowDetails): ['input' | 'output' | 'forwarding', 'from' | 'to'] {
-  const [isReceiving, isOfPods] = [direction === 'receiving', peer.kind === 'pod'];
-  if (path.endsWith('→ this node') && !isReceiving && !isOfPods) return ['input', 'from'];
-  if (path.startsWith('this node →') && isReceiving && !isOfPods) return ['output', 'to'];
-  return ['forwarding', isReceiving && !isOfPods ? 'to' : 'from'];
-}
-
-/** ufw has separate policies for packets that are routed, go to the node or leave it (ufw(8)). */
-function letThroughUfw(details: FlowDetails): string {
-  const [chain, way] = wayOf(details);
-  if (chain === 'input') return 'To allow what Pods send to the node: ufw allow from POD_RANGE';
-  if (chain === 'output') return 'To allow what the node sends to Pods: ufw allow out to POD_RANGE';
-  return `To allow forwarding ${way} Pods: ufw route allow ${way} POD_RANGE`;
-}
-
-function probes(details: FlowDetails, own: Own): string {
-  return isProbe(details, own) ? "These are probably the kubelet's probes: without them the Pod stays unready. " : '';
-}
-
 /** If the receiver refused the packet, a new egress policy would not help, and would isolate the Pod. */
 function allowEgress(to: string, details: FlowDetails, { namespace }: Own): string {
   if (details.refusedBy === 'receiver') return policyAdvice(details, namespace);
-  return `Allow egress to ${to}: ${describeIn(namespace, details)}`;
+  return `Allow egress to ${to}. ${check(namespace, details)}`;
+}
+
+function check(namespace: string, details: FlowDetails): string {
+  return `Check: ${describeIn(namespace, details)}`;
 }
 
 function describeIn(namespace: string, { logger }: FlowDetails): string {
@@ -217,27 +196,29 @@ export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict)
     const hint = answer.outcome === 'admits' && isOftenFalse(details) ? ` ${falseDrop}` : '';
     return row.sayAnswer(answer, details, own) + hint;
   }
-  return advice === '' ? answer.text : `${answer.text} ${advice}`;
+  // Where the Pod's own policies admit, advice that names them too would be wrong.
+  return answer.act !== '' || advice === '' ? textOf(answer) : `${answer.text} ${advice}`;
 }
 
 function policyAdvice(details: FlowDetails, namespace: string): string {
   const { direction, refusedBy, peer, policy, prefix } = details;
-  if (policy !== undefined && isShown(policy)) return `Check: ${showPolicy(policy)}`;
+  // Policies of other Namespaces are not shown, so this one is the reader's own, or one of the whole cluster.
+  if (policy !== undefined && isShown(policy))
+    return `${policy.namespace === undefined ? 'Cluster admins' : 'Check'}: ${showPolicy(policy)}`;
   const peerNamespace = peer.object?.namespace;
   const receiving = direction === 'receiving';
   const [mine, theirs] = receiving ? (['ingress', 'egress'] as const) : (['egress', 'ingress'] as const);
   // A record without a prefix comes from a program that enforces policies, and names the policy that denied. An operator chooses a prefix,
   // and the rule after the LOG rule is not known.
-  const isRecord = prefix === '';
-  const of = (side: 'ingress' | 'egress', whose: string): string =>
-    isRecord ? `an ${side} policy of ${whose}` : `${side} policies of ${whose}`;
-  const say = (which: string, namespaces: readonly string[]): string =>
-    `${isRecord ? `Denied by ${which}. Check` : `Check ${which}`}: ${[...new Set(namespaces)].map((each) => describeIn(each, details)).join('; ')}`;
+  const denied = prefix === '' ? 'Denied by' : 'Probably denied by';
+  const isNear = peerNamespace === namespace;
   if (refusedBy === undefined && peerNamespace !== undefined) {
-    const either = [of(mine, 'this Pod'), of(theirs, 'its peer')].join(isRecord ? ' or ' : ' and ');
-    return say(either, [namespace, peerNamespace]);
+    const either = `${denied} an ${mine} policy of this Pod or an ${theirs} policy of ${nameOf(peer)}. ${check(namespace, details)}`;
+    return isNear ? either : `${either} (for ${nameOf(peer)}, ask the owners of namespace ${peerNamespace})`;
   }
   const isMine = refusedBy === undefined || refusedBy === (receiving ? 'receiver' : 'sender');
-  if (isMine) return say(of(mine, 'this Pod'), [namespace]);
-  return peerNamespace === undefined ? '' : say(of(theirs, nameOf(peer)), [peerNamespace]);
+  if (isMine) return `${denied} an ${mine} policy of this Pod. ${check(namespace, details)}`;
+  if (peerNamespace === undefined) return '';
+  const whose = `${denied} an ${theirs} policy of ${nameOf(peer)}.`;
+  return isNear ? `${whose} ${check(namespace, details)}` : `${whose} Ask the owners of namespace ${peerNamespace}.`;
 }

@@ -1,13 +1,15 @@
 import { type Endpoint, type Ends, objectKey, type ObjectRef } from '../../base/model/endpoint.ts';
 import type { Direction, Finding, FlowDetails } from '../../base/model/finding.ts';
-import { isDhcp, orient, type Orientation } from '../../base/model/flow-identity.ts';
+import { orient, type Orientation } from '../../base/model/flow-identity.ts';
 import type { Martian } from '../../base/model/observation.ts';
 import { kernelDrop, type Packet, type PacketObservation } from '../../base/model/packet.ts';
 import { forReaders } from './for-readers.ts';
-import { isNoise } from './reasons.ts';
 
 /** Returns the name that a Pod or Service gives to its port; undefined if there is none. */
 type PortNames = (end: Endpoint, port: number, protocol: string) => string | undefined;
+
+/** Returns the Pod range of a node that contains the address. */
+type PodRanges = (address: string) => string | undefined;
 
 /** Makes a finding for each Pod at an end of a dropped or rejected packet, or for each candidate if the Pod is not certain. */
 export function explainPacket(
@@ -15,13 +17,18 @@ export function explainPacket(
   ends: Ends,
   node: string,
   portNames: PortNames = () => undefined,
+  podRanges: PodRanges = () => undefined,
 ): Finding[] {
   const { packet, inner } = observation;
   if (inner !== undefined && ends.inner !== undefined && packet.icmpType !== undefined)
     return explainError(observation, inner, ends, ends.inner, node, portNames);
   const service = orient(packet);
   const name = portNameOf(packet, service, ends, portNames);
-  return ofBothEnds(ends, node, (direction, peer, own) => flow(observation, ends, direction, peer, own, service, name));
+  return ofBothEnds(ends, node, (direction, peer, own) => {
+    const details = flow(observation, ends, direction, peer, own, service, name);
+    const podRange = observation.enforcer === 'host-firewall' ? podRanges(own.address) : undefined;
+    return podRange === undefined ? details : { ...details, podRange };
+  });
 }
 
 /** For a reply, the owner of the port is the sender. */
@@ -221,30 +228,4 @@ function identityOf(
     by,
     martian ? 'martian' : '',
   ].join('|');
-}
-
-/** ICMPv6 types: multicast listener 130–132, 143 (RFC 2710, 3810); router and neighbour discovery 133–137 (RFC 4861). */
-const discovery = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
-const groupProtocols = new Set(['IGMP', 'VRRP', 'ARP', 'PIM', 'OSPF', 'EIGRP']);
-
-/** Returns a name for noise, such as link-local traffic that host firewalls log all the time; undefined for traffic of applications. */
-export function noiseOf(
-  packet: Packet,
-  destinationMac: string | undefined,
-  { source, destination }: Ends,
-  dropReason?: string,
-): string | undefined {
-  if (dropReason !== undefined && isNoise(dropReason)) return dropReason;
-  if (groupProtocols.has(packet.protocol)) return packet.protocol;
-  if (destination.range === 'multicast' || destination.range === 'broadcast') return destination.range;
-  if (destinationMac === 'ff:ff:ff:ff:ff:ff') return 'broadcast';
-  if (packet.protocol === 'ICMPv6' && packet.icmpType !== undefined && discovery.has(packet.icmpType))
-    return 'neighbour discovery';
-  if (packet.protocol === 'UDP' && isDhcp(packet.sourcePort) && isDhcp(packet.destinationPort)) return 'DHCP';
-  if (destination.range === 'unspecified' || source.range === 'unspecified') return 'no address yet';
-  return isLinkLocal(destination) || isLinkLocal(source) ? 'link-local' : undefined;
-}
-
-function isLinkLocal({ range, role }: Endpoint): boolean {
-  return range === 'link-local' && role === undefined;
 }

@@ -2,13 +2,11 @@ import type { Endpoint } from '../../base/model/endpoint.ts';
 import { type EventDetails, type FlowDetails, isSummary, type ScanDetails } from '../../base/model/finding.ts';
 import type { IncidentDetails } from '../../base/model/incident.ts';
 import type { DistinctValues, Series } from '../../base/model/series.ts';
-import { kernelDrop } from '../../base/model/packet.ts';
+import { isName } from '../../base/platform/address.ts';
 import { withoutMarkup } from '../../base/platform/printable.ts';
 import { adviseOn } from './advice.ts';
 import { ianaName, icmpName, listed, nameOf, policyText } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
-
-const forgeable = 'A Pod can also cause this, with a device of that name in its own network namespace.';
 
 const portsOfScan = 16;
 
@@ -43,17 +41,17 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
     // The log's text comes before the advice: if it followed the command there, users could paste a stranger's text with it.
     loggedAt(details, series.finding.node),
     sharedText(details),
-    details.ownAddressIsForeign ? `It used the address ${details.ownAddress}, which is not its own.` : '',
+    details.ownAddressIsForeign ? `Sent with the source address ${details.ownAddress}, which is not this Pod's.` : '',
     // The evaluated verdict says more than the policy in the LOG prefix.
     decidedBy(answer === undefined || answer.outcome === 'unknown' ? details : { ...details, policy: undefined }),
     adviseOn(details, own, answer),
-    details.martian ? `${details.logger === kernelDrop ? '' : `${forgeable} `}[KN403]` : '',
+    details.martian ? '[KN403]' : '',
   ];
 }
 
 function sharedText({ sharedWith = [] }: FlowDetails): string {
   if (sharedWith.length === 0) return '';
-  return `The log counts this Pod and ${listed(sharedWith, 0)} as one: it may have been ${sharedWith.length === 1 ? 'either' : 'any'} of them.`;
+  return `The log names only the workload, so it may also have been ${listed(sharedWith, 0).replace(/, (?=[^,]*$)/, ' or ')}.`;
 }
 
 function opening({ direction }: FlowDetails): string {
@@ -70,7 +68,16 @@ function peerText(peer: Endpoint, peers: DistinctValues): string {
     return `${kind} ${namespace}/${name} (${peer.address} and ${peers.past > 0 ? 'over ' : ''}${peers.seen.length - 1} more ${peers.seen.length === 2 ? 'Pod' : 'Pods'})`;
   }
   if (peer.object) return `${nameOf(peer)} (${peer.address}${peer.note === undefined ? '' : `, ${peer.note}`})`;
+  if (isName(peer.address)) return namedText(peer.address);
   return peer.note === undefined ? peer.address : `${peer.address} (${peer.note})`;
+}
+
+/** An end that the log names in place of its address. */
+function namedText(name: string): string {
+  if (name.endsWith('*')) return `Pods ${name}`;
+  const group = /^(public|private) network$/.exec(name)?.[1];
+  if (group === undefined) return `${name} (the log has no address)`;
+  return `${group === 'public' ? 'an address outside the cluster' : 'a private address'} (not in the log)`;
 }
 
 /** Returns ` on port 443/TCP (https)`, `: ICMP echo request (ping)`, ` over SCTP`. */
@@ -109,7 +116,7 @@ function reporterOf(details: FlowDetails): string {
       : reply
         ? ` (answers from port ${portText(port, details)})`
         : ` on port ${portText(port, details)}`;
-  return `${who}, which reports the ${error.protocol} error "${icmpName(error.protocol, error.type, error.code)}"${mtu ? ` (at most ${mtu} bytes)` : ''} about this Pod's traffic to ${about}${where}`;
+  return `${who}: ${error.protocol} error "${icmpName(error.protocol, error.type, error.code)}"${mtu ? ` (MTU ${mtu})` : ''} about this Pod's traffic to ${about}${where}`;
 }
 
 function decidedBy(details: FlowDetails): string {
@@ -117,8 +124,7 @@ function decidedBy(details: FlowDetails): string {
   const word = verdict === 'rejected' ? 'Rejected' : 'Denied';
   if (policy === undefined) return verdict === 'rejected' ? `${word}.` : '';
   if (!namesMatchOnly(details)) return `${word} by ${policyText(policy)}.`;
-  const rejected = verdict === 'rejected' ? 'Rejected. ' : '';
-  return `${rejected}A rule of ${policyText(policy)} matched this packet; the log does not show whether that policy denied it.`;
+  return `Probably ${word.toLowerCase()} by ${policyText(policy)}: its rule matched, and the log does not show what decided.`;
 }
 
 /**
@@ -167,8 +173,8 @@ function overflowSentences(example: FlowDetails, series: Series): string[] {
   return [
     `${openingOfMany(example, series)}.`,
     scan ? `This looks like a port scan${example.direction === 'sending' ? ': check what this Pod runs' : ''}.` : '',
-    'Too many distinct drops; this Event counts the rest.',
-    isSummary(finding) ? summary : '',
+    'Too many different drops for one Event each; this one counts the rest.',
+    isSummary(finding) ? summary : 'Start with the other Events of this Pod.',
     ...logged(example, finding.node),
   ];
 }
@@ -180,7 +186,7 @@ function lookOf({ scan }: Series, { enforcer }: FlowDetails): string {
   return `This looks like monitoring or a load balancer's health checks that ${rule} keeps out: one port, at a steady pace.`;
 }
 
-const summary = 'This is a summary: the Events of these Pods count the same packets.';
+const summary = 'This is a summary: the Events of these Pods count the same packets and say what to do.';
 
 function scanSentences({ of, example }: ScanDetails, series: Series, answer: PolicyVerdict | undefined): string[] {
   const { finding, peers, ports } = series;

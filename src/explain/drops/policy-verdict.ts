@@ -4,7 +4,7 @@ import type { Endpoint, ObjectRef } from '../../base/model/endpoint.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { PolicyName } from '../../base/model/packet.ts';
-import { isCilium, type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
+import { type ClauseTrace, isCalico, type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
 import { mayName, type Reader } from '../../base/model/readers.ts';
 import { nameOf, policyText } from './names.ts';
 import { type KnownPolicies, traceDrop, type TracedDrop } from './policy-trace.ts';
@@ -13,6 +13,8 @@ export interface PolicyVerdict {
   readonly outcome: 'admits' | 'denies' | 'unknown';
   /** Printable text of at most `longest` bytes, the reason first. */
   readonly text: string;
+  /** What to do, and who can. */
+  readonly act: string;
   /** The policy in the log, else the only policy that denies; undefined if several deny, or if the reader must not know it. */
   readonly policy: PolicyName | undefined;
   /** Whether the policies are those of the Pod that has the Event, and not of its peer. */
@@ -20,7 +22,7 @@ export interface PolicyVerdict {
 }
 
 /** The longest text in bytes. With names of usual length, the whole message stays below 600 bytes. */
-const longest = 400;
+const longest = 320;
 
 /** Returns undefined if no policy can be evaluated, or if the result would contradict the log. `at`: when the packet was dropped (wall clock). */
 export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
@@ -66,43 +68,70 @@ function matches(whole: string, named: string): boolean {
   return named.endsWith('…') ? whole.startsWith(named.slice(0, -1)) : whole === named;
 }
 
-function ownVerdict(trace: Trace, { node }: Finding, at: Millis): PolicyVerdict {
+function ownVerdict(trace: Trace, finding: Finding, at: Millis): PolicyVerdict {
+  const { node } = finding;
   const { outcome } = trace.verdict;
   const text = sentenceOf(trace, { node: node || undefined, at, max: longest });
-  return { outcome, text, policy: denying(trace), isOwn: true };
+  return { outcome, text, act: actionOn(trace, finding), policy: denying(trace), isOwn: true };
+}
+
+/** For policies that the reader may change, and those of the whole cluster. */
+function actionOn({ verdict: { outcome, decision }, nearest, isolating }: Trace, { node, details }: Finding): string {
+  if (outcome === 'unknown') return '';
+  if (outcome === 'admits') return `If it repeats, ask the cluster admins to check ${node || 'the node'}.`;
+  const deciding = decision?.policy ?? nearest?.policy ?? isolating[0];
+  if (deciding !== undefined && deciding.namespace === undefined) return 'To allow it, ask the cluster admins.';
+  if (decision !== undefined) return 'To allow it, change that rule.';
+  if (nearest === undefined) return 'To allow it, add a policy.';
+  // NetworkPolicies have no ports of ICMP, GRE and others.
+  if (
+    nearest.policy.kind === 'NetworkPolicy' &&
+    !isCalico(nearest.policy) &&
+    details.kind === 'flow' &&
+    details.port === undefined
+  )
+    return 'To allow it, add a rule without ports.';
+  const failing = nearest.rule.groups.filter(({ clause }) => clause.match !== true);
+  // Where two fields fail, adding to both would allow more than this connection.
+  return failing.length === 1 ? 'To allow it, add it to that rule.' : 'To allow it, add a rule.';
 }
 
 /** Readers of this Namespace's Events may know cluster-wide policies and Nodes, but nothing about other Namespaces. */
 function peerVerdict(
   { trace, ownAdmits = false }: TracedDrop,
-  { node, regarding }: Finding,
+  finding: Finding,
   peer: Endpoint,
   at: Millis,
   reader: Reader,
 ): PolicyVerdict {
+  const { node, regarding } = finding;
   const { outcome, decision, direction } = trace.verdict;
   const whose = nameOf(peer);
   const isOwn = false;
   const options = { node: node || undefined, at, max: longest, whose };
   const namespace = peer.object?.namespace;
   const isOfCluster = decision !== undefined && mayName(decision.policy, reader);
+  const act = actionOn(trace, finding);
   if (namespace === undefined || namespace === regarding.namespace || isOfCluster) {
-    return { outcome, text: sentenceOf(trace, options), policy: denying(trace), isOwn };
+    return { outcome, text: sentenceOf(trace, options), act, policy: denying(trace), isOwn };
   }
   const policy = undefined;
   if (outcome === 'unknown') {
-    const own = ownAdmits ? '; those of this Pod admit this' : '';
-    return { outcome, text: `Cannot tell what the policies of ${whose} say${own}.`, policy, isOwn };
+    const own = ownAdmits ? '; those of this Pod allow this' : '';
+    const ask = ownAdmits ? `Ask the owners of namespace ${namespace}.` : '';
+    return { outcome, text: `Cannot tell what the policies of ${whose} say${own}.`, act: ask, policy, isOwn };
   }
   if (outcome === 'admits') {
     const verdict = { ...trace.verdict, decision: undefined };
-    return { outcome, text: sentenceOf({ ...trace, verdict }, options), policy, isOwn };
+    return { outcome, text: sentenceOf({ ...trace, verdict }, options), act, policy, isOwn };
   }
-  const kinds = trace.policies.some((each) => isCilium(each.policy))
-    ? 'networkpolicies,ciliumnetworkpolicies'
-    : 'networkpolicy';
-  const text = `Denied by the ${direction} policies of ${whose}. Check: kubectl -n ${namespace} describe ${kinds}`;
-  return { outcome, text, policy, isOwn };
+  const text = `Denied by ${direction} policies of namespace ${namespace}.`;
+  return { outcome, text, act: askOwners(whose), policy, isOwn };
+}
+
+/** Readers of a Pod's Events seldom have rights in the Namespace of its peer. */
+function askOwners(whose: string): string {
+  return `To allow it, ask its owners: the Event on ${whose} names the rule.`;
 }
 
 /** Returns the policy of the rule that denies, or the only policy that isolates the Pod. */
@@ -120,9 +149,14 @@ function shownTo(reader: Reader, trace: Trace): Trace {
   const { policy, rule } = trace.nearest;
   const groups = rule.groups.map(({ count, clause }) => ({
     count,
-    clause: clause.about().every((each) => mayName(each, reader)) ? clause : { ...clause, has: 'does not match' },
+    clause: clause.about().every((each) => mayName(each, reader)) ? clause : hidden(clause),
   }));
   return { ...trace, nearest: { policy, rule: { ...rule, groups } } };
+}
+
+function hidden(clause: ClauseTrace): ClauseTrace {
+  const has = 'does not match';
+  return { ...clause, has, inWords: () => ({ allows: clause.inWords()?.allows ?? clause.wants, is: has }) };
 }
 
 /** A Namespace that is not known counts as one that has opted out. */

@@ -1,10 +1,23 @@
 /** Explains the reasons that data planes give for dropping packets, and says what to do. docs/logging/cilium.md has the same list. */
 
+interface DropContext {
+  /** The Pod's, or that of the Service to which the packet went. */
+  readonly namespace: string;
+  /** The Service of that Namespace to which the packet went. */
+  readonly service?: string | undefined;
+  /** The node that dropped the packet, or words for it. */
+  readonly node: string;
+  /** The destination's address, or words for it. */
+  readonly to: string;
+  /** The MTU of the next link in bytes. */
+  readonly mtu?: number | undefined;
+}
+
 interface Reason {
   /** The cause, as a part of a sentence. */
   readonly means: string;
-  /** What to do. Some commands need the Pod's Namespace. `mtu`: the MTU of the next link in bytes, if known. */
-  readonly act: string | ((namespace: string, mtu?: number) => string);
+  /** What to do, and who can. */
+  readonly act: string | ((about: DropContext) => string);
   /** Whether a policy is the cause, though not by addresses and ports. */
   readonly ofPolicy?: true;
   /** The dropper of the packet, as a part of a sentence. Default: Cilium. */
@@ -12,121 +25,129 @@ interface Reason {
 }
 
 const lookAtServices = (namespace: string): string => `kubectl -n ${namespace} get services,endpointslices`;
-const ciliumPolicies = (namespace: string): string =>
-  `kubectl -n ${namespace} get ciliumnetworkpolicies -o yaml; kubectl get ciliumclusterwidenetworkpolicies -o yaml`;
 const ports: Reason = {
   means:
-    'masquerading found no free port or no entry of that connection: many connections to one address use the ports up',
-  act: 'Spread or reuse connections to that address, or raise bpf.natMax. Entries: cilium-dbg bpf nat list in the Pod of cilium on that node',
+    'masquerading found no free port or no entry for the connection, often because of many connections to one address',
+  act: ({ node }) =>
+    `Reuse connections to that address. Cluster admins: raise bpf.natMax; cilium-dbg bpf nat list in the Cilium Pod of ${node} lists the entries`,
 };
 const fragments: Reason = {
-  means: 'a later fragment came without its first, which has the ports',
-  act: 'Send less than the MTU, or let Cilium track fragments (enable-ipv4-fragment-tracking)',
+  means: 'a later fragment came without the first one, which has the ports',
+  act: 'Send packets smaller than the MTU, or let Cilium track fragments (enable-ipv4-fragment-tracking)',
 };
 const egress: Reason = {
-  means: 'an egress gateway policy applies, and no gateway node or address is there for it',
-  act: 'Check that the gateway node is there and has the egress IP: kubectl get ciliumegressgatewaypolicies -o yaml',
+  means: 'an egress gateway policy applies, but no gateway node or egress IP is available',
+  act: 'Cluster admins: check the gateway node and its egress IP: kubectl get ciliumegressgatewaypolicies -o yaml',
 };
 const layer7: Reason = {
-  means: 'an L7 rule of a Cilium policy refused the request; addresses and ports were allowed',
-  act: (namespace) => `Check the rules of that policy: ${ciliumPolicies(namespace)}`,
+  means: 'an L7 rule of a Cilium policy refused the request; its addresses and ports were allowed',
+  act: ({ namespace }) =>
+    `Compare the request with the L7 rules: kubectl -n ${namespace} get ciliumnetworkpolicies -o yaml (cluster-wide policies: ask the cluster admins)`,
   ofPolicy: true,
 };
 const starting: Reason = {
-  means: 'the programs of Cilium for that Pod or node were not loaded yet',
-  act: 'Nothing, if it is over in a minute. Else look at the Pod of cilium on that node, and restart it',
+  means: "Cilium's programs for that Pod or node were not loaded yet",
+  act: ({ node }) => `Wait a minute. If it continues, cluster admins: restart the Cilium Pod of ${node}`,
 };
 
 const kernel = "the node's kernel, not a policy";
 const program = "a program of the node's traffic control, which is where eBPF data planes enforce policies";
+const getRoute = ({ node, to }: DropContext): string => `On ${node}: ip route get ${to}`;
 const route: Reason = {
   by: kernel,
-  means: "the node's routes do not lead to that address",
-  act: 'Check on the node: ip route get ADDRESS',
+  means: 'the node has no route to that address',
+  act: getRoute,
 };
 const neighbour: Reason = {
   by: kernel,
-  means: 'nobody answered for that address on the link: it is down, gone, or never was',
-  act: (namespace) => `Check who still uses the address: ${lookAtServices(namespace)}`,
+  means: 'no host on the link answers ARP or NDP for that address',
+  act: ({ to }) => `Check that ${to} is right and its host is up; a stale EndpointSlice may still list it`,
 };
+const forged = 'Look in the sender for a VPN, a bridge or a forged address';
 const foreign: Reason = {
   by: kernel,
   means: "the source address cannot be the sender's",
-  act: 'Check what the sender runs: a VPN, a bridge or a forged address',
+  act: forged,
 };
 const traffic: Reason = {
   by: program,
   means: 'its policy, or another filter of that device, refused it',
-  act: 'The log of the eBPF data plane names the policy: turn it on',
+  act: "Cluster admins: turn on the eBPF data plane's log, which names the policy",
 };
 
 /** Cilium's reasons, by their names in DropReason of its api/v1/flow/flow.proto. */
 export const reasons: ReadonlyMap<string, Reason> = new Map(
   Object.entries<Reason>({
     INVALID_SOURCE_IP: {
-      means: 'the source address does not belong to the sender, and Cilium lets Pods send from their own only',
-      act: 'Check what the sender runs: a VPN, a bridge or a forged address',
+      means: "the source address is not the sender's, and Cilium lets Pods send only from their own",
+      act: forged,
     },
     STALE_OR_UNROUTABLE_IP: {
-      means: 'nobody has that address any more: its Pod is gone',
-      act: (namespace) =>
-        `Check who still uses the address (a DNS cache, an old connection, endpoints): ${lookAtServices(namespace)}`,
+      means: 'no Pod has that address any more',
+      act: ({ namespace }) =>
+        `Find out who still uses it (a DNS cache, an old connection, endpoints): ${lookAtServices(namespace)}`,
     },
     CT_MAP_INSERTION_FAILED: {
-      means: "Cilium's table of connections is full on this node, so new connections fail",
-      act: 'Look who opens most connections (cilium-dbg bpf ct list global in the Pod of cilium on that node), then raise bpf.ctTcpMax or bpf.ctAnyMax',
+      means: "Cilium's connection tracking map is full, so new connections fail",
+      act: ({ node }) =>
+        `Cluster admins: find who opens most connections (cilium-dbg bpf ct list global in the Cilium Pod of ${node}), then raise bpf.ctTcpMax or bpf.ctAnyMax`,
     },
     CT_NO_MAP_FOUND: {
-      means: "Cilium's table of connections is missing",
-      act: 'Restart the Pod of cilium on that node',
+      means: "Cilium's connection tracking map is missing",
+      act: ({ node }) => `Cluster admins: restart the Cilium Pod of ${node}`,
     },
     SERVICE_BACKEND_NOT_FOUND: {
-      means: 'the Service has no ready Pod behind it',
-      act: (namespace) => `Make its Pods ready: ${lookAtServices(namespace)}`,
+      means: 'the Service has no ready Pods',
+      act: ({ namespace, service }) =>
+        `See: ${service === undefined ? lookAtServices(namespace) : `kubectl -n ${namespace} get endpointslices -l kubernetes.io/service-name=${service}`}`,
     },
     NO_TUNNEL_OR_ENCAPSULATION_ENDPOINT: {
-      means: "Cilium knows no tunnel to the node of the receiver, which is new, gone, or not in Cilium's list",
-      act: 'Compare kubectl get ciliumnodes with the nodes, and look at cilium-dbg bpf ipcache list in the Pod of cilium on that node',
+      means: "Cilium has no tunnel to the receiver's node, which may be new or removed",
+      act: 'Cluster admins: compare kubectl get ciliumnodes with kubectl get nodes',
     },
     NO_EGRESS_GATEWAY: egress,
     DROP_NO_EGRESS_IP: egress,
     IP_FRAGMENTATION_NOT_SUPPORTED: {
-      means: 'the packet was a fragment, and Cilium does not take fragments as it is set up',
+      means: 'the packet was a fragment, and fragment tracking is off in Cilium',
       act: fragments.act,
     },
     FIRST_LOGICAL_DATAGRAM_FRAGMENT_NOT_FOUND: fragments,
     DROP_FRAG_NOT_FOUND_WORLD: fragments,
     DENIED_BY_LB_SRC_RANGE_CHECK: {
       means: 'the client is not in loadBalancerSourceRanges of the Service',
-      act: (namespace) => `Add its range there, if it is meant: kubectl -n ${namespace} get services -o yaml`,
+      act: ({ namespace }) => `To allow it, add its range: kubectl -n ${namespace} get services -o yaml`,
     },
     SNAT_NO_MAP_FOUND: ports,
     NO_MAPPING_FOR_NAT_MASQUERADE: ports,
     UNSUPPORTED_PROTOCOL_FOR_NAT_MASQUERADE: {
       means: 'Cilium cannot masquerade this protocol',
-      act: 'Route the peer without masquerading (ipv4NativeRoutingCIDR, ip-masq-agent)',
+      act: 'Cluster admins: exempt the peer from masquerading (ipv4NativeRoutingCIDR, ip-masq-agent)',
     },
-    TTL_EXCEEDED: { means: 'the packet passed too many routers', act: 'Look for a loop in the routes to that address' },
+    TTL_EXCEEDED: {
+      means: 'the packet passed too many routers',
+      act: ({ to }) => `Look for a routing loop on the way to ${to}`,
+    },
     FIB_LOOKUP_FAILED: {
-      means: "the node's routes do not lead to that address",
-      act: 'Check on the node: ip route get ADDRESS',
+      means: 'the node has no route to that address',
+      act: getRoute,
     },
     LOCAL_HOST_IS_UNREACHABLE: {
-      means: 'the node itself was not reachable for it',
-      act: 'Look at the Pod of cilium on that node: cilium-dbg status',
+      means: 'the node itself could not be reached',
+      act: ({ node }) => `Cluster admins, in the Cilium Pod of ${node}: cilium-dbg status`,
     },
     UNENCRYPTED_TRAFFIC: {
-      means: 'encryption is strict, and this packet would have left without it',
-      act: 'Check that both nodes encrypt: cilium-dbg encrypt status in the Pods of cilium',
+      means: 'strict encryption is on, and this packet would have left unencrypted',
+      act: 'Cluster admins: check that both nodes encrypt: cilium-dbg encrypt status in their Cilium Pods',
     },
     AUTH_REQUIRED: {
       means:
-        'a policy asks for mutual authentication, which was not done yet; the first packets of a connection may be lost so',
-      act: (namespace) => `If it goes on, look at SPIRE and the logs of cilium: ${ciliumPolicies(namespace)}`,
+        'a policy requires mutual authentication, which was not done yet; this may cost the first packets of a connection',
+      act: ({ namespace }) =>
+        `If it continues, ask the cluster admins to check SPIRE and Cilium's logs; policies: kubectl -n ${namespace} get ciliumnetworkpolicies -o yaml`,
       ofPolicy: true,
     },
     REACHED_EDT_RATE_LIMITING_DROP_HORIZON: {
-      means: 'the Pod sends more than its annotation kubernetes.io/egress-bandwidth admits',
+      means: 'the Pod sends more than its annotation kubernetes.io/egress-bandwidth allows',
       act: 'Raise the annotation, or send less',
     },
     ENCAPSULATION_TRAFFIC_IS_PROHIBITED: {
@@ -154,25 +175,24 @@ export const kernelReasons: ReadonlyMap<string, Reason> = new Map(
     IP_INVALID_SOURCE: foreign,
     PKT_TOO_BIG: {
       by: kernel,
-      means:
-        'it is larger than the next link takes, and may not be cut. The sender is told, once for each path, and sends less',
-      act: (_, mtu) =>
-        `If it goes on, the sender does not get ICMP "fragmentation needed": allow that, or lower the MTU of Pods${mtu === undefined ? '' : ` to ${mtu}`}`,
+      means: 'it is larger than the MTU of the next link',
+      act: ({ mtu }) =>
+        `Once per path is normal. If it repeats, allow ICMP type 3 code 4 (ICMPv6 type 2) to Pods, or ${mtu === undefined ? 'lower the Pod MTU' : `set the Pod MTU to ${mtu}`}`,
     },
     XFRM_POLICY: {
       by: kernel,
-      means: 'a policy of IPsec (xfrm) refuses it, as where a packet had to be encrypted and was not',
-      act: 'Check on the node: ip xfrm policy',
+      means: 'an IPsec policy (xfrm) refuses it, for example because it is not encrypted',
+      act: ({ node }) => `On ${node}: ip xfrm policy`,
     },
     IPV6DISABLED: {
       by: kernel,
       means: 'IPv6 is off on that device',
-      act: 'Turn it on there, or let Pods have no IPv6 address',
+      act: ({ node }) => `Cluster admins: turn IPv6 on on ${node}, or give Pods no IPv6 address`,
     },
     VXLAN_NO_REMOTE: {
       by: kernel,
-      means: 'the tunnel knows no node for that address',
-      act: "Look at the network plug-in of the receiver's node, which tells the others of its tunnel",
+      means: 'the tunnel has no remote node for that address',
+      act: "Cluster admins: check the network plug-in on the receiver's node, which announces that node's tunnel",
     },
     TC_INGRESS: traffic,
     TC_EGRESS: traffic,
@@ -198,20 +218,21 @@ export function isNoise(reason: string): boolean {
   return noise.has(reason);
 }
 
-interface PodContext {
+interface PodContext extends Partial<Omit<DropContext, 'namespace'>> {
   /** The Pod's. */
   readonly namespace: string;
   /** That of the Service, if the packet went to one. Policies of another Namespace are not the Pod's. */
   readonly ofServices?: string | undefined;
-  readonly mtu?: number | undefined;
 }
 
 /** Returns one or two sentences. `reason`: a name or a number, which the parser has checked. */
-export function adviseOnReason(reason: string, { namespace, ofServices, mtu }: PodContext): string {
+export function adviseOnReason(reason: string, { namespace, ofServices, service, node, to, mtu }: PodContext): string {
+  const about = { service, node: node || 'the node', to: to || 'that address', mtu };
   const known = reasons.get(reason) ?? kernelReasons.get(reason);
   if (known === undefined)
-    return `Cilium dropped it (${reason}), not a policy. Check in the Pod of cilium on that node: cilium-dbg monitor --type drop`;
+    return `Cilium dropped it (${reason}), not a policy. Cluster admins, in the Cilium Pod of ${about.node}: cilium-dbg monitor --type drop`;
   const { means, act, ofPolicy, by } = known;
   const cause = by ?? (ofPolicy ? 'Cilium' : 'Cilium, not a policy');
-  return `Dropped by ${cause}: ${means} (${reason}). ${typeof act === 'string' ? act : act(ofPolicy ? namespace : (ofServices ?? namespace), mtu)}`;
+  const whose = ofPolicy ? namespace : (ofServices ?? namespace);
+  return `Dropped by ${cause}: ${means} (${reason}). ${typeof act === 'string' ? act : act({ ...about, namespace: whose })}`;
 }

@@ -1,6 +1,7 @@
 /** Defines the input and result of the evaluation as plain data, and the tiers. Undefined means not known, unless a comment says otherwise. */
 import type { Millis } from '../../base/model/log-line.ts';
 import type { NamedObject } from '../../base/model/readers.ts';
+import type { ClauseWords } from './words.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -125,6 +126,8 @@ export interface ClauseTrace {
   readonly wants: string;
   /** If it does not match: what the other end (for a port: the connection) has instead (`has app=worker`). Else a warning, or empty. */
   readonly has: string;
+  /** The same in the words of an Event; undefined if those of the API are used. A function, because JSON leaves it out. */
+  readonly inWords: () => ClauseWords | undefined;
 }
 
 export interface RuleTrace {

@@ -4,6 +4,7 @@ import type { NamedObject } from '../../base/model/readers.ts';
 import type { LabelledEndpoint, LabelSet } from './clauses/labels.ts';
 import { type Action, type PolicyDirection, type MatchResult, type PolicyRef, isCalico, Unknown } from './model.ts';
 import type { Probe } from './probe.ts';
+import type { ClauseWords } from './words.ts';
 
 /** One alternative in a rule, such as a peer or a port. */
 export interface Clause {
@@ -12,6 +13,8 @@ export interface Clause {
   readonly wants: () => string;
   /** Describes what the other end (for a port: the connection) has instead, if it does not match: `has app=worker`. */
   readonly has: (probe: Probe) => string;
+  /** The same in the words of an Event. `is` shows no other objects than `has`. */
+  readonly words?: (probe: Probe) => ClauseWords;
   /** Returns the objects whose labels or names `has` shows; by default none. */
   readonly about?: (probe: Probe) => readonly NamedObject[];
   /** Returns a warning about a match, for example that some network plug-ins do not match; empty without a warning. */

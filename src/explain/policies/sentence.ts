@@ -4,19 +4,20 @@ import { humanDuration } from '../../base/platform/duration.ts';
 import { cutBytes, printable } from '../../base/platform/printable.ts';
 import {
   type ClauseTrace,
+  type RuleDecision,
   type PolicyDirection,
+  type NearestRule,
   type PolicyRef,
   type PolicyTrace,
   type RuleTrace,
   type Trace,
   type ConnectionVerdict,
   isCalico,
-  isCilium,
   networkPolicyTier,
 } from './model.ts';
 
 export interface SentenceOptions {
-  /** How the Event calls the Pod whose policies were asked. */
+  /** How the Event calls the Pod whose policies allow the packet. */
   readonly whose?: string;
   /** The node that dropped the packet. Its rules may be older than the policies. */
   readonly node?: string | undefined;
@@ -29,31 +30,51 @@ export interface SentenceOptions {
 export function sentenceOf(trace: Trace, options: SentenceOptions): string {
   const { outcome } = trace.verdict;
   if (outcome === 'denies') return deniedText(trace, options);
-  if (outcome === 'admits') return fitted([admittedText(trace.verdict, options), likelyCause(options)], options.max);
+  if (outcome === 'admits')
+    return fitted([admittedText(trace.verdict, options), likelyCause(trace.verdict, options)], options.max);
   return fitted([`Cannot tell without: ${trace.verdict.missing.slice(0, 3).join('; ')}.`], options.max);
 }
 
-function deniedText(trace: Trace, { whose = 'this Pod', max }: SentenceOptions): string {
+function deniedText(trace: Trace, { max }: SentenceOptions): string {
   const { verdict, nearest, isolating } = trace;
   if (verdict.decision !== undefined) {
     const { policy, rule } = verdict.decision;
     const traced = trace.policies.find((each) => each.policy === policy)?.rules.find(({ path }) => path === rule);
     return fitted([`Denied by ${policyText(policy)} ${rule}${traced === undefined ? '' : matchingText(traced)}.`], max);
   }
-  const denied = `Denied: ${isolatingText(isolating, verdict.tier)} ${whose} for ${verdict.direction}, none admits this`;
-  const closest = nearest === undefined ? [] : [`Nearest: ${nearestText(nearest, verdict.direction)}.`];
-  const others = isolating.filter((policy) => policy !== nearest?.policy);
-  for (let shown = Math.min(others.length, 5); shown >= 0; shown--) {
-    const names = others
-      .slice(0, shown)
-      .map((policy) => `${policyText(policy)}${hasNoRules(policy, trace) ? ' (no rules)' : ''}`);
-    const more = others.length - names.length;
-    const listed = `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-    const parts = nearest === undefined ? [`${denied}: ${listed}.`] : [`${denied}.`, ...closest, `Also: ${listed}.`];
-    const text = printable(names.length === 0 ? [`${denied}.`, ...closest].join(' ') : parts.join(' '));
+  if (nearest !== undefined) {
+    const more = isolating.length > 1 ? ` (and ${isolating.length - 1} more)` : '';
+    const denied = `Denied by ${kindText([nearest.policy])}${policyText(nearest.policy)}${tierSuffix(trace)}${more}`;
+    return cutBytes(printable(`${denied}: ${nearestText(nearest, verdict.direction)}.`), max);
+  }
+  for (let shown = Math.min(isolating.length, 5); shown > 1; shown--) {
+    const text = printable(`Denied by ${isolatingText(shown, trace)}.`);
     if (Buffer.byteLength(text) <= max) return text;
   }
-  return fitted([`${denied}.`, ...closest], max);
+  return cutBytes(printable(`Denied by ${isolatingText(1, trace)}.`), max);
+}
+
+/** Returns `NetworkPolicies shop/default-deny (no ingress rules), shop/lockdown (no ingress rules) and 2 more`. */
+function isolatingText(shown: number, trace: Trace): string {
+  const { isolating, verdict } = trace;
+  const noRules = ` (no ${verdict.direction} rules)`;
+  const names = isolating
+    .slice(0, shown)
+    .map((policy) => `${policyText(policy)}${hasNoRules(policy, trace) ? noRules : ''}`);
+  const more = isolating.length - names.length;
+  return `${kindText(isolating)}${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}${tierSuffix(trace)}`;
+}
+
+/** '' if `policyText` shows the kinds. */
+function kindText(policies: readonly PolicyRef[]): string {
+  const isPlain = policies.every(({ kind, apiVersion }) => kind === 'NetworkPolicy' && !isCalico({ apiVersion }));
+  return isPlain ? `NetworkPolic${policies.length === 1 ? 'y' : 'ies'} ` : '';
+}
+
+function tierSuffix({ isolating, verdict: { tier = '' } }: Trace): string {
+  const policy = isolating.find(isCalico);
+  const shown = policy === undefined ? 'default' : tierText({ policy, tier });
+  return shown === 'default' ? '' : ` (tier ${shown})`;
 }
 
 function hasNoRules(policy: PolicyRef, { policies, verdict }: Trace): boolean {
@@ -61,43 +82,55 @@ function hasNoRules(policy: PolicyRef, { policies, verdict }: Trace): boolean {
   return parts.length > 0 && parts.every(({ ruleCount }) => ruleCount === 0);
 }
 
-function isolatingText(isolating: readonly PolicyRef[], tier = ''): string {
-  const count = isolating.length;
-  const ofCalico = isolating.find(isCalico);
-  if (ofCalico === undefined && isolating.some(isCilium))
-    return count === 1 ? '1 policy isolates' : `${count} policies isolate`;
-  if (ofCalico === undefined) return count === 1 ? '1 NetworkPolicy isolates' : `${count} NetworkPolicies isolate`;
-  const shown = tierText({ policy: ofCalico, tier });
-  return `${count === 1 ? '1 policy' : `${count} policies`} of the tier ${shown} isolate${count === 1 ? 's' : ''}`;
-}
-
 export function tierText({ policy, tier }: Pick<PolicyTrace, 'policy' | 'tier'>): string {
   return tier === networkPolicyTier && isCalico(policy) ? 'default' : tier;
 }
 
-function nearestText({ policy, rule }: NonNullable<Trace['nearest']>, direction: PolicyDirection): string {
-  const groups = rule.groups.map(({ count, clause }) => {
-    const { name, field } = partsOf(clause);
-    const { wants, has } = clause;
-    if (clause.match === true) return `${wants} matches`;
-    if (count > 1)
-      return `none of the ${count} in ${field} matches: the first wants ${wants}, ${otherEnd(direction, field)} ${has}`;
-    return `${name} wants ${wants}, ${otherEnd(direction, field)} ${has}`;
+/** Returns `ingress[0] allows 5432/TCP only from Pods app=web in shop; the sender is app=worker in batch`. */
+function nearestText({ rule }: NonNullable<Trace['nearest']>, direction: PolicyDirection): string {
+  const failing = rule.groups.filter(({ clause }) => clause.match !== true);
+  const failingPorts = failing.filter(isOfPorts);
+  const ports = (failingPorts.length > 0 ? failingPorts : rule.groups.filter(isOfPorts)).map(allowsText).join(', ');
+  const peers = failing
+    .filter((group) => !isOfPorts(group))
+    .map(allowsText)
+    .join(', ');
+  const way = direction === 'ingress' ? 'from' : 'to';
+  const what =
+    failingPorts.length > 0
+      ? `only ${ports}${peers === '' ? '' : ` ${way} ${peers}`}`
+      : `${ports === '' ? 'traffic' : ports} only ${way} ${peers}`;
+  const is = failing.flatMap(({ clause }) => {
+    const { is: text = clause.has } = clause.inWords() ?? {};
+    const end = otherEnd(direction, fieldOf(clause));
+    if (text === '') return [];
+    return text.startsWith('its ') ? `${end}'s ${text.slice('its '.length)}` : `${end} ${text}`;
   });
-  return `${policyText(policy)} ${rule.path}: ${groups.join(', ')}`;
+  return `${rule.path} allows ${what}${is.length === 0 ? '' : `; ${is.join(', ')}`}`;
 }
 
-/** `ingress[0].source.nets[1]` → `source.nets[1]`, `source.nets`. */
-function partsOf({ path }: ClauseTrace): { name: string; field: string } {
-  const name = path.replace(/^(?:specs\[\d+\]\.)?[^.]+\./, '');
-  return { name, field: name.replace(/\[\d+\]$/, '') };
+function isOfPorts({ clause }: NearestRule['groups'][number]): boolean {
+  return portFields.test(fieldOf(clause));
+}
+
+const portFields = /(?:ports|protocols?|icmps?)$/i;
+
+/** The first of the alternatives stands for all, if none matches. */
+function allowsText({ count, clause }: NearestRule['groups'][number]): string {
+  const { allows = clause.wants } = clause.inWords() ?? {};
+  return `${allows}${clause.match !== true && count > 1 ? ` (and ${count - 1} more)` : ''}`;
+}
+
+/** `ingress[0].source.nets[1]` → `source.nets`. */
+function fieldOf({ path }: ClauseTrace): string {
+  return path.replace(/^(?:specs\[\d+\]\.)?[^.]+\./, '').replace(/\[\d+\]$/, '');
 }
 
 function otherEnd(direction: PolicyDirection, field: string): string {
-  if (/^source\.(?!ports|notPorts)/.test(field)) return 'the source';
-  if (/^destination\.(?!ports|notPorts)/.test(field)) return 'the destination';
-  if (!/^(?:from|to)(?!Ports)/.test(field)) return 'the packet';
-  return direction === 'ingress' ? 'the source' : 'the destination';
+  if (/^source\.(?!ports|notPorts)/.test(field)) return 'the sender';
+  if (/^destination\.(?!ports|notPorts)/.test(field)) return 'the receiver';
+  if (!/^(?:from|to)(?!Ports)/.test(field)) return 'this';
+  return direction === 'ingress' ? 'the sender' : 'the receiver';
 }
 
 function matchingText({ groups }: RuleTrace): string {
@@ -111,36 +144,48 @@ function admittedText(
 ): string {
   switch (reason) {
     case 'rule': {
-      if (decision === undefined) return 'Policies admit this.';
+      if (decision === undefined) return 'Policies allow this.';
       const { policy, rule, changed } = decision;
-      const age = changed === undefined || at === undefined ? NaN : at - changed;
-      // An older change is left out, because it is enforced everywhere by now.
-      const recent = age >= 0 && age < recently ? `, changed ${humanDuration(age)} before` : '';
-      const later = age < 0 ? ', changed since' : '';
-      return `Policies admit this (${policyText(policy)} ${rule}${recent}${later}).`;
+      const age = ageOf(decision, at);
+      const recent = isRecent(age) ? `, changed ${humanDuration(age)} before` : '';
+      const later = changed !== undefined && age < 0 ? ', changed since' : '';
+      return `Policies allow this (${policyText(policy)} ${rule}${recent}${later}).`;
     }
     case 'not-isolated':
-      return `Policies admit this: none isolates ${whose} for ${direction}.`;
+      return `Policies allow this: none restricts ${direction} of ${whose}.`;
     case 'no-rule':
-      return `Policies admit this: no rule denies it, and none isolates ${whose} for ${direction}.`;
+      return `Policies allow this: no rule denies it, and none restricts ${direction} of ${whose}.`;
     case 'own-node':
-      return 'Policies admit this: a Node reaches its own Pods.';
+      return 'Policies allow this: a Node can always reach its own Pods.';
     case 'itself':
-      return 'Policies admit this: a Pod reaches itself.';
+      return 'Policies allow this: a Pod can always reach itself.';
     case 'no-pod':
     case 'isolated':
     case 'unknown':
-      return `Policies admit this: none selects ${whose}.`;
+      return `Policies allow this: none selects ${whose}.`;
     default:
       return reason satisfies never;
   }
 }
 
+/** NaN if not known. */
+function ageOf({ changed }: RuleDecision, at: Millis | undefined): Millis {
+  return changed === undefined || at === undefined ? NaN : at - changed;
+}
+
+/** An older change is left out, because it is enforced everywhere by now. */
+function isRecent(age: Millis): boolean {
+  return age >= 0 && age < recently;
+}
+
 const recently: Millis = 10 * 60_000;
 
-function likelyCause({ node }: SentenceOptions): string {
+function likelyCause({ decision, reason }: ConnectionVerdict, { node, at }: SentenceOptions): string {
   const where = node === undefined ? '' : ` on ${node}`;
-  return `Likely: rules not programmed yet${where}, a host firewall, or a connection that conntrack does not know.`;
+  if (reason === 'own-node') return `Likely: a rule of ${node ?? 'the node'} itself, such as a host firewall.`;
+  return decision !== undefined && isRecent(ageOf(decision, at))
+    ? `Likely: the change was not in force yet${where}.`
+    : `Likely: rules not in force yet${where}, a host firewall, or a connection that conntrack does not know.`;
 }
 
 /** Returns `shop/default-deny`, `ClusterNetworkPolicy lockdown`, `NetworkPolicy.projectcalico.org shop/x`. */

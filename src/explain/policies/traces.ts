@@ -136,7 +136,7 @@ function traceClause(clause: Clause, path: string, probe: Probe): ClauseTrace {
   const match = clause.matches(probe);
   const has = match === false ? clause.has(probe) : match === true ? (clause.note?.(probe) ?? '') : '';
   const about = (): readonly NamedObject[] => (match === false ? (clause.about?.(probe) ?? []) : []);
-  return { path, match, wants: clause.wants(), has, about };
+  return { path, match, wants: clause.wants(), has, about, inWords: () => clause.words?.(probe) };
 }
 
 /** Returns how far a rule is from matching, or any number from `least` on: 1 for each unknown field, 4 for each failing one, 3 for ports, which are opened most often. */

@@ -67,6 +67,8 @@ export interface LiveDirectory {
   byAddress(address: string, at: Moment, named?: string): Endpoint;
   /** Finds an end that a logger names instead of giving its address. `node`: as in `ownerOfName`. */
   byName: (name: string, at: Moment, node: string | undefined) => Endpoint;
+  /** Returns the Pod range of a node that contains the address. */
+  podRange: (address: string) => string | undefined;
   /** `protocol`: as in a packet (`TCP`). */
   portName(endpoint: Endpoint, port: number, protocol: string): string | undefined;
 }
@@ -124,6 +126,7 @@ export function directoryOf(lists: Lists): LiveDirectory {
     },
     byName: (name: string, at: Moment, node: string | undefined): Endpoint =>
       ownerOfName(name, at, node, { pods, earlier, nodes: nodes().byName }),
+    podRange: (address: string): string | undefined => nodes().podRangeOf(address),
     portName({ kind, object, address }: Endpoint, port: number, protocol: string): string | undefined {
       const transport = protocol.toLowerCase();
       if (kind === 'service')

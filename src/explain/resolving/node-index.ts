@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import { indexByAddress } from './address-owners.ts';
 import { indexPodRanges } from './endpoints.ts';
 import type { Node } from './objects.ts';
@@ -11,16 +12,29 @@ export interface NodeIndex {
   readonly byAnnotation: (address: string) => readonly Node[];
   /** Returns the name of the Node whose Pod range contains an address. */
   readonly homeOf: (address: string) => string | undefined;
+  /** Returns that range. */
+  readonly podRangeOf: (address: string) => string | undefined;
 }
 
 export function indexNodes(nodes: readonly Node[]): NodeIndex {
+  const byName = indexNodeNames(nodes);
+  const homeOf = indexPodRanges(nodes);
   return {
     all: nodes,
-    byName: indexNodeNames(nodes),
+    byName,
     byAddress: indexByAddress(nodes, ({ addresses }) => addresses),
     byAnnotation: indexByAddress(nodes, ({ annotated = [] }) => annotated),
-    homeOf: indexPodRanges(nodes),
+    homeOf,
+    podRangeOf(address) {
+      const home = homeOf(address);
+      return nodes.find(({ name }) => name === home)?.podRanges.find((range) => isInRange(address, range));
+    },
   };
+}
+
+function isInRange(address: string, range: string): boolean {
+  const [owner, network] = [ipaddr.parse(address), ipaddr.parseCIDR(range)];
+  return owner.kind() === network[0].kind() && owner.match(network);
 }
 
 /** Finds a node by any of its names, full or short, in capitals or not. A short name that two nodes share finds none. */

@@ -19,6 +19,6 @@ export function afresh(
     node: name,
     ends,
     noise: noiseOf(seen.packet, seen.destinationMac, ends),
-    findings: explainPacket(seen, ends, name),
+    findings: explainPacket(seen, ends, name, undefined, directory.podRange),
   };
 }

@@ -95,7 +95,13 @@ test.each<PolicyName>([
   expect(advice({ ...shown, policy })).toBe(advice(shown));
 });
 
-const admits = { outcome: 'admits', text: 'Policies admit this.', policy: undefined, isOwn: true } as const;
+const admits = {
+  outcome: 'admits',
+  text: 'Policies admit this.',
+  act: 'Ask.',
+  policy: undefined,
+  isOwn: true,
+} as const;
 const ofAws = { ...denied, logger: 'aws-network-policy-agent', refusedBy: 'sender' } as const;
 
 test.each<[string, Partial<FlowDetails>]>([
@@ -111,5 +117,5 @@ test.each<[string, Partial<FlowDetails>, 'admits' | 'denies']>([
   ['egress that policies deny', ofAws, 'denies'],
   ['another logger', { ...ofAws, logger: 'netfilter' }, 'admits'],
 ])('the fault of the agent of AWS is not named for %s', (_, given, outcome) => {
-  expect(adviseOn(flow(given), own, { ...admits, outcome })).toBe('Policies admit this.');
+  expect(adviseOn(flow(given), own, { ...admits, outcome })).toBe('Policies admit this. Ask.');
 });

@@ -220,6 +220,7 @@ test('messages of a scan are as expected', async () => {
   const answer: PolicyVerdict = {
     outcome: 'denies',
     text: 'Denied by shop/default-deny.',
+    act: 'To allow it, add a policy.',
     policy: undefined,
     isOwn: true,
   };

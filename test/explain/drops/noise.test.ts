@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { noiseOf } from '../../../src/explain/drops/findings.ts';
+import { noiseOf } from '../../../src/explain/drops/noise.ts';
 import { isDhcp } from '../../../src/base/model/flow-identity.ts';
 import type { Packet } from '../../../src/base/model/packet.ts';
 import { createDirectory } from '../../../src/explain/resolving/directory.ts';

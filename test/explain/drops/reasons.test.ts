@@ -31,6 +31,6 @@ test.each([...kernelReasons])('%s: the reason, who dropped it, what it means and
 
 test('a reason that is not in the table is given by its name', () => {
   expect(adviseOnReason('reason 231', { namespace: 'shop' })).toMatch(
-    /^Cilium dropped it \(reason 231\), not a policy\. Check /,
+    /^Cilium dropped it \(reason 231\), not a policy\. Cluster admins, in the Cilium Pod of the node: /,
   );
 });

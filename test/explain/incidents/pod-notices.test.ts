@@ -100,5 +100,5 @@ function notifyAll(pods: readonly AffectedPod[], until: number): [string, number
 
 function notified(name: string, at: number): NotifiedPod {
   const object = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name, uid: `uid-of-${name}` };
-  return { object: { ...object, resourceVersion: undefined }, unhealthy: false, at };
+  return { object: { ...object, resourceVersion: undefined }, at };
 }

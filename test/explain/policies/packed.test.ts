@@ -90,6 +90,7 @@ test('a verdict by tens of thousands of ipBlocks makes the texts of those that i
         wants: 'ipBlock 11.0.0.0/24',
         has: 'is 203.0.113.9',
         about: expect.any(Function),
+        inWords: expect.any(Function),
       },
     },
   ]);

@@ -22,7 +22,7 @@ export const conntrackFull: CauseRow = {
     const figures = levels(conntrack);
     const fail = `fail at random on ${node}: `;
     if (isOfNamespaces(details))
-      return `New connections of ${agreeing(details, 'a Pod', 'Pods')} ${fail}the connection tracking table${whose} is full${figures}.`;
+      return `New connections of ${agreeing(details, 'a Pod', 'Pods')} ${fail}${agreeing(details, 'its connection tracking table', 'their connection tracking tables')} (${subjects(details)}) ${agreeing(details, 'is', 'are')} full${figures}.`;
     if (namespacePod !== undefined)
       return `New connections of a Pod ${fail}the connection tracking table of a network namespace is full, not the node's own${figures}.`;
     if (isUnsure(details))
@@ -31,7 +31,7 @@ export const conntrackFull: CauseRow = {
   },
   why({ facts: { topSources } }) {
     if (topSources.length === 0)
-      return 'Each flow has an entry until it times out; too many Pods, clients without keep-alive, UDP floods or scans fill the table.';
+      return 'Each flow has an entry until it times out: clients without keep-alive, UDP floods, scans or too many Pods fill the table.';
     const named = topSources.map(
       ({ name, connections }) =>
         `${short(name, 54)}: ${Number.isFinite(connections) ? Math.max(0, Math.trunc(connections)) : 'many'}`,
@@ -42,20 +42,20 @@ export const conntrackFull: CauseRow = {
     const { conntrack, namespacePod } = details.facts;
     const inode = namespacePod === null ? /\d{1,10}/.exec(details.subjects[0] ?? '')?.[0] : undefined;
     if (namespacePod === null && inode === undefined)
-      return 'Whose it is: lsns -t net, then for the PID of each: nsenter -n -t PID conntrack -C shows how full its table is; reuse connections there.';
+      return 'Find the Pod: lsns -t net, then for the PID of each: nsenter -n -t PID conntrack -C shows how full its table is; reuse connections.';
     const max = asCount(conntrack?.max);
     const raise =
       (max === undefined || max === 0
-        ? 'sysctl net.netfilter.nf_conntrack_max, then double it (-w)'
+        ? 'read sysctl net.netfilter.nf_conntrack_max, set twice that (-w)'
         : `sysctl -w net.netfilter.nf_conntrack_max=${2 * max}`) +
       '. To keep it: conntrack.maxPerCore and conntrack.min';
     return (
       (isUnsure(details)
         ? `If sysctl net.netfilter.nf_conntrack_count is near the limit: ${raise} of kube-proxy. `
-        : `Now: ${raise} in kube-proxy's ConfigMap, as kube-proxy sets it at each start. `) +
+        : `Now: ${raise} in kube-proxy's ConfigMap. `) +
       (inode === undefined
-        ? "Who fills it: conntrack -L | grep -o 'src=[^ ]*' | sort | uniq -c | sort -n | tail; reuse connections there."
-        : `Whose it is: lsns -t net | grep ${inode}; reuse connections there.`)
+        ? "Who fills it: conntrack -L | grep -o 'src=[^ ]*' | sort | uniq -c | sort -n | tail; reuse connections."
+        : `Find the Pod: lsns -t net | grep ${inode}; let it reuse connections.`)
     );
   },
   impact: (details) =>
@@ -118,7 +118,7 @@ export const neighbourFull: CauseRow = {
     };
   },
   what: (details, node) =>
-    `${node} cannot reach addresses that it has not talked to lately: its ${tables(details.families)} table is full.`,
+    `${node} cannot reach addresses that it has not used recently: its ${tables(details.families)} table is full.`,
   why: () =>
     'More neighbours (Pods, nodes and other machines of the same networks) than gc_thresh3 allows; large flat networks and scans do that.',
   fix: (details) => {
@@ -126,11 +126,11 @@ export const neighbourFull: CauseRow = {
     const name = only === 'IPv6' ? 'ipv6' : 'ipv4';
     return (
       `On the node, unless these are higher already: sysctl -w net.${name}.neigh.default.gc_thresh3=16384 net.${name}.neigh.default.gc_thresh2=8192 net.${name}.neigh.default.gc_thresh1=4096, ` +
-      (only === '' ? 'likewise net.ipv6, ' : '') +
-      'and the same in /etc/sysctl.d/. How many there are: ip -s neigh | wc -l.'
+      (only === '' ? 'the same for net.ipv6, ' : '') +
+      'and both in /etc/sysctl.d/. To count entries: ip -s neigh | wc -l.'
     );
   },
-  impact: () => 'Connections to Pods and machines not talked to lately may fail.',
+  impact: () => 'Connections to Pods and machines that were not used recently may fail.',
 };
 
 function tables(families: readonly string[]): string {

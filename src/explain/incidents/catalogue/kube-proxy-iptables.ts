@@ -2,6 +2,7 @@ import type { CauseRow } from './cause.ts';
 import { find, iptablesFailure, iptablesNeedles, quoteOf } from './record-text.ts';
 import {
   agreeing,
+  bracketed,
   felixSettings,
   onlyFamily,
   podArguments,
@@ -53,9 +54,9 @@ export const xtablesLock: CauseRow = {
   why: (details) =>
     /open (?:iptables )?lock/.test(details.quote)
       ? '/run/xtables.lock cannot be opened: it is a directory, read-only or not mounted from the host.'
-      : 'Another program holds /run/xtables.lock, or so many rules are written that each write takes longer than others wait.',
+      : 'Another program holds the lock, or each write takes longer than others wait, because there are so many rules.',
   fix: () =>
-    "On the node: fuser -v /run/xtables.lock shows who holds it; iptables-save | wc -l. Each Pod that writes iptables must mount the host's file (hostPath type FileOrCreate). With many thousands of rules, use kube-proxy mode nftables.",
+    "First, on the node: fuser -v /run/xtables.lock shows who holds it. If nobody does for long, there are too many rules (iptables-save | wc -l): use kube-proxy mode nftables. Each Pod that writes iptables must mount the host's file (hostPath type FileOrCreate).",
   impact: unreachable,
 };
 
@@ -71,16 +72,26 @@ export const serviceChainMissing: CauseRow = {
   needles: [...iptablesNeedles, ...chainNeedles],
   match: (record) => find(iptablesFailure(record), serviceChains),
   what: (details, node) =>
-    `Service rules on ${node}${onlyFamily(details)} are stale: ${agreeing(details, 'a chain', 'chains')} of kube-proxy ${agreeing(details, 'is', 'are')} deleted (${subjects(details) || 'unnamed'}).`,
-  why: () =>
-    "Another program deletes them between two full syncs: Calico's cleanup for eBPF, a firewall's reload or a second kube-proxy.",
-  fix: (details) =>
-    (details.facts.felix?.kind === 'absent' ||
-    felixSettings(details)?.bpfEnabled === false ||
-    details.facts.ebpf === false
-      ? ''
-      : 'Check kubectl get felixconfigurations -o yaml: with bpfEnabled: true set bpfKubeProxyIptablesCleanupEnabled: false. ') +
-    'Check firewalld, ufw, scripts with iptables -F, and pgrep -a kube-proxy for a second one.',
+    `Service rules on ${node}${onlyFamily(details)} are stale: something deletes chains of kube-proxy${details.services.length > 0 ? '' : bracketed(details)}.`,
+  why: () => 'Between two full syncs, kube-proxy does not write again what another program deletes.',
+  fix(details) {
+    const isOfCalico = !(
+      details.facts.felix?.kind === 'absent' ||
+      felixSettings(details)?.bpfEnabled === false ||
+      details.facts.ebpf === false
+    );
+    const steps = [
+      ...(isOfCalico
+        ? [
+            'kubectl get felixconfigurations -o yaml: with bpfEnabled: true, set bpfKubeProxyIptablesCleanupEnabled: false',
+          ]
+        : []),
+      'firewalld, ufw, scripts with iptables -F',
+      'a second kube-proxy: pgrep -a kube-proxy',
+    ];
+    return `Check, likeliest first: ${steps.map((step, index) => `${index + 1}. ${step}`).join('. ')}.`;
+  },
+
   impact: unreachable,
 };
 
@@ -111,7 +122,7 @@ export const sharedChainMissing: CauseRow = {
 export const badRule: CauseRow = {
   code: 'KN106',
   name: 'bad-rule',
-  title: 'A rule is no valid rule',
+  title: 'A rule is malformed',
   reason: 'InvalidRule',
   overReason: 'RulesValidAgain',
   endsWithSync: true,
@@ -119,9 +130,9 @@ export const badRule: CauseRow = {
   needles: [...iptablesNeedles, 'Bad argument'],
   match: (record) => find(iptablesFailure(record), badRules),
   what: (details, node) =>
-    `${program(details)} cannot update its rules on ${node}${onlyFamily(details)}: it makes one that iptables does not understand.`,
+    `${program(details)} cannot update its rules on ${node}${onlyFamily(details)}: it writes one that iptables does not understand.`,
   why: (details) =>
-    `A value is empty or malformed${subjects(details) !== '' ? `, next to ${subjects(details, 1)}` : ''}: no clusterCIDR, or an address in a Service or policy that is none. One bad rule refuses all.`,
+    `A value is empty or malformed${subjects(details) !== '' ? `, next to ${subjects(details, 1)}` : ''}: no clusterCIDR, or a wrong address in a Service or policy. One bad rule stops all others.`,
   fix: (details) =>
     details.failing === 'felix'
       ? 'Look for addresses and ports in the newest NetworkPolicies, NetworkSets and IP pools: calicoctl get networkset -A -o yaml; calicoctl get globalnetworkset -o yaml.'
@@ -191,8 +202,8 @@ export const restoreRefused: CauseRow = {
     if (/you must be root|not permitted/.test(details.quote))
       return 'kube-proxy is not allowed to: its container is not privileged.';
     if (/(?:invalid|unknown|unrecognized) option/.test(details.quote))
-      return 'The iptables it runs is of another age than kube-proxy and does not know an option.';
-    return 'All rules are handed over at once: one that the kernel refuses stops all. The line number counts lines of that hand-over, often only its COMMIT.';
+      return 'Its iptables is older or newer than kube-proxy, and lacks an option.';
+    return 'All rules are written at once, so one that the kernel refuses stops all. The line number is that of the whole input, often of its COMMIT.';
   },
   fix(details) {
     if (/you must be root|not permitted/.test(details.quote))

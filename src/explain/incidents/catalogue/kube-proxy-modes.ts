@@ -102,16 +102,16 @@ export const nftSyncFailed: CauseRow = {
     };
   },
   what: (details, node) =>
-    `Service rules on ${node}${onlyFamily(details)} are stale: nft refuses those of kube-proxy${subjects(details) !== '' ? `, first in ${subjects(details, 1, 60)}` : ''}.`,
+    `Service rules on ${node}${onlyFamily(details)} are stale: nft refuses kube-proxy's rules${subjects(details) === '' || details.services.length > 0 ? '' : `, first in ${subjects(details, 1, 60)}`}.`,
   why(details) {
     if (details.quote.includes('No such file or directory'))
-      return 'The rule refers to something that is gone or unknown to this kernel: another program changed the table kube-proxy, or a module is missing.';
+      return 'The rule refers to something that is gone or that this kernel does not know: another program changed the table kube-proxy, or a module is missing.';
     if (/not permitted|Permission denied/.test(details.quote))
       return 'kube-proxy is not allowed to: its container is not privileged.';
     if (socketBuffer.test(details.quote))
       return 'The rules are one message to the kernel, and it is larger than the buffer that nft may use on this node.';
     if (/killed/.test(details.quote))
-      return 'nft was killed, mostly for want of memory: look at the limits of its container.';
+      return 'nft was killed, usually for lack of memory: check the limits of its container.';
     return 'All changes are one transaction: what the kernel refuses in one rule stops all of them.';
   },
   fix(details) {
@@ -119,7 +119,7 @@ export const nftSyncFailed: CauseRow = {
     if (bytes !== undefined)
       return `On the node, unless it is higher already: sysctl -w net.core.wmem_max=${bytes}; to keep it: the same in /etc/sysctl.d/. kube-proxy then succeeds by itself.`;
     return (
-      `Restart kube-proxy: it rebuilds its table. If that does not help: kubectl logs ${podArguments(details)} | grep -A9 nftables; ` +
+      `Restart kube-proxy on the node: it rebuilds its table. If that does not help: kubectl logs ${podArguments(details)} | grep -A9 nftables; ` +
       'on the node: nft list table ip kube-proxy; uname -r (5.13 or newer is needed).'
     );
   },
@@ -149,10 +149,10 @@ export const chainBusy: CauseRow = {
   what: (details, node) =>
     `${program(details)} cannot delete ${subjects(details) || 'a chain'} on ${node}${onlyFamily(details)}: rules of another program still jump there.`,
   why: () =>
-    'Once at a start that is harmless. Again and again it means that two kube-proxies, or two backends of iptables (legacy and nf_tables), share the node.',
+    'Once at a start, this is harmless. Repeated, it means that two kube-proxies, or two backends of iptables (legacy and nf_tables), share the node.',
   fix: (details) => {
     const [chain = 'KUBE-'] = shellWords(details.subjects, 1);
     return `See who jumps there: iptables-nft-save | grep -e ${chain}; iptables-legacy-save | grep -e ${chain}. Let one program with one backend own the rules, then reboot the node or delete the other's.`;
   },
-  impact: () => 'Services may be out of date on this node.',
+  impact: () => 'New or moved Services may not be reachable from this Pod.',
 };

@@ -114,7 +114,7 @@ export const cannotStart: CauseRow = {
       ? `Read ${logs} and kubectl -n kube-system get configmap kube-proxy -o yaml.`
       : `On the node: modprobe -a ${modules}; to keep it: printf '%s\\n' ${modules} >> /etc/modules-load.d/kube.conf. The rest is in ${logs}.`;
   },
-  impact: () => 'Services that are new or have changed are not reachable from this node; after a reboot none is.',
+  impact: () => 'New or changed Services are not reachable from this Pod; after a reboot of its node, none is.',
 };
 
 /** kube-proxy's first record [1.22 to 1.36: cmd/kube-proxy/app/server.go]. Nothing else in k3s writes it. */

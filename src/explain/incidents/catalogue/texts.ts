@@ -97,6 +97,6 @@ export function felixPatch(name: string, setting: string): string {
 /** Returns what a Pod cannot rely on while the rules of its node are out of date. */
 export function unreachable(details: IncidentDetails): string {
   return details.failing === 'felix' || details.failing === 'calico-node'
-    ? 'Policy changes do not reach this node: new Pods may have no network.'
-    : "Service changes may not reach this node's Pods.";
+    ? 'New policies may not apply to this Pod, and new Pods of its node may have no network.'
+    : 'New or moved Services may not be reachable from this Pod.';
 }

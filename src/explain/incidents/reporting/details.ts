@@ -15,7 +15,6 @@ export interface Surroundings {
 }
 
 type Phase = IncidentDetails['phase'];
-type NoticedPod = { object: ObjectRef; unhealthy: boolean };
 type RelatedObjects = Pick<IncidentDetails, 'services' | 'moreServices' | 'affected'>;
 
 /** How often services and Pods are looked up. A program may fail hundreds of times a second, and each look-up is slow. */
@@ -23,7 +22,7 @@ const lookEvery: Millis = 1000;
 
 export interface FindingBuilder {
   full(incident: Incident, facts: NodeFacts, phase: Phase, objects?: readonly ObjectRef[]): Finding[];
-  podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, pod: NoticedPod) => Finding;
+  podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, object: ObjectRef) => Finding;
 }
 
 export function createFindingBuilder(surroundings: Surroundings): FindingBuilder {
@@ -52,12 +51,11 @@ export function createFindingBuilder(surroundings: Surroundings): FindingBuilder
         };
       });
     },
-    podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, { object, unhealthy }: NoticedPod): Finding => ({
+    podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, object: ObjectRef): Finding => ({
       // The Event's name is derived from this text, so the word must not change.
       identity: identityOf(`${phase} pointer`, incident.code, incident, object, node),
       reason: phase === 'open' ? 'NodeNetworkDegraded' : 'NodeNetworkRecovered',
-      // For a healthy Pod a warning would be a false alarm.
-      type: phase === 'open' && unhealthy ? 'Warning' : 'Normal',
+      type: phase === 'open' ? 'Warning' : 'Normal',
       regarding: object,
       related: nodeRef(),
       node,
@@ -180,8 +178,6 @@ export interface AffectedPod {
 
 export interface NotifiedPod {
   object: ObjectRef;
-  /** The Pod was restarting or unready when it was notified. */
-  unhealthy: boolean;
   at: Millis;
 }
 

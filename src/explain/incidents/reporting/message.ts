@@ -1,6 +1,5 @@
 import { isSubdomain } from '../../../base/platform/api-names.ts';
 import { humanDuration } from '../../../base/platform/duration.ts';
-import type { Finding } from '../../../base/model/finding.ts';
 import type { IncidentDetails, NamedService } from '../../../base/model/incident.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import { withoutMarkup } from '../../../base/platform/printable.ts';
@@ -13,16 +12,11 @@ import type { Incident } from '../incident.ts';
 const room = 600;
 
 /** Says what is broken, who is affected, what to do and why, with a quote. Leaves out the least important parts if it is too long. */
-export function incidentMessage(
-  details: IncidentDetails,
-  node: string,
-  lowerBound = '',
-  type: Finding['type'] = 'Warning',
-): string {
+export function incidentMessage(details: IncidentDetails, node: string, lowerBound = ''): string {
   const name = short(node, 253) || 'this node';
   if (details.role === 'full')
     return details.phase === 'open' ? full(details, name, lowerBound) : fullOver(details, name);
-  return details.phase === 'open' ? podNotice(details, name, type) : podNoticeOver(details, name);
+  return details.phase === 'open' ? podNotice(details, name) : podNoticeOver(details, name);
 }
 
 /** A sentence, and shorter versions of it. The higher the rank, the sooner a part is left out. Rank 0 is never left out. */
@@ -67,20 +61,20 @@ function fullOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** A healthy Pod learns only what it cannot rely on, because the Node's Event has the rest. */
-function podNotice(details: IncidentDetails, node: string, type: Finding['type']): string {
+/** Says what the Pod cannot rely on and whom to tell, because who runs a Pod may not repair its node. */
+function podNotice(details: IncidentDetails, node: string): string {
   const cause = causeOf(details.diagnosis);
   return fitted(
     [
       [0, cause.impact?.(details) ?? ''],
-      [
-        1,
-        type === 'Normal'
-          ? ''
-          : `Cause: on ${node}, not in this Pod, since ${instant(details.since, details.last)}: ${lowerFirst(cause.title)}.`,
-      ],
+      [1, `Cause, on ${node} since ${instant(details.since, details.last)}: ${lowerFirst(cause.title)}.`],
       // A log may contain a host name that is not a Node's.
-      [2, isSubdomain(node) ? `Details: kubectl describe node ${node}` : ''],
+      [
+        2,
+        isSubdomain(node)
+          ? `Tell the cluster admins. Details: kubectl describe node ${node}`
+          : 'Tell the cluster admins.',
+      ],
     ],
     details,
   );

@@ -172,13 +172,13 @@ export class Reporter {
       if (next === undefined || next.at > now) return;
       const { pod, inPlaceOf } = next;
       const at = Math.max(next.at, now - tickInterval);
-      const notice = { object: podRef(pod), unhealthy: pod.problem !== undefined };
+      const object = podRef(pod);
       // Moves a Pod that is notified again (after an hour) to the end.
       delete notifiedPods[pod.uid];
       if (inPlaceOf !== undefined) delete notifiedPods[inPlaceOf];
-      notifiedPods[pod.uid] = { ...notice, at };
+      notifiedPods[pod.uid] = { object, at };
       this.#revision++;
-      this.#options.count(this.#builder.podNotice(incident, facts, 'open', notice), at, 1);
+      this.#options.count(this.#builder.podNotice(incident, facts, 'open', object), at, 1);
     }
   }
 
@@ -188,7 +188,7 @@ export class Reporter {
     for (const [uid, pod] of Object.entries(notifiedPods).slice(0, tickInterval / 1000)) {
       delete notifiedPods[uid];
       this.#revision++;
-      this.#options.count(this.#builder.podNotice(incident, facts, 'over', pod), now, 1);
+      this.#options.count(this.#builder.podNotice(incident, facts, 'over', pod.object), now, 1);
     }
   }
 

@@ -178,3 +178,15 @@ export function aboutPod({ namespace }: Pick<PolicyPod, 'namespace'>): readonly 
     { kind: 'Namespace', namespace },
   ];
 }
+
+/** `has app=worker, has no label tier` → `app=worker, without label tier`. */
+export function wordsOf(differing: string): string {
+  return differing.replaceAll('has no label ', 'without label ').replaceAll('has ', '');
+}
+
+/** Returns the only Namespace that the selector can select, if it names one. */
+export function onlyName(selector: LabelSelector): string | undefined {
+  if (selector instanceof Unknown || selector.length !== 1) return undefined;
+  const [{ key, operator, values } = {}] = selector as readonly Partial<Requirement>[];
+  return key === namespaceNameLabel && operator === 'In' && values?.length === 1 ? values[0] : undefined;
+}

@@ -2,7 +2,17 @@ import type { NamedObject } from '../../../base/model/readers.ts';
 import { both, type End, type Labels, type MatchResult, Unknown } from '../model.ts';
 import { endName, type Probe } from '../probe.ts';
 import { type Clause, type ClauseList, clauseOf } from '../policy.ts';
-import { aboutPod, differences, type LabelSelector, podLabels, selects, selectorText } from './labels.ts';
+import type { ClauseWords } from '../words.ts';
+import {
+  aboutPod,
+  differences,
+  type LabelSelector,
+  onlyName,
+  podLabels,
+  selects,
+  selectorText,
+  wordsOf,
+} from './labels.ts';
 import { type Address, contains, type Network, type Range, textOfIPv4 } from './networks.ts';
 
 /** `namespaces`: the name of one Namespace, or a selector of Namespaces. */
@@ -35,6 +45,36 @@ export class PodPeer implements Clause {
 
   about({ peerPod }: Probe): readonly NamedObject[] {
     return !peerPod || peerPod instanceof Unknown ? [] : aboutPod(peerPod);
+  }
+
+  words(probe: Probe): ClauseWords {
+    return { allows: this.#allows(), is: this.#is(probe) };
+  }
+
+  #allows(): string {
+    const pods = selectorText(this.#pods);
+    const where =
+      typeof this.#namespaces === 'string' ? this.#namespaces : (onlyName(this.#namespaces) ?? this.#namespacesText());
+    return `Pods ${pods === '{}' ? '' : `${pods} `}in ${where}`;
+  }
+
+  #namespacesText(): string {
+    const text = selectorText(this.#namespaces as LabelSelector);
+    return text === '{}' ? 'any namespace' : `namespaces ${text}`;
+  }
+
+  #is(probe: Probe): string {
+    const pod = probe.peerPod;
+    if (!pod || pod instanceof Unknown)
+      return `is ${endName(probe.peer)}${probe.peer.kind === 'pod' ? ", on its Node's network" : probe.peer.kind === 'node' ? '' : ', not a Pod'}`;
+    const labels = wordsOf(differences(this.#pods, podLabels(pod)));
+    if (this.#namespace(pod.namespace, probe) !== false) return labels === '' ? '' : `is ${labels}`;
+    const place = `in ${pod.namespace}`;
+    const isByName = typeof this.#namespaces === 'string' || onlyName(this.#namespaces) !== undefined;
+    const which = isByName
+      ? ''
+      : ` (${wordsOf(differences(this.#namespaces, probe.namespaceLabelsOf(pod.namespace)))})`;
+    return `is ${labels === '' ? '' : `${labels} `}${place}${which}`;
   }
 
   has(probe: Probe): string {
@@ -78,6 +118,10 @@ export class NetworkPeer implements Clause {
 
   has({ peer }: Probe): string {
     return `is ${peer.address ?? endName(peer)}`;
+  }
+
+  words(probe: Probe): ClauseWords {
+    return { allows: this.wants().replace(/^ipBlock /, ''), is: this.has(probe) };
   }
 }
 

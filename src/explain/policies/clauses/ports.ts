@@ -2,6 +2,7 @@ import type { NamedObject } from '../../../base/model/readers.ts';
 import { type MatchResult, type NamedPort, type PolicyFlow, type PolicyPod, Unknown } from '../model.ts';
 import { podName, type Probe, selectablePod } from '../probe.ts';
 import type { Clause } from '../policy.ts';
+import type { ClauseWords } from '../words.ts';
 
 export function isPort(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535;
@@ -37,6 +38,11 @@ export class PortRange implements Clause {
   has(probe: Probe): string {
     return `is ${portText(probe)}`;
   }
+
+  words(probe: Probe): ClauseWords {
+    const [protocol, ...ports] = this.wants().split(' ');
+    return { allows: [...ports, protocol].join('/'), is: this.has(probe) };
+  }
 }
 
 export class PortName implements Clause {
@@ -64,6 +70,10 @@ export class PortName implements Clause {
 
   wants(): string {
     return `${this.#protocol === undefined ? '' : `${this.#protocol} `}${this.name}`;
+  }
+
+  words(probe: Probe): ClauseWords {
+    return { allows: `${this.name}${this.#protocol === undefined ? '' : `/${this.#protocol}`}`, is: this.has(probe) };
   }
 
   has(probe: Probe): string {

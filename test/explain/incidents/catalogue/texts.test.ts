@@ -54,9 +54,9 @@ describe.each(causes.map((cause) => [cause.code, cause] as const))('%s', (code, 
 });
 
 it.each([
-  ['felix', 'Policy changes'],
-  ['calico-node', 'Policy changes'],
-  ['kube-proxy', 'Service changes'],
+  ['felix', 'New policies'],
+  ['calico-node', 'New policies'],
+  ['kube-proxy', 'New or moved Services'],
 ] as const)('a Pod cannot rely on what %s writes: %s', (failing, beginning) => {
   expect(unreachable(detailsOf({ failing }))).toMatch(new RegExp(`^${beginning}`));
 });

@@ -37,7 +37,6 @@ test('every sentence of every cause, and the notice on a Pod, is in causes.expec
   );
   const pod = incidentDetails({ role: 'pod-notice' });
   const notice = `notice of a Pod: ${incidentMessage(pod, node)}`;
-  const healthy = `notice of a Pod that runs well: ${incidentMessage(pod, node, '', 'Normal')}`;
   const over = [nine + 300_000, undefined].map(
     (ended) => `notice of a Pod that is over: ${incidentMessage({ ...pod, phase: 'over', ended }, node)}`,
   );
@@ -45,7 +44,6 @@ test('every sentence of every cause, and the notice on a Pod, is in causes.expec
     ...causes.flatMap(linesOf),
     ...beside,
     notice,
-    healthy,
     ...over,
   ]);
 });
