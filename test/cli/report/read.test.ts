@@ -84,6 +84,55 @@ test('a list of 200,000 Events is read', () => {
   expect(incidents.top.length + incidents.more).toBe(200_000);
 });
 
+const times = { firstTimestamp: '2026-11-20T09:00:00Z', lastTimestamp: '2026-11-20T09:00:00Z' };
+const drop = {
+  kind: 'Event',
+  reason: 'PacketDrop',
+  reportingComponent: 'kube-netfilter-tailer',
+  message: 'a',
+  ...times,
+};
+const nested = '['.repeat(100_000) + ']'.repeat(100_000);
+
+const unreadable: [string, string][] = [
+  ['null', 'null'],
+  ['a text', '"x"'],
+  ['a time that is an object', JSON.stringify({ ...drop, firstTimestamp: { toString: 1, valueOf: 1 } })],
+  ['a time that is nested', JSON.stringify({ ...drop, lastTimestamp: 0 }).replace(':0', `:${nested}`)],
+  ['a time that is none', JSON.stringify({ ...drop, lastTimestamp: 'x' })],
+  ['no message', JSON.stringify({ ...drop, message: { toString: 1 } })],
+];
+
+test.each([...unreadable, ['a line that is cut off', '{"kind":"Event","mess'], ['a page', '<html>']])(
+  'one Event that cannot be read is counted, and hides no others: %s',
+  (_, bad) => {
+    const good = JSON.stringify(drop);
+    for (const content of [`${good}\n${bad}\n${good}\n`, `${bad}\n${good}\n${good}`]) {
+      const file = write('events.ndjson', content);
+      const { events, problems } = readEvents([file]);
+      expect(events.top).toHaveLength(2);
+      expect(problems).toEqual([`${file}: 1 Event cannot be read`]);
+    }
+  },
+);
+
+test.each(unreadable)('nor does it hide others of a list: %s', (_, bad) => {
+  const good = JSON.stringify(drop);
+  const { events, problems } = readEvents([write('list.json', `{"kind":"List","items":[${good},${bad},${good}]}`)]);
+  expect(events.top).toHaveLength(2);
+  expect(problems).toHaveLength(1);
+});
+
+test.each(['x', null, -3, 1.5, { toString: 1 }])('an Event with the count %j counts as one', (count) => {
+  const { events } = readEvents([write('counted.json', JSON.stringify({ ...drop, count }))]);
+  expect(events.top).toMatchObject([{ count: 1 }]);
+});
+
+test('Events of other programs are left out without a word', () => {
+  const other = { kind: 'Event', reportingComponent: 'kubelet', eventTime: '2026-11-20T09:00:00Z', message: 'pulled' };
+  expect(readEvents([write('other.json', JSON.stringify({ items: [other] }))])).toMatchObject({ problems: [] });
+});
+
 test('an incident is told from a packet by the code at its end, also where a diagnosis stands before it', () => {
   const [firstTimestamp, lastTimestamp] = ['2026-11-20T09:00:00Z', '2026-11-20T09:00:00Z'];
   const items = [
@@ -109,6 +158,8 @@ test('a file whose name is a pattern, a quotation or SQL is read', async () => {
 
 const brokenLines = [
   ['cut off', '{"@timestamp":"2026-11-20T09:01:00.000Z","event.id":"x'],
+  ['an object that goes on in the next line', '{"a":'],
+  ['a list that goes on in the next line', '['],
   ['cut off, and another row in the same line', `{"@timestamp":"2026${JSON.stringify(row(8))}`],
   ['two rows in a line', JSON.stringify(row(8)) + JSON.stringify(row(9))],
   ['text behind the object', `${JSON.stringify(row(8))} x`],

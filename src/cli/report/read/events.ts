@@ -1,8 +1,9 @@
 /** Reads Events that `replay` or kubectl has printed as JSON. */
 import { closeSync, fstatSync, openSync } from 'node:fs';
-import { at, type Json, text } from '../../../base/platform/json.ts';
+import { at, instant, type Json, parsed, text } from '../../../base/platform/json.ts';
 import { readAtMost } from '../../../base/platform/file-io.ts';
 import { reasonOf } from '../../../base/platform/system-error.ts';
+import { plural } from '../../terminal.ts';
 import type { ReportedEvent, TopList } from '../model.ts';
 
 const most = 200;
@@ -22,12 +23,17 @@ export interface ReportedEvents {
 }
 
 export function readEvents(files: readonly string[]): ReportedEvents {
-  const found: { event: ReportedEvent; isIncident: boolean }[] = [];
+  const found: Found[] = [];
   const problems: string[] = [];
   for (const file of files) {
     try {
-      // The events of a large file are too many for the arguments of one call.
-      for (const event of eventsIn(contentOf(file))) found.push(...reportedIn(event));
+      let unreadable = 0;
+      for (const event of eventsIn(contentOf(file))) {
+        const read = reportedIn(event);
+        if (read === 'unreadable') unreadable++;
+        else if (read !== 'of others') found.push(read);
+      }
+      if (unreadable > 0) problems.push(`${file}: ${plural(unreadable, 'Event')} cannot be read`);
     } catch (error) {
       problems.push(`${file}: ${error instanceof SyntaxError ? 'is no JSON of Events' : reasonOf(error)}`);
     }
@@ -53,36 +59,45 @@ function contentOf(path: string): string {
   }
 }
 
-/** Reads one Event a line, or one Event or list of Events. Throws a `SyntaxError`. */
+/** Reads one Event or list of Events, or one Event a line. A line that is none is undefined. Throws a `SyntaxError` if all are. */
 function eventsIn(content: string): Json[] {
-  const values: Json[] = /^\{"kind":"Event"|^\{"apiVersion":"v1","kind":"Event"/.test(content)
-    ? content.split('\n').flatMap((line): Json[] => (line.trim() === '' ? [] : [JSON.parse(line)]))
-    : [JSON.parse(content)];
+  const values = valuesIn(content);
   return values.flatMap((value) => {
     const items = at(value, 'items');
     return Array.isArray(items) ? (items as Json[]) : [value];
   });
 }
 
-function reportedIn(event: Json): { event: ReportedEvent; isIncident: boolean }[] {
-  const message = at(event, 'message');
-  const [first = NaN, last = NaN] = ['firstTimestamp', 'lastTimestamp'].map((name) =>
-    Date.parse(String(at(event, name))),
-  );
-  if (typeof message !== 'string' || Number.isNaN(first) || Number.isNaN(last)) return [];
+function valuesIn(content: string): Json[] {
+  try {
+    return [JSON.parse(content)];
+  } catch (error) {
+    const values = content.split('\n').flatMap((line) => (line.trim() === '' ? [] : [parsed(line)]));
+    if (!values.some((value) => at(value, 'kind') === 'Event')) throw error;
+    return values;
+  }
+}
+
+type Found = { event: ReportedEvent; isIncident: boolean };
+
+function reportedIn(event: Json): Found | 'unreadable' | 'of others' {
+  const writers = [at(event, 'reportingComponent'), at(event, 'source', 'component')];
+  const isOurs = writers.includes(component);
+  const message = text(at(event, 'message'));
+  const [first, last] = ['firstTimestamp', 'lastTimestamp'].map((name) => instant(at(event, name)));
+  if (typeof event !== 'object' || event === null) return 'unreadable';
+  if (message === undefined || first === undefined || last === undefined) return isOurs ? 'unreadable' : 'of others';
   const reason = shortened(at(event, 'reason'));
   // The message of a martian packet has a code, too.
   const isIncident = reason !== 'PacketDrop' && code.test(message);
-  const writers = [at(event, 'reportingComponent'), at(event, 'source', 'component')];
-  if (!isIncident && !writers.includes(component)) return [];
+  if (!isIncident && !isOurs) return 'of others';
   const [kind, namespace, name] = ['kind', 'namespace', 'name'].map((key) =>
     shortened(at(event, 'involvedObject', key)),
   );
   const object = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
-  const count = at(event, 'count');
-  return [
-    { event: { reason, object, message, count: typeof count === 'number' ? count : 1, first, last }, isIncident },
-  ];
+  const given = at(event, 'count');
+  const count = typeof given === 'number' && Number.isSafeInteger(given) && given > 0 ? given : 1;
+  return { event: { reason, object, message, count, first, last }, isIncident };
 }
 
 function shortened(value: Json): string {
