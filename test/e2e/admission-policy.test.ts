@@ -211,6 +211,82 @@ describe('a thief of the token who has every right that RBAC knows', () => {
     });
   });
 
+  describe('of a Node that ten others have written', () => {
+    const crowded = 'admitted-crowded';
+    const path = `/api/v1/nodes/${crowded}/status`;
+    const contentType = 'application/strategic-merge-patch+json';
+    const stale = (status: string): object => ({
+      status: { conditions: [{ type: 'NetfilterRulesStale', status, reason: 'x', message: 'x' }] },
+    });
+    let token: string;
+    const write = (manager: string, body: object): Promise<Answer> =>
+      request('PATCH', `${path}?fieldManager=${manager}`, { body, contentType, token });
+    const writers = async (): Promise<Writer[]> =>
+      ((await request('GET', path)).body as { metadata: { managedFields: Writer[] } }).metadata.managedFields;
+
+    beforeAll(async () => {
+      const items = [nodeObject(crowded, '192.168.81.3'), agentPod('agent-crowded', crowded)];
+      await createObjects(connection, { items });
+      token = await tokenOf(account, 'agent-crowded');
+      const applied = { apiVersion: 'v1', kind: 'Node', metadata: { name: crowded, labels: { applied: 'x' } } };
+      const asAdmin = { body: applied, contentType: 'application/apply-patch+yaml' };
+      await request('PATCH', `/api/v1/nodes/${crowded}?fieldManager=applier&force=true`, asAdmin);
+      for (let index = 0; index < 12 && (await updates()).length < 10; index++)
+        await request('PATCH', `${path}?fieldManager=a-writer-${index}`, {
+          body: { metadata: { annotations: { [`a-${index}`]: 'x' } } },
+        });
+      expect(await updates()).toHaveLength(10);
+    });
+    const updates = async (): Promise<Writer[]> => (await writers()).filter(({ operation }) => operation === 'Update');
+
+    test('the first condition of its own is taken, though the API server merges two of the others', async () => {
+      expect(await write(account, stale('True'))).toMatchObject({ status: 200 });
+      const managers = (await writers()).map(({ manager }) => manager);
+      expect(managers).toEqual(expect.arrayContaining([account, 'ancient-changes', 'applier']));
+      expect(await write(account, stale('False'))).toMatchObject({ status: 200 });
+    });
+
+    test('nobody is taken out of those who have written, or put in', async () => {
+      const before = await writers();
+      const own = {
+        manager: account,
+        operation: 'Update',
+        apiVersion: 'v1',
+        subresource: 'status',
+        fieldsType: 'FieldsV1',
+      };
+      const fieldsV1 = { 'f:status': { 'f:phase': {} } };
+      const lists = [
+        [],
+        [{}],
+        [{ ...entry, fieldsV1 }],
+        before.slice(1),
+        before.slice(2),
+        before.filter(({ operation }) => operation !== 'Apply'),
+        before.filter(({ manager }) => manager === account || manager === 'ancient-changes'),
+        [...before, { ...entry, manager: 'kubelet', fieldsV1 }],
+        [...before, { ...entry, manager: 'applier', operation: 'Apply', fieldsV1 }],
+        [...before, { ...entry, manager: 'ancient-changes', subresource: 'x', fieldsV1 }],
+        ...before.flatMap((writer, index) =>
+          writer.manager === account || writer.manager === 'ancient-changes'
+            ? []
+            : [
+                before.toSpliced(index, 1, { ...writer, fieldsV1 }),
+                [...before, { ...writer, subresource: 'x', fieldsV1 }],
+              ],
+        ),
+      ];
+      for (const managedFields of lists) await write(account, { metadata: { managedFields } });
+      const others = (all: Writer[]): Writer[] => all.filter(({ manager }) => manager !== account);
+      expect(others(await writers())).toEqual(others(before));
+    });
+
+    test('it sets no condition in the name of one who has written before', async () => {
+      for (const { manager } of (await updates()).filter((each) => each.manager !== account))
+        expectRefusal(await write(manager, stale('True')), /managedFields|changes nothing of a Node/);
+    });
+  });
+
   test.each(['DELETE', 'POST'])('%s of a Node and DELETE of an Event are refused', async (method) => {
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'admitted-c' } };
     const path = method === 'POST' ? '/api/v1/nodes' : `/api/v1/nodes/${nodeA}`;
@@ -399,6 +475,12 @@ describe('an Event whose name a tenant has taken before', () => {
     }
   });
 });
+
+interface Writer {
+  manager: string;
+  operation: string;
+  fieldsV1?: object;
+}
 
 type TestEvent = ReturnType<typeof event>;
 

@@ -3,7 +3,6 @@ import { closeSync, fstatSync, openSync } from 'node:fs';
 import { at, instant, type Json, parsed, text } from '../../../base/platform/json.ts';
 import { readAtMost } from '../../../base/platform/file-io.ts';
 import { reasonOf } from '../../../base/platform/system-error.ts';
-import { plural } from '../../terminal.ts';
 import type { ReportedEvent, TopList } from '../model.ts';
 
 const most = 200;
@@ -33,7 +32,8 @@ export function readEvents(files: readonly string[]): ReportedEvents {
         if (read === 'unreadable') unreadable++;
         else if (read !== 'of others') found.push(read);
       }
-      if (unreadable > 0) problems.push(`${file}: ${plural(unreadable, 'Event')} cannot be read`);
+      if (unreadable > 0)
+        problems.push(`${file}: ${unreadable} ${unreadable === 1 ? 'Event' : 'Events'} cannot be read`);
     } catch (error) {
       problems.push(`${file}: ${error instanceof SyntaxError ? 'is no JSON of Events' : reasonOf(error)}`);
     }
