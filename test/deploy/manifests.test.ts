@@ -32,6 +32,15 @@ test('the overlays and components are those of docs/deploy.md and docs/component
   expect(named).toHaveLength(foldersOf('overlays').length + foldersOf('components').length);
 });
 
+test('a ConfigMap with a key of the token’s name does not take its place: the kubelet lets the last source of a name count', () => {
+  const last = files.flatMap((file) => {
+    const text = readFileSync(join(root, file), 'utf8');
+    const sources = [...text.matchAll(/^ *- (serviceAccountToken|configMap):$/gm)].map(([, kind]) => kind);
+    return sources.includes('serviceAccountToken') ? [sources.at(-1)] : [];
+  });
+  expect(last).toEqual(['serviceAccountToken']);
+});
+
 describe.each(kustomizations)('%s', (file) => {
   const folder = join(root, dirname(file));
   const kustomization = readKustomization(file);

@@ -42,7 +42,7 @@ function storedIn(answer: Answer): Stored | Refusal {
       host: source?.host,
       type,
       identity: identityText(event),
-      count: count ?? 0,
+      count: typeof count === 'number' && count > 0 ? count : 0,
       firstTimestamp: instant(firstTimestamp),
       lastTimestamp: instant(lastTimestamp),
       annotations: metadata?.annotations ?? {},

@@ -207,6 +207,15 @@ function isOwned({ annotations }: StoredEvent, stateId: string): boolean {
   return annotations[stateAnnotation]?.split(' ', 1)[0] === stateId;
 }
 
+/** Whoever may create Events can write any text there. */
+function numbersIn({ annotations }: StoredEvent): number[] {
+  const [, ...numbers] = (annotations[stateAnnotation] ?? '').split(' ').map(Number);
+  const [base = 0, counted = 0] = numbers;
+  const isValid =
+    numbers.every(Number.isSafeInteger) && Math.abs(base) <= maxCount && counted >= 0 && counted <= maxCount;
+  return isValid ? numbers : [];
+}
+
 function continuationOf(
   stored: StoredEvent,
   { count, first, last }: Pick<Series, 'count' | 'first' | 'last'>,
@@ -214,15 +223,14 @@ function continuationOf(
   now: Millis,
 ): Composition {
   const began = Math.min(first, stored.firstTimestamp ?? Infinity);
-  const [, ...numbers] = (stored.annotations[stateAnnotation] ?? '').split(' ');
-  const [base = 0, counted, overlapUntil] = numbers.map(Number);
+  const [base = 0, counted, overlapUntil] = numbersIn(stored);
   // Times are cut to whole seconds, so the last packet may be up to a second later.
   const until = stored.lastTimestamp === undefined ? now : stored.lastTimestamp + 999;
   // An Event of ours with a higher count is from this hour, but from before the clock was corrected and the agent restarted.
-  if (isOwned(stored, stateId) && stored.count <= (base || 0) + count) {
+  if (isOwned(stored, stateId) && stored.count <= base + count) {
     if (counted === undefined || overlapUntil === undefined) {
       // An Event that was deleted and created again must not begin before its deletion.
-      return { base: base || 0, first: base < 0 ? (stored.firstTimestamp ?? first) : began };
+      return { base, first: base < 0 ? (stored.firstTimestamp ?? first) : began };
     }
     return { base: Math.max(0, counted - count), first: began, overlap: { count: counted, until: overlapUntil } };
   }

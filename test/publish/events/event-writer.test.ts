@@ -371,6 +371,33 @@ describe('something else that has the name of an Event', () => {
     expect(store.requests).toEqual(['create', 'read', 'update', 'create']);
   });
 
+  test.each([
+    'Infinity',
+    '-Infinity',
+    '1e300',
+    '-1e9',
+    '-99',
+    '0.5',
+    'NaN',
+    '0 Infinity 1',
+    '0 1 Infinity',
+    '0 -5 1',
+    '0 NaN NaN',
+  ])('a forged state of "%s" makes no count that is none', async (forged) => {
+    for (const count of [-1000, 0, 1, 7]) {
+      const one = rig();
+      one.store.put(theirs(one.series, { owner: `ours ${forged}`, count }));
+      for (const offset of [second, minute]) {
+        const outcome = await one.write(offset);
+        if (outcome.kind !== 'written') throw new Error('not written');
+        expect(JSON.parse(JSON.stringify(outcome.published))).toEqual(outcome.published);
+        expect(one.event()?.count).toBeGreaterThanOrEqual(1);
+        expect(one.event()?.count).toBeLessThanOrEqual(20);
+        one.count(2, offset);
+      }
+    }
+  });
+
   test('the other type of an Event is made right', async () => {
     expect((await adopt({ type: 'Normal' })).event()).toMatchObject({ type: 'Warning' });
   });

@@ -101,7 +101,7 @@ export function createMemoryStore(mishapOf: (verb: Verb, key: string) => Mishap 
         host: source.host,
         type,
         identity: identityText(kept.event),
-        count,
+        count: Math.max(0, count),
         firstTimestamp: Date.parse(firstTimestamp),
         lastTimestamp: Date.parse(lastTimestamp),
         annotations: metadata.annotations ?? {},
