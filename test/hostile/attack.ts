@@ -67,10 +67,15 @@ export interface Tenant {
   /** Creates an object, or replaces the one of that name. Resolves to the status of the answer. */
   readonly put: (resource: Resource, namespace: string, object: TenantObject) => Promise<number>;
   readonly remove: (resource: Resource, namespace: string, name: string) => Promise<void>;
-  /** All of its objects of that kind, many at once. */
+  /** All of that kind in its Namespaces, by one request for each. */
   readonly removeAll: (resource: Resource) => Promise<void>;
-  /** Puts `count` objects, or fewer if that takes longer than a preparation may. */
-  readonly fill: (resource: Resource, count: number, make: (index: number) => TenantObject) => Promise<void>;
+  /** Puts `count` objects, or fewer if that takes longer than a preparation may. `namespace`: default: in turns into each of its own. */
+  readonly fill: (
+    resource: Resource,
+    count: number,
+    make: (index: number) => TenantObject,
+    namespace?: string,
+  ) => Promise<void>;
   /** A Pod that runs on the agent's node, with an address of the tenant's own: what the kubelet writes is written for it. */
   readonly runPods: (count: number, make?: (index: number) => TenantObject) => Promise<readonly TenantPod[]>;
   /** Appends lines of the kernel to the node's log. */

@@ -121,7 +121,9 @@ async function run(accounts: Accounts): Promise<number> {
         `The same again: npm run hostile -- --attacks ${round.attacks.join(',')} --together ${round.attacks.length} --seed ${seed}${round.hasAudit ? ' --audit' : ''}`,
       );
   console.log(`\nhostile, seed ${seed}: ${rounds.length - failed.length} passed, ${failed.length} failed`);
-  return failed.length === 0 ? 0 : 1;
+  // The first round has none.
+  if (rounds.length === 1) console.log('No attack was played: the machine is too slow for this time.');
+  return failed.length === 0 && rounds.length > 1 ? 0 : 1;
 }
 
 /** Whether each Event is as it is without an attacker. */

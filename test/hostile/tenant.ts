@@ -73,10 +73,6 @@ export function createTenant(options: TenantOptions): TenantControl {
     await connection.request('DELETE', path + now, { token }).catch(() => {});
     made.delete(path);
   };
-  const removeAll = async (isMeant: (resource: string) => boolean): Promise<void> => {
-    const paths = [...made].filter(([, resource]) => isMeant(resource)).map(([path]) => path);
-    await inTurns(2 * width, [0, paths.length], (index) => remove(paths[index] as string));
-  };
   const runPod = async (number: number, object: TenantObject): Promise<TenantPod> => {
     const namespace = namespaceAt(number);
     const { name } = object.metadata;
@@ -101,10 +97,17 @@ export function createTenant(options: TenantOptions): TenantControl {
     wait: (duration) => delay(duration, undefined, { signal: ending.signal }).catch(() => {}),
     put,
     remove: (resource, namespace, name) => remove(`${pathOf(resource, namespace)}/${name}`),
-    removeAll: (resource) => removeAll((of) => of === resource),
-    fill: (resource, count, make) =>
+    async removeAll(resource) {
+      const now = '?gracePeriodSeconds=0';
+      await Promise.all(
+        hostileNamespaces.map((namespace) =>
+          connection.request('DELETE', pathOf(resource, namespace) + now, { token }).catch(() => {}),
+        ),
+      );
+    },
+    fill: (resource, count, make, namespace) =>
       inTurns(width, [0, count], async (index) => {
-        if (performance.now() < deadline) await put(resource, namespaceAt(index), make(index));
+        if (performance.now() < deadline) await put(resource, namespace ?? namespaceAt(index), make(index));
       }),
     async runPods(count, make = plainPod) {
       const first = pods;
@@ -121,7 +124,10 @@ export function createTenant(options: TenantOptions): TenantControl {
     listeners: { metrics: '', health: '' },
     beginPreparation: () => (deadline = performance.now() + options.preparation),
     end: () => ending.abort(),
-    removeAll: () => removeAll(() => true),
+    async removeAll() {
+      const paths = [...made.keys()];
+      await inTurns(2 * width, [0, paths.length], (index) => remove(paths[index] as string));
+    },
     figures: () => ({ objects, bytes, pods, refusals }),
   };
   return control;

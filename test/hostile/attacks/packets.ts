@@ -18,10 +18,10 @@ export const packetAttacks: readonly Attack[] = [
     port: 1 + pick(tenant, 65_535),
     in: pod.device,
   })),
-  // All of them wait for the same few names.
-  sending('packet-ports', 2000, (tenant, pod) => ({
+  // Thousands of flows wait for one name, then for the next one.
+  sending('packet-ports', 6000, (tenant, pod) => ({
     source: pod.address,
-    destination: `10.77.2.${pick(tenant, 4)}`,
+    destination: `10.200.${(Date.now() >> 16) & 255}.${(Date.now() >> 8) & 255}`,
     port: 1 + pick(tenant, 65_535),
     in: pod.device,
   })),
@@ -89,7 +89,7 @@ export const packetAttacks: readonly Attack[] = [
   },
 ];
 
-/** Ninety Pods of the tenant, of which each line has one; so many lines at once, ten times a second. */
+/** Ninety Pods of the tenant, of which each line has one; so many lines at once, ten times a second, but no more than 20,000 of them. */
 function sending(name: string, lines: number, make: (tenant: Tenant, pod: TenantPod) => PacketFields): Attack {
   let pods: readonly TenantPod[] = [];
   return {
@@ -98,7 +98,7 @@ function sending(name: string, lines: number, make: (tenant: Tenant, pod: Tenant
     async play(tenant) {
       while (!tenant.isOver) {
         tenant.log(...Array.from({ length: lines }, () => packetLine(make(tenant, tenant.chance.pick(pods)))));
-        await tenant.wait(100);
+        await tenant.wait(Math.max(100, lines / 20));
       }
     },
   };

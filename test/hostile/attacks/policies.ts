@@ -80,7 +80,7 @@ export const policyAttacks: readonly Attack[] = [
   // What two lists of a tenant multiply to: addresses and ports of a Service's endpoints.
   judged('calico-services', async (tenant) => {
     await tenant.fill('endpointslices', 6, (index) =>
-      index < 3 ? endpointSlice(1000, 1, 10_000) : endpointSlice(100, 100, 100),
+      index < 3 ? endpointSlice('ports', [1000, 1], 10_000) : endpointSlice('addresses', [100, 100], 5000),
     );
     await tenant.fill('calicoPolicies', 6, (index) => {
       const services = { name: serviceName, namespace: tenant.namespaces[index % tenant.namespaces.length] };
@@ -97,16 +97,15 @@ export const policyAttacks: readonly Attack[] = [
       }),
     { count: 6, make: manyPorts },
   ),
-  // None of them goes before the others, and one denies.
+  // None of them goes before the others, all of which admit, and one denies.
   judged('policy-order', async (tenant) => {
     await tenant.fill('calicoPolicies', 3, (index) => ofCalico(index, { order: 1000, ingress: [{ action: 'Deny' }] }));
-    await tenant.fill('networkpolicies', 5000, (index) => networkPolicy(index, [{ from: blocks(1) }]));
+    await tenant.fill('networkpolicies', 5000, (index) => networkPolicy(index, [{}]), tenant.namespaces[0]);
   }),
-  judged('calico-order', (tenant) =>
-    tenant.fill('calicoPolicies', 5000, (index) =>
-      ofCalico(index, { order: 7, ingress: [{ action: 'Deny', protocol: 'UDP' }] }),
-    ),
-  ),
+  judged('calico-order', (tenant) => {
+    const ingress = [{ action: 'Deny', protocol: 'UDP' }];
+    return tenant.fill('calicoPolicies', 5000, (index) => ofCalico(index, { order: 7, ingress }), tenant.namespaces[0]);
+  }),
   // Each part of a selector, and each set that contains the address.
   judged('calico-set-parts', async (tenant) => {
     await tenant.fill('networksets', 192, (index) => ({
@@ -124,10 +123,11 @@ function addressAt(index: number): string {
   return `11.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
 }
 
-function endpointSlice(endpoints: number, addresses: number, ports: number): TenantObject {
+/** So many endpoints, and addresses of each. */
+function endpointSlice(name: string, [endpoints, addresses]: readonly [number, number], ports: number): TenantObject {
   return {
     addressType: 'IPv4',
-    metadata: { name: `${mark}-wide`, labels: { 'kubernetes.io/service-name': serviceName } },
+    metadata: { name: `${mark}-${name}`, labels: { 'kubernetes.io/service-name': serviceName } },
     endpoints: Array.from({ length: endpoints }, (_, host) => ({
       addresses: Array.from({ length: addresses }, (__, each) => addressAt(host * addresses + each)),
     })),
@@ -162,7 +162,7 @@ function odd(tenant: Tenant, depth = 0): unknown {
   ]);
 }
 
-/** The packets of its Pods, which these policies have to judge. */
+/** The packets of its Pods, which these policies have to judge: each of another source, to one port, because of a scan of ports no policy is asked. */
 function judged(
   name: string,
   makePolicies: (tenant: Tenant) => Promise<void>,
@@ -176,9 +176,11 @@ function judged(
       pods = await tenant.runPods(count, make);
     },
     async play(tenant) {
-      for (let port = 1; !tenant.isOver; port++) {
+      for (let turn = 0; !tenant.isOver; turn++) {
         tenant.log(
-          ...pods.map((pod) => packetLine({ source: '203.0.113.9', destination: pod.address, port, out: pod.device })),
+          ...pods.map(({ address, device }, index) =>
+            packetLine({ source: `198.18.${turn & 255}.${index}`, destination: address, port: 8080, out: device }),
+          ),
         );
         await tenant.wait(1000);
       }
