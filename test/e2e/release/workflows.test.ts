@@ -46,6 +46,14 @@ describe.each(files)('%s', (name) => {
       expect(used).toMatch(/^(?:\.\/\.github\/workflows\/[\w-]+\.yml|[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/);
   });
 
+  test('what builds images and lists what is in them is named by version and digest', () => {
+    const builders = [...text.matchAll(/docker buildx create .+/g)].map(([command]) => command);
+    for (const command of builders) expect(command).toMatch(/image=moby\/buildkit:v\d+\.\d+\.\d+@sha256:[0-9a-f]{64}$/);
+    const scanners = [...text.matchAll(/--sbom\b.*|generator=\S+/g)].map(([option]) => option);
+    for (const option of scanners)
+      expect(option).toMatch(/^generator=docker\/buildkit-syft-scanner:\d+\.\d+\.\d+@sha256:[0-9a-f]{64}$/);
+  });
+
   test('a job has the rights that it names, and no others', () => {
     expect(permissions).toEqual({});
     for (const job of Object.values(jobs)) expect(Object.keys(job.permissions ?? {})).toContain('contents');
