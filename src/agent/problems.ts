@@ -179,9 +179,16 @@ function createWriteReport(log: Log, { report }: RateLimitedLog, answers: ApiAns
       case 'unauthorized':
       case 'unavailable':
         return answers.refused(right, 'events', refusal as Refusal, subject);
-      case 'invalid':
       case 'foreign':
-        report('error', `event ${result}`, about, 'The API server refuses an Event for good; it is given up');
+        report(
+          'error',
+          'event foreign',
+          about,
+          "Others' Events have the names that an Event would have; it is given up",
+        );
+        return answers.answered(right, 'events', subject);
+      case 'invalid':
+        report('error', 'event invalid', about, 'The API server refuses an Event for good; it is given up');
         return answers.answered(right, 'events', subject);
       case 'terminating':
       case 'gone':

@@ -59,6 +59,10 @@ const told: [title: string, act: (api: Problems['api']) => void, over?: (api: Pr
     (api) => api.attempted(attempt('create', 'invalid', series(), refused(422, 'no'))),
   ],
   [
+    'an Event whose names others have taken',
+    (api) => api.attempted({ verb: 'read', result: 'foreign', series: series(), packets: 0, refusal: undefined }),
+  ],
+  [
     'an Event that failed, and then is written',
     (api) => api.attempted(attempt('create', 'failed', series(), { ...refused(500, 'no'), reason: 'InternalError' })),
     (api) => api.attempted(attempt('create', 'ok', series(), undefined)),
