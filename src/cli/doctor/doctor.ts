@@ -15,6 +15,7 @@ import { sendTestEvent, type TestEventResult } from './test-event.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { checkAgent, checkMemory } from './checks/agent.ts';
 import { checkCalico } from './checks/calico.ts';
+import { checkCiliumEvents } from './checks/cilium.ts';
 import {
   checkApiServer,
   checkGuard,
@@ -149,6 +150,7 @@ export const checks: readonly Row[] = [
   { name: 'iptables-backends', check: checkIptablesBackends },
   { name: 'nf-log-all-netns', check: checkLogNamespaces },
   { name: 'calico', check: checkCalico },
+  { name: 'cilium-events', check: checkCiliumEvents },
   { name: 'agent', check: checkAgent },
   { name: 'memory', check: checkMemory },
 ];

@@ -27,6 +27,7 @@ import {
   someNodes,
 } from './api.ts';
 import type { Pod } from '../../explain/resolving/resolving.ts';
+import { type CiliumEvents, lookAtCiliumEvents } from './cilium-events.ts';
 import { type KernelSetting, type KernelSourceState, lookAtKernelSources, sourceName } from './kernel-log.ts';
 import {
   type AgentAnswer,
@@ -62,6 +63,7 @@ export interface Facts {
   readonly policyRights: PolicyRights | undefined;
   readonly ways: readonly LookupWayState[] | undefined;
   readonly felix: FelixFacts;
+  readonly ciliumEvents: CiliumEvents;
   readonly agent: AgentAnswer;
   readonly view: NetworkView;
   readonly rules: Rules;
@@ -139,6 +141,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
     policyRights: config.policies === 'off' ? Promise.resolve(undefined) : reviewPolicies(api),
     ways: lookAtWays({ api, config, ownNode, pods }),
     felix: lookAtFelix(api, node),
+    ciliumEvents: lookAtCiliumEvents(api),
     agent: askAgent(config.metricsAddress),
     view: lookAtView(),
     rules: readRules(machine),

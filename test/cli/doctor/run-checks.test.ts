@@ -3,6 +3,7 @@ import { type Row, runChecks } from '../../../src/cli/doctor/doctor.ts';
 import type { FactLookups } from '../../../src/cli/doctor/facts.ts';
 import { answersOf, type Check } from '../../../src/cli/doctor/report.ts';
 import { nine } from '../../builders.ts';
+import { ciliumEventsOf, quietCiliums } from './sentences.ts';
 
 const run = (facts: Partial<FactLookups>, rows: readonly Row[]): Promise<Check[]> =>
   runChecks(facts as FactLookups, () => ({ now: nine }) as never, rows);
@@ -34,4 +35,8 @@ test('a check that throws is unknown, and so is one whose facts cannot be had; t
     { name: 'b', status: 'unknown', finding: expect.stringMatching(/: no luck$/) as string },
     { name: 'c', status: 'ok' },
   ]);
+});
+
+test.each(quietCiliums)('where Cilium is not known to write Events, no line is about it (%#)', async (api) => {
+  await expect(ciliumEventsOf(api)).resolves.toEqual([]);
 });

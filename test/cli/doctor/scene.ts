@@ -76,6 +76,7 @@ const unknown: Facts & CheckContext = {
   guard: undefined,
   policyRights: undefined,
   ways: undefined,
+  ciliumEvents: undefined,
   felix: {
     felix: { kind: 'absent' },
     logPrefix: undefined,

@@ -1,4 +1,5 @@
 import { type ApiRequests, lookAtFelix } from '../../../src/cli/doctor/api.ts';
+import { lookAtCiliumEvents } from '../../../src/cli/doctor/cilium-events.ts';
 import type { Facts } from '../../../src/cli/doctor/facts.ts';
 import { tryGuard } from '../../../src/cli/doctor/guard.ts';
 import type { ContainerLogs } from '../../../src/cli/doctor/machine.ts';
@@ -31,6 +32,7 @@ export async function allSentences(): Promise<Check[]> {
     ...(await guards()),
     ...nodes(),
     ...(await calico()),
+    ...(await ciliumEvents()),
     ...feeds(),
     ...lookups(),
     ...(await policies()),
@@ -278,6 +280,27 @@ function nodes(): Check[] {
     ...found('node'),
     ...found('node', { ownNode: { kind: 'refused', why: 'the API server does not allow it' } }),
   ];
+}
+
+const cilium = (setting?: string, events: unknown[] = []): ApiRequests =>
+  fakeApi(({ path }) => {
+    if (path === '/api/v1/events') return answered({ items: events });
+    if (!path.endsWith('/configmaps/cilium-config')) return undefined;
+    return setting === undefined ? refused(403) : answered({ data: { 'hubble-drop-events': setting } });
+  });
+
+export const ciliumEventsOf = async (api: ApiRequests): Promise<Check[]> =>
+  found('cilium-events', { ciliumEvents: await lookAtCiliumEvents(api) });
+
+export const quietCiliums: readonly ApiRequests[] = [
+  cilium('false', [{}]),
+  cilium(),
+  fakeApi(() => refused(403)),
+  fakeApi(() => refused(404)),
+];
+
+async function ciliumEvents(): Promise<Check[]> {
+  return [...(await ciliumEventsOf(cilium('true'))), ...(await ciliumEventsOf(cilium(undefined, [{}])))];
 }
 
 const felixWith = (spec: object, object = 'default'): ApiRequests =>
