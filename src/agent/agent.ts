@@ -145,7 +145,7 @@ export interface Publishing {
 
 function createPublishing(options: PublishingOptions): Publishing {
   const { config, restored, context, ingest, problems, policies, clock } = options;
-  const { sources, once, table, queue, incidents } = ingest;
+  const { sources, dedupe, table, queue, incidents } = ingest;
   const audit = ingest.audit?.kept;
   const budget = createWriteBudget({
     nodeCount: () => context.cluster.nodeCount,
@@ -157,7 +157,7 @@ function createPublishing(options: PublishingOptions): Publishing {
     state: createKeptState({
       agent: { id: restored.id, node: config.node },
       sources,
-      once,
+      dedupe,
       table,
       queue,
       incidents,

@@ -92,7 +92,7 @@ export function createClusterContext(options: ClusterContextOptions): ClusterCon
     findPods: podLookups?.find,
     findHostName: config.reverseDns ? createReverseDns() : undefined,
     onChange() {
-      lists.directory.changed('remote');
+      lists.endpoints.changed('remote');
       changes.emit('cluster');
     },
     now,
@@ -122,8 +122,8 @@ export function createClusterContext(options: ClusterContextOptions): ClusterCon
     if (resource === 'nodes')
       problems.node(
         config.node,
-        lists.directory.node(config.node) !== undefined,
-        lists.directory.nodes.map(({ name }) => name),
+        lists.endpoints.node(config.node) !== undefined,
+        lists.endpoints.nodes.map(({ name }) => name),
       );
     changes.emit('cluster');
   }
@@ -150,12 +150,12 @@ function createPodLookups(
 }
 
 function createLiveRanges(node: string, lists: () => LiveLists, now: Clock['now']): PodRanges {
-  return { homeOf: (address) => lists().directory.homeOf(address), followed };
+  return { homeOf: (address) => lists().endpoints.homeOf(address), followed };
 
   function followed(): boolean | undefined {
     const here = lists().podsHere(now());
     const addresses = here.flatMap((pod) => (pod.hostNetwork ? [] : pod.addresses.slice(0, 1)));
     if (addresses.length === 0) return undefined;
-    return addresses.some((address) => lists().directory.homeOf(address) === node);
+    return addresses.some((address) => lists().endpoints.homeOf(address) === node);
   }
 }

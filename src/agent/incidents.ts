@@ -41,7 +41,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
 
   return createNodeIncidents({
     node: config.node,
-    nodeRef: () => nodeRefOf(lists.directory, config.node),
+    nodeRef: () => nodeRefOf(lists.endpoints, config.node),
     podOf: podRunning,
     podsHere: () => lists.podsHere(now()),
     chains,
@@ -58,7 +58,7 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
         prepareChains: chains.prepare,
         proc: { ...createProc(config.procRoot), now },
         nameOf(address) {
-          const { object } = lists.directory.byAddress(address, { time: now(), exact: false });
+          const { object } = lists.endpoints.byAddress(address, { time: now(), exact: false });
           return object?.namespace === undefined ? object?.name : `${object.namespace}/${object.name}`;
         },
       },

@@ -32,13 +32,13 @@ import type { ChangeEvents, ClusterContext } from './cluster.ts';
 import { createAgentIncidents } from './incidents.ts';
 import { openSources } from './open-sources.ts';
 import type { PolicyAnswers } from './policies/answers.ts';
-import type { LinesOnce, Source } from '../read/sources/sources.ts';
+import type { LineDedupe, Source } from '../read/sources/sources.ts';
 import type { NodeIncidents } from '../explain/incidents/incidents.ts';
 
 /** The hot path: it counts lines, and never waits. */
 export interface Ingest {
   readonly sources: readonly Source[];
-  readonly once: LinesOnce;
+  readonly dedupe: LineDedupe;
   readonly statistics: Statistics;
   readonly legacyMetric: LegacyMetric | undefined;
   /** Packets whose owners are still looked up. */
@@ -98,7 +98,7 @@ export function createIngest(options: IngestOptions): Ingest {
   const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
   const pipeline = createPipeline({
     ...decisionSettings(config),
-    directory: lists.directory,
+    endpoints: lists.endpoints,
     statistics,
     counts: () => counts,
     node: config.node,
@@ -107,7 +107,7 @@ export function createIngest(options: IngestOptions): Ingest {
     lookups: { queue, remote, isSynced: () => cluster.synced, now },
     packets: packetSink(audit, config.auditVerdicts, dropsByOwner, liveFlows),
   });
-  const { sources, once } = openSources({
+  const { sources, dedupe } = openSources({
     config,
     positions: restored.state?.positions ?? {},
     once: restored.state?.once,
@@ -125,7 +125,7 @@ export function createIngest(options: IngestOptions): Ingest {
     audit?.lost({ kind: 'suppressed', by: 'state', count: undefined, affects: 'everything' }, now());
   return {
     sources,
-    once,
+    dedupe,
     statistics,
     legacyMetric,
     queue,

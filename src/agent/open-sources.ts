@@ -8,7 +8,7 @@ import type { Pipeline } from '../count/pipeline/pipeline.ts';
 import { zoneTime } from '../read/sources/reading.ts';
 import {
   type Choice,
-  chooseKernelGiver,
+  pickKernelSource,
   chooseKernelSource,
   type ConfiguredKernelSource,
   createBpfTrace,
@@ -46,14 +46,14 @@ export interface OpenSourcesOptions {
   problems: Pick<Problems, 'source' | 'lost'>;
   clock: Clock;
   schedule?: Schedule;
-  logs?: Pick<typeof nodeLogs, 'choose' | 'chooseGiver' | 'findPrograms'>;
+  logs?: Pick<typeof nodeLogs, 'choose' | 'pickSource' | 'findPrograms'>;
 }
 
 /** Looks for logs on this node. `doctor` looks in the same way. */
 export const nodeLogs = {
   choose: (): Choice => chooseKernelSource({ journal, kernelRecords: hasKernelRecords }),
-  chooseGiver: <Each extends ConfiguredKernelSource>(sources: readonly Each[]): Each | undefined =>
-    chooseKernelGiver(sources, { journal, kernelRecords: hasKernelRecords }),
+  pickSource: <Each extends ConfiguredKernelSource>(sources: readonly Each[]): Each | undefined =>
+    pickKernelSource(sources, { journal, kernelRecords: hasKernelRecords }),
   findPrograms: (): readonly ProgramLog[] => findProgramLogs(),
   findJournal: journal,
 };
@@ -75,19 +75,19 @@ const fileNeedles = spellingsOf(needlesOfAll);
 const firstReach: Millis = 600_000;
 
 /** Makes the sources, without starting them. */
-export function openSources(options: OpenSourcesOptions): { sources: Source[]; once: SharedLines['once'] } {
+export function openSources(options: OpenSourcesOptions): { sources: Source[]; dedupe: SharedLines['dedupe'] } {
   const { config, positions, first } = options;
   const { wall } = options.clock;
   const { logs = nodeLogs, schedule = systemSchedule } = options;
   const found = findSources(options, logs);
-  const giver = logs.chooseGiver(
+  const kernelSource = logs.pickSource(
     found.filter(
       (setting): setting is KernelSetting =>
         setting.kind === 'kernel' || setting.kind === 'journal' || setting.kind === 'file',
     ),
   );
   const shared = createSharedLines({
-    kernelGiver: giver && nameOf(giver),
+    kernelSource: kernelSource && nameOf(kernelSource),
     // Some programs write to standard error and to a file, and only then a record may come twice.
     programSources: found.some(({ kind }) => kind === 'program')
       ? found.filter(({ kind }) => kind === 'containers' || kind === 'program' || kind === 'journal').map(nameOf)
@@ -104,7 +104,7 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
     const name = nameOf(setting);
     const common = {
       saved: positions[name],
-      listener: listenerOf(setting, setting === giver, hasRepeats, shared, options),
+      listener: listenerOf(setting, setting === kernelSource, hasRepeats, shared, options),
       timing: { ...options.clock, schedule },
     };
     switch (setting.kind) {
@@ -140,7 +140,7 @@ export function openSources(options: OpenSourcesOptions): { sources: Source[]; o
         return setting satisfies never;
     }
   });
-  return { sources, once: shared.once };
+  return { sources, dedupe: shared.dedupe };
 }
 
 function nameOf(setting: OpenableSetting): string {
@@ -177,7 +177,7 @@ function findSources(
 
 function listenerOf(
   setting: OpenableSetting,
-  isGiver: boolean,
+  givesKernel: boolean,
   hasRepeats: boolean,
   shared: SharedLines,
   { pipeline, problems, clock }: OpenSourcesOptions,
@@ -185,14 +185,14 @@ function listenerOf(
   const name = nameOf(setting);
   const { repeats } = pipeline;
   // Losses in a ring buffer do not matter if its packets are not counted.
-  const mayLosePackets = isGiver || setting.kind !== 'kernel';
+  const mayLosePackets = givesKernel || setting.kind !== 'kernel';
   return {
     take(line, origin) {
-      if (!shared.isNews(name, line, origin)) return;
+      if (!shared.isFirstSeen(name, line, origin)) return;
       const time = timeOf(line.time);
       pipeline.take(time === line.time ? line : { ...line, time }, origin);
     },
-    repeats: repeats !== undefined && isGiver && hasRepeats ? byClock(repeats, clock) : undefined,
+    repeats: repeats !== undefined && givesKernel && hasRepeats ? byClock(repeats, clock) : undefined,
     lost(loss) {
       const { count, unit, time, since = time } = loss;
       if (mayLosePackets) pipeline.lost(name, unit === 'records' ? count : undefined, timeOf(time), timeOf(since));

@@ -44,7 +44,7 @@ interface Servers {
 async function startServers({ config, scrape, ...agent }: Agent): Promise<Servers> {
   const health = { live: () => unreadable(agent), ready: () => [...unreadable(agent), ...unlisted(agent)] };
   const { metricsAddress, healthAddress, dropsAddress, node } = config;
-  const isOfNode = (host: string): boolean => agent.context.lists.directory.nodeOfHost(host)?.name === node;
+  const isOfNode = (host: string): boolean => agent.context.lists.endpoints.nodeOfHost(host)?.name === node;
   const common = { health, isOfNode, onArrival: agent.arrivals.note };
   const { liveFlows } = agent.ingest;
   const metrics = await startServer({
@@ -102,7 +102,7 @@ async function untilStopped(agent: Agent, stop: AbortSignal): Promise<0 | 1> {
   let rounds = 0;
   let failedRounds = 0;
   const timer = setInterval(() => {
-    keepHouse(agent, ++rounds);
+    doPeriodicWork(agent, ++rounds);
     failedRounds = unreadable(agent).length > 0 ? failedRounds + 1 : 0;
     if (failedRounds < unreadableRounds) return;
     agent.log.error({ sources: agent.ingest.sources.map(({ name }) => name) }, 'Nothing can be read: ending');
@@ -115,7 +115,7 @@ async function untilStopped(agent: Agent, stop: AbortSignal): Promise<0 | 1> {
   });
 }
 
-function keepHouse(agent: Agent, round: number): void {
+function doPeriodicWork(agent: Agent, round: number): void {
   const { context, ingest, publishing, problems, reload, lastSeen, nodeChecks, clock } = agent;
   const { incidents } = ingest;
   const now = clock.now();

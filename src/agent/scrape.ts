@@ -44,11 +44,11 @@ export function createScrape(options: ScrapeOptions): MetricsText {
 
 function collectIngest(
   metrics: Metrics,
-  { sources, once, statistics, table, queue, dropsByOwner }: Ingest,
+  { sources, dedupe, statistics, table, queue, dropsByOwner }: Ingest,
   clock: Clock,
 ): void {
   collectSources(metrics, sources);
-  metrics.repeatedLines.setTotal(once.repeats);
+  metrics.repeatedLines.setTotal(dedupe.repeats);
 
   for (const verdict of verdicts) metrics.packets.setTotal(statistics.verdicts[verdict], { verdict });
   collectDrops(metrics, dropsByOwner);

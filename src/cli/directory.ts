@@ -60,7 +60,7 @@ export async function runDirectory(options: DirectoryOptions, terminal: boolean,
   const metricsServer = await startServer({
     setting: 'METRICS_ADDRESS',
     address: options.metricsAddress,
-    isOfNode: (host) => watch.lists.directory.nodeOfHost(host) !== undefined,
+    isOfNode: (host) => watch.lists.endpoints.nodeOfHost(host) !== undefined,
     metrics: scrapeOf(metrics, undefined, () => watch.collect(metrics, clock)),
     health: {
       live: () => (until - clock.wall() > restartBefore ? [] : ['the certificate ends soon']),

@@ -16,7 +16,7 @@ import { cell, type Streams } from './terminal.ts';
 import { flagNames } from '../publish/audit/audit.ts';
 import { alignColumns } from './describe.ts';
 import { type EventText } from '../publish/events/events.ts';
-import { createDirectory } from '../explain/resolving/resolving.ts';
+import { createEndpointFinder } from '../explain/resolving/resolving.ts';
 import { createSeriesTable } from '../count/series/series.ts';
 import { createClock, type Envelope, readEnvelope } from '../read/sources/reading.ts';
 import { readRecord } from '../base/log-formats/container-log.ts';
@@ -39,9 +39,9 @@ export async function explainLine(
   for (const problem of snapshot.problems) err(`${printable(problem)}\n`);
   const { node, includeNoise } = options;
   const prefixes = createPrefixTable(options.prefixes);
-  const directory = createDirectory(snapshot.objects);
+  const endpoints = createEndpointFinder(snapshot.objects);
   const decisions = {
-    ...createDecisions({ prefixes, directory, node, includeNoise, programsAnywhere: true }),
+    ...createDecisions({ prefixes, endpoints, node, includeNoise, programsAnywhere: true }),
     textOf: policies.messageOf,
   };
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');

@@ -12,7 +12,7 @@ import { mark } from './words.ts';
 
 /** Until the first Event of an object is at the API server: a second for its count, two for its verdict, and two for its turn and requests. */
 const latest: Millis = 5000;
-/** Half of the turns are by Namespaces alone, so in twice as many turns as there are Namespaces, each has one: src/count/series/lines.ts. */
+/** Half of the turns are by Namespaces alone, so in twice as many turns as there are Namespaces, each has one: src/count/series/lanes.ts. */
 const turns = 2 * (honestNamespaces.length + hostileNamespaces.length);
 const slowest: Millis = 100;
 /** Answers of which one in a hundred says something. */

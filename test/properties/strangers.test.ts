@@ -144,7 +144,7 @@ test('no stranger steers a reader of Events and labels of packets from an addres
       const statistics = createStatistics(metric.count);
       const pipeline = createPipeline({
         prefixes: createPrefixTable(),
-        directory: lists.directory,
+        endpoints: lists.endpoints,
         statistics,
         node: 'node-b',
         includeNoise: true,

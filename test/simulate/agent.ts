@@ -17,7 +17,7 @@ import { messageOf } from '../../src/count/pipeline/message.ts';
 import { createPipeline, type Pipeline } from '../../src/count/pipeline/pipeline.ts';
 import { createStatistics } from '../../src/count/pipeline/statistics.ts';
 import { createTimer } from '../../src/base/platform/timer.ts';
-import { nodeRefOf } from '../../src/explain/resolving/directory.ts';
+import { nodeRefOf } from '../../src/explain/resolving/endpoint-finder.ts';
 import { createLiveLists } from '../../src/explain/resolving/live-lists.ts';
 import { createFinderChain } from '../../src/explain/resolving/lookups/lookup.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/explain/resolving/lookups/remote.ts';
@@ -95,7 +95,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
   const felix = createFelixReader(connection, node, now);
   const incidents = createNodeIncidents({
     node,
-    nodeRef: () => nodeRefOf(lists.directory, node),
+    nodeRef: () => nodeRefOf(lists.endpoints, node),
     podOf: (failing) => podOf(failing, lists.podsHere(now())),
     podsHere: () => lists.podsHere(now()),
     chains: { ownerOf: (chain) => lists.chains.ownerOf(chain), backendsOf: () => [] },
@@ -124,7 +124,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
   const keptState = createKeptState({
     agent: { id: stateId, node },
     sources: [],
-    once: { state: () => ({}) },
+    dedupe: { state: () => ({}) },
     table,
     queue,
     incidents,
@@ -147,7 +147,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
   });
   /** Every five seconds of its own, whenever it was started; only where there is something to do. */
   const phase = now() + Math.floor(random() * housekeepingInterval);
-  const housekeeping = createTimer(schedule, now, keepHouse);
+  const housekeeping = createTimer(schedule, now, doPeriodicWork);
   let made: Pipeline | undefined;
 
   return {
@@ -175,7 +175,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
   };
 
   function onChange(): void {
-    lists.directory.changed('remote');
+    lists.endpoints.changed('remote');
     if (queue.size > 0) pipeline().review();
     planHousekeeping(0);
   }
@@ -186,7 +186,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     housekeeping.setEarliest(Math.max(0, phase + rounds * housekeepingInterval - now()));
   }
 
-  function keepHouse(): void {
+  function doPeriodicWork(): void {
     if (incidents.nextTick() <= now()) incidents.tick(now());
     planHousekeeping(incidents.nextTick());
   }
@@ -195,7 +195,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
   function pipeline(): Pipeline {
     return (made ??= createPipeline({
       prefixes,
-      directory: lists.directory,
+      endpoints: lists.endpoints,
       statistics: createStatistics(),
       counts: () => counts,
       node,

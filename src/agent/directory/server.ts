@@ -129,7 +129,7 @@ export function createPodWatch(options: Omit<ListInformerOptions, 'lists'> & { m
  * but not all Pods are known.
  */
 export function ownersIn(
-  lists: Pick<LiveLists, 'directory' | 'podsByAddress' | 'leftOut'>,
+  lists: Pick<LiveLists, 'endpoints' | 'podsByAddress' | 'leftOut'>,
   address: string,
 ): Owners | undefined {
   const pods = lists.podsByAddress(address).filter(({ uid }) => uid !== '');
@@ -137,7 +137,7 @@ export function ownersIn(
   const having = pods.map((pod) =>
     pod.addresses.includes(address) ? pod : Object.assign({}, pod, { addresses: [address] }),
   );
-  const node = having.length > 0 ? undefined : nodeOf(lists.directory.byAddress(address, anyTime));
+  const node = having.length > 0 ? undefined : nodeOf(lists.endpoints.byAddress(address, anyTime));
   return having.length === 0 && node === undefined && lists.leftOut.mayHave(address)
     ? undefined
     : { pods: having, node };

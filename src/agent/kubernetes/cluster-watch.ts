@@ -61,9 +61,9 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
   const missing = (): readonly WatchedResource[] => required.filter((each) => !watches(each) && !tooMany.has(each));
 
   return {
-    informers: informers,
+    informers,
     get nodeCount(): number {
-      return Math.max(countedNodes, lists.directory.nodes.length);
+      return Math.max(countedNodes, lists.endpoints.nodes.length);
     },
     get synced(): boolean {
       return missing().length === 0;

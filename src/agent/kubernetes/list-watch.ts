@@ -43,18 +43,18 @@ export async function* watchEvents(
     const body = await stream(path, { ...query, watch: true }, AbortSignal.any([signal, silent.signal]));
     timer.refresh();
     yield undefined;
-    let rest: Uint8Array[] = [];
+    let remaining: Uint8Array[] = [];
     let size = 0;
     let sinceTurn = 0;
     for await (const chunk of body) {
       timer.refresh();
       let from = 0;
       for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
-        rest.push(chunk.subarray(from, end));
-        const line = Buffer.concat(rest).toString();
+        remaining.push(chunk.subarray(from, end));
+        const line = Buffer.concat(remaining).toString();
         const event = parsed(line);
         sinceTurn += size + end - from;
-        [rest, size, from] = [[], 0, end + 1];
+        [remaining, size, from] = [[], 0, end + 1];
         if (text(at(event, 'type')) === undefined) throw new RefusedError(strangeAnswer(200, line));
         yield event as WatchEvent;
         if (sinceTurn < bytesOfTurn) continue;
@@ -62,7 +62,7 @@ export async function* watchEvents(
         await nextTurn();
         timer.refresh();
       }
-      rest.push(chunk.subarray(from));
+      remaining.push(chunk.subarray(from));
       size += chunk.length - from;
       if (size > longestEvent) throw new Error('the watch sends an object that is too large');
     }

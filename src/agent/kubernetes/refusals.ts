@@ -85,14 +85,14 @@ export function isAskedFor(verb: string, path: string, sent: Json, body: Json): 
   const metadata = at(body, 'metadata');
   if (typeof metadata !== 'object' || metadata === null) return false;
   if (verb === 'POST')
-    return isAlike(kind, at(sent, 'kind')) && isAlike(at(metadata, 'name'), at(sent, 'metadata', 'name'));
+    return isSameObject(kind, at(sent, 'kind')) && isSameObject(at(metadata, 'name'), at(sent, 'metadata', 'name'));
   const [, name] = resource;
   if (name !== undefined) return at(metadata, 'name') === decodeURIComponent(name);
   const items = at(body, 'items');
   return Array.isArray(items) || items === null;
 }
 
-function isAlike(stored: Json, sent: Json): boolean {
+function isSameObject(stored: Json, sent: Json): boolean {
   return sent === undefined || stored === sent;
 }
 

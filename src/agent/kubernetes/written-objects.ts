@@ -2,8 +2,8 @@ import {
   type AnyEvent,
   type EventStore,
   identityText,
-  passing,
   type Refusal,
+  removableAnnotations,
   type Stored,
 } from '../../publish/events/events.ts';
 import type { Answer, Connection } from './connection.ts';
@@ -16,7 +16,7 @@ export function createEventStore({ request }: Pick<Connection, 'request'>): Even
     update: async (event, resourceVersion) => {
       const { namespace, name, annotations } = event.metadata;
       const { type, count, firstTimestamp, lastTimestamp, message } = event;
-      const metadata = { resourceVersion, annotations: { ...withoutPassing, ...annotations } };
+      const metadata = { resourceVersion, annotations: { ...withoutRemovable, ...annotations } };
       const body = { metadata, type, count, firstTimestamp, lastTimestamp, message };
       return storedIn(await request('PATCH', pathOf(namespace, name), { body }));
     },
@@ -24,7 +24,7 @@ export function createEventStore({ request }: Pick<Connection, 'request'>): Even
 }
 
 /** In a merge patch, null removes a key. */
-const withoutPassing = Object.fromEntries(passing.map((key) => [key, null]));
+const withoutRemovable = Object.fromEntries(removableAnnotations.map((key) => [key, null]));
 
 function pathOf(namespace: string, name?: string): string {
   return `/api/v1/namespaces/${namespace}/events${name === undefined ? '' : `/${name}`}`;

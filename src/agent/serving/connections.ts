@@ -36,9 +36,9 @@ export function createConnectionRoom(
   isClose: (address: string) => boolean,
   now: () => Millis,
 ): ConnectionRoom {
-  const rooms = { close: createPart(limits), strangers: createPart(limits) };
+  const rooms = { close: createPart(limits), others: createPart(limits) };
   const buckets = new LRUCache<string, TokenBucket>({ max: rememberedAddresses });
-  const partOf = (connection: ClientConnection) => (connection.isClose ? rooms.close : rooms.strangers);
+  const partOf = (connection: ClientConnection) => (connection.isClose ? rooms.close : rooms.others);
 
   return {
     admit(address) {
@@ -54,7 +54,7 @@ export function createConnectionRoom(
     leave: (connection) => partOf(connection).remove(connection),
     approve(connection) {
       if (connection.isClose) return;
-      rooms.strangers.remove(connection);
+      rooms.others.remove(connection);
       connection.isClose = true;
       rooms.close.add(connection);
     },

@@ -98,8 +98,8 @@ export type WriteKind = 'first' | 'rest' | 'more';
 export interface Turn {
   series: Series;
   kind: WriteKind;
-  /** The number of its waiting line (`lineOf` in series/times.ts). Lower lines are written first. */
-  line: number;
+  /** The number of its lane (`laneOf` in series/times.ts). Lower lanes are written first. */
+  lane: number;
 }
 
 /** What becomes of a series after its turn. What was counted meanwhile is published by its next write. */

@@ -188,17 +188,17 @@ async function countSources(
   const connections = new Map<string, number>();
   let counted = 0;
   let bytesSoFar = 0;
-  let rest = '';
+  let remaining = '';
   for (;;) {
     if (counted >= lines || bytesSoFar >= bytes || now() - started >= time)
       return { top: top(connections), counted, complete: false };
     const { bytesRead } = await file.read(block, 0, blockSize, null);
     if (bytesRead === 0) return { top: top(connections), counted, complete: true };
     bytesSoFar += bytesRead;
-    const text = rest + block.toString('latin1', 0, bytesRead);
+    const text = remaining + block.toString('latin1', 0, bytesRead);
     const end = text.lastIndexOf('\n') + 1;
     // A rest longer than a block is not a line of the kernel.
-    rest = text.length - end > blockSize ? '' : text.slice(end);
+    remaining = text.length - end > blockSize ? '' : text.slice(end);
     for (const [, source = ''] of text.slice(0, end).matchAll(original)) {
       const known = connections.get(source);
       connections.set(known === undefined ? copy(source) : source, (known ?? 0) + 1);

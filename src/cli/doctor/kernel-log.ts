@@ -62,14 +62,14 @@ export async function lookAtKernelSources(
 ): Promise<KernelSourceState[]> {
   const looks = await Promise.all(settings.map((each) => lookAtKernelSource(each, config, prefixes, machine)));
   if (looks.length < 2) return looks;
-  const { choose, chooseGiver } = machine;
+  const { choose, pickSource } = machine;
   const sources = settings.map((setting) => {
     if (setting.kind !== 'auto') return setting;
     const { source } = choose();
     return source === undefined || source.kind === 'ring' ? ({ kind: 'kernel' } as const) : source;
   });
-  const giver = JSON.stringify(chooseGiver(sources));
-  return looks.map((look, index) => Object.assign(look, { gives: JSON.stringify(sources[index]) === giver }));
+  const kernelSource = JSON.stringify(pickSource(sources));
+  return looks.map((look, index) => Object.assign(look, { gives: JSON.stringify(sources[index]) === kernelSource }));
 }
 
 export async function lookAtKernelSource(

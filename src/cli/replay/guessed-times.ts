@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../base/model/endpoint.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { Drop, PacketSink } from '../../count/pipeline/pipeline.ts';
-import type { Directory } from '../../explain/resolving/resolving.ts';
+import type { EndpointFinder } from '../../explain/resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 
 /** How many addresses are kept, and how many names of Pods are shown. */
@@ -24,7 +24,7 @@ const guesses = {
 } as const;
 
 type Guess = keyof typeof guesses;
-type KnownPod = ReturnType<Directory['podsWith']>[number];
+type KnownPod = ReturnType<EndpointFinder['podsWith']>[number];
 type Span = Pick<KnownPod, 'from' | 'until'>;
 
 export interface GuessedTimes {
@@ -36,7 +36,7 @@ export interface GuessedTimes {
 
 /** `zone`, `now`: undefined if nobody has said them. */
 export function createGuessedTimes(
-  directory: Pick<Directory, 'podsWith'>,
+  endpoints: Pick<EndpointFinder, 'podsWith'>,
   { zone, now }: Pick<ReplayOptions, 'zone' | 'now'>,
   next: PacketSink | undefined,
 ): GuessedTimes {
@@ -97,7 +97,7 @@ export function createGuessedTimes(
   function podsWith(address: string): readonly KnownPod[] {
     let pods = known.get(address);
     if (pods !== undefined) return pods;
-    pods = directory.podsWith(address);
+    pods = endpoints.podsWith(address);
     if (known.size < mostAddresses) known.set(address, pods);
     return pods;
   }

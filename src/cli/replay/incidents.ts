@@ -10,7 +10,7 @@ import type { NodeCounts } from '../../count/pipeline/pipeline.ts';
 import {
   type ClusterObjects,
   createChainIndex,
-  type Directory,
+  type EndpointFinder,
   nodeRefOf,
   type Pod,
   podOf,
@@ -19,7 +19,7 @@ import type { SeriesTable } from '../../count/series/series.ts';
 
 interface ReplayIncidentsOptions {
   objects: ClusterObjects;
-  directory: Directory;
+  endpoints: EndpointFinder;
   felixOf: (node: string) => NodeFacts['felix'];
   recorder: Pick<Recorder<SeriesTable>, 'series' | 'advance'>;
 }
@@ -125,11 +125,11 @@ interface IncidentsContext extends ReplayIncidentsOptions {
 }
 
 function createIncidents(node: string, context: IncidentsContext): NodeIncidents {
-  const { podsOf, directory, felixOf, recorder, chains, ownerOf } = context;
+  const { podsOf, endpoints, felixOf, recorder, chains, ownerOf } = context;
   const here = podsOf(node);
   return createNodeIncidents({
     node,
-    nodeRef: () => nodeRefOf(directory, node),
+    nodeRef: () => nodeRefOf(endpoints, node),
     podOf(failing, source) {
       const pod = ownerOf(source);
       return pod === undefined ? podOf(failing, here) : podRef(pod);

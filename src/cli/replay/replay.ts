@@ -4,7 +4,7 @@ import { felixOf } from '../../agent/kubernetes/snapshot.ts';
 import { createPrefixTable } from '../../read/parsing/parsing.ts';
 import { createPipeline, createStatistics } from '../../count/pipeline/pipeline.ts';
 import { printable } from '../../base/platform/printable.ts';
-import { createDirectory } from '../../explain/resolving/resolving.ts';
+import { createEndpointFinder } from '../../explain/resolving/resolving.ts';
 import { createSeriesTable, type SeriesTable } from '../../count/series/series.ts';
 import { InputError, openInput } from '../../read/sources/reading.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
@@ -40,7 +40,7 @@ export async function replay(
   const without = options.pods.length === 0 ? 'No --pods FILE is given' : `${options.pods.join(', ')}: has no Pods`;
   if (objects.pods.length === 0) note(`${without}, so no address can be given to a Pod, and no Pod gets an Event.`);
 
-  const directory = createDirectory(objects);
+  const endpoints = createEndpointFinder(objects);
   const statistics = createStatistics();
   const scope = createScope(options);
   const rowUses = { printReport, redact: rowRedaction(options, snapshot) };
@@ -53,15 +53,15 @@ export async function replay(
   });
   const incidents = createReplayIncidents({
     objects,
-    directory,
+    endpoints,
     felixOf: (node) => felixOf(snapshot, node),
     recorder,
   });
   const read = createReadTotals();
-  const guessed = createGuessedTimes(directory, options, packets.sink);
+  const guessed = createGuessedTimes(endpoints, options, packets.sink);
   const pipeline = createPipeline({
     prefixes: createPrefixTable(options.prefixes),
-    directory,
+    endpoints,
     statistics,
     node: options.node,
     programsAnywhere: true,
@@ -75,11 +75,11 @@ export async function replay(
 
   const counted = fromThen(pipeline, options.since, read);
   const isNode =
-    directory.nodes.length === 0 ? undefined : (host: string): boolean => directory.nodeOfHost(host) !== undefined;
+    endpoints.nodes.length === 0 ? undefined : (host: string): boolean => endpoints.nodeOfHost(host) !== undefined;
   await readLogs({ pipeline: counted, totals: read, streams, options, problem: report, isNode }, note, report);
   incidents.finish();
   recorder.finish();
-  for (const problem of [otherCluster(options, directory, statistics), ...guessed.problems()])
+  for (const problem of [otherCluster(options, endpoints, statistics), ...guessed.problems()])
     if (problem !== undefined) report(problem);
 
   const events = shownOf([...recorder.events.values()], scope, note);

@@ -111,7 +111,7 @@ function readList(file: string, take: TakeObject): ObjectReader {
 /** Reads JSON lines, as `jq -c` prints them. */
 function readLines(file: string, take: TakeObject): ObjectReader {
   let number = 0;
-  let rest: Buffer[] = [];
+  let remaining: Buffer[] = [];
   const takeLine = (line: string): void => {
     number++;
     if (line.trim() === '') return;
@@ -123,12 +123,12 @@ function readLines(file: string, take: TakeObject): ObjectReader {
     write(block) {
       let from = 0;
       for (let end = block.indexOf(0x0a); end >= 0; end = block.indexOf(0x0a, from)) {
-        takeLine(Buffer.concat([...rest, block.subarray(from, end)]).toString('utf8'));
-        rest = [];
+        takeLine(Buffer.concat([...remaining, block.subarray(from, end)]).toString('utf8'));
+        remaining = [];
         from = end + 1;
       }
-      if (from < block.length) rest.push(block.subarray(from));
+      if (from < block.length) remaining.push(block.subarray(from));
     },
-    end: () => takeLine(Buffer.concat(rest).toString('utf8')),
+    end: () => takeLine(Buffer.concat(remaining).toString('utf8')),
   };
 }

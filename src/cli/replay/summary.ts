@@ -7,7 +7,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import { decodeBytes, isKernelMessage } from '../../read/parsing/parsing.ts';
 import type { Statistics } from '../../count/pipeline/pipeline.ts';
 import { printable } from '../../base/platform/printable.ts';
-import { type ClusterObjects, type Directory, shorten } from '../../explain/resolving/resolving.ts';
+import { type ClusterObjects, type EndpointFinder, shorten } from '../../explain/resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 import type { ReadTotals } from './log-target.ts';
 
@@ -206,7 +206,7 @@ export function unknownNode(
 
 export function otherCluster(
   { pods: files }: Pick<ReplayOptions, 'pods'>,
-  { podCount }: Pick<Directory, 'podCount'>,
+  { podCount }: Pick<EndpointFinder, 'podCount'>,
   { podInterfaces }: Pick<Statistics, 'podInterfaces'>,
 ): string | undefined {
   if (podCount === 0 || podInterfaces.seen === 0 || podInterfaces.known > 0) return undefined;

@@ -6,9 +6,9 @@ import type { Martian } from '../../base/model/observation.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
 import { createKeyedChanges, type KeyedChanges } from '../../base/platform/keyed-changes.ts';
 import type { Schedule } from '../../base/platform/timer.ts';
-import { type Directory, endsOf, type RemoteLookups } from '../../explain/resolving/resolving.ts';
+import { type EndpointFinder, endsOf, type RemoteLookups } from '../../explain/resolving/resolving.ts';
 import { weightOf } from './decision.ts';
-import { createParties } from '../../base/platform/parties.ts';
+import { createHolders } from '../../base/platform/holders.ts';
 import type { LineGroup } from './repeated-decisions.ts';
 
 /** Packets of a flow in one minute. Plain JSON. */
@@ -30,9 +30,9 @@ export interface LookupQueue {
   /** How many lines found no room since the start. */
   readonly overflowed: number;
   has: (line: LogLine, observation: PacketObservation | Martian) => boolean;
-  /** Returns false if the queue is full and no other `party` has more in it. By default the source's address is the party. */
+  /** Returns false if the queue is full and no other `holder` has more in it. By default, the holder is the source's address. */
   admit(line: LogLine, observation: PacketObservation | Martian, now: Millis, waited?: AdmitOptions): boolean;
-  /** Removes and returns the flows that had to make room for those of another party. */
+  /** Removes and returns the flows that had to make room for those of another holder. */
   takeDisplaced: () => QueuedFlow[];
   /** Removes and returns the entries for which `may` is true, oldest first, and at most `most`. */
   release(may: (flow: QueuedFlow) => boolean, most?: number): QueuedFlow[];
@@ -62,7 +62,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
       line: LogLine,
       observation: PacketObservation | Martian,
       now: Millis,
-      { lines, last = line.time, party = sourceOf(observation) }: AdmitOptions = { lines: 1, last: undefined },
+      { lines, last = line.time, holder = sourceOf(observation) }: AdmitOptions = { lines: 1, last: undefined },
     ): boolean {
       const key = keyOf(line, observation);
       const weight = weightOf(observation) * lines;
@@ -75,13 +75,13 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
         changes.changed(joined);
         return true;
       }
-      if (waiting.size >= limit && !displace(sizeOf(party) + 1)) {
+      if (waiting.size >= limit && !displace(sizeOf(holder) + 1)) {
         overflowed += lines;
         return false;
       }
       // The text may have 64 KiB, and the observation already has its content.
       const kept = { ...line, text: '' };
-      changes.changed(add(key, { line: kept, observation, weight, first: line.time, last, since: now }, party));
+      changes.changed(add(key, { line: kept, observation, weight, first: line.time, last, since: now }, holder));
       return true;
     },
     takeDisplaced: (): QueuedFlow[] => displaced.splice(0),
@@ -98,7 +98,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
     },
   };
 
-  /** Makes room by the oldest flow of the party that has the most, if that is more than `size`. */
+  /** Makes room by the oldest flow of the holder that has the most, if that is more than `size`. */
   function displace(size: number): boolean {
     const flow = removeOldestBeyond(size);
     if (flow === undefined) return false;
@@ -119,25 +119,25 @@ function createEntries() {
   /** The key of the latest entry of each flow. */
   const latest = new Map<string, string>();
   const changes = createKeyedChanges('waiting', waiting);
-  const parties = createParties();
-  return { waiting, latest, changes, sizeOf: parties.sizeOf, add, remove, removeOldestBeyond };
+  const holders = createHolders();
+  return { waiting, latest, changes, sizeOf: holders.sizeOf, add, remove, removeOldestBeyond };
 
-  function add(flow: string, packets: QueuedFlow, party: string): string {
+  function add(flow: string, packets: QueuedFlow, holder: string): string {
     const key = inMinute(flow, packets.line.time);
     waiting.set(key, packets);
     latest.set(flow, key);
-    parties.add(key, party);
+    holders.add(key, holder);
     return key;
   }
 
   function remove(key: string): void {
     waiting.delete(key);
-    parties.remove(key);
+    holders.remove(key);
     changes.changed(key);
   }
 
   function removeOldestBeyond(size: number): QueuedFlow | undefined {
-    const key = parties.oldestOfLargest(size);
+    const key = holders.oldestOfLargest(size);
     const flow = key === undefined ? undefined : waiting.get(key);
     if (key === undefined || flow === undefined) return undefined;
     remove(key);
@@ -147,8 +147,8 @@ function createEntries() {
   }
 }
 
-/** `party`: whose flow it is. The room is shared, so that nobody fills it with packets to thousands of ports. */
-type AdmitOptions = Pick<LineGroup, 'lines' | 'last'> & { readonly party?: string };
+/** `holder`: whose flow it is. The room is shared, so that nobody fills it with packets to thousands of ports. */
+type AdmitOptions = Pick<LineGroup, 'lines' | 'last'> & { readonly holder?: string };
 
 function sourceOf(observation: PacketObservation | Martian): string {
   return observation.kind === 'martian' ? observation.source : observation.packet.source;
@@ -202,7 +202,7 @@ export interface PacketWait {
   takeDone(): { done: QueuedFlow[]; isAll: boolean };
 }
 
-export function createWaiting({ queue, remote, isSynced, now }: Lookups, directory: Directory): PacketWait {
+export function createWaiting({ queue, remote, isSynced, now }: Lookups, endpoints: EndpointFinder): PacketWait {
   /** When the lists were complete. Look-ups begin then, so the wait is measured from then. */
   let syncedAt: Millis | undefined;
   /** The directory's version when all owners were last looked for. */
@@ -218,17 +218,17 @@ export function createWaiting({ queue, remote, isSynced, now }: Lookups, directo
     ): boolean {
       // A packet also waits if others of its flow do. If it overtook them, the flow could get two series.
       if (isSynced() && !queue.has(alike.line, observation) && !remote.startLookups(ends)) return false;
-      const party = ends.source.object?.namespace ?? ends.destination.object?.namespace;
-      const isHeld = queue.admit(alike.line, observation, now(), party === undefined ? alike : { ...alike, party });
+      const holder = ends.source.object?.namespace ?? ends.destination.object?.namespace;
+      const isHeld = queue.admit(alike.line, observation, now(), holder === undefined ? alike : { ...alike, holder });
       queue.takeDisplaced().forEach(resume);
       return isHeld;
     },
     takeDone(): { done: QueuedFlow[]; isAll: boolean } {
       if (isSynced()) syncedAt ??= now();
       if (syncedAt === undefined) return { done: [], isAll: true };
-      const done = queue.release(version === directory.version ? isOver : isDone, reviewedAtOnce);
+      const done = queue.release(version === endpoints.version ? isOver : isDone, reviewedAtOnce);
       const isAll = done.length < reviewedAtOnce;
-      if (isAll) ({ version } = directory);
+      if (isAll) ({ version } = endpoints);
       return { done, isAll };
     },
   };
@@ -240,6 +240,6 @@ export function createWaiting({ queue, remote, isSynced, now }: Lookups, directo
   function isDone(flow: QueuedFlow): boolean {
     const { line, observation } = flow;
     const at = { time: line.time, exact: line.timeIsExact };
-    return isOver(flow) || !remote.startLookups(endsOf(observation, directory, at));
+    return isOver(flow) || !remote.startLookups(endsOf(observation, endpoints, at));
   }
 }

@@ -8,7 +8,7 @@ import type { Martian } from '../../base/model/observation.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
 import { hashOf } from '../../base/platform/hash.ts';
 import {
-  type Directory,
+  type EndpointFinder,
   type Moment,
   nodeOf,
   resolveMartian,
@@ -32,7 +32,7 @@ export interface Drop {
 }
 
 export interface MeaningOptions {
-  directory: Directory;
+  endpoints: EndpointFinder;
   /** Name of the node that all lines come from, whatever host they name. */
   node: string | undefined;
   /** Returns the node of a container's log by its path, for lines that do not name their node. */
@@ -56,12 +56,12 @@ export interface Meanings {
 }
 
 /** A flow replaces another one with the same hash: an LRU needs a key for each packet, which costs more than all the rest. */
-export function createMeanings({ directory, node: fixedNode, nodeOfLog }: MeaningOptions): Meanings {
+export function createMeanings({ endpoints, node: fixedNode, nodeOfLog }: MeaningOptions): Meanings {
   const memo: (Entry | undefined)[] = Array.from({ length: slots });
   /** The last hash in each slot. A flow is remembered the second time it comes, because flows of a flood with random addresses come once. */
   const asked = new Int32Array(slots);
   let epoch = { from: Infinity, until: -Infinity };
-  let version = directory.version;
+  let version = endpoints.version;
   let epochs = 0;
 
   return {
@@ -72,7 +72,7 @@ export function createMeanings({ directory, node: fixedNode, nodeOfLog }: Meanin
   };
 
   function isWithin(time: Millis): boolean {
-    return time >= epoch.from && time < epoch.until && directory.version === version;
+    return time >= epoch.from && time < epoch.until && endpoints.version === version;
   }
 
   function packetMeaning(line: LogLine, observation: PacketObservation): FlowMeaning {
@@ -80,8 +80,8 @@ export function createMeanings({ directory, node: fixedNode, nodeOfLog }: Meanin
     if (observation.inner !== undefined) return understand(line, observation);
     if (!isWithin(line.time)) {
       memo.fill(undefined);
-      epoch = directory.epoch(line.time);
-      version = directory.version;
+      epoch = endpoints.epoch(line.time);
+      version = endpoints.version;
       epochs++;
     }
     const orientation = orient(observation.packet);
@@ -104,19 +104,19 @@ export function createMeanings({ directory, node: fixedNode, nodeOfLog }: Meanin
 
   function understand(line: LogLine, observation: PacketObservation): FlowMeaning {
     const at = momentOf(line);
-    const node = nodeOf(fixedNode ?? line.host, observation, directory, at);
-    const ends = resolvePacket(observation, directory, at, node);
+    const node = nodeOf(fixedNode ?? line.host, observation, endpoints, at);
+    const ends = resolvePacket(observation, endpoints, at, node);
     return {
       node,
       ends,
       noise: noiseOf(observation.packet, observation.destinationMac, ends, observation.dropReason),
-      findings: explainPacket(observation, ends, node, directory.portName, directory.podRange),
+      findings: explainPacket(observation, ends, node, endpoints.portName, endpoints.podRange),
     };
   }
 
   function martianMeaning(line: LogLine, observation: Martian): FlowMeaning {
     const node = nodeOfLine(line);
-    const ends = resolveMartian(observation, directory, momentOf(line));
+    const ends = resolveMartian(observation, endpoints, momentOf(line));
     return { node, ends, noise: undefined, findings: explainMartian(observation, ends, node) };
   }
 
@@ -124,8 +124,8 @@ export function createMeanings({ directory, node: fixedNode, nodeOfLog }: Meanin
     const host = fixedNode ?? line.host;
     const ofLog = nodeOfLog?.(line.source);
     // A collector may name its own host.
-    if (ofLog !== undefined && fixedNode === undefined && directory.nodeOfHost(host ?? '') === undefined) return ofLog;
-    return nodeOf(host, undefined, directory, momentOf(line));
+    if (ofLog !== undefined && fixedNode === undefined && endpoints.nodeOfHost(host ?? '') === undefined) return ofLog;
+    return nodeOf(host, undefined, endpoints, momentOf(line));
   }
 }
 

@@ -88,7 +88,7 @@ export interface Pipeline {
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { statistics, counts, lookups } = options;
   const decisions = createDecisions(options);
-  const waiting = lookups && createWaiting(lookups, options.directory);
+  const waiting = lookups && createWaiting(lookups, options.endpoints);
   const counting = createCounting(options, decisions, waiting);
   const repeated = createRepeatedDecisions({
     epochAt: decisions.epochAt,

@@ -4,7 +4,7 @@ import type { Suppressed } from '../../base/model/observation.ts';
 import type { Series, SeriesState, LossReports } from '../../base/model/series.ts';
 import type { OpenSeries } from './open-series.ts';
 import { noteOthers, singleFinding } from './slots.ts';
-import { noteScanSigns, scanIdentity, strangerFinding } from './scans.ts';
+import { noteScanSigns, scanIdentity, unknownPeerFinding } from './scans.ts';
 
 interface CounterOptions {
   open: OpenSeries;
@@ -87,8 +87,8 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     if (refused !== undefined) held.scans.joined(series, refused);
     if (details.kind === 'scan') noteScanSigns(series, weight, last ?? time, () => triedBy(finding));
     onCounted(series, time);
-    const stranger = details.kind === 'scan' && details.of === 'target' ? strangerFinding(finding) : undefined;
-    if (stranger !== undefined) countOne({ finding: stranger, time, weight, last, from });
+    const unknownPeer = details.kind === 'scan' && details.of === 'target' ? unknownPeerFinding(finding) : undefined;
+    if (unknownPeer !== undefined) countOne({ finding: unknownPeer, time, weight, last, from });
     return series;
   }
 

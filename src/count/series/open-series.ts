@@ -6,7 +6,7 @@ import type { SeriesChanges } from './changes.ts';
 import {
   createDistinctValues,
   createSlots,
-  isAlike,
+  isSameKind,
   moveInto,
   portsFinding,
   portsIdentity,
@@ -193,8 +193,8 @@ function createPlacement(
     const identity = portsIdentity(finding);
     if (identity === undefined) return undefined;
     const known = openOne(identity, clock);
-    if (known !== undefined) return isAlike(known, finding) ? known : undefined;
-    const moved = slots.flowsOf(finding).filter((series) => isAlike(series, finding) && withdraw(series));
+    if (known !== undefined) return isSameKind(known, finding) ? known : undefined;
+    const moved = slots.flowsOf(finding).filter((series) => isSameKind(series, finding) && withdraw(series));
     for (const series of moved) {
       held.remove(series);
       slots.giveUp(series);

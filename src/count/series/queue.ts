@@ -12,7 +12,7 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Series, Turn, WriteKind } from '../../base/model/series.ts';
 import { Heap } from '../../base/platform/heap.ts';
-import { byDue, byName, lineOf, updateDue } from './times.ts';
+import { byDue, byName, laneOf, updateDue } from './times.ts';
 import { createTurns } from './turns.ts';
 
 export interface Queue {
@@ -138,7 +138,7 @@ function createWaits() {
 function dueOf(all: ReadonlySet<Series>, now: Millis): Series[] {
   return [...all]
     .filter(({ due }) => (due ?? Infinity) <= now)
-    .toSorted((a, b) => lineOf(a, now) - lineOf(b, now) || byDue(a, b));
+    .toSorted((a, b) => laneOf(a, now) - laneOf(b, now) || byDue(a, b));
 }
 
 /** How many series are due, and for how long the oldest. */

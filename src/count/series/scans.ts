@@ -135,7 +135,7 @@ function createRefusals() {
 }
 
 /** The Node has the Event if the scanner cannot have one. Returns undefined if the scanner is a Pod, or the node is unknown. */
-export function strangerFinding(finding: Finding): Finding | undefined {
+export function unknownPeerFinding(finding: Finding): Finding | undefined {
   const { details, node } = finding;
   if (details.kind !== 'flow' || details.peer.kind === 'pod' || node === '') return undefined;
   const identity = `scan|${details.peer.identity}|${node}`;

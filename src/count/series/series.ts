@@ -28,7 +28,7 @@ export interface SeriesTable
   /** Returns everything. Each value is copied when it is read. */
   entries: () => Generator<StateChange>;
   /** Returns the rest of the state, not copied. */
-  rest: () => Omit<SeriesState, 'series' | 'past' | 'objects'>;
+  totals: () => Omit<SeriesState, 'series' | 'past' | 'objects'>;
 }
 
 export interface SeriesTableOptions {
@@ -76,7 +76,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     backlog: queue.backlog,
     takeChanges: open.takeChanges,
     entries: () => open.entries(),
-    rest: () => ({ ...open.times(), reports: counter.lossReports(), counts: counter.counts }),
+    totals: () => ({ ...open.times(), reports: counter.lossReports(), counts: counter.counts }),
   };
 
   function schedule(series: Series, time: Millis): void {

@@ -157,7 +157,7 @@ export function singleFinding(finding: Finding): Finding {
 }
 
 /** Returns whether the text of the series' Event is also true for the finding. */
-export function isAlike({ finding }: Series, { details }: Finding): boolean {
+export function isSameKind({ finding }: Series, { details }: Finding): boolean {
   const known = finding.details.kind === 'ports' ? finding.details.example : finding.details;
   if (known.kind !== 'flow' || details.kind !== 'flow' || !hasPort(known)) return false;
   return (

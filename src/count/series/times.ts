@@ -75,40 +75,40 @@ export function readSpreadOf(nodes: number): Millis {
 }
 
 /**
- * The waiting lines in the order of writing. `late`: the window is over, or the Pod is on another node (`elsewhere`), on which thousands of
+ * The lanes in the order of writing. `late`: the window is over, or the Pod is on another node (`elsewhere`), on which thousands of
  * nodes may report. `rest`: the flow is quiet.
  */
-const lines = {
+const lanes = {
   incident: { first: 0, late: 1, rest: 4, update: 5 },
   drop: { first: 2, late: 3, rest: 6, update: 7 },
   notice: { first: 8, late: 9, rest: 10, update: 10 },
 } as const;
 
-export const lastLine: number = lines.notice.update;
+export const lastLane: number = lanes.notice.update;
 
-export function lineOf(series: Series, now: Millis): number {
+export function laneOf(series: Series, now: Millis): number {
   const { details, elsewhere } = series.finding;
-  const line = lines[details.kind !== 'incident' ? 'drop' : details.role === 'full' ? 'incident' : 'notice'];
+  const lane = lanes[details.kind !== 'incident' ? 'drop' : details.role === 'full' ? 'incident' : 'notice'];
   // A refused series no longer goes before the updates of others.
-  if (series.published.retried === true) return line.update;
-  if (series.published.writes > 0) return isQuiet(series, now) ? line.rest : line.update;
-  return series.windowEnd <= now || elsewhere === true ? line.late : line.first;
+  if (series.published.retried === true) return lane.update;
+  if (series.published.writes > 0) return isQuiet(series, now) ? lane.rest : lane.update;
+  return series.windowEnd <= now || elsewhere === true ? lane.late : lane.first;
 }
 
 /**
- * Returns the number of a half-line. In each line, the first series of every object comes before any second one, with one exception: second
+ * Returns the number of a half-lane. In each lane, the first series of every object comes before any second one, with one exception: second
  * series about drops take turns with all those of Pods elsewhere. If one of these came first, a tenant could fill it and hold up the others
  * of all that follow.
  */
-export function halfLineOf(line: number, isMore: boolean): number {
-  const isShared = line === lines.drop.first || line === lines.drop.late;
-  return isMore && isShared ? 2 * lines.drop.late : 2 * line + Number(isMore);
+export function halfLaneOf(lane: number, isMore: boolean): number {
+  const isShared = lane === lanes.drop.first || lane === lanes.drop.late;
+  return isMore && isShared ? 2 * lanes.drop.late : 2 * lane + Number(isMore);
 }
 
 /** `isMore`: the object already had its first write about a drop in this hour. */
-export function kindOf(line: number, isMore: boolean): WriteKind {
-  if (line === lines.incident.rest || line === lines.drop.rest) return 'rest';
-  return line <= lines.incident.late || (line === lines.drop.first && !isMore) ? 'first' : 'more';
+export function kindOf(lane: number, isMore: boolean): WriteKind {
+  if (lane === lanes.incident.rest || lane === lanes.drop.rest) return 'rest';
+  return lane <= lanes.incident.late || (lane === lanes.drop.first && !isMore) ? 'first' : 'more';
 }
 
 export function isUpdate({ published: { writes, retried } }: Series): boolean {

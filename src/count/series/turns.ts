@@ -1,5 +1,5 @@
 /**
- * Decides which ready series is next. It takes the first line (`times.ts`) whose budget allows a write. There it chooses the object whose
+ * Decides which ready series is next. It takes the first lane (`times.ts`) whose budget allows a write. There it chooses the object whose
  * namespace, or in every second turn whose namespace and peer, have waited longest for a turn, and of that object the most important series
  * (`byWeight`).
  */
@@ -8,8 +8,8 @@ import type { Millis } from '../../base/model/log-line.ts';
 import type { Series, Turn, WriteKind } from '../../base/model/series.ts';
 import { createGroups } from '../../base/platform/groups.ts';
 import { RecentValues } from '../../base/platform/recent-values.ts';
-import { createLines, indexOf, lineCount, type Party, type ReadySeries } from './lines.ts';
-import { byWeight, isIncident, isUpdate, kindOf, lineOf } from './times.ts';
+import { createLanes, indexOf, laneCount, type TurnTaker, type ReadySeries } from './lanes.ts';
+import { byWeight, isIncident, isUpdate, kindOf, laneOf } from './times.ts';
 
 /** The most objects whose Events are remembered, and the most namespaces and peers whose turns are. */
 const kept = 8192;
@@ -26,7 +26,7 @@ export function createTurns(restored: readonly Series[]) {
   const ready = createReady();
   const begun = new Map<Series, Begun>();
   const objectOf = createLatest<ReadySeries['object']>(() => ({ window: -1 }));
-  const partyOf = createLatest<Party>(() => ({ lastTurn: 0 }));
+  const takerOf = createLatest<TurnTaker>(() => ({ lastTurn: 0 }));
   let turn = 0;
   for (const series of restored)
     if (series.published.writes > 0 && !isIncident(series)) noteTurn(objectOf(keyOf(series)), series);
@@ -51,8 +51,8 @@ export function createTurns(restored: readonly Series[]) {
       series,
       key,
       object: objectOf(key),
-      namespace: partyOf(`${ledger} namespace ${namespace}`),
-      peer: peer === undefined ? undefined : partyOf(`${ledger} peer ${peer}`),
+      namespace: takerOf(`${ledger} namespace ${namespace}`),
+      peer: peer === undefined ? undefined : takerOf(`${ledger} peer ${peer}`),
     };
     entries.set(series, entry);
     ready.add(entry);
@@ -117,54 +117,54 @@ function createLatest<T extends {}>(create: () => T): (key: string) => T {
 
 /** Keeps the ready series sorted, because in a storm or at the end of a long log there may be tens of thousands. */
 export function createReady() {
-  const lines = createLines();
+  const lanes = createLanes();
   const objects = createGroups<ReadySeries>();
-  /** The half-line of the series that was next. */
+  /** The half-lane of the series that was next. */
   let latest = 0;
 
   return {
     get size(): number {
-      return lines.size;
+      return lanes.size;
     },
     add(entry: ReadySeries): void {
-      lines.add(entry);
+      lanes.add(entry);
       objects.add(entry.key, entry);
     },
     remove(entry: ReadySeries): void {
-      lines.remove(entry);
+      lanes.remove(entry);
       objects.remove(entry.key, entry);
-      // A turn may move the object's other series to the second half of their line.
-      for (const other of objects.all.get(entry.key) ?? []) lines.again(other);
+      // A turn may move the object's other series to the second half of their lane.
+      for (const other of objects.all.get(entry.key) ?? []) lanes.again(other);
     },
     /** Notes that the series that was next had its turn. */
-    noteTurn: (): void => lines.noteTurn(latest),
+    noteTurn: (): void => lanes.noteTurn(latest),
     /** Sorts all series again, because a turn that was undone moves some of them forward. */
     reorder(this: void): void {
-      lines.reset();
+      lanes.reset();
     },
     /** Returns the next series, or the time when the budget allows one. */
     next(this: void, now: Millis, availableAt: (kind: WriteKind) => Millis): Turn | Millis {
-      lines.update(now);
+      lanes.update(now);
       for (;;) {
-        const before = lines.puts;
+        const before = lanes.puts;
         const turn = look(now, availableAt);
-        // If series were moved, an earlier line may have one now.
-        if (lines.puts === before) return turn;
+        // If series were moved, an earlier lane may have one now.
+        if (lanes.puts === before) return turn;
       }
     },
   };
 
   function look(now: Millis, availableAt: (kind: WriteKind) => Millis): Turn | Millis {
     let earliest: Millis = Infinity;
-    for (let index = 0; index < lineCount; index++) {
-      const first = lines.firstOf(index, now);
+    for (let index = 0; index < laneCount; index++) {
+      const first = lanes.firstOf(index, now);
       if (first === undefined) continue;
       const kind = kindOf(index >> 1, index % 2 === 1);
       const available = availableAt(kind);
       if (available <= now) {
         latest = index;
         const series = heaviest(first, index, now);
-        return { series, kind, line: lineOf(series, now) };
+        return { series, kind, lane: laneOf(series, now) };
       }
       earliest = Math.min(earliest, available);
     }

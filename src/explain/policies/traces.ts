@@ -54,8 +54,10 @@ export function matchRuleTraces(
 
 /** The texts are made when they are read, because few are, and a policy may have tens of thousands of clauses. */
 function tracePolicy({ policy, selects }: PolicySelection, given: readonly Rule[], probe: Probe): PolicyTrace {
-  const rules = once(() => given.map((rule, index) => traceRule(rule, pathOf(rule, probe.direction, index), probe)));
-  const selector = once(() => policy.subject.text());
+  const rules = memoized(() =>
+    given.map((rule, index) => traceRule(rule, pathOf(rule, probe.direction, index), probe)),
+  );
+  const selector = memoized(() => policy.subject.text());
   return {
     policy: policy.ref,
     tier: policy.tier,
@@ -70,7 +72,7 @@ function tracePolicy({ policy, selects }: PolicySelection, given: readonly Rule[
   };
 }
 
-function once<T>(make: () => T): () => T {
+function memoized<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }
@@ -82,7 +84,7 @@ function lastAsked(selecting: readonly PolicySelection[], { decision, tier }: Co
 }
 
 function traceRule(rule: Rule, path: string, probe: Probe): RuleTrace {
-  const groups = once(() =>
+  const groups = memoized(() =>
     rule.groups.map((group) =>
       alternativesOf(group)
         .map((clause, index) => traceClause(clause, clausePath(path, group, index), probe))

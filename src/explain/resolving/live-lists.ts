@@ -1,6 +1,6 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import { type ChainIndex, createChainIndex, defaultChainLimits } from './service-chains/chain-index.ts';
-import { directoryOf, type Lists, type LiveDirectory } from './directory.ts';
+import { endpointFinderOf, type Lists, type LiveEndpointFinder } from './endpoint-finder.ts';
 import type { KeptPods } from './kept-pods.ts';
 import { createLeftOutAddresses, type LeftOutAddresses } from './left-out-addresses.ts';
 import { createInterner, isEqual, keyOf, type Node, type Pod, type Service } from './objects.ts';
@@ -15,7 +15,7 @@ import { createPodIndex } from './pod-index.ts';
 export const defaultLiveLimits: TombstoneLimits = { age: 600_000, count: 4096 };
 
 export interface LiveLists {
-  readonly directory: LiveDirectory;
+  readonly endpoints: LiveEndpointFinder;
   readonly ownNode: string;
   readonly podNamed: (namespace: string, name: string) => Pod | undefined;
   /** The watch of EndpointSlices fills this index. */
@@ -50,11 +50,11 @@ export function createLiveLists(
   kept?: KeptPods,
   memory = unlimitedMemory(),
 ): LiveLists {
-  const pods = createLivePods(ownNode, { ...limits, memory }, () => directory.changed('pods'));
-  const nodes = createLiveNodes(() => directory.changed('nodes'));
+  const pods = createLivePods(ownNode, { ...limits, memory }, () => endpoints.changed('pods'));
+  const nodes = createLiveNodes(() => endpoints.changed('nodes'));
   const chains = createChainIndex(defaultChainLimits, memory);
   const leftOut = createLeftOutAddresses(() => isMissingAny(memory));
-  const directory = directoryOf({
+  const endpoints = endpointFinderOf({
     pods: pods.index,
     earlier: kept?.earlier,
     nodes: () => nodes.all.values(),
@@ -64,7 +64,7 @@ export function createLiveLists(
   });
 
   return {
-    directory,
+    endpoints,
     ownNode,
     podNamed: pods.named,
     chains,
@@ -90,23 +90,23 @@ export function createLiveLists(
       const known = chains.services.get(keyOf(namespace, name));
       for (const service of [known, latest]) leftOut.add(service?.addresses ?? []);
       chains.leaveOutService(namespace, name);
-      directory.changed(known === undefined ? 'left-out' : 'services');
+      endpoints.changed(known === undefined ? 'left-out' : 'services');
     },
     podsListed(): void {
       kept?.endEarlier();
-      directory.changed('pods');
+      endpoints.changed('pods');
     },
     setNode: nodes.set,
     removeNode: nodes.remove,
     setService(service: Service, now: Millis): void {
       const before = chains.services.get(keyOf(service.namespace, service.name));
       chains.setService(service, now);
-      if (!isSame(before, service)) directory.changed('services');
+      if (!isSame(before, service)) endpoints.changed('services');
     },
     removeService(namespace: string, name: string, now: Millis): void {
       if (!chains.services.has(keyOf(namespace, name))) return;
       chains.removeService(namespace, name, now);
-      directory.changed('services');
+      endpoints.changed('services');
     },
     weightOfPod: (pod: Pod): Bytes => weightOfPod(pod, pod.node === ownNode),
     podsByAddress: (address: string): readonly Pod[] => pods.index.byAddress(address) ?? [],
@@ -114,7 +114,7 @@ export function createLiveLists(
     sweep(now: Millis): void {
       chains.sweep(now);
       pods.sweep(now);
-      if (kept?.sweep() === true) directory.changed('pods');
+      if (kept?.sweep() === true) endpoints.changed('pods');
     },
   };
 }

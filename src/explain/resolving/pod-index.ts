@@ -57,9 +57,9 @@ export function createPodIndex(ownNode: string | undefined): PodIndex {
       names?.remove(pod);
       for (const [map, keys] of keysOf(pod)) {
         for (const key of keys) {
-          const rest = map.get(key)?.filter((each) => each !== pod) ?? [];
-          if (rest.length === 0) map.delete(key);
-          else map.set(key, rest);
+          const others = map.get(key)?.filter((each) => each !== pod) ?? [];
+          if (others.length === 0) map.delete(key);
+          else map.set(key, others);
         }
       }
       lostBy.delete(pod);
@@ -225,6 +225,6 @@ function namedEndpoint(name: string, kind: 'external' | 'unknown', note: string)
 /** Returns later Pods, too, because the time is only the beginning of an interval. */
 function ownersAt(pods: readonly Pod[], { time }: Moment): Pod[] {
   const there = pods.filter(({ until }) => until === Infinity || until > time - slack);
-  const once = new Map(there.map((pod) => [objectKey(pod), pod]));
-  return [...once.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const unique = new Map(there.map((pod) => [objectKey(pod), pod]));
+  return [...unique.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -3,18 +3,23 @@ import { isHostName } from '../../base/platform/api-names.ts';
 import type { Endpoint, Ends } from '../../base/model/endpoint.ts';
 import type { Martian } from '../../base/model/observation.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
-import type { Directory, Moment } from './directory.ts';
+import type { EndpointFinder, Moment } from './endpoint-finder.ts';
 import { externalEndpoint, nodeEndpoint } from './endpoints.ts';
 import { isPodInterface } from './pod-index.ts';
 
-export function endsOf(observation: PacketObservation | Martian, directory: Directory, at: Moment): Ends {
+export function endsOf(observation: PacketObservation | Martian, endpoints: EndpointFinder, at: Moment): Ends {
   return observation.kind === 'packet'
-    ? resolvePacket(observation, directory, at)
-    : resolveMartian(observation, directory, at);
+    ? resolvePacket(observation, endpoints, at)
+    : resolveMartian(observation, endpoints, at);
 }
 
 /** A Pod's interface is the best evidence, even for an address not its own. `logged`: the node, for loggers that name Pods; '' for any. */
-export function resolvePacket(observation: PacketObservation, directory: Directory, at: Moment, logged = ''): Ends {
+export function resolvePacket(
+  observation: PacketObservation,
+  endpoints: EndpointFinder,
+  at: Moment,
+  logged = '',
+): Ends {
   const {
     packet,
     inner,
@@ -27,39 +32,39 @@ export function resolvePacket(observation: PacketObservation, directory: Directo
     destinationHost,
     policySide,
   } = observation;
-  let source = byInterfaces(directory, inInterface, physIn, packet.source, at);
-  let destination = byInterfaces(directory, outInterface, physOut, packet.destination, at);
+  let source = byInterfaces(endpoints, inInterface, physIn, packet.source, at);
+  let destination = byInterfaces(endpoints, outInterface, physOut, packet.destination, at);
   source ??= endOf(packet.source, sourceName, 'sender');
   destination ??= endOf(packet.destination, destinationName, 'receiver');
   if (destinationHost !== undefined && destination.kind === 'external')
     destination = { ...externalEndpoint(packet.destination, destinationHost), hostName: destinationHost };
-  if (inInterface === '' && source.evidence === 'address-range') source = ownNode(packet.source, directory) ?? source;
+  if (inInterface === '' && source.evidence === 'address-range') source = ownNode(packet.source, endpoints) ?? source;
   const interfaces = { fromPodInterface: isPodInterface(inInterface), toPodInterface: isPodInterface(outInterface) };
   // Conntrack translates an ICMP error together with the packet in it. If the addresses disagree, the packet is forged.
   if (inner?.source !== packet.destination) return { source, destination, inner: undefined, ...interfaces };
   const isTarget = inner.destination === packet.source && source.note === undefined;
-  const target = isTarget ? source : directory.byAddress(inner.destination, at);
+  const target = isTarget ? source : endpoints.byAddress(inner.destination, at);
   return { source, destination, inner: { source: destination, destination: target }, ...interfaces };
 
   function endOf(address: string, named: string | undefined, side: 'sender' | 'receiver'): Endpoint {
     return isName(address)
-      ? directory.byName(address, at, policySide === side ? logged : undefined)
-      : directory.byAddress(address, at, named);
+      ? endpoints.byName(address, at, policySide === side ? logged : undefined)
+      : endpoints.byAddress(address, at, named);
   }
 }
 
 /** The kernel names no input device for packets of the node itself. The address of its bridge or gateway is in its Pod range. */
-function ownNode(address: string, directory: Directory): Endpoint | undefined {
-  const home = directory.homeOf(address);
-  const node = home === undefined ? undefined : directory.node(home);
+function ownNode(address: string, endpoints: EndpointFinder): Endpoint | undefined {
+  const home = endpoints.homeOf(address);
+  const node = home === undefined ? undefined : endpoints.node(home);
   return node && nodeEndpoint(node, address);
 }
 
 /** The kernel does not trust the source address of a martian, so only the interface shows the sender. */
-export function resolveMartian({ source, destination, device }: Martian, directory: Directory, at: Moment): Ends {
-  const sender = directory.podByInterface(device, source, at);
-  const claimed = directory.byAddress(source, at);
-  const stranger: Endpoint = {
+export function resolveMartian({ source, destination, device }: Martian, endpoints: EndpointFinder, at: Moment): Ends {
+  const sender = endpoints.podByInterface(device, source, at);
+  const claimed = endpoints.byAddress(source, at);
+  const unknownPeer: Endpoint = {
     ...claimed,
     kind: 'external',
     identity: `${device} ${source}`,
@@ -72,8 +77,8 @@ export function resolveMartian({ source, destination, device }: Martian, directo
       : `from ${device}`,
   };
   return {
-    source: sender ?? stranger,
-    destination: directory.byAddress(destination, at),
+    source: sender ?? unknownPeer,
+    destination: endpoints.byAddress(destination, at),
     inner: undefined,
     fromPodInterface: isPodInterface(device),
     toPodInterface: false,
@@ -84,11 +89,11 @@ export function resolveMartian({ source, destination, device }: Martian, directo
 export function nodeOf(
   host: string | undefined,
   observation: PacketObservation | undefined,
-  directory: Directory,
+  endpoints: EndpointFinder,
   at: Moment,
 ): string {
   if (host !== undefined) {
-    const node = directory.nodeOfHost(host);
+    const node = endpoints.nodeOfHost(host);
     if (node) return node.name;
   }
   if (observation !== undefined) {
@@ -97,23 +102,23 @@ export function nodeOf(
     if (ofInterface !== undefined) return ofInterface;
   }
   if (host !== undefined && isHostName(host)) return host;
-  const [first] = directory.nodes;
-  return first !== undefined && directory.nodes.length === 1 ? first.name : '';
+  const [first] = endpoints.nodes;
+  return first !== undefined && endpoints.nodes.length === 1 ? first.name : '';
 
   function byInterface(name: string, address: string): string | undefined {
-    return isPodInterface(name) ? directory.nodeByInterface(name, address, at) : undefined;
+    return isPodInterface(name) ? endpoints.nodeByInterface(name, address, at) : undefined;
   }
 }
 
 function byInterfaces(
-  directory: Directory,
+  endpoints: EndpointFinder,
   name: string,
   port: string | undefined,
   address: string,
   at: Moment,
 ): Endpoint | undefined {
   return (
-    (name === '' ? undefined : directory.podByInterface(name, address, at)) ??
-    (port === undefined ? undefined : directory.podByInterface(port, address, at))
+    (name === '' ? undefined : endpoints.podByInterface(name, address, at)) ??
+    (port === undefined ? undefined : endpoints.podByInterface(port, address, at))
   );
 }

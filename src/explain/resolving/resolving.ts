@@ -1,6 +1,6 @@
 /** Finds who had an address or an interface at a moment, from lists of the cluster and look-ups. */
 export { type AddressBook, type AddressOwner, indexByAddress, ownerOfAddress } from './address-owners.ts';
-export { createDirectory, type Directory, type Moment, nodeRefOf } from './directory.ts';
+export { createEndpointFinder, type EndpointFinder, type Moment, nodeRefOf } from './endpoint-finder.ts';
 export { externalEndpoint, indexPodRanges, nodeRef } from './endpoints.ts';
 export { createKeptPods, type KeptPods } from './kept-pods.ts';
 export { createLiveLists, defaultLiveLimits, type LiveLists } from './live-lists.ts';

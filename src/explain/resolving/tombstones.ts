@@ -1,6 +1,6 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import { type MemoryBudget, ranks } from '../../base/platform/memory-budget.ts';
-import { createParties } from '../../base/platform/parties.ts';
+import { createHolders } from '../../base/platform/holders.ts';
 import type { Bytes } from '../../base/platform/weight.ts';
 
 export interface TombstoneLimits {
@@ -28,7 +28,7 @@ export interface Tombstones<V> {
 export function createTombstones<V>(options: TombstoneOptions<V>): Tombstones<V> {
   const { age, count, memory, namespaceOf, weigh, onForgotten } = options;
   const all = new Map<string, { value: V; since: Millis }>();
-  const parties = createParties();
+  const holders = createHolders();
   const account = memory.open({ resource: 'tombstones', rank: ranks.tombstones, leaveOut: drop });
   return {
     get size(): number {
@@ -37,11 +37,11 @@ export function createTombstones<V>(options: TombstoneOptions<V>): Tombstones<V>
     put(key, value, since) {
       const namespace = namespaceOf(value);
       all.delete(key);
-      parties.remove(key);
+      holders.remove(key);
       all.set(key, { value, since });
-      parties.add(key, namespace);
+      holders.add(key, namespace);
       account.set(key, namespace, weigh(value));
-      const surplus = all.size > count ? parties.oldestOfLargest(0) : undefined;
+      const surplus = all.size > count ? holders.oldestOfLargest(0) : undefined;
       if (surplus !== undefined) forget(surplus);
     },
     get: (key) => all.get(key)?.value,
@@ -65,7 +65,7 @@ export function createTombstones<V>(options: TombstoneOptions<V>): Tombstones<V>
   function drop(key: string): void {
     const entry = all.get(key);
     all.delete(key);
-    parties.remove(key);
+    holders.remove(key);
     if (entry !== undefined) onForgotten?.(entry.value);
   }
 }

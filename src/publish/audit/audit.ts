@@ -23,12 +23,12 @@ export { noNamespace, type Privacy, redactionOf } from './privacy.ts';
 export type { DeliveryReport } from './deliver.ts';
 
 /** The kept audit except for its flows and rows. */
-export interface AuditRest extends QueueState {
+export interface AuditProgress extends QueueState {
   closings: number;
 }
 
 export interface AuditState {
-  rest: AuditRest;
+  progress: AuditProgress;
   flows: readonly OpenFlow[];
   rows: readonly (readonly [number: string, row: string])[];
 }
@@ -51,7 +51,7 @@ export interface AuditOptions {
 export interface KeptAudit {
   readonly revision: number;
   /** What is small, and so is saved as a whole. */
-  rest: () => AuditRest;
+  progress: () => AuditProgress;
   takeChanges: () => StateChange[];
   entries(): Generator<StateChange>;
 }
@@ -82,7 +82,7 @@ export function createAudit(options: AuditOptions): Audit {
   const queue = createAuditQueue({
     sinks: sinks.map(({ name }) => name),
     most: queueSize,
-    restored: restored && { state: restored.rest, rows: restored.rows },
+    restored: restored && { state: restored.progress, rows: restored.rows },
     namespaceOf: namespaceOfRow,
     now: clock.now,
   });
@@ -91,7 +91,7 @@ export function createAudit(options: AuditOptions): Audit {
     cluster,
     redact: redactionOf(privacy),
     policiesOn,
-    restored: restored && { flows: restored.flows, closings: restored.rest.closings },
+    restored: restored && { flows: restored.flows, closings: restored.progress.closings },
     ...clock,
   });
   let deliveries: Delivery[] = [];
@@ -144,10 +144,10 @@ export function createAudit(options: AuditOptions): Audit {
 }
 
 export function readAudit(values: ReadonlyMap<string, unknown>): AuditState | undefined {
-  const rest = values.get('audit') as AuditRest | undefined;
-  if (rest === undefined) return undefined;
+  const progress = values.get('audit') as AuditProgress | undefined;
+  if (progress === undefined) return undefined;
   return {
-    rest,
+    progress,
     flows: [...entriesOfKind<OpenFlow>('flow', values)].map(([, flow]) => flow),
     rows: [...entriesOfKind<string>('record', values)].toSorted(([a], [b]) => Number(a) - Number(b)),
   };
@@ -209,7 +209,7 @@ function keptOf(intervals: Intervals, queue: AuditQueue): KeptAudit {
     get revision() {
       return intervals.revision;
     },
-    rest: () => ({ ...queue.state, closings: intervals.closings }),
+    progress: () => ({ ...queue.state, closings: intervals.closings }),
     takeChanges: () => [...intervals.takeChanges(), ...queue.changes.take()],
     *entries() {
       yield* intervals.entries();

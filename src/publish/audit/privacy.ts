@@ -35,8 +35,8 @@ export function redactionOf(privacy: Privacy): ((fields: FlowRecord) => FlowReco
       shown,
       (policy) => isHidden(policy) || (foreign !== undefined && !isOfEnd(shown, policy)),
     );
-    const rest = namesAll ? redacted : withoutOriginal(withoutForeignPolicies(redacted));
-    return cutsAddresses ? withCutAddresses(rest, bits) : rest;
+    const redactedRecord = namesAll ? redacted : withoutOriginal(withoutForeignPolicies(redacted));
+    return cutsAddresses ? withCutAddresses(redactedRecord, bits) : redactedRecord;
   };
 }
 

@@ -94,8 +94,8 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const published = { ...attempt.published, base: -count, first, overlap: undefined, resourceVersion: undefined };
     if (series.count === count)
       return { kind: 'written', verb: 'update', packets: 0, published: { ...published, count, writes } };
-    const rest = { ...event, count: Math.min(series.count - count, maxCount), firstTimestamp: timestamp(first) };
-    return await create({ ...attempt, event: rest, published });
+    const remaining = { ...event, count: Math.min(series.count - count, maxCount), firstTimestamp: timestamp(first) };
+    return await create({ ...attempt, event: remaining, published });
   }
 
   async function adopt(attempt: Attempt): Promise<Outcome> {

@@ -159,7 +159,9 @@ export const annotationSchema = '1';
 const maxValue = 400;
 
 /** Annotations that a later write may lack, because policies change. The patch then removes them. */
-export const passing: readonly string[] = ['policy', 'policy-evidence'].map((key) => annotationPrefix + key);
+export const removableAnnotations: readonly string[] = ['policy', 'policy-evidence'].map(
+  (key) => annotationPrefix + key,
+);
 
 type Values = Record<string, string | number | undefined>;
 

@@ -10,7 +10,7 @@ export {
   type EventText,
   identityText,
   namespaceOf,
-  passing,
+  removableAnnotations,
   timestamp,
   tolerableSkew,
 } from './event.ts';

@@ -63,7 +63,7 @@ export function createRecorder<Table extends Publishable>({
     for (let at = table.nextDue(); at <= now && at < Infinity; at = table.nextDue()) {
       const turns: Turn[] = [];
       for (let turn = begin(table, budget, at); turn !== undefined; turn = begin(table, budget, at)) turns.push(turn);
-      // Writes of the same time are sorted by waiting line, then by when they became due.
+      // Writes of the same time are sorted by lane, then by when they became due.
       for (const { series } of turns.toSorted(byDue)) write(table, series, at);
     }
   }
@@ -88,6 +88,6 @@ export function createRecorder<Table extends Publishable>({
 }
 
 function byDue(a: Turn, b: Turn): number {
-  const order = a.line - b.line || (a.series.due ?? 0) - (b.series.due ?? 0);
+  const order = a.lane - b.lane || (a.series.due ?? 0) - (b.series.due ?? 0);
   return order || (a.series.finding.identity < b.series.finding.identity ? -1 : 1);
 }

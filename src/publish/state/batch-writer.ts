@@ -106,7 +106,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     const isFull = before !== undefined && before.size >= Math.max(segmentSize, 2 * whole);
     if (before !== undefined && (round !== undefined || !isFull)) return before;
     const segment = await files.add();
-    round = { began: segment.number, rest: state.all(), isTaken: false, bytes: 0 };
+    round = { began: segment.number, remaining: state.all(), isTaken: false, bytes: 0 };
     await before?.close();
     return segment;
   }
@@ -118,7 +118,7 @@ const sliceSize = 256 * 1024;
 /** A round writes the whole state once more, with a slice in each batch, so that older segments can be removed. */
 interface Round {
   began: number;
-  rest: Iterator<KeptChange>;
+  remaining: Iterator<KeptChange>;
   /** Whether the whole state is on disk after the current batch. */
   isTaken: boolean;
   bytes: number;
@@ -127,7 +127,7 @@ interface Round {
 function nextSlice(round: Round): string[] {
   const changes: string[] = [];
   for (let room = sliceSize; room > 0;) {
-    const { value, done } = round.rest.next();
+    const { value, done } = round.remaining.next();
     if (done === true) {
       round.isTaken = true;
       break;

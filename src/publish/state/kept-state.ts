@@ -12,8 +12,8 @@ import type { KeptState } from './batch-writer.ts';
 export interface KeptParts {
   agent: { id: string; node: string };
   sources: readonly Pick<Source, 'name' | 'position'>[];
-  once: { state: () => JsonValue };
-  table: Pick<SeriesTable, 'takeChanges' | 'entries' | 'rest' | 'revision'>;
+  dedupe: { state: () => JsonValue };
+  table: Pick<SeriesTable, 'takeChanges' | 'entries' | 'totals' | 'revision'>;
   queue: Pick<LookupQueue, 'changes'>;
   incidents: Pick<NodeIncidents, 'state' | 'revision'>;
   budget: { state: () => WriteBudgetState; readonly revision: number };
@@ -26,7 +26,7 @@ export interface KeptParts {
 export function createKeptState({
   agent,
   sources,
-  once,
+  dedupe,
   table,
   queue,
   incidents,
@@ -37,11 +37,11 @@ export function createKeptState({
   const parts: Readonly<Record<string, () => unknown>> = {
     agent: () => agent,
     ...Object.fromEntries(sources.map((source) => [`position ${source.name}`, () => source.position])),
-    once: once.state,
+    once: dedupe.state,
     incidents: incidents.state,
     budget: budget.state,
-    series: table.rest,
-    ...(audit && { audit: audit.rest }),
+    series: table.totals,
+    ...(audit && { audit: audit.progress }),
     ...(pods && { alive: pods.alive }),
   };
   const written = new Map<string, string>();

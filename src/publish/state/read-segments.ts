@@ -65,8 +65,8 @@ function replay(text: string, file: string, kept: SegmentContents): void {
     if (end < 0) return;
     const body = text.slice(start + 9, end);
     if (text.slice(start, start + 9) !== `${checksum(body)} `) {
-      const rest = text.slice(end + 1);
-      if (start === 0 ? rest !== '' : hasBatch(rest))
+      const remaining = text.slice(end + 1);
+      if (start === 0 ? remaining !== '' : hasBatch(remaining))
         kept.damage ??= `the batch at character ${start} of ${file} is not as it was written`;
       return;
     }

@@ -58,7 +58,7 @@ export function chooseKernelSource(looks: Looks): Choice {
     return chosen({ kind: 'journal', directory: journal.directory }, `the journal in ${journal.directory}`, []);
   passed.push(`no journal: ${doubt}`);
 
-  const doubtful: { path: string; reason: string; hasKernel: boolean }[] = [];
+  const uncertain: { path: string; reason: string; hasKernel: boolean }[] = [];
   for (const path of logs.map((log) => join(root, log))) {
     const traces = tracesOfKernel(path);
     if ('reason' in traces) {
@@ -69,7 +69,7 @@ export function chooseKernelSource(looks: Looks): Choice {
     if (reason === undefined) return chosen({ kind: 'file', path }, path, passed);
     passed.push(`${path}: ${reason}`);
     const hasKernel = traces.kernel !== undefined;
-    if (hasKernel || traces.written >= floor) doubtful.push({ path, reason, hasKernel });
+    if (hasKernel || traces.written >= floor) uncertain.push({ path, reason, hasKernel });
   }
 
   const ring = lookAtRing(root, looks.device ?? kmsgDevice);
@@ -83,7 +83,7 @@ export function chooseKernelSource(looks: Looks): Choice {
       text: `reading the journal in ${journal.directory} for lines of the kernel, though ${doubt}: ${nothingBetter}. If journald does not read the kernel's log, nothing will be seen`,
     };
 
-  const best = doubtful.find(({ hasKernel }) => hasKernel) ?? doubtful[0];
+  const best = uncertain.find(({ hasKernel }) => hasKernel) ?? uncertain[0];
   if (best === undefined)
     return { source: undefined, isCertain: false, text: helpWith(journal.reason, passed, root, ring) };
   const others = passed.filter((reason) => !reason.startsWith(`${best.path}: `));
@@ -102,7 +102,7 @@ export type ConfiguredKernelSource =
   | { kind: 'kernel' };
 
 /** The first source that certainly has the kernel's lines; else the first file, which may get them; else the first. */
-export function chooseKernelGiver<Each extends ConfiguredKernelSource>(
+export function pickKernelSource<Each extends ConfiguredKernelSource>(
   sources: readonly Each[],
   looks: Looks,
 ): Each | undefined {

@@ -5,7 +5,7 @@ import type { JsonValue, LineOrigin } from './source.ts';
 
 export interface SharedLinesOptions {
   /** The source whose kernel lines are used. */
-  kernelGiver: string | undefined;
+  kernelSource: string | undefined;
   programSources: readonly string[];
   saved: JsonValue | undefined;
   now: () => Millis;
@@ -19,12 +19,12 @@ const ulogdSilence: Millis = 60_000;
 
 export interface SharedLines {
   /** Whether the line counts: false if another source has shown it. */
-  isNews: (source: string, line: LogLine, origin: LineOrigin) => boolean;
-  readonly once: LinesOnce;
+  isFirstSeen: (source: string, line: LogLine, origin: LineOrigin) => boolean;
+  readonly dedupe: LineDedupe;
 }
 
 /** What is known of lines that several sources have. */
-export interface LinesOnce {
+export interface LineDedupe {
   /** How many lines another source had shown before, since the start. */
   readonly repeats: number;
   state: () => JsonValue;
@@ -34,19 +34,19 @@ export interface LinesOnce {
  * Lets each line through once if several sources have it: lines of the kernel and of ulogd from one source, and klog's records from the
  * first source that shows them. Other lines of programs always pass.
  */
-export function createSharedLines({ kernelGiver, programSources, saved, now }: SharedLinesOptions): SharedLines {
+export function createSharedLines({ kernelSource, programSources, saved, now }: SharedLinesOptions): SharedLines {
   const programs = restore(saved, programSources);
-  /** `seen`: when the giver's last line was read; `last`: the newest time of its lines. */
-  let ulogd: { giver: string; seen: Millis; last: Millis } | undefined;
+  /** `seen`: when the source's last line was read; `last`: the newest time of its lines. */
+  let ulogd: { from: string; seen: Millis; last: Millis } | undefined;
   let repeats = 0;
 
   return {
-    isNews: (source: string, line: LogLine, origin: LineOrigin): boolean => {
+    isFirstSeen: (source: string, line: LogLine, origin: LineOrigin): boolean => {
       const isFirst = isFirstOf(source, line, origin);
       if (!isFirst) repeats++;
       return isFirst;
     },
-    once: {
+    dedupe: {
       get repeats(): number {
         return repeats;
       },
@@ -61,20 +61,20 @@ export function createSharedLines({ kernelGiver, programSources, saved, now }: S
     // Only one source has these lines.
     if (program === 'bpf' || program === 'kernel-drops' || program === 'calico-flows') return true;
     // ulogd gets these packets by NFLOG, not from the kernel's log, so the kernel's source may not have them.
-    if (program === 'ulogd' || program === 'ulogd2') return isOfUlogdGiver(source, Math.min(time, now()));
-    return source === kernelGiver;
+    if (program === 'ulogd' || program === 'ulogd2') return isOfUlogdSource(source, Math.min(time, now()));
+    return source === kernelSource;
   }
 
   /**
    * Returns whether lines of this source count. The first source with a line gives all, until it is silent while another has newer lines:
    * if it gave them forever, one forged line could hide a whole log. Lines that are not newer may be the same ones, read later.
    */
-  function isOfUlogdGiver(source: string, time: Millis): boolean {
+  function isOfUlogdSource(source: string, time: Millis): boolean {
     const present = now();
-    const { giver, seen, last } = ulogd ?? { giver: source, seen: present, last: time };
+    const { from, seen, last } = ulogd ?? { from: source, seen: present, last: time };
     const isOver = present - seen > ulogdSilence && time - last > ulogdSilence;
-    if (giver !== source && !isOver) return false;
-    ulogd = { giver: source, seen: present, last: Math.max(last, time) };
+    if (from !== source && !isOver) return false;
+    ulogd = { from: source, seen: present, last: Math.max(last, time) };
     return true;
   }
 

@@ -1,6 +1,6 @@
 /** Reads logs (of files, the kernel, the journal and programs), each line once, and removes what log daemons put around it. */
 export {
-  chooseKernelGiver,
+  pickKernelSource,
   chooseKernelSource,
   type Choice,
   type ConfiguredKernelSource,
@@ -18,7 +18,7 @@ export { kmsgDevice, readRecord, recordSize } from './kmsg/device.ts';
 export { createKernelRing } from './kmsg/kernel-ring.ts';
 export { createContainerLogs } from './kubelet/container-logs.ts';
 export { createLogFinder } from './kubelet/find-logs.ts';
-export { createSharedLines, type LinesOnce, type SharedLines } from './shared-lines.ts';
+export { createSharedLines, type LineDedupe, type SharedLines } from './shared-lines.ts';
 export type {
   JsonValue,
   LineOrigin,

@@ -246,7 +246,7 @@ test('Namespaces are those with the label alone, and names come and go', async (
   await expect.poll(() => [...optedOut]).toEqual([]);
 });
 
-const ownerOf = (address: string): Endpoint => lists.directory.byAddress(address, { time: nine, exact: true });
+const ownerOf = (address: string): Endpoint => lists.endpoints.byAddress(address, { time: nine, exact: true });
 
 test('Services that were too many are watched once they are few again, and addresses are unknown until then', async () => {
   const goOn = Promise.withResolvers<void>();

@@ -73,7 +73,7 @@ test.each([0, 300])(
       pod({ name: `web-${index}`, uid: `${index}`, addresses: [`10.66.${index >> 7}.${index & 127}`] }),
     );
     const owner = (): string | undefined =>
-      lists.directory.byAddress('10.65.9.9', { time: now, exact: true }).object?.name;
+      lists.endpoints.byAddress('10.65.9.9', { time: now, exact: true }).object?.name;
     await known.replaceAll(listOf([pod({ name: 'old', uid: 'old', addresses })], '1'));
     now += 60_000;
     const successor = pod({ name: 'new', uid: 'new', addresses, from: now - 1000 });

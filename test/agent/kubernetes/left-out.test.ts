@@ -104,7 +104,7 @@ test('a tenant whose objects fill the memory takes no name, and no outside addre
     }
     play(after);
     const end = (address: string): string => {
-      const { kind, object } = lists.directory.byAddress(address, { time: nine + 1, exact: true });
+      const { kind, object } = lists.endpoints.byAddress(address, { time: nine + 1, exact: true });
       return object === undefined ? kind : `${kind} ${object.namespace}/${object.name}`;
     };
     for (let index = 0; index < 30; index++) {

@@ -3,7 +3,7 @@ import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
 import { onSteadyClock } from '../../../src/explain/resolving/pod-record.ts';
 import { slimNode, slimPod, slimService, UnusableObject } from '../../../src/agent/kubernetes/slim.ts';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { clock, cluster } from '../../builders.ts';
 import { rowsIn } from '../../corpus/lines.ts';
 import { tablesOf } from '../../tables.ts';
@@ -140,9 +140,9 @@ describe('slimPod', () => {
 
   test('a packet of a Pod in its last second is still its own', () => {
     const ended = savedPod({ status: { phase: 'Failed', containerStatuses: [terminated('2026-11-21T09:05:07Z')] } });
-    const directory = createDirectory(cluster({ pods: [slimPod(ended)] }));
-    expect(directory.byAddress('10.65.1.4', { time: clock('09:05:07.300'), exact: true }).kind).toBe('pod');
-    expect(directory.byAddress('10.65.1.4', { time: clock('09:05:30'), exact: true }).kind).toBe('unknown');
+    const endpoints = createEndpointFinder(cluster({ pods: [slimPod(ended)] }));
+    expect(endpoints.byAddress('10.65.1.4', { time: clock('09:05:07.300'), exact: true }).kind).toBe('pod');
+    expect(endpoints.byAddress('10.65.1.4', { time: clock('09:05:30'), exact: true }).kind).toBe('unknown');
   });
 
   test.each([

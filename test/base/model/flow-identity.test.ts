@@ -3,7 +3,7 @@ import { flowOf } from '../../../src/publish/audit/flow.ts';
 import { flowKey, headerFields, isSameFlow, observationFields, orient } from '../../../src/base/model/flow-identity.ts';
 import type { Packet, PacketObservation } from '../../../src/base/model/packet.ts';
 import { createMeanings } from '../../../src/count/pipeline/meaning.ts';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { cluster, line, nine, observation, packet, pod } from '../../builders.ts';
 
 /** Another value of each field of a packet's header than `packet()` has. */
@@ -66,7 +66,7 @@ test.each(changed)('packets that differ in %s (%s) are compared and named by the
   expect(flowKey(one) === flowKey(original.observation)).toBe(isOfFlow);
 });
 
-const directory = createDirectory(
+const endpoints = createEndpointFinder(
   cluster({
     pods: [
       pod(),
@@ -77,8 +77,8 @@ const directory = createDirectory(
 );
 
 test.each(changed)('a packet that differs in %s (%s) gets its own meaning', (_, __, one) => {
-  const afresh = createMeanings({ directory, node: 'node-a' }).meaningOf(line(), one);
-  const { meaningOf } = createMeanings({ directory, node: 'node-a' });
+  const afresh = createMeanings({ endpoints, node: 'node-a' }).meaningOf(line(), one);
+  const { meaningOf } = createMeanings({ endpoints, node: 'node-a' });
   // It is remembered when it comes again.
   for (let times = 0; times < 3; times++) meaningOf(line(), original.observation);
   expect(meaningOf(line(), one)).toEqual(afresh);
@@ -97,7 +97,7 @@ const mixedInAudit = new Set([
 const notInAudit = new Set(['sourcePort', 'prefixRule', 'policySide']);
 
 function auditKeyOf(each: PacketObservation): string {
-  const { ends, node, noise } = createMeanings({ directory, node: 'node-a' }).meaningOf(line({ time: nine }), each);
+  const { ends, node, noise } = createMeanings({ endpoints, node: 'node-a' }).meaningOf(line({ time: nine }), each);
   return flowOf({ observation: each, ends, node, noise }).key;
 }
 

@@ -52,7 +52,7 @@ export function fakeMachine(given: Partial<Machine> = {}): Machine {
     run: programs({}),
     readFile: () => undefined,
     choose: () => ({ source: undefined, isCertain: false, text: "the kernel's log is nowhere to be read" }),
-    chooseGiver: (sources) => sources[0],
+    pickSource: (sources) => sources[0],
     findJournal: () => ({ reason: 'there is no journalctl in this image' }),
     findPrograms: () => [],
     lookAtNetwork: () => Promise.resolve('initial'),

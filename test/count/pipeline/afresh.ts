@@ -2,23 +2,23 @@ import { explainPacket, noiseOf } from '../../../src/explain/drops/drops.ts';
 import type { LogLine } from '../../../src/base/model/log-line.ts';
 import type { PacketObservation } from '../../../src/base/model/packet.ts';
 import type { FlowMeaning } from '../../../src/count/pipeline/meaning.ts';
-import type { Directory } from '../../../src/explain/resolving/directory.ts';
+import type { EndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { nodeOf, resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 
 /** The cache stands for this: resolving and explaining, each time again. */
 export function afresh(
-  directory: Directory,
+  endpoints: EndpointFinder,
   fixedNode: string | undefined,
   from: LogLine,
   seen: PacketObservation,
 ): FlowMeaning {
   const at = { time: from.time, exact: from.timeIsExact };
-  const name = nodeOf(fixedNode ?? from.host, seen, directory, at);
-  const ends = resolvePacket(seen, directory, at);
+  const name = nodeOf(fixedNode ?? from.host, seen, endpoints, at);
+  const ends = resolvePacket(seen, endpoints, at);
   return {
     node: name,
     ends,
     noise: noiseOf(seen.packet, seen.destinationMac, ends),
-    findings: explainPacket(seen, ends, name, undefined, directory.podRange),
+    findings: explainPacket(seen, ends, name, undefined, endpoints.podRange),
   };
 }

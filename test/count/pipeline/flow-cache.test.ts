@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createMeanings } from '../../../src/count/pipeline/meaning.ts';
 import type { PacketObservation } from '../../../src/base/model/packet.ts';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import type { Pod } from '../../../src/explain/resolving/objects.ts';
 import { cluster, icmp, line, nine, node, observation, packet, pod, service } from '../../builders.ts';
@@ -118,23 +118,23 @@ test('answers as resolving and explaining afresh would, whatever came before', (
     (list, fixedNode, seen) => {
       // A Pod that lasts from -Infinity for a while has no end that is a time.
       const known = list.map((each) => (Number.isNaN(each.until) ? { ...each, until: Infinity } : each));
-      const directory = createDirectory(
+      const endpoints = createEndpointFinder(
         cluster({
           pods: known,
           nodes: [node({ podRanges: ['10.65.1.0/24'] }), node({ name: 'node-b', addresses: ['192.168.7.12'] })],
           services: [service()],
         }),
       );
-      const { meaningOf } = createMeanings({ directory, node: fixedNode });
+      const { meaningOf } = createMeanings({ endpoints, node: fixedNode });
       for (const { from, seen: one } of seen)
-        expect(meaningOf(from, one)).toEqual(afresh(directory, fixedNode, from, one));
+        expect(meaningOf(from, one)).toEqual(afresh(endpoints, fixedNode, from, one));
     },
   );
 });
 
 test('a flow that comes back is remembered, and then not explained again', () => {
-  const directory = createDirectory(cluster({ pods: [pod()] }));
-  const { meaningOf } = createMeanings({ directory, node: undefined });
+  const endpoints = createEndpointFinder(cluster({ pods: [pod()] }));
+  const { meaningOf } = createMeanings({ endpoints, node: undefined });
   const first = meaningOf(line(), observation());
   const second = meaningOf(line(), observation());
   // What comes once, as in a flood of random addresses, takes no room.
@@ -150,6 +150,6 @@ test('a flow that comes back is remembered, and then not explained again', () =>
     observation({ packet: icmp(3, 1, { destination: '10.65.1.4' }), inner: packet({ destinationPort }) }),
   );
   expect(errors.map((error) => meaningOf(line(), error))).toEqual(
-    errors.map((error) => afresh(directory, undefined, line(), error)),
+    errors.map((error) => afresh(endpoints, undefined, line(), error)),
   );
 });

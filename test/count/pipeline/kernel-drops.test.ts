@@ -3,7 +3,7 @@ import type { LogLine } from '../../../src/base/model/log-line.ts';
 import type { Finding, FlowDetails } from '../../../src/base/model/finding.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
 import { createDecisions, type Decision } from '../../../src/count/pipeline/pipeline.ts';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { cluster, line, nine, node, pod } from '../../builders.ts';
 
@@ -19,7 +19,7 @@ function kernelDropLine({ reason = 'NETFILTER_DROP', netns = 4_026_531_840, dev 
 }
 
 const [device = ''] = interfaceNames('shop', 'web-0');
-const directory = createDirectory(
+const endpoints = createEndpointFinder(
   cluster({
     pods: [
       pod({ addresses: ['10.1.0.2'] }),
@@ -42,7 +42,7 @@ const martian = (): LogLine =>
 function decided(lines: readonly LogLine[], hasKernelDrops = true): (Decision | undefined)[] {
   const decisions = createDecisions({
     prefixes: createPrefixTable(),
-    directory,
+    endpoints,
     node: 'node-a',
     includeNoise: false,
     hasKernelDrops,

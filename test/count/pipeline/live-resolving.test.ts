@@ -36,7 +36,7 @@ function live() {
   const lookups = createRemoteLookups({
     findPods: (address) => Promise.resolve({ pods: found.get(address) ?? [] }),
     findHostName: (address) => Promise.resolve(hostNames.get(address)),
-    onChange: () => lists.directory.changed('remote'),
+    onChange: () => lists.endpoints.changed('remote'),
     now: () => clock.now,
   });
   const lists = createLiveLists('node-a', lookups);
@@ -45,7 +45,7 @@ function live() {
 
 async function lookUp(address: string, { lists, remote: lookups, clock }: Live): Promise<void> {
   const seen = observation({ packet: packet({ source: address, destination: address }) });
-  lookups.startLookups(resolvePacket(seen, lists.directory, { time: clock.now, exact: true }));
+  lookups.startLookups(resolvePacket(seen, lists.endpoints, { time: clock.now, exact: true }));
   await setImmediate();
 }
 
@@ -159,8 +159,8 @@ async function apply(edit: Edit, scene: Live): Promise<void> {
 test('remembered flows are as if resolved again, whatever becomes known or changes in between', async () => {
   await forAllAsync([programs], { numRuns: 250 }, async ([some, steps]) => {
     const scene = live();
-    const { directory } = scene.lists;
-    const { meaningOf } = createMeanings({ directory, node: undefined });
+    const { endpoints } = scene.lists;
+    const { meaningOf } = createMeanings({ endpoints, node: undefined });
     for (const { edit, pause, lines } of steps) {
       scene.clock.now += pause;
       if (edit) await apply(edit, scene);
@@ -169,7 +169,7 @@ test('remembered flows are as if resolved again, whatever becomes known or chang
         const seen = observation({ inInterface, packet: packet({ source, destination }) });
         const from = line({ time: scene.clock.now - ago, timeIsExact: exact, host: undefined });
         expect(withoutVersions(meaningOf(from, seen))).toEqual(
-          withoutVersions(afresh(directory, undefined, from, seen)),
+          withoutVersions(afresh(endpoints, undefined, from, seen)),
         );
       }
     }
@@ -202,7 +202,7 @@ test.each<[string, Partial<Pod>, [number, string][]]>([
   scene.clock.now = nine + minute;
   scene.found.set('10.65.2.9', [{ ...db, ...life }]);
   await lookUp('10.65.2.9', scene);
-  const { meaningOf } = createMeanings({ directory: scene.lists.directory, node: undefined });
+  const { meaningOf } = createMeanings({ endpoints: scene.lists.endpoints, node: undefined });
   const seen = observation({ packet: packet({ destination: '10.65.2.9' }) });
   for (const [offset, kind] of expected) {
     const from = line({ time: nine + offset * second });
@@ -214,7 +214,7 @@ test.each<[string, Partial<Pod>, [number, string][]]>([
 test('remembered flows outlive what changes nothing', () => {
   const { lists } = live();
   lists.setPod(pod({ resourceVersion: '1' }), nine);
-  const { meaningOf } = createMeanings({ directory: lists.directory, node: undefined });
+  const { meaningOf } = createMeanings({ endpoints: lists.endpoints, node: undefined });
   meaningOf(line(), observation());
   const known = meaningOf(line(), observation());
   lists.setPod(pod({ resourceVersion: '2' }), nine + 1);
@@ -269,7 +269,7 @@ describe('a packet whose ends are being found out', () => {
       findPods: async (address) => ({ pods: await under<Pod[]>(`pods ${address}`) }),
       findHostName: (address) => under(`name ${address}`),
       onChange() {
-        lists.directory.changed('remote');
+        lists.endpoints.changed('remote');
         pipeline.review();
       },
       now: Date.now,
@@ -284,7 +284,7 @@ describe('a packet whose ends are being found out', () => {
     const incidents = nodeIncidents(table.count);
     const pipeline = createPipeline({
       prefixes: createPrefixTable(),
-      directory: lists.directory,
+      endpoints: lists.endpoints,
       statistics,
       counts: () => ({ table, incidents }),
       node: 'node-a',

@@ -5,7 +5,7 @@ import { createLookupQueue, longestWait, type LookupQueue } from '../../../src/c
 import type { Ends } from '../../../src/base/model/endpoint.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
 import { createPipeline, type Pipeline } from '../../../src/count/pipeline/pipeline.ts';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { createSeriesTable } from '../../../src/count/series/series.ts';
 import type { AgentState } from '../../../src/publish/state/state.ts';
 import { createStatistics } from '../../../src/count/pipeline/statistics.ts';
@@ -34,7 +34,7 @@ interface RigOptions {
 }
 
 const other = pod({ namespace: 'bank', name: 'ledger-0', uid: 'uid-ledger', addresses: ['10.65.1.5'] });
-const directory = createDirectory(cluster({ pods: [pod(), other] }));
+const endpoints = createEndpointFinder(cluster({ pods: [pod(), other] }));
 const hostOf = (address: string): number => Number(address.split('.').at(-1));
 
 function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigOptions = {}) {
@@ -56,7 +56,7 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
   };
   const pipeline: Pipeline = createPipeline({
     prefixes: createPrefixTable(),
-    directory,
+    endpoints,
     statistics: createStatistics(),
     counts: () => ({ table, incidents }),
     node: 'node-a',

@@ -4,7 +4,7 @@ import { explainMartian, explainPacket, noiseOf } from '../../../src/explain/dro
 import type { LogLine } from '../../../src/base/model/log-line.ts';
 import type { Martian } from '../../../src/base/model/observation.ts';
 import type { Packet, PacketObservation } from '../../../src/base/model/packet.ts';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { resolveMartian, resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 import { createLookupQueue, type LookupQueue, type QueuedFlow } from '../../../src/count/pipeline/lookup-queue.ts';
@@ -143,20 +143,21 @@ test('who fills the room makes way for each party that has less in it, and nobod
     const queue = createLookupQueue(12);
     const asked = new Map<string, Set<number>>();
     let apart = 0;
-    for (const [party, port] of given) {
-      const flow = syn(port, { prefix: party });
-      if (!queue.admit(line(), flow, nine, { lines: 1, last: undefined, party })) apart++;
+    for (const [holder, port] of given) {
+      const flow = syn(port, { prefix: holder });
+      if (!queue.admit(line(), flow, nine, { lines: 1, last: undefined, holder })) apart++;
       for (const { weight } of queue.takeDisplaced()) {
         apart += weight;
         displacedOnce++;
       }
-      asked.set(party, (asked.get(party) ?? new Set()).add(port));
+      asked.set(holder, (asked.get(holder) ?? new Set()).add(port));
     }
     expect(queue.size).toBeLessThanOrEqual(12);
     expect(queue.flows.reduce((sum, { weight }) => sum + weight, apart)).toBe(given.length);
     expect(queue.overflowed).toBe(apart);
-    for (const [party, ports] of asked)
-      if (ports.size <= 3) for (const port of ports) expect(queue.has(line(), syn(port, { prefix: party }))).toBe(true);
+    for (const [holder, ports] of asked)
+      if (ports.size <= 3)
+        for (const port of ports) expect(queue.has(line(), syn(port, { prefix: holder }))).toBe(true);
   });
   expect(displacedOnce).toBeGreaterThan(0);
 });
@@ -210,7 +211,7 @@ test('a restored room loses no flow, though it is smaller by now', () => {
 
 // Few values of each kind, so that flows come back and differ in one thing only.
 const [veth = ''] = interfaceNames('shop', 'web-0');
-const directory = createDirectory(
+const endpoints = createEndpointFinder(
   cluster({
     pods: [pod(), pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9'] })],
     nodes: [node()],
@@ -262,8 +263,8 @@ const seen: fc.Arbitrary<PacketObservation | Martian> = fc.oneof(
 function meaningOf(from: LogLine, each: PacketObservation | Martian): unknown {
   const at = { time: from.time, exact: from.timeIsExact };
   if (each.kind === 'martian')
-    return explainMartian(each, resolveMartian(each, directory, at), 'node-a').map(({ identity }) => identity);
-  const ends = resolvePacket(each, directory, at);
+    return explainMartian(each, resolveMartian(each, endpoints, at), 'node-a').map(({ identity }) => identity);
+  const ends = resolvePacket(each, endpoints, at);
   const noise = noiseOf(each.packet, each.destinationMac, ends);
   return [noise, explainPacket(each, ends, 'node-a').map(({ identity }) => identity)];
 }

@@ -6,7 +6,7 @@ import type { LogLine } from '../../../src/base/model/log-line.ts';
 import type { Series } from '../../../src/base/model/series.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
 import { createLookupQueue, createPipeline, type PipelineOptions } from '../../../src/count/pipeline/pipeline.ts';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { createSeriesTable, type SeriesTable } from '../../../src/count/series/series.ts';
 import type { LineOrigin } from '../../../src/read/sources/source.ts';
@@ -16,7 +16,7 @@ import { cluster, line, nine, node, pod } from '../../builders.ts';
 import { nodeIncidents } from '../../explain/incidents/node-incidents.ts';
 
 const [veth = ''] = interfaceNames('shop', 'web-0');
-const directory = createDirectory(
+const endpoints = createEndpointFinder(
   cluster({
     pods: [pod(), pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9'] })],
     nodes: [node(), node({ name: 'node-b', addresses: ['192.168.7.12'] })],
@@ -42,7 +42,7 @@ function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
   const [drops, advanced]: [string[], string[]] = [[], []];
   const pipeline = createPipeline({
     prefixes: createPrefixTable(),
-    directory,
+    endpoints,
     statistics,
     node: undefined,
     includeNoise: false,
@@ -146,10 +146,10 @@ test('a packet from an interface that no known Pod has counts as a sign of anoth
 });
 
 test('a packet of an address in a Pod range that no Pod has is unresolved', () => {
-  const ranged = createDirectory(cluster({ nodes: [node({ podRanges: ['10.65.0.0/16'] })] }));
+  const ranged = createEndpointFinder(cluster({ nodes: [node({ podRanges: ['10.65.0.0/16'] })] }));
   const { statistics } = run(
     [syn({ inDevice: 'eth0', from: '10.65.9.9' }), syn({ inDevice: 'eth0', from: '10.65.9.9' })],
-    { directory: ranged },
+    { endpoints: ranged },
   );
   expect([...statistics.unresolved]).toEqual([['10.65.9.9', 2]]);
 });
@@ -329,7 +329,7 @@ function pipelineNoting() {
   const table = createSeriesTable();
   return createPipeline({
     prefixes: createPrefixTable(),
-    directory,
+    endpoints,
     statistics: createStatistics(),
     node: 'node-a',
     includeNoise: false,
@@ -365,7 +365,7 @@ test('a source that lost an unknown number of records lost one at least', () => 
   const gaps: [string, number | undefined][] = [];
   const pipeline = createPipeline({
     prefixes: createPrefixTable(),
-    directory,
+    endpoints,
     statistics,
     node: 'node-a',
     includeNoise: false,

@@ -3,7 +3,7 @@ import { objectKey, podRef } from '../../../src/base/model/endpoint.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
 import { createPipeline, type NodeCounts } from '../../../src/count/pipeline/pipeline.ts';
 import { createStatistics } from '../../../src/count/pipeline/statistics.ts';
-import { createDirectory, type Directory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder, type EndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { createSeriesTable } from '../../../src/count/series/series.ts';
 import { windowOf } from '../../../src/count/series/times.ts';
@@ -22,12 +22,12 @@ function textOf(prefix: string, port: number): string {
 
 interface RigOptions {
   quietUntil?: () => number;
-  epoch?: Directory['epoch'];
+  epoch?: EndpointFinder['epoch'];
   hasKernelDrops?: boolean;
 }
 
 function rig({ quietUntil, epoch, hasKernelDrops = false }: RigOptions = {}) {
-  const directory = createDirectory(cluster({ pods: [target] }));
+  const endpoints = createEndpointFinder(cluster({ pods: [target] }));
   const table = createSeriesTable();
   const statistics = createStatistics();
   const advanced: number[] = [];
@@ -41,7 +41,7 @@ function rig({ quietUntil, epoch, hasKernelDrops = false }: RigOptions = {}) {
   };
   const pipeline = createPipeline({
     prefixes: createPrefixTable(),
-    directory: { ...directory, ...(epoch && { epoch }) },
+    endpoints: { ...endpoints, ...(epoch && { epoch }) },
     statistics,
     node: 'node-a',
     counts: () => counts,

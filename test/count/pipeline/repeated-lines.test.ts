@@ -9,7 +9,7 @@ import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.
 import { messageOf } from '../../../src/count/pipeline/message.ts';
 import { createPipeline, type Pipeline } from '../../../src/count/pipeline/pipeline.ts';
 import { createStatistics } from '../../../src/count/pipeline/statistics.ts';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { objectKey, podRef } from '../../../src/base/model/endpoint.ts';
 import { windowOf } from '../../../src/count/series/times.ts';
@@ -119,7 +119,7 @@ function written({ texts, steps, envelope, start }: Log): Buffer {
 
 /** All that a log is read into, and how many of its lines were handed over as text. */
 async function read(bytes: Buffer, blockSize: number, nodeName: string | undefined, isFast: boolean) {
-  const directory = createDirectory(objects);
+  const endpoints = createEndpointFinder(objects);
   const statistics = createStatistics();
   const writes: unknown[] = [];
   const recorder = createRecorder({
@@ -127,9 +127,9 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
     messageOf,
     onWrite: (write) => writes.push(structuredClone(write)),
   });
-  const incidents = createReplayIncidents({ objects, directory, felixOf: () => undefined, recorder });
+  const incidents = createReplayIncidents({ objects, endpoints, felixOf: () => undefined, recorder });
   const pipeline: Pipeline = createPipeline({
-    directory,
+    endpoints,
     prefixes: createPrefixTable([{ prefix: 'IN', verdict: 'dropped' }]),
     statistics,
     node: nodeName,

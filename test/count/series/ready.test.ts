@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Series, WriteKind } from '../../../src/base/model/series.ts';
-import { byDue, byWeight, halfLineOf, isUpdate, kindOf, lineOf } from '../../../src/count/series/times.ts';
-import type { Party, ReadySeries } from '../../../src/count/series/lines.ts';
+import { byDue, byWeight, halfLaneOf, isUpdate, kindOf, laneOf } from '../../../src/count/series/times.ts';
+import type { ReadySeries, TurnTaker } from '../../../src/count/series/lanes.ts';
 import { createReady } from '../../../src/count/series/turns.ts';
 import { finding, flow, incident, incidentDetails, nine, podRef } from '../../builders.ts';
 import { forAll } from '../../for-all.ts';
@@ -39,11 +39,11 @@ test('the next turn is that of the series that comes first by a look at each', (
 function createWorld() {
   const ready = createReady();
   const entries: ReadySeries[] = [];
-  const parties = Array.from({ length: 7 }, (): Party => ({ lastTurn: 0 }));
+  const takers = Array.from({ length: 7 }, (): TurnTaker => ({ lastTurn: 0 }));
   const objects = Array.from({ length: 5 }, () => ({ window: -1 }));
   let now = nine;
   let turn = 0;
-  /** By half-line. */
+  /** By half-lane. */
   const turns = new Map<number, number>();
   let names = 0;
   let isQuietAgain = true;
@@ -98,7 +98,7 @@ function createWorld() {
       due: nine + each.due * 1000,
       published: { writes: each.writes, count: 0, suppressed: undefined, at: null, retried: undefined },
     } as unknown as Series;
-    const [namespace, peer, known] = [parties[each.namespace], parties[3 + each.peer], objects[each.object]];
+    const [namespace, peer, known] = [takers[each.namespace], takers[3 + each.peer], objects[each.object]];
     if (namespace === undefined || known === undefined) return;
     const entry = { series, key: object, object: known, namespace, peer: each.peer === 3 ? undefined : peer };
     entries.push(entry);
@@ -147,7 +147,7 @@ function createWorld() {
     if (first === undefined) return Math.min(Infinity, ...all.map(({ kind }) => budget[kind]));
     const ofObject = may.filter(({ entry, half }) => entry.key === first.entry.key && half === first.half);
     const [series] = ofObject.map(({ entry }) => entry.series).toSorted(byWeight);
-    return { series: series?.finding.identity, kind: first.kind, line: series && lineOf(series, now) };
+    return { series: series?.finding.identity, kind: first.kind, lane: series && laneOf(series, now) };
   }
 
   /** Every second turn is by namespaces alone. */
@@ -156,15 +156,15 @@ function createWorld() {
   }
 
   function standingOf({ series, object, namespace, peer }: ReadySeries) {
-    const line = lineOf(series, now);
+    const lane = laneOf(series, now);
     const isMore = !isUpdate(series) && object.window === series.window;
     const peerTurn = peer?.lastTurn ?? 0;
-    const half = halfLineOf(line, isMore);
+    const half = halfLaneOf(lane, isMore);
     return {
       half,
       turn: isByBoth(half) ? Math.max(namespace.lastTurn, peerTurn) : namespace.lastTurn,
       peer: peerTurn,
-      kind: kindOf(line, isMore),
+      kind: kindOf(lane, isMore),
     };
   }
 }

@@ -5,16 +5,16 @@ import type { SeriesTable } from '../../../src/count/series/series.ts';
 import { applyChange } from '../../../src/publish/state/read-segments.ts';
 
 /** Returns a copy of a table, as the disk would give it back. */
-export function stateOf(table: Pick<SeriesTable, 'entries' | 'rest'>): SeriesState {
+export function stateOf(table: Pick<SeriesTable, 'entries' | 'totals'>): SeriesState {
   const values = new Map<string, unknown>();
   for (const change of table.entries()) applyChange(change, values);
-  return seriesStateIn(values, table.rest());
+  return seriesStateIn(values, table.totals());
 }
 
 /** From what entries and changes have made of the values by their keys: a copy. */
 export function seriesStateIn(
   values: ReadonlyMap<string, unknown>,
-  rest: ReturnType<SeriesTable['rest']>,
+  rest: ReturnType<SeriesTable['totals']>,
 ): SeriesState {
   const objects = [...entriesOfKind<SeriesState['objects'][number][1]>('object', values)];
   return JSON.parse(JSON.stringify({ ...rest, ...readSeries(values), objects })) as SeriesState;

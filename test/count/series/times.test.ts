@@ -4,7 +4,7 @@ import { createSeriesTable } from '../../../src/count/series/series.ts';
 import {
   dueAfter,
   isQuiet,
-  lineOf,
+  laneOf,
   readSpreadOf,
   spreadOf,
   windowLength,
@@ -60,14 +60,14 @@ test('drops on 5,000 nodes are spread over half a minute, an incident over more 
   expect(spreadOf({ finding: incident() }, 5000)).toBe(75 * second);
 });
 
-const lineOfRole = (role: 'full' | 'pod-notice'): number =>
-  lineOf(series({ finding: incident({ details: incidentDetails({ role }) }) }), nine);
+const laneOfRole = (role: 'full' | 'pod-notice'): number =>
+  laneOf(series({ finding: incident({ details: incidentDetails({ role }) }) }), nine);
 
 test('an Event that only tells a Pod of an incident waits until the updates of drops are written', () => {
   const published = { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined };
-  const update = lineOf(series({ published }), nine);
-  expect(lineOfRole('full')).toBeLessThan(update);
-  expect(lineOfRole('pod-notice')).toBeGreaterThan(update);
+  const update = laneOf(series({ published }), nine);
+  expect(laneOfRole('full')).toBeLessThan(update);
+  expect(laneOfRole('pod-notice')).toBeGreaterThan(update);
 });
 
 test('on three nodes an Event is hardly later', () => {

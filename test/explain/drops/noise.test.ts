@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { noiseOf } from '../../../src/explain/drops/noise.ts';
 import { isDhcp } from '../../../src/base/model/flow-identity.ts';
 import type { Packet } from '../../../src/base/model/packet.ts';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 import { cluster, icmp, nine, observation, packet, portless } from '../../builders.ts';
 import { tablesOf } from '../../tables.ts';
@@ -11,7 +11,7 @@ type Header = Partial<Packet> & { portless?: string; icmp?: [type: number, code:
 
 const tables = tablesOf(import.meta.filename) as { noise: [string, Header, string][]; others: [string, Header][] };
 
-const emptyDirectory = createDirectory(cluster());
+const emptyDirectory = createEndpointFinder(cluster());
 const noise = (given: Packet, destinationMac?: string): string | undefined =>
   noiseOf(
     given,

@@ -28,7 +28,7 @@ function ownerOf({ pods = [], nodes = [], services = [], lookedUp = {} }: Object
     for (const each of inOrder(pods)) lists.setPod(pod({ addresses: [address], ...each }), nine);
     for (const each of inOrder(nodes)) lists.setNode(node({ addresses: [], podRanges: [], ...each }));
     for (const each of inOrder(services)) lists.setService(service({ addresses: [address], ...each }), nine);
-    const { object, kind, note, evidence } = lists.directory.byAddress(address, then);
+    const { object, kind, note, evidence } = lists.endpoints.byAddress(address, then);
     if (object !== undefined) return `${object.kind} ${object.name}`;
     return evidence === 'none' ? `${kind}: ${note}` : `${kind} by ${evidence}`;
   });
@@ -114,7 +114,7 @@ test('an address that a Service or an annotation claims is looked up like any ot
     slimNode({ metadata: { name: 'node-c', annotations: { 'flannel.alpha.coreos.com/public-ip': tunnelled } } }),
   );
   for (const each of [balanced, tunnelled])
-    expect(remote.startLookups(ends({ source: podEnd(), destination: lists.directory.byAddress(each, then) }))).toBe(
+    expect(remote.startLookups(ends({ source: podEnd(), destination: lists.endpoints.byAddress(each, then) }))).toBe(
       true,
     );
 });

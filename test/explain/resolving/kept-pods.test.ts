@@ -50,12 +50,12 @@ function start(state: EarlierPods): { lists: LiveLists; kept: KeptPods } {
   return { kept, lists: createLiveLists('node-a', undefined, defaultLiveLimits, kept) };
 }
 
-const ownerAt = ({ directory }: LiveLists, address: string, time: number) => {
-  const { object, evidence } = directory.byAddress(address, { time, exact: true });
+const ownerAt = ({ endpoints }: LiveLists, address: string, time: number) => {
+  const { object, evidence } = endpoints.byAddress(address, { time, exact: true });
   return [object?.uid, evidence];
 };
-const senderAt = ({ directory }: LiveLists, time: number) => {
-  const end = directory.podByInterface(veth, '10.65.1.4', { time, exact: true });
+const senderAt = ({ endpoints }: LiveLists, time: number) => {
+  const end = endpoints.podByInterface(veth, '10.65.1.4', { time, exact: true });
   return [end?.object?.uid, end?.evidence];
 };
 
@@ -75,9 +75,9 @@ test('an agent that was killed finds, before the API server has listed Pods, the
 });
 
 test('an agent that was killed has, before the API server has listed Pods, of each Pod what a finding needs', () => {
-  const end = start(keptOf(web)).lists.directory.byAddress('10.65.1.4', { time: now, exact: true });
+  const end = start(keptOf(web)).lists.endpoints.byAddress('10.65.1.4', { time: now, exact: true });
   expect(end).toMatchObject({ node: 'node-a', workload: web.workload, object: { namespace: 'shop', name: 'web-0' } });
-  expect(start(keptOf(web)).lists.directory.portName(end, 80, 'TCP')).toBe('http');
+  expect(start(keptOf(web)).lists.endpoints.portName(end, 80, 'TCP')).toBe('http');
 });
 
 test('an agent that was killed gives, before the API server has listed Pods, a Pod no packet from before its start', () => {
@@ -103,11 +103,11 @@ test('an agent that was killed counts on the corrected clock before the API serv
 
 test('the first list has the Pod: it is found as it is now', () => {
   const { lists } = start(keptOf(web));
-  const before = lists.directory.version;
+  const before = lists.endpoints.version;
   list(lists, web);
   expect(ownerAt(lists, '10.65.1.4', nine)).toEqual(['uid-1', 'pod-address']);
   expect(senderAt(lists, nine)).toEqual(['uid-1', 'interface']);
-  expect(lists.directory.version).toBeGreaterThan(before);
+  expect(lists.endpoints.version).toBeGreaterThan(before);
 });
 
 test('the first list has another Pod with its address: packets from after the start of that one are its own', () => {
@@ -148,14 +148,14 @@ test('the first list does not have the Pod: it had its address until then, and f
   expect(ownerAt(lists, '10.65.1.4', nine + minute)[0]).toBeUndefined();
   expect(stateOf(kept).records).toEqual([]);
   now += 10 * minute - 1;
-  const before = lists.directory.version;
+  const before = lists.endpoints.version;
   lists.sweep(now);
   expect(ownerAt(lists, '10.65.1.4', nine)[0]).toBe('uid-1');
-  expect(lists.directory.version).toBe(before);
+  expect(lists.endpoints.version).toBe(before);
   now += 1;
   lists.sweep(now);
   expect(ownerAt(lists, '10.65.1.4', nine)[0]).toBeUndefined();
-  expect(lists.directory.version).toBeGreaterThan(before);
+  expect(lists.endpoints.version).toBeGreaterThan(before);
 });
 
 test('the first list is the only one that ends what an earlier run knew', () => {
@@ -171,7 +171,7 @@ test('answers stay the same within one epoch, before the first list and after it
   const look = (time: number) => ownerAt(lists, '10.65.1.4', time)[0];
   const check = (): void => {
     for (let time = nine - 62 * minute; time < nine + 3 * minute; time += 10_000) {
-      const { from, until } = lists.directory.epoch(time);
+      const { from, until } = lists.endpoints.epoch(time);
       for (const other of [from + 1, until - 1].filter(Number.isFinite))
         expect([other, look(other)]).toEqual([other, look(time)]);
     }

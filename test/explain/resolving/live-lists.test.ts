@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Endpoint } from '../../../src/base/model/endpoint.ts';
-import type { Moment } from '../../../src/explain/resolving/directory.ts';
+import type { Moment } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { slack } from '../../../src/explain/resolving/pod-changes.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../../../src/explain/resolving/live-lists.ts';
@@ -198,10 +198,10 @@ test('answers as a model that forgets nothing', () => {
       for (const time of ago.map((each) => now - each)) {
         for (const address of addresses)
           expect(model.holders(address, at(time, exact))).toContain(
-            uidOf(lists.directory.byAddress(address, at(time, exact))),
+            uidOf(lists.endpoints.byAddress(address, at(time, exact))),
           );
         for (const veth of veths) {
-          const found = lists.directory.podByInterface(veth, '10.65.1.4', at(time, exact));
+          const found = lists.endpoints.podByInterface(veth, '10.65.1.4', at(time, exact));
           expect(model.holders(veth, at(time, exact))).toContain(uidOf(found));
           const own = found && exact ? model.had(uidOf(found), '10.65.1.4', time) : undefined;
           if (own !== undefined) expect(found?.note === undefined).toBe(own);
@@ -262,7 +262,7 @@ test('the Pod that really had an address at a time is found by it', () => {
           if (time < got || time >= lost) continue;
           // The second in which a completed Pod ended is its own.
           const late = truth.filter((each) => each.address === address && each.lost <= time && time < each.listed);
-          expect([uid, ...late.map((each) => each.uid)]).toContain(uidOf(lists.directory.byAddress(address, at(time))));
+          expect([uid, ...late.map((each) => each.uid)]).toContain(uidOf(lists.endpoints.byAddress(address, at(time))));
         }
       }
     }
@@ -273,10 +273,10 @@ test('a Pod whose time runs ahead of ours is found at once', () => {
   const lists = create();
   lists.setPod(pod({ from: nine + 5 * minute }), nine);
   for (const time of [nine - slack, nine, nine + minute])
-    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(time)))).toBe('uid-of-web-0');
+    expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(time)))).toBe('uid-of-web-0');
   // And it began when it was first seen, whatever start is given later.
   lists.setPod(pod({ from: nine + 5 * minute, addresses: ['10.65.1.4', '10.65.1.5'] }), nine + minute);
-  expect(uidOf(lists.directory.byAddress('10.65.1.5', at(nine)))).toBe('uid-of-web-0');
+  expect(uidOf(lists.endpoints.byAddress('10.65.1.5', at(nine)))).toBe('uid-of-web-0');
 });
 
 test('a Pod is shown in its latest version, whether something else has changed or not', () => {
@@ -288,7 +288,7 @@ test('a Pod is shown in its latest version, whether something else has changed o
     ['4', 'dns'],
   ] as const) {
     lists.setPod(pod({ resourceVersion, role }), nine);
-    expect(lists.directory.byAddress('10.65.1.4', at(nine))).toMatchObject({ role, object: { resourceVersion } });
+    expect(lists.endpoints.byAddress('10.65.1.4', at(nine))).toMatchObject({ role, object: { resourceVersion } });
   }
 });
 
@@ -296,11 +296,11 @@ test('a Pod that lost one of its addresses was no stranger to the one it kept, w
   const lists = create();
   lists.setPod(pod({ addresses: ['10.65.1.4', 'fd00:65::4'], from: nine, resourceVersion: '1' }), nine);
   lists.setPod(pod({ addresses: ['10.65.1.5', 'fd00:65::4'], from: nine, resourceVersion: '2' }), nine + minute);
-  const kept = lists.directory.byAddress('fd00:65::4', at(nine + 1000));
+  const kept = lists.endpoints.byAddress('fd00:65::4', at(nine + 1000));
   expect(kept).toMatchObject({ object: { resourceVersion: '2' } });
   const [veth = ''] = interfaceNames('shop', 'web-0');
   const noteOf = (address: string, time: number): string | undefined =>
-    lists.directory.podByInterface(veth, address, at(time))?.note;
+    lists.endpoints.podByInterface(veth, address, at(time))?.note;
   expect(noteOf('fd00:65::4', nine + 2 * minute)).toBeUndefined();
   expect(noteOf('10.65.1.4', nine + 1000)).toBeUndefined();
   expect(noteOf('fd00:65::4', nine + 1000)).toBeUndefined();
@@ -312,7 +312,7 @@ test('a Pod that has other addresses now is still the only one with its interfac
   lists.setPod(pod({ from: nine }), nine);
   lists.setPod(pod({ from: nine, addresses: ['10.65.1.5'] }), nine + minute);
   const [veth = ''] = interfaceNames('shop', 'web-0');
-  expect(uidOf(lists.directory.podByInterface(veth, '10.65.1.5', at(nine - minute, false)))).toBe('uid-of-web-0');
+  expect(uidOf(lists.endpoints.podByInterface(veth, '10.65.1.5', at(nine - minute, false)))).toBe('uid-of-web-0');
 });
 
 test.each([
@@ -324,8 +324,8 @@ test.each([
   // Evicted, or its node is gone: no container ever has an end, so `slimPod` gives it none of its time.
   lists.setPod(pod({ from: nine, until: nine, addresses: left }), nine + minute);
   const check = (): void => {
-    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 59_000)))).toBe('uid-of-web-0');
-    expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + minute + slack)))).toBeUndefined();
+    expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine + 59_000)))).toBe('uid-of-web-0');
+    expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine + minute + slack)))).toBeUndefined();
   };
   check();
   // Its status goes on changing.
@@ -342,21 +342,21 @@ test('a Pod that ended before its addresses went did not have them until they we
   lists.setPod(pod({ from: nine }), nine);
   lists.setPod(pod({ from: nine, until: nine + 30_000, addresses: [] }), nine + minute);
   lists.setPod(pod({ name: 'web-1', from: nine + 40_000 }), nine + minute);
-  const found = [29_999, 40_000].map((offset) => uidOf(lists.directory.byAddress('10.65.1.4', at(nine + offset))));
+  const found = [29_999, 40_000].map((offset) => uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine + offset))));
   expect(found).toEqual(['uid-of-web-0', 'uid-of-web-1']);
 });
 
 test('a Pod that had failed before it was ever seen had no address', () => {
   const lists = create();
   lists.setPod(pod({ from: nine, until: nine }), nine + minute);
-  expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine + 1000)))).toBeUndefined();
+  expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine + 1000)))).toBeUndefined();
 });
 
 test('Pods that are not known can be removed', () => {
   const lists = create();
-  const { version } = lists.directory;
+  const { version } = lists.endpoints;
   lists.removePod('shop', 'web-0', nine);
-  expect([lists.sizes.tombstones, lists.directory.version]).toEqual([0, version]);
+  expect([lists.sizes.tombstones, lists.endpoints.version]).toEqual([0, version]);
 });
 
 const host = pod({ name: 'agent', hostNetwork: true, addresses: ['192.168.7.11'] });
@@ -380,19 +380,19 @@ test.each<[string, (lists: LiveLists) => void]>([
   const lists = create();
   prepare(lists);
   for (const time of [nine - minute, nine, nine + minute])
-    expect(lists.directory.byAddress('192.168.7.11', at(time))).toMatchObject({ kind: 'node', node: 'node-a' });
+    expect(lists.endpoints.byAddress('192.168.7.11', at(time))).toMatchObject({ kind: 'node', node: 'node-a' });
   for (const veth of interfaceNames('shop', 'agent'))
-    expect(lists.directory.podByInterface(veth, '192.168.7.11', at(nine))).toBeUndefined();
+    expect(lists.endpoints.podByInterface(veth, '192.168.7.11', at(nine))).toBeUndefined();
 });
 
 test('only Pods of this node are known by an interface', () => {
   const lists = create();
   lists.setPod(pod({ node: 'node-b' }), nine);
   const [veth = ''] = interfaceNames('shop', 'web-0');
-  expect(lists.directory.nodeByInterface(veth, '10.65.1.4', at(nine))).toBeUndefined();
+  expect(lists.endpoints.nodeByInterface(veth, '10.65.1.4', at(nine))).toBeUndefined();
   // It is bound to a node some time after it was made.
   lists.setPod(pod(), nine + 1);
-  expect(lists.directory.nodeByInterface(veth, '10.65.1.4', at(nine + 1))).toBe('node-a');
+  expect(lists.endpoints.nodeByInterface(veth, '10.65.1.4', at(nine + 1))).toBe('node-a');
 });
 
 const nodeAgain = (given: Partial<Node>) => (lists: LiveLists) => lists.setNode(node(given));
@@ -441,9 +441,9 @@ test.each<Row>([
   lists.setPod({ ...knownPod }, nine);
   lists.setNode(node());
   lists.setService(service(), nine);
-  const { version } = lists.directory;
+  const { version } = lists.endpoints;
   edit(lists);
-  expect(lists.directory.version !== version).toBe(counts);
+  expect(lists.endpoints.version !== version).toBe(counts);
 });
 
 test('the Pods of this node are those that are here now', () => {
@@ -500,25 +500,25 @@ test('chains follow ports that change alone', () => {
 });
 
 test('Nodes are found by address, name and Pod range, as they are now', () => {
-  const { directory, ...lists } = create();
+  const { endpoints, ...lists } = create();
   lists.setNode(node({ podRanges: ['10.65.1.0/24'], hostNames: ['ip-192-168-7-11'] }));
   lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.12'], podRanges: ['10.65.2.0/24', 'fd00:65:2::/64'] }));
-  expect(directory.nodes.map(({ name }) => name)).toEqual(['node-a', 'node-b']);
-  expect(directory.byAddress('192.168.7.12', at(nine))).toMatchObject({ kind: 'node', node: 'node-b' });
-  expect(directory.homeOf('fd00:65:2::9')).toBe('node-b');
-  expect(directory.node('ip-192-168-7-11')?.name).toBe('node-a');
+  expect(endpoints.nodes.map(({ name }) => name)).toEqual(['node-a', 'node-b']);
+  expect(endpoints.byAddress('192.168.7.12', at(nine))).toMatchObject({ kind: 'node', node: 'node-b' });
+  expect(endpoints.homeOf('fd00:65:2::9')).toBe('node-b');
+  expect(endpoints.node('ip-192-168-7-11')?.name).toBe('node-a');
 
   lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.13'], podRanges: ['10.65.3.0/24'] }));
-  expect(directory.byAddress('192.168.7.12', at(nine)).kind).toBe('external');
-  expect(directory.byAddress('192.168.7.13', at(nine)).node).toBe('node-b');
-  expect([directory.homeOf('10.65.2.9'), directory.homeOf('10.65.3.9')]).toEqual([undefined, 'node-b']);
-  expect(directory.byAddress('10.65.3.9', at(nine)).kind).toBe('unknown');
+  expect(endpoints.byAddress('192.168.7.12', at(nine)).kind).toBe('external');
+  expect(endpoints.byAddress('192.168.7.13', at(nine)).node).toBe('node-b');
+  expect([endpoints.homeOf('10.65.2.9'), endpoints.homeOf('10.65.3.9')]).toEqual([undefined, 'node-b']);
+  expect(endpoints.byAddress('10.65.3.9', at(nine)).kind).toBe('unknown');
 
   lists.removeNode('node-a');
-  expect(directory.node('node-a')).toBeUndefined();
-  expect(directory.node('ip-192-168-7-11')).toBeUndefined();
-  expect(directory.byAddress('192.168.7.11', at(nine)).kind).toBe('external');
-  expect([directory.homeOf('10.65.1.9'), directory.nodes.length]).toEqual([undefined, 1]);
+  expect(endpoints.node('node-a')).toBeUndefined();
+  expect(endpoints.node('ip-192-168-7-11')).toBeUndefined();
+  expect(endpoints.byAddress('192.168.7.11', at(nine)).kind).toBe('external');
+  expect([endpoints.homeOf('10.65.1.9'), endpoints.nodes.length]).toEqual([undefined, 1]);
 });
 
 test('Nodes that take over an address have it', () => {
@@ -526,13 +526,13 @@ test('Nodes that take over an address have it', () => {
   lists.setNode(node());
   lists.removeNode('node-a');
   lists.setNode(node({ name: 'node-b' }));
-  expect(lists.directory.byAddress('192.168.7.11', at(nine)).node).toBe('node-b');
+  expect(lists.endpoints.byAddress('192.168.7.11', at(nine)).node).toBe('node-b');
   expect(lists.sizes).toMatchObject({ nodes: 1 });
 });
 
 test('Services are found by their addresses, as they are now', () => {
-  const { directory, ...lists } = create();
-  const find = (address: string): string | undefined => directory.byAddress(address, at(nine)).object?.name;
+  const { endpoints, ...lists } = create();
+  const find = (address: string): string | undefined => endpoints.byAddress(address, at(nine)).object?.name;
   lists.setService(service(), nine);
   lists.setService(service({ name: 'db', addresses: ['10.96.0.90', 'fd00:96::90'] }), nine);
   expect([find('10.96.0.80'), find('10.96.0.90'), find('fd00:96::90')]).toEqual(['api', 'db', 'db']);
@@ -549,17 +549,17 @@ test('tombstones: last as long as they should, and no longer', () => {
   lists.setPod(pod(), nine);
   lists.removePod('shop', 'web-0', nine + minute);
   lists.sweep(nine + minute + age - 1);
-  expect([nine, nine + minute].map((time) => uidOf(lists.directory.byAddress('10.65.1.4', at(time))))).toEqual([
+  expect([nine, nine + minute].map((time) => uidOf(lists.endpoints.byAddress('10.65.1.4', at(time))))).toEqual([
     'uid-of-web-0',
     undefined,
   ]);
-  const { version } = lists.directory;
+  const { version } = lists.endpoints;
   lists.sweep(nine + minute + age);
-  expect(uidOf(lists.directory.byAddress('10.65.1.4', at(nine)))).toBeUndefined();
-  expect(lists.directory.version).not.toBe(version);
+  expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine)))).toBeUndefined();
+  expect(lists.endpoints.version).not.toBe(version);
   expect(lists.sizes).toMatchObject({ pods: 0, tombstones: 0 });
   // It leaves no trace.
-  expect(lists.directory.byAddress('10.65.1.4', at(nine)).note).toBe(scopeOf('10.65.1.4').note);
+  expect(lists.endpoints.byAddress('10.65.1.4', at(nine)).note).toBe(scopeOf('10.65.1.4').note);
 });
 
 test('tombstones are limited: the oldest go first', () => {
@@ -569,7 +569,7 @@ test('tombstones are limited: the oldest go first', () => {
     lists.removePod('shop', `web-${number}`, nine + 1000);
   }
   expect(lists.sizes.tombstones).toBe(2);
-  expect(['10.65.1.4', '10.65.1.5', '10.65.1.6'].map((each) => lists.directory.byAddress(each, at(nine)).kind)).toEqual(
+  expect(['10.65.1.4', '10.65.1.5', '10.65.1.6'].map((each) => lists.endpoints.byAddress(each, at(nine)).kind)).toEqual(
     ['external', 'pod', 'pod'],
   );
 });
@@ -600,5 +600,5 @@ test('nothing is left of 100,000 Pods that come and go', () => {
   lists.sweep(now + age);
   expect(lists.sizes).toEqual({ pods: 0, tombstones: 0, nodes: 0, services: 0 });
   for (let number = 0; number < 100_000; number += 97)
-    expect(lists.directory.byAddress(addressOf(number), at(nine)).kind).toBe('external');
+    expect(lists.endpoints.byAddress(addressOf(number), at(nine)).kind).toBe('external');
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Ends } from '../../../src/base/model/endpoint.ts';
-import { createDirectory, directoryOf } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder, endpointFinderOf } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { createPodIndex } from '../../../src/explain/resolving/pod-index.ts';
 import { resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 import { cluster, nine, node, observation, packet, pod } from '../../builders.ts';
@@ -19,11 +19,11 @@ const pods = [
   pod({ name: 'db-0', uid: 'f', addresses: ['10.65.2.9'], node: 'node-b' }),
   pod({ name: 'db-1', uid: 'g', addresses: [] }),
 ];
-const directory = createDirectory(cluster({ pods, nodes: [node({ addresses: ['192.168.7.11'] })] }));
+const endpoints = createEndpointFinder(cluster({ pods, nodes: [node({ addresses: ['192.168.7.11'] })] }));
 
 function resolve(source: string, destination: string, policySide?: 'sender' | 'receiver', logged = 'node-a'): Ends {
   const given = { logger: 'calico-flow', policySide, packet: packet({ source, destination }) };
-  return resolvePacket(observation(given), directory, at, logged);
+  return resolvePacket(observation(given), endpoints, at, logged);
 }
 
 test('the only Pod of a workload on the node is the end of that node', () => {
@@ -41,9 +41,9 @@ test('several Pods of one workload on the node are all that it may be, and none 
 
 test('a Pod by hand that is named like the replicas of a workload is none of them', () => {
   const own = { kind: 'StatefulSet', namespace: 'shop', name: 'web' };
-  const named = createDirectory(cluster({ pods: [pod({ workload: own }), pod({ name: 'web-debug' })] }));
+  const named = createEndpointFinder(cluster({ pods: [pod({ workload: own }), pod({ name: 'web-debug' })] }));
   expect(named.byName('shop/web-*', at, 'node-a').object?.name).toBe('web-0');
-  const two = createDirectory(
+  const two = createEndpointFinder(
     cluster({ pods: [pod({ workload: own }), pod({ name: 'web-1', workload: { ...own, kind: 'DaemonSet' } })] }),
   );
   expect(two.byName('shop/web-*', at, 'node-a')).toMatchObject({ kind: 'unknown', workload: undefined });
@@ -74,7 +74,7 @@ test('a Pod that has no address yet keeps its name in the place of one', () => {
 
 test('a Pod that has just ended may still be it', () => {
   const { time } = at;
-  const late = createDirectory(cluster({ pods: [replica('web-1-aaaaa', { until: time - 1000 })] }));
+  const late = createEndpointFinder(cluster({ pods: [replica('web-1-aaaaa', { until: time - 1000 })] }));
   const given = observation({ policySide: 'sender', packet: packet({ source: 'shop/web-1-*', destination: 'x/y' }) });
   expect(resolvePacket(given, late, at, 'node-a').source.kind).toBe('pod');
 });
@@ -93,7 +93,7 @@ test('nodes, networks and sets of them are ends without a Pod', () => {
 test('Pods of an earlier run are found by name where the lists have none yet', () => {
   const earlier = createPodIndex('node-a');
   earlier.add(pod({ name: 'db-0', addresses: ['10.65.1.9'] }));
-  const lists = directoryOf({ pods: createPodIndex('node-a'), earlier, nodes: () => [], services: () => [] });
+  const lists = endpointFinderOf({ pods: createPodIndex('node-a'), earlier, nodes: () => [], services: () => [] });
   expect(lists.byName('shop/db-*', at, 'node-a')).toMatchObject({ kind: 'pod', address: '10.65.1.9' });
 });
 

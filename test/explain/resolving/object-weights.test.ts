@@ -89,12 +89,12 @@ test.each<[what: string, keep: Keep]>([
 ])('objects weigh what the lists keep of them, and not less: %s', (_, keep) => {
   const lists = createLiveLists('node-a', undefined);
   keep(lists, 0);
-  lists.directory.byAddress('10.0.0.0', { time: nine, exact: true });
+  lists.endpoints.byAddress('10.0.0.0', { time: nine, exact: true });
   collect();
   const before = process.memoryUsage().heapUsed;
   let weight = 0;
   for (let number = 1; number <= count; number++) weight += keep(lists, number);
-  lists.directory.byAddress('10.0.0.0', { time: nine, exact: true });
+  lists.endpoints.byAddress('10.0.0.0', { time: nine, exact: true });
   collect();
   const ratio = weight / (process.memoryUsage().heapUsed - before);
   expect(ratio).toBeGreaterThan(0.9);

@@ -49,7 +49,7 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names') {
             }),
     findHostName: without === 'names' ? undefined : (address) => answer('name', address, cluster.names[address]),
     onChange(address) {
-      lists.directory.changed('remote');
+      lists.endpoints.changed('remote');
       changes.push(address);
     },
     now: () => clock.now,
@@ -61,7 +61,7 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names') {
   lists.setPod(pod(), nine);
 
   /** Returns the owner of an address as of now. */
-  const who = (address: string): Endpoint => lists.directory.byAddress(address, { time: clock.now, exact: true });
+  const who = (address: string): Endpoint => lists.endpoints.byAddress(address, { time: clock.now, exact: true });
   /** A packet to that address comes along; true if it is to wait. */
   const drop = (address: string): boolean => remote.startLookups(ends({ source: podEnd(), destination: who(address) }));
   return {
@@ -135,7 +135,7 @@ test('the claimed source of a martian, when it is a known Pod’s, needs no look
     destination: '192.168.7.11',
     device: 'eth0',
   } as const;
-  expect(remote.startLookups(resolveMartian(martian, lists.directory, { time: nine, exact: true }))).toBe(false);
+  expect(remote.startLookups(resolveMartian(martian, lists.endpoints, { time: nine, exact: true }))).toBe(false);
   expect(asked()).toEqual([]);
 });
 
@@ -181,7 +181,7 @@ test('a found Pod is known by its address', async () => {
 
 test('a found Pod answers for packets since its start only are the same from then on', async () => {
   const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
-  const { epoch } = lists.directory;
+  const { epoch } = lists.endpoints;
   expect(epoch(nine - hour)).toEqual({ from: -Infinity, until: Infinity });
   await resolve('10.65.2.9');
   expect(epoch(nine - hour)).toEqual({ from: nine - hour, until: nine - hour });
@@ -197,7 +197,7 @@ test('a found Pod goes over a host name', async () => {
 test('a found Pod that began after the packet is not whose it was', async () => {
   const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
   expect((await resolve('10.65.2.9')).kind).toBe('pod');
-  expect(lists.directory.byAddress('10.65.2.9', { time: nine - 5 * minute, exact: true })).toMatchObject({
+  expect(lists.endpoints.byAddress('10.65.2.9', { time: nine - 5 * minute, exact: true })).toMatchObject({
     kind: 'unknown',
     object: undefined,
   });
@@ -219,7 +219,7 @@ test('a found Pod is distinguished from those that had its address before', asyn
   });
   const { resolve, lists } = scene({ pods: [past, { ...db, from: nine - second }] });
   expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
-  expect(lists.directory.byAddress('10.65.2.9', { time: nine - 2 * second, exact: true }).object?.name).toBe('job');
+  expect(lists.endpoints.byAddress('10.65.2.9', { time: nine - 2 * second, exact: true }).object?.name).toBe('job');
 });
 
 test('a found Pod that has ended does not hide who has its address after it', async () => {

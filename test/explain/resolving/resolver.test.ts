@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Packet, PacketObservation } from '../../../src/base/model/packet.ts';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { endsOf, nodeOf, resolveMartian, resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 import { cluster, icmp, nine, node, observation, packet, pod } from '../../builders.ts';
@@ -18,7 +18,7 @@ const [webVeth = '', webEni = ''] = interfaceNames('shop', 'web-0');
 const [dbVeth = ''] = interfaceNames('shop', 'db-0');
 const web = pod({ addresses: ['10.65.1.4', 'fd00:65::4'] });
 const db = pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9', 'fd00:65::9'] });
-const directory = createDirectory(
+const endpoints = createEndpointFinder(
   cluster({
     pods: [web, db],
     nodes: [node({ podRanges: ['10.65.1.0/24'] }), node({ name: 'node-b', addresses: ['192.168.7.12'] })],
@@ -26,7 +26,7 @@ const directory = createDirectory(
 );
 
 const ends = (given: Parameters<typeof observation>[0]): string => {
-  const { source, destination } = resolvePacket(observation(given), directory, at);
+  const { source, destination } = resolvePacket(observation(given), endpoints, at);
   return [source, destination].map((end) => `${end.object?.name ?? end.kind} by ${end.evidence}`).join(', ');
 };
 
@@ -47,10 +47,10 @@ test.each(tables.ends)('the ends of a packet: %s', (_, { packet: header, ...give
 });
 
 test('a name by which the sender has asked for an address is shown where nobody in the cluster has it', () => {
-  const outside = resolvePacket(asked('8.8.8.8'), directory, at).destination;
+  const outside = resolvePacket(asked('8.8.8.8'), endpoints, at).destination;
   expect(outside).toMatchObject({ kind: 'external', address: '8.8.8.8', hostName: 'pay.example.com' });
   expect(outside.note).toContain('pay.example.com, ');
-  expect(resolvePacket(asked('10.65.1.4'), directory, at).destination).toMatchObject({
+  expect(resolvePacket(asked('10.65.1.4'), endpoints, at).destination).toMatchObject({
     kind: 'pod',
     note: undefined,
   });
@@ -59,7 +59,7 @@ test('a name by which the sender has asked for an address is shown where nobody 
 test('a spoofed source is shown, though the Pod is known by its veth', () => {
   const { source } = resolvePacket(
     observation({ inInterface: webVeth, packet: packet({ source: '8.8.8.8' }) }),
-    directory,
+    endpoints,
     at,
   );
   expect(source).toMatchObject({ kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' } });
@@ -72,7 +72,7 @@ test('an ICMP error’s inner packet has ends of its own', () => {
     packet: icmp(3, 4, { source: '198.51.100.1', destination: '10.65.1.4' }),
     inner: packet({ source: '10.65.1.4', destination: '203.0.113.9' }),
   });
-  const { source, destination, inner } = resolvePacket(error, directory, at);
+  const { source, destination, inner } = resolvePacket(error, endpoints, at);
   expect(source).toMatchObject({ kind: 'external', address: '198.51.100.1' });
   expect(destination).toMatchObject({ evidence: 'interface', object: { name: 'web-0' } });
   // Whom the error goes to sent the packet: the same evidence holds.
@@ -86,7 +86,7 @@ test('the target of the inner packet is the reporter when it has its address', (
     packet: icmp(3, 3, { source: '10.65.2.9', destination: '10.65.1.4' }),
     inner: packet({ source: '10.65.1.4', destination: '10.65.2.9' }),
   });
-  const { source, inner } = resolvePacket(error, directory, at);
+  const { source, inner } = resolvePacket(error, endpoints, at);
   expect(inner?.destination).toEqual(source);
   expect(source.evidence).toBe('interface');
 });
@@ -98,7 +98,7 @@ test.each([
   ['of the other family', '10.65.1.4', packet({ source: 'fd00:65::4', destination: 'fd00:65::9' })],
 ])('an inner packet that the error does not go back to is not believed: one %s', (_, destination, inner) => {
   const error = observation({ packet: icmp(3, 4, { source: '10.65.9.9', destination }), inner });
-  expect(resolvePacket(error, directory, at)).toMatchObject({
+  expect(resolvePacket(error, endpoints, at)).toMatchObject({
     destination: { address: destination },
     inner: undefined,
   });
@@ -110,7 +110,7 @@ test('a Pod that forges the source of an error is not the target of the inner pa
     packet: icmp(3, 3, { source: '8.8.8.8', destination: '10.65.2.9' }),
     inner: packet({ source: '10.65.2.9', destination: '8.8.8.8' }),
   });
-  expect(resolvePacket(error, directory, at)).toMatchObject({
+  expect(resolvePacket(error, endpoints, at)).toMatchObject({
     source: { object: { name: 'web-0' }, note: 'not its own address' },
     inner: { destination: { kind: 'external', object: undefined } },
   });
@@ -119,7 +119,7 @@ test('a Pod that forges the source of an error is not the target of the inner pa
 const martian = { kind: 'martian', impossible: 'source', source: '10.65.1.4', destination: '10.65.2.9' } as const;
 
 test('the sender of a martian is known by the interface', () => {
-  expect(resolveMartian({ ...martian, source: '8.8.8.8', device: webVeth }, directory, at)).toMatchObject({
+  expect(resolveMartian({ ...martian, source: '8.8.8.8', device: webVeth }, endpoints, at)).toMatchObject({
     source: { kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' }, evidence: 'interface' },
     destination: { object: { name: 'db-0' } },
     inner: undefined,
@@ -127,7 +127,7 @@ test('the sender of a martian is known by the interface', () => {
 });
 
 test('the source address of a martian is not believed', () => {
-  const { source } = resolveMartian({ ...martian, device: 'eth0' }, directory, at);
+  const { source } = resolveMartian({ ...martian, device: 'eth0' }, endpoints, at);
   expect(source).toMatchObject({
     kind: 'external',
     address: '10.65.1.4',
@@ -137,24 +137,24 @@ test('the source address of a martian is not believed', () => {
 });
 
 test('a martian of an address that is nobody’s is from its interface', () => {
-  const { source } = endsOf({ ...martian, source: '192.0.2.7', device: 'eth0' }, directory, at);
+  const { source } = endsOf({ ...martian, source: '192.0.2.7', device: 'eth0' }, endpoints, at);
   expect(source).toMatchObject({ kind: 'external', note: 'from eth0', identity: 'eth0 192.0.2.7' });
-  expect(endsOf(observation({}), directory, at).source.note).toBeUndefined();
+  expect(endsOf(observation({}), endpoints, at).source.note).toBeUndefined();
 });
 
 test('the address of a Node is named as a Node’s', () => {
-  const { source } = resolveMartian({ ...martian, source: '192.168.7.12', device: 'eth0' }, directory, at);
+  const { source } = resolveMartian({ ...martian, source: '192.168.7.12', device: 'eth0' }, endpoints, at);
   expect(source.note).toMatch(/ node\/node-b$/);
 });
 
-const single = createDirectory(cluster({ nodes: [node()] }));
-const known = { both: directory, one: single, none: createDirectory(cluster()) };
+const single = createEndpointFinder(cluster({ nodes: [node()] }));
+const known = { both: endpoints, one: single, none: createEndpointFinder(cluster()) };
 
 test.each(tables.nodes)('the node of a line: %s', (_, host, given, nodes, expected) => {
   expect(nodeOf(host, observation(named(given)), known[nodes], at)).toBe(expected);
 });
 
 test('the node of a line works for lines that are no packets', () => {
-  expect(nodeOf('node-a', undefined, directory, at)).toBe('node-a');
+  expect(nodeOf('node-a', undefined, endpoints, at)).toBe('node-a');
   expect(nodeOf(undefined, undefined, single, at)).toBe('node-a');
 });

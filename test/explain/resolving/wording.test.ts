@@ -1,6 +1,6 @@
 /** The wording of notes on addresses. The other tests assert kinds, roles, evidence and names only. */
 import { expect, test } from 'vitest';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { scopeOf } from '../../../src/explain/resolving/endpoints.ts';
 import { cluster, nine, pod } from '../../builders.ts';
 
@@ -21,5 +21,5 @@ test.each([
   ['shop/web-*', '', 'one of 2 Pods'],
 ])('the name %s of a Pod of the node %s is, for a person, %s', (name, node, note) => {
   const pods = ['web-0', 'web-1'].map((each) => pod({ name: each }));
-  expect(createDirectory(cluster({ pods })).byName(name, { time: nine, exact: false }, node).note).toBe(note);
+  expect(createEndpointFinder(cluster({ pods })).byName(name, { time: nine, exact: false }, node).note).toBe(note);
 });

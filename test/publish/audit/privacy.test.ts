@@ -229,7 +229,7 @@ test('labels of a redacted peer are in no record, nor are those of a namespace t
 test('labels that an earlier run kept and this one does not ask for are taken out', () => {
   const { fields } = flow({}, { ends: ends({ source: labelledSource, destination: externalEnd() }) });
   const state: AuditState = {
-    rest: { newest: 1, sinks: {}, closings: 0 },
+    progress: { newest: 1, sinks: {}, closings: 0 },
     rows: [['1', rowOf({ 'event.id': 'id-1', ...fields })]],
     flows: [],
   };
@@ -247,7 +247,7 @@ test('labels that an earlier run kept and this one does not ask for are taken ou
 
 test('labels of a flow that was open are taken out where another flow, and its other end, have none', () => {
   const state: AuditState = {
-    rest: { newest: 0, sinks: {}, closings: 0 },
+    progress: { newest: 0, sinks: {}, closings: 0 },
     rows: [],
     flows: [openFlow(workerEnd(2)), openFlow(labelledSource)],
   };
@@ -293,7 +293,7 @@ test('records that an earlier run kept are redacted by the settings of this one,
   const row = rowOf({ 'event.id': 'id-1', 'network.packets': 3, ...fields });
   const open = { ...of, fields, start: nine, packets: 2, first: nine, last: nine, mixed: [] };
   const state: AuditState = {
-    rest: { newest: 1, sinks: {}, closings: 0 },
+    progress: { newest: 1, sinks: {}, closings: 0 },
     rows: [['1', row]],
     flows: [{ ...open, others: { source: ['10.65.2.7', '10.65.2.8'], destination: ['10.65.1.200'] } }],
   };
@@ -310,7 +310,7 @@ test('further addresses that an earlier run kept are cut, and each network stand
   const { fields, ...of } = flow({}, { ends: ends({ source, destination: podEnd() }) });
   const others = { source: ['203.0.113.7', '203.0.113.8', '198.51.100.9'], destination: [] };
   const open = { ...of, fields, start: nine, packets: 2, first: nine, last: nine, mixed: [], others };
-  const state: AuditState = { rest: { newest: 1, sinks: {}, closings: 0 }, rows: [], flows: [open] };
+  const state: AuditState = { progress: { newest: 1, sinks: {}, closings: 0 }, rows: [], flows: [open] };
   const redact = redactionOf({ ...all, bits: { ipv4: 24, ipv6: 128 } }) ?? ((x) => x);
   expect(redactRestored(state, redact).flows[0]?.others.source).toEqual(['203.0.113.0/24']);
 });

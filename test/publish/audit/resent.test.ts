@@ -50,7 +50,7 @@ function node() {
       report: { sent: () => {}, failed: () => {} },
     });
     const keep = (): Promise<void> => {
-      const changes: StateChange[] = [...audit.kept.takeChanges(), ['set', 'audit', audit.kept.rest()]];
+      const changes: StateChange[] = [...audit.kept.takeChanges(), ['set', 'audit', audit.kept.progress()]];
       for (const change of JSON.parse(JSON.stringify(changes)) as StateChange[]) applyChange(change, disk);
       return Promise.resolve();
     };

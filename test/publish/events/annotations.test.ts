@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nodeRefByName } from '../../../src/base/model/endpoint.ts';
-import { annotationsOf, passing } from '../../../src/publish/events/event.ts';
+import { annotationsOf, removableAnnotations } from '../../../src/publish/events/event.ts';
 import type { ScanDetails } from '../../../src/base/model/finding.ts';
 import type { Series } from '../../../src/base/model/series.ts';
 import {
@@ -152,5 +152,5 @@ test('annotations have no text of a stranger that is long, unprintable or markup
 });
 
 test('a later write takes away only what names a policy', () => {
-  expect(passing).toEqual(['kube-netfilter-tailer/policy', 'kube-netfilter-tailer/policy-evidence']);
+  expect(removableAnnotations).toEqual(['kube-netfilter-tailer/policy', 'kube-netfilter-tailer/policy-evidence']);
 });

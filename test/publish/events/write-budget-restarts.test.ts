@@ -143,7 +143,7 @@ test('the budget of the hour is on disk before the Event is written, also where 
   const state = createKeptState({
     agent: { id: '', node: '' },
     sources: [],
-    once: { state: () => ({}) },
+    dedupe: { state: () => ({}) },
     table,
     queue: createLookupQueue(1),
     incidents: { revision: 0, state: () => ({}) as never },

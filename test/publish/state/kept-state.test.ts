@@ -13,8 +13,8 @@ function rig() {
   const parts = {
     agent: { id: 'x', node: 'node-a' },
     sources: [source, { name: 'stdin', position: undefined }],
-    once: { state: () => now.heard },
-    table: Object.assign(table, { takeChanges: changes.take, entries: changes.entries, rest: () => now.rest }),
+    dedupe: { state: () => now.heard },
+    table: Object.assign(table, { takeChanges: changes.take, entries: changes.entries, totals: () => now.rest }),
     queue: { changes: createKeyedChanges('waiting', waiting) },
     incidents: Object.assign(incidents, { state: () => now.incidents }),
     budget: Object.assign(budget, { state: () => now.budget }),
@@ -88,7 +88,13 @@ test('parts that only some agents have are kept where they are there', () => {
     read(createKeptState({ ...parts, ...given } as unknown as KeptParts).all()).map(([key]) => String(key));
   expect(kept({})).not.toContain('alive');
   const changes = createKeyedChanges('flow', new Map([['web', {}]]));
-  const extra = { rest: () => 'rows', alive: () => 9, changes, takeChanges: changes.take, entries: changes.entries };
+  const extra = {
+    progress: () => 'rows',
+    alive: () => 9,
+    changes,
+    takeChanges: changes.take,
+    entries: changes.entries,
+  };
   expect(kept({ audit: extra })).toEqual(expect.arrayContaining(['audit', 'flow web']));
   expect(kept({ pods: extra })).toEqual(expect.arrayContaining(['alive', 'flow web']));
 });

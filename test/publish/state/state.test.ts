@@ -66,7 +66,7 @@ function logOf(
     state: createKeptState({
       agent: { id, node },
       sources: [{ name: '/var/log/kern.log', position }],
-      once: { state: () => once },
+      dedupe: { state: () => once },
       incidents: { revision: 0, state: () => incidents as never },
       budget: { revision: 0, state: () => budget },
       table,

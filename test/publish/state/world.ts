@@ -164,7 +164,7 @@ export function createWorld(
     const changes = JSON.stringify(table.takeChanges());
     const values = isKept ? disk.values : new Map<string, unknown>();
     isKept = true;
-    const kept = { position, rest: JSON.stringify(table.rest()) };
+    const kept = { position, rest: JSON.stringify(table.totals()) };
     const { before, after } = mishapOf(nextFate(), '');
     await Promise.resolve();
     before?.();
@@ -175,7 +175,7 @@ export function createWorld(
 
   function keptState(): SeriesState | undefined {
     if (disk.rest === undefined) return undefined;
-    return seriesStateIn(disk.values, JSON.parse(disk.rest) as ReturnType<SeriesTable['rest']>);
+    return seriesStateIn(disk.values, JSON.parse(disk.rest) as ReturnType<SeriesTable['totals']>);
   }
 
   async function write(): Promise<void> {

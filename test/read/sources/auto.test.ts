@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { chooseKernelGiver, chooseKernelSource, type Looks } from '../../../src/read/sources/auto.ts';
+import { chooseKernelSource, type Looks, pickKernelSource } from '../../../src/read/sources/auto.ts';
 import type { Device } from '../../../src/read/sources/kmsg/device.ts';
 import { systemError } from './fake-ring.ts';
 import {
@@ -228,25 +228,25 @@ describe('of several sources that are configured, one gives the lines of the ker
 
   test('the first that has them, in the order of SOURCES', () => {
     put(kern, kernelLine());
-    expect(chooseKernelGiver([file(kern), journal], looksOf)).toEqual(file(kern));
-    expect(chooseKernelGiver([journal, file(kern)], looksOf)).toEqual(journal);
+    expect(pickKernelSource([file(kern), journal], looksOf)).toEqual(file(kern));
+    expect(pickKernelSource([journal, file(kern)], looksOf)).toEqual(journal);
   });
 
   test('not one that is not there, or cannot be read', () => {
     put(kern, kernelLine());
     const sources = [{ kind: 'journal' } as const, kernel, file(messages), file(kern)];
-    expect(chooseKernelGiver(sources, { ...looksOf, journal: () => ({ reason: 'no' }) })).toEqual(file(kern));
+    expect(pickKernelSource(sources, { ...looksOf, journal: () => ({ reason: 'no' }) })).toEqual(file(kern));
   });
 
   test('one that can be read without a line of the kernel, where no other has one', () => {
     put(messages, other);
-    expect(chooseKernelGiver([kernel, file(messages)], looksOf)).toEqual(file(messages));
-    expect(chooseKernelGiver([file(messages), journal], looksOf)).toEqual(journal);
+    expect(pickKernelSource([kernel, file(messages)], looksOf)).toEqual(file(messages));
+    expect(pickKernelSource([file(messages), journal], looksOf)).toEqual(journal);
   });
 
   test('the first, where none can be read, and a single one in any case', () => {
-    expect(chooseKernelGiver([file(kern), kernel], looksOf)).toEqual(file(kern));
-    expect(chooseKernelGiver([kernel], looksOf)).toEqual(kernel);
-    expect(chooseKernelGiver([], looksOf)).toBeUndefined();
+    expect(pickKernelSource([file(kern), kernel], looksOf)).toEqual(file(kern));
+    expect(pickKernelSource([kernel], looksOf)).toEqual(kernel);
+    expect(pickKernelSource([], looksOf)).toBeUndefined();
   });
 });

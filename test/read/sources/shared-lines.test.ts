@@ -10,8 +10,8 @@ const [file, containers] = ['/var/log/kube-proxy.log', 'containers'];
 
 function shared(given: Partial<SharedLinesOptions> = {}) {
   const clock = { now: nine };
-  const { isNews, once } = createSharedLines({
-    kernelGiver: 'journal',
+  const { isFirstSeen, dedupe } = createSharedLines({
+    kernelSource: 'journal',
     programSources: [containers, file],
     saved: undefined,
     now: () => clock.now,
@@ -19,13 +19,13 @@ function shared(given: Partial<SharedLinesOptions> = {}) {
   });
   const show = (source: string, text: string, origin: LineOrigin, program?: string, time = nine): boolean => {
     const line: LogLine = { source, line: 1, text, time, timeIsExact: true, host: undefined, program };
-    return isNews(source, line, origin);
+    return isFirstSeen(source, line, origin);
   };
-  return { once, show, clock, program: (source: string, text: string) => show(source, text, 'program') };
+  return { once: dedupe, show, clock, program: (source: string, text: string) => show(source, text, 'program') };
 }
 
 test('records of programs: one that kube-proxy writes twice is one; one that it writes again is another', () => {
-  const { program, once } = shared();
+  const { program, once: dedupe } = shared();
   const seen = [
     program(file, record(1)),
     program(containers, record(1)),
@@ -35,7 +35,7 @@ test('records of programs: one that kube-proxy writes twice is one; one that it 
     program(file, record(3)),
   ];
   expect(seen).toEqual([true, false, true, false, true, true]);
-  expect(once.repeats).toBe(2);
+  expect(dedupe.repeats).toBe(2);
 });
 
 test('records of programs: one that three sources have is one', () => {
@@ -81,11 +81,11 @@ test.each<[string, JsonValue]>([
 });
 
 test('lines of the kernel come from one source, and those of the others are counted as repeats, whatever is shown first', () => {
-  const { show, once } = shared();
+  const { show, once: dedupe } = shared();
   expect(show('/dev/kmsg', 'IN=eth0', 'kernel')).toBe(false);
   expect([show('journal', 'IN=eth0', 'kernel'), show('journal', 'IN=eth0', 'kernel')]).toEqual([true, true]);
   expect(show('/var/log/kern.log', 'IN=eth0', 'kernel')).toBe(false);
-  expect(once.repeats).toBe(2);
+  expect(dedupe.repeats).toBe(2);
 });
 
 test('are another thing than records of programs, and than lines of unknown origin', () => {

@@ -33,7 +33,7 @@ export function checkApiServer({ version }: CheckInput): Check[] {
 
 function checkReachable({ server, unusable, clockSkew, answer, took }: CheckInput['version']): Check {
   const { ok, problem, warning } = answersOf('api-server');
-  const stranger = (why: string): Check =>
+  const unknownServer = (why: string): Check =>
     problem(
       `what answers at ${server} is no API server: ${why}`,
       'check that the address is right, and that no proxy stands between',
@@ -42,14 +42,14 @@ function checkReachable({ server, unusable, clockSkew, answer, took }: CheckInpu
     return problem(unusable, 'run doctor in a Pod with the ServiceAccount of deploy/base, or name a --kubeconfig');
   if (answer.kind === 'answered') {
     const version = (answer.body as { gitVersion?: unknown } | null)?.gitVersion;
-    if (typeof version !== 'string') return stranger('it tells no version');
+    if (typeof version !== 'string') return unknownServer('it tells no version');
     const finding = `${server} answers in ${took} ms (${version})`;
     return took <= slow ? ok(finding) : warning(`${finding}: that is slow`, 'see what the API server logs');
   }
   switch (answer.status) {
     case 0:
       // An answer that is not JSON comes from a proxy or a login page.
-      if (clockSkew !== undefined && answer.message.includes('JSON')) return stranger(answer.message);
+      if (clockSkew !== undefined && answer.message.includes('JSON')) return unknownServer(answer.message);
       return problem(
         `${server} does not answer: ${answer.message}`,
         'check that address and certificate are right, and that no firewall or NetworkPolicy stands between',

@@ -59,13 +59,13 @@ const tolerable: Millis = 60_000;
 const seeSources = `${documentAt('docs/sources.md')} has what each source needs: a journal and journalctl, a log file of the node's log daemon, or /dev/kmsg and a privileged container`;
 
 export function checkKernelSources({ kernelSources, now }: CheckInput): Check[] {
-  const giver = kernelSources.find(({ gives }) => gives === true)?.name;
-  return kernelSources.map((source) => checkKernelSource(source, giver, now));
+  const kernelSource = kernelSources.find(({ gives }) => gives === true)?.name;
+  return kernelSources.map((source) => checkKernelSource(source, kernelSource, now));
 }
 
 function checkKernelSource(
   { name, text, isCertain, log, gives, units }: KernelSourceState,
-  giver: string | undefined,
+  kernelSource: string | undefined,
   now: Millis,
 ): Check {
   const { ok, problem, warning } = answersOf(`source ${name}`);
@@ -75,7 +75,7 @@ function checkKernelSource(
   const taken =
     gives === undefined
       ? ''
-      : `; the kernel's lines are ${gives ? 'taken from here' : `skipped here, and taken from ${giver ?? 'another source'}`}`;
+      : `; the kernel's lines are ${gives ? 'taken from here' : `skipped here, and taken from ${kernelSource ?? 'another source'}`}`;
   const others = `${taken}${units === undefined ? '' : `; ${units}`}`;
   if (lines === 0)
     return warning(

@@ -195,8 +195,8 @@ function createFinishedFiles(path: string, mostBytes: number) {
   }
 
   function isOurs(name: string): boolean {
-    const rest = name.startsWith(`${stem}-`) ? name.slice(stem.length + 1) : '';
-    const end = rest.endsWith('.gz') ? rest.slice(0, -'.gz'.length) : rest;
+    const ending = name.startsWith(`${stem}-`) ? name.slice(stem.length + 1) : '';
+    const end = ending.endsWith('.gz') ? ending.slice(0, -'.gz'.length) : ending;
     return end.endsWith(extension) && /^\d{4}-\d\d-\d\d-\d{6}-\d+$/.test(end.slice(0, end.length - extension.length));
   }
 }

@@ -61,15 +61,15 @@ async function* keptOf(rows: AsyncIterable<string>, level: number, path: string)
 }
 
 async function* rowsIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let rest: Buffer[] = [];
+  let remaining: Buffer[] = [];
   for await (const chunk of chunks) {
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-      yield Buffer.concat([...rest, chunk.subarray(from, end + 1)]).toString();
-      rest = [];
+      yield Buffer.concat([...remaining, chunk.subarray(from, end + 1)]).toString();
+      remaining = [];
       from = end + 1;
     }
-    if (from < chunk.length) rest.push(chunk.subarray(from));
+    if (from < chunk.length) remaining.push(chunk.subarray(from));
   }
 }
 

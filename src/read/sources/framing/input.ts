@@ -139,9 +139,9 @@ async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGener
 
 /** Cuts before each frame (pzstd, `cat a.zst b.zst`; RFC 8878, 3.1): Node.js goes on with another only at the beginning of a chunk. */
 async function* splitFrames(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0);
+  let remaining: Buffer = Buffer.alloc(0);
   for await (const chunk of packed) {
-    const data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const data = remaining.length === 0 ? chunk : Buffer.concat([remaining, chunk]);
     let start = 0;
     for (const at of framesIn(data)) {
       if (at === 0) continue;
@@ -151,9 +151,9 @@ async function* splitFrames(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffe
     // The first bytes of a frame may be in the next chunk.
     const end = Math.max(start, data.length - magic.zstd.length + 1);
     if (end > start) yield data.subarray(start, end);
-    rest = data.subarray(end);
+    remaining = data.subarray(end);
   }
-  if (rest.length > 0) yield rest;
+  if (remaining.length > 0) yield remaining;
 }
 
 /** Returns where frames begin, those to skip as well (RFC 8878, 3.1.2), in linear time whatever the data holds. */

@@ -51,13 +51,13 @@ export function createScanner({ skipping = false, ...options }: ScannerOptions):
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
   const cutter = createLineCutter(options, counts);
   /** The bytes after the last newline. While a block is being read, they are in `buffer`. */
-  let rest = nothing;
+  let remaining = nothing;
   let held = 0;
   /** The number of bytes before those in `buffer`. */
   let before = 0;
 
   return {
-    counts: counts,
+    counts,
     get held() {
       return counts.bytes - before - cutter.passed;
     },
@@ -65,15 +65,15 @@ export function createScanner({ skipping = false, ...options }: ScannerOptions):
       return skipping;
     },
     write(block: Buffer): void {
-      rest.copy(buffer);
+      remaining.copy(buffer);
       counts.bytes += block.length;
       // A step has at most the length of one line, so that held and new bytes always fit into the buffer.
       for (let at = 0; at < block.length; at += maxLineLength) take(block.subarray(at, at + maxLineLength));
-      rest = held > 0 ? Buffer.from(buffer.subarray(0, held)) : nothing;
+      remaining = held > 0 ? Buffer.from(buffer.subarray(0, held)) : nothing;
     },
     end(): void {
-      rest.copy(buffer);
-      rest = nothing;
+      remaining.copy(buffer);
+      remaining = nothing;
       const cut = skipping ? 0 : held;
       if (skipping || held > 0) counts.lines++;
       held = 0;

@@ -16,8 +16,8 @@ export async function* asUtf8(blocks: AsyncIterable<Buffer>): AsyncGenerator<Buf
     isFirst = false;
     yield decoder === undefined ? block : Buffer.from(decoder.decode(block, { stream: true }), 'utf8');
   }
-  const rest = decoder?.decode() ?? '';
-  if (rest !== '') yield Buffer.from(rest, 'utf8');
+  const remaining = decoder?.decode() ?? '';
+  if (remaining !== '') yield Buffer.from(remaining, 'utf8');
 }
 
 /** Characters of ASCII have a zero as their first or second byte. */

@@ -55,8 +55,8 @@ function filesOfOtherDates(path: string): Sibling[] {
   const [before, after] = [base.slice(0, date.index), base.slice(date.index + date[0].length)];
   const isOther = (name: string): boolean => {
     const found = dateInName.exec(name.startsWith(before) ? name.slice(before.length) : '');
-    const rest = found?.index === 0 ? name.slice(before.length + found[0].length) : undefined;
-    return name !== base && (rest === after || rest === `${after}.gz`);
+    const ending = found?.index === 0 ? name.slice(before.length + found[0].length) : undefined;
+    return name !== base && (ending === after || ending === `${after}.gz`);
   };
   // Dates of one form have the order of their texts.
   return namesIn(folder)

@@ -56,7 +56,7 @@ export function createTrace(traced: TracedEvent, options: TraceOptions): Source 
   // Matches `<...>-1234    [001] b.s3.  2727.956539: EVENT: TEXT`. The name of the task may be any 15 bytes.
   const line = new RegExp(String.raw` \[\d{3,5}\] \S{1,8} +(\d{1,10}\.\d{1,9}): ${traced.event}: (.*)$`);
   const counts = { lines: 0, bytes: 0, tooLong: 0 };
-  let rest = '';
+  let remaining = '';
   const poll = createDevicePoll({
     path: join(folder, 'trace_pipe'),
     device,
@@ -85,8 +85,8 @@ export function createTrace(traced: TracedEvent, options: TraceOptions): Source 
   };
 
   function take(text: string): number {
-    const lines = (rest + text).split('\n');
-    rest = (lines.pop() ?? '').slice(-longestRest);
+    const lines = (remaining + text).split('\n');
+    remaining = (lines.pop() ?? '').slice(-longestRest);
     for (const each of lines) if (poll.state !== 'stopped') takeLine(each);
     counts.bytes += text.length;
     return lines.length;

@@ -38,16 +38,16 @@ export interface Lists {
   whyUnknown?: ((address: string) => string | undefined) | undefined;
 }
 
-export function createDirectory(objects: ClusterObjects): Directory {
+export function createEndpointFinder(objects: ClusterObjects): EndpointFinder {
   const pods = createPodIndex(undefined);
   for (const pod of objects.pods) pods.add(pod);
-  return directoryOf({ pods, nodes: () => objects.nodes, services: () => objects.services });
+  return endpointFinderOf({ pods, nodes: () => objects.nodes, services: () => objects.services });
 }
 
 /** Finds the object that had an address or interface at a moment. */
-export type Directory = Omit<LiveDirectory, 'changed'>;
+export type EndpointFinder = Omit<LiveEndpointFinder, 'changed'>;
 
-export interface LiveDirectory {
+export interface LiveEndpointFinder {
   readonly version: number;
   readonly nodes: readonly Node[];
   readonly podCount: number;
@@ -73,7 +73,7 @@ export interface LiveDirectory {
   portName(endpoint: Endpoint, port: number, protocol: string): string | undefined;
 }
 
-export function directoryOf(lists: Lists): LiveDirectory {
+export function endpointFinderOf(lists: Lists): LiveEndpointFinder {
   const { pods, earlier, remote } = lists;
   /** Computed on first use after a change, because a new list changes thousands of objects one by one. */
   let nodeIndexes: NodeIndex | undefined;
@@ -245,6 +245,6 @@ interface Indexes {
 }
 
 /** An unknown Node has its name, but no uid. */
-export function nodeRefOf(directory: Pick<Directory, 'node'>, name: string): ObjectRef {
-  return nodeRef(directory.node(name) ?? namedNode(name));
+export function nodeRefOf(endpoints: Pick<EndpointFinder, 'node'>, name: string): ObjectRef {
+  return nodeRef(endpoints.node(name) ?? namedNode(name));
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createDirectory } from '../../../src/explain/resolving/directory.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { createLiveLists } from '../../../src/explain/resolving/live-lists.ts';
 import { shorten } from '../../../src/explain/resolving/node-index.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
@@ -21,7 +21,7 @@ const tables = tablesOf(import.meta.filename) as {
 const at = (text: string, exact = true): { time: number; exact: boolean } => ({ time: clock(text), exact });
 const then = at('09:00:00');
 
-const owners = createDirectory(
+const owners = createEndpointFinder(
   cluster({
     pods: [
       pod({ addresses: ['10.65.1.4', '2001:db8:65:1::4'] }),
@@ -70,7 +70,7 @@ test('the workload of a Pod comes with its address', () => {
 });
 
 test('the node keeps its address when only its Pod is known', () => {
-  const bare = createDirectory(cluster({ pods: [pod({ hostNetwork: true, addresses: ['192.168.7.11'] })] }));
+  const bare = createEndpointFinder(cluster({ pods: [pod({ hostNetwork: true, addresses: ['192.168.7.11'] })] }));
   expect(bare.byAddress('192.168.7.11', then)).toMatchObject({ kind: 'external', object: undefined });
 });
 
@@ -87,11 +87,11 @@ test('an object is named in full', () => {
 });
 
 const owner = (pods: Pod[], text: string, exact = true): string =>
-  createDirectory(cluster({ pods })).byAddress('10.65.1.4', at(text, exact)).object?.name ?? 'nobody';
+  createEndpointFinder(cluster({ pods })).byAddress('10.65.1.4', at(text, exact)).object?.name ?? 'nobody';
 
 const gone = pod({ name: 'gone', until: clock('09:10:00') });
 const here = pod({ name: 'here', from: clock('09:20:00') });
-const named = createDirectory(cluster({ pods: [gone, here], nodes: [node()] }));
+const named = createEndpointFinder(cluster({ pods: [gone, here], nodes: [node()] }));
 
 test.each(tables.named)('the Pod that a log names: %s', (_, address, name, expected) => {
   expect(named.byAddress(address, at('10:00:00'), name)).toMatchObject({ address, ...expected });
@@ -139,7 +139,7 @@ test('a Pod that never had the address is not given what came just before', () =
 });
 
 test('a stranger with such an address is not taken for one outside', () => {
-  const stranger = createDirectory(cluster({ pods: [first] })).byAddress('10.65.1.4', at('09:50:00'));
+  const stranger = createEndpointFinder(cluster({ pods: [first] })).byAddress('10.65.1.4', at('09:50:00'));
   expect(stranger).toMatchObject({
     kind: 'unknown',
     evidence: 'none',
@@ -148,7 +148,7 @@ test('a stranger with such an address is not taken for one outside', () => {
   });
 });
 
-const ofInterfaces = createDirectory(
+const ofInterfaces = createEndpointFinder(
   cluster({ pods: [pod({ namespace: 'default', name: 'nginx' }), pod({ name: 'host', hostNetwork: true })] }),
 );
 
@@ -173,7 +173,7 @@ test('a Pod on the network of its node has none', () => {
 /** 44 bits of a hash are not enough: two Pods whose interfaces have one name were found in a minute. */
 const [sharedVeth = ''] = interfaceNames('shop', 'web-2137913');
 const namespaceOf = (...pods: Pod[]): string | undefined =>
-  createDirectory(cluster({ pods })).podByInterface(sharedVeth, '10.65.1.4', then)?.object?.namespace;
+  createEndpointFinder(cluster({ pods })).podByInterface(sharedVeth, '10.65.1.4', then)?.object?.namespace;
 
 const victim = pod({ name: 'web-2137913', addresses: ['10.65.1.4'], from: clock('08:00:00') });
 const namesake = { namespace: 'evil', name: 'a-720912', node: 'node-b', from: clock('08:30:00') };
@@ -181,9 +181,9 @@ const ownerOf = (other: Partial<Pod>, address: string, inexact?: 'inexact'): (st
   const moment = { ...then, exact: inexact === undefined };
   const both = [victim, pod({ ...namesake, ...other })];
   return [both, both.toReversed()].flatMap((pods) => {
-    const directory = createDirectory(cluster({ pods }));
-    const found = directory.podByInterface(sharedVeth, address, moment);
-    expect(directory.nodeByInterface(sharedVeth, address, moment)).toBe(found?.node);
+    const endpoints = createEndpointFinder(cluster({ pods }));
+    const found = endpoints.podByInterface(sharedVeth, address, moment);
+    expect(endpoints.nodeByInterface(sharedVeth, address, moment)).toBe(found?.node);
     return found?.object?.namespace;
   });
 };
@@ -220,14 +220,14 @@ test('an interface whose name two Pods have is still of a Pod whose address is l
   lists.setPod(pod({ ...victim }), clock('08:00:00'));
   lists.setPod(pod({ ...namesake, node: 'node-a', addresses: [] }), clock('08:30:00'));
   const ownerThen = (): string | undefined =>
-    lists.directory.podByInterface(sharedVeth, '10.65.1.4', at('08:45:00'))?.object?.namespace;
+    lists.endpoints.podByInterface(sharedVeth, '10.65.1.4', at('08:45:00'))?.object?.namespace;
   expect(ownerThen()).toBe('shop');
   lists.removePod('shop', victim.name, clock('08:50:00'));
   expect(ownerThen()).toBe('shop');
-  expect(lists.directory.podByInterface(sharedVeth, '10.65.1.4', at('08:51:00'))).toBeUndefined();
+  expect(lists.endpoints.podByInterface(sharedVeth, '10.65.1.4', at('08:51:00'))).toBeUndefined();
 });
 
-const ofNodes = createDirectory(
+const ofNodes = createEndpointFinder(
   cluster({
     nodes: [
       node({ hostNames: ['ip-10-0-1-2', 'ip-10-0-1-2.eu-west-1.compute.internal'] }),
@@ -272,17 +272,17 @@ const times = fc.integer({ min: -6000, max: 26_000 }).map((value) => nine + valu
 
 test('every answer stays the same within it', () => {
   forAll([anyPods, times, times], { numRuns: 500 }, (list, one, other) => {
-    const directory = createDirectory(cluster({ pods: list }));
-    const { from, until } = directory.epoch(one);
+    const endpoints = createEndpointFinder(cluster({ pods: list }));
+    const { from, until } = endpoints.epoch(one);
     expect(one >= from && one < until).toBe(true);
     // Any time will do to look at, if it is brought into the span.
     const inside = Math.max(from === -Infinity ? other : from, Math.min(other, until - 1));
     if (inside < from || inside >= until) return;
     const veths = [0, 1, 2, 3].flatMap((index) => interfaceNames('shop', `pod-${index}`));
     const answers = (time: number, exact: boolean): unknown[] => [
-      ['10.65.1.4', '10.65.1.5', '8.8.8.8'].map((address) => directory.byAddress(address, { time, exact })),
-      veths.map((name) => directory.podByInterface(name, '10.65.1.9', { time, exact })),
-      veths.map((name) => directory.nodeByInterface(name, '10.65.1.9', { time, exact })),
+      ['10.65.1.4', '10.65.1.5', '8.8.8.8'].map((address) => endpoints.byAddress(address, { time, exact })),
+      veths.map((name) => endpoints.podByInterface(name, '10.65.1.9', { time, exact })),
+      veths.map((name) => endpoints.nodeByInterface(name, '10.65.1.9', { time, exact })),
     ];
     for (const exact of [true, false]) expect(answers(inside, exact)).toEqual(answers(one, exact));
   });
@@ -290,20 +290,20 @@ test('every answer stays the same within it', () => {
 
 test('spans follow each other without gaps', () => {
   forAll([anyPods, times], {}, (list, one) => {
-    const directory = createDirectory(cluster({ pods: list }));
-    const { until } = directory.epoch(one);
-    if (until < Infinity) expect(directory.epoch(until).from).toBe(until);
+    const endpoints = createEndpointFinder(cluster({ pods: list }));
+    const { until } = endpoints.epoch(one);
+    if (until < Infinity) expect(endpoints.epoch(until).from).toBe(until);
   });
 });
 
 test('an epoch is all of time when nothing changes', () => {
-  expect(createDirectory(cluster({ pods: [pod()] })).epoch(nine)).toEqual({ from: -Infinity, until: Infinity });
+  expect(createEndpointFinder(cluster({ pods: [pod()] })).epoch(nine)).toEqual({ from: -Infinity, until: Infinity });
 });
 
 const ports = ',http=80/tcp,dns=53/udp,';
 const web = pod({ ports, from: nine });
 const otherPod = pod({ name: 'stranger', uid: 'another', addresses: ['10.65.1.5'], ports: ',ssh=80/tcp,' });
-const ofPorts = createDirectory(cluster({ pods: [web, otherPod], nodes: [node()], services: [service()] }));
+const ofPorts = createEndpointFinder(cluster({ pods: [web, otherPod], nodes: [node()], services: [service()] }));
 const nameAt = (address: string, port: number, protocol = 'TCP'): string | undefined =>
   ofPorts.portName(ofPorts.byAddress(address, then), port, protocol);
 
@@ -313,13 +313,13 @@ test.each(tables.ports)('the name of a port: %s', (_, address, port, protocol, e
 
 test('a Service with the same port of two protocols has a name for each', () => {
   const both = (['udp', 'tcp'] as const).map((protocol) => ({ name: `dns-${protocol}`, port: 53, protocol }));
-  const saved = createDirectory(cluster({ services: [service({ ports: both })] }));
+  const saved = createEndpointFinder(cluster({ services: [service({ ports: both })] }));
   expect(saved.portName(saved.byAddress('10.96.0.80', then), 53, 'TCP')).toBe('dns-tcp');
 });
 
 test('the only port of a Service, which has no name, has none', () => {
   const nameless = service({ ports: [{ name: '', port: 80, protocol: 'tcp' }] });
-  const saved = createDirectory(cluster({ services: [nameless] }));
+  const saved = createEndpointFinder(cluster({ services: [nameless] }));
   expect(saved.portName(saved.byAddress('10.96.0.80', then), 80, 'TCP')).toBeUndefined();
 });
 
@@ -333,16 +333,16 @@ test('a port of a Pod at an address that is not its own has neither its name nor
 test('a port of a Pod that has ended has its own name, not that of the next one at its address', () => {
   const lists = createLiveLists('node-a', undefined);
   lists.setPod(web, nine);
-  const before = lists.directory.byAddress('10.65.1.4', then);
+  const before = lists.endpoints.byAddress('10.65.1.4', then);
   lists.removePod('shop', 'web-0', nine + 1);
   lists.setPod(pod({ name: 'next', uid: 'next', ports: ',ssh=80/tcp,', from: nine + 1 }), nine + 1);
-  expect(lists.directory.portName(before, 80, 'TCP')).toBe('http');
+  expect(lists.endpoints.portName(before, 80, 'TCP')).toBe('http');
 });
 
 test('a port of a Pod that only a look-up knows has its name', () => {
   const remote = { podsOf: () => [web], nodeOf: () => undefined, hostNameOf: () => undefined, latestChange: nine };
   const lists = createLiveLists('node-b', remote);
-  expect(lists.directory.portName(lists.directory.byAddress('10.65.1.4', then), 80, 'TCP')).toBe('http');
+  expect(lists.endpoints.portName(lists.endpoints.byAddress('10.65.1.4', then), 80, 'TCP')).toBe('http');
 });
 
 test.each(tables.shortNames)('the short name of %s is %s', (name, short) => {

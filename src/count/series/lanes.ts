@@ -1,16 +1,16 @@
 /**
- * Keeps the ready series sorted, so that the next one is found without checking each. A line (`times.ts`) contains namespaces, a namespace
+ * Keeps the ready series sorted, so that the next one is found without checking each. A lane (`times.ts`) contains namespaces, a namespace
  * has one group for each peer, and a group has series sorted by due time. A turn moves the namespace and the peer back. A heap of times
- * shows when a series moves to another line, because its flow becomes quiet or its window ends. A quiet flow that gets packets again is
+ * shows when a series moves to another lane, because its flow becomes quiet or its window ends. A quiet flow that gets packets again is
  * moved when it comes to the front of its group.
  */
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Series } from '../../base/model/series.ts';
 import { Heap } from '../../base/platform/heap.ts';
-import { byDue, halfLineOf, isUpdate, lastLine, lineOf, quietFrom } from './times.ts';
+import { byDue, halfLaneOf, isUpdate, lastLane, laneOf, quietFrom } from './times.ts';
 
-/** A namespace or a peer, which takes turns with others. */
-export interface Party {
+/** A namespace or a peer that takes turns with others. */
+export interface TurnTaker {
   lastTurn: number;
 }
 
@@ -19,12 +19,12 @@ export interface ReadySeries {
   key: string;
   /** The latest window in which this object had a turn for a drop without an Event; -1 if there was none. */
   object: { window: number };
-  namespace: Party;
-  peer: Party | undefined;
+  namespace: TurnTaker;
+  peer: TurnTaker | undefined;
 }
 
 interface Group {
-  peer: Party | undefined;
+  peer: TurnTaker | undefined;
   series: Heap<ReadySeries>;
 }
 
@@ -35,23 +35,23 @@ interface Place {
 }
 
 interface Namespace {
-  groups: Map<Party | undefined, Group>;
+  groups: Map<TurnTaker | undefined, Group>;
   order: Heap<Place>;
-  /** The valid entry of this namespace in the line. Its other entries there are outdated. */
+  /** The valid entry of this namespace in the lane. Its other entries there are outdated. */
   front: Front | undefined;
 }
 
 interface Front {
-  party: Party;
+  taker: TurnTaker;
   at: Place;
   /** The last turn of the namespace, and the last one of it or of the peer. */
   own: number;
   turn: number;
 }
 
-/** One half of a waiting line: either the first series of each object, or the further ones. */
-interface Line {
-  namespaces: Map<Party, Namespace>;
+/** One half of a lane: either the first series of each object, or the further ones. */
+interface Lane {
+  namespaces: Map<TurnTaker, Namespace>;
   /** Both have each namespace. They are used in turns, as `firstOf` says. */
   byNamespace: Heap<Front>;
   byBoth: Heap<Front>;
@@ -65,26 +65,26 @@ interface Change {
 interface Sorted {
   groups: Map<ReadySeries, Group | undefined>;
   /** Made when they are needed, because a replay has a table for each node. */
-  lines: (Line | undefined)[];
+  lanes: (Lane | undefined)[];
   changes: Heap<Change>;
   puts: number;
 }
 
-export const lineCount = 2 * lastLine + 2;
+export const laneCount = 2 * lastLane + 2;
 /** Outdated entries leave a heap only at its front. So the heaps are made anew after two puts for each ready series, and this many more. */
 const putsBeforeReset = 10_000;
 /** How often the time of a flow is checked. New packets may shorten its average pause, so that it becomes quiet earlier. */
 const lookAgain: Millis = 60_000;
 
-export function createLines() {
+export function createLanes() {
   const sorted: Sorted = {
     groups: new Map(),
-    lines: [],
+    lanes: [],
     changes: new Heap(byTime),
     puts: 0,
   };
   let fresh: ReadySeries[] = [];
-  /** The half-lines whose next turn is by namespaces alone. */
+  /** The half-lanes whose next turn is by namespaces alone. */
   const isByNamespace: boolean[] = [];
 
   return {
@@ -117,45 +117,45 @@ export function createLines() {
     },
     noteTurn: (index: number): void => void (isByNamespace[index] = isByNamespace[index] !== true),
     /**
-     * `index`: a half-line, as in `indexOf`. Every second turn is by namespaces alone, so that nobody delays a namespace by packets to its peers.
+     * `index`: a half-lane, as in `indexOf`. Every second turn is by namespaces alone, so that nobody delays a namespace by packets to its peers.
      * The others are by peers, too, so that one peer delays nobody by packets to all namespaces.
      */
     firstOf(index: number, now: Millis): ReadySeries | undefined {
-      const line = sorted.lines[index];
-      if (line === undefined) return undefined;
-      const order = isByNamespace[index] === true ? line.byNamespace : line.byBoth;
+      const lane = sorted.lanes[index];
+      if (lane === undefined) return undefined;
+      const order = isByNamespace[index] === true ? lane.byNamespace : lane.byBoth;
       for (let front = order.peek(); front !== undefined; front = order.peek()) {
-        const { party } = front;
-        const namespace = line.namespaces.get(party);
+        const { taker } = front;
+        const namespace = lane.namespaces.get(taker);
         const isLatest = namespace?.front === front;
         const at = isLatest ? firstPlace(sorted, namespace, index, now) : undefined;
         // An outdated entry is replaced. A namespace that had a turn since then moves back.
-        if (at !== undefined && at === front.at && party.lastTurn === front.own) return at.first;
+        if (at !== undefined && at === front.at && taker.lastTurn === front.own) return at.first;
         order.pop();
-        if (at !== undefined) setFront(line, party, namespace as Namespace, at);
-        else if (isLatest) line.namespaces.delete(party);
+        if (at !== undefined) setFront(lane, taker, namespace as Namespace, at);
+        else if (isLatest) lane.namespaces.delete(taker);
       }
       return undefined;
     },
   };
 
   function reset(): void {
-    sorted.lines = [];
+    sorted.lanes = [];
     sorted.changes = new Heap(byTime);
     fresh = [...sorted.groups.keys()];
     sorted.puts = 0;
   }
 }
 
-function createLine(): Line {
+function createLane(): Lane {
   return { namespaces: new Map(), byNamespace: new Heap(byOwnTurn), byBoth: new Heap(byTurn) };
 }
 
 function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
   const { namespace, peer, series } = entry;
-  const line = (sorted.lines[indexOf(entry, now)] ??= createLine());
-  const known = line.namespaces.get(namespace) ?? { groups: new Map(), order: new Heap(byPlace), front: undefined };
-  line.namespaces.set(namespace, known);
+  const lane = (sorted.lanes[indexOf(entry, now)] ??= createLane());
+  const known = lane.namespaces.get(namespace) ?? { groups: new Map(), order: new Heap(byPlace), front: undefined };
+  lane.namespaces.set(namespace, known);
   const group = known.groups.get(peer) ?? {
     peer,
     series: new Heap<ReadySeries>(byDueTime),
@@ -166,17 +166,17 @@ function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
   if (group.series.peek() === entry) {
     const at = { group, first: entry, turn: turnOf(peer) };
     known.order.push(at);
-    if (known.order.peek() === at) setFront(line, namespace, known, at);
+    if (known.order.peek() === at) setFront(lane, namespace, known, at);
   }
   sorted.puts++;
   const at = isUpdate(series) ? Math.min(quietFrom(series), now + lookAgain) : series.windowEnd;
   if (at > now) sorted.changes.push({ entry, at });
 }
 
-function setFront(line: Line, party: Party, namespace: Namespace, at: Place): void {
-  namespace.front = { party, at, own: party.lastTurn, turn: Math.max(party.lastTurn, at.turn) };
-  line.byNamespace.push(namespace.front);
-  line.byBoth.push(namespace.front);
+function setFront(lane: Lane, taker: TurnTaker, namespace: Namespace, at: Place): void {
+  namespace.front = { taker, at, own: taker.lastTurn, turn: Math.max(taker.lastTurn, at.turn) };
+  lane.byNamespace.push(namespace.front);
+  lane.byBoth.push(namespace.front);
 }
 
 /** Returns the first group of a namespace, and corrects outdated entries. */
@@ -198,7 +198,7 @@ function firstPlace(
   return undefined;
 }
 
-/** Returns the first series of a group. Drops series that are no longer ready, and moves those that belong to another line. */
+/** Returns the first series of a group. Drops series that are no longer ready, and moves those that belong to another lane. */
 function firstIn(sorted: Sorted, group: Group, index: number, now: Millis): ReadySeries | undefined {
   for (let entry = group.series.peek(); entry !== undefined; entry = group.series.peek()) {
     const isHere = sorted.groups.get(entry) === group;
@@ -209,13 +209,13 @@ function firstIn(sorted: Sorted, group: Group, index: number, now: Millis): Read
   return undefined;
 }
 
-/** Returns the number of a half-line. */
+/** Returns the number of a half-lane. */
 export function indexOf({ series, object }: ReadySeries, now: Millis): number {
   const isMore = !isUpdate(series) && object.window === series.window;
-  return halfLineOf(lineOf(series, now), isMore);
+  return halfLaneOf(laneOf(series, now), isMore);
 }
 
-function turnOf(peer: Party | undefined): number {
+function turnOf(peer: TurnTaker | undefined): number {
   return peer?.lastTurn ?? 0;
 }
 
