@@ -62,7 +62,7 @@ interface Change {
   at: Millis;
 }
 
-interface Sorted {
+interface LaneTable {
   groups: Map<ReadySeries, Group | undefined>;
   /** Made when they are needed, because a replay has a table for each node. */
   lanes: (Lane | undefined)[];
@@ -77,7 +77,7 @@ const putsBeforeReset = 10_000;
 const lookAgain: Millis = 60_000;
 
 export function createLanes() {
-  const sorted: Sorted = {
+  const sorted: LaneTable = {
     groups: new Map(),
     lanes: [],
     changes: new Heap(byTime),
@@ -151,7 +151,7 @@ function createLane(): Lane {
   return { namespaces: new Map(), byNamespace: new Heap(byOwnTurn), byBoth: new Heap(byTurn) };
 }
 
-function put(sorted: Sorted, entry: ReadySeries, now: Millis): void {
+function put(sorted: LaneTable, entry: ReadySeries, now: Millis): void {
   const { namespace, peer, series } = entry;
   const lane = (sorted.lanes[indexOf(entry, now)] ??= createLane());
   const known = lane.namespaces.get(namespace) ?? { groups: new Map(), order: new Heap(byPlace), front: undefined };
@@ -181,7 +181,7 @@ function setFront(lane: Lane, taker: TurnTaker, namespace: Namespace, at: Place)
 
 /** Returns the first group of a namespace, and corrects outdated entries. */
 function firstPlace(
-  sorted: Sorted,
+  sorted: LaneTable,
   { groups: known, order }: Namespace,
   index: number,
   now: Millis,
@@ -199,7 +199,7 @@ function firstPlace(
 }
 
 /** Returns the first series of a group. Drops series that are no longer ready, and moves those that belong to another lane. */
-function firstIn(sorted: Sorted, group: Group, index: number, now: Millis): ReadySeries | undefined {
+function firstIn(sorted: LaneTable, group: Group, index: number, now: Millis): ReadySeries | undefined {
   for (let entry = group.series.peek(); entry !== undefined; entry = group.series.peek()) {
     const isHere = sorted.groups.get(entry) === group;
     if (isHere && indexOf(entry, now) === index) return entry;

@@ -1,5 +1,6 @@
 import type { Millis } from '../../../base/model/log-line.ts';
 import { printable } from '../../../base/platform/printable.ts';
+import { createBackOff } from '../../../base/platform/rates.ts';
 import { reasonOf } from '../../../base/platform/system-error.ts';
 import type { Schedule } from '../../../base/platform/timer.ts';
 import type { Notice, Source, SourceListener } from '../source.ts';
@@ -20,8 +21,8 @@ interface JournalReader {
   end: (errorLines: readonly string[]) => boolean;
 }
 
-const shortestWait: Millis = 1000;
-const longestWait: Millis = 60_000;
+/** One journal is read by one agent, so its pauses need no chance. */
+const pauses = { first: 1000, longest: 60_000 };
 /** A run that lasts this long counts as successful, even if there was nothing to read. */
 const settled: Millis = 5000;
 
@@ -35,7 +36,7 @@ export interface JournalctlRuns {
 export function createJournalctlRuns(options: JournalctlRunsOptions): JournalctlRuns {
   const { spawn, schedule, reader, listener } = options;
   let state: Source['state'] = 'waiting';
-  let wait = shortestWait;
+  const backOff = createBackOff(pauses, () => 1);
   let isWell = false;
   let published: string | undefined;
   /** The end of what this run has written to its standard error. */
@@ -76,8 +77,7 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
     cancelSettling?.();
     const errorLines = linesOf(errors);
     errors = '';
-    cancelRun = schedule(run, wait);
-    wait = Math.min(2 * wait, longestWait);
+    cancelRun = schedule(run, backOff.next());
     if (reader.end(errorLines)) return;
     state = isOwnDoing(ending) && !isWell ? 'failed' : 'waiting';
     const notice = noticeOf(ending, errorLines.at(-1));
@@ -89,7 +89,7 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
   function well(): void {
     cancelSettling?.();
     isWell = true;
-    wait = shortestWait;
+    backOff.reset();
     state = 'reading';
     if (published !== undefined) {
       published = undefined;
