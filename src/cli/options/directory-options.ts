@@ -36,7 +36,7 @@ function withPreset(flags: string, text: string, key: Setting): Option {
 
 export function directoryCommand(): Command {
   return createCommand('directory', {
-    summary: 'whose an address is, for the agents of all nodes of a large cluster',
+    summary: 'IP-to-Pod directory service for the agents of a large cluster',
     usage: '[OPTION...]',
     about: `The shared directory of Pods: watches all Pods of the cluster once, and answers the agents of all nodes whose an address is, over HTTPS. For clusters in which an agent cannot find that out for little; docs/lookups.md. Runs until it gets SIGTERM.
 
@@ -45,7 +45,7 @@ POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.n
       withPreset('--listen <[HOST]:PORT>', 'where agents ask', 'listen'),
       withPreset(
         '--metrics-address <[HOST]:PORT>',
-        'where /metrics, /healthz and /readyz are served',
+        'listen address for /metrics, /healthz and /readyz',
         'metricsAddress',
       ),
       withPreset('--account <NAME>', 'ServiceAccount of the agents, in the own namespace', 'account'),

@@ -56,9 +56,9 @@ export function dropsCommand(name: string, commands: readonly Command[]): Comman
       option('-l, --selector <SELECTOR>', 'of the Pods with these labels'),
       ...namespaceOptions,
       option('--node <NAME>', 'dropped on this Node'),
-      option('--since <DURATION>', 'whose last packet is not older, for example 10m or 2h'),
+      option('--since <DURATION>', 'last packet at most this long ago, for example 10m or 2h'),
       option('--all', "also incidents of the node's network"),
-      option('-w, --watch', 'goes on with what is new'),
+      option('-w, --watch', 'keep listing new drops'),
       option(
         '-o, --output <FORMAT>',
         'wide, with node, policy and message; json, yaml: the Events; name: their names',
@@ -70,7 +70,7 @@ export function dropsCommand(name: string, commands: readonly Command[]): Comman
     ],
     commands,
     exits: [
-      'listed, also where there is none',
+      'listed, even if the result is empty',
       'the API server refused, or cannot be reached',
       'the command line or the kubeconfig is wrong',
     ],

@@ -14,7 +14,7 @@ json      all sums, and every pair`;
 
 export function reportCommand(): Command {
   return createCommand('report', {
-    summary: 'a page on rows of the audit: who was denied what, and what is new',
+    summary: 'HTML report of audit rows: who was denied what, and what is new',
     usage: 'ROWS...',
     about: `A report on rows of the audit (docs/audit.md): who was denied what, when, by which rule, and what is new since a baseline. ROWS are files of NDJSON or patterns in quotes; .gz and .zst are unpacked; - is standard input.
 
@@ -46,7 +46,7 @@ It needs the package @duckdb/node-api. If that is not installed, report prints t
       ]),
       ...grouped('What to show', [
         option('-o, --output <FORMAT>', formats, { choices: outputs }),
-        option('--db <FILE>', 'leave the database (DuckDB) in a new file, for SQL of your own'),
+        option('--db <FILE>', 'save the DuckDB database to a new file, for your own SQL'),
       ]),
     ],
   });

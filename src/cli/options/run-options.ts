@@ -50,7 +50,7 @@ function readSettings<Loaded>(command: Command, problems: readonly string[], loa
 
 export function runCommand(): Command {
   return createCommand('run', {
-    summary: 'the agent of one node: reads its logs, writes Events',
+    summary: 'run the agent of a node: read its logs, write Events',
     usage: '[OPTION...]',
     about: `The agent of one node: reads its logs and writes Events on the Pods whose packets are dropped. Runs until it gets SIGTERM.
 
@@ -83,9 +83,9 @@ As YAML it is a config file itself, with a comment behind each value that says w
     ],
   });
   const check = createCommand('check', {
-    summary: 'whether a file is right, all by itself',
+    summary: 'validate a file',
     usage: 'FILE',
-    about: 'Looks whether FILE is right, all by itself. Says all that is wrong, each with its line.',
+    about: 'Validates FILE by itself, without options and variables. Reports every error with its line.',
     argument: ['<FILE>'],
     exits,
   });
@@ -159,7 +159,7 @@ export function doctorCommand(): Command {
   return createCommand('doctor', {
     summary: 'check prerequisites, and say what to do',
     usage: '[--send-test-event | --enable-logging] [OPTION...]',
-    about: `Looks whether everything that "run" needs is there: settings, API server, rights, state, logs, rules that log, Calico's configuration, a running agent. To be run with the same settings, on a node or in the agent's Pod. Changes nothing.`,
+    about: `Checks everything that "run" needs: settings, API server, rights, state, logs, rules that log, Calico's configuration, a running agent. To be run with the same settings, on a node or in the agent's Pod. Changes nothing.`,
     exits: [
       'all is well, or there are only warnings; with --enable-logging: there is a way',
       'there is a problem, or the Event was not written; with --enable-logging: no plug-in was recognised, or it cannot log',

@@ -90,7 +90,7 @@ export function whyCommand(): Command {
 
 export function suggestCommand(): Command {
   return createCommand('suggest', {
-    summary: 'the least new network policy that admits a connection',
+    summary: 'the smallest new NetworkPolicy that allows a connection',
     usage,
     about:
       'Prints the least new NetworkPolicies that admit a connection, as YAML for kubectl apply. Changes nothing by itself.',
@@ -201,7 +201,9 @@ function readPort(
   const protocol = name.toUpperCase();
   const isPort = digits !== '' && port >= 1 && port <= 65_535;
   if (!isPort || !['TCP', 'UDP', 'SCTP'].includes(protocol))
-    problems.push(`--port${given === undefined ? ': is missing; it' : ` ${given}:`} must be such as 5432/TCP, or ICMP`);
+    problems.push(
+      `--port${given === undefined ? ': is missing; it' : ` ${given}:`} must look like 5432/TCP, or be ICMP`,
+    );
   else if (ofTarget !== undefined && Number(ofTarget) !== port)
     problems.push(`--to ends in :${ofTarget}, and --port is ${given}: give one`);
   return { port, protocol };
