@@ -97,9 +97,12 @@ export const policyAttacks: readonly Attack[] = [
       }),
     { count: 6, make: manyPorts },
   ),
-  // None of them goes before the others, all of which admit, and one denies.
+  // None of them goes before the others. All admit, but the last one by its name.
   judged('policy-order', async (tenant) => {
-    await tenant.fill('calicoPolicies', 3, (index) => ofCalico(index, { order: 1000, ingress: [{ action: 'Deny' }] }));
+    await tenant.fill('calicoPolicies', 3, (index) => ({
+      ...ofCalico(index, { order: 1000, ingress: [{ action: 'Deny' }] }),
+      metadata: { name: `z-${mark}-${index}` },
+    }));
     await tenant.fill('networkpolicies', 5000, (index) => networkPolicy(index, [{}]), tenant.namespaces[0]);
   }),
   judged('calico-order', (tenant) => {
