@@ -6,6 +6,7 @@ import {
   compilePolicy,
   createEvaluator,
   createPolicySet,
+  type NetworkSet,
   type Policy,
   type PolicyDirection,
   sentenceOf,
@@ -186,5 +187,39 @@ test.each([
     expect(given).toBe(outcome);
     expect(asked).toBeGreaterThan(64 * parts);
     expect(asked).toBeLessThanOrEqual(400_000);
+  },
+);
+
+function setOf(namespace: string | undefined, name: string, labels: Readonly<Record<string, string>>): NetworkSet {
+  return { namespace, name, labels, ranges: [{ first: 0, mask: 0 }] };
+}
+
+/** `shop` and the cluster have a set each; `strangers` have so many that contain every address. The policy denies what is in a set of `label`. */
+function verdictBeside(strangers: number, label: string): string {
+  const ingress = [{ action: 'Deny', source: { selector: `has(${label})` } }, { action: 'Allow' }];
+  const many = Array.from({ length: strangers }, (_, index) => setOf('a-stranger', `set-${index}`, { other: 'x' }));
+  const networkSets = [...many, setOf('shop', 'own', { own: 'x' }), setOf(undefined, 'global', { global: 'x' })];
+  const objects = { ...policySet([]).calico, networkSets } as NonNullable<Parameters<typeof createPolicySet>[1]>;
+  const given = compilePolicy(calico('GlobalNetworkPolicy', { ingress, selector: 'all()' }, 'p'));
+  const { verdict } = createEvaluator({
+    policies: createPolicySet(given, objects),
+    namespaces: ['shop', 'a-stranger'].map((name) => ({ name, labels: {} })),
+  });
+  const destination = { kind: 'pod', pod: pod(), address: '10.65.1.4' } as const;
+  const source = { kind: 'external', address: '192.0.2.7' } as const;
+  return verdict({ source, destination, protocol: 'TCP', port: 80 }, 'ingress').outcome;
+}
+
+test.each([
+  [10, 'own', 'denies'],
+  [5000, 'own', 'denies'],
+  [5000, 'global', 'denies'],
+  [10, 'none', 'admits'],
+  // A set of the strangers that is not compared may have the label, and then Calico denies by it.
+  [5000, 'none', 'unknown'],
+])(
+  'beside %d network sets of a stranger, a rule that selects sets with the label %s %s',
+  (strangers, label, outcome) => {
+    expect(verdictBeside(strangers, label)).toBe(outcome);
   },
 );

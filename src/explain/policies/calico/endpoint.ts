@@ -148,6 +148,17 @@ function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): Label
   };
 }
 
+/** Those of the cluster first, then each Namespace has turns, so that thousands of sets of a tenant leave room for the sets of others. */
+function firstOf(sets: readonly NetworkSet[], count: number): readonly NetworkSet[] {
+  if (sets.length <= count) return sets;
+  const groups = Map.groupBy(sets, ({ namespace }) => namespace);
+  const first = [...(groups.get(undefined) ?? [])];
+  groups.delete(undefined);
+  for (let turn = 0; first.length < count; turn++)
+    first.push(...[...groups.values()].flatMap((group) => group[turn] ?? []));
+  return first.slice(0, count);
+}
+
 /** The most sets of an address that selectors see: a rule compares each, and a tenant may have thousands of both. */
 const mostSets = 64;
 
@@ -163,11 +174,8 @@ let bytes: Bytes = 0;
 function setsWith(sets: readonly NetworkSet[], text: string, address: Address): readonly NetworkSet[] {
   const known = recent.get(sets)?.get(text);
   if (known !== undefined) return known;
-  const found: NetworkSet[] = [];
-  for (const set of sets) {
-    if (found.length > mostSets) break;
-    if (set.ranges.some((range) => contains(range, address))) found.push(set);
-  }
+  const all = sets.filter((set) => set.ranges.some((range) => contains(range, address)));
+  const found = firstOf(all, mostSets + 1);
   const more = bytesOfAddress + 8 * found.length;
   if (bytes + more > mostKept) {
     recent = new WeakMap();
