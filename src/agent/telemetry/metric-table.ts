@@ -94,7 +94,7 @@ export const metricTable = {
     'conntrack_entries',
     "Entries of the host's connection tracking table, every 30 s; missing where its /proc cannot be read (component conntrack-details, or the host's network).",
   ),
-  conntrackLimit: gauge('conntrack_limit', 'How many entries that table takes; missing likewise.'),
+  conntrackLimit: gauge('conntrack_limit', 'How many entries that table can hold; missing in the same cases.'),
   series: gauge('series', 'Problems that are being counted.'),
   seriesUncountedPackets: counter(
     'series_uncounted_packets_total',
@@ -153,9 +153,13 @@ export const metricTable = {
     'kept_bytes_limit',
     'The most of it; past this, objects of the Namespace that has the most are left out.',
   ),
-  leftOutObjects: gauge('left_out_objects', 'API objects that memory has no room for: what needs them is unknown.', {
-    resource,
-  }),
+  leftOutObjects: gauge(
+    'left_out_objects',
+    'API objects left out of memory for lack of room; anything that depends on them is unknown.',
+    {
+      resource,
+    },
+  ),
   tombstones: gauge('tombstones', 'Deleted Pods that are still known, for lines that come late.'),
   podLookups: counter('pod_lookups_total', 'Look-ups of whose Pod a remote address is; refused: past the budget.', {
     result: lookupResults,
