@@ -202,6 +202,10 @@ function privacyOf({ config, context }: IngestOptions): Privacy {
   };
 }
 
+function auditedPacket(observation: Drop['observation'], { node, ends, noise, findings }: Drop['meaning']) {
+  return { observation, node, ends, noise, findings };
+}
+
 export function packetSink(
   audit: Audit | undefined,
   verdicts: Config['auditVerdicts'],
@@ -211,7 +215,7 @@ export function packetSink(
   const asked = new Set<string>(audit === undefined ? [] : verdicts);
   const record = ({ line, observation, meaning, weight }: Drop): void => {
     if (!asked.has(observation.kind === 'martian' ? 'dropped' : observation.verdict)) return;
-    audit?.count(meaning, () => ({ observation, ...meaning }), weight, line.time);
+    audit?.count(meaning, () => auditedPacket(observation, meaning), weight, line.time);
   };
   return {
     drop(drop) {
@@ -219,7 +223,7 @@ export function packetSink(
       dropsByOwner.count(meaning, observation, weight);
       record(drop);
       if (meaning.noise === undefined)
-        liveFlows?.count(meaning, () => ({ observation, ...meaning }), weight, line.time);
+        liveFlows?.count(meaning, () => auditedPacket(observation, meaning), weight, line.time);
     },
     logged: asked.has('logged') || asked.has('accepted') ? record : undefined,
     gap: (suppressed, time) => audit?.lost(suppressed, time),

@@ -69,6 +69,17 @@ export interface ScanDetails {
 
 export type EventDetails = FlowDetails | PortsDetails | OverflowDetails | ScanDetails | IncidentDetails;
 
+/** One Pod's side of a lost packet: enough to count it among others of the Pod, without the text of a finding. */
+export interface FlowSide {
+  regarding: ObjectRef;
+  node: string;
+  peer: Endpoint;
+  direction: Direction;
+  reply: boolean;
+  protocol: string;
+  port: number | undefined;
+}
+
 export interface Finding {
   /** Equal for all packets that belong to one problem of one object on one node. */
   identity: string;

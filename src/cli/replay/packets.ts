@@ -38,8 +38,9 @@ export function createPacketOutput(
   const rowsTo = (add: (row: string) => void): PacketSink => ({
     everyLine: true,
     drop({ line, observation, meaning }) {
-      if (showsEnds(meaning.ends))
-        add(packetRow(line, { observation, ...meaning }, { policies: factsOn(meaning.findings), redact }));
+      const { node, ends, noise, findings } = meaning;
+      if (showsEnds(ends))
+        add(packetRow(line, { observation, node, ends, noise }, { policies: factsOn(findings), redact }));
     },
   });
   if (options.output === 'audit') return { ...nothing, sink: rowsTo(streams.out) };

@@ -1,7 +1,7 @@
 /** Finds what a packet means: its node, its ends, whether it is noise, and whose problem it is. */
-import { explainMartian, explainPacket, noiseOf } from '../../explain/drops/drops.ts';
+import { explainMartian, explainPacket, noiseOf, sidesOf } from '../../explain/drops/drops.ts';
 import type { Ends } from '../../base/model/endpoint.ts';
-import type { Finding } from '../../base/model/finding.ts';
+import type { Finding, FlowSide } from '../../base/model/finding.ts';
 import { isSameFlow, orient, type Orientation, type OrientedPacket } from '../../base/model/flow-identity.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { Martian } from '../../base/model/observation.ts';
@@ -20,7 +20,10 @@ export interface FlowMeaning {
   node: string;
   ends: Ends;
   noise: string | undefined;
-  findings: readonly Finding[];
+  /** Made when they are asked for first, because most packets of a flood are counted without. */
+  readonly findings: readonly Finding[];
+  /** The sides that the findings are about, in the same order; undefined if findings are needed to count them. */
+  readonly sides: readonly FlowSide[] | undefined;
 }
 
 /** `weight` equal packets, with what was found out about them. */
@@ -106,18 +109,15 @@ export function createMeanings({ endpoints, node: fixedNode, nodeOfLog }: Meanin
     const at = momentOf(line);
     const node = nodeOf(fixedNode ?? line.host, observation, endpoints, at);
     const ends = resolvePacket(observation, endpoints, at, node);
-    return {
-      node,
-      ends,
-      noise: noiseOf(observation.packet, observation.destinationMac, ends, observation.dropReason),
-      findings: explainPacket(observation, ends, node, endpoints.portName, endpoints.podRange),
-    };
+    const noise = noiseOf(observation.packet, observation.destinationMac, ends, observation.dropReason);
+    return new PacketMeaning({ node, ends, noise }, observation, endpoints);
   }
 
   function martianMeaning(line: LogLine, observation: Martian): FlowMeaning {
     const node = nodeOfLine(line);
     const ends = resolveMartian(observation, endpoints, momentOf(line));
-    return { node, ends, noise: undefined, findings: explainMartian(observation, ends, node) };
+    const findings = explainMartian(observation, ends, node);
+    return { node, ends, noise: undefined, findings, sides: undefined };
   }
 
   function nodeOfLine(line: LogLine): string {
@@ -126,6 +126,36 @@ export function createMeanings({ endpoints, node: fixedNode, nodeOfLog }: Meanin
     // A collector may name its own host.
     if (ofLog !== undefined && fixedNode === undefined && endpoints.nodeOfHost(host ?? '') === undefined) return ofLog;
     return nodeOf(host, undefined, endpoints, momentOf(line));
+  }
+}
+
+class PacketMeaning implements FlowMeaning {
+  readonly node: string;
+  readonly ends: Ends;
+  readonly noise: string | undefined;
+  readonly #observation: PacketObservation;
+  readonly #endpoints: EndpointFinder;
+  #findings: readonly Finding[] | undefined;
+
+  constructor(
+    { node, ends, noise }: Pick<FlowMeaning, 'node' | 'ends' | 'noise'>,
+    observation: PacketObservation,
+    endpoints: EndpointFinder,
+  ) {
+    this.node = node;
+    this.ends = ends;
+    this.noise = noise;
+    this.#observation = observation;
+    this.#endpoints = endpoints;
+  }
+
+  get findings(): readonly Finding[] {
+    const { portName, podRange } = this.#endpoints;
+    return (this.#findings ??= explainPacket(this.#observation, this.ends, this.node, portName, podRange));
+  }
+
+  get sides(): readonly FlowSide[] | undefined {
+    return sidesOf(this.#observation, this.ends, this.node);
   }
 }
 

@@ -11,6 +11,7 @@
  * (repeated-decisions.ts).
  */
 import type { NodeIncidents } from '../../explain/incidents/incidents.ts';
+import type { Finding } from '../../base/model/finding.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { Suppressed } from '../../base/model/observation.ts';
 import { createTimer, schedule as systemSchedule } from '../../base/platform/timer.ts';
@@ -52,7 +53,7 @@ export interface PipelineOptions extends DecisionOptions {
 }
 
 export interface NodeCounts {
-  readonly table: Pick<SeriesTable, 'count' | 'suppress'>;
+  readonly table: Pick<SeriesTable, 'count' | 'countAmongOthers' | 'suppress'>;
   readonly incidents: NodeIncidents;
   /** Makes the writes that are due by `time`, the time of the next line. Undefined if a publisher with its own clock writes. */
   readonly advance?: (time: Millis) => void;
@@ -201,7 +202,7 @@ function createCounting(options: PipelineOptions, decisions: Decisions, waiting:
         noteFirewall(counts(meaning.node), alike);
       if (waiting?.hold(alike, observation, meaning.ends, resume) === true) return true;
     }
-    const packets = twins.uncounted(meaning.findings, weightOf(observation) * lines, line.time);
+    const packets = twins.uncounted(lost, weightOf(observation) * lines, line.time);
     if (packets === 0) return false;
     show(line, lost, packets, lines);
     if (!lost.isIgnored) count(meaning, line.time, packets, last);
@@ -210,7 +211,7 @@ function createCounting(options: PipelineOptions, decisions: Decisions, waiting:
 
   function resume({ line, observation, weight, first, last }: QueuedFlow): void {
     const lost = decisions.lost(line, observation);
-    const packets = twins.uncounted(lost.meaning.findings, weight, line.time);
+    const packets = twins.uncounted(lost, weight, line.time);
     if (packets === 0) return;
     show(line, lost, packets, 1);
     if (lost.isIgnored) return;
@@ -223,10 +224,16 @@ function createCounting(options: PipelineOptions, decisions: Decisions, waiting:
     statistics.resolved(meaning.ends, meaning.noise !== undefined, weight, lines);
   }
 
-  function count({ findings, node }: FlowMeaning, time: Millis, weight: number, last?: Millis): void {
-    const { table } = nodeAt(node, time);
-    twins.note(findings, weight, time);
-    for (const finding of findings) table.count(finding, time, weight, last);
+  function count(meaning: FlowMeaning, time: Millis, weight: number, last?: Millis): void {
+    const { table } = nodeAt(meaning.node, time);
+    twins.note(meaning, weight, time);
+    // Findings of packets that came before are there already.
+    const sides = last === undefined ? meaning.sides : undefined;
+    if (sides === undefined) for (const finding of meaning.findings) table.count(finding, time, weight, last);
+    else
+      for (const [index, side] of sides.entries())
+        if (!table.countAmongOthers(side, time, weight))
+          table.count(meaning.findings[index] as Finding, time, weight, last);
   }
 
   function suppress(suppressed: Suppressed, node: string, time: Millis): void {

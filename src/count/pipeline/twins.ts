@@ -8,6 +8,7 @@ import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { Martian, PacketPart, Unparsable } from '../../base/model/observation.ts';
 import { kernelDrop, type PacketObservation } from '../../base/model/packet.ts';
 import { generateNameOf } from '../../explain/resolving/resolving.ts';
+import type { FlowMeaning } from './meaning.ts';
 
 /** The most flows that are remembered until their other line comes. */
 const flowsKept = 4096;
@@ -18,9 +19,14 @@ const longestPause: Millis = 1000;
 /** How long logged packets are remembered, because Calico reports flows at the end of an interval, by default every five minutes. */
 const longestInterval: Millis = 600_000;
 
+const flowLogger = 'calico-flow';
+
+/** Findings are asked for only where they are compared. */
+type WithFindings = Pick<FlowMeaning, 'findings'>;
+
 export interface FlowTwins {
-  note(findings: readonly Finding[], packets: number, time: Millis): void;
-  uncounted(findings: readonly Finding[], packets: number, time: Millis): number;
+  note(meaning: WithFindings, packets: number, time: Millis): void;
+  uncounted(lost: { observation: Pick<Lost, 'logger'>; meaning: WithFindings }, packets: number, time: Millis): number;
 }
 
 /**
@@ -31,18 +37,18 @@ export function createFlowTwins(hasFlows = false): FlowTwins {
   const logged = new LRUCache<string, { packets: number; time: Millis }>({ max: flowsKept });
 
   return {
-    note(findings: readonly Finding[], packets: number, time: Millis): void {
+    note(meaning: WithFindings, packets: number, time: Millis): void {
       if (!hasFlows) return;
-      for (const finding of findings) {
+      for (const finding of meaning.findings) {
         const key = keyOf(finding);
         if (key === undefined || isFlow(finding)) continue;
         const known = logged.get(key);
         logged.set(key, { packets: packets + (known?.packets ?? 0), time });
       }
     },
-    uncounted(findings: readonly Finding[], packets: number, time: Millis): number {
-      const [finding] = findings;
-      if (finding === undefined || !isFlow(finding)) return packets;
+    uncounted({ observation: { logger }, meaning }, packets: number, time: Millis): number {
+      const [finding] = logger === flowLogger ? meaning.findings : [];
+      if (finding === undefined) return packets;
       hasFlows = true;
       const key = keyOf(finding);
       const known = key === undefined ? undefined : logged.get(key);
@@ -55,7 +61,7 @@ export function createFlowTwins(hasFlows = false): FlowTwins {
 }
 
 function isFlow({ details }: Finding): boolean {
-  return details.kind === 'flow' && details.logger === 'calico-flow';
+  return details.kind === 'flow' && details.logger === flowLogger;
 }
 
 /** Returns a key with the workload of the end whose policies decided, because a flow does not name the Pod. */

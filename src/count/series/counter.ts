@@ -1,9 +1,9 @@
-import type { Finding } from '../../base/model/finding.ts';
+import type { Finding, FlowSide } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Suppressed } from '../../base/model/observation.ts';
 import type { Series, SeriesState, LossReports } from '../../base/model/series.ts';
 import type { OpenSeries } from './open-series.ts';
-import { noteOthers, singleFinding } from './slots.ts';
+import { noteOthers, noteSide, singleFinding } from './slots.ts';
 import { noteScanSigns, scanIdentity, unknownPeerFinding } from './scans.ts';
 
 interface CounterOptions {
@@ -29,6 +29,8 @@ export interface Counter {
   readonly lossReports: () => SeriesState['reports'];
   /** Counts `weight` packets from `time` to `last`. The caller ensures that no window ends in between. */
   count: (finding: Finding, time: Millis, weight?: number, last?: Millis) => void;
+  /** Counts packets where they belong to the object's overflow series. Returns false, and counts nothing, if their finding has to be counted. */
+  countAmongOthers: (side: FlowSide, time: Millis, weight: number) => boolean;
   /** Marks the series that may have lost lines, so that their counts are shown as lower bounds. */
   suppress: (suppressed: Suppressed, node: string, time: Millis) => void;
 }
@@ -46,6 +48,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     },
     lossReports: lostLines.state,
     count,
+    countAmongOthers,
     suppress,
   };
 
@@ -53,6 +56,18 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
     revision++;
     countOne({ finding, time, weight, last });
     for (const series of held.scans.takeBegun()) joinScan(series);
+  }
+
+  function countAmongOthers(side: FlowSide, time: Millis, weight: number): boolean {
+    const series = open.overflowFor(side, time);
+    if (series === undefined) return false;
+    revision++;
+    if (!series.suppressed) lostLines.noteUnmarked(series);
+    counts.overflowed += weight;
+    addPackets(series, weight, time, time);
+    noteSide(series, side);
+    onCounted(series, time);
+    return true;
   }
 
   function suppress({ affects, since: given }: Suppressed, node: string, time: Millis): void {
@@ -111,11 +126,15 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
 }
 
 function add(series: Series, finding: Finding, weight: number, time: Millis, last: Millis): void {
+  addPackets(series, weight, time, last);
+  // An incident's Event shows the present findings, not those at its beginning.
+  if (finding.details.kind === 'incident') series.finding = finding;
+}
+
+function addPackets(series: Series, weight: number, time: Millis, last: Millis): void {
   series.count += weight;
   if (last > series.last) series.last = last;
   if (time < series.first) series.first = time;
-  // An incident's Event shows the present findings, not those at its beginning.
-  if (finding.details.kind === 'incident') series.finding = finding;
 }
 
 /** How far back a report of lost lines reaches. The kernel reports lost lines only with the next line that it allows. */

@@ -1,4 +1,4 @@
-import type { Finding } from '../../base/model/finding.ts';
+import type { Finding, FlowSide } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Series, SeriesState } from '../../base/model/series.ts';
 import type { StateChange } from '../../base/platform/keyed-changes.ts';
@@ -13,6 +13,7 @@ import {
   type SlotLimits,
   type Slots,
 } from './slots.ts';
+import { RecentValues } from '../../base/platform/recent-values.ts';
 import { windowLength, windowOf } from './times.ts';
 import { createScans, scanFinding, scanIdentity, type Scans } from './scans.ts';
 import { objectKey } from '../../base/model/endpoint.ts';
@@ -34,6 +35,8 @@ export interface OpenSeries {
   readonly held: HeldSeries;
   /** Finds or opens the series of a finding; undefined past `total`. `last`: the time of the last of several packets in one window. */
   seriesFor(finding: Finding, time: Millis, last?: Millis): Series | undefined;
+  /** Returns the open overflow series of a side that gets no series of its own; undefined if its finding is needed to say so. */
+  overflowFor(side: FlowSide, time: Millis): Series | undefined;
   /** Forgets a series, because another one counts its packets from now on. */
   forget(series: Series): void;
   /** `clock` is null before the first packet, and `nextSweep` before the first sweep. */
@@ -64,6 +67,12 @@ export function createOpenSeries(options: OpenSeriesOptions): OpenSeries {
       if (known?.version === held.scans.version && clock < known.series.windowEnd) return known.series;
       const series = placement.openOne(finding.identity, clock) ?? placement.open(finding, time, clock);
       if (series !== undefined) latest.set(finding, { series, version: held.scans.version });
+      return series;
+    },
+    overflowFor(side: FlowSide, time: Millis): Series | undefined {
+      if (time >= nextSweep) return undefined;
+      const series = placement.overflowOf(side, Math.max(clock, time));
+      if (series !== undefined) clock = Math.max(clock, time);
       return series;
     },
     forget(series: Series): void {
@@ -154,6 +163,8 @@ function isPending({ due }: Series): boolean {
   return due !== null;
 }
 
+const overflowsKept = 1024;
+
 /** The shortest pause between two sweeps that make room, because past the limit each packet of a storm asks for room. */
 const roomInterval: Millis = 1000;
 
@@ -165,7 +176,21 @@ function createPlacement(
   sweep: () => void,
 ) {
   let nextRoom: Millis = -Infinity;
-  return { openOne, open };
+  /** The last overflow series of each object, by `objectKey`: an identity would be a new text for each packet. */
+  const overflows = new RecentValues<Series>(overflowsKept);
+  return { openOne, open, overflowOf };
+
+  function overflowOf(side: FlowSide, clock: Millis): Series | undefined {
+    const object = objectKey(side.regarding);
+    if (!slots.isCrowded(object, side.peer.identity, clock) || held.scans.roleOfSide(side) !== undefined)
+      return undefined;
+    const last = overflows.get(object);
+    if (last !== undefined && last.finding.node === side.node && openOne(last.finding.identity, clock) === last)
+      return last;
+    const series = openOne(overflowIdentity(side), clock);
+    if (series !== undefined) overflows.set(object, series);
+    return series;
+  }
 
   function openOne(identity: string, clock: Millis): Series | undefined {
     const known = held.get(identity);
@@ -228,7 +253,7 @@ function createPlacement(
   }
 }
 
-function overflowIdentity({ regarding, node }: Finding): string {
+function overflowIdentity({ regarding, node }: Pick<Finding, 'regarding' | 'node'>): string {
   return `overflow|${objectKey(regarding)}|${node}`;
 }
 

@@ -1,5 +1,5 @@
 import { type Endpoint, nodeRefByName, objectKey, type ObjectRef } from '../../base/model/endpoint.ts';
-import type { EventDetails, Finding, FlowDetails, ScanDetails } from '../../base/model/finding.ts';
+import type { EventDetails, Finding, FlowDetails, FlowSide, ScanDetails } from '../../base/model/finding.ts';
 import type { Series, ScanSigns } from '../../base/model/series.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { createGroups } from '../../base/platform/groups.ts';
@@ -8,6 +8,8 @@ import { RecentValues } from '../../base/platform/recent-values.ts';
 /** A peer scans if more objects of a node than this refuse it within their hours. */
 const manyObjects = 8;
 const podsKnown = 4096;
+
+type ScanRole = 'target' | 'scanner';
 
 export interface Scans {
   /** Changes whenever answers of `roleIn` may have changed. */
@@ -18,7 +20,8 @@ export interface Scans {
   /** Returns single series that may belong to the scans of peers that began to scan since the last call. */
   takeBegun(): Series[];
   /** Returns whose Event counts a packet of a scan; undefined if the packet belongs to none. */
-  roleIn: (finding: Finding) => 'target' | 'scanner' | undefined;
+  roleIn: (finding: Finding) => ScanRole | undefined;
+  roleOfSide: (side: FlowSide) => ScanRole | undefined;
 }
 
 /** Knows which peers scan. After a restart, the series show this again. */
@@ -59,18 +62,20 @@ export function createScans(restored: Iterable<Series>): Scans {
       const pods = peers.flatMap(scanners.podsOf);
       return [...peers.flatMap((identity) => tries.get(identity)), ...pods.flatMap((pod) => sent.get(pod))];
     },
-    roleIn,
+    roleIn({ details: given, regarding }: Finding): ScanRole | undefined {
+      const details = exampleOf(given);
+      return details && roleOf(details, regarding, isTry(details));
+    },
+    roleOfSide: (side: FlowSide): ScanRole | undefined => roleOf(side, side.regarding, isPlainTry(side)),
   };
 
-  function roleIn({ details: given, regarding }: Finding): 'target' | 'scanner' | undefined {
-    const details = exampleOf(given);
-    if (details === undefined) return undefined;
-    if (isTry(details)) {
-      if (!isScan(details.peer.identity, regarding)) return undefined;
-      scanners.know(details.peer);
+  function roleOf(flow: Way, regarding: ObjectRef, isTried: boolean): ScanRole | undefined {
+    if (isTried) {
+      if (!isScan(flow.peer.identity, regarding)) return undefined;
+      scanners.know(flow.peer);
       return 'target';
     }
-    if (!isSent(details)) return undefined;
+    if (!isSent(flow)) return undefined;
     const identity = scanners.identityOf(objectKey(regarding));
     return identity !== undefined && isScan(identity) ? 'scanner' : undefined;
   }
@@ -175,12 +180,18 @@ function exampleOf(details: EventDetails): FlowDetails | undefined {
 }
 
 /** Only tries to open a connection count, so no replies, ICMP errors, martians or services of the cluster itself (`role`). */
-function isTry({ direction, reply, error, martian, peer }: FlowDetails): boolean {
-  const mayScan = peer.kind === 'pod' || peer.kind === 'external' || peer.kind === 'unknown';
-  return direction === 'receiving' && !reply && error === undefined && !martian && mayScan && peer.role === undefined;
+function isTry(details: FlowDetails): boolean {
+  return details.error === undefined && !details.martian && isPlainTry(details);
 }
 
-function isSent({ direction, reply }: FlowDetails): boolean {
+function isPlainTry({ direction, reply, peer }: Way): boolean {
+  const mayScan = peer.kind === 'pod' || peer.kind === 'external' || peer.kind === 'unknown';
+  return direction === 'receiving' && !reply && mayScan && peer.role === undefined;
+}
+
+type Way = Pick<FlowDetails, 'direction' | 'reply' | 'peer'>;
+
+function isSent({ direction, reply }: Way): boolean {
   return direction === 'sending' && !reply;
 }
 

@@ -15,7 +15,9 @@ export { longestWait, readSpreadOf, spreadOf, windowLength, windowOf } from './t
 const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
 
 export interface SeriesTable
-  extends Pick<Counter, 'count' | 'suppress'>, Pick<Queue, 'next' | 'begin' | 'hold' | 'nextDue' | 'due' | 'backlog'> {
+  extends
+    Pick<Counter, 'count' | 'countAmongOthers' | 'suppress'>,
+    Pick<Queue, 'next' | 'begin' | 'hold' | 'nextDue' | 'due' | 'backlog'> {
   end: (series: Series, ended: TurnEnd) => void;
   /** Packets without a series, and packets of overflow series. */
   counts: Readonly<{ uncounted: number; overflowed: number }>;
@@ -63,6 +65,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
       return counter.revision;
     },
     count: counter.count,
+    countAmongOthers: counter.countAmongOthers,
     suppress: counter.suppress,
     next: queue.next,
     begin(series) {

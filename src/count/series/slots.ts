@@ -1,5 +1,5 @@
 import { type Endpoint, objectKey } from '../../base/model/endpoint.ts';
-import type { Finding, FlowDetails } from '../../base/model/finding.ts';
+import type { Finding, FlowDetails, FlowSide } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { DistinctValues, ObjectSlots, Series, SeriesState } from '../../base/model/series.ts';
 import { copy } from '../../base/platform/address.ts';
@@ -16,6 +16,8 @@ export interface SlotLimits {
 export interface Slots {
   /** `past share`: the peer has used its share of slots. Incidents always have a slot. */
   roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full';
+  /** Returns whether no slot is left for a flow whose peer has none. */
+  isCrowded(object: string, peer: string, clock: Millis): boolean;
   /** Returns whether no slot is left, apart from the reserved one. */
   isFull(finding: Finding, clock: Millis): boolean;
   flowsOf: (finding: Finding) => readonly Series[];
@@ -45,6 +47,10 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
       const ofPeer = eventsOfPeer(finding, slots);
       if (ofPeer >= perPeer || (ofPeer > 0 && forPeers < perObject && slots.distinct >= forPeers)) return 'past share';
       return slots.distinct < perObject ? 'free' : 'full';
+    },
+    isCrowded(object: string, peer: string, clock: Millis): boolean {
+      const slots = slotsOf(object, clock);
+      return slots !== undefined && slots.distinct >= perObject && (peersOf(slots).get(peer) ?? 0) === 0;
     },
     isFull(finding: Finding, clock: Millis): boolean {
       return (slotsAt(finding, clock)?.distinct ?? 0) >= forPeers;
@@ -84,7 +90,10 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
   }
 
   function slotsAt(finding: Finding, clock: Millis): ObjectSlots | undefined {
-    const object = objectKey(finding.regarding);
+    return slotsOf(objectKey(finding.regarding), clock);
+  }
+
+  function slotsOf(object: string, clock: Millis): ObjectSlots | undefined {
     const slots = objects.get(object);
     return slots?.window === windowOf(clock, object).number ? slots : undefined;
   }
@@ -101,8 +110,17 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
   }
 }
 
-function eventsOfPeer({ details }: Finding, { peers }: ObjectSlots): number {
-  return details.kind === 'flow' ? (peers[details.peer.identity] ?? 0) : 0;
+function eventsOfPeer({ details }: Finding, slots: ObjectSlots): number {
+  return details.kind === 'flow' ? (peersOf(slots).get(details.peer.identity) ?? 0) : 0;
+}
+
+/** The peers of a value that replaces another after each change. Asking the object itself would keep each new name as a property's. */
+const peerMaps = new WeakMap<ObjectSlots['peers'], Map<string, number>>();
+
+function peersOf({ peers }: ObjectSlots): Map<string, number> {
+  let map = peerMaps.get(peers);
+  if (map === undefined) peerMaps.set(peers, (map = new Map(Object.entries(peers))));
+  return map;
 }
 
 function createFlows() {
@@ -188,7 +206,7 @@ export function noteOthers(series: Series, { details, related }: Finding, from?:
   const { peer, port, protocol } = details.kind === 'flow' ? details : details.example;
   const into = series.finding.details;
   if (into.kind !== 'flow') {
-    if (port !== undefined) noteValue(series.ports, `${port}/${protocol}`);
+    if (port !== undefined) notePort(series.ports, port, protocol);
     if (from !== undefined) noteAll(series.ports, from.ports);
   }
   if (into.kind === 'flow' || into.kind === 'ports') {
@@ -207,9 +225,38 @@ export function noteOthers(series: Series, { details, related }: Finding, from?:
   return into.kind === 'scan' && series.peers.seen.length > before ? peer : undefined;
 }
 
+/** Notes a side among the other flows of its object, as `noteOthers` does. */
+export function noteSide({ ports, peers }: Series, { port, protocol, peer }: FlowSide): void {
+  if (port !== undefined) notePort(ports, port, protocol);
+  noteValue(peers, peer.identity);
+}
+
+/** Makes the port's text only if it is new. */
+function notePort(into: DistinctValues, port: number, protocol: string): void {
+  const { seen } = into;
+  if (seen.length <= searchable) return noteValue(into, `${port}/${protocol}`);
+  let known = portSets.get(into);
+  if (known === undefined) portSets.set(into, (known = new Map()));
+  let numbers = known.get(protocol);
+  if (numbers === undefined) known.set(protocol, (numbers = portsIn(seen, protocol)));
+  if (numbers.has(port)) return;
+  if (seen.length >= distinctLimit) {
+    into.past++;
+    return;
+  }
+  numbers.add(port);
+  noteValue(into, `${port}/${protocol}`);
+}
+
 function noteAll(into: DistinctValues, { seen, past }: DistinctValues): void {
   for (const value of seen) noteValue(into, value);
   into.past += past;
+  portSets.delete(into);
+}
+
+function portsIn(values: readonly string[], protocol: string): Set<number> {
+  const end = `/${protocol}`;
+  return new Set(values.flatMap((value) => (value.endsWith(end) ? Number.parseInt(value, 10) : [])));
 }
 
 export const distinctLimit = 512;
@@ -217,6 +264,8 @@ export const distinctLimit = 512;
 /** Longer lists also have a set, because searching them is slow. */
 const searchable = 16;
 const sets = new WeakMap<DistinctValues, Set<string>>();
+/** The ports among them, by protocol. */
+const portSets = new WeakMap<DistinctValues, Map<string, Set<number>>>();
 
 export function createDistinctValues(): DistinctValues {
   return { seen: [], past: 0 };

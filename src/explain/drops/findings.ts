@@ -1,5 +1,5 @@
 import { type Endpoint, type Ends, objectKey, type ObjectRef } from '../../base/model/endpoint.ts';
-import type { Direction, Finding, FlowDetails } from '../../base/model/finding.ts';
+import type { Direction, Finding, FlowDetails, FlowSide } from '../../base/model/finding.ts';
 import { orient, type Orientation } from '../../base/model/flow-identity.ts';
 import type { Martian } from '../../base/model/observation.ts';
 import { kernelDrop, type Packet, type PacketObservation } from '../../base/model/packet.ts';
@@ -29,6 +29,36 @@ export function explainPacket(
     const podRange = observation.enforcer === 'host-firewall' ? podRanges(own.address) : undefined;
     return podRange === undefined ? details : { ...details, podRange };
   });
+}
+
+/** Returns the sides of a packet, one for each of its findings and in their order; undefined where a side has more than a Pod and a flow. */
+export function sidesOf({ packet, inner }: PacketObservation, ends: Ends, node: string): FlowSide[] | undefined {
+  const { source, destination } = ends;
+  if (inner !== undefined || source.candidates !== undefined || destination.candidates !== undefined) return undefined;
+  const { port, reply } = orient(packet);
+  const { protocol } = packet;
+  const sides: FlowSide[] = [];
+  if (destination.kind === 'pod')
+    sides.push({
+      regarding: destination.object as ObjectRef,
+      node,
+      peer: source,
+      direction: 'receiving',
+      reply,
+      protocol,
+      port,
+    });
+  if (source.kind === 'pod')
+    sides.push({
+      regarding: source.object as ObjectRef,
+      node,
+      peer: destination,
+      direction: 'sending',
+      reply,
+      protocol,
+      port,
+    });
+  return sides;
 }
 
 /** For a reply, the owner of the port is the sender. */

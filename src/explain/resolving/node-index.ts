@@ -52,6 +52,8 @@ function indexNodeNames(nodes: readonly Node[]): (name: string) => Node | undefi
     }
   }
   return (name) => {
+    const known = full.get(name);
+    if (known !== undefined) return known;
     const wanted = name.toLowerCase();
     return full.get(wanted) ?? full.get(shorten(wanted)) ?? short.get(shorten(wanted));
   };

@@ -9,6 +9,7 @@ const meaning = (found: Partial<Ends>, noise?: string): FlowMeaning => ({
   ends: ends(found),
   noise,
   findings: [],
+  sides: undefined,
 });
 
 const to = (namespace: string, name: string) =>

@@ -1,4 +1,4 @@
-import { explainPacket, noiseOf } from '../../../src/explain/drops/drops.ts';
+import { explainPacket, noiseOf, sidesOf } from '../../../src/explain/drops/drops.ts';
 import type { LogLine } from '../../../src/base/model/log-line.ts';
 import type { PacketObservation } from '../../../src/base/model/packet.ts';
 import type { FlowMeaning } from '../../../src/count/pipeline/meaning.ts';
@@ -20,5 +20,11 @@ export function afresh(
     ends,
     noise: noiseOf(seen.packet, seen.destinationMac, ends),
     findings: explainPacket(seen, ends, name, undefined, endpoints.podRange),
+    sides: sidesOf(seen, ends, name),
   };
+}
+
+/** Everything that a meaning says, as plain data. */
+export function shown({ node, ends, noise, findings, sides }: FlowMeaning): FlowMeaning {
+  return { node, ends, noise, findings, sides };
 }

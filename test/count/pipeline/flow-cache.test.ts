@@ -6,7 +6,7 @@ import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-fi
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import type { Pod } from '../../../src/explain/resolving/objects.ts';
 import { cluster, icmp, line, nine, node, observation, packet, pod, service } from '../../builders.ts';
-import { afresh } from './afresh.ts';
+import { afresh, shown } from './afresh.ts';
 import { forAll } from '../../for-all.ts';
 
 // Few values of each kind, so that flows come back and differ in one thing only.
@@ -127,7 +127,7 @@ test('answers as resolving and explaining afresh would, whatever came before', (
       );
       const { meaningOf } = createMeanings({ endpoints, node: fixedNode });
       for (const { from, seen: one } of seen)
-        expect(meaningOf(from, one)).toEqual(afresh(endpoints, fixedNode, from, one));
+        expect(shown(meaningOf(from, one))).toEqual(afresh(endpoints, fixedNode, from, one));
     },
   );
 });
@@ -149,7 +149,7 @@ test('a flow that comes back is remembered, and then not explained again', () =>
   const errors = [80, 80, 81].map((destinationPort) =>
     observation({ packet: icmp(3, 1, { destination: '10.65.1.4' }), inner: packet({ destinationPort }) }),
   );
-  expect(errors.map((error) => meaningOf(line(), error))).toEqual(
+  expect(errors.map((error) => shown(meaningOf(line(), error)))).toEqual(
     errors.map((error) => afresh(endpoints, undefined, line(), error)),
   );
 });

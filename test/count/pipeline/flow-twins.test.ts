@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createFlowTwins } from '../../../src/count/pipeline/twins.ts';
-import type { FlowDetails } from '../../../src/base/model/finding.ts';
+import type { Finding, FlowDetails } from '../../../src/base/model/finding.ts';
 import { finding, flow, nine, podRef } from '../../builders.ts';
 
 /** Tests that a packet of Calico counts once where a LOG line and a flow tell of it. */
@@ -11,13 +11,17 @@ function findingOf(details: Partial<FlowDetails>, pod = 'db-0', node = 'node-a',
   return finding({ regarding: podRef(pod, namespace), node, details: flow({ ...receiving, ...details }) });
 }
 
+function lostOf(findings: Finding[], logger = 'calico-flow') {
+  return { observation: { logger }, meaning: { findings } };
+}
+
 function logged(
   twins: ReturnType<typeof createFlowTwins>,
   packets: number,
   given = findingOf({ logger: 'netfilter' }),
   time = nine,
 ): void {
-  twins.note([given], packets, time);
+  twins.note({ findings: [given] }, packets, time);
 }
 
 function flowed(
@@ -26,7 +30,7 @@ function flowed(
   details: Partial<FlowDetails> = {},
   time = nine,
 ): number {
-  return twins.uncounted([findingOf({ logger: 'calico-flow', ...details })], packets, time);
+  return twins.uncounted(lostOf([findingOf({ logger: 'calico-flow', ...details })]), packets, time);
 }
 
 test('a flow counts what its lines have not shown', () => {
@@ -72,11 +76,11 @@ test('lines from before the longest interval are other packets', () => {
 test('flows are not set against flows, nor lines against lines', () => {
   const twins = createFlowTwins(true);
   expect(flowed(twins, 3)).toBe(3);
-  twins.note([findingOf({ logger: 'calico-flow' })], 3, nine);
+  twins.note({ findings: [findingOf({ logger: 'calico-flow' })] }, 3, nine);
   expect(flowed(twins, 3)).toBe(3);
   logged(twins, 3);
-  expect(twins.uncounted([findingOf({ logger: 'netfilter' })], 3, nine)).toBe(3);
-  expect(twins.uncounted([], 3, nine)).toBe(3);
+  expect(twins.uncounted(lostOf([findingOf({ logger: 'netfilter' })], 'netfilter'), 3, nine)).toBe(3);
+  expect(twins.uncounted(lostOf([]), 3, nine)).toBe(3);
 });
 
 test('by default lines are remembered from the first flow on', () => {

@@ -19,7 +19,7 @@ import { createSeriesTable, type SeriesTable } from '../../../src/count/series/s
 import { createStatistics, type Statistics } from '../../../src/count/pipeline/statistics.ts';
 import { line, nine, node, observation, packet, pod, service } from '../../builders.ts';
 import { nodeIncidents } from '../../explain/incidents/node-incidents.ts';
-import { afresh } from './afresh.ts';
+import { afresh, shown } from './afresh.ts';
 import { forAllAsync } from '../../for-all.ts';
 
 const second = 1000;
@@ -51,7 +51,9 @@ async function lookUp(address: string, { lists, remote: lookups, clock }: Live):
 
 /** A version of an object is not worth forgetting all flows for. */
 function withoutVersions(meaning: FlowMeaning): unknown {
-  return JSON.parse(JSON.stringify(meaning, (key, value: unknown) => (key === 'resourceVersion' ? undefined : value)));
+  return JSON.parse(
+    JSON.stringify(shown(meaning), (key, value: unknown) => (key === 'resourceVersion' ? undefined : value)),
+  );
 }
 
 const local = ['10.65.1.4', '10.65.1.5', 'fd00:65::4'];
