@@ -61,6 +61,46 @@ test.each(Object.entries(plugins))(
   },
 );
 
+interface Tool {
+  name: string;
+  command: string;
+}
+
+const { toolsets } = load(textOf('deploy/integrations/holmesgpt-toolset.yaml')) as {
+  toolsets: Record<string, { prerequisites: { command: string }[]; tools: Tool[] }>;
+};
+const tools = Object.values(toolsets).flatMap((each) => each.tools);
+
+/** As HolmesGPT does it, by Python's shlex.quote. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'"'"'`)}'`;
+
+/** Runs a command of the toolset by a shell, with HolmesGPT's quoting of values, at an API server that is not there. */
+function runTool(command: string, values: Readonly<Record<string, string>>) {
+  const main = new URL('../../src/main.ts', import.meta.url).pathname;
+  const filled = command.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => quoted(values[name] ?? ''));
+  const script = `kubectl() { ${quoted(process.execPath)} ${quoted(main)} "$@" ; }\n${filled}`;
+  const env = { PATH: process.env['PATH'], KUBECONFIG: new URL('no-server.yaml', import.meta.url).pathname };
+  return spawnSync('sh', ['-c', script], { encoding: 'utf8', env });
+}
+
+test.each(tools)('HolmesGPT: $name asks the API server', ({ command }) => {
+  const values = { namespace: 'shop', pod: 'cart-0', from: 'shop/cart-0', to: 'svc/shop/postgres', port: '5432/TCP' };
+  expect(runTool(command, values).stderr).toContain('ECONNREFUSED 127.0.0.1:1');
+});
+
+test.each(tools)('HolmesGPT: $name takes no value for an option, which could name another server', ({ command }) => {
+  for (const name of ['namespace', 'pod', 'from', 'to', 'port']) {
+    const values = { namespace: 'shop', pod: 'cart-0', from: 'shop/cart-0', to: 'svc/shop/postgres', port: '5432/TCP' };
+    const { stderr } = runTool(command, { ...values, [name]: '--server=http://127.0.0.2:2' });
+    expect(stderr).not.toContain('ECONNREFUSED 127.0.0.2');
+  }
+});
+
+test('HolmesGPT: its check whether the plugin is there succeeds without a cluster', () => {
+  const [check] = Object.values(toolsets).flatMap(({ prerequisites }) => prerequisites);
+  expect(runTool(check?.command ?? '', {})).toMatchObject({ status: 0 });
+});
+
 interface Element {
   type: unknown;
   props: {
