@@ -5,7 +5,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
 import { isKernelMessage, knownTexts, type PrefixTable } from '../../read/parsing/parsing.ts';
 import { observe } from '../../count/pipeline/pipeline.ts';
-import { createClock, readEnvelope, zoneTime } from '../../read/sources/reading.ts';
+import { createClock, type Envelope, readEnvelope, zoneTime } from '../../read/sources/reading.ts';
 import { type KernelSource, kmsgDevice, readRecord, recordSize } from '../../read/sources/sources.ts';
 import { monotonicNow } from '../../base/platform/clock.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
@@ -164,22 +164,25 @@ function understand(
   const log: Omit<KernelLog, 'packets'> = { lines: 0, from: undefined, last: undefined };
   const packets: KernelLog['packets'][number][] = [];
   for (const line of lines) {
-    const { text, time = log.last, origin, program } = readEnvelope(line, clock, knownTexts);
-    const observation = observe({ source: '', text, program }, origin, prefixes);
+    const envelope = readEnvelope(line, clock, knownTexts);
+    for (const each of [envelope, ...envelope.more]) take(each);
+  }
+  return { ...log, packets };
+
+  function take({ text, time = log.last, origin, program, container }: Envelope): void {
+    const observation = observe({ source: '', text, program, container }, origin, prefixes);
     const isPacket = observation?.kind === 'packet';
     // Any program may write to a log file, so only packets count there.
-    if (origin !== 'kernel' && !isPacket) continue;
+    if (origin !== 'kernel' && !isPacket) return;
     log.lines++;
     log.from ??= time;
     log.last = time;
     // Other messages of the kernel may quote names that tenants choose, and such a name may look like a packet.
-    if (isPacket && !isKernelMessage(observation.prefix)) {
-      const { prefix, verdict, logger } = observation;
-      const record = logger === 'netfilter' || logger === 'ulogd' ? {} : { record: logger };
-      packets.push({ prefix, verdict, time: time ?? stamps.latest, ...record });
-    }
+    if (!isPacket || isKernelMessage(observation.prefix)) return;
+    const { prefix, verdict, logger } = observation;
+    const record = logger === 'netfilter' || logger === 'ulogd' ? {} : { record: logger };
+    packets.push({ prefix, verdict, time: time ?? stamps.latest, ...record });
   }
-  return { ...log, packets };
 }
 
 function tailOf(path: string): string[] {

@@ -83,6 +83,16 @@ test('a pipe is no log, and is not waited at', async () => {
   await expect(read({ kind: 'file', path: within('pipe') })).resolves.toEqual({ reason: 'is no regular file' });
 });
 
+test('each line of a record with several is read', async () => {
+  const path = within('several.log');
+  const values = ['1', '2', '3'].map((second) => [`179525580${second}000000000`, drop]);
+  writeFileSync(path, `${JSON.stringify({ streams: [{ stream: { job: 'kern' }, values }] })}\n`);
+  await expect(read({ kind: 'file', path })).resolves.toMatchObject({
+    lines: 3,
+    packets: [{ prefix: 'my-drop:' }, { prefix: 'my-drop:' }, { prefix: 'my-drop:' }],
+  });
+});
+
 const fields = drop.slice(drop.indexOf('SRC='));
 test.each([
   ['the name of a process', `drop[7]: segfault at 0 ip 401000 sp 7ffe0 error 4 in IN=a OUT= ${fields}[4+1]`],
