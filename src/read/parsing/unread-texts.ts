@@ -39,6 +39,12 @@ const kinds: readonly UnreadKind[] = [
     advice: around,
   },
   {
+    name: 'the beginning of a LOG line',
+    pattern: /^[^{<]{0,160}\bIN=[\w.@:-]{0,15}(?: OUT=[\w.@:-]{0,15})?\s{0,4}$/,
+    needles: [],
+    advice: 'it goes on in the next line: join them, or save the log without line breaks',
+  },
+  {
     name: 'JSON of a policy logger',
     pattern: /\bflow\W{1,24}\w{1,16}\W|\boob\.(?:prefix|family)\b|\bdisposition\W{1,24}(?:deny|allow)\b/,
     needles: [],

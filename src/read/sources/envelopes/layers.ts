@@ -51,17 +51,19 @@ export function readLabels(envelope: Envelope): void {
   envelope.program ??= container.container;
 }
 
-const key = /^(?:- )?[\w.@-]{1,64}(?:=|: )/;
-const quoted = /[=:] ?("(?:[^"\\]|\\.){12,}")/g;
+const key = /^(?:- )?(?:[\w.@-]{1,64}(?:=|: )|b?'|b"|\{'|"[\w.@-]{1,64}"\s{1,8}=> )/;
+const quoted = /(?:^b?|- |[=:>] ?b?)(?:("(?:[^"\\]|\\.){12,}")|'((?:[^'\\]|\\.|''){12,})')/g;
 const anyStamp = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s"',<]{0,16}/;
 
-/** Reads a text that is the value of a key in a line of keys (logfmt, YAML): `time=2026-11-21T03:42:11Z level=info msg="…"`. */
+/** Reads a text that is the value of a key in a line of keys (logfmt, YAML, Ruby, Python): `level=info msg="…"`, `msg: '…'`, `b'…'`. */
 export function readQuoted(envelope: Envelope, clock: StampClock, isLine: (text: string) => boolean): void {
   const { text } = envelope;
   if (!key.test(text)) return;
-  for (const { 1: value = '', index } of text.matchAll(quoted)) {
-    const inner = parsed(value);
-    if (typeof inner !== 'string' || !isLine(inner)) continue;
+  for (const { 1: double, 2: single = '', index } of text.matchAll(quoted)) {
+    const inner = (double === undefined ? spellings(single) : [parsed(double)]).find(
+      (each) => typeof each === 'string' && isLine(each),
+    );
+    if (typeof inner !== 'string') continue;
     const stamp = newEnvelope(anyStamp.exec(text.slice(0, index))?.[0] ?? '');
     readNumericStamp(stamp, clock);
     setTime(envelope, stamp.time, stamp.timeIsExact, stamp.timeLacks);
@@ -69,6 +71,12 @@ export function readQuoted(envelope: Envelope, clock: StampClock, isLine: (text:
     envelope.layers.push('quoted text');
     return;
   }
+}
+
+/** YAML doubles a single quote, Python puts a backslash before it. */
+function spellings(text: string): string[] {
+  const ofPython = text.replace(/\\n$/, '').replaceAll(/\\(['\\])/g, '$1');
+  return [text.replaceAll("''", "'"), ofPython];
 }
 
 /** Reads `dmesg -x`: `kern  :warn  : [ 1156.246182] …`. Other facilities are not the kernel's. */

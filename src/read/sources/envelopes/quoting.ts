@@ -3,12 +3,15 @@
 const colours = /\x1b\[[\d;]{0,16}[mK]/g;
 const tags = /^(?:<\/?[a-z]{1,16}>){1,8}|(?:<\/[a-z]{1,16}>){1,8}$/g;
 /** The characters that pages must escape (HTML, 13.3). Line breaks are left as they are, so a line stays one. */
-const entities = /&(lt|gt|amp|quot|apos|#34|#39|#x22|#x27);/gi;
-const characters: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+const entities = /&(lt|gt|amp|quot|apos|nbsp|#(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])|#x[2-7][\da-f]);/gi;
+const characters: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", nbsp: ' ' };
+/** The blank that pages do not break at, in UTF-8. */
+const hardBlank = '\u00c2\u00a0';
 
 export function withoutQuoting(line: string): string {
   let text = line;
   if (text.includes('\x1b')) text = text.replaceAll(colours, '');
+  if (text.includes(hardBlank)) text = text.replaceAll(hardBlank, ' ');
   if (text.startsWith('<') || text.endsWith('>')) text = text.replaceAll(tags, '');
   if (text.includes('&')) text = text.replaceAll(entities, (_, name: string) => characterOf(name.toLowerCase()));
   if (text.startsWith('>')) text = text.replace(/^(?:> ?){1,8}/, '');
@@ -17,5 +20,6 @@ export function withoutQuoting(line: string): string {
 }
 
 function characterOf(name: string): string {
-  return characters[name] ?? (name === '#34' || name === '#x22' ? '"' : "'");
+  if (!name.startsWith('#')) return characters[name] ?? '';
+  return String.fromCharCode(Number(name.startsWith('#x') ? `0${name.slice(1)}` : name.slice(1)));
 }

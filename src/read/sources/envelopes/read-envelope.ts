@@ -1,3 +1,4 @@
+import { mayHaveCells, readCells } from './cells.ts';
 import type { StampClock } from './clock.ts';
 import { type Envelope, newEnvelope, readKernelTag, readKmsg, readTag } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
@@ -35,7 +36,7 @@ export function readJournalFields(fields: { readonly [name: string]: string }, c
 }
 
 /** The layers behind which a prefix may stand. Behind others, such as the kernel's tag, it would be a LOG prefix. */
-const beforePrefixes = /^(?:prefix|labels|quoted text|.*JSON)$/;
+const beforePrefixes = /^(?:prefix|labels|quoted text|table row|.*JSON)$/;
 
 interface Reading {
   clock: StampClock;
@@ -47,7 +48,9 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
   for (let depth = first; depth < maxLayers; depth++) {
     const before = envelope.text;
     const last = envelope.layers.at(-1);
-    takeLayer(envelope, reading, depth);
+    if (last === undefined && known !== undefined && mayHaveCells(before) && known.mentions(before))
+      readCells(envelope, clock, known, (text) => readsLine(text, reading));
+    if (envelope.text === before) takeLayer(envelope, reading, depth);
     // Talos writes node, facility and level only at the very start. Further on, such a text would be a LOG prefix.
     if (depth === 0 && envelope.text === before) readTalos(envelope, clock);
     if (envelope.text === before) readTag(envelope);
