@@ -95,7 +95,11 @@ export async function turnOfLarge(body: Readable): Promise<() => void> {
   const before = lastTurn;
   const { promise, resolve } = Promise.withResolvers<void>();
   lastTurn = before.then(() => promise);
-  await Promise.race([before, new Promise((broken) => void body.once('close', broken))]);
+  const broken = Promise.withResolvers<void>();
+  body.once('close', broken.resolve);
+  await Promise.race([before, broken.promise]);
+  // A list may wait for many turns.
+  body.off('close', broken.resolve);
   return resolve;
 }
 

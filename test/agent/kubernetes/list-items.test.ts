@@ -63,6 +63,25 @@ test.each(['{"items":[{"a":1},', '{"items":[{"a":1}]', '<html>"items":[', '{"ite
   },
 );
 
+test('waits for the turns of many large objects leave no listener on the answer', async () => {
+  const item = Buffer.from(JSON.stringify({ name: 'x'.repeat(200_000) }));
+  const chunks = Array.from({ length: 20 }, (_, index) => [Buffer.from(index === 0 ? '{"items":[' : ','), item]).flat();
+  const body = Readable.from([...chunks, Buffer.from(']}')].flatMap((chunk) => halves(chunk)));
+  const listeners: number[] = [];
+  await readItems(
+    body,
+    () => void listeners.push(body.listenerCount('close')),
+    () => true,
+  );
+  expect(listeners).toHaveLength(20);
+  expect(new Set(listeners).size).toBe(1);
+});
+
+function halves(chunk: Buffer): Buffer[] {
+  const middle = chunk.length - 10;
+  return middle < 0 ? [chunk] : [chunk.subarray(0, middle), chunk.subarray(middle)];
+}
+
 function* endless(begin: string, part: string): Iterable<Buffer> {
   yield Buffer.from(begin);
   const chunk = Buffer.from(part.repeat(65_536 / part.length));
