@@ -114,13 +114,13 @@
   projected:
     defaultMode: 256
     sources:
+      - configMap:
+          name: {{ include "kube-netfilter-tailer.directoryName" . | quote }}
+          optional: true
       - serviceAccountToken:
           path: token
           audience: kube-netfilter-tailer-directory
           expirationSeconds: 3600
-      - configMap:
-          name: {{ include "kube-netfilter-tailer.directoryName" . | quote }}
-          optional: true
 {{- end }}
 {{- if .Values.audit.file }}
 - name: audit
