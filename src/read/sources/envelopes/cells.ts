@@ -9,6 +9,8 @@ import { withoutQuoting } from './quoting.ts';
 const most = 64;
 const tag = /<(?:!\[CDATA\[|[/?]?[A-Za-z][^<>]{0,1024}>)|\]\]>/g;
 const attribute = /\s[\w:.-]{1,64}=(?:"([^"]{0,16384})"|'([^']{0,16384})')/g;
+/** Matches what begins or ends as markup does. Programs in Go print `<nil>` within their lines. */
+const markup = /^\s{0,64}<[A-Za-z!?][^<>]{0,1024}>|<\/[A-Za-z][\w:.-]{0,64}>|\/>|<!\[CDATA\[/;
 /** Matches what stands in a line of the kernel before a bar or a tab that is the LOG prefix's own. */
 const ofLine = /kernel: |IN=/;
 
@@ -39,7 +41,7 @@ export function readCells(
 }
 
 function cellsOf(text: string): string[] {
-  if (text.includes('>') && /<\/|\/>|<[A-Za-z]/.test(text)) return valuesOf(text);
+  if (markup.test(text)) return valuesOf(text);
   const isTable = text.includes('\t') || text.startsWith('|') || text.includes(' | ');
   // Lines of OVN have bars without blanks.
   const separator = ['\t', ' | '].find((each) => text.includes(each)) ?? '|';
