@@ -74,6 +74,6 @@ test('flows that Calico denied have an Event with the policy, and are counted on
   await send(flows, [...before.toReversed(), denied(now + 1, 5)]);
   const events = await rig.untilEvents(namespace, (all) => sumOf(all, 'db-0') >= 85);
   expect(sumOf(events, 'db-0')).toBe(85);
-  expect(events[0]?.message).toContain('receiving traffic from flows/web-6c8d5f7b94-* (');
+  expect(events[0]?.message).toContain('receiving traffic from Pods flows/web-6c8d5f7b94-* on port');
   expect(events[0]?.message).toContain('Denied by NetworkPolicy flows/default-deny.');
 });
