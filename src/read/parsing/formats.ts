@@ -12,7 +12,7 @@ import { parseAws, parseNfqueue } from './policy-loggers/agents.ts';
 import { parseCalicoBpf, parseCalicoFlow } from './policy-loggers/calico.ts';
 import { parseGke, parseHubble } from './policy-loggers/cilium.ts';
 import { parseAntrea, parseOvn, parseWeave } from './policy-loggers/plug-ins.ts';
-import { parseNetfilter, parseUlogd } from './netfilter/netfilter.ts';
+import { isWithinText, parseNetfilter, parseUlogd } from './netfilter/netfilter.ts';
 import type { PrefixTable } from './netfilter/prefixes.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
 import { kernelDrop, type PolicyName } from '../../base/model/packet.ts';
@@ -26,6 +26,8 @@ export interface Format {
   writers: readonly string[];
   /** Returns undefined for another format, `unparsable` for a damaged line of this one. Never throws; takes linear time. */
   parse: (text: string, prefixes: PrefixTable) => Observation | undefined;
+  /** Returns whether a line that `parse` reads stands within another text, so that it is not read. */
+  isWithinText?: (text: string) => boolean;
 }
 
 export interface FormatRefusal {
@@ -45,7 +47,7 @@ const drops = ['kernel-drops'];
 
 /** The order counts: a line has the first format that can read it and whose writers may have written it. */
 export const formats: readonly Format[] = [
-  { name: 'netfilter', needles: ['IN='], writers: kernelOrUlogd, parse: parseNetfilter },
+  { name: 'netfilter', needles: ['IN='], writers: kernelOrUlogd, parse: parseNetfilter, isWithinText },
   { name: 'ulogd', needles: ['"oob.prefix"', '"oob.family"'], writers: ulogd, parse: parseUlogd },
   { name: 'conntrack', needles: ['conntrack: table full'], writers: kernel, parse: parseConntrackFull },
   { name: 'neighbour', needles: ['table overflow'], writers: kernel, parse: parseNeighbourOverflow },
@@ -104,7 +106,7 @@ export function parse(
   if (!isKernel && !isUnnamed && !anyNeedle.test(text)) return undefined;
   const writer = isKernel ? (program ?? 'kernel') : program;
   let refused: FormatRefusal | undefined;
-  for (const { name, writers, parse: read } of formats) {
+  for (const { name, writers, parse: read, isWithinText: isWithin } of formats) {
     const observation = read(text, prefixes);
     if (observation === undefined) continue;
     if (isUnnamed && ofKernel.has(writers) && (origin === 'pod' || isWithinJson(text))) {
@@ -112,7 +114,7 @@ export function parse(
       continue;
     }
     const isMeant = writer !== undefined && writers.includes(writer) && (isKernel || !onlyByOrigin.has(writer));
-    if (isUnnamed || isMeant) return withPolicyName(observation);
+    if (isUnnamed || isMeant) return isWithin?.(text) === true ? undefined : withPolicyName(observation);
     refused ??= { kind: 'refused', format: name, writers };
   }
   return refused;

@@ -16,7 +16,7 @@ import { readHeader } from './read-header.ts';
  */
 export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObservation | Unparsable | undefined {
   const start = findHeader(text);
-  if (start < 0 || (start > longestPrefix && ofAnotherLine.test(text.slice(0, start)))) return undefined;
+  if (start < 0) return undefined;
   const header = readHeader(text, start);
   if (header.arp) readArp(header, text, start);
   const problem = header.hasForeignWords
@@ -48,12 +48,17 @@ export function parseNetfilter(text: string, prefixes: PrefixTable): PacketObser
 
 /** iptables' LOG prefixes have 29 characters at most, nft's 127. */
 const longestPrefix = 29;
+const headOfLine =
+  /(?:[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S{0,16} \S{1,255} kernel: /;
+
 /**
- * Matches what no rule can have printed: the stamp and the host of a line that stands within another text. Its prefix would be wrong, and
- * its time and writer are not known. Where the stamp stands first, the log is a container's, whose lines of the kernel are refused.
+ * Returns whether what stands before `IN=` has the stamp and the host of a line, which no rule can have printed: the line stands within
+ * another text. Its prefix would be wrong, and its time and writer are not known.
  */
-const ofAnotherLine =
-  /[^](?:[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S{0,16} \S{1,255} kernel: /;
+export function isWithinText(text: string): boolean {
+  const start = findHeader(text);
+  return start > longestPrefix && headOfLine.test(text.slice(0, start));
+}
 
 const foreign = 'words of another message stand before SRC=';
 

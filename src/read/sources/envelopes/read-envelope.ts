@@ -48,7 +48,7 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
   for (let depth = first; depth < maxLayers; depth++) {
     const before = envelope.text;
     const last = envelope.layers.at(-1);
-    if (last === undefined && known !== undefined && mayHaveCells(before) && known.mentions(before))
+    if (last === undefined && known?.mentions(before) === true && mayHaveCells(before) && isAnonymous(before, clock))
       readCells(envelope, clock, known, (text) => readsLine(text, reading));
     if (envelope.text === before) takeLayer(envelope, reading, depth);
     // Talos writes node, facility and level only at the very start. Further on, such a text would be a LOG prefix.
@@ -64,6 +64,17 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
       readQuoted(envelope, clock, (text) => readsLine(text, reading));
     if (envelope.text === before) break;
   }
+}
+
+/**
+ * Returns whether nothing around the text says that a program or a Pod wrote it: what one of these prints is its own, whatever stands in a
+ * cell of it. JSON is read before its texts are.
+ */
+function isAnonymous(text: string, clock: StampClock): boolean {
+  if (/^[{[",]/.test(text)) return false;
+  const outer = newEnvelope(text);
+  takeLayers(outer, { clock, known: undefined }, 0);
+  return outer.origin === 'unknown' || outer.origin === 'kernel';
 }
 
 /** Returns whether the text is a line of a known format, perhaps with an envelope of its own. */
