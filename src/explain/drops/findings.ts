@@ -37,28 +37,11 @@ export function sidesOf({ packet, inner }: PacketObservation, ends: Ends, node: 
   if (inner !== undefined || source.candidates !== undefined || destination.candidates !== undefined) return undefined;
   const { port, reply } = orient(packet);
   const { protocol } = packet;
-  const sides: FlowSide[] = [];
-  if (destination.kind === 'pod')
-    sides.push({
-      regarding: destination.object as ObjectRef,
-      node,
-      peer: source,
-      direction: 'receiving',
-      reply,
-      protocol,
-      port,
-    });
-  if (source.kind === 'pod')
-    sides.push({
-      regarding: source.object as ObjectRef,
-      node,
-      peer: destination,
-      direction: 'sending',
-      reply,
-      protocol,
-      port,
-    });
-  return sides;
+  return [...sideOf('receiving', destination, source), ...sideOf('sending', source, destination)];
+
+  function sideOf(direction: Direction, { kind, object }: Endpoint, peer: Endpoint): FlowSide[] {
+    return kind === 'pod' ? [{ regarding: object as ObjectRef, node, peer, direction, reply, protocol, port }] : [];
+  }
 }
 
 /** For a reply, the owner of the port is the sender. */
