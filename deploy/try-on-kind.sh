@@ -13,12 +13,12 @@ usage() {
 Usage: deploy/try-on-kind.sh [--delete]
 
 Shows one real drop on kind: makes the cluster $name with Calico and this agent, has a NetworkPolicy deny a connection, and prints
-the Event. Takes about five minutes and 4 GB of memory. It can be run again: what is there is kept.
+the Event. Takes about five minutes and 4 GB of memory. A second run keeps the cluster.
 
 Needs bash, docker, kind, kubectl, and the internet, for kind's node image, Calico's images and the bases of the agent's image.
 
 It changes one setting of the machine that runs the nodes: net.netfilter.nf_log_all_netns becomes 1, because the kernel does not
-log what the rules of containers say otherwise.
+log packets in containers otherwise.
 
   --delete   deletes the cluster, and sets nf_log_all_netns to 0
 
@@ -29,7 +29,7 @@ Exit status: 0 if the Event was written, 1 if a step failed, 2 if the arguments 
 END
 }
 
-# step TEXT: says what is done now.
+# step TEXT: announces a step.
 step() { echo "==> $1" >&2; }
 
 fail() {
@@ -52,7 +52,7 @@ done
 kubectl() { command kubectl --context "kind-$name" "$@"; }
 exists() { kind get clusters 2> /dev/null | grep -qx "$name"; }
 
-# set_all_netns VALUE: in the network namespace of the machine itself, which the containers of the nodes do not see. kind's node image is there.
+# set_all_netns VALUE: sets it in the machine's own network namespace, from a container of kind's node image.
 set_all_netns() {
   local node_image
   node_image=$(docker inspect --format '{{.Image}}' "$name-control-plane")
@@ -60,14 +60,14 @@ set_all_netns() {
 }
 
 if $delete; then
-  exists || fail "there is no cluster $name"
+  exists || fail "cluster $name does not exist"
   step 'nf_log_all_netns becomes 0'
   set_all_netns 0
   exec kind delete cluster --name "$name"
 fi
 
 if exists; then
-  step "cluster $name is there"
+  step "cluster $name exists"
 else
   step "cluster $name, without kind's own network plug-in"
   kind create cluster --name "$name" --config - << 'END'

@@ -39,7 +39,7 @@ export interface Agent {
   readonly arrivals: Arrivals;
   readonly rateLimitedLog: RateLimitedLog;
   readonly problems: Problems;
-  /** What an earlier run left on disk. */
+  /** The state that the previous run saved. */
   readonly restored: RestoredState;
   readonly context: ClusterContext;
   readonly ingest: Ingest;

@@ -34,7 +34,7 @@ export { createMemory } from './memory.ts';
 /** `cluster`: the owner of an address may be known now. `due`: an Event has become due earlier. */
 export type ChangeEvents = EventEmitter<{ cluster: []; due: [] }>;
 
-/** What is known of the cluster. */
+/** The objects of the cluster that the agent keeps. */
 export interface ClusterContext {
   readonly connection: Connection;
   readonly lists: LiveLists;

@@ -89,7 +89,7 @@ export interface PodWatch {
   sweep: () => void;
   /** Whether Pods and Nodes are listed. */
   readonly synced: boolean;
-  /** Sets the metrics of what is known. */
+  /** Sets the metrics of the addresses that it keeps. */
   collect: (metrics: Metrics, clock: Pick<Clock, 'toWall'>) => void;
 }
 

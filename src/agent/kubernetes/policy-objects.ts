@@ -74,7 +74,7 @@ const allKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKind
 type CompiledPolicies = Pick<NamespacePolicies, 'compiled'>;
 
 export interface PolicyReader {
-  /** `before`: what was read last, whose policies are used again as far as they are the same. */
+  /** `before`: the last list. Its compiled policies are used again if they have not changed. */
   cluster: (before?: CompiledPolicies) => Promise<ClusterPolicies>;
   namespace: (name: string, before?: CompiledPolicies) => Promise<NamespacePolicies>;
   /** Returns those of all Namespaces if `namespace` is undefined. */

@@ -129,6 +129,6 @@ test('--delete puts the setting of the machine back before the cluster goes', as
   expect(calls.indexOf('kind delete')).toBeGreaterThan(calls.indexOf('nf_log_all_netns=0'));
   await expect(promisify(execFile)(script, ['--delete'], { env })).rejects.toMatchObject({
     code: 1,
-    stderr: 'try-on-kind.sh: there is no cluster kube-netfilter-tailer-try\n',
+    stderr: 'try-on-kind.sh: cluster kube-netfilter-tailer-try does not exist\n',
   });
 });
