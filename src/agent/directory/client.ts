@@ -2,7 +2,7 @@ import { Agent, request } from 'node:https';
 import type { Millis } from '../../base/model/log-line.ts';
 import { type BackOff, createBackOff } from '../../base/platform/rates.ts';
 import type { Clock } from '../../base/platform/clock.ts';
-import { answerTo } from '../../base/platform/http-answer.ts';
+import { answerTo, bodyOf } from '../../base/platform/http-answer.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { Owners, PodFinder, WayState } from '../../explain/resolving/resolving.ts';
 import { answerLimit, decodeAnswer, readFolder, type Replica } from './replicas.ts';
@@ -108,14 +108,8 @@ async function ask({ replica, agent }: Peer, address: string, token: string, tim
   const asked = request({ host, port, path, agent, headers, signal: AbortSignal.timeout(timeout) });
   asked.end();
   const response = await answerTo(asked);
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of response as AsyncIterable<Buffer>) {
-    size += part.length;
-    parts.push(part);
-    if (size > answerLimit) throw new Error('the answer is too long');
-  }
-  if (response.statusCode === 200) return Buffer.concat(parts).toString();
+  const body = await bodyOf(response, answerLimit);
+  if (response.statusCode === 200) return body.toString();
   throw new Error(`answers ${response.statusCode}`);
 }
 

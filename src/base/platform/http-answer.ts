@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Bytes } from './weight.ts';
 
 /** The most answers with a status of 100 to 199 before the answer. */
 const mostInformational = 16;
@@ -23,6 +24,18 @@ export function answerTo(request: ClientRequest): Promise<IncomingMessage> {
   });
   request.on('close', () => reject(new Error('the connection ended without an answer')));
   return promise;
+}
+
+/** Rejects if the body has more than `most` bytes, and then closes the connection; rejects with what breaks the body. */
+export async function bodyOf(answer: IncomingMessage, most: Bytes): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of answer as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > most) throw new Error(`the answer is too long: it has more than ${most / 1024} KiB`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }
 
 function switching(): Error {

@@ -9,7 +9,7 @@ import { documentAt } from '../../agent/config/docs-url.ts';
 import { type ContainerName, containerOf } from '../../base/log-formats/container-log.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../base/platform/address.ts';
-import { answerTo } from '../../base/platform/http-answer.ts';
+import { answerTo, bodyOf } from '../../base/platform/http-answer.ts';
 import { hostProcess, namespaceOf } from '../../base/platform/proc.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { ContainerRule } from '../../read/sources/reading.ts';
@@ -85,14 +85,7 @@ const maxBody = 16 * 1024 * 1024;
 async function httpGet(url: string): Promise<{ status: number; body: string }> {
   const request = get(url, { agent: false, signal: AbortSignal.timeout(timeout) });
   const response = await answerTo(request);
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of response as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > maxBody) throw new Error('the answer is too long');
-    parts.push(part);
-  }
-  return { status: response.statusCode ?? 0, body: Buffer.concat(parts).toString() };
+  return { status: response.statusCode ?? 0, body: (await bodyOf(response, maxBody)).toString() };
 }
 
 export interface PodName {

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Millis } from '../../../base/model/log-line.ts';
-import { answerTo } from '../../../base/platform/http-answer.ts';
+import { answerTo, bodyOf } from '../../../base/platform/http-answer.ts';
 import { retryAfterOf } from '../../../base/platform/rates.ts';
 import { RefusedForNowError, type Sink } from '../deliver.ts';
 
@@ -72,18 +72,9 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
     });
     request.end(body);
     const response = await answerTo(request);
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > longestAnswer) {
-        response.destroy();
-        throw new Error('the receiver answered with more than 64 KiB');
-      }
-      chunks.push(chunk);
-    }
+    const answer = await bodyOf(response, longestAnswer);
     const { statusCode = 0, headers } = response;
-    return { status: statusCode, answer: Buffer.concat(chunks), retryAfter: headers['retry-after'] };
+    return { status: statusCode, answer, retryAfter: headers['retry-after'] };
   }
 }
 
