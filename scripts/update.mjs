@@ -15,6 +15,7 @@ const updates = {
   config: ['node scripts/update-config-docs.ts', 'oxfmt docs/config.schema.json'],
   helm,
   metrics: ['node scripts/update-metrics-docs.ts'],
+  outputs: ['node scripts/update-outputs.ts'],
   picture: ['node scripts/update-picture.ts'],
   ports: ['node scripts/update-port-names.ts'],
   samples: ['node scripts/update-samples.ts'],

@@ -40,9 +40,11 @@ export async function explainLine(
   const { node, includeNoise } = options;
   const prefixes = createPrefixTable(options.prefixes);
   const endpoints = createEndpointFinder(snapshot.objects);
+  const hasObjects = options.pods.length > 0;
   const decisions = {
     ...createDecisions({ prefixes, endpoints, node, includeNoise, programsAnywhere: true }),
     textOf: policies.messageOf,
+    hasObjects,
   };
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
   for (const [index, each] of lines.entries()) {
@@ -56,6 +58,8 @@ export async function explainLine(
 
 interface LineExplainer extends Decisions {
   textOf: (series: Series) => EventText;
+  /** Whether anything is known of the cluster. */
+  hasObjects: boolean;
 }
 
 /** Returns the rows of each line that the text contains: JSON may have several. */
@@ -90,7 +94,8 @@ function explainEnvelope(envelope: Envelope, bytes: string, latest: Millis, deci
   ];
 }
 
-function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf, textOf }: LineExplainer): Row[] {
+function decisionRows(decision: Decision | undefined, line: LogLine, explainer: LineExplainer): Row[] {
+  const { meaningOf } = explainer;
   switch (decision?.kind) {
     case undefined: {
       const unread = unreadTextIn(line.text);
@@ -108,13 +113,13 @@ function decisionRows(decision: Decision | undefined, line: LogLine, { meaningOf
       const { observation, meaning, isIgnored } = decision;
       const event: Row[] = isIgnored
         ? [['Event', `none: ${meaning.noise} is chatter of the link (--include-noise)`]]
-        : eventRows(meaning.findings, line.time, textOf);
-      return [...lossRows(observation, meaning), ...event];
+        : eventRows(meaning.findings, line.time, explainer);
+      return [...lossRows(observation, meaning, explainer), ...event];
     }
     case 'no-drop': {
       const { observation } = decision;
       const event: Row = ['Event', `none: the packet was ${observation.verdict}, as far as the prefix tells`];
-      return [...lossRows(observation, meaningOf(line, observation)), event];
+      return [...lossRows(observation, meaningOf(line, observation), explainer), event];
     }
     case 'twin':
       return [...rowsOf(decision.observation), ['Event', 'none: another line of the same packet was counted']];
@@ -148,7 +153,12 @@ function nodeRow({ node }: { node: string }): Row {
   return ['node', node || 'unknown (--node names it)'];
 }
 
-function lossRows(observation: PacketObservation | Martian, meaning: FlowMeaning): Row[] {
+function lossRows(
+  observation: PacketObservation | Martian,
+  meaning: FlowMeaning,
+  { hasObjects }: LineExplainer,
+): Row[] {
+  const endText = hasObjects ? knownEnd : bareEnd;
   const { source, destination, inner } = meaning.ends;
   const rows: Row[] = [
     nodeRow(meaning),
@@ -225,7 +235,12 @@ function packetText(packet: Packet): string {
   return shown.map(([key, value]) => `${key} ${value}`).join(', ');
 }
 
-function endText({ address, kind, evidence, object, workload, role, note }: Endpoint): string {
+/** Without saved objects nothing is known of the cluster. */
+function bareEnd({ address }: Endpoint): string {
+  return `${address} (--pods says whose address it is)`;
+}
+
+function knownEnd({ address, kind, evidence, object, workload, role, note }: Endpoint): string {
   const name = object
     ? `${object.kind} ${object.namespace === undefined ? '' : `${object.namespace}/`}${object.name}`
     : kind;
@@ -235,8 +250,9 @@ function endText({ address, kind, evidence, object, workload, role, note }: Endp
   return `${address} is ${name}${more === '' ? '' : ` (${more})`}`;
 }
 
-function eventRows(findings: readonly Finding[], time: number, textOf: LineExplainer['textOf']): Row[] {
-  if (findings.length === 0) return [['Event', 'none: neither end is a known Pod']];
+function eventRows(findings: readonly Finding[], time: number, { textOf, hasObjects }: LineExplainer): Row[] {
+  if (findings.length === 0)
+    return [['Event', hasObjects ? 'none: neither end is a known Pod' : 'none without --pods, which names the Pods']];
   const table = createSeriesTable();
   for (const finding of findings) table.count(finding, time);
   return table.due(Infinity).map((series): Row => {

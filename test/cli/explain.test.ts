@@ -30,6 +30,14 @@ test('a forged ICMP error regards its sender, not the addresses in it', async ()
   ]);
 });
 
+test('without saved objects nothing is said of the cluster', async () => {
+  const { status, out } = await replay(['--explain', stamped]);
+  expect(status).toBe(0);
+  expect(out).toMatch(/^source +10\.244\.0\.41 \(--pods says whose address it is\)$/m);
+  expect(out).toMatch(/^Event +none without --pods/m);
+  expect(out).not.toMatch(/cluster|neither/);
+});
+
 test('several lines: each is explained', async () => {
   const { out } = await replay([
     '--pods',
