@@ -50,6 +50,6 @@ const read = (): unknown =>
 
 test('all that is wrong is reported at once', () => {
   expect(read).toThrow(UsageError);
-  for (const part of ['--listen "8443"', '--account "a/b"', '--log-level "loud"', 'POD_NAME', 'POD_IP "x"'])
+  for (const part of ['--listen 8443', '--account a/b', '--log-level loud', 'POD_NAME', 'POD_IP "x"'])
     expect(read).toThrow(part);
 });

@@ -17,6 +17,7 @@ test.each<[string, string[], string[]]>([
   ['of an option', ['replay', '--ou'], ['--output']],
   ['of the value of an option', ['replay', '-o', 'm'], ['mermaid']],
   ['of a value, by the long name', ['run', '--pod-cache', ''], ['node', 'cluster']],
+  ['of a setting whose placeholder is a word', ['run', '--log-level', 'd'], ['debug']],
   ['of an option behind another one', ['why', '--from', 'shop/web', '--t'], ['--to']],
   ['of nothing, where nothing begins so', ['doctor', '--zzz'], []],
 ])('completion in bash: %s', (_, words, expected) => {

@@ -145,10 +145,15 @@ export const settings = named(rows);
 /** Derives option and variable from the setting's name unless the row has its own: `podLogs` becomes `--pod-logs` and `POD_LOGS`. */
 function named<Rows extends Record<string, SettingRow>>(table: Rows): { [Name in keyof Rows]: Rows[Name] & Names } {
   const all = Object.entries(table).map(([name, row]) => {
-    const words = name.replaceAll(/[A-Z]/g, '-$&').toLowerCase();
+    const words = optionName(name);
     return [name, { flag: words, env: words.replaceAll('-', '_').toUpperCase(), ...row }];
   });
   return Object.fromEntries(all) as { [Name in keyof Rows]: Rows[Name] & Names };
+}
+
+/** `podLogs` is `--pod-logs` on the command line. */
+export function optionName(key: string): string {
+  return key.replaceAll(/[A-Z]/g, '-$&').toLowerCase();
 }
 
 type Names = Pick<Setting, 'flag' | 'env'>;

@@ -1,6 +1,5 @@
-/** Commands and their options as data (commander): parsing, help, completion and the manual page are made from them. */
-import { Command, Help, Option } from 'commander';
-import { suggest } from '../../agent/config/suggest.ts';
+/** Commands as data (commander), and the layout of their help. */
+import { Command, Help, type Option } from 'commander';
 import { withAddresses } from '../../agent/config/docs-url.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { writeAll } from '../../base/platform/file-io.ts';
@@ -76,36 +75,9 @@ export function createCommand(name: string, parts: CommandParts): Command {
   return command;
 }
 
-export function grouped(title: string, options: readonly Option[]): Option[] {
-  return options.map((each) => each.helpGroup(`${title}:`));
-}
-
 /** Returns the command as the user typed it: `kube-netfilter-tailer config print`. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
-}
-
-interface OptionTraits {
-  readonly choices?: readonly string[];
-  /** All values of a repeated option count, not only the last one. */
-  readonly many?: boolean;
-}
-
-/** `flags`: such as `-o, --output <FORMAT>`. */
-export function option(flags: string, text: string, { choices, many = false }: OptionTraits = {}): Option {
-  const made = new Option(flags, text);
-  if (choices !== undefined) made.choices(choices);
-  // `problemsOf` checks the choices, so that all problems are reported at once.
-  return made.argParser<string | string[]>((value, before) => (many ? [...[before ?? []].flat(), value] : value));
-}
-
-/** Repeatable options are not checked. */
-export function problemsOf(command: Command): string[] {
-  return command.options.flatMap((each) => {
-    const value: unknown = command.opts()[each.attributeName()];
-    if (each.argChoices === undefined || typeof value !== 'string' || each.argChoices.includes(value)) return [];
-    return [`${each.long} ${value}: must be one of ${each.argChoices.join(', ')}${suggest(value, each.argChoices)}`];
-  });
 }
 
 export function stdinProblems(files: readonly string[]): string[] {

@@ -1,8 +1,17 @@
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { UserFlags } from '../../agent/kubernetes/kubeconfig.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
-import { createCommand, durationOf, grouped, option, pathOf, problemsOf, UsageError } from './command.ts';
+import { createCommand, durationOf } from './command.ts';
+import {
+  checked,
+  converted,
+  optionsOf,
+  type OptionTable,
+  type OptionValues,
+  readOptions,
+  wholeNumber,
+} from './option-table.ts';
 
 const or = new Intl.ListFormat('en', { type: 'disjunction' });
 
@@ -42,6 +51,69 @@ export interface DropsOptions extends ClusterOptions {
   readonly all: boolean;
 }
 
+const namespaceName = checked(isLabel, 'is no name of a Namespace');
+const nodeName = checked(isSubdomain, 'is not the name of a Node');
+
+export const namespaceOptions = {
+  namespace: {
+    short: 'n',
+    value: 'NAMESPACE',
+    help: 'default: that of the current context',
+    schema: namespaceName,
+  },
+  allNamespaces: { short: 'A', help: 'of all namespaces' },
+} as const satisfies OptionTable;
+
+export const kubectlOptions = {
+  kubeconfig: { value: 'FILE', help: '' },
+  context: { value: 'NAME', help: '' },
+  cluster: { value: 'NAME', help: '' },
+  user: { value: 'NAME', help: '' },
+  server: { short: 's', value: 'URL', help: '' },
+  token: { value: 'TOKEN', help: '' },
+  as: { value: 'USER', help: '' },
+  asGroups: { flag: 'as-group', value: 'GROUP', help: '', list: true },
+  asUid: { value: 'UID', help: '' },
+} as const satisfies OptionTable;
+
+export const kubectlGroup = 'As for kubectl';
+
+export interface ClusterOptions {
+  readonly flags: UserFlags;
+  /** Undefined for the namespace of the kubeconfig's context. */
+  readonly namespace: string | undefined;
+  readonly allNamespaces: boolean;
+}
+
+const listOptions = {
+  selector: {
+    short: 'l',
+    value: 'SELECTOR',
+    help: 'of the Pods with these labels',
+    schema: checked((text) => text !== '' && text.length <= 1000, 'must have 1 to 1000 characters'),
+  },
+  ...namespaceOptions,
+  node: { value: 'NAME', help: 'dropped on this Node', schema: nodeName },
+  since: {
+    value: 'DURATION',
+    help: 'last packet at most this long ago, for example 10m or 2h',
+    schema: converted(durationOf, 'must be a duration such as 90s, 10m or 2h'),
+  },
+  all: { help: "also incidents of the node's network" },
+  watch: { short: 'w', help: 'keep listing new drops' },
+  output: {
+    short: 'o',
+    value: 'FORMAT',
+    help: 'wide, with node, policy and message; json, yaml: the Events; name: their names',
+    choices: dropsFormats.slice(1),
+    schema: converted(
+      // As in kubectl, -o=json is allowed, too.
+      (text) => dropsFormats.find((each) => each === text.replace(/^=/, '')),
+      `must be ${dropsFormats.slice(1).join(', ')}; for others: kubectl get events`,
+    ),
+  },
+} as const satisfies OptionTable;
+
 export function dropsCommand(name: string, commands: readonly Command[]): Command {
   return createCommand(name, {
     summary: 'list the packets that Pods lost, from the Events; kubectl starts it as: kubectl drops',
@@ -52,22 +124,7 @@ export function dropsCommand(name: string, commands: readonly Command[]): Comman
       '[POD]',
       `POD, pod/NAME: of one Pod. TYPE/NAME: of the Pods that a ${or.format(Object.keys(podOwners))} has now`,
     ],
-    options: [
-      option('-l, --selector <SELECTOR>', 'of the Pods with these labels'),
-      ...namespaceOptions,
-      option('--node <NAME>', 'dropped on this Node'),
-      option('--since <DURATION>', 'last packet at most this long ago, for example 10m or 2h'),
-      option('--all', "also incidents of the node's network"),
-      option('-w, --watch', 'keep listing new drops'),
-      option(
-        '-o, --output <FORMAT>',
-        'wide, with node, policy and message; json, yaml: the Events; name: their names',
-        {
-          choices: dropsFormats.slice(1),
-        },
-      ),
-      ...kubectlOptions,
-    ],
+    options: [...optionsOf(listOptions), ...optionsOf(kubectlOptions, kubectlGroup)],
     commands,
     exits: [
       'listed, even if the result is empty',
@@ -77,39 +134,23 @@ export function dropsCommand(name: string, commands: readonly Command[]): Comman
   });
 }
 
-type RawOptions<Name extends string> = Partial<Record<Name, string>>;
-
 export function readDropsOptions(command: Command): DropsOptions {
-  const problems: string[] = [];
-  const given = command.optsWithGlobals<RawOptions<'selector' | 'node' | 'since' | 'output'>>();
-  const { watch = false, all = false } = command.optsWithGlobals<{ watch?: boolean; all?: boolean }>();
-  const cluster = readClusterOptions(command, problems);
-  const { selector, node } = given;
-  const target = readTarget(command.args, problems);
-  if (selector === '' || (selector?.length ?? 0) > 1000) problems.push('--selector: must have 1 to 1000 characters');
-  if (selector !== undefined && target.kind !== 'all') problems.push('--selector and a name exclude each other');
-  if (cluster.allNamespaces && target.kind !== 'all' && target.kind !== 'pod')
-    problems.push(`${target.kind}/${target.name}: is in one namespace; --all-namespaces excludes it`);
-  if (node !== undefined && !isSubdomain(node)) problems.push(`--node ${node}: is not the name of a Node`);
-  // As in kubectl, -o=json is allowed, too.
-  const output = (given.output ?? 'table').replace(/^=/, '');
-  const format = dropsFormats.find((each) => each === output);
-  if (format === undefined)
-    problems.push(`--output ${output}: must be ${dropsFormats.slice(1).join(', ')}; for others: kubectl get events`);
-  const since = durationOf(given.since);
-  if (given.since !== undefined && since === undefined)
-    problems.push(`--since ${given.since}: must be a duration such as 90s, 10m or 2h`);
-  if (problems.length > 0) throw new UsageError(problems, pathOf(command));
-  return {
-    ...cluster,
-    target,
-    selector,
-    node,
-    since,
-    output: format ?? 'table',
-    watch,
-    all,
-  };
+  return readOptions(command, { ...listOptions, ...kubectlOptions }, (given, problems) => {
+    const { allNamespaces, selector, node, since, output = 'table', watch, all } = given;
+    const target = readTarget(command.args, problems);
+    if (selector !== undefined && target.kind !== 'all') problems.push('--selector and a name exclude each other');
+    if (allNamespaces && target.kind !== 'all' && target.kind !== 'pod')
+      problems.push(`${target.kind}/${target.name}: is in one namespace; --all-namespaces excludes it`);
+    return { ...clusterOf(given), target, selector, node, since, output, watch, all };
+  });
+}
+
+function clusterOf({
+  namespace,
+  allNamespaces,
+  ...given
+}: OptionValues<typeof kubectlOptions> & Omit<ClusterOptions, 'flags'>): ClusterOptions {
+  return { namespace, allNamespaces, flags: given };
 }
 
 function readTarget(operands: readonly string[], problems: string[]): Target {
@@ -127,38 +168,6 @@ function readTarget(operands: readonly string[], problems: string[]): Target {
   return { kind: kind ?? 'pod', name };
 }
 
-export const namespaceOptions: readonly Option[] = [
-  option('-n, --namespace <NAMESPACE>', 'default: that of the current context'),
-  option('-A, --all-namespaces', 'of all namespaces'),
-];
-
-export const kubectlOptions: readonly Option[] = grouped('As for kubectl', [
-  ...['kubeconfig <FILE>', 'context <NAME>', 'cluster <NAME>', 'user <NAME>'].map((flag) => option(`--${flag}`, '')),
-  option('-s, --server <URL>', ''),
-  ...['token <TOKEN>', 'as <USER>'].map((flag) => option(`--${flag}`, '')),
-  option('--as-group <GROUP>', 'may be repeated', { many: true }),
-  option('--as-uid <UID>', ''),
-]);
-
-export interface ClusterOptions {
-  readonly flags: UserFlags;
-  /** Undefined for the namespace of the kubeconfig's context. */
-  readonly namespace: string | undefined;
-  readonly allNamespaces: boolean;
-}
-
-function readClusterOptions(command: Command, problems: string[]): ClusterOptions {
-  const {
-    namespace,
-    allNamespaces = false,
-    asGroup: asGroups,
-    ...flags
-  } = command.optsWithGlobals<UserFlags & { namespace?: string; allNamespaces?: boolean; asGroup?: string[] }>();
-  if (namespace !== undefined && !isLabel(namespace))
-    problems.push(`--namespace ${namespace}: is no name of a Namespace`);
-  return { namespace, allNamespaces, flags: { ...flags, asGroups } };
-}
-
 const sortKeys = ['rate', 'packets', 'last', 'from', 'to'] as const;
 export type SortKey = (typeof sortKeys)[number];
 
@@ -172,6 +181,38 @@ export interface TopOptions extends ClusterOptions {
   /** The number of tables; undefined if the command does not end by itself. */
   readonly count: number | undefined;
 }
+
+const topTable = {
+  namespace: {
+    short: 'n',
+    value: 'NAMESPACE',
+    help: 'flows from or to this namespace only. Default: all',
+    schema: namespaceName,
+  },
+  node: { value: 'NAME', help: 'of this Node only', schema: nodeName },
+  interval: { value: 'SECONDS', help: 'between two looks', default: '2', schema: wholeNumber(1, 3600) },
+  sort: { value: 'KEY', help: `${sortKeys.join(', ')}. Default: rate`, choices: sortKeys },
+  filter: { value: 'TEXT', help: 'rows with this text only' },
+  plain: {
+    help: 'one table after another, without colours and control of the terminal: for screen readers and files. Without a terminal it is always so',
+  },
+  count: {
+    value: 'N',
+    help: 'ends after N tables of --plain. Default: without a terminal 1',
+    schema: wholeNumber(1, 999_999),
+  },
+  agentsNamespace: {
+    value: 'NAME',
+    help: 'where the agents are',
+    default: 'kube-netfilter-tailer',
+    schema: namespaceName,
+  },
+  agentsPort: {
+    value: 'PORT',
+    help: 'default: that of their port "drops", else 9092',
+    schema: wholeNumber(1, 65_535),
+  },
+} as const satisfies OptionTable;
 
 export function topCommand(): Command {
   return createCommand('top', {
@@ -190,52 +231,25 @@ export function topCommand(): Command {
       'the API server refused, or no agent answers',
       'the command line or the kubeconfig is wrong',
     ],
-    options: [
-      option('-n, --namespace <NAMESPACE>', 'flows from or to this namespace only. Default: all'),
-      option('--node <NAME>', 'of this Node only'),
-      option('--interval <SECONDS>', 'between two looks. Default: 2'),
-      option('--sort <KEY>', `${sortKeys.join(', ')}. Default: rate`, { choices: sortKeys }),
-      option('--filter <TEXT>', 'rows with this text only'),
-      option(
-        '--plain',
-        'one table after another, without colours and control of the terminal: for screen readers and files. Without a terminal it is always so',
-      ),
-      option('--count <N>', 'ends after N tables of --plain. Default: without a terminal 1'),
-      option('--agents-namespace <NAME>', 'where the agents are. Default: kube-netfilter-tailer'),
-      option('--agents-port <PORT>', 'default: that of their port "drops", else 9092'),
-      ...kubectlOptions,
-    ],
+    options: [...optionsOf(topTable), ...optionsOf(kubectlOptions, kubectlGroup)],
   });
 }
 
 /** `hasTerminal`: whether standard input and output are a terminal. Throws a `UsageError` that lists all that is wrong. */
 export function readTopOptions(command: Command, hasTerminal: boolean): TopOptions {
-  const problems = problemsOf(command);
-  const given =
-    command.optsWithGlobals<RawOptions<'node' | 'interval' | 'filter' | 'count' | 'agentsNamespace' | 'agentsPort'>>();
-  const number = (flag: string, text: string | undefined, most: number): number | undefined => {
-    if (text === undefined) return undefined;
-    const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-    if (value < 1 || value > most) problems.push(`--${flag} ${text}: must be a whole number from 1 to ${most}`);
-    return value;
-  };
-  const { node, agentsNamespace: namespace = 'kube-netfilter-tailer', filter = '' } = given;
-  const { sort = 'rate', plain: isPlain = false } = command.opts<{ sort?: SortKey; plain?: boolean }>();
-  if (!isLabel(namespace)) problems.push(`--agents-namespace ${namespace}: is no name of a Namespace`);
-  if (node !== undefined && !isSubdomain(node)) problems.push(`--node ${node}: is not the name of a Node`);
-  const plain = isPlain || !hasTerminal;
-  const count = number('count', given.count, 999_999);
-  if (count !== undefined && !plain) problems.push('--count: is for --plain');
-  const options: TopOptions = {
-    ...readClusterOptions(command, problems),
-    agents: { namespace, port: number('agents-port', given.agentsPort, 65_535) },
-    node,
-    interval: (number('interval', given.interval, 3600) ?? 2) * 1000,
-    sort,
-    filter,
-    plain,
-    count: count ?? (hasTerminal ? undefined : 1),
-  };
-  if (problems.length > 0) throw new UsageError(problems, pathOf(command));
-  return options;
+  return readOptions(command, { ...topTable, ...kubectlOptions }, (values, problems) => {
+    const { agentsNamespace, agentsPort: port, node, interval, sort = 'rate', filter = '', count, ...given } = values;
+    const plain = given.plain || !hasTerminal;
+    if (count !== undefined && !plain) problems.push('--count: is for --plain');
+    return {
+      ...clusterOf({ ...given, allNamespaces: false }),
+      agents: { namespace: agentsNamespace, port },
+      node,
+      interval: interval * 1000,
+      sort,
+      filter,
+      plain,
+      count: count ?? (hasTerminal ? undefined : 1),
+    };
+  });
 }

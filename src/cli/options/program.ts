@@ -1,8 +1,9 @@
 /** The tree of all commands, and what is made from it: the manual page, and scripts with which shells complete commands and options. */
 import { Argument, type Command, type Option } from 'commander';
-import { createCommand, grouped, programName } from './command.ts';
+import { createCommand, programName } from './command.ts';
+import { optionsOf } from './option-table.ts';
 import { directoryCommand } from './directory-options.ts';
-import { dropsCommand, kubectlOptions, namespaceOptions, topCommand } from './drops-options.ts';
+import { dropsCommand, kubectlGroup, kubectlOptions, namespaceOptions, topCommand } from './drops-options.ts';
 import { replayCommand } from './replay-options.ts';
 import { reportCommand } from './report-options.ts';
 import { configCommand, runCommand, doctorCommand } from './run-options.ts';
@@ -41,7 +42,11 @@ export function createDrops(name: string): Command {
     usage: 'POD | --from END --to END --port PORT',
     about: 'Names the policy, rule and clause that deny the newest drops of a Pod, or any connection.',
     argument: ['[POD]'],
-    options: [...namespaceOptions, ...grouped('Any connection', connectionOptions()), ...kubectlOptions],
+    options: [
+      ...optionsOf(namespaceOptions),
+      ...optionsOf(connectionOptions, 'Any connection'),
+      ...optionsOf(kubectlOptions, kubectlGroup),
+    ],
   });
   const drops = dropsCommand(name, [topCommand(), why, reportCommand()]);
   return name === 'drops' ? drops : drops.version(version, '--version', 'print the version');

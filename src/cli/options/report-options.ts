@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { ReportOptions } from '../report/report.ts';
-import { createCommand, grouped, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
-
-const outputs = ['html', 'table', 'markdown', 'csv', 'json'] as const satisfies ReportOptions['output'][];
+import { createCommand, stdinProblems } from './command.ts';
+import { optionsOf, type OptionTable, readOptions } from './option-table.ts';
 
 export type ReportCommandOptions = Omit<ReportOptions, 'now'>;
 
@@ -11,6 +10,26 @@ table     for a terminal
 markdown  for a ticket
 csv       every pair of source, destination and service, for a spreadsheet
 json      all sums, and every pair`;
+
+const input = {
+  baseline: { value: 'ROWS', help: 'rows to compare with: what appeared, what vanished', list: true },
+  events: {
+    value: 'FILE',
+    help: 'Events as JSON, of replay or kubectl, whose incidents are marked',
+    list: true,
+  },
+  includeNoise: { help: 'take multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery in, too' },
+  policy: {
+    value: 'NAME',
+    help: "only records that name this policy, or one of several with commas between; * and ? as in patterns: shop/web, 'NetworkPolicy shop/web', 'shop/*', web",
+    list: true,
+  },
+} as const satisfies OptionTable;
+
+const output = {
+  output: { short: 'o', value: 'FORMAT', help: formats, choices: ['html', 'table', 'markdown', 'csv', 'json'] },
+  db: { value: 'FILE', help: 'save the DuckDB database to a new file, for your own SQL' },
+} as const satisfies OptionTable;
 
 export function reportCommand(): Command {
   return createCommand('report', {
@@ -29,39 +48,19 @@ It needs the package @duckdb/node-api. If that is not installed, report prints t
       'the command line is wrong, or there is no row to report on',
     ],
     argument: ['[ROWS...]'],
-    options: [
-      ...grouped('What to read', [
-        option('--baseline <ROWS>', 'rows to compare with: what appeared, what vanished; may be repeated', {
-          many: true,
-        }),
-        option('--events <FILE>', 'Events as JSON, of replay or kubectl, whose incidents are marked; may be repeated', {
-          many: true,
-        }),
-        option('--include-noise', 'take multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery in, too'),
-        option(
-          '--policy <NAME>',
-          "only records that name this policy, or one of several with commas between; * and ? as in patterns: shop/web, 'NetworkPolicy shop/web', 'shop/*', web",
-          { many: true },
-        ),
-      ]),
-      ...grouped('What to show', [
-        option('-o, --output <FORMAT>', formats, { choices: outputs }),
-        option('--db <FILE>', 'save the DuckDB database to a new file, for your own SQL'),
-      ]),
-    ],
+    options: [...optionsOf(input, 'What to read'), ...optionsOf(output, 'What to show')],
   });
 }
 
 export function readReportOptions(command: Command, isTerminal: boolean): ReportCommandOptions {
-  const given = command.opts<Partial<Omit<ReportCommandOptions, 'rows'>>>();
-  const { baseline = [], events = [], output = 'html', db, includeNoise = false } = given;
-  const rows = command.args;
-  const policy = (given.policy ?? []).flatMap((names) => names.split(',').map((name) => name.trim()));
-  const problems = [...problemsOf(command), ...stdinProblems([...rows, ...baseline])];
-  if (policy.includes('')) problems.push('--policy: names no policy');
-  if (rows.length === 0) problems.push('no ROWS are named; - reads standard input');
-  if (output === 'html' && isTerminal)
-    problems.push('--output html: write the page to a file (report … > report.html), or take --output table');
-  if (problems.length > 0) throw new UsageError(problems, pathOf(command));
-  return { rows, baseline, events, output, db, includeNoise, policy };
+  return readOptions(command, { ...input, ...output }, ({ output: format = 'html', ...given }, problems) => {
+    const rows = command.args;
+    const policy = given.policy.flatMap((names) => names.split(',').map((name) => name.trim()));
+    problems.push(...stdinProblems([...rows, ...given.baseline]));
+    if (policy.includes('')) problems.push('--policy: names no policy');
+    if (rows.length === 0) problems.push('no ROWS are named; - reads standard input');
+    if (format === 'html' && isTerminal)
+      problems.push('--output html: write the page to a file (report … > report.html), or take --output table');
+    return { ...given, rows, policy, output: format };
+  });
 }

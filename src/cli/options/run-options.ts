@@ -2,7 +2,8 @@
 import type { Command, Option } from 'commander';
 import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
 import type { PodName } from '../doctor/machine.ts';
-import { createCommand, grouped, option, pathOf, problemsOf, UsageError } from './command.ts';
+import { createCommand, pathOf, UsageError } from './command.ts';
+import { converted, givenOn, optionsOf, type OptionTable, readOptions } from './option-table.ts';
 import {
   checkConfigFile,
   ConfigError,
@@ -13,35 +14,18 @@ import {
   type UsableConfig,
 } from '../../agent/config/config.ts';
 import { type Flags, type Layer, placeOf, type SettingValue } from '../../agent/config/layer.ts';
-import { configFile, settingNames, settingOf, type SettingName } from '../../agent/config/settings.ts';
-import type { Setting } from '../../agent/config/values.ts';
+import { configFile, settingNames, settings, type SettingName } from '../../agent/config/settings.ts';
 import { printable } from '../../base/platform/printable.ts';
 import { jsonText } from '../terminal.ts';
 
-const all: readonly Omit<Setting, 'schema'>[] = [configFile, ...settingNames.map(settingOf)];
+const all = { configFile, ...settings };
 
-function optionOf({ flag, env, value, help, list, default: preset }: Omit<Setting, 'schema'>): Option {
-  const repeat = list === undefined ? '' : '; may be repeated';
-  const start = preset ? `. Default: ${preset}` : '';
-  const choices = /^[a-z]+(?:\|[a-z]+)+$/.test(value) ? value.split('|') : undefined;
-  const made = option(`--${flag} <${value}>`, `${help}${repeat}${start}${env === '' ? '' : ` (${env})`}`, {
-    many: true,
-  });
-  if (choices !== undefined) made.argChoices = choices;
-  return made;
-}
+const settingOptions = (): Option[] => optionsOf(all, 'Settings');
 
-const settingOptions = (): Option[] => grouped('Settings', all.map(optionOf));
-
-/** `problems`: the problems of other options, which are reported together. Throws a `UsageError` that lists all that is wrong. */
+/** `problems`: those of other options, which are reported together with these. Throws a `UsageError` that lists all that is wrong. */
 function readSettings<Loaded>(command: Command, problems: readonly string[], load: (flags: Flags) => Loaded): Loaded {
-  const flags = Object.fromEntries(
-    command.options.map((each) => [each.long?.slice(2) ?? '', command.opts<Flags>()[each.attributeName()]]),
-  );
   try {
-    const loaded = load(Object.fromEntries(all.map(({ flag }) => [flag, flags[flag]])));
-    if (problems.length === 0) return loaded;
-    throw new UsageError(problems, pathOf(command));
+    return load(Object.fromEntries(Object.values(all).map(({ flag }) => [flag, givenOn(command, flag)])) as Flags);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new UsageError([...problems, ...error.problems], pathOf(command));
@@ -62,8 +46,18 @@ Each option can be set in the environment or in a file instead. Precedence: opti
 }
 
 export function readRunOptions(command: Command, env?: NodeJS.ProcessEnv): LoadedConfig {
-  return readSettings(command, problemsOf(command), (flags) => loadConfig({ flags, env }));
+  return readSettings(command, [], (flags) => loadConfig({ flags, env }));
 }
+
+const printTable = {
+  effective: { help: 'settings with their default values too' },
+  output: {
+    short: 'o',
+    value: 'FORMAT',
+    help: 'yaml (default), or json: {"config": SETTINGS, "from": WHERE EACH IS FROM}',
+    choices: ['yaml', 'json'],
+  },
+} as const satisfies OptionTable;
 
 const exits = ['all is right', '', 'a setting, the file or the command line is wrong'];
 
@@ -74,13 +68,7 @@ export function configCommand(): Command {
     about: `Prints what is set by the options given, the environment and the file that these name: the settings that "run" would have here.
 As YAML it is a config file itself, with a comment behind each value that says where it is from.`,
     exits,
-    options: [
-      option('--effective', 'settings with their default values too'),
-      option('-o, --output <FORMAT>', 'yaml (default), or json: {"config": SETTINGS, "from": WHERE EACH IS FROM}', {
-        choices: ['yaml', 'json'],
-      }),
-      ...settingOptions(),
-    ],
+    options: [...optionsOf(printTable), ...settingOptions()],
   });
   const check = createCommand('check', {
     summary: 'validate a file',
@@ -100,11 +88,12 @@ As YAML it is a config file itself, with a comment behind each value that says w
 
 /** Throws a `UsageError` that lists all that is wrong. */
 export function printConfig(command: Command, env?: NodeJS.ProcessEnv): string {
-  const { effective = false, output } = command.opts<{ effective?: boolean; output?: string }>();
-  const loaded = readSettings(command, problemsOf(command), (flags) => loadConfig({ flags, env }));
-  const given = effective ? loaded.given : withoutDefaults(loaded.given);
-  if (output === 'json') return printJson(given, loaded.warnings);
-  return loaded.warnings.map((warning) => `# ${warning}\n`).join('') + printYaml(given);
+  return readOptions(command, printTable, ({ effective, output }, problems) => {
+    const loaded = readSettings(command, problems, (flags) => loadConfig({ flags, env }));
+    const given = effective ? loaded.given : withoutDefaults(loaded.given);
+    if (output === 'json') return printJson(given, loaded.warnings);
+    return loaded.warnings.map((warning) => `# ${warning}\n`).join('') + printYaml(given);
+  });
 }
 
 /** Throws a `UsageError` that lists all that is wrong. */
@@ -155,6 +144,29 @@ function entriesOf(given: Layer): [SettingName, SettingValue][] {
   });
 }
 
+const doctorTable = {
+  output: {
+    short: 'o',
+    value: 'FORMAT',
+    help: 'text (default), or json: one object (docs/doctor.md)',
+    choices: ['text', 'json'],
+  },
+  sendTestEvent: {
+    help: 'write one harmless Event instead, of type Normal with the reason TestEvent, to see it arrive: on the own Pod (POD_NAME, POD_NAMESPACE), or else on the Node',
+  },
+  pod: {
+    value: 'NAMESPACE/NAME',
+    help: 'on that Pod',
+    schema: converted((text): PodName | undefined => {
+      const [namespace = '', name = '', ...more] = text.split('/');
+      return namespace === '' || name === '' || more.length > 0 ? undefined : { namespace, name };
+    }, 'must be NAMESPACE/NAME'),
+  },
+  enableLogging: {
+    help: 'find the network plug-in, and print what makes it log dropped packets: the manifest, how to undo it, what it costs. Nothing is applied',
+  },
+} as const satisfies OptionTable;
+
 export function doctorCommand(): Command {
   return createCommand('doctor', {
     summary: 'check prerequisites, and say what to do',
@@ -165,21 +177,7 @@ export function doctorCommand(): Command {
       'there is a problem, or the Event was not written; with --enable-logging: no plug-in was recognised, or it cannot log',
       'the command line is wrong',
     ],
-    options: [
-      option('-o, --output <FORMAT>', 'text (default), or json: one object (docs/doctor.md)', {
-        choices: ['text', 'json'],
-      }),
-      option(
-        '--send-test-event',
-        'write one harmless Event instead, of type Normal with the reason TestEvent, to see it arrive: on the own Pod (POD_NAME, POD_NAMESPACE), or else on the Node',
-      ),
-      option('--pod <NAMESPACE/NAME>', 'on that Pod'),
-      option(
-        '--enable-logging',
-        'find the network plug-in, and print what makes it log dropped packets: the manifest, how to undo it, what it costs. Nothing is applied',
-      ),
-      ...settingOptions(),
-    ],
+    options: [...optionsOf(doctorTable), ...settingOptions()],
   });
 }
 
@@ -192,18 +190,10 @@ export interface DoctorOptions extends UsableConfig {
 
 /** Throws a `UsageError` that lists what is wrong with the arguments. Doctor reports wrong settings itself. */
 export function readDoctorOptions(command: Command, env: NodeJS.ProcessEnv = environment()): DoctorOptions {
-  const given = command.opts<{ output?: string; pod?: string; sendTestEvent?: boolean; enableLogging?: boolean }>();
-  const { output, pod, sendTestEvent = false, enableLogging = false } = given;
-  const wrong = problemsOf(command);
-  const [, namespace = '', name = ''] = /^([^/]+)\/([^/]+)$/.exec(pod ?? '') ?? [];
-  if (pod !== undefined && name === '') wrong.push(`--pod ${pod}: must be NAMESPACE/NAME`);
-  if (pod !== undefined && !sendTestEvent) wrong.push('--pod is only for --send-test-event');
-  if (sendTestEvent && enableLogging) wrong.push('--enable-logging and --send-test-event exclude each other');
-  return {
-    ...readSettings(command, wrong, (flags) => loadUsableConfig({ flags, env })),
-    output: output === 'json' ? 'json' : 'text',
-    sendTestEvent,
-    enableLogging,
-    pod: name !== '' ? { namespace, name } : undefined,
-  };
+  return readOptions(command, doctorTable, ({ output = 'text', ...given }, problems) => {
+    const { pod, sendTestEvent, enableLogging } = given;
+    if (pod !== undefined && !sendTestEvent) problems.push('--pod is only for --send-test-event');
+    if (sendTestEvent && enableLogging) problems.push('--enable-logging and --send-test-event exclude each other');
+    return { ...readSettings(command, problems, (flags) => loadUsableConfig({ flags, env })), ...given, output };
+  });
 }

@@ -1,8 +1,9 @@
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Access } from '../../agent/kubernetes/kubernetes.ts';
 import { canonicalAddress, isIPv6 } from '../../base/platform/address.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
-import { createCommand, option, pathOf, problemsOf, stdinProblems, UsageError } from './command.ts';
+import { createCommand, stdinProblems } from './command.ts';
+import { checked, optionsOf, type OptionTable, readOptions } from './option-table.ts';
 
 export type NamedEnd =
   | { kind: 'address'; address: string }
@@ -34,7 +35,7 @@ export interface WhyOptions {
   /** The connection was seen on a node, so no Service translates it any more. */
   exact?: boolean;
   /** Files of saved objects. If there are none, the cluster of the kubeconfig is read. */
-  files: string[];
+  files: readonly string[];
   kubeconfig: string | undefined;
   context?: string | undefined;
   /** Undefined if the caller has not found it yet. */
@@ -51,29 +52,47 @@ const lastExits = [
 ];
 
 /** `drops why` also takes them, instead of a Pod. */
-export function connectionOptions(): Option[] {
-  return [
-    option('--from <END>', 'who opens the connection: NAMESPACE/POD, an address, a Node, or TYPE/NAMESPACE/NAME'),
-    option(
-      '--to <END>',
-      'the same, or a Service: NAMESPACE/SERVICE, svc/NAMESPACE/NAME, or its address; may end in :PORT',
-    ),
-    option('--port <PORT>', '5432/TCP, 53/UDP, 3868/SCTP; TCP without a protocol; ICMP has no port'),
-    option(
-      '--policies <FILE>',
-      'saved objects, JSON or YAML, instead of a cluster; may be repeated: of two objects of one name the later counts',
-      { many: true },
-    ),
-    option('-o, --output <FORMAT>', 'text (default), or json: one object (docs/why.md)', { choices: ['text', 'json'] }),
-  ];
-}
+export const connectionOptions = {
+  from: { value: 'END', help: 'who opens the connection: NAMESPACE/POD, an address, a Node, or TYPE/NAMESPACE/NAME' },
+  to: {
+    value: 'END',
+    help: 'the same, or a Service: NAMESPACE/SERVICE, svc/NAMESPACE/NAME, or its address; may end in :PORT',
+  },
+  port: { value: 'PORT', help: '5432/TCP, 53/UDP, 3868/SCTP; TCP without a protocol; ICMP has no port' },
+  policies: {
+    value: 'FILE',
+    help: 'saved objects, JSON or YAML, instead of a cluster; of two objects of one name the later counts',
+    list: true,
+  },
+  output: {
+    short: 'o',
+    value: 'FORMAT',
+    help: 'text (default), or json: one object (docs/why.md)',
+    choices: ['text', 'json'],
+  },
+} as const satisfies OptionTable;
 
 /** `drops why` has these as all of its commands do. */
-const ownOptions = [
-  option('-n, --namespace <NAMESPACE>', 'of TYPE/NAME without a Namespace, such as svc/web. Default: default'),
-  option('--kubeconfig <FILE>', 'the cluster, and who asks. Default: as kubectl'),
-  option('--context <NAME>', 'of the kubeconfig. Default: the current one'),
-];
+const ownOptions = {
+  namespace: {
+    short: 'n',
+    value: 'NAMESPACE',
+    help: 'of TYPE/NAME without a Namespace, such as svc/web. Default: default',
+    schema: checked(isLabel, 'is not the name of a Namespace'),
+  },
+  kubeconfig: { value: 'FILE', help: 'the cluster, and who asks. Default: as kubectl' },
+  context: { value: 'NAME', help: 'of the kubeconfig. Default: the current one' },
+} as const satisfies OptionTable;
+
+const auditOptions = {
+  audit: {
+    value: 'ROWS',
+    help: 'rows of the audit (docs/audit.md), files or patterns in quotes: counts their flows that would newly be admitted',
+    list: true,
+  },
+} as const satisfies OptionTable;
+
+const { output: _, ...suggestOptions } = connectionOptions;
 
 export function whyCommand(): Command {
   return createCommand('why', {
@@ -84,7 +103,7 @@ export function whyCommand(): Command {
   kubectl get pods,namespaces,nodes,services,networkpolicies -A -o yaml > cluster.yaml
   kube-netfilter-tailer why --from batch/worker-7 --to shop/postgres-0 --port 5432/TCP --policies cluster.yaml`,
     exits: ['policies admit the connection, in both directions', 'a policy denies it', ...lastExits],
-    options: [...connectionOptions(), ...ownOptions],
+    options: optionsOf({ ...connectionOptions, ...ownOptions }),
   });
 }
 
@@ -99,61 +118,39 @@ export function suggestCommand(): Command {
       'no new NetworkPolicy helps; the output names the policy that must be changed',
       ...lastExits,
     ],
-    options: [
-      ...connectionOptions().filter(({ long }) => long !== '--output'),
-      ...ownOptions,
-      option(
-        '--audit <ROWS>',
-        'rows of the audit (docs/audit.md), files or patterns in quotes: counts their flows that would newly be admitted; may be repeated',
-        { many: true },
-      ),
-    ],
+    options: optionsOf({ ...suggestOptions, ...ownOptions, ...auditOptions }),
   });
 }
 
 /** Throws a `UsageError` with all problems. */
 export function readWhyOptions(command: Command): WhyOptions {
-  const problems = problemsOf(command);
-  const given = command.optsWithGlobals<{
-    from?: string;
-    to?: string;
-    port?: string;
-    namespace?: string;
-    policies?: string[];
-    audit?: string[];
-    kubeconfig?: string;
-    context?: string;
-    output?: string;
-  }>();
-  const place = readNamespace(given.namespace, problems);
-  const from = readEnd('--from', given.from, place, problems);
-  const [target, targetPort] = splitPort(given.to);
-  const to = readEnd('--to', target, place, problems);
-  const { port, protocol } = readPort(given.port, targetPort, problems);
-  const { policies: files = [], audit = [], kubeconfig, context } = given;
-  problems.push(...stdinProblems([...files, ...audit]));
-  for (const name of ['kubeconfig', 'context'] as const)
-    if (files.length > 0 && given[name] !== undefined) problems.push(`--policies and --${name} exclude each other`);
-  if (from?.kind === 'address' && to?.kind === 'address' && isIPv6(from.address) !== isIPv6(to.address))
-    problems.push('--from and --to: are addresses of two families');
-  if (problems.length > 0 || from === undefined || to === undefined) throw new UsageError(problems, pathOf(command));
-  return {
-    from,
-    to,
-    port,
-    protocol,
-    files,
-    kubeconfig,
-    context,
-    audit,
-    output: given.output === 'json' ? 'json' : 'text',
-  };
+  const table = { ...connectionOptions, ...ownOptions, ...auditOptions };
+  return readOptions(command, table, (given, problems) => {
+    const { namespace = 'default', policies: files, audit, kubeconfig, context, output = 'text' } = given;
+    const from = readEnd('--from', given.from, namespace, problems);
+    const [target, targetPort] = splitPort(given.to);
+    const to = readEnd('--to', target, namespace, problems);
+    const service = readPort(given.port, targetPort, problems);
+    problems.push(...stdinProblems([...files, ...audit]));
+    for (const name of ['kubeconfig', 'context'] as const)
+      if (files.length > 0 && given[name] !== undefined) problems.push(`--policies and --${name} exclude each other`);
+    if (from?.kind === 'address' && to?.kind === 'address' && isIPv6(from.address) !== isIPv6(to.address))
+      problems.push('--from and --to: are addresses of two families');
+    return {
+      ...service,
+      from: from ?? nowhere,
+      to: to ?? nowhere,
+      files,
+      kubeconfig,
+      context,
+      audit,
+      output,
+    };
+  });
 }
 
-function readNamespace(given = 'default', problems: string[]): string {
-  if (!isLabel(given)) problems.push(`--namespace ${given}: is not the name of a Namespace`);
-  return given;
-}
+/** Stands for an end that is missing, which is a problem. */
+const nowhere: NamedEnd = { kind: 'address', address: '' };
 
 /** Splits `shop/web:80`, `10.96.0.9:80` and `[2001:db8::1]:80`. An address of IPv6 without brackets has no port. */
 function splitPort(given: string | undefined): [end: string | undefined, port: string | undefined] {
