@@ -102,6 +102,7 @@ const keywords: Record<number, string> = {
   17: 'UDP',
   33: 'DCCP',
   41: 'IPv6',
+  44: 'IPv6-Frag',
   46: 'RSVP',
   47: 'GRE',
   50: 'ESP',

@@ -1,6 +1,6 @@
 /** Reads formats of other network plug-ins: Antrea, OVN-Kubernetes, Kube-OVN and Weave Net. */
 import type { Unparsable } from '../../../base/model/observation.ts';
-import type { PacketObservation, PolicyName, Verdict } from '../../../base/model/packet.ts';
+import { type PacketObservation, type PolicyName, TcpFlag, type Verdict } from '../../../base/model/packet.ts';
 import { observePacket, type PacketRecord, sideOf, unparsable } from './record.ts';
 
 /**
@@ -95,8 +95,9 @@ export function parseOvn(text: string): PacketObservation | Unparsable | undefin
       text,
     );
   if (!found) return undefined;
-  const [whole, name = '', verdict = '', options = '', protocol = ''] = found;
+  const [whole, name = '', verdict = '', options = '', word = ''] = found;
   const isToPort = options.includes('direction=to-lport');
+  const isOther = word === 'ip' || word === 'ipv6';
   const kubeOvn = kubeOvnPolicy(name, isToPort);
   const fields = new Map<string, string>();
   for (const pair of text.slice(found.index + whole.length, found.index + 4096).split(',')) {
@@ -109,10 +110,12 @@ export function parseOvn(text: string): PacketObservation | Unparsable | undefin
     ...(kubeOvn ?? { policy: ovnPolicy(name), policySide: ovnSide(name) }),
     source: fields.get('nw_src') ?? fields.get('ipv6_src'),
     destination: fields.get('nw_dst') ?? fields.get('ipv6_dst'),
-    protocol:
-      protocol === 'ip' || protocol === 'ipv6' ? fields.get('nw_proto') : protocol.replace(/^(tcp|udp|sctp)6$/, '$1'),
-    sourcePort: fields.get('tp_src'),
-    destinationPort: fields.get('tp_dst'),
+    protocol: isOther ? fields.get('nw_proto') : word.replace(/^(tcp|udp|sctp)6$/, '$1'),
+    // Where OVN has no name for the protocol, these are no ports: of IGMP they are its type and code.
+    sourcePort: isOther ? undefined : fields.get('tp_src'),
+    destinationPort: isOther ? undefined : fields.get('tp_dst'),
+    tcpFlags: ovnFlags(fields.get('tcp_flags')),
+    laterFragment: fields.get('nw_frag') === 'later',
     icmpType: fields.get('icmp_type'),
     icmpCode: fields.get('icmp_code'),
     ttl: fields.get('nw_ttl'),
@@ -124,6 +127,13 @@ const ovnVerdicts = new Map<string, Verdict>([
   ['reject', 'rejected'],
   ['allow', 'accepted'],
 ]);
+
+/** Reads `syn|ack`. */
+function ovnFlags(text: string | undefined): number | undefined {
+  const names = new Set(text?.split('|'));
+  const bits = Object.entries(TcpFlag).map(([name, bit]) => (names.has(name.toLowerCase()) ? bit : 0));
+  return text === undefined ? undefined : bits.reduce<number>((sum, bit) => sum | bit, 0);
+}
 
 /** Reads the direction from the name: the field `direction` is that of OVN's port. No policy's name has a capital or a `_`. */
 function ovnSide(name: string): PacketObservation['policySide'] {
