@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import * as z from 'zod/mini';
 import { hasKlogHeader, klogJsonTime } from '../../base/log-formats/go-loggers.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { JsonValue, LineOrigin } from './source.ts';
@@ -95,16 +96,11 @@ export function createSharedLines({ kernelSource, programSources, saved, now }: 
   }
 }
 
+/** Each record, and the sources that have shown it. */
+const shape = z.object({ programs: z.array(z.tuple([z.string(), z.array(z.string())])) });
+
 function restore(saved: JsonValue | undefined, sources: readonly string[]): Map<string, string[]> {
-  const { programs } = (saved ?? {}) as Readonly<Record<string, JsonValue>>;
-  const entries = sources.length > 1 && Array.isArray(programs) ? (programs as JsonValue[]) : [];
-  return new Map(
-    entries.flatMap((entry): [string, string[]][] => {
-      const [record, shownBy] = Array.isArray(entry) ? (entry as JsonValue[]) : [];
-      if (typeof record !== 'string' || !Array.isArray(shownBy)) return [];
-      return [[record, shownBy.filter((source) => typeof source === 'string')]];
-    }),
-  );
+  return new Map(sources.length > 1 ? shape.safeParse(saved).data?.programs : []);
 }
 
 /** Returns whether klog wrote the text. klog stamps to the microsecond, so none of its records occurs twice. Texts of other loggers may. */

@@ -3,6 +3,7 @@ import { accessSync, constants, linkSync, lstatSync, renameSync, rmSync } from '
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import type { Server, ServerDuplexStream } from '@grpc/grpc-js';
+import * as z from 'zod/mini';
 import type { Millis } from '../../../base/model/log-line.ts';
 import { reasonOf } from '../../../base/platform/system-error.ts';
 import { createTimer } from '../../../base/platform/timer.ts';
@@ -189,13 +190,11 @@ export function obstacleOf(folder: string): string | undefined {
   }
 }
 
+/** The hash of each flow, and when it was taken. */
+const shapeOfTaken = z.array(z.tuple([z.string(), z.number()]));
+
 function createTakenFlows(saved: JsonValue | undefined, now: () => Millis) {
-  const times = new Map<string, Millis>(
-    (Array.isArray(saved) ? (saved as JsonValue[]) : []).flatMap((entry): [string, Millis][] => {
-      const [hash, time] = Array.isArray(entry) ? (entry as JsonValue[]) : [];
-      return typeof hash === 'string' && typeof time === 'number' ? [[hash, time]] : [];
-    }),
-  );
+  const times = new Map<string, Millis>(shapeOfTaken.safeParse(saved).data);
   return {
     state: (): JsonValue => [...times],
     isNew(text: string): boolean {

@@ -1,17 +1,34 @@
+import * as z from 'zod/mini';
 import { hasKlogHeader, hasLogrusPairs } from '../../../base/log-formats/go-loggers.ts';
 import { stamp } from '../../../base/log-formats/rfc3339.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import { createTimer } from '../../../base/platform/timer.ts';
 import type { JsonValue, Timing } from '../source.ts';
 
-/** A physical line, or a record: its lines joined by `\n`, with the time and number of the first one. */
-export interface RecordLine {
-  text: string;
-  time: Millis | undefined;
-  number: number;
+const recordLine = z.object({
+  text: z.string(),
+  time: z.optional(z.number()),
+  number: z.number(),
   /** The name of the node, in a journal. */
-  host?: string;
-}
+  host: z.optional(z.string()),
+});
+
+const openRecord = z.object({
+  line: recordLine,
+  kind: z.enum(['klog', 'other']),
+  /** The record was too long and has been handed over, so lines that continue it are dropped. */
+  isCut: z.boolean(),
+});
+
+const savedLines = z.object({
+  part: z.catch(z.nullable(recordLine), null),
+  open: z.catch(z.nullable(openRecord), null),
+});
+
+/** A physical line, or a record: its lines joined by `\n`, with the time and number of the first one. */
+export type RecordLine = z.infer<typeof recordLine>;
+type Open = z.infer<typeof openRecord>;
+type RecordKind = Open['kind'];
 
 export interface RecordJoinerOptions {
   saved: JsonValue | undefined;
@@ -43,36 +60,29 @@ export interface JoinerCounts {
   dangling: number;
 }
 
-interface Open {
-  line: RecordLine;
-  kind: RecordKind;
-  /** The record was too long and has been handed over, so lines that continue it are dropped. */
-  isCut: boolean;
-}
-
 const maxLength = 64 * 1024;
 const partTimeout: Millis = 5000;
 
 /** Joins the parts of a line, then lines to records. Lines that wait are part of the position, so that they need not be read again. */
 export function createRecordJoiner(options: RecordJoinerOptions): RecordJoiner {
   const { onRecord, timeout = 500, counts } = options;
-  let { part, open } = readSaved(options.saved);
+  let { part, open } = savedLines.safeParse(options.saved).data ?? { part: null, open: null };
   /** The stamp of the last line. */
   let latest = open?.line.time;
   const quiet = createQuietPeriod(options.timing, timeout, finish, longestWait);
 
   return {
     get isOpen() {
-      return part !== undefined || open !== undefined;
+      return part !== null || open !== null;
     },
     get position(): JsonValue {
-      if (part === undefined && open === undefined) return null;
-      return { part: part ?? null, open: open ?? null } as unknown as JsonValue;
+      if (part === null && open === null) return null;
+      return { part, open } as unknown as JsonValue;
     },
     take(line: RecordLine, isPartial: boolean, matters: boolean): void {
-      if (part === undefined && open === undefined && !matters) return;
+      if (part === null && open === null && !matters) return;
       latest = line.time ?? latest;
-      if (part === undefined) part = line;
+      if (part === null) part = line;
       else if (part.text.length <= maxLength) part = { ...part, text: part.text + line.text };
       if (!isPartial) takeLine(part, matters);
       quiet.restart();
@@ -86,16 +96,16 @@ export function createRecordJoiner(options: RecordJoinerOptions): RecordJoiner {
   };
 
   function longestWait(): Millis | undefined {
-    if (part !== undefined) return partTimeout;
+    if (part !== null) return partTimeout;
     return open?.isCut === false ? timeout : undefined;
   }
 
   function takeLine(line: RecordLine, matters: boolean): void {
-    part = undefined;
+    part = null;
     const kind = headerOf(line.text);
-    if (kind === undefined && open !== undefined && continues(open.kind, line.text)) return append(open, line.text);
-    handOver(matters ? { line, kind: kind ?? 'other', isCut: false } : undefined);
-    if (open !== undefined && !quiet.isStopped && line.text.length > maxLength) cut(open);
+    if (kind === undefined && open !== null && continues(open.kind, line.text)) return append(open, line.text);
+    handOver(matters ? { line, kind: kind ?? 'other', isCut: false } : null);
+    if (open !== null && !quiet.isStopped && line.text.length > maxLength) cut(open);
   }
 
   function append(record: Open, text: string): void {
@@ -103,7 +113,7 @@ export function createRecordJoiner(options: RecordJoinerOptions): RecordJoiner {
       record.line = { ...record.line, text: `${record.line.text}\n${text}` };
       if (record.line.text.length > maxLength) cut(record);
     }
-    if (text.length <= maxLength && closes(record.kind, text)) handOver(undefined);
+    if (text.length <= maxLength && closes(record.kind, text)) handOver(null);
   }
 
   function cut(record: Open): void {
@@ -114,18 +124,18 @@ export function createRecordJoiner(options: RecordJoinerOptions): RecordJoiner {
     onRecord({ ...line, text: line.text.slice(0, maxLength) });
   }
 
-  function handOver(next: Open | undefined): void {
+  function handOver(next: Open | null): void {
     const record = open;
     open = next;
     if (record?.isCut === false) onRecord(record.line);
   }
 
   function finish(): void {
-    if (part !== undefined && !quiet.isStopped) {
+    if (part !== null && !quiet.isStopped) {
       counts.dangling++;
       takeLine(part, true);
     }
-    if (open?.isCut === false && !quiet.isStopped) handOver(undefined);
+    if (open?.isCut === false && !quiet.isStopped) handOver(null);
   }
 }
 
@@ -163,18 +173,6 @@ function createQuietPeriod(
     else timer.set(Math.min(interval, left));
   }
 }
-
-function readSaved(saved: JsonValue | undefined): { part: RecordLine | undefined; open: Open | undefined } {
-  const { part, open } = (saved ?? {}) as unknown as { part?: RecordLine | null; open?: Open | null };
-  const isOpen = (open?.kind === 'klog' || open?.kind === 'other') && isLine(open.line);
-  return { part: isLine(part) ? part : undefined, open: isOpen ? { ...open } : undefined };
-}
-
-function isLine(value: RecordLine | null | undefined): value is RecordLine {
-  return typeof value?.text === 'string' && typeof value.number === 'number';
-}
-
-type RecordKind = 'klog' | 'other';
 
 /** Needles (latin1) in journald's JSON and in a syslog. Otherwise only the first letter would identify fatal klog records. */
 export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];

@@ -1,8 +1,9 @@
 /** What is saved of the files of a log, and how a file is recognized after it was rotated: by its inode and its first bytes. */
 import { createHash } from 'node:crypto';
+import * as z from 'zod/mini';
 import type { Millis } from '../../../base/model/log-line.ts';
 import type { Position } from '../source.ts';
-import type { Identity, OpenLog } from './open-log.ts';
+import type { OpenLog } from './open-log.ts';
 
 export interface Place {
   offset: number;
@@ -10,49 +11,39 @@ export interface Place {
   skipping: boolean;
 }
 
-/** The file in which reading continues, and the place in it. It is a type, because an interface is not assignable to `Position`. */
-export type FilePosition = Pick<Identity, 'device' | 'inode'> &
-  Pick<Place, 'offset' | 'skipping'> & {
-    /** The digest of the first `headLength` bytes. */
-    head: string;
-    headLength: number;
-    /** The digest of the first `partLength` bytes; null if the file had fewer. */
-    part: string | null;
-    /** The size in bytes at the last scan; null for a packed file that was not read to its end. */
-    size: number | null;
-  };
-
 export const startOfFile: Place = { offset: 0, skipping: false };
 
-function readFilePosition(saved: Position | null | undefined): FilePosition | undefined {
-  const { device, inode, offset, head, headLength, skipping, part, size } = saved ?? {};
-  if (typeof device !== 'string' || typeof inode !== 'string' || typeof head !== 'string') return undefined;
-  if (!isCount(offset) || !isCount(headLength) || typeof skipping !== 'boolean') return undefined;
-  const optional = { part: typeof part === 'string' ? part : null, size: isCount(size) ? size : null };
-  return { device, inode, offset, head, headLength, skipping, ...optional };
-}
+const count = z.int().check(z.nonnegative());
 
-export interface LogPosition {
+/** The file in which reading continues, and the place in it. */
+const filePosition = z.object({
+  device: z.string(),
+  inode: z.string(),
+  offset: count,
+  skipping: z.boolean(),
+  /** The digest of the first `headLength` bytes. */
+  head: z.string(),
+  headLength: count,
+  /** The digest of the first `partLength` bytes; null if the file had fewer. */
+  part: z.catch(z.nullable(z.string()), null),
+  /** The size in bytes at the last scan; null for a packed file that was not read to its end. */
+  size: z.catch(z.nullable(count), null),
+});
+
+const logPosition = z.object({
   /** The files that are not read to their ends, the oldest first. */
-  files: FilePosition[];
+  files: z.array(filePosition).check(z.minLength(1)),
   /** When the last of these files was last written, in milliseconds since 1970. */
-  modified: number;
+  modified: z.number(),
   /** The last file that was read to its end. Older files need not be read either, even if they look new after they are packed. */
-  finished: FilePosition | undefined;
-}
+  finished: z.catch(z.optional(filePosition), undefined),
+});
+
+export type FilePosition = z.infer<typeof filePosition>;
+export type LogPosition = z.infer<typeof logPosition>;
 
 export function readLogPosition(saved: Position | undefined): LogPosition | undefined {
-  const { files, modified, finished } = saved ?? {};
-  if (!Array.isArray(files) || typeof modified !== 'number') return undefined;
-  const read = files.map((file) => readFilePosition(file as Position));
-  const whole = read.filter((file) => file !== undefined);
-  return whole.length > 0 && whole.length === read.length
-    ? { files: whole, modified, finished: readFilePosition(finished as Position | undefined) }
-    : undefined;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return logPosition.safeParse(saved).data;
 }
 
 /** Content of this many bytes identifies a file: it contains a time stamp and more. */
