@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { type Config, createReload, type LoadedConfig, type Reload, version } from './config/config.ts';
 import { createEventWriter, createPublisher, createWriteBudget, type Publisher } from '../publish/events/events.ts';
 import { createEventStore, createPolicyViews } from './kubernetes/kubernetes.ts';
-import { textOf } from '../count/pipeline/pipeline.ts';
+import { textOfSeries } from '../count/pipeline/pipeline.ts';
 import { type Arrivals, createArrivals } from '../base/platform/arrivals.ts';
 import { type Clock, createSteadyClock, monotonicNow } from '../base/platform/clock.ts';
 import {
@@ -173,7 +173,8 @@ function createPublishing(options: PublishingOptions): Publishing {
     keep: stateLog.keep,
     write: createEventWriter({
       store: createEventStore(context.connection),
-      messageOf: async (series) => textOf(series, { toWall: clock.toWall, answer: await policies?.answerOn(series) }),
+      messageOf: async (series) =>
+        textOfSeries(series, { toWall: clock.toWall, answer: await policies?.answerOn(series) }),
       stateId: restored.id,
       now: clock.now,
       toWall: clock.toWall,

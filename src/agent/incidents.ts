@@ -14,7 +14,7 @@ import type { Failing } from '../base/model/program-record.ts';
 import type { Backend, ServiceChains } from '../base/model/incident.ts';
 import { createProc } from '../base/platform/proc.ts';
 import { weightOf } from '../base/platform/weight.ts';
-import { createLookup, nodeRefOf, podOf } from '../explain/resolving/resolving.ts';
+import { createLookup, nodeRefOf, podOfProgram } from '../explain/resolving/resolving.ts';
 import { readSpreadOf } from '../count/series/series.ts';
 import type { ApiProblems } from './problems.ts';
 import type { ClusterContext } from './cluster.ts';
@@ -37,12 +37,12 @@ export function createAgentIncidents(options: AgentIncidentsOptions): NodeIncide
   const { lists, connection, cluster } = context;
   const chains = createChains(context, now);
   const felix = createFelixReader(connection, config.node, now);
-  const podRunning = (failing: Failing) => podOf(failing, lists.podsHere(now()));
+  const podRunning = (failing: Failing) => podOfProgram(failing, lists.podsHere(now()));
 
   return createNodeIncidents({
     node: config.node,
     nodeRef: () => nodeRefOf(lists.endpoints, config.node),
-    podOf: podRunning,
+    findPod: podRunning,
     podsHere: () => lists.podsHere(now()),
     chains,
     facts: {

@@ -43,7 +43,7 @@ export async function explainLine(
   const hasObjects = options.pods.length > 0;
   const decisions = {
     ...createDecisions({ prefixes, endpoints, node, includeNoise, programsAnywhere: true }),
-    textOf: policies.messageOf,
+    messageOf: policies.messageOf,
     hasObjects,
   };
   const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
@@ -57,7 +57,7 @@ export async function explainLine(
 }
 
 interface LineExplainer extends Decisions {
-  textOf: (series: Series) => EventText;
+  messageOf: (series: Series) => EventText;
   /** Whether anything is known of the cluster. */
   hasObjects: boolean;
 }
@@ -250,7 +250,7 @@ function knownEnd({ address, kind, evidence, object, workload, role, note }: End
   return `${address} is ${name}${more === '' ? '' : ` (${more})`}`;
 }
 
-function eventRows(findings: readonly Finding[], time: number, { textOf, hasObjects }: LineExplainer): Row[] {
+function eventRows(findings: readonly Finding[], time: number, { messageOf, hasObjects }: LineExplainer): Row[] {
   if (findings.length === 0)
     return [['Event', hasObjects ? 'none: neither end is a known Pod' : 'none without --pods, which names the Pods']];
   const table = createSeriesTable();
@@ -259,7 +259,7 @@ function eventRows(findings: readonly Finding[], time: number, { textOf, hasObje
     const { regarding, reason } = series.finding;
     return [
       'Event',
-      `${reason} on ${regarding.kind} ${regarding.namespace}/${regarding.name}: ${textOf(series).message}`,
+      `${reason} on ${regarding.kind} ${regarding.namespace}/${regarding.name}: ${messageOf(series).message}`,
     ];
   });
 }

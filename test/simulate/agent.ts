@@ -21,12 +21,12 @@ import { nodeRefOf } from '../../src/explain/resolving/endpoint-finder.ts';
 import { createLiveLists } from '../../src/explain/resolving/live-lists.ts';
 import { createFinderChain } from '../../src/explain/resolving/lookups/lookup.ts';
 import { createRemoteLookups, type RemoteLookups } from '../../src/explain/resolving/lookups/remote.ts';
-import { podOf } from '../../src/explain/resolving/objects.ts';
+import { podOfProgram } from '../../src/explain/resolving/objects.ts';
 import { readSpreadOf, spreadOf } from '../../src/count/series/times.ts';
 import { createSeriesTable } from '../../src/count/series/series.ts';
 import { createKeptState, readKeptValues } from '../../src/publish/state/kept-state.ts';
 import { applyChange } from '../../src/publish/state/read-segments.ts';
-import { textOf } from '../../src/publish/state/segments.ts';
+import { textOfChange } from '../../src/publish/state/segments.ts';
 import type { AgentState } from '../../src/publish/state/state.ts';
 import type { LoggedLine } from './lines.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -96,7 +96,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
   const incidents = createNodeIncidents({
     node,
     nodeRef: () => nodeRefOf(lists.endpoints, node),
-    podOf: (failing) => podOf(failing, lists.podsHere(now())),
+    findPod: (failing) => podOfProgram(failing, lists.podsHere(now())),
     podsHere: () => lists.podsHere(now()),
     chains: { ownerOf: (chain) => lists.chains.ownerOf(chain), backendsOf: () => [] },
     facts: {
@@ -167,7 +167,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
       cluster.stop();
       const values = new Map<string, unknown>();
       for (const kept of keptState.all()) {
-        const change = JSON.parse(textOf(kept)) as StateChange | readonly ['clear'];
+        const change = JSON.parse(textOfChange(kept)) as StateChange | readonly ['clear'];
         if (change[0] !== 'clear') applyChange(change, values);
       }
       return readKeptValues(values) as unknown as AgentState;

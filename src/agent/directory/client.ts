@@ -4,7 +4,7 @@ import { type BackOff, createBackOff } from '../../base/platform/rates.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import { answerTo, bodyOf } from '../../base/platform/http-answer.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
-import type { Owners, PodFinder, WayState } from '../../explain/resolving/resolving.ts';
+import type { Owners, PodFinder, FinderState } from '../../explain/resolving/resolving.ts';
 import { answerLimit, decodeAnswer, readFolder, type Replica } from './replicas.ts';
 import { hostAndPort } from '../../base/platform/address.ts';
 
@@ -88,7 +88,7 @@ export function createDirectoryFinder(options: DirectoryClientOptions): Required
     ];
   }
 
-  async function look(): Promise<WayState> {
+  async function look(): Promise<FinderState> {
     if (folder === undefined) return { usable: false, why: 'none is configured' };
     try {
       await find(unused);

@@ -31,7 +31,9 @@ export function encodeReplica({ host, port, certificate }: Replica): string {
 /** Invalid entries are ignored. Throws if there is no token. */
 export function readFolder(folder: string): { token: string; replicas: Replica[] } {
   const names = readdirSync(folder).filter((name) => !name.startsWith('.') && name !== tokenFile);
-  const replicas = names.slice(0, limits.replicas).flatMap((name) => decodeReplica(textOf(join(folder, name))) ?? []);
+  const replicas = names
+    .slice(0, limits.replicas)
+    .flatMap((name) => decodeReplica(textOfFile(join(folder, name))) ?? []);
   return { token: readFileSync(join(folder, tokenFile), 'utf8').trim(), replicas };
 }
 
@@ -48,7 +50,7 @@ export function decodeReplica(text: string): Replica | undefined {
 }
 
 /** The kubelet may be replacing the file at this moment. */
-function textOf(path: string): string {
+function textOfFile(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

@@ -7,7 +7,7 @@ import {
   type Owners,
   type Pod,
   type PodFinder,
-  type WayState,
+  type FinderState,
 } from '../../explain/resolving/resolving.ts';
 import type { Connection } from './connection.ts';
 import { at, type Json, list, spelled, text } from '../../base/platform/json.ts';
@@ -110,7 +110,7 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
     throw new RefusedError(answer);
   }
 
-  async function look(): Promise<WayState> {
+  async function look(): Promise<FinderState> {
     try {
       const { value: found } = await pools.get('', poolsAge);
       if (typeof found === 'string') return { usable: false, why: found };

@@ -6,7 +6,7 @@ import type { Refusal } from '../../publish/events/events.ts';
 import { at, type Json, list, parsed, text } from '../../base/platform/json.ts';
 import { printable } from '../../base/platform/printable.ts';
 import { retryAfterOf } from '../../base/platform/rates.ts';
-import { type HttpAnswer, textOf } from './http.ts';
+import { type HttpAnswer, textOfBody } from './http.ts';
 
 /** The longest message in characters, because webhooks and proxies may write any text. */
 const longestMessage = 500;
@@ -32,7 +32,7 @@ export function isStrange({ status, reason }: Pick<Refusal, 'status' | 'reason'>
  */
 export async function refusalIn(answer: HttpAnswer, path: string): Promise<Refusal> {
   const { status, headers } = answer;
-  const whole = await textOf(answer);
+  const whole = await textOfBody(answer);
   const body = parsed(whole);
   const said = messageIn(text(at(body, 'message')) ?? whole);
   const isStatus = statusCodeOf(body) === status;

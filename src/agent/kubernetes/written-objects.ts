@@ -4,7 +4,7 @@ import {
   identityText,
   type Refusal,
   removableAnnotations,
-  type Stored,
+  type StoreAnswer,
 } from '../../publish/events/events.ts';
 import type { Answer, Connection } from './connection.ts';
 import { at, instant, type Json, list, text } from '../../base/platform/json.ts';
@@ -30,7 +30,7 @@ function pathOf(namespace: string, name?: string): string {
   return `/api/v1/namespaces/${namespace}/events${name === undefined ? '' : `/${name}`}`;
 }
 
-function storedIn(answer: Answer): Stored | Refusal {
+function storedIn(answer: Answer): StoreAnswer | Refusal {
   if (answer.kind === 'refused') return answer;
   const event = answer.body as AnyEvent & { metadata?: { resourceVersion?: string } };
   const { metadata, source, type, count, firstTimestamp, lastTimestamp } = event;

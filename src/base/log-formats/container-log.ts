@@ -28,7 +28,7 @@ export function containerOf(path: string): ContainerName | undefined {
   const [file = '', container, folder = ''] = path.split(separator).toReversed();
   const link = linkFile.exec(file);
   if (link !== null) return linkedContainer(link);
-  const pod = podOf(folder);
+  const pod = podOfFolder(folder);
   const restarts = logFile.exec(file)?.[1];
   if (pod === undefined || container === undefined || container === '' || restarts === undefined) return undefined;
   return { ...pod, container, restarts: Number(restarts) };
@@ -43,7 +43,7 @@ function linkedContainer([, pod = '', namespace = '', container = '', uid = '']:
 }
 
 /** Reads the name of a Pod's log folder. None of its parts can contain `_` (Kubernetes pkg/kubelet/kuberuntime/helpers.go). */
-export function podOf(folder: string): PodLogName | undefined {
+export function podOfFolder(folder: string): PodLogName | undefined {
   const [namespace, pod, uid, more] = folder.split('_');
   if (namespace === undefined || pod === undefined || uid === undefined || more !== undefined) return undefined;
   return isLabel(namespace) && isSubdomain(pod) && isOpaqueId(uid) ? { namespace, pod, uid } : undefined;

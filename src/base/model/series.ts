@@ -11,7 +11,7 @@ export interface DistinctValues {
 }
 
 /** The Event of a series as the API server has it. */
-export interface Published {
+export interface PublishedEvent {
   /** How many packets of the series are published. */
   count: number;
   writes: number;
@@ -32,7 +32,7 @@ export interface Published {
   overlap?: { count: number; until: Millis } | undefined;
 }
 
-export interface Written extends Published {
+export interface WrittenEvent extends PublishedEvent {
   at: Millis;
 }
 
@@ -86,13 +86,13 @@ export interface Series {
   ports: DistinctValues;
   /** Set only for a scanner and for the objects that it tries to reach. */
   scan?: ScanSigns | undefined;
-  published: Published;
+  published: PublishedEvent;
   /** The earliest time of the next write; null if there is nothing to publish. */
   due: Millis | null;
 }
 
-/** The budget of a write. `first`: an object's first Event in an hour. `rest`: the last count of a flow that is over. `more`: others. */
-export type WriteKind = 'first' | 'rest' | 'more';
+/** The budget of a write. `first`: an object's first Event in an hour. `final`: the last count of a flow that is over. `more`: others. */
+export type WriteKind = 'first' | 'final' | 'more';
 
 /** A series that is due, and is the next one to be written. */
 export interface Turn {
@@ -105,7 +105,7 @@ export interface Turn {
 /** What becomes of a series after its turn. What was counted meanwhile is published by its next write. */
 export type TurnEnd =
   /** The API server has the Event. */
-  | { kind: 'published'; published: Written }
+  | { kind: 'published'; published: WrittenEvent }
   /** The Event was refused for a reason of its own. It is tried again at `until`, behind the updates of others. */
   | { kind: 'refused'; until: Millis }
   /** The Event was not tried, or others would be refused, too. The series keeps its turn, and is ready at `until`, or at once. */

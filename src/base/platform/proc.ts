@@ -7,7 +7,7 @@ export interface Proc {
   /** Reads the table of the host, or of the network namespace with that inode. */
   conntrack(netns: number | undefined): Promise<Conntrack | undefined>;
   topSources(netns: number | undefined): Promise<TopSources | undefined>;
-  podOf(netns: number): Promise<string | undefined>;
+  podOfNetns(netns: number): Promise<string | undefined>;
 }
 
 /** Reads connection tracking tables and their owners. `root`: the host's /proc, wherever it is mounted. No function here rejects. */
@@ -23,7 +23,7 @@ export function createProc(root = '/proc'): Proc {
       const process = await processFor(netns);
       return process === undefined ? undefined : readTopSources(root, process);
     },
-    async podOf(netns: number): Promise<string | undefined> {
+    async podOfNetns(netns: number): Promise<string | undefined> {
       return (await ownerOf(netns))?.pod;
     },
   };
@@ -56,7 +56,7 @@ export async function findNamespaceOwner(root: string, inode: number): Promise<N
   if (process === undefined) return undefined;
   const pods = new Set<string>();
   for (const one of inside) {
-    const pod = podOf(await read(join(root, one, 'cgroup')));
+    const pod = podUidIn(await read(join(root, one, 'cgroup')));
     if (pod !== undefined) pods.add(pod);
   }
   const [pod] = pods;
@@ -75,7 +75,7 @@ async function processesIn(root: string, inode: number): Promise<string[]> {
  * `/kubepods/burstable/pod<uid>/…`, with systemd `kubepods-burstable-pod<uid>.slice` with `_` for `-`. A static Pod has 32 digits. In a
  * cgroup namespace `kubepods` may be missing. The outermost uid counts, because a node may itself run in a Pod.
  */
-export function podOf(cgroups: string): string | undefined {
+export function podUidIn(cgroups: string): string | undefined {
   return uid.exec(cgroups)?.[1]?.replaceAll('_', '-');
 }
 

@@ -19,7 +19,7 @@ import {
 import type { Millis } from '../../base/model/log-line.ts';
 import { createSteadyClock } from '../../base/platform/clock.ts';
 import { at, type Json, list, text } from '../../base/platform/json.ts';
-import { indexPodRanges, type Node, type Pod, type WayState } from '../../explain/resolving/resolving.ts';
+import { indexPodRanges, type Node, type Pod, type FinderState } from '../../explain/resolving/resolving.ts';
 import type { NodeFacts } from '../../base/model/incident.ts';
 
 /** `request` never rejects; a refusal with status 0 means that there was no answer. */
@@ -146,11 +146,11 @@ interface Neighbours {
 }
 
 /** A way to ask for the Pod of an address. */
-export interface LookupWayState extends WayState {
+export interface LookupFinderState extends FinderState {
   way: Config['podLookups'][number];
 }
 
-export async function lookAtWays(neighbours: Neighbours): Promise<LookupWayState[] | undefined> {
+export async function lookAtFinders(neighbours: Neighbours): Promise<LookupFinderState[] | undefined> {
   const { api, config } = neighbours;
   if (config.podCache === 'cluster' || config.podLookups.length === 0 || api.unusable !== undefined) return undefined;
   const clock = createSteadyClock();
@@ -171,7 +171,7 @@ async function lookAtRanges({
   config: { node, maxNodes },
   ownNode,
   pods,
-}: Neighbours): Promise<PodRanges & { state: WayState }> {
+}: Neighbours): Promise<PodRanges & { state: FinderState }> {
   const counting = countAll(api, '/api/v1/nodes').catch(() => undefined);
   const [answer, here = [], count] = await Promise.all([ownNode, pods, counting]);
   const own = answer?.kind === 'answered' ? answer.found : undefined;

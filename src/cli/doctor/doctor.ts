@@ -70,7 +70,7 @@ export async function doctor(options: DoctorOptions, out: (text: string) => void
   if (options.sendTestEvent) {
     const sent = await sendTestEvent({ api, node, pod: options.pod, ownPod, now: Date.now });
     const result = withProblems(sent, problems);
-    out(output === 'json' ? jsonText({ testEvent: result }, 2) : textOf(result));
+    out(output === 'json' ? jsonText({ testEvent: result }, 2) : textOfResult(result));
     return result.kind === 'written' ? 0 : 1;
   }
   if (options.enableLogging) return await enableLogging(api, node, output, out);
@@ -123,7 +123,7 @@ function withProblems(result: TestEventResult, problems: readonly string[]): Tes
   return { ...result, advice: `${result.advice}. Settings are wrong: ${inOneLine(problems)}` };
 }
 
-function textOf(result: TestEventResult): string {
+function textOfResult(result: TestEventResult): string {
   if (result.kind === 'failed')
     return `No test Event was sent: ${printable(result.reason)}\n→ ${printable(result.advice)}\n`;
   return `A test Event was written on ${result.on}. To see it:\n\n  ${result.look}\n\nIt should come in Slack, or wherever Events are sent, within a few seconds.\n`;

@@ -19,8 +19,8 @@ import {
   findPod,
   type FindResult,
   lookAtFelix,
-  lookAtWays,
-  type LookupWayState,
+  lookAtFinders,
+  type LookupFinderState,
   type NodeWithProvider,
   podsOn,
   type ServerVersion,
@@ -61,7 +61,7 @@ export interface Facts {
   /** Undefined outside a Pod: others have their own token. */
   readonly guard: Guard | undefined;
   readonly policyRights: PolicyRights | undefined;
-  readonly ways: readonly LookupWayState[] | undefined;
+  readonly ways: readonly LookupFinderState[] | undefined;
   readonly felix: FelixFacts;
   readonly ciliumEvents: CiliumEvents;
   readonly agent: AgentAnswer;
@@ -139,7 +139,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): 
     reviews: reviewRights(api, config),
     guard: ownPod === undefined ? Promise.resolve(undefined) : tryGuard(api, ownPod, now()),
     policyRights: config.policies === 'off' ? Promise.resolve(undefined) : reviewPolicies(api),
-    ways: lookAtWays({ api, config, ownNode, pods }),
+    ways: lookAtFinders({ api, config, ownNode, pods }),
     felix: lookAtFelix(api, node),
     ciliumEvents: lookAtCiliumEvents(api),
     agent: askAgent(config.metricsAddress),

@@ -81,9 +81,9 @@ type Connection = Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'>;
 /** Returns undefined if the Event is about an answer, an ICMP error, a scan, or a protocol other than TCP, UDP, SCTP and ICMP. */
 function connectionOf(event: Json): Connection | undefined {
   const of = annotationsIn(event);
-  const own = podOf(at(event, 'involvedObject'));
+  const own = podEnd(at(event, 'involvedObject'));
   const [, address] = /^(?:external|unknown)\/(.*)$/.exec(of('peer') ?? '') ?? [];
-  const peer = podOf(at(event, 'related')) ?? addressOf(of('peer-address') ?? address);
+  const peer = podEnd(at(event, 'related')) ?? addressOf(of('peer-address') ?? address);
   const what = serviceOf(of('protocol'), of('port'));
   if (own === undefined || peer === undefined || what === undefined || of('packet') !== undefined) return undefined;
   return of('direction') === 'sending' ? { from: own, to: peer, ...what } : { from: peer, to: own, ...what };
@@ -96,7 +96,7 @@ function serviceOf(protocol = '', port = ''): Pick<Connection, 'port' | 'protoco
   return isService ? { port: Number(port), protocol } : undefined;
 }
 
-function podOf(reference: Json): NamedEnd | undefined {
+function podEnd(reference: Json): NamedEnd | undefined {
   const [namespace = '', name = ''] = [text(at(reference, 'namespace')), text(at(reference, 'name'))];
   if (at(reference, 'kind') !== 'Pod' || !isLabel(namespace) || !isSubdomain(name)) return undefined;
   return { kind: 'pod', namespace, name };

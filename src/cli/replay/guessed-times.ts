@@ -69,7 +69,7 @@ export function createGuessedTimes(
       const end = shared.find(({ address }) => namesIn(address, spans).length > 1);
       if (end === undefined) continue;
       const noted = unsure.get(guess);
-      if (noted === undefined) unsure.set(guess, { packets: weight, first: textOf(end, spans) });
+      if (noted === undefined) unsure.set(guess, { packets: weight, first: textOfAddress(end, spans) });
       else noted.packets += weight;
       return;
     }
@@ -102,7 +102,7 @@ export function createGuessedTimes(
     return pods;
   }
 
-  function textOf({ address }: Endpoint, spans: readonly Span[]): string {
+  function textOfAddress({ address }: Endpoint, spans: readonly Span[]): string {
     const all = namesIn(address, spans);
     const more = all.length > mostNames ? ` and ${all.length - mostNames} more` : '';
     return `${address} was an address of ${all.slice(0, mostNames).join(', ')}${more}`;

@@ -13,7 +13,7 @@ import {
   type EndpointFinder,
   nodeRefOf,
   type Pod,
-  podOf,
+  podOfProgram,
 } from '../../explain/resolving/resolving.ts';
 import type { SeriesTable } from '../../count/series/series.ts';
 
@@ -130,13 +130,13 @@ function createIncidents(node: string, context: IncidentsContext): NodeIncidents
   return createNodeIncidents({
     node,
     nodeRef: () => nodeRefOf(endpoints, node),
-    podOf(failing, source) {
+    findPod(failing, source) {
       const pod = ownerOf(source);
-      return pod === undefined ? podOf(failing, here) : podRef(pod);
+      return pod === undefined ? podOfProgram(failing, here) : podRef(pod);
     },
     podsHere: () => here,
     chains,
-    facts: { felix: () => felixOf(node), kubeProxyHere: () => podOf('kube-proxy', here) !== undefined },
+    facts: { felix: () => felixOf(node), kubeProxyHere: () => podOfProgram('kube-proxy', here) !== undefined },
     isReady: () => true,
     count: (finding, time, weight) => recorder.series(node).count(finding, time, weight),
   });

@@ -10,7 +10,7 @@ import type { EventText } from '../../publish/events/events.ts';
 import { collectSnapshot, type Snapshot } from '../../agent/kubernetes/snapshot.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import type { Series } from '../../base/model/series.ts';
-import { textOf } from '../../count/pipeline/pipeline.ts';
+import { textOfSeries } from '../../count/pipeline/pipeline.ts';
 import { printable } from '../../base/platform/printable.ts';
 import { isCalico } from '../../explain/policies/policies.ts';
 import { UsageError } from '../options/command.ts';
@@ -40,7 +40,7 @@ function createPolicies(policies: readonly string[], collected: Collector): Repl
   const objects = readFiles(policies, collected);
   if (objects.policies.length === 0) {
     if (policies.length > 0) throw usageError([`--policies ${policies.join(', ')}: has no network policy`]);
-    return { messageOf: (series) => textOf(series, {}), factsOn: () => undefined };
+    return { messageOf: (series) => textOfSeries(series, {}), factsOn: () => undefined };
   }
   const { trace } = evaluatorOf(objects);
   const known: KnownPolicies = {
@@ -56,7 +56,7 @@ function createPolicies(policies: readonly string[], collected: Collector): Repl
       const asked = askedOf(series);
       const answer = policyVerdict(asked, known, series.last);
       const isKnown = answer?.outcome !== 'admits' || !isOfUnsaved(asked);
-      return textOf(series, { answer: isKnown ? answer : undefined });
+      return textOfSeries(series, { answer: isKnown ? answer : undefined });
     },
     factsOn(findings) {
       const facts = cached.get(findings) ?? policyFacts(findings, () => known) ?? 'nothing';

@@ -26,7 +26,10 @@ export function messageOf(series: Series, { toWall = (time) => time, answer }: M
   return printable(message);
 }
 
-export function textOf(series: Series, options: MessageOptions): { message: string; policy: PolicyName | undefined } {
+export function textOfSeries(
+  series: Series,
+  options: MessageOptions,
+): { message: string; policy: PolicyName | undefined } {
   return { message: messageOf(series, options), policy: options.answer?.policy };
 }
 

@@ -35,7 +35,7 @@ import { createFlowTwins } from './twins.ts';
 export { createDecisions, type Decision, type Decisions, observe } from './decision.ts';
 export { createLookupQueue, type LookupQueue, type QueuedFlow } from './lookup-queue.ts';
 export type { Drop, FlowMeaning } from './meaning.ts';
-export { textOf } from './message.ts';
+export { textOfSeries } from './message.ts';
 export { createStatistics, type Statistics } from './statistics.ts';
 
 export interface PipelineOptions extends DecisionOptions {

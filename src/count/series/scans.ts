@@ -69,7 +69,7 @@ export function createScans(restored: Iterable<Series>): Scans {
     roleOfSide: (side: FlowSide): ScanRole | undefined => roleOf(side, side.regarding, isPlainTry(side)),
   };
 
-  function roleOf(flow: Way, regarding: ObjectRef, isTried: boolean): ScanRole | undefined {
+  function roleOf(flow: ScanFlow, regarding: ObjectRef, isTried: boolean): ScanRole | undefined {
     if (isTried) {
       if (!isScan(flow.peer.identity, regarding)) return undefined;
       scanners.know(flow.peer);
@@ -184,14 +184,14 @@ function isTry(details: FlowDetails): boolean {
   return details.error === undefined && !details.martian && isPlainTry(details);
 }
 
-function isPlainTry({ direction, reply, peer }: Way): boolean {
+function isPlainTry({ direction, reply, peer }: ScanFlow): boolean {
   const mayScan = peer.kind === 'pod' || peer.kind === 'external' || peer.kind === 'unknown';
   return direction === 'receiving' && !reply && mayScan && peer.role === undefined;
 }
 
-type Way = Pick<FlowDetails, 'direction' | 'reply' | 'peer'>;
+type ScanFlow = Pick<FlowDetails, 'direction' | 'reply' | 'peer'>;
 
-function isSent({ direction, reply }: Way): boolean {
+function isSent({ direction, reply }: ScanFlow): boolean {
   return direction === 'sending' && !reply;
 }
 

@@ -1,6 +1,6 @@
 /** Counts findings by problem, object and hour, and says what is due to be written. */
 import type { Millis } from '../../base/model/log-line.ts';
-import type { Series, SeriesState, TurnEnd, Written } from '../../base/model/series.ts';
+import type { Series, SeriesState, TurnEnd, WrittenEvent } from '../../base/model/series.ts';
 import type { StateChange } from '../../base/platform/keyed-changes.ts';
 import { createSeriesChanges } from './changes.ts';
 import { type Counter, createCounter } from './counter.ts';
@@ -106,7 +106,7 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
     }
   }
 
-  function published(series: Series, event: Written): void {
+  function published(series: Series, event: WrittenEvent): void {
     series.published = { ...event, retried: undefined };
     const { count, suppressed, at } = event;
     if (series.count <= count && (!series.suppressed || suppressed)) leaveQueue(series);

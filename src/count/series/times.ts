@@ -76,12 +76,12 @@ export function readSpreadOf(nodes: number): Millis {
 
 /**
  * The lanes in the order of writing. `late`: the window is over, or the Pod is on another node (`elsewhere`), on which thousands of
- * nodes may report. `rest`: the flow is quiet.
+ * nodes may report. `final`: the flow is quiet.
  */
 const lanes = {
-  incident: { first: 0, late: 1, rest: 4, update: 5 },
-  drop: { first: 2, late: 3, rest: 6, update: 7 },
-  notice: { first: 8, late: 9, rest: 10, update: 10 },
+  incident: { first: 0, late: 1, final: 4, update: 5 },
+  drop: { first: 2, late: 3, final: 6, update: 7 },
+  notice: { first: 8, late: 9, final: 10, update: 10 },
 } as const;
 
 export const lastLane: number = lanes.notice.update;
@@ -91,7 +91,7 @@ export function laneOf(series: Series, now: Millis): number {
   const lane = lanes[details.kind !== 'incident' ? 'drop' : details.role === 'full' ? 'incident' : 'notice'];
   // A refused series no longer goes before the updates of others.
   if (series.published.retried === true) return lane.update;
-  if (series.published.writes > 0) return isQuiet(series, now) ? lane.rest : lane.update;
+  if (series.published.writes > 0) return isQuiet(series, now) ? lane.final : lane.update;
   return series.windowEnd <= now || elsewhere === true ? lane.late : lane.first;
 }
 
@@ -107,7 +107,7 @@ export function halfLaneOf(lane: number, isMore: boolean): number {
 
 /** `isMore`: the object already had its first write about a drop in this hour. */
 export function kindOf(lane: number, isMore: boolean): WriteKind {
-  if (lane === lanes.incident.rest || lane === lanes.drop.rest) return 'rest';
+  if (lane === lanes.incident.final || lane === lanes.drop.final) return 'final';
   return lane <= lanes.incident.late || (lane === lanes.drop.first && !isMore) ? 'first' : 'more';
 }
 

@@ -94,14 +94,14 @@ const table: readonly Advice[] = [
     applies: ({ reply }) => reply,
     say: () =>
       'The request passed, its answer did not. Cluster admins: check conntrack (entries lost or INVALID), asymmetric routes, and rules without ESTABLISHED.',
-    sayAnswer: (answer, details, own) => (answer.outcome === 'denies' ? textOf(answer) : adviseOn(details, own)),
+    sayAnswer: (answer, details, own) => (answer.outcome === 'denies' ? textOfVerdict(answer) : adviseOn(details, own)),
   },
   {
     applies: ({ peer, port, direction }) => direction === 'sending' && port === 53 && peer.role === 'dns',
     say: (details, own) =>
       `This Pod cannot resolve names. ${allowEgress('the cluster DNS, 53/UDP and 53/TCP', details, own)}`.trimEnd(),
     sayAnswer: (answer) =>
-      `This Pod cannot resolve names. ${answer.outcome === 'denies' && answer.isOwn ? `${answer.text} Allow egress to the cluster DNS, 53/UDP and 53/TCP.` : textOf(answer)}`,
+      `This Pod cannot resolve names. ${answer.outcome === 'denies' && answer.isOwn ? `${answer.text} Allow egress to the cluster DNS, 53/UDP and 53/TCP.` : textOfVerdict(answer)}`,
   },
   {
     applies: ({ peer }) => peer.role === 'metadata',
@@ -113,24 +113,24 @@ const table: readonly Advice[] = [
       direction === 'sending' && (peer.role === 'api-server' || (peer.kind === 'node' && port === 6443)),
     say: (details, own) =>
       `This Pod cannot reach the Kubernetes API. ${allowEgress('the API server', details, own)}`.trimEnd(),
-    sayAnswer: (answer) => `This Pod cannot reach the Kubernetes API. ${textOf(answer)}`,
+    sayAnswer: (answer) => `This Pod cannot reach the Kubernetes API. ${textOfVerdict(answer)}`,
   },
   {
     applies: isProbe,
     say: (details, { namespace }) =>
       `If these are the kubelet's probes, this Pod stays unready: allow ingress from the node's address. ${check(namespace, details)}`,
-    sayAnswer: (answer) => `${textOf(answer)} If these are the kubelet's probes, this Pod stays unready.`,
+    sayAnswer: (answer) => `${textOfVerdict(answer)} If these are the kubelet's probes, this Pod stays unready.`,
   },
   {
     applies: ({ logger }) => logger === kernelDrop,
     say: () =>
       "A netfilter rule dropped it; the kernel does not say which: a network policy's (most often), the node's firewall's, one for INVALID packets, or kube-proxy's for a Service without endpoints. Check the policies of both ends first.",
-    sayAnswer: textOf,
+    sayAnswer: textOfVerdict,
   },
   {
     applies: ({ enforcer }) => enforcer === 'network-policy',
     say: (details, { namespace }) => policyAdvice(details, namespace),
-    sayAnswer: textOf,
+    sayAnswer: textOfVerdict,
   },
   {
     applies: ({ enforcer, prefix, policy }) => enforcer === 'unknown' && prefix !== '' && policy === undefined,
@@ -139,7 +139,7 @@ const table: readonly Advice[] = [
   },
 ];
 
-function textOf({ text, act }: PolicyVerdict): string {
+function textOfVerdict({ text, act }: PolicyVerdict): string {
   return act === '' ? text : `${text} ${act}`;
 }
 
@@ -197,7 +197,7 @@ export function adviseOn(details: FlowDetails, own: Own, answer?: PolicyVerdict)
     return row.sayAnswer(answer, details, own) + hint;
   }
   // Where the Pod's own policies admit, advice that names them too would be wrong.
-  return answer.act !== '' || advice === '' ? textOf(answer) : `${answer.text} ${advice}`;
+  return answer.act !== '' || advice === '' ? textOfVerdict(answer) : `${answer.text} ${advice}`;
 }
 
 function policyAdvice(details: FlowDetails, namespace: string): string {

@@ -12,7 +12,7 @@ export function adviseOnUfw(details: FlowDetails, own: Own): string {
 }
 
 export function adviseOnFirewall(details: FlowDetails, own: Own): string {
-  return `That is the firewall of ${own.node || 'the node'}, not a NetworkPolicy; a reload of it often causes this.${probes(details, own)} Node admins: allow ${wayOf(details).join(' ')} ${details.podRange ?? 'the Pod range'} in it, then restart the CNI Pod.`;
+  return `That is the firewall of ${own.node || 'the node'}, not a NetworkPolicy; a reload of it often causes this.${probes(details, own)} Node admins: allow ${chainOf(details).join(' ')} ${details.podRange ?? 'the Pod range'} in it, then restart the CNI Pod.`;
 }
 
 /** Probes by HTTP, TCP and gRPC all use TCP. */
@@ -24,7 +24,7 @@ export function isProbe({ peer, direction, protocol }: FlowDetails, own: Own): b
  * Names the chain that dropped the packet, and on which side of it the Pods are: a rule for another way does not let the packet through.
  * A packet that is logged before or after its routing has only one device, too, but is forwarded.
  */
-function wayOf({ path, direction, peer }: FlowDetails): ['input' | 'output' | 'forwarding', 'from' | 'to'] {
+function chainOf({ path, direction, peer }: FlowDetails): ['input' | 'output' | 'forwarding', 'from' | 'to'] {
   const [isReceiving, isOfPods] = [direction === 'receiving', peer.kind === 'pod'];
   if (path.endsWith('→ this node') && !isReceiving && !isOfPods) return ['input', 'from'];
   if (path.startsWith('this node →') && isReceiving && !isOfPods) return ['output', 'to'];
@@ -33,8 +33,8 @@ function wayOf({ path, direction, peer }: FlowDetails): ['input' | 'output' | 'f
 
 /** ufw has separate policies for packets that are routed, go to the node or leave it (ufw(8)). */
 function letThroughUfw(details: FlowDetails): string {
-  const [chain, way] = wayOf(details);
-  const command = `ufw ${{ input: 'allow', output: 'allow out', forwarding: 'route allow' }[chain]} ${way}`;
+  const [chain, side] = chainOf(details);
+  const command = `ufw ${{ input: 'allow', output: 'allow out', forwarding: 'route allow' }[chain]} ${side}`;
   return details.podRange === undefined
     ? `allow it by "${command}" and the Pod range.`
     : `${command} ${details.podRange}`;

@@ -36,7 +36,7 @@ export interface ConnectionTracking {
   topSources: (
     netns: number | undefined,
   ) => Promise<{ top: readonly { address: string; connections: number }[] } | undefined>;
-  podOf: (netns: number) => Promise<string | undefined>;
+  podOfNetns: (netns: number) => Promise<string | undefined>;
 }
 
 const answerLimit: Millis = 1000;
@@ -98,7 +98,7 @@ async function askAboutTable(incident: Incident, sources: AskedSources): Promise
   const [conntrack, most, namespacePod] = await Promise.all([
     inTime(answerLimit, sources, () => proc.conntrack(netns)),
     inTime(answerLimit, sources, () => proc.topSources(netns)),
-    inTime(answerLimit, sources, () => (netns === undefined ? undefined : proc.podOf(netns))),
+    inTime(answerLimit, sources, () => (netns === undefined ? undefined : proc.podOfNetns(netns))),
   ]);
   if (causeOf(incident.code).asks === 'conntrack' && inodes.length === 0 && isRoomy(conntrack)) {
     // Some kernels never name the namespace. Another table is full, or the host's was full some time ago.

@@ -22,7 +22,7 @@ export { conditionType, incidentMessage, type RulesCondition, rulesConditionOf }
 
 export interface NodeIncidentsOptions extends Surroundings, Output {
   /** Finds the Pod of a program if the log itself does not name one. */
-  podOf: (failing: Failing, source: string) => ObjectRef | undefined;
+  findPod: (failing: Failing, source: string) => ObjectRef | undefined;
   facts: FactSources;
   onChange?: ((change: IncidentChange) => void) | undefined;
   restored?: NodeIncidentsState | undefined;
@@ -54,7 +54,7 @@ export interface NodeIncidents {
 }
 
 export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncidents {
-  const { podOf, onChange, restored } = options;
+  const { findPod, onChange, restored } = options;
   const recent = createRecent(restored?.recent);
   const restarts = createRestarts(restored?.restarts);
   const reasons: NodeIncidentsState['reasons'] = { ...restored?.reasons };
@@ -77,7 +77,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
       let pod: ObjectRef | undefined;
       if (observation.kind === 'program-record') {
         const container = containerOf(source);
-        pod = podOfLog(container) ?? podOf(observation.program, source);
+        pod = podOfLog(container) ?? findPod(observation.program, source);
         takeRestart(restarts.take(container, source, observation, time), pod, time);
         const ebpf = ebpfOf(observation);
         if (ebpf !== undefined) recent.noteEbpf(ebpf);

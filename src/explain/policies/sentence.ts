@@ -95,11 +95,11 @@ function nearestText({ rule }: NonNullable<Trace['nearest']>, direction: PolicyD
     .filter((group) => !isOfPorts(group))
     .map(allowsText)
     .join(', ');
-  const way = direction === 'ingress' ? 'from' : 'to';
+  const preposition = direction === 'ingress' ? 'from' : 'to';
   const what =
     failingPorts.length > 0
-      ? `only ${ports}${peers === '' ? '' : ` ${way} ${peers}`}`
-      : `${ports === '' ? 'traffic' : ports} only ${way} ${peers}`;
+      ? `only ${ports}${peers === '' ? '' : ` ${preposition} ${peers}`}`
+      : `${ports === '' ? 'traffic' : ports} only ${preposition} ${peers}`;
   const is = failing.flatMap(({ clause }) => {
     const { is: text = clause.has } = clause.inWords() ?? {};
     const end = otherEnd(direction, fieldOf(clause));

@@ -58,10 +58,10 @@ export function ownerOfAddress<P extends PodOfNode, N extends { readonly name: s
   if (pods.length === 1 && first?.node !== undefined && first.node === book.ownNode) return { kind: 'pod', pod: first };
   const home = book.homeOf(address);
   return (
-    podOf(assignedTo(pods, book.ownNode)) ??
-    podOf(assignedTo(pods, home)) ??
+    podOwner(assignedTo(pods, book.ownNode)) ??
+    podOwner(assignedTo(pods, home)) ??
     serviceOf(book.services(address)) ??
-    podOf(pods) ??
+    podOwner(pods) ??
     nodeOf(
       book.nodes(address).filter(({ name }) => home === undefined || name === home),
       false,
@@ -77,7 +77,7 @@ function assignedTo<P extends PodOfNode>(pods: readonly P[], node: string | unde
 }
 
 /** Pods of one Node are told apart by their times, because one kubelet reports them all. */
-function podOf<P extends PodOfNode>(pods: readonly P[]): AddressOwner<P, never, never> | undefined {
+function podOwner<P extends PodOfNode>(pods: readonly P[]): AddressOwner<P, never, never> | undefined {
   const [pod] = pods;
   if (pod === undefined) return undefined;
   return pods.every(({ node }) => node === pod.node) ? { kind: 'pod', pod } : { kind: 'disputed', between: 'Pods' };

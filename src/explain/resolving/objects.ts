@@ -129,7 +129,7 @@ export function workloadOf(
 }
 
 /** Finds the Pod of a failing program by the names that installers use, among the few Pods on the host's network. */
-export function podOf(failing: Failing, pods: readonly Pod[]): ObjectRef | undefined {
+export function podOfProgram(failing: Failing, pods: readonly Pod[]): ObjectRef | undefined {
   const name = failing === 'kube-proxy' ? 'kube-proxy' : partsOfCalicoNode.has(failing) ? 'calico-node' : undefined;
   if (name === undefined) return undefined;
   const pod = pods.find(

@@ -12,7 +12,7 @@ export {
   OverBudget,
   type Owners,
   type PodFinder,
-  type WayState,
+  type FinderState,
 } from './lookups/lookup.ts';
 export { createRemoteLookups, type RemoteLookups } from './lookups/remote.ts';
 export { createReverseDns } from './lookups/reverse-dns.ts';
@@ -25,7 +25,7 @@ export {
   type Owner,
   packEndpoints,
   type Pod,
-  podOf,
+  podOfProgram,
   type Service,
   type ServicePort,
   workloadOf,

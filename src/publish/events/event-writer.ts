@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Millis } from '../../base/model/log-line.ts';
-import { type Published, type Series, writeIntervals, type Written } from '../../base/model/series.ts';
+import { type PublishedEvent, type Series, writeIntervals, type WrittenEvent } from '../../base/model/series.ts';
 import { denierOf } from './denial.ts';
 import {
   annotationPrefix,
@@ -16,7 +16,7 @@ import {
 const maxTries = 3;
 
 export type Outcome =
-  | { kind: 'written'; verb: 'create' | 'update'; packets: number; published: Written }
+  | { kind: 'written'; verb: 'create' | 'update'; packets: number; published: WrittenEvent }
   | { kind: 'refused'; verb: 'create' | 'update' | 'read'; refusal: Refusal }
   /** Something else has the name of the Event, and its other name, too. */
   | { kind: 'foreign'; component: string };
@@ -37,7 +37,7 @@ interface Attempt {
   /** A copy, because counting continues meanwhile. */
   series: Series;
   event: CoreEvent;
-  published: Written;
+  published: WrittenEvent;
   tries: number;
 }
 
@@ -132,7 +132,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     });
   }
 
-  function marked(event: CoreEvent, published: Published): CoreEvent {
+  function marked(event: CoreEvent, published: PublishedEvent): CoreEvent {
     const annotations = { ...event.metadata.annotations, [stateAnnotation]: annotationOf(stateId, published) };
     return { ...event, metadata: { ...event.metadata, annotations } };
   }
@@ -144,7 +144,11 @@ function moved(series: Series, ahead: Millis): Series {
   return { ...series, first: first + ahead, last: last + ahead, published: publishedAt(published, at, ahead) };
 }
 
-function publishedAt<At extends Millis | null>(published: Published, at: At, ahead: Millis): Published & { at: At } {
+function publishedAt<At extends Millis | null>(
+  published: PublishedEvent,
+  at: At,
+  ahead: Millis,
+): PublishedEvent & { at: At } {
   const { first, overlap } = published;
   return {
     ...published,
@@ -165,7 +169,7 @@ function publishedByAnother({ series: { count, published }, published: next }: A
 function written(
   verb: 'create' | 'update',
   { series }: Attempt,
-  published: Written,
+  published: WrittenEvent,
   { resourceVersion }: StoredEvent,
 ): Outcome {
   const { count, last, published: before } = series;
@@ -178,7 +182,7 @@ function written(
   };
 }
 
-function onTopOf(stored: StoredEvent, { series, event }: Attempt, { base, first }: Published): CoreEvent {
+function onTopOf(stored: StoredEvent, { series, event }: Attempt, { base, first }: PublishedEvent): CoreEvent {
   const { count, last } = series;
   return {
     ...event,
@@ -191,7 +195,7 @@ function onTopOf(stored: StoredEvent, { series, event }: Attempt, { base, first 
 /** `STATE BASE`, or `STATE BASE COUNT UNTIL` while counts overlap: the `stateId`, the packets that another state counted, `overlap`. */
 export const stateAnnotation = `${annotationPrefix}state`;
 
-type Composition = Pick<Published, 'base' | 'first' | 'overlap'>;
+type Composition = Pick<PublishedEvent, 'base' | 'first' | 'overlap'>;
 
 function annotationOf(stateId: string, { base, overlap }: Composition): string {
   return [stateId, base, ...(overlap ? [overlap.count, overlap.until] : [])].join(' ');
@@ -272,12 +276,12 @@ export interface Refusal {
   retryAfter: Millis | undefined;
 }
 
-export type Stored = { kind: 'stored'; event: StoredEvent };
+export type StoreAnswer = { kind: 'stored'; event: StoredEvent };
 
 /** Stores Events in the API server. Never rejects, and settles within its own time-out. */
 export interface EventStore {
-  create: (event: CoreEvent) => Promise<Stored | Refusal>;
-  read: (namespace: string, name: string) => Promise<Stored | Refusal>;
+  create: (event: CoreEvent) => Promise<StoreAnswer | Refusal>;
+  read: (namespace: string, name: string) => Promise<StoreAnswer | Refusal>;
   /** Changes the fields that differ between writes. Refused (409) if the Event has changed since `resourceVersion`. */
-  update: (event: CoreEvent, resourceVersion: string) => Promise<Stored | Refusal>;
+  update: (event: CoreEvent, resourceVersion: string) => Promise<StoreAnswer | Refusal>;
 }

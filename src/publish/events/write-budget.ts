@@ -65,7 +65,7 @@ export function createWriteBudget({
   const others = createSharedBucket(limits.others, nodeCount, random);
   const buckets: Readonly<Record<WriteKind, readonly Bucket[]>> = {
     first: [all],
-    rest: [all, others],
+    final: [all, others],
     more: [all, hour, others],
   };
 

@@ -9,7 +9,7 @@ import {
   type Segment,
   segmentsIn,
   type SegmentSizes,
-  textOf,
+  textOfChange,
 } from './segments.ts';
 
 export interface KeptState {
@@ -132,7 +132,7 @@ function nextSlice(round: Round): string[] {
       round.isTaken = true;
       break;
     }
-    const change = textOf(value);
+    const change = textOfChange(value);
     changes.push(change);
     room -= change.length;
   }

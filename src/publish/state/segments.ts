@@ -104,7 +104,7 @@ export function* encodeBatch(changes: Iterable<KeptChange>, lineSize = 256 * 102
   let line: string[] = [];
   let length = 0;
   for (const change of changes) {
-    const text = textOf(change);
+    const text = textOfChange(change);
     line.push(text);
     length += text.length;
     if (length < lineSize) continue;
@@ -114,7 +114,7 @@ export function* encodeBatch(changes: Iterable<KeptChange>, lineSize = 256 * 102
   yield encode(`[${line.join(',')}]`);
 }
 
-export function textOf(change: KeptChange): string {
+export function textOfChange(change: KeptChange): string {
   return typeof change === 'string' ? change : JSON.stringify(change);
 }
 

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type HttpAnswer, send, textOf } from '../../../src/agent/kubernetes/http.ts';
+import { type HttpAnswer, send, textOfBody } from '../../../src/agent/kubernetes/http.ts';
 import { TooLargeError } from '../../../src/agent/kubernetes/item-scanner.ts';
 import { type Asked, json, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
@@ -56,13 +56,13 @@ test.each([
   ['lists', '[],', '[]'],
 ])('an answer of a few megabytes with more than 800,000 %s is too large', async (_, part, last) => {
   answer = ({ response }) => response.end(`[${part.repeat(800_000)}${last}]`);
-  await expect(textOf(await get())).rejects.toThrow(TooLargeError);
+  await expect(textOfBody(await get())).rejects.toThrow(TooLargeError);
 });
 
 test('brackets in texts of an answer are neither objects nor lists', async () => {
   const whole = JSON.stringify(['{[\\"'.repeat(400_000), '\\', '{['.repeat(400_000)]);
   answer = ({ response }) => response.end(whole);
-  expect((await textOf(await get())).length).toBe(whole.length);
+  expect((await textOfBody(await get())).length).toBe(whole.length);
 });
 
 test('one connection is used again', async () => {
@@ -84,7 +84,7 @@ test('large answers are read one at a time, and none holds up the others when it
     parts[at]!++;
     bodies[at]?.push(Buffer.alloc(2 ** 18, ' '));
   };
-  const texts = bodies.map(async (body) => await textOf({ body }).then(({ length }) => length / 2 ** 18, String));
+  const texts = bodies.map(async (body) => await textOfBody({ body }).then(({ length }) => length / 2 ** 18, String));
   const untilRead = (expected: number[]) => vi.waitFor(() => expect(parts).toEqual(expected), 30_000);
   // The others hold one part, because sixty may wait at once; the stream reads one more ahead.
   await untilRead([8, 2, 2]);
@@ -105,7 +105,7 @@ function bodyOf(mebibytes: number): Readable {
 
 test('a large answer that breaks while it waits fails at once, and the next one still waits for the one that is read', async () => {
   const [read, broken, next] = [bodyOf(3), bodyOf(3), bodyOf(3)];
-  const texts = [read, broken, next].map(async (body) => (await textOf({ body })).length / 2 ** 20);
+  const texts = [read, broken, next].map(async (body) => (await textOfBody({ body })).length / 2 ** 20);
   broken.destroy(new Error('out of time'));
   await expect(texts[1]).rejects.toThrow('out of time');
   next.push(null);

@@ -8,7 +8,7 @@ import { finding, flow, incident, incidentDetails, nine, podRef } from '../../bu
 import { forAll } from '../../for-all.ts';
 
 const hour = 3_600_000;
-const kinds: readonly WriteKind[] = ['first', 'more', 'rest'];
+const kinds: readonly WriteKind[] = ['first', 'more', 'final'];
 
 /** What can happen between two turns; numbers choose among what there is. */
 const step = fc.oneof(
@@ -47,7 +47,7 @@ function createWorld() {
   const turns = new Map<number, number>();
   let names = 0;
   let isQuietAgain = true;
-  let budget: Record<WriteKind, number> = { first: 0, more: 0, rest: 0 };
+  let budget: Record<WriteKind, number> = { first: 0, more: 0, final: 0 };
   const availableAt = (kind: WriteKind): number => budget[kind];
 
   return {
@@ -65,7 +65,7 @@ function createWorld() {
         if (each.kind === 'packet') Object.assign(entry.series, { count: entry.series.count + each.count, last: now });
       }
       // Where flows that are quiet may not be written, one of which packets came is not looked for.
-      if (isQuietAgain || budget.rest <= now) expect(nextOf()).toEqual(expected());
+      if (isQuietAgain || budget.final <= now) expect(nextOf()).toEqual(expected());
     },
   };
 

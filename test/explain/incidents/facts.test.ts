@@ -21,7 +21,7 @@ const absent = { kind: 'absent' } as const;
 const full = { count: 262_144, max: 262_144 };
 
 const proc = (given: Partial<AskedSources['proc']>): Pick<AskedSources, 'proc'> => ({
-  proc: { conntrack: never, topSources: never, podOf: never, now, ...given },
+  proc: { conntrack: never, topSources: never, podOfNetns: never, now, ...given },
 });
 const top = (address: string, connections: number) => () => Promise.resolve({ top: [{ address, connections }] });
 
@@ -43,7 +43,7 @@ function finder(some: AskedSources = {}, known: FactSources = {}, seen = recent)
             { address: '192.0.2.1', connections: 10 },
           ],
         }),
-      podOf: (netns) => note(`Pod of ${netns}`, 'uid-of-web-0'),
+      podOfNetns: (netns) => note(`Pod of ${netns}`, 'uid-of-web-0'),
       now: () => nine + 30_000,
     },
     nameOf: (address) => (address === '10.244.0.7' ? 'shop/crawler-0' : undefined),
@@ -276,7 +276,7 @@ test('never waits for long, never rejects: what fails is undefined', async () =>
   const failing = finder(
     {
       felix: () => Promise.reject(new Error('broken')),
-      ...proc({ conntrack: fail, topSources: top('10.0.0.1', 1), podOf: fail }),
+      ...proc({ conntrack: fail, topSources: top('10.0.0.1', 1), podOfNetns: fail }),
       nameOf: fail,
       prepareChains: fail,
     },

@@ -18,7 +18,7 @@ export function nodeIncidents(
   return createNodeIncidents({
     node,
     nodeRef: () => nodeRef(nodeObject({ name: node })),
-    podOf: () => undefined,
+    findPod: () => undefined,
     podsHere: () => [],
     chains: { ownerOf: () => undefined, backendsOf: () => [] },
     facts: {},

@@ -207,7 +207,7 @@ test('affected Pods are counted in the details', () => {
 
 test('only the Pod of a network namespace with a table of its own is affected', async () => {
   pods = [affectedPod('a'), affectedPod('b')];
-  const proc = { conntrack: none, topSources: none, podOf: () => Promise.resolve('uid-of-b'), now: () => nine };
+  const proc = { conntrack: none, topSources: none, podOfNetns: () => Promise.resolve('uid-of-b'), now: () => nine };
   const one = reporter({ facts: { asked: { proc } } });
   one.report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: ['netns 4026532317'] }));
   await vi.waitFor(() => expect(counted).not.toEqual([]));

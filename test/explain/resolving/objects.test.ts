@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { workloadKey } from '../../../src/base/model/endpoint.ts';
 import type { Failing } from '../../../src/base/model/program-record.ts';
-import { createInterner, podOf, workloadOf } from '../../../src/explain/resolving/objects.ts';
+import { createInterner, podOfProgram, workloadOf } from '../../../src/explain/resolving/objects.ts';
 import { pod } from '../../builders.ts';
 import { tablesOf } from '../../tables.ts';
 
@@ -29,7 +29,7 @@ test.each<[Failing, string]>([
   ['felix', 'calico-node-9fz4d'],
   ['bird', 'calico-node-9fz4d'],
 ])('%s runs in %s', (failing, name) => {
-  expect(podOf(failing, [pod(), onHost(name)])?.name).toBe(name);
+  expect(podOfProgram(failing, [pod(), onHost(name)])?.name).toBe(name);
 });
 
 test.each([
@@ -37,12 +37,12 @@ test.each([
   ['has ended', onHost('kube-proxy-x7k2p', { until: 5 })],
   ['is called something else', onHost('kube-proxyless-x7k2p')],
 ])('a Pod that %s is none', (_, other) => {
-  expect(podOf('kube-proxy', [other])).toBeUndefined();
-  expect(podOf('kube-proxy', [other, onHost('kube-proxy-9r5cn')])?.name).toBe('kube-proxy-9r5cn');
+  expect(podOfProgram('kube-proxy', [other])).toBeUndefined();
+  expect(podOfProgram('kube-proxy', [other, onHost('kube-proxy-9r5cn')])?.name).toBe('kube-proxy-9r5cn');
 });
 
 test('the kernel runs in no Pod', () => {
-  expect(podOf('kernel', [onHost('kernel'), onHost('kube-proxy')])).toBeUndefined();
+  expect(podOfProgram('kernel', [onHost('kernel'), onHost('kube-proxy')])).toBeUndefined();
 });
 
 test('the first value of a key is given for all later ones', () => {

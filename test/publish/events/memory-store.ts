@@ -1,5 +1,5 @@
 import { type CoreEvent, identityText } from '../../../src/publish/events/event.ts';
-import type { EventStore, Refusal, Stored } from '../../../src/publish/events/event-writer.ts';
+import type { EventStore, Refusal, StoreAnswer } from '../../../src/publish/events/event-writer.ts';
 
 export type Verb = 'create' | 'read' | 'update';
 
@@ -64,15 +64,15 @@ export function createMemoryStore(mishapOf: (verb: Verb, key: string) => Mishap 
         const annotations = { ...kept.event.metadata.annotations, ...event.metadata.annotations };
         const metadata = { ...kept.event.metadata, annotations };
         const changed = { ...kept.event, metadata, type, count, firstTimestamp, lastTimestamp, message };
-        return JSON.stringify(changed) === JSON.stringify(kept.event) ? (found(key) as Stored) : keep(changed);
+        return JSON.stringify(changed) === JSON.stringify(kept.event) ? (found(key) as StoreAnswer) : keep(changed);
       }),
   };
 
   async function serve(
     verb: Verb,
     key: string,
-    carryOut: (key: string) => Stored | Refusal,
-  ): Promise<Stored | Refusal> {
+    carryOut: (key: string) => StoreAnswer | Refusal,
+  ): Promise<StoreAnswer | Refusal> {
     requests.push(verb);
     const { before, instead, answer, after } = mishapOf(verb, key);
     await Promise.resolve();
@@ -83,13 +83,13 @@ export function createMemoryStore(mishapOf: (verb: Verb, key: string) => Mishap 
     return answer ?? result;
   }
 
-  function keep(event: CoreEvent): Stored {
+  function keep(event: CoreEvent): StoreAnswer {
     const key = keyOf(event);
     events.set(key, { event: structuredClone(event), resourceVersion: ++latest });
-    return found(key) as Stored;
+    return found(key) as StoreAnswer;
   }
 
-  function found(key: string): Stored | undefined {
+  function found(key: string): StoreAnswer | undefined {
     const kept = events.get(key);
     if (kept === undefined) return undefined;
     const { metadata, source, type, count, firstTimestamp, lastTimestamp } = kept.event;

@@ -35,10 +35,10 @@ test('after an outage first Events use the budget of others, and those of quiet 
     () => 0,
     () => 0,
   );
-  const paced = () => (['first', 'more', 'rest'] as const).map((kind) => retries.paced(kind));
-  expect(paced()).toEqual(['first', 'more', 'rest']);
+  const paced = () => (['first', 'more', 'final'] as const).map((kind) => retries.paced(kind));
+  expect(paced()).toEqual(['first', 'more', 'final']);
   const refusal = { kind: 'refused', status: 503, reason: '', message: '', retryAfter: undefined } as const;
   retries.endAfter(series(), { kind: 'refused', verb: 'create', refusal }, 0);
   retries.pause();
-  expect(paced()).toEqual(['more', 'more', 'rest']);
+  expect(paced()).toEqual(['more', 'more', 'final']);
 });

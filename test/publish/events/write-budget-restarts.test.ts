@@ -8,7 +8,7 @@ import { createSeriesTable } from '../../../src/count/series/series.ts';
 import { createLookupQueue } from '../../../src/count/pipeline/lookup-queue.ts';
 import { createKeptState } from '../../../src/publish/state/kept-state.ts';
 import { applyChange } from '../../../src/publish/state/read-segments.ts';
-import { textOf } from '../../../src/publish/state/segments.ts';
+import { textOfChange } from '../../../src/publish/state/segments.ts';
 import { finding, nine } from '../../builders.ts';
 import { refusal } from './memory-store.ts';
 import { createVirtualTime } from '../../simulate/virtual-time.ts';
@@ -131,8 +131,8 @@ test.each<[title: string, restored: WriteBudgetState | undefined, monotonic: num
 
 test('writes that were given back are left of the hour, and other kinds of writes take nothing of it', () => {
   const budget = createWriteBudget();
-  for (const kind of ['more', 'more', 'first', 'rest'] as const) budget.spend(0, kind);
-  for (const kind of ['more', 'first', 'rest'] as const) budget.refund(kind);
+  for (const kind of ['more', 'more', 'first', 'final'] as const) budget.spend(0, kind);
+  for (const kind of ['more', 'first', 'final'] as const) budget.refund(kind);
   expect(budget.state().left).toBe(burst - 1);
 });
 
@@ -160,7 +160,7 @@ test('the budget of the hour is on disk before the Event is written, also where 
       await Promise.resolve();
       if (revision === state.revision()) return;
       revision = state.revision();
-      for (const change of state.takeChanges()) applyChange(JSON.parse(textOf(change)) as StateChange, disk);
+      for (const change of state.takeChanges()) applyChange(JSON.parse(textOfChange(change)) as StateChange, disk);
     },
     async write({ count, published }) {
       leftAtWrites.push((disk.get('budget') as WriteBudgetState).left);

@@ -40,7 +40,7 @@ const noon = Date.UTC(2026, 10, 21, 12);
 const folder = temporaryFolder();
 prepareHost();
 
-const textOf = (looks?: Parameters<typeof choose>[0]): string => choose(looks).text.replaceAll(host(), '');
+const textOfPrinted = (looks?: Parameters<typeof choose>[0]): string => choose(looks).text.replaceAll(host(), '');
 
 test('an obstacle to the kernel’s record of drops is named in the expected words', async () => {
   const tracefs = folder('tracefs');
@@ -57,22 +57,22 @@ test('an obstacle to the kernel’s record of drops is named in the expected wor
 });
 
 test('the source of the kernel’s log is named in the expected words', async () => {
-  const said = [textOf({ journal: aJournal }), textOf({ journal: aJournal, kernelRecords: () => false })];
+  const said = [textOfPrinted({ journal: aJournal }), textOfPrinted({ journal: aJournal, kernelRecords: () => false })];
   put(kern, kernelLine(8 * day), 8 * day);
-  said.push(textOf());
+  said.push(textOfPrinted());
   put(messages, other);
   put(syslog, '');
   put(ring, record);
-  said.push(textOf(), textOf({ journal: aJournal, kernelRecords: () => false }));
+  said.push(textOfPrinted(), textOfPrinted({ journal: aJournal, kernelRecords: () => false }));
   rmSync(host(), { recursive: true });
   put(messages, other, 8 * day);
   mkdirSync(host(syslog));
-  said.push(textOf());
+  said.push(textOfPrinted());
   put(kern, kernelLine());
   chmodSync(host(kern), 0);
   // Else that would be all that may not be read.
   chmodSync(dirname(host()), 0o755);
-  said.push(asUnprivileged(textOf));
+  said.push(asUnprivileged(textOfPrinted));
   await expectLines(import.meta.dirname, 'kernel-choice.expected.txt', said);
 });
 

@@ -5,7 +5,7 @@ import { rightsFile } from '../../../agent/kubernetes/kubernetes.ts';
 import type { FelixSettings, NodeFacts } from '../../../base/model/incident.ts';
 import type { PrefixTable } from '../../../read/parsing/parsing.ts';
 import { printable } from '../../../base/platform/printable.ts';
-import { podOf } from '../../../explain/resolving/resolving.ts';
+import { podOfProgram } from '../../../explain/resolving/resolving.ts';
 import type { CheckInput } from '../facts.ts';
 import { answersOf, type Check, seeApiServer } from '../report.ts';
 
@@ -22,7 +22,7 @@ export function checkCalico(known: CheckInput): Check[] {
       : [unknown('FelixConfiguration could not be read', seeApiServer)];
   const facts: NodeFacts = {
     felix,
-    kubeProxyHere: pods === undefined ? undefined : podOf('kube-proxy', pods) !== undefined,
+    kubeProxyHere: pods === undefined ? undefined : podOfProgram('kube-proxy', pods) !== undefined,
     conntrack: undefined,
     topSources: [],
     backends: {},

@@ -130,9 +130,9 @@ export function checkPodLookups({ config, ways }: CheckInput): Check {
   if (config.podLookups.length === 0) return ok('off: addresses of other nodes stay addresses');
   if (ways === undefined) return unknown('not known: the API server does not answer', seeApiServer);
   const { used = [], unused = [] } = Object.groupBy(ways, ({ usable }) => (usable ? 'used' : 'unused'));
-  const textOf = (some: typeof ways): string[] => some.map(({ way, why }) => `${way} (${why})`);
-  const others = unused.length === 0 ? '' : `; not: ${textOf(unused).join('; ')}`;
-  if (used.length > 0) return ok(`by ${textOf(used).join(', then ')}${others}`);
+  const textsOfWays = (some: typeof ways): string[] => some.map(({ way, why }) => `${way} (${why})`);
+  const others = unused.length === 0 ? '' : `; not: ${textsOfWays(unused).join('; ')}`;
+  if (used.length > 0) return ok(`by ${textsOfWays(used).join(', then ')}${others}`);
   return warning(
     `Pods of other nodes are not found by their addresses${others}`,
     `${documentAt('docs/lookups.md')} has a way for each kind of cluster`,

@@ -1,6 +1,6 @@
 import { documentAt } from '../../../agent/config/docs-url.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
-import { podOf } from '../../../explain/resolving/resolving.ts';
+import { podOfProgram } from '../../../explain/resolving/resolving.ts';
 import type { CheckInput } from '../facts.ts';
 import { defaultTracefs, defaultFlowsFolder } from '../../../read/sources/sources.ts';
 import { type ContainerLogFile, switchOf } from '../machine.ts';
@@ -121,7 +121,8 @@ export function checkContainers({ config, containers, pods, now }: CheckInput): 
     ];
 
   const missing = programs.filter(
-    (program) => !logs.some(({ container }) => container === program) && podOf(program, pods ?? []) !== undefined,
+    (program) =>
+      !logs.some(({ container }) => container === program) && podOfProgram(program, pods ?? []) !== undefined,
   );
   const found = logs.map((log) => logText(log, now)).join(', ');
   if (missing.length > 0)

@@ -22,7 +22,7 @@ export interface ReportedEvents {
 }
 
 export function readEvents(files: readonly string[]): ReportedEvents {
-  const found: Found[] = [];
+  const found: ReportEntry[] = [];
   const problems: string[] = [];
   for (const file of files) {
     try {
@@ -78,9 +78,9 @@ function valuesIn(content: string): Json[] {
   }
 }
 
-type Found = { event: ReportedEvent; isIncident: boolean };
+type ReportEntry = { event: ReportedEvent; isIncident: boolean };
 
-function reportedIn(event: Json): Found | 'unreadable' | 'of others' {
+function reportedIn(event: Json): ReportEntry | 'unreadable' | 'of others' {
   const writers = [at(event, 'reportingComponent'), at(event, 'source', 'component')];
   const isOurs = writers.includes(component);
   const message = text(at(event, 'message'));

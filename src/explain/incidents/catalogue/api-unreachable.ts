@@ -1,5 +1,5 @@
 import type { CauseRow } from './cause.ts';
-import { quoteOf, startsWithAny, textOf } from './record-text.ts';
+import { quoteOf, startsWithAny, textOfRecord } from './record-text.ts';
 import { subjects } from './texts.ts';
 
 /** Messages that show the failure by themselves [felix/daemon, libcalico-go, typha/pkg/syncclient, node/pkg/lifecycle/startup]. */
@@ -45,7 +45,7 @@ export const apiUnreachable: CauseRow = {
     if (record.program === 'unknown' && !record.caller.includes('/')) return undefined;
     const isAlone = startsWithAny(record.message, alone);
     if (!isAlone && !startsWithAny(record.message, withNetworkError)) return undefined;
-    const text = textOf(record);
+    const text = textOfRecord(record);
     const quote = quoteOf(text, networkError);
     if (quote === undefined && !isAlone) return undefined;
     return {
@@ -83,7 +83,7 @@ export const kubeProxyApiUnreachable: CauseRow = {
   programs: ['kube-proxy', 'unknown'],
   needles: ['ailed to list ', 'ailed to watch', 'Failed to retrieve node'],
   match(record) {
-    const text = textOf(record);
+    const text = textOfRecord(record);
     const isKubeProxy = record.program === 'kube-proxy' || ofKubeProxy.test(`${text}\n${record.fields['type'] ?? ''}`);
     const isList = isKubeProxy && record.caller === 'reflector.go' && cannotList.test(text);
     const isNode =

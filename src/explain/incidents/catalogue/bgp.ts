@@ -1,5 +1,5 @@
 import type { CauseRow } from './cause.ts';
-import { textOf } from './record-text.ts';
+import { textOfRecord } from './record-text.ts';
 import { bracketed, podArguments, subjects } from './texts.ts';
 
 /** BIRD's default hold time, after which a dead session expires. */
@@ -42,7 +42,7 @@ export const bgpDown: CauseRow = {
       /^(?:calico\/node is not ready|Calico is not ready yet|BIRD6? is not ready|bird6? is not live|Readiness probe failed|Liveness probe failed)/.test(
         message,
       )
-        ? `${textOf(record)}\n${fields['reason'] ?? ''}`
+        ? `${textOfRecord(record)}\n${fields['reason'] ?? ''}`
         : '';
     const found = notReady.exec(text);
     if (found === null || starting.test(found[1] ?? '')) return undefined;

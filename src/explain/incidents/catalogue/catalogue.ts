@@ -25,7 +25,7 @@ import { short } from './texts.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import type { TableReport } from '../../../base/model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../../../base/model/program-record.ts';
-import { backendOf, familyOf, firstLine, quotable, startsWithAny, textOf } from './record-text.ts';
+import { backendOf, familyOf, firstLine, quotable, startsWithAny, textOfRecord } from './record-text.ts';
 
 const rows: readonly CauseRow[] = [
   felixGivesUp,
@@ -165,7 +165,7 @@ function failureOf(record: ProgramRecord): FailureSign | undefined {
     if (isInfo && record.program !== 'bird' && !startsWithAny(record.message, cause.infoOpenings ?? [])) continue;
     const match = cause.match(record);
     if (match === undefined) continue;
-    const text = textOf(record);
+    const text = textOfRecord(record);
     const subject = match.subject === undefined ? '' : short(match.subject, subjectLimit);
     return {
       kind: 'failure',

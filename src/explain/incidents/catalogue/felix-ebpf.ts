@@ -2,7 +2,7 @@ import type { ProgramRecord } from '../../../base/model/program-record.ts';
 import type { IncidentDetails } from '../../../base/model/incident.ts';
 import { objectToPatch } from './behind.ts';
 import type { CauseRow } from './cause.ts';
-import { quotable, startsWithAny, textOf } from './record-text.ts';
+import { quotable, startsWithAny, textOfRecord } from './record-text.ts';
 import { bracketed, felixPatch, felixSettings, podArguments } from './texts.ts';
 
 /** Beginnings of felix's errors with eBPF [3.13 to 3.32: felix/daemon, felix/dataplane/linux, felix/bpf]. */
@@ -38,7 +38,7 @@ export const ebpfFailed: CauseRow = {
   programs: ['felix'],
   needles: ebpf,
   match(record) {
-    if (!startsWithAny(record.message, ebpf) || gone.test(textOf(record))) return undefined;
+    if (!startsWithAny(record.message, ebpf) || gone.test(textOfRecord(record))) return undefined;
     const { iface, name } = record.fields;
     return { subject: (iface ?? name)?.replaceAll('"', ''), quote: wholeOf(record) };
   },
@@ -88,7 +88,7 @@ export const xdpFailed: CauseRow = {
 
 /** The message alone does not show the reason, and the error alone not what failed. */
 function wholeOf(record: ProgramRecord): string {
-  return quotable(textOf(record).replaceAll(/[.:]?\n/g, ': '));
+  return quotable(textOfRecord(record).replaceAll(/[.:]?\n/g, ': '));
 }
 
 function isUnsupported({ quote }: IncidentDetails): boolean {

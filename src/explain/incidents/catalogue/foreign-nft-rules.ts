@@ -1,6 +1,6 @@
 import type { ProgramRecord } from '../../../base/model/program-record.ts';
 import type { CauseMatch, CauseRow } from './cause.ts';
-import { find, iptablesFailure, iptablesNeedles, textOf } from './record-text.ts';
+import { find, iptablesFailure, iptablesNeedles, textOfRecord } from './record-text.ts';
 import { cannotUseIptables, noIptables } from './starting.ts';
 import { onlyFamily, program, subjects, unreachable } from './texts.ts';
 
@@ -56,7 +56,7 @@ export const foreignNftRulesOfServices: CauseRow = {
   infoOpenings: [noIptables],
   match(record) {
     const text =
-      record.program === 'kube-router' ? textOf(record) : (iptablesFailure(record) ?? cannotUseIptables(record));
+      record.program === 'kube-router' ? textOfRecord(record) : (iptablesFailure(record) ?? cannotUseIptables(record));
     return text === undefined ? undefined : incompatibleChain(text);
   },
   what: (details, node) =>

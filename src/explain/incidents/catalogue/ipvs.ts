@@ -1,6 +1,6 @@
 import type { IncidentDetails } from '../../../base/model/incident.ts';
 import type { CauseRow } from './cause.ts';
-import { startsWithAny, textOf } from './record-text.ts';
+import { startsWithAny, textOfRecord } from './record-text.ts';
 import { podArguments, shellWords, subjects } from './texts.ts';
 
 /** Beginnings of kube-proxy's errors in mode ipvs [1.8 to 1.36: pkg/proxy/ipvs]. */
@@ -44,7 +44,7 @@ export const ipvsFailed: CauseRow = {
     const { fields } = record;
     const named = fields['servicePortName'] ?? fields['serviceName'];
     if (named !== undefined && named !== '') return { subject: named };
-    const text = textOf(record).slice(0, 2048);
+    const text = textOfRecord(record).slice(0, 2048);
     for (const name of names) {
       const found = name.exec(text);
       if (found !== null) return { subject: found[1] ?? found[0] };
@@ -81,7 +81,9 @@ export const ipvsAddressStays: CauseRow = {
   needles: unbind,
   match(record) {
     if (!startsWithAny(record.message, unbind)) return undefined;
-    const named = /\b(?:unbind service addr|unbind address:) ([\da-fA-F.:]{3,45})/.exec(textOf(record).slice(0, 2048));
+    const named = /\b(?:unbind service addr|unbind address:) ([\da-fA-F.:]{3,45})/.exec(
+      textOfRecord(record).slice(0, 2048),
+    );
     return { subject: record.fields['address'] ?? named?.[1] };
   },
   what: (details, node) =>

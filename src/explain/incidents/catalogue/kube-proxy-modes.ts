@@ -7,7 +7,7 @@ import {
   nftablesNeedles,
   programmingFailure,
   quoteOf,
-  textOf,
+  textOfRecord,
 } from './record-text.ts';
 import { agreeing, onlyFamily, podArguments, program, shellWords, subjects, unreachable } from './texts.ts';
 
@@ -140,7 +140,7 @@ export const chainBusy: CauseRow = {
       record.program === 'kube-proxy' &&
       isCleanup(record) &&
       record.message.startsWith('Failed to execute iptables-restore');
-    const text = cleanup ? textOf(record) : programmingFailure(record);
+    const text = cleanup ? textOfRecord(record) : programmingFailure(record);
     return find(text, [
       /CHAIN_(?:USER_)?DEL failed \(Device or resource busy\): chain ([\w-]{1,60})/,
       /Device or resource busy\n[ \t]*delete chain \w+ [\w-]+ ([^\s;]{1,120})/,

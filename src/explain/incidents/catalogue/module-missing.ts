@@ -9,7 +9,7 @@ import {
   nftablesNeedles,
   programmingFailure,
   startsWithAny,
-  textOf,
+  textOfRecord,
 } from './record-text.ts';
 import { onlyFamily, program, shellWords, subjects, unreachable } from './texts.ts';
 
@@ -192,7 +192,7 @@ export const moduleMissing: CauseRow = {
     }
     if (record.program === 'felix') return noNfTables(record) ?? moduleMissedByIpset(record);
     return record.program === 'kube-proxy' && /^[Cc]an't (?:use|determine)/.test(record.message)
-      ? modulesMissedByIpvs(textOf(record))
+      ? modulesMissedByIpvs(textOfRecord(record))
       : undefined;
   },
   what: (details, node) =>

@@ -7,7 +7,7 @@ const textLimit = 16_384;
 const quoteLimit = 200;
 
 /** Old releases put the error into the message. */
-export function textOf(record: ProgramRecord): string {
+export function textOfRecord(record: ProgramRecord): string {
   const text = record.error === '' ? record.message : `${record.message}\n${record.error}`;
   return text.length > textLimit ? text.slice(0, textLimit) : text;
 }
@@ -128,20 +128,20 @@ const saveCommandFailed = /^ip6?tables(?:-legacy|-nft)?-save command failed/;
 /** Returns the text of a failed call of iptables, also of iptables-save; undefined for other records. */
 export function iptablesFailure(record: ProgramRecord): string | undefined {
   const { message, program } = record;
-  if (isFragment(record)) return isOfNft(record) ? undefined : textOf(record);
+  if (isFragment(record)) return isOfNft(record) ? undefined : textOfRecord(record);
   if (program === 'kube-proxy') {
-    return startsWithAny(message, kubeProxyIptables) && !isCleanup(record) ? textOf(record) : undefined;
+    return startsWithAny(message, kubeProxyIptables) && !isCleanup(record) ? textOfRecord(record) : undefined;
   }
   if (program !== 'felix') return undefined;
-  return startsWithAny(message, felixIptables) || saveCommandFailed.test(message) ? textOf(record) : undefined;
+  return startsWithAny(message, felixIptables) || saveCommandFailed.test(message) ? textOfRecord(record) : undefined;
 }
 
 /** Returns the text of a failed call of nft, also of one that only lists; undefined for other records. */
 export function nftablesFailure(record: ProgramRecord): string | undefined {
-  if (isFragment(record)) return isOfNft(record) ? textOf(record) : undefined;
+  if (isFragment(record)) return isOfNft(record) ? textOfRecord(record) : undefined;
   const openings =
     record.program === 'kube-proxy' ? kubeProxyNftables : record.program === 'felix' ? felixNftables : [];
-  return startsWithAny(record.message, openings) ? textOf(record) : undefined;
+  return startsWithAny(record.message, openings) ? textOfRecord(record) : undefined;
 }
 
 /** Returns whether the record is a single line of kube-proxy's error. A syslog cuts long records into lines, so the rest is missing. */

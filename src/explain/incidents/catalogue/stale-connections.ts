@@ -1,5 +1,5 @@
 import type { CauseRow } from './cause.ts';
-import { textOf } from './record-text.ts';
+import { textOfRecord } from './record-text.ts';
 import { bracketed } from './texts.ts';
 
 /** Beginnings of kube-proxy's errors about tracked connections [1.2 to 1.37: pkg/proxy/conntrack, before 1.28 in pkg/proxy/iptables and ipvs]. */
@@ -26,7 +26,7 @@ export const staleConnections: CauseRow = {
     if (!cannotDelete.test(record.message) || /^interrupted\b/.test(record.error)) return undefined;
     // Before structured logging: `Failed to delete shop/dns:dns endpoint connections, error: …`.
     const named = /^Failed to delete ([\w.-]{1,63}\/[\w.:-]{1,130}) endpoint/.exec(record.message)?.[1];
-    return { subject: record.fields['servicePortName'] ?? named, quote: reasonOf(textOf(record)) };
+    return { subject: record.fields['servicePortName'] ?? named, quote: reasonOf(textOfRecord(record)) };
   },
   what: (details, node) =>
     `kube-proxy on ${node} cannot delete tracked connections${bracketed(details)}: UDP packets, DNS among them, may go on to Pods that are gone.`,

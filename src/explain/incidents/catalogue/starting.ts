@@ -1,6 +1,6 @@
 import type { ProgramRecord } from '../../../base/model/program-record.ts';
 import type { CauseRow } from './cause.ts';
-import { find, lineAt, textOf } from './record-text.ts';
+import { find, lineAt, textOfRecord } from './record-text.ts';
 import { failingPodArguments, plural, podArguments, program, shellWords, subjects } from './texts.ts';
 
 /** The longest pause before a container that ends at once is started again. */
@@ -91,7 +91,7 @@ export const cannotStart: CauseRow = {
       (message === 'command failed' && configuration.test(error)) ||
       (severity === 'fatal' && /(?:^|\/)server(?:_\w+)?\.go$/.test(caller));
     if (!starts) return undefined;
-    const text = textOf(record);
+    const text = textOfRecord(record);
     const wanted = wantOf(text);
     return {
       subject: wanted?.module,
@@ -173,7 +173,7 @@ export const portTaken: CauseRow = {
     'ailed to start proxier healthz',
     'ailed to start proxy healthz',
   ],
-  match: (record) => find(textOf(record), [taken]),
+  match: (record) => find(textOfRecord(record), [taken]),
   retryInterval: 60_000,
   neverFatal: true,
   what: (details, node) =>
@@ -200,7 +200,7 @@ export const nodePortTaken: CauseRow = {
   programs: ['kube-proxy'],
   needles: ["can't open ", 'ailed to start healthcheck', 'Failed to create localhost nodeport proxy'],
   match(record) {
-    const text = textOf(record);
+    const text = textOfRecord(record);
     const bound = /listen (?:tcp|udp|sctp)[46]? [\w.:[\]-]{0,60}?(\d{1,5}): bind: address already in use/.exec(text);
     const isOfService = /can't open |ailed to start healthcheck|Failed to create localhost nodeport proxy/.test(text);
     if (bound === null || !isOfService) return undefined;

@@ -186,10 +186,10 @@ export interface PodFinder {
    */
   find: (address: string, asker: string) => Promise<Owners | undefined>;
   /** Returns whether this way works in this cluster. Never rejects. A way without this function is checked by `doctor` itself. */
-  look?: () => Promise<WayState>;
+  look?: () => Promise<FinderState>;
 }
 
-export interface WayState {
+export interface FinderState {
   usable: boolean;
   why: string;
 }

@@ -1,7 +1,7 @@
 import type { Unparsable } from '../../../base/model/observation.ts';
 import type { PacketObservation, PolicyName, Verdict } from '../../../base/model/packet.ts';
 import { isLabel, isSubdomain } from '../../../base/platform/api-names.ts';
-import { at, type Json, list, parsedBytes, text as textOf } from '../../../base/platform/json.ts';
+import { at, type Json, list, parsedBytes, text as textIn } from '../../../base/platform/json.ts';
 import { fieldOf, isCount, observePacket, unparsable } from './record.ts';
 
 /**
@@ -123,10 +123,10 @@ function deniedBy(policies: Json): PolicyName | undefined {
   const denial = list(policies).find((hit) => at(hit, 'action') === 'Deny');
   const policy = at(denial, 'kind') === 'EndOfTier' ? at(denial, 'trigger') : denial;
   const kind = kinds.get(at(policy, 'kind'));
-  const name = textOf(at(policy, 'name'));
+  const name = textIn(at(policy, 'name'));
   if (kind === undefined || name === undefined) return undefined;
-  const tier = kind === 'NetworkPolicy' ? undefined : textOf(at(policy, 'tier')) || undefined;
-  return { kind, namespace: textOf(at(policy, 'namespace')) || undefined, name, tier };
+  const tier = kind === 'NetworkPolicy' ? undefined : textIn(at(policy, 'tier')) || undefined;
+  return { kind, namespace: textIn(at(policy, 'namespace')) || undefined, name, tier };
 }
 
 const kinds = new Map<unknown, string>([

@@ -2,7 +2,7 @@
 import type { Suppressed, Unparsable } from '../../../base/model/observation.ts';
 import { type PacketObservation, type PolicyName, TcpFlag, type Verdict } from '../../../base/model/packet.ts';
 import { isHostName } from '../../../base/platform/api-names.ts';
-import { at, type Json, list, parsedBytes, text as textOf } from '../../../base/platform/json.ts';
+import { at, type Json, list, parsedBytes, text as textIn } from '../../../base/platform/json.ts';
 import { fieldOf, isCount, observePacket, podName, sideOf, unparsable } from './record.ts';
 
 /**
@@ -49,7 +49,7 @@ const verdicts = new Map<string, Verdict>([
 ]);
 
 function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
-  const given = textOf(at(flow, 'verdict'));
+  const given = textIn(at(flow, 'verdict'));
   const type = at(flow, 'event_type', 'type');
   // A packet passes several trace points, and they decide nothing.
   if (type === events.trace || given === 'TRACED' || given === 'TRANSLATED') return undefined;
@@ -74,7 +74,7 @@ function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
     notice: dropReason === byPolicy ? noticeOf(type) : undefined,
     sourceName: podName(at(flow, 'source', 'namespace'), at(flow, 'source', 'pod_name')),
     destinationName: podName(at(flow, 'destination', 'namespace'), at(flow, 'destination', 'pod_name')),
-    destinationHost: list(at(flow, 'destination_names')).map(textOf).find(isDomainName),
+    destinationHost: list(at(flow, 'destination_names')).map(textIn).find(isDomainName),
     source: fieldOf(at(flow, 'IP', 'source')),
     destination: fieldOf(at(flow, 'IP', 'destination')),
     protocol: protocol || undefined,
@@ -113,9 +113,9 @@ function isDomainName(name: string | undefined): name is string {
 /** Returns the first policy that denies. Policies that allow belong to the other end, or to another layer. */
 function deniedBy(flow: Json, side: PacketObservation['policySide']): PolicyName | undefined {
   const [first] = list(at(flow, side === 'receiver' ? 'ingress_denied_by' : 'egress_denied_by'));
-  const name = textOf(at(first, 'name'));
+  const name = textIn(at(first, 'name'));
   if (name === undefined) return undefined;
-  return { kind: textOf(at(first, 'kind')), namespace: textOf(at(first, 'namespace')), name, tier: undefined };
+  return { kind: textIn(at(first, 'kind')), namespace: textIn(at(first, 'namespace')), name, tier: undefined };
 }
 
 function noticeOf(type: Json): PacketObservation['notice'] {
@@ -137,8 +137,8 @@ function tcpFlags(flags: Json): number | undefined {
 /** Returns how many flows the line counts. Cilium has the number in `aggregate`, Azure's builds in `extensions`. */
 function countOf(flow: Json): number {
   const counts = [at(flow, 'aggregate'), at(flow, 'extensions')].map((part) =>
-    ['ingress', 'egress', 'unknown_direction'].reduce((sum, way) => {
-      const count = Number(at(part, `${way}_flow_count`) ?? 0);
+    ['ingress', 'egress', 'unknown_direction'].reduce((sum, direction) => {
+      const count = Number(at(part, `${direction}_flow_count`) ?? 0);
       return isCount(count) ? sum + count : sum;
     }, 0),
   );

@@ -203,7 +203,7 @@ function readRecord(
   const { MESSAGE: message, __CURSOR: cursor } = fields;
   if (message === undefined || cursor === undefined) return undefined;
   const { text, time, timeIsExact, host, program, origin } = readJournalFields(
-    { ...fields, MESSAGE: textOf(message) },
+    { ...fields, MESSAGE: textOfMessage(message) },
     noClock,
   );
   const isExact = time !== undefined && timeIsExact;
@@ -213,7 +213,7 @@ function readRecord(
   };
 }
 
-function textOf(value: string): string {
+function textOfMessage(value: string): string {
   if (!notAscii.test(value)) return value;
   const bytes = Buffer.from(value, 'latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : value;

@@ -1,6 +1,6 @@
 /** Finds the logs of containers in the kubelet's layout, `<root>/<namespace>_<pod>_<uid>/<container>/<n>.log`. */
 import { createFolderNames, type FolderNames } from './folder-names.ts';
-import { podOf } from '../../../base/log-formats/container-log.ts';
+import { podOfFolder } from '../../../base/log-formats/container-log.ts';
 import type { LogContainer } from '../../../base/model/log-line.ts';
 
 /** Says which containers' logs are read. In every list, `*` matches any text, even an empty one. */
@@ -132,7 +132,7 @@ export function createLogFinder(
   }
 
   function matchingOf(folder: string): readonly MatchingPod[] {
-    const { namespace, pod } = podOf(folder) ?? {};
+    const { namespace, pod } = podOfFolder(folder) ?? {};
     if (namespace === undefined || pod === undefined) return [];
     const meant = rules.filter((rule) => matchesAny(rule.namespaces, namespace) && matchesAny(rule.pods, pod));
     return meant.length === 0 ? [] : [{ folder, meant }];

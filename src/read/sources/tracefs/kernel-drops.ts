@@ -55,7 +55,7 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
       // In a flood, reading takes at most 40 % of a processor, however slow that is.
       restInFlood: 1.5,
       advise: adviceOn,
-      textOf(printed) {
+      textOfPrinted(printed) {
         if (!isNarrow) narrow(printed);
         return printed.replace(/ code=(\d{1,10}) /, (whole, code) => {
           const name = names.get(Number(code));

@@ -38,7 +38,7 @@ export interface TracedEvent {
   restInFlood?: number;
   advise: (error: unknown) => string;
   /** Makes the text of a line from what follows the event's name; by default the same. */
-  textOf?: (printed: string) => string;
+  textOfPrinted?: (printed: string) => string;
 }
 
 const lost = /^CPU:\d{1,5} \[LOST (\d{1,12}) EVENTS\]$/;
@@ -50,7 +50,7 @@ const lost = /^CPU:\d{1,5} \[LOST (\d{1,12}) EVENTS\]$/;
  */
 export function createTrace(traced: TracedEvent, options: TraceOptions): Source {
   const { tracefs, listener, timing = systemTiming, monotonic = monotonicNow } = options;
-  const { source: name, program, textOf = (printed) => printed } = traced;
+  const { source: name, program, textOfPrinted = (printed) => printed } = traced;
   const folder = join(tracefs, 'instances', traced.instance);
   const { device = deviceOf(folder, traced) } = options;
   // Matches `<...>-1234    [001] b.s3.  2727.956539: EVENT: TEXT`. The name of the task may be any 15 bytes.
@@ -105,7 +105,15 @@ export function createTrace(traced: TracedEvent, options: TraceOptions): Source 
     const present = timing.wall();
     const time = Math.min(present, present - monotonic() + Number(seconds) * 1000);
     listener.take(
-      { source: name, line: counts.lines, text: textOf(printed), time, timeIsExact: true, host: undefined, program },
+      {
+        source: name,
+        line: counts.lines,
+        text: textOfPrinted(printed),
+        time,
+        timeIsExact: true,
+        host: undefined,
+        program,
+      },
       'kernel',
     );
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createProc, findNamespaceOwner, podOf } from '../../../../src/base/platform/proc.ts';
+import { createProc, findNamespaceOwner, podUidIn } from '../../../../src/base/platform/proc.ts';
 import { procTree, readerIn } from './proc-tree.ts';
 import { tablesOf } from '../../../tables.ts';
 
@@ -10,7 +10,7 @@ const other = '00000000-1234-4abc-9def-0123456789ab';
 const container = 'c'.repeat(64);
 
 test.each(tables.cgroups)('Pod of a cgroup: %s', (_, cgroups, expected) => {
-  expect(podOf(cgroups)).toBe(expected);
+  expect(podUidIn(cgroups)).toBe(expected);
 });
 
 const inode = 4026532317;
@@ -90,7 +90,7 @@ test('the table of a namespace is read through a process in it, that of the host
   const [conntrack, topSources, owner] = await Promise.all([
     proc.conntrack(inode),
     proc.topSources(inode),
-    proc.podOf(inode),
+    proc.podOfNetns(inode),
   ]);
   expect(conntrack).toEqual({ count: 3, max: 100 });
   expect(topSources?.top).toEqual([{ address: '10.244.0.7', connections: 1 }]);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { containerOf, podOf } from '../../../../src/base/log-formats/container-log.ts';
+import { containerOf, podOfFolder } from '../../../../src/base/log-formats/container-log.ts';
 import {
   type ContainerRule,
   createLogFinder,
@@ -101,6 +101,6 @@ test.each(tables.paths)('whose log is %s', (path, name) => {
 test.each(['__', 'a__c', '_b_c', 'a_b_', 'shop_web\u202e_1', '<!here>_web_1', 'shop_web_$(reboot)'])(
   'no folder of a Pod: %s',
   (folder) => {
-    expect(podOf(folder)).toBeUndefined();
+    expect(podOfFolder(folder)).toBeUndefined();
   },
 );

@@ -87,7 +87,7 @@ export function createRecordsTable({ count, all }: PageData['rows'], rows: Rows)
       const line = body.insertRow();
       for (const [column] of titles)
         Object.assign(line.insertCell(), {
-          textContent: textOf(rows, column, row),
+          textContent: textOfCell(rows, column, row),
           className: column === 'packets' ? 'n' : '',
         });
     }
@@ -117,7 +117,7 @@ function buttonOf(textContent: string, onClick: () => void): HTMLButtonElement {
   return button;
 }
 
-function textOf({ columns, texts }: Rows, column: RowColumn, row: number): string {
+function textOfCell({ columns, texts }: Rows, column: RowColumn, row: number): string {
   const value = columns[column][row] ?? 0;
   if (column === 'at') return new Date(value).toISOString().slice(0, 19).replace('T', ' ');
   return column === 'packets' ? numberText(value) : (texts[column][value] ?? '');
