@@ -11,11 +11,193 @@ import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 import { program } from './program.ts';
 import { ownedBy, podObject } from './scene.ts';
 import { parsed } from './parsed.ts';
-import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+/** Questions by a title: from where, to where, the port, and the files that are read. */
+const tables: {
   why: [title: string, Parameters<typeof run>][];
   suggest: [title: string, ...Parameters<typeof ranSuggest>][];
+} = {
+  // Questions to why.
+  why: [
+    ['a peer fails', ['batch/worker-7', 'shop/postgres-0', '5432/TCP', ['cluster.json']]],
+    ['a port fails', ['batch/worker-7', 'shop/postgres-0', '80/TCP', ['cluster.json']]],
+    ['a rule admits', ['batch/worker-7', 'shop/postgres-0', '5432/TCP', ['cluster.json', 'change.yaml']]],
+    ['no policy isolates the Pod', ['shop/postgres-0', 'batch/worker-7', '80', ['cluster.json']]],
+    [
+      'the change of a policy does not help',
+      ['batch/worker-7', 'shop/postgres-0', '5432/TCP', ['cluster.json', 'lab.yaml']],
+    ],
+    ['a fact is missing', ['batch/worker-7', 'shop/postgres-0', '5432/TCP', ['no-namespaces.json', 'change.yaml']]],
+    ['from outside, to IPv6', ['2001:db8::1', 'shop/postgres-0', 'icmp', ['cluster.json']]],
+    [
+      'from IPv6, to a Pod without such an address',
+      ['2001:db8::1', 'shop/postgres-0', '5432', ['cluster.json', 'ipv4.json']],
+    ],
+    ['from a Node', ['192.168.7.12', 'shop/postgres-0', '5432', ['cluster.json']]],
+    ['a Node with a tunnel', ['192.168.7.12', 'shop/postgres-0', '5432', ['cluster.json', 'tunnel.json']]],
+    [
+      "a Pod on its Node's network, with a tunnel",
+      ['batch/proxy', 'shop/postgres-0', '5432', ['cluster.json', 'tunnel.json', 'host.json']],
+    ],
+    ['the tunnel of a Node', ['10.65.2.0', 'shop/postgres-0', '5432', ['cluster.json', 'tunnel.json']]],
+    ['a Node with a tunnel to its own Pod', ['192.168.7.12', 'batch/near', '80', ['cluster.json', 'tunnel.json']]],
+    ['from the address of IPv6 of a Pod, to another Pod', ['fd00::2:9', 'shop/postgres-0', '5432', ['cluster.json']]],
+    ['no such Pod', ['batch/worker-8', 'shop/postgres-0', '5432', ['cluster.json']]],
+    ['a completed Pod', ['batch/done', 'shop/postgres-0', '5432', ['cluster.json']]],
+    ['a Service', ['batch/worker-7', '10.96.0.9', '5432', ['cluster.json']]],
+    ['the load balancer of a Service', ['batch/worker-7', '198.51.100.9', '443', ['cluster.json', 'balancer.json']]],
+    ['a Node that is a load balancer', ['192.168.7.12', 'shop/postgres-0', '80', ['cluster.json', 'balancer.json']]],
+    ['a Service by its address', ['batch/worker-7', '10.96.0.9', '80', ['cluster.json', 'service.json']]],
+    ['a Service by name', ['batch/worker-7', 'shop/postgres', '80', ['cluster.json', 'service.json']]],
+    ['a Service as kubectl writes it', ['batch/worker-7', 'svc/shop/postgres', '80', ['cluster.json', 'service.json']]],
+    [
+      'a Service with several Pods',
+      ['batch/worker-7', 'svc/shop/postgres', '80', ['cluster.json', 'service.json', 'replicas.json']],
+    ],
+    [
+      'a Service with several Pods, JSON',
+      ['batch/worker-7', 'svc/shop/postgres', '80', ['cluster.json', 'service.json', 'replicas.json'], '-o', 'json'],
+    ],
+    ['the port of a Service at its Pod', ['batch/worker-7', 'shop/postgres-0', '80', ['cluster.json', 'service.json']]],
+    [
+      'a port that a Service has not',
+      ['batch/worker-7', 'svc/shop/postgres', '8080', ['cluster.json', 'service.json']],
+    ],
+    [
+      'a port of a Service that no Pod has',
+      ['batch/worker-7', 'svc/shop/postgres', '81', ['cluster.json', 'service.json']],
+    ],
+    [
+      'a Service whose selector matches nothing',
+      ['batch/worker-7', 'svc/shop/empty', '80', ['cluster.json', 'service.json']],
+    ],
+    ['a Service without a selector', ['batch/worker-7', 'svc/shop/manual', '80', ['cluster.json', 'service.json']]],
+    ['no such Service', ['batch/worker-7', 'svc/shop/none', '80', ['cluster.json', 'service.json']]],
+    ['from a Service', ['svc/shop/postgres', 'batch/worker-7', '80', ['cluster.json', 'service.json']]],
+    ['a load balancer from outside', ['203.0.113.7', '198.51.100.9', '80', ['cluster.json', 'exposed.json']]],
+    ['a NodePort from outside', ['203.0.113.7', '192.168.7.12', '30080', ['cluster.json', 'exposed.json']]],
+    [
+      "a load balancer that keeps the client's address",
+      ['203.0.113.7', '198.51.100.9', '80', ['cluster.json', 'exposed-local.json']],
+    ],
+    [
+      'a Pod behind a load balancer from outside',
+      ['203.0.113.7', 'shop/postgres-0', '5432', ['cluster.json', 'exposed.json']],
+    ],
+    ['the API server', ['batch/worker-7', '10.96.0.1', '443', ['cluster.json', 'api-server.json']]],
+    ['a Node by name', ['node-b', 'shop/postgres-0', '5432', ['cluster.json']]],
+    ['no such Node', ['node-x', 'shop/postgres-0', '5432', ['cluster.json']]],
+    [
+      'workloads as kubectl writes them',
+      ['deploy/batch/worker', 'sts/postgres', '5432', ['cluster.json', 'owners.json'], '-n', 'shop'],
+    ],
+    ['a workload without Pods', ['deploy/batch/none', 'sts/shop/postgres', '5432', ['cluster.json', 'owners.json']]],
+    ['no such file', ['batch/worker-7', 'shop/postgres-0', '5432', ['none.json']]],
+    ['a file that is cut off', ['batch/worker-7', 'shop/postgres-0', '5432', ['cut.yaml']]],
+    ['aliases that stand for much', ['batch/worker-7', 'shop/postgres-0', '5432', ['aliases.yaml']]],
+    ['fields and kinds with typos', ['batch/worker-7', 'shop/postgres-0', '5432', ['typos.yaml']]],
+    ['JSON with fields of other shapes', ['batch/worker-7', 'shop/postgres-0', '5432', ['shapes.json']]],
+    [
+      'an exception of an ipBlock, and Pods in one',
+      ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'blocks.json']],
+    ],
+    ['a rule for ICMP of IPv4 only', ['fd00::2:9', 'shop/postgres-0', 'ICMP', ['cluster.json', 'icmp.json']]],
+    ['a Node in an ipBlock', ['192.168.7.12', 'shop/postgres-0', '5432', ['cluster.json', 'nodes.json']]],
+    ['ports that are none', ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'ports.json']]],
+    [
+      'a policy without a Namespace',
+      ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'no-namespace.yaml']],
+    ],
+    ['an empty file', ['batch/worker-7', 'shop/postgres-0', '5432', ['empty.yaml']]],
+    ['a file in UTF-16', ['batch/worker-7', 'shop/postgres-0', '5432', ['utf-16.yaml']]],
+    ['no Pods', ['batch/worker-7', 'shop/postgres-0', '5432', ['change.yaml']]],
+    ['a workload in place of its Pod', ['batch/worker', 'shop/postgres', '5432', ['cluster.json']]],
+    ['a Pod whose name has a typo', ['batch/worker-7', 'shop/postgers-0', '5432', ['cluster.json']]],
+    ['a Namespace without Pods', ['lab/worker', 'shop/postgres-0', '5432', ['cluster.json']]],
+    [
+      'another protocol than that of a named port',
+      ['batch/worker-7', 'shop/postgres-0', 'ICMP', ['cluster.json', 'blocks.json']],
+    ],
+    ['a policy that is not evaluated', ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'cilium.yaml']]],
+    ['a file with other kinds', ['batch/worker-7', 'shop/postgres-0', '5432', ['services.json']]],
+    ['a rule of Calico denies', ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'calico-deny.json']]],
+    ['a rule of Calico passes', ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'calico-pass.json']]],
+    [
+      'the end of a tier of Calico denies',
+      ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'calico-end.json']],
+    ],
+    [
+      'a staged policy would admit',
+      ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'calico-staged.json']],
+    ],
+    [
+      'a tier of Calico that was not saved',
+      ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'calico-no-tier.json']],
+    ],
+    [
+      'a Node with a HostEndpoint of Calico',
+      ['batch/worker-7', '192.168.7.12', '5432', ['cluster.json', 'calico-host.json']],
+    ],
+    [
+      'JSON with a staged policy',
+      ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'calico-staged.json'], '-o', 'json'],
+    ],
+    ['JSON', ['batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json'], '--output', 'json']],
+  ],
+  // Questions to suggest.
+  suggest: [
+    ['a Pod', 'batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json']],
+    [
+      'a Pod of a StatefulSet, from one of a Deployment that is not known',
+      'batch/worker-7',
+      'shop/postgres-0',
+      '5432',
+      ['cluster.json', 'owners.json'],
+    ],
+    [
+      'a Pod of a Job without a label that lasts',
+      'batch/report-29920440-gq5ks',
+      'shop/postgres-0',
+      '5432',
+      ['cluster.json', 'job.json'],
+    ],
+    ["a Pod on its Node's network", 'batch/proxy', 'shop/postgres-0', '5432', ['cluster.json', 'host.json']],
+    ['a Node with a tunnel', '192.168.7.12', 'shop/postgres-0', '5432', ['cluster.json', 'tunnel.json']],
+    [
+      'a Node with a HostEndpoint of Calico',
+      'batch/worker-7',
+      '192.168.7.12',
+      '5432',
+      ['cluster.json', 'calico-host.json'],
+    ],
+    ['a Pod, where Admin denies', 'batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'admin.yaml']],
+    ['a Pod, where Baseline denies', 'shop/postgres-0', 'batch/worker-7', '5432', ['cluster.json', 'baseline.yaml']],
+    ['a Pod, where Calico denies', 'batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'calico-deny.json']],
+    [
+      'a Pod, where a tier of Calico ends',
+      'batch/worker-7',
+      'shop/postgres-0',
+      '5432',
+      ['cluster.json', 'calico-end.json'],
+    ],
+    ['a Pod, where Calico alone isolates it', 'batch/worker-7', 'shop/postgres-0', '5432', ['calico-only.json']],
+    ['an address, and ICMP', '192.0.2.7', 'shop/postgres-0', 'ICMP', ['cluster.json']],
+    [
+      'DNS, against an exception of an ipBlock',
+      '192.0.2.7',
+      'shop/postgres-0',
+      '53/UDP',
+      ['cluster.json', 'blocks.json'],
+    ],
+    ['a Pod, against an exception', 'batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'exception.json']],
+    ['a Pod on the network of a Node', 'batch/proxy', 'shop/postgres-0', '5432', ['cluster.json', 'host.json']],
+    ['a port whose name has a typo', 'batch/worker-7', 'shop/postgres-0', '5432', ['cluster.json', 'blocks.json']],
+    ['a port that is admitted', 'shop/postgres-0', 'batch/worker-7', '80', ['cluster.json']],
+    ['a Service', 'batch/worker-7', 'svc/shop/postgres', '80', ['cluster.json', 'owners.json', 'service.json']],
+    ['a load balancer from outside', '203.0.113.7', '198.51.100.9', '80', ['cluster.json', 'exposed.json']],
+    ['a fact is missing', 'batch/worker-7', 'shop/postgres-0', '5432', ['no-namespaces.json', 'change.yaml']],
+    ['no such Pod', 'batch/worker-8', 'shop/postgres-0', '5432', ['cluster.json']],
+  ],
 };
 
 const path = temporaryFolder();

@@ -6,12 +6,86 @@ import { others } from './other-values.ts';
 import { readConfig } from './reading.ts';
 import { defaultRules } from '../../../src/read/sources/kubelet/find-logs.ts';
 import { subjectsOf } from '../../subject.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   defaults: Config;
   sources: [string, Config['sources']][];
   zones: [string, boolean][];
+} = {
+  // The default of each setting but the rules for containers; the name of the Node has none.
+  defaults: {
+    node: 'node-a',
+    sources: [{ kind: 'auto' }, { kind: 'containers' }],
+    containers: [],
+    podLogs: '/var/log/pods',
+    units: [
+      'kube-proxy.service',
+      'k3s.service',
+      'k3s-agent.service',
+      'snap.kube-proxy.daemon.service',
+      'snap.k8s.kube-proxy.service',
+      'snap.microk8s.daemon-kubelite.service',
+      'calico-node.service',
+      'calico-felix.service',
+    ],
+    stateDir: '/var/lib/kube-netfilter-tailer',
+    podCache: 'node',
+    podLookups: ['calico-block', 'pod-cidr', 'directory', 'field-selector'],
+    directory: undefined,
+    policies: 'auto',
+    prefixes: [],
+    includeNoise: false,
+    nodeCondition: false,
+    timeZone: 'UTC',
+    reverseDns: true,
+    metricsAddress: ':9090',
+    healthAddress: undefined,
+    dropsAddress: undefined,
+    legacyMetric: 'off',
+    logLevel: 'info',
+    kubeconfig: undefined,
+    cluster: undefined,
+    audit: [],
+    auditVerdicts: ['dropped', 'rejected'],
+    auditInterval: 60,
+    auditQueue: 8,
+    auditPeers: 'shown',
+    auditIpv4Prefix: 32,
+    auditIpv6Prefix: 128,
+    auditOptOut: false,
+    auditLabels: [],
+    auditFileSize: 10,
+    auditFileTotal: 100,
+    auditOtlpHeaders: undefined,
+    auditOtlpCa: undefined,
+    maxNodes: 200,
+    maxServices: 100000,
+    maxEndpointSlices: 1000,
+    procRoot: '/proc',
+  },
+  sources: [
+    ['kernel', [{ kind: 'kernel' }]],
+    ['auto,containers', [{ kind: 'auto' }, { kind: 'containers' }]],
+    ['journal', [{ kind: 'journal', directory: undefined }]],
+    ['journal:/host/journal', [{ kind: 'journal', directory: '/host/journal' }]],
+    [' kernel , file:/a ', [{ kind: 'kernel' }, { kind: 'file', path: '/a' }]],
+    [
+      'file:/a\nfile:/b\n',
+      [
+        { kind: 'file', path: '/a' },
+        { kind: 'file', path: '/b' },
+      ],
+    ],
+    [',kernel,,', [{ kind: 'kernel' }]],
+    ['program:k3s=/var/log/k3s.log', [{ kind: 'program', program: 'k3s', path: '/var/log/k3s.log' }]],
+  ],
+  zones: [
+    ['UTC', true],
+    ['+02:00', true],
+    ['America/Argentina/Buenos_Aires', true],
+    ['02:00', false],
+    ['Berlin', false],
+  ],
 };
 
 const defaults: Config = { ...tables.defaults, containers: [...defaultRules] };

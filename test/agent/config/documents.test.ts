@@ -6,9 +6,34 @@ import { settingNames } from '../../../src/agent/config/settings.ts';
 import { configJsonSchema, referenceTable, withTable } from '../../../scripts/config-docs.ts';
 import { successors, withoutSuccessor } from '../../../src/agent/config/layer.ts';
 import { readFileOf } from './reading.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { values: [unknown, boolean][] };
+const tables: { values: [unknown, boolean][] } = {
+  // Settings, and whether they are right.
+  values: [
+    [{}, true],
+    [{ $schema: 'config.schema.json', maxNodes: 5 }, true],
+    [{ sources: ['kernel', 'file:/a'] }, true],
+    [{ prefixes: { a: 'dropped' } }, true],
+    [{ prefixes: ['a=dropped'] }, true],
+    [{ prefixes: { '': 'dropped' } }, true],
+    [{ prefixes: ['=dropped'] }, true],
+    [{ kubeconfig: 'a' }, true],
+    [{ statDir: '/a' }, false],
+    [{ maxNodes: '5' }, false],
+    [{ maxNodes: -1 }, false],
+    [{ maxNodes: 1000000000 }, false],
+    [{ includeNoise: 'yes' }, false],
+    [{ logLevel: 'INFO' }, true],
+    [{ logLevel: 'trace' }, false],
+    [{ sources: [] }, false],
+    [{ sources: 'kernel' }, false],
+    [{ sources: ['journald'] }, false],
+    [{ prefixes: { a: 'DROP' } }, false],
+    [{ prefixes: ['a'] }, false],
+    [{ prefixes: [' =dropped'] }, false],
+    [{ stateDir: 'a' }, false],
+  ],
+};
 
 const document = (name: string): string => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
 

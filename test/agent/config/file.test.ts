@@ -5,9 +5,47 @@ import { settings } from '../../../src/agent/config/settings.ts';
 import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
 import { subjectsOf } from '../../subject.ts';
 import { problemsOf, readConfig, readFileOf } from './reading.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { files: [string, object][] };
+const tables: { files: [string, object][] } = {
+  // Texts of config files, and the settings in them that are not the default.
+  files: [
+    ['logLevel: debug', { logLevel: 'debug' }],
+    ['logLevel: Warn', { logLevel: 'warn' }],
+    [
+      '{"logLevel": "debug", "maxNodes": 7, "includeNoise": true}',
+      { logLevel: 'debug', maxNodes: 7, includeNoise: true },
+    ],
+    ['# nothing but this\n', {}],
+    ['{}', {}],
+    ['\ufefflogLevel: warn\r\nmaxNodes: 1\r\n', { logLevel: 'warn', maxNodes: 1 }],
+    ['$schema: https://example.org/config.schema.json\nmaxNodes: 0x10', { maxNodes: 16 }],
+    ['sources: [kernel, "file:/a,b"]', { sources: [{ kind: 'kernel' }, { kind: 'file', path: '/a,b' }] }],
+    ['timeZone: +02:00', { timeZone: '+02:00' }],
+    ['stateDir: &here /a', { stateDir: '/a' }],
+    [
+      'prefixes: [a=dropped, "b: =logged"]',
+      {
+        prefixes: [
+          { prefix: 'a', verdict: 'dropped' },
+          { prefix: 'b: ', verdict: 'logged' },
+        ],
+      },
+    ],
+    [
+      'prefixes:\n  b=c: dropped\n  10: rejected\n  2: logged\n  __proto__: accepted',
+      {
+        prefixes: [
+          { prefix: 'b=c', verdict: 'dropped' },
+          { prefix: '10', verdict: 'rejected' },
+          { prefix: '2', verdict: 'logged' },
+          { prefix: '__proto__', verdict: 'accepted' },
+        ],
+      },
+    ],
+    ['prefixes: {}', { prefixes: [] }],
+    ['containers:\n  - a,b/*/c', { containers: [{ namespaces: ['a', 'b'], pods: ['*'], containers: ['c'] }] }],
+  ],
+};
 
 const base = readConfig({ node: 'node-a' }, {});
 

@@ -1,8 +1,27 @@
 import { expect, test } from 'vitest';
 import { nearest, suggest } from '../../../src/agent/config/suggest.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { words: [string, string | undefined][] };
+const tables: { words: [string, string | undefined][] } = {
+  // Words, and the setting of suggest.test.ts that is nearest to each.
+  words: [
+    ['stateDir', 'stateDir'],
+    ['state-dir', 'stateDir'],
+    ['STATE_DIR', 'stateDir'],
+    ['stateDri', 'stateDir'],
+    ['satetDir', 'stateDir'],
+    ['sateDir', 'stateDir'],
+    ['sstateDir', 'stateDir'],
+    ['statedirs', 'stateDir'],
+    ['state', 'stateDir'],
+    ['nod', 'node'],
+    ['noed', 'node'],
+    ['kubeconf', 'kubeconfig'],
+    ['xyz', undefined],
+    ['no', undefined],
+    ['', undefined],
+    ['---', undefined],
+  ],
+};
 
 const names = ['stateDir', 'podLogs', 'podCache', 'node', 'kubeconfig'];
 

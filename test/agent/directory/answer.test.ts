@@ -3,9 +3,59 @@ import { describe, expect, test } from 'vitest';
 import { answerLimit, decodeAnswer, encodeAnswer, podLimit } from '../../../src/agent/directory/replicas.ts';
 import { nine, pod } from '../../builders.ts';
 import { forAll } from '../../for-all.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { refused: object[]; corrected: [object, object][] };
+const tables: { refused: object[]; corrected: [object, object][] } = {
+  // Answers of a shared directory that lie.
+  refused: [
+    { namespace: 'Shop' },
+    { namespace: 'a/b' },
+    { name: '../secrets' },
+    {
+      name: 'pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp',
+    },
+    { name: '\u001b[31mred' },
+    { uid: '' },
+    { uid: 'uuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu' },
+    { addresses: ['10.65.2.10'] },
+    { addresses: '10.65.2.9' },
+    {
+      addresses: [
+        '10.65.3.0',
+        '10.65.3.1',
+        '10.65.3.2',
+        '10.65.3.3',
+        '10.65.3.4',
+        '10.65.3.5',
+        '10.65.3.6',
+        '10.65.3.7',
+        '10.65.3.8',
+        '10.65.3.9',
+        '10.65.3.10',
+        '10.65.3.11',
+        '10.65.3.12',
+        '10.65.3.13',
+        '10.65.3.14',
+        '10.65.3.15',
+        '10.65.2.9',
+      ],
+    },
+    { name: { toString: 'x' } },
+  ],
+  corrected: [
+    [{ workload: { kind: 'Stateful Set', name: 'db' } }, { workload: undefined }],
+    [
+      { workload: { kind: 'Deployment', namespace: 'other', name: 'db' } },
+      { workload: { kind: 'Deployment', namespace: 'shop', name: 'db' } },
+    ],
+    [{ role: 'dns' }, { role: undefined }],
+    [{ namespace: 'kube-system', role: 'dns' }, { role: 'dns' }],
+    [{ namespace: 'kube-system', role: 'metadata' }, { role: undefined }],
+    [{ node: 'node b' }, { node: undefined }],
+    [{ from: 'x' }, { from: -Infinity }],
+    [{ hostNetwork: true }, { hostNetwork: false }],
+    [{ addresses: ['10.65.2.9', '10.065.2.1', 7, 'fd00::0:1'] }, { addresses: ['10.65.2.9'] }],
+  ],
+};
 
 const clock = { toWall: (time: number) => time, fromWall: (stamp: number) => stamp };
 const db = pod({

@@ -6,15 +6,121 @@ import { slimNode, slimPod, slimService, UnusableObject } from '../../../src/age
 import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { clock, cluster } from '../../builders.ts';
 import { rowsIn } from '../../corpus/lines.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+/** Objects as `kubectl get -o json` prints them. */
+const tables: {
   pod: Required<Given>;
   mirror: Given;
   node: Record<string, object>;
   roles: [string, Record<string, string>, string | undefined][];
   owners: [string, object][];
   serviceRoles: [string, string, string | undefined][];
+} = {
+  // A Node.
+  node: {
+    metadata: {
+      name: 'node-a',
+      uid: 'f00',
+      resourceVersion: '9',
+      labels: { 'kubernetes.io/hostname': 'host-a' },
+      annotations: {
+        'projectcalico.org/IPv4Address': '192.168.7.11/24',
+        'projectcalico.org/IPv4IPIPTunnelAddr': '10.65.1.1',
+        'projectcalico.org/IPv4VXLANTunnelAddr': '10.65.1.2',
+        'projectcalico.org/IPv6VXLANTunnelAddr': 'fd00:65:0:0::2',
+        'projectcalico.org/IPv4WireguardInterfaceAddr': '10.65.1.3',
+        'projectcalico.org/IPv6WireguardInterfaceAddr': 'fd00:65::3',
+        'flannel.alpha.coreos.com/public-ip': '198.51.100.7',
+        'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
+      },
+    },
+    spec: { podCIDR: '10.65.1.0/24', podCIDRs: ['10.65.1.0/24', 'fd00:65::/64', 'nonsense'] },
+    status: {
+      addresses: [
+        { type: 'InternalIP', address: '192.168.7.11' },
+        { type: 'ExternalIP', address: '203.0.113.5' },
+        { type: 'InternalIP', address: 'fd00:7::11' },
+        { type: 'Hostname', address: 'node-a' },
+        { type: 'InternalDNS', address: 'node-a.internal' },
+        { type: 'ExternalDNS', address: 'node-a.example.org' },
+      ],
+    },
+  },
+  roles: [
+    ['kube-system', { 'k8s-app': 'kube-dns' }, 'dns'],
+    ['kube-system', { 'k8s-app': 'node-local-dns' }, 'dns'],
+    ['openshift-dns', { 'dns.operator.openshift.io/daemonset-dns': 'default' }, 'dns'],
+    ['openshift-kube-apiserver', { component: 'kube-apiserver' }, 'api-server'],
+    ['kube-system', { 'k8s-app': 'metrics-server' }, undefined],
+    // A tenant who may create Pods chooses their labels, but not the namespaces of the system.
+    ['shop', { 'k8s-app': 'kube-dns' }, undefined],
+    ['shop', { 'dns.operator.openshift.io/daemonset-dns': 'default' }, undefined],
+    ['kube-system-shop', { 'k8s-app': 'kube-dns' }, undefined],
+  ],
+  owners: [
+    ['a kind with a sentence behind it', { kind: 'Deployment ', name: 'web' }],
+    ['a name with a sentence behind it', { kind: 'Deployment', name: 'shop (10.0.0.1) - known false alarm' }],
+    ['characters that are not seen', { kind: 'Deployment', name: 'web\u202e' }],
+    [
+      'a name that is too long',
+      {
+        kind: 'Deployment',
+        name: 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
+      },
+    ],
+    [
+      'a kind that is too long',
+      { kind: 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', name: 'web' },
+    ],
+    ['no text', { kind: 7, name: ['web'] }],
+  ],
+  // A Pod, without what this program does not read.
+  pod: {
+    metadata: {
+      name: 'web-6c8d5f7b94-x2x7k',
+      namespace: 'shop',
+      uid: '50c253ec-85f8-4630-b83a-be6e5ce9ec72',
+      resourceVersion: '58801',
+      creationTimestamp: '2026-11-21T08:59:58Z',
+      labels: { app: 'web', 'pod-template-hash': '6c8d5f7b94' },
+      ownerReferences: [
+        {
+          apiVersion: 'apps/v1',
+          kind: 'ReplicaSet',
+          name: 'web-6c8d5f7b94',
+          controller: true,
+          blockOwnerDeletion: true,
+          uid: 'e0e66ef7',
+        },
+      ],
+    },
+    spec: { nodeName: 'node-a', containers: [{ name: 'web', image: 'web:1' }] },
+    status: { phase: 'Running', startTime: '2026-11-21T09:00:00Z', podIP: '10.65.1.4', podIPs: [{ ip: '10.65.1.4' }] },
+  },
+  // What differs in a mirror Pod of the API server.
+  mirror: {
+    metadata: {
+      name: 'kube-apiserver-node-a',
+      namespace: 'kube-system',
+      labels: { component: 'kube-apiserver', tier: 'control-plane' },
+      annotations: {
+        'kubernetes.io/config.mirror': 'b5b3a9b1f2c84d6e9a7075a1f3e2d4c6',
+        'kubernetes.io/config.source': 'file',
+      },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'node-a', controller: true, uid: 'x' }],
+    },
+    spec: { hostNetwork: true },
+  },
+  // Services, and the part that they play.
+  serviceRoles: [
+    ['default', 'kubernetes', 'api-server'],
+    ['shop', 'kubernetes', undefined],
+    ['kube-system', 'kube-dns', 'dns'],
+    ['kube-system', 'rke2-coredns-rke2-coredns', 'dns'],
+    ['openshift-dns', 'dns-default', 'dns'],
+    ['shop', 'api', undefined],
+    ['shop', 'kube-dns', undefined],
+  ],
 };
 
 type Fields = Record<string, unknown>;

@@ -2,9 +2,37 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeText, readRecord } from '../../../src/base/log-formats/container-log.ts';
 import { forAll } from '../../for-all.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { others: string[]; docker: [string, object][] };
+/** Lines of the logs of containers. */
+const tables: { others: string[]; docker: [string, object][] } = {
+  // Lines that are neither CRI nor of Docker.
+  others: [
+    '',
+    'I1121 10:00:00.000000       1 proxier.go:1] plain klog',
+    '2026-11-21 10:00:00.000 [INFO][77] felix/x.go 1: no envelope',
+    '2026-11-21T10:00:00Z stdlog F no such stream',
+    '2026-11-21T10:00:00 stderr F no zone',
+    '2026-13-21T10:00:00Z stderr F no such month',
+    '2026-11-21T25:00:00Z stderr F no such hour',
+    '2026-11-21T10:00:00Z stderr',
+    String.raw`{"log":"x\n","stream":"stderr"}`,
+    '{"log":1,"stream":"stderr","time":"2026-11-21T10:00:00Z"}',
+    String.raw`{"log":"x\n","stream":"stdin","time":"2026-11-21T10:00:00Z"}`,
+    '{"log":"cut off',
+    '{"msg":"a log of its own"}',
+  ],
+  // Lines of Docker, and what is read of them beside the stream and the time.
+  docker: [
+    [String.raw`{"log":"some text\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}`, { text: 'some text' }],
+    ['{"log":"no end","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: 'no end', partial: true }],
+    [String.raw`{"log":"\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}`, { text: '' }],
+    [
+      String.raw`{"log":"\ta \u003c b \u00e9\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}`,
+      { text: '\ta < b Ã©' },
+    ],
+    [String.raw`{"time":"2026-11-21T10:00:00.25Z","attrs":{"a":1},"stream":"stderr","log":"Ã©\n"}`, { text: 'Ã©' }],
+  ],
+};
 
 const ten = Date.UTC(2026, 10, 21, 10);
 const stderr = { stream: 'stderr', partial: false };

@@ -7,12 +7,52 @@ import { noApi } from '../../../src/cli/doctor/api.ts';
 import { expectLines } from '../../expected-file.ts';
 import { textOf } from '../../monitoring/files.ts';
 import { answered, fakeApi, refused } from './fake.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   byLabel: [string, string][];
   all: NonNullable<Parameters<typeof seen>[0]['plugIns']>[number][];
   versions: [string, Detection['calico']['version'], string][];
+} = {
+  // Network plug-ins.
+  byLabel: [
+    ['k8s-app=calico-node', 'calico'],
+    ['k8s-app=canal', 'canal'],
+    ['k8s-app=cilium', 'cilium'],
+    ['k8s-app=aws-node', 'aws-vpc-cni'],
+    ['app=antrea,component=antrea-agent', 'antrea'],
+    ['app=ovnkube-node', 'ovn-kubernetes'],
+    ['k8s-app=kube-router', 'kube-router'],
+    ['k8s-app=azure-npm', 'azure-npm'],
+    ['k8s-app=kube-network-policies', 'kube-network-policies'],
+    ['k8s-app=kindnet', 'kindnet'],
+    ['app=flannel', 'flannel'],
+    ['name=weave-net', 'weave'],
+  ],
+  all: [
+    'calico',
+    'canal',
+    'cilium',
+    'gke-dataplane-v2',
+    'aws-vpc-cni',
+    'antrea',
+    'ovn-kubernetes',
+    'kube-router',
+    'k3s',
+    'azure-npm',
+    'kube-network-policies',
+    'kindnet',
+    'flannel',
+    'weave',
+  ],
+  // Releases of Calico, and how its settings are changed.
+  versions: [
+    ['3.30.5', [3, 30, 5], 'felix-configuration-old'],
+    ['3.30.6', [3, 30, 6], 'felix-configuration'],
+    ['3.31.3', [3, 31, 3], 'felix-configuration-old'],
+    ['3.31.4', [3, 31, 4], 'felix-configuration'],
+    ['4.0.0', [4, 0, 0], 'felix-configuration'],
+    ['an unknown version', undefined, 'felix-configuration-old'],
+  ],
 };
 
 function seen(given: Partial<Detection>): Detection {

@@ -2,11 +2,31 @@ import { expect, test } from 'vitest';
 import { readIptablesSave, readNftRuleset, readRules, type Rules } from '../../../src/cli/doctor/rules.ts';
 import { fakeMachine, programs } from './fake.ts';
 import { found, rulesOf } from './scene.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   packets: [string, number | undefined][];
   nft: [string, string, number?][];
+} = {
+  // Prefixes of rules, and the packets that they have counted.
+  packets: [
+    ['calico-drop: ', 7],
+    [String.raw`DROP by "x" \ y`, 0],
+    ['x-nft ', 3],
+    ['foo', 0],
+    ['my deny: ', 5],
+    ['g7', undefined],
+    ['flags ', undefined],
+    ['', undefined],
+  ],
+  nft: [
+    ['log prefix "say "drop" now: "', 'say "drop" now: '],
+    ['log prefix "say "drop": " level info', 'say "drop": '],
+    ['log prefix "a" "b" group 7', 'a" "b', 7],
+    [String.raw`log prefix "a\b\\: " counter packets 1 bytes 2 drop`, String.raw`a\b\\: `],
+    ['log prefix "a" drop comment "log prefix "', 'a'],
+    ['iifname { "eth0", "eth1" } log prefix "a" # handle 5', 'a'],
+    ['log prefix "" accept', ''],
+  ],
 };
 
 /** Printed by iptables 1.8.9. */

@@ -6,9 +6,19 @@ import type { CoreEvent } from '../../../src/publish/events/event.ts';
 import { expectLines } from '../../expected-file.ts';
 import { eventsOfSample } from '../../monitoring/sample-events.ts';
 import { flow } from '../top/flows.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { shown: [Record<string, string>, object][] };
+const tables: { shown: [Record<string, string>, object][] } = {
+  // Annotations, and what is shown of them.
+  shown: [
+    [{ protocol: 'ICMP', icmp: '3/4' }, { port: 'ICMP fragmentation needed' }],
+    [{ protocol: 'ICMPv6', icmp: '128/0' }, { port: 'ICMPv6 echo request' }],
+    [{ protocol: 'ICMP', icmp: 'x' }, { port: 'ICMP' }],
+    [{ protocol: 'GRE' }, { port: 'GRE' }],
+    [{ ports: '2', 'port-list': '22/TCP,80/TCP' }, { port: '22/TCP,80/TCP' }],
+    [{ ports: '7', 'port-list': '1/TCP,2/TCP,3/TCP,4/TCP,5/TCP' }, { port: '1/TCP,2/TCP,3/TCP,4/TCP,5/TCP,2 more' }],
+    [{ peers: '3' }, { from: '3 peers', verdict: 'dropped' }],
+  ],
+};
 
 /** Tests what `kubectl drops` shows of Events. */
 

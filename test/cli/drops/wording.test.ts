@@ -8,9 +8,30 @@ import { networkPolicy } from '../../explain/policies/objects.ts';
 import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
 import { parsed } from '../parsed.ts';
 import { kubeconfigFor } from '../scene.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { unknown: [string, string[], number, string][] };
+const tables: { unknown: [string, string[], number, string][] } = {
+  // Questions about Pods of which nothing is known.
+  unknown: [
+    [
+      'is not there',
+      ['web-1', '-n', 'shop'],
+      2,
+      'web-1: there is no such Pod in Namespace shop, and no Event of the last hour of one',
+    ],
+    [
+      'is in no Namespace',
+      ['web-1', '-A'],
+      2,
+      'web-1: there is no such Pod in this cluster, and no Event of the last hour of one',
+    ],
+    [
+      'lost nothing',
+      ['web-0', '-n', 'shop'],
+      3,
+      'web-0: no Event of the last hour is about a packet that this Pod lost',
+    ],
+  ],
+};
 
 const path = temporaryFolder();
 let server: ScriptedServer;

@@ -5,9 +5,24 @@ import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
 import { type PageData, rowColumns, textColumns } from '../../../src/cli/report/page/row-format.ts';
 import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
 import { gap, hostileRows, linesOf, printed, row, writer } from './scene.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { row: object };
+const tables: { row: object } = {
+  // The first row of the page.
+  row: {
+    from: 'Deployment batch/worker',
+    fromGroup: 'batch',
+    to: 'StatefulSet shop/postgres',
+    toGroup: 'shop',
+    service: 'tcp/5432',
+    action: 'dropped',
+    ruling: 'NetworkPolicy shop/default-deny\nunknown\nNetworkPolicy shop/default-deny',
+    node: 'node-a',
+    fromAddress: '10.244.0.41',
+    toAddress: '10.244.1.30',
+    at: 1795165265000,
+    packets: 7,
+  },
+};
 
 const path = temporaryFolder();
 const write = writer(path);

@@ -1,9 +1,25 @@
 import { expect, test } from 'vitest';
 import { createRates } from '../../../src/cli/top/rows.ts';
 import { flow } from './flows.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { ends: [string, Record<string, unknown>, string][] };
+const tables: { ends: [string, Record<string, unknown>, string][] } = {
+  // Flows, and how a row shows their ends.
+  ends: [
+    ['a workload', {}, 'batch/worker (Deployment)'],
+    ['a Pod', { 'source.k8s.owner.name': undefined, 'source.k8s.pod.name': 'web-0' }, 'batch/web-0'],
+    ['an address', { 'source.k8s.owner.name': undefined, 'source.k8s.namespace.name': undefined }, '10.244.0.41'],
+    [
+      'what is redacted',
+      {
+        'source.k8s.owner.name': undefined,
+        'source.k8s.namespace.name': undefined,
+        'source.address': undefined,
+        'source.kind': 'redacted',
+      },
+      'redacted',
+    ],
+  ],
+};
 
 const of = (...flows: unknown[]) => new Map([['agent-a', flows]]);
 

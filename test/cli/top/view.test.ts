@@ -3,11 +3,33 @@ import { plainText, press, shownRows, viewLines, type ViewState } from '../../..
 import { createRates } from '../../../src/cli/top/rows.ts';
 import { expectLines } from '../../expected-file.ts';
 import { flow } from './flows.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   sizes: [number, number][];
   moves: [string, (string | object)[], number][];
+} = {
+  // Sizes of screens, in columns and lines.
+  sizes: [
+    [1, 1],
+    [2, 24],
+    [3, 2],
+    [20, 5],
+    [43, 24],
+    [79, 24],
+    [99, 24],
+    [100, 24],
+    [139, 10],
+    [500, 100],
+  ],
+  moves: [
+    ['down', [{ name: 'down' }, 'j'], 2],
+    ['up stops at the first', [{ name: 'up' }, 'k'], 0],
+    ['the last', ['G'], 9],
+    ['down stops at the last', ['G', 'j'], 9],
+    ['the first', ['G', 'g'], 0],
+    ['a page down', [{ name: 'pagedown' }], 9],
+    ['what is no key', ['z', 'é', { name: undefined }], 0],
+  ],
 };
 
 const now = Date.parse('2026-11-22T10:00:00Z');

@@ -2,9 +2,21 @@ import { expect, test } from 'vitest';
 import { createCalicoBlockFinder } from '../../../../src/agent/kubernetes/calico-block.ts';
 import { nine } from '../../../builders.ts';
 import { fakeApi, podObject } from './fake-api.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { blocks: [string, number | undefined | string, string][] };
+const tables: { blocks: [string, number | undefined | string, string][] } = {
+  // Addresses, the size of blocks, and the block of each.
+  blocks: [
+    ['10.65.200.77', 26, '10-65-200-64-26'],
+    ['10.65.200.77', 24, '10-65-200-0-24'],
+    ['10.65.200.77', 32, '10-65-200-77-32'],
+    ['10.65.200.77', undefined, '10-65-200-64-26'],
+    ['10.65.200.77', 8, '10-65-200-64-26'],
+    ['10.65.200.77', '24', '10-65-200-64-26'],
+    ['fd00:65::8f', undefined, 'fd00-65--80-122'],
+    ['fd00:65::3f', undefined, 'fd00-65---122'],
+    ['fd00:65::1:3f', 116, 'fd00-65--1-0-116'],
+  ],
+};
 
 const group = '/apis/crd.projectcalico.org/v1';
 const pools = `${group}/ippools`;

@@ -1,9 +1,55 @@
 import { expect, test } from 'vitest';
 import { createProc, findNamespaceOwner, podUidIn } from '../../../../src/base/platform/proc.ts';
 import { procTree, readerIn } from './proc-tree.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { cgroups: [string, string, string | undefined][] };
+const tables: { cgroups: [string, string, string | undefined][] } = {
+  // Files cgroup of processes, and the uids of their Pods.
+  cgroups: [
+    [
+      'cgroup v2, systemd',
+      '0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod8f2e4b5c_1234_4abc_9def_0123456789ab.slice/cri-containerd-cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.scope\n',
+      '8f2e4b5c-1234-4abc-9def-0123456789ab',
+    ],
+    [
+      'guaranteed, systemd',
+      '0::/kubepods.slice/kubepods-pod8f2e4b5c_1234_4abc_9def_0123456789ab.slice/crio-cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.scope\n',
+      '8f2e4b5c-1234-4abc-9def-0123456789ab',
+    ],
+    [
+      'cgroup v1, cgroupfs',
+      '9:name=systemd:/\n8:pids:/kubepods/besteffort/pod8f2e4b5c-1234-4abc-9def-0123456789ab/cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc\n0::/\n',
+      '8f2e4b5c-1234-4abc-9def-0123456789ab',
+    ],
+    [
+      'kind',
+      '0::/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-burstable.slice/kubelet-kubepods-burstable-pod8f2e4b5c_1234_4abc_9def_0123456789ab.slice\n',
+      '8f2e4b5c-1234-4abc-9def-0123456789ab',
+    ],
+    [
+      'seen from a cgroup namespace',
+      '0::/../../pod8f2e4b5c-1234-4abc-9def-0123456789ab/cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc\n',
+      '8f2e4b5c-1234-4abc-9def-0123456789ab',
+    ],
+    [
+      'a static Pod',
+      '0::/kubepods/burstable/pod0123456789abcdef0123456789abcdef/cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc\n',
+      '0123456789abcdef0123456789abcdef',
+    ],
+    [
+      'a node in a Pod',
+      '0::/kubepods/burstable/pod8f2e4b5c-1234-4abc-9def-0123456789ab/cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc/kubepods/burstable/pod00000000-1234-4abc-9def-0123456789ab/x\n',
+      '8f2e4b5c-1234-4abc-9def-0123456789ab',
+    ],
+    ['no Pod', '0::/system.slice/containerd.service\n', undefined],
+    [
+      'podman',
+      '0::/machine.slice/libpod-cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.scope\n',
+      undefined,
+    ],
+    ['a longer name', '0::/kubepods/pod8f2e4b5c-1234-4abc-9def-0123456789ab0/x\n', undefined],
+    ['nothing', '', undefined],
+  ],
+};
 
 const uid = '8f2e4b5c-1234-4abc-9def-0123456789ab';
 const other = '00000000-1234-4abc-9def-0123456789ab';

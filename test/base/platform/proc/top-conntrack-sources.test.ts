@@ -3,9 +3,19 @@ import { describe, expect, test } from 'vitest';
 import { readTopSources } from '../../../../src/base/platform/proc.ts';
 import { procTree } from './proc-tree.ts';
 import { forAllAsync } from '../../../for-all.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { sources: object };
+const tables: { sources: object } = {
+  // What is read of a table of connections.
+  sources: {
+    top: [
+      { address: '10.244.0.7', connections: 5 },
+      { address: 'fd00::1', connections: 3 },
+      { address: '10.244.0.9', connections: 2 },
+    ],
+    counted: 11,
+    complete: true,
+  },
+};
 
 /** Linux 6.18 prints them so. */
 const udp = (source: string, port: number): string =>
