@@ -23,14 +23,186 @@ import {
 import { expectLines } from '../../expected-file.ts';
 import { evaluator, namedObjects, namespace, networkPolicy, pod, shortObjects } from '../policies/objects.ts';
 import { forAll } from '../../for-all.ts';
-import { tablesOf } from '../../tables.ts';
 
 type Peer = 'dns' | 'external' | { node: string } | { external: Partial<Endpoint> };
 type Given = Omit<Partial<FlowDetails>, 'peer'> & { peer?: Peer; policyName?: string };
 type Known = { policies: (string | object)[]; namespaces?: string[]; isPeerKnown?: boolean; hostNetwork?: boolean };
 type Row = [string, { received?: Given; sent?: Given }, Known];
 
-const tables = tablesOf(import.meta.filename) as { cases: Row[] };
+const tables: { cases: Row[] } = {
+  // Packets from batch/worker-7 to shop/postgres-0: a title; what differs in the finding of the end that received it, or of the one that sent it; and the policies that are known, by their names in policies.yaml.
+  cases: [
+    ['policies of the Pod deny', { received: {} }, { policies: ['allow-frontend', 'default-deny'] }],
+    [
+      'a policy that changed four seconds before admits',
+      { received: {} },
+      { policies: ['allow-frontend', 'allow-worker'] },
+    ],
+    ['policies of neither end select the Pods', { received: {} }, { policies: [] }],
+    [
+      'its own policies admit, and those of a peer in another Namespace deny',
+      { received: {} },
+      { policies: ['secret-name'] },
+    ],
+    ['the sender reads of what the receiver denies', { sent: {} }, { policies: ['allow-frontend', 'default-deny'] }],
+    [
+      'the sender reads of what a policy of the receiver admits',
+      { sent: { refusedBy: 'receiver' } },
+      { policies: ['allow-worker'] },
+    ],
+    [
+      'the sender reads of a policy of the whole cluster',
+      { sent: { refusedBy: 'receiver' } },
+      { policies: ['lockdown'] },
+    ],
+    ['a policy of the receiver that cannot be evaluated', { sent: {} }, { policies: ['unreadable'] }],
+    ['a policy of the Pod that cannot be evaluated', { received: {} }, { policies: ['unreadable'] }],
+    [
+      'a policy of the peer that cannot be evaluated',
+      { received: { refusedBy: 'sender' } },
+      { policies: ['unreadable-there'] },
+    ],
+    ['a policy of the whole cluster denies', { received: { refusedBy: 'receiver' } }, { policies: ['lockdown'] }],
+    ['the labels of the peer are not known', { received: {} }, { policies: ['allow-frontend'], isPeerKnown: false }],
+    [
+      'the Namespace of the peer asked not to be named',
+      { received: {} },
+      { policies: ['allow-frontend'], namespaces: ['shop', 'redacted batch'] },
+    ],
+    ['a policy of Calico denies', { received: {} }, { policies: ['frontend-of-calico'] }],
+    [
+      'a policy of Calico denies, and the Namespace of the peer asked not to be named',
+      { received: {} },
+      { policies: ['frontend-of-calico'], namespaces: ['shop', 'redacted batch'] },
+    ],
+    ['a policy of Cilium denies', { received: {} }, { policies: ['frontend-of-cilium'] }],
+    [
+      'a policy of Cilium denies, and the Namespace of the peer asked not to be named',
+      { received: {} },
+      { policies: ['frontend-of-cilium'], namespaces: ['shop', 'redacted batch'] },
+    ],
+    ['the sender reads of what policies of Cilium deny', { sent: {} }, { policies: ['frontend-of-cilium'] }],
+    [
+      'the Namespace of the peer is not known',
+      { received: {} },
+      { policies: ['allow-frontend'], namespaces: ['shop'] },
+    ],
+    ['the peer is outside the cluster', { received: { peer: 'external' } }, { policies: ['allow-frontend'] }],
+    [
+      'an address that may be of any Pod',
+      { received: { peer: { external: { kind: 'unknown' } } } },
+      { policies: ['allow-frontend'] },
+    ],
+    ['an ipBlock has the address of a Pod', { received: {} }, { policies: ['by-address'] }],
+    [
+      'an ipBlock has the address of a Pod, and Cilium denies',
+      { received: { logger: 'hubble' } },
+      { policies: ['by-address'] },
+    ],
+    ['the same, read by the sender', { sent: { logger: 'hubble' } }, { policies: ['by-address'] }],
+    [
+      'an ipBlock has the address of a Node, and GKE Dataplane V2 denies',
+      { received: { logger: 'gke-policy-action', peer: { node: 'node-c' } } },
+      { policies: ['by-address'] },
+    ],
+    [
+      'an ipBlock has the address, and Cilium denies',
+      { received: { logger: 'hubble', peer: 'external' } },
+      { policies: ['by-address'] },
+    ],
+    [
+      'DNS is denied',
+      { received: { direction: 'sending', port: 53, protocol: 'UDP', peer: 'dns' } },
+      { policies: ['no-egress'] },
+    ],
+    [
+      'the DNS denies',
+      { received: { direction: 'sending', port: 53, protocol: 'UDP', peer: 'dns' } },
+      { policies: ['no-ingress-of-dns'] },
+    ],
+    [
+      'DNS is admitted',
+      { received: { direction: 'sending', port: 53, protocol: 'UDP', peer: 'dns' } },
+      { policies: [] },
+    ],
+    [
+      'the API server is denied',
+      { received: { direction: 'sending', port: 443, peer: { external: { role: 'api-server' } } } },
+      { policies: ['no-egress'] },
+    ],
+    [
+      'a Node that has a HostEndpoint of Calico',
+      { received: { direction: 'sending', peer: { node: 'node-c' } } },
+      { policies: [{ HostEndpoint: { node: 'node-c' }, name: 'node-c-auto' }] },
+    ],
+    [
+      "a Pod on its Node's network, where that has a HostEndpoint of Calico",
+      { received: {} },
+      {
+        policies: [{ HostEndpoint: { node: 'node-a' }, name: 'node-a-auto' }, 'frontend-of-calico'],
+        hostNetwork: true,
+      },
+    ],
+    ["a probe of the Pod's Node", { received: { peer: { node: 'node-a' } } }, { policies: ['default-deny'] }],
+    [
+      'an answer of a connection that is denied',
+      { received: { reply: true, direction: 'sending' } },
+      { policies: ['default-deny'] },
+    ],
+    [
+      'an answer of a connection that is admitted',
+      { received: { reply: true, direction: 'sending' } },
+      { policies: [] },
+    ],
+    ['a drop that the kernel tells of, and policies admit', { received: { logger: 'kernel-drop' } }, { policies: [] }],
+    [
+      'a drop that the kernel tells of, and a policy denies',
+      { received: { logger: 'kernel-drop' } },
+      { policies: ['default-deny'] },
+    ],
+    ['a rejected packet', { received: { verdict: 'rejected' } }, { policies: ['default-deny'] }],
+    [
+      'the log names the policy that isolates the Pod',
+      { received: { policyName: 'allow-frontend' } },
+      { policies: ['allow-frontend'] },
+    ],
+    [
+      'the log names it cut off',
+      { received: { policyName: 'allow-fr…' } },
+      { policies: ['allow-frontend', 'lockdown'] },
+    ],
+    [
+      'the log names it cut off, and two begin so',
+      { received: { policyName: 'a…' } },
+      { policies: ['allow-frontend', 'allow-worker'] },
+    ],
+    [
+      'the log names a policy, and another one denies',
+      { received: { policyName: 'postgres' } },
+      { policies: ['allow-frontend'] },
+    ],
+    [
+      'the log names a policy, and it admits the packet',
+      { received: { policyName: 'allow-worker' } },
+      { policies: ['allow-worker'] },
+    ],
+    [
+      'the log names a policy that is not known',
+      { received: { policyName: 'postgres' } },
+      { policies: ['allow-worker'] },
+    ],
+    [
+      'the log names a policy, and what another one says is unknown',
+      { received: { policyName: 'postgres' } },
+      { policies: ['unreadable'] },
+    ],
+    [
+      'the log names a policy of the peer cut off',
+      { sent: { policyName: 'allow-fr…' } },
+      { policies: ['allow-frontend'] },
+    ],
+  ],
+};
 
 const at = clock('10:15:10');
 const policyOf = namedObjects(join(import.meta.dirname, 'policies.yaml'));

@@ -3,17 +3,160 @@ import type { Symptoms } from '../../../src/explain/incidents/catalogue/cause.ts
 import { diagnose, hints } from '../../../src/explain/incidents/catalogue/catalogue.ts';
 import type { FelixSettings, NodeFacts } from '../../../src/base/model/incident.ts';
 import { felixSettings, nine, noFacts } from '../../builders.ts';
-import { tablesOf } from '../../tables.ts';
 
 /** Settings of felix that are left out are not set. */
 type Facts = Partial<Omit<NodeFacts, 'felix'>> & {
   felix?: Exclude<NodeFacts['felix'], { settings: object }> | { kind: 'settings'; settings: Partial<FelixSettings> };
 };
 
-const tables = tablesOf(import.meta.filename) as {
+/** Facts of a Node that explain failures. */
+const tables: {
   deleting: [string, Facts, Partial<Symptoms>, string][];
   backends: [string, Facts, string][];
   severities: [string, boolean][];
+} = {
+  // Whether felix deletes the chains of kube-proxy: a title, facts, symptoms, and the diagnosis of KN102.
+  deleting: [
+    [
+      'cleanup on',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: true } } },
+      {},
+      'KN101',
+    ],
+    [
+      'cleanup off',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true, bpfKubeProxyIptablesCleanupEnabled: false } } },
+      {},
+      'KN102',
+    ],
+    ['no BPF', { felix: { kind: 'settings', settings: { bpfEnabled: false } } }, {}, 'KN102'],
+    [
+      'BPF not set',
+      { felix: { kind: 'settings', settings: { bpfKubeProxyIptablesCleanupEnabled: true } } },
+      {},
+      'KN102',
+    ],
+    ['no Calico', { felix: { kind: 'absent' } }, {}, 'KN102'],
+    ['not readable', { felix: { kind: 'unreadable', reason: 'forbidden' } }, {}, 'KN102'],
+    [
+      'kube-proxy without a Pod',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } }, kubeProxyHere: false },
+      {},
+      'KN101',
+    ],
+    [
+      'an unknown program, kube-proxy is here',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } }, kubeProxyHere: true },
+      { failing: 'unknown' },
+      'KN101',
+    ],
+    [
+      'an unknown program, no kube-proxy',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } }, kubeProxyHere: false },
+      { failing: 'unknown' },
+      'KN102',
+    ],
+    [
+      'felix itself',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } }, kubeProxyHere: true },
+      { failing: 'felix' },
+      'KN102',
+    ],
+    [
+      'no eBPF in the kernel',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } }, ebpf: false },
+      {},
+      'KN102',
+    ],
+    ['eBPF is on', { felix: { kind: 'settings', settings: { bpfEnabled: true } }, ebpf: true }, {}, 'KN101'],
+    [
+      'a chain that felix deletes',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } } },
+      { subjects: ['KUBE-SVC-UOLAULR5MHUYULMB'] },
+      'KN101',
+    ],
+    [
+      'a shared one it deletes',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } } },
+      { subjects: ['KUBE-EXTERNAL-SERVICES'] },
+      'KN101',
+    ],
+    [
+      'one that it leaves',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } } },
+      { subjects: ['KUBE-MARK-MASQ'] },
+      'KN102',
+    ],
+    [
+      'one of newer releases that it leaves',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } } },
+      { subjects: ['KUBE-SVL-UOLAULR5MHUYULMB'] },
+      'KN102',
+    ],
+    [
+      'one of several',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } } },
+      { subjects: ['KUBE-MARK-MASQ', 'KUBE-SEP-SXIVWICOYRO3J4NJ'] },
+      'KN101',
+    ],
+    [
+      'a subject that is no chain',
+      { felix: { kind: 'settings', settings: { bpfEnabled: true } } },
+      { subjects: ['line 177'] },
+      'KN101',
+    ],
+  ],
+  // Whether two backends are mixed: a title, facts, and the diagnosis of KN204.
+  backends: [
+    ['the same', { backends: { 'kube-proxy': 'legacy', felix: 'legacy' } }, 'KN204'],
+    ['only one seen', { backends: { 'kube-proxy': 'legacy' } }, 'KN204'],
+    ['others', { backends: { 'kube-proxy': 'legacy', unknown: 'nf_tables' } }, 'KN204'],
+    [
+      'felix is set to another',
+      { felix: { kind: 'settings', settings: { iptablesBackend: 'NFT' } }, backends: { 'kube-proxy': 'legacy' } },
+      'KN110',
+    ],
+    [
+      'in any case',
+      { felix: { kind: 'settings', settings: { iptablesBackend: 'lEGACY' } }, backends: { 'kube-proxy': 'nf_tables' } },
+      'KN110',
+    ],
+    [
+      'felix is set to the same',
+      { felix: { kind: 'settings', settings: { iptablesBackend: 'Legacy' } }, backends: { 'kube-proxy': 'legacy' } },
+      'KN204',
+    ],
+    [
+      'felix chooses',
+      { felix: { kind: 'settings', settings: { iptablesBackend: 'Auto' } }, backends: { 'kube-proxy': 'legacy' } },
+      'KN204',
+    ],
+    [
+      'what is seen counts more',
+      {
+        felix: { kind: 'settings', settings: { iptablesBackend: 'NFT' } },
+        backends: { 'kube-proxy': 'legacy', felix: 'legacy' },
+      },
+      'KN204',
+    ],
+    [
+      'felix without iptables',
+      {
+        felix: { kind: 'settings', settings: { iptablesBackend: 'NFT', nftablesMode: 'Enabled' } },
+        backends: { 'kube-proxy': 'legacy' },
+      },
+      'KN204',
+    ],
+  ],
+  severities: [
+    ['Error', true],
+    ['FATAL', true],
+    ['None', true],
+    ['panic', true],
+    ['Warning', false],
+    ['Info', false],
+    ['Whatever', false],
+  ],
 };
 
 function factsOf({ felix, ...facts }: Facts): NodeFacts {

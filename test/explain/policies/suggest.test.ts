@@ -15,9 +15,37 @@ import { clusterPolicies, labelSets, namedPorts, namespaceLists, networkPolicies
 import { literalVerdict } from './literal.ts';
 import { baselineAdminNetworkPolicy, clusterNetworkPolicy, namespace, networkPolicy, pod } from './objects.ts';
 import { forAll } from '../../for-all.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { near: [string, object, string[]][] };
+const tables: { near: [string, object, string[]][] } = {
+  // Rules that are near to admitting the connection: a title, the rule, and what of it is named.
+  near: [
+    [
+      'an exception of its address',
+      { from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.64.0.0/16', '10.65.0.0/16'] } }] },
+      ['ingress[0].from[0] except 10.65.0.0/16'],
+    ],
+    [
+      'an exception for another port',
+      { from: [{ ipBlock: { cidr: '10.0.0.0/8', except: ['10.64.0.0/16', '10.65.0.0/16'] } }], ports: [{ port: 80 }] },
+      [],
+    ],
+    [
+      'an exception of other addresses',
+      {
+        from: [
+          { ipBlock: { cidr: '10.0.0.0/8', except: ['10.9.0.0/16'] } },
+          { ipBlock: { cidr: '10.0.0.0/8', except: ['10.64.0.0/16', '10.65.0.0/16'] } },
+        ],
+      },
+      ['not-needed'],
+    ],
+    ['a block of other addresses', { from: [{ ipBlock: { cidr: '192.0.2.0/24', except: ['192.0.2.1/32'] } }] }, []],
+    ['a port name that no Pod has', { ports: [{ port: 80 }, { port: 'dv' }] }, ['ingress[0].ports[1] dv: db']],
+    ['a port name that no Pod has over TCP', { ports: [{ port: 'dns' }] }, ['ingress[0].ports[0] dns: db']],
+    ['a port name that no Pod has over UDP', { ports: [{ port: 'db', protocol: 'UDP' }] }, []],
+    ['a port name that no Pod has, for other peers', { from: [{ podSelector: {} }], ports: [{ port: 'dv' }] }, []],
+  ],
+};
 
 const isolated = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'isolated');
 const postgres = pod({

@@ -7,15 +7,124 @@ import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import type { Pod } from '../../../src/explain/resolving/objects.ts';
 import { clock, cluster, nine, node, pod, service } from '../../builders.ts';
 import { forAll } from '../../for-all.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+/** Questions to a directory, and its answers. */
+const tables: {
   owners: [string, string][];
   named: [string, string, string, object][];
   reused: [string, string, string][];
   nodes: [string, string | undefined][];
   ports: [string, string, number, string, string | undefined][];
   shortNames: [string, string][];
+} = {
+  // Addresses, and whose they are.
+  owners: [
+    ['10.65.1.4', 'pod Pod/shop/web-0 by pod-address, shop/web-0 of node-a'],
+    ['2001:db8:65:1::4', 'pod Pod/shop/web-0 by pod-address, shop/web-0 of node-a'],
+    ['10.65.1.5', 'pod Deployment/shop/worker by pod-address, shop/worker-1 of node-a'],
+    ['10.65.1.6', 'pod Pod/kube-system/coredns by pod-address, kube-system/coredns of node-a, dns'],
+    ['192.168.7.11', 'node Node/node-a by node-address, node-a of node-a'],
+    ['198.51.100.1', 'node Node/node-a by node-address, node-a of node-a'],
+    ['10.65.1.0', 'node Node/node-a by node-address, node-a of node-a'],
+    ['10.96.0.80', 'service Service/shop/api by service-address, shop/api'],
+    ['10.96.0.1', 'service Service/default/kubernetes by service-address, default/kubernetes, api-server'],
+    ['2001:db8:96::1', 'service Service/default/kubernetes by service-address, default/kubernetes, api-server'],
+    ['8.8.8.8', 'external 8.8.8.8 by address-range'],
+    ['10.99.0.1', 'external 10.99.0.1 by address-range'],
+    ['169.254.169.254', 'external 169.254.169.254 by address-range, metadata'],
+    ['224.0.0.1', 'external 224.0.0.1 by address-range'],
+    ['10.65.2.77', 'unknown 10.65.2.77 by address-range'],
+    ['fd00:65:1::77', 'unknown fd00:65:1::77 by address-range'],
+    // Pods may well have public addresses: IPv6 clusters, and class E on GKE.
+    ['2001:db8:65:2::77', 'unknown 2001:db8:65:2::77 by address-range'],
+    ['240.10.3.4', 'unknown 240.10.3.4 by address-range'],
+  ],
+  // A title, an address, the Pod that a log names for it, and the end.
+  named: [
+    ['has the address', '10.65.1.4', 'shop/here', { kind: 'pod', object: { name: 'here' } }],
+    ['had it before', '10.65.1.4', 'shop/gone', { kind: 'pod', evidence: 'pod-address', object: { name: 'gone' } }],
+    [
+      'is another than has it',
+      '10.65.1.4',
+      'shop/other',
+      { kind: 'unknown', object: undefined, note: 'the log names shop/other, but shop/here has this address' },
+    ],
+    [
+      'is of another namespace than who has it',
+      '10.65.1.4',
+      'bank/here',
+      { kind: 'unknown', object: undefined, note: 'the log names bank/here, but shop/here has this address' },
+    ],
+    [
+      'is known by its name only',
+      '203.0.113.9',
+      'shop/other',
+      { kind: 'unknown', object: undefined, identity: '203.0.113.9', note: 'shop/other, named by the log' },
+    ],
+  ],
+  // A time, and who has the address then.
+  reused: [
+    ['08:59:57', 'nobody', 'before all'],
+    ['08:59:58', 'first', 'clocks differ a little'],
+    ['09:00:00', 'first', 'from the start'],
+    ['09:09:59.999', 'first', 'to the end'],
+    ['09:10:00', 'nobody', 'no longer'],
+    ['09:15:00', 'nobody', 'between'],
+    ['09:20:00', 'second', 'from the start of the next'],
+    ['09:29:59.500', 'second', 'as long as it lives'],
+    ['09:30:02', 'third', 'then the one after it'],
+    ['23:59:59', 'third', 'which still has it'],
+  ],
+  nodes: [
+    ['node-a', 'node-a'],
+    ['node-a.example.org', 'node-a'],
+    ['ip-10-0-1-2', 'node-a'],
+    ['ip-10-0-1-2.eu-west-1.compute.internal', 'node-a'],
+    ['ip-10-0-1-3.ec2.internal', 'ip-10-0-1-3.ec2.internal'],
+    // syslog daemons write short names, where EC2's nodes are named in full.
+    ['ip-10-0-1-3', 'ip-10-0-1-3.ec2.internal'],
+    // The kubelet makes its node's name lower case; the host's own may not be.
+    ['Node-A', 'node-a'],
+    ['edge.east', 'edge.east'],
+    ['edge', undefined],
+    ['node-c', undefined],
+    ['', undefined],
+    ['IP-10-0-1-3.EC2.internal', 'ip-10-0-1-3.ec2.internal'],
+    ['ip-10-0-1-3.example.com', 'ip-10-0-1-3.ec2.internal'],
+    ['gateway', 'ip-10-0-1-3.ec2.internal'],
+    ['node-b', 'node-b'],
+    ['node-b.example.com', 'node-b'],
+    ['node-b.example.org', 'node-b'],
+    ['twin.rack-2', 'twin.rack-2'],
+    ['twin', undefined],
+    ['twin.rack-4', undefined],
+    ['10.0.1.9', '10.0.1.9'],
+    ['10.0.1.8', undefined],
+    ['10', undefined],
+    ['node', undefined],
+    ['relay', 'relay'],
+    ['relay.example.org', 'relay'],
+    ['relay.east', 'relay.east'],
+  ],
+  ports: [
+    ['of a Pod', '10.65.1.4', 80, 'TCP', 'http'],
+    ['of a Pod’s UDP port', '10.65.1.4', 53, 'UDP', 'dns'],
+    ['of a Pod’s other port: none', '10.65.1.4', 8080, 'TCP', undefined],
+    ['of another protocol: none', '10.65.1.4', 53, 'TCP', undefined],
+    ['of another Pod is its own', '10.65.1.5', 80, 'TCP', 'ssh'],
+    ['of a Service', '10.96.0.80', 80, 'TCP', 'http'],
+    ['of a Service’s other port: none', '10.96.0.80', 81, 'TCP', undefined],
+    ['of a node: none', '192.168.7.11', 80, 'TCP', undefined],
+    ['of a stranger: none', '203.0.113.9', 80, 'TCP', undefined],
+  ],
+  // Names, and their short ones.
+  shortNames: [
+    ['node-a.example.com', 'node-a'],
+    ['node-a', 'node-a'],
+    ['10.0.1.3', '10.0.1.3'],
+    ['10.example.com', '10'],
+    ['a10.0.1', 'a10'],
+  ],
 };
 
 const at = (text: string, exact = true): { time: number; exact: boolean } => ({ time: clock(text), exact });

@@ -3,10 +3,38 @@ import { workloadKey } from '../../../src/base/model/endpoint.ts';
 import type { Failing } from '../../../src/base/model/program-record.ts';
 import { createInterner, podOfProgram, workloadOf } from '../../../src/explain/resolving/objects.ts';
 import { pod } from '../../builders.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   workloads: [string, { kind: string; name: string }, Record<string, string>, string][];
+} = {
+  // Owners of Pods with the labels of the Pod, and their workloads.
+  workloads: [
+    [
+      'Deployment',
+      { kind: 'ReplicaSet', name: 'web-6c8d5f7b94' },
+      { 'pod-template-hash': '6c8d5f7b94' },
+      'Deployment/shop/web',
+    ],
+    [
+      'Rollout, which has a label of its own only',
+      { kind: 'ReplicaSet', name: 'web-86666d6ffc' },
+      { 'rollouts-pod-template-hash': '86666d6ffc' },
+      'Rollout/shop/web',
+    ],
+    ['ReplicaSet of its own', { kind: 'ReplicaSet', name: 'web-blue' }, {}, 'ReplicaSet/shop/web-blue'],
+    [
+      'ReplicaSet with a hash that is not in its name',
+      { kind: 'ReplicaSet', name: 'web-blue' },
+      { 'pod-template-hash': '6c8d5f7b94' },
+      'ReplicaSet/shop/web-blue',
+    ],
+    ['CronJob, Job named by minutes', { kind: 'Job', name: 'report-29920440' }, {}, 'CronJob/shop/report'],
+    ['CronJob, Job named by seconds', { kind: 'Job', name: 'report-1589305200' }, {}, 'CronJob/shop/report'],
+    ['Job with a number', { kind: 'Job', name: 'migrate-42' }, {}, 'Job/shop/migrate-42'],
+    ['StatefulSet', { kind: 'StatefulSet', name: 'db' }, {}, 'StatefulSet/shop/db'],
+    ['DaemonSet', { kind: 'DaemonSet', name: 'agent' }, {}, 'DaemonSet/shop/agent'],
+    ['an operator’s own kind', { kind: 'Cluster', name: 'pg' }, {}, 'Cluster/shop/pg'],
+  ],
 };
 
 test.each(tables.workloads)('the workload of a Pod: %s', (_, owner, labels, expected) => {

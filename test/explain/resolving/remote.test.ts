@@ -7,9 +7,27 @@ import { createRemoteLookups } from '../../../src/explain/resolving/lookups/remo
 import { scopeOf } from '../../../src/explain/resolving/endpoints.ts';
 import { resolveMartian } from '../../../src/explain/resolving/resolver.ts';
 import { ends, nine, node, pod, podEnd, podRef, service } from '../../builders.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { asked: [string, string, string[]][] };
+const tables: { asked: [string, string, string[]][] } = {
+  // Addresses, and what is asked about each.
+  asked: [
+    ['a Pod of this node', '10.65.1.4', []],
+    ['a Node', '192.168.7.12', []],
+    ['a Service', '10.96.0.80', []],
+    ['a private address', '10.99.0.1', ['pods 10.99.0.1', 'name 10.99.0.1']],
+    ['a unique local address', 'fd00:99::1', ['pods fd00:99::1', 'name fd00:99::1']],
+    ['an address in a Pod range', '10.65.2.9', ['pods 10.65.2.9']],
+    ['an IPv6 address in a Pod range', 'fd00:65:2::9', ['pods fd00:65:2::9']],
+    ['a public address', '203.0.113.9', ['name 203.0.113.9']],
+    ['the metadata service', '169.254.169.254', []],
+    ['the DNS cache of a node', '169.254.20.10', []],
+    ['a link-local address', '169.254.7.7', []],
+    ['a group', '224.0.0.251', []],
+    ['everybody', '255.255.255.255', []],
+    ['loopback', '127.0.0.1', []],
+    ['nobody', '0.0.0.0', []],
+  ],
+};
 
 const second = 1000;
 const minute = 60 * second;

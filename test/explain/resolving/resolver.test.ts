@@ -4,13 +4,92 @@ import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-fi
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { endsOf, nodeOf, resolveMartian, resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 import { cluster, icmp, nine, node, observation, packet, pod } from '../../builders.ts';
-import { tablesOf } from '../../tables.ts';
 
 type Interfaces = Partial<Pick<PacketObservation, 'inInterface' | 'outInterface' | 'physIn'>>;
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   ends: [string, Interfaces & { packet?: Partial<Packet> }, string][];
   nodes: [string, string | undefined, Interfaces, keyof typeof known, string][];
+} = {
+  // Packets from web-0 to db-0, what differs in them, and whose their ends are by what evidence.
+  ends: [
+    ['addresses', {}, 'web-0 by pod-address, db-0 by pod-address'],
+    ['veths', { inInterface: 'veth of web-0', outInterface: 'veth of db-0' }, 'web-0 by interface, db-0 by interface'],
+    ['the AWS VPC CNI’s veth', { inInterface: 'eni of web-0' }, 'web-0 by interface, db-0 by pod-address'],
+    [
+      'the veth over an address that is another Pod’s',
+      { inInterface: 'veth of web-0', packet: { source: '10.65.2.9' } },
+      'web-0 by interface, db-0 by pod-address',
+    ],
+    [
+      'the veth over an address that is nobody’s',
+      { outInterface: 'veth of db-0', packet: { destination: '172.30.0.5' } },
+      'web-0 by pod-address, db-0 by interface',
+    ],
+    ['a bridge port', { inInterface: 'br0', physIn: 'veth of web-0' }, 'web-0 by interface, db-0 by pod-address'],
+    [
+      'the interface over the bridge port',
+      { inInterface: 'veth of web-0', physIn: 'veth of db-0' },
+      'web-0 by interface, db-0 by pod-address',
+    ],
+    [
+      'other interfaces tell nothing',
+      { inInterface: 'eth0', outInterface: 'tunl0' },
+      'web-0 by pod-address, db-0 by pod-address',
+    ],
+    [
+      'IPv6',
+      { packet: { source: 'fd00:65::4', destination: 'fd00:65::9' } },
+      'web-0 by pod-address, db-0 by pod-address',
+    ],
+    [
+      'neither',
+      { packet: { source: '8.8.8.8', destination: '192.168.7.12' } },
+      'external by address-range, node-b by node-address',
+    ],
+    [
+      'a packet of a node itself, from the address of its bridge of Pods',
+      { inInterface: '', outInterface: 'veth of web-0', packet: { source: '10.65.1.1', destination: '10.65.1.4' } },
+      'node-a by node-address, web-0 by interface',
+    ],
+    [
+      'that address in a packet that came from elsewhere',
+      { inInterface: 'eth0', packet: { source: '10.65.1.1' } },
+      'unknown by address-range, db-0 by pod-address',
+    ],
+    [
+      'an address of no node in what a node sends itself',
+      { inInterface: '', packet: { source: '8.8.8.8' } },
+      'external by address-range, db-0 by pod-address',
+    ],
+  ],
+  nodes: [
+    ['the host name', 'node-b', {}, 'both', 'node-b'],
+    ['the host name with its domain', 'node-b.example.org', {}, 'both', 'node-b'],
+    ['the host name over the interface', 'node-a', { inInterface: 'veth of db-0' }, 'both', 'node-a'],
+    ['IN= when the host is no node', 'log-relay', { inInterface: 'veth of db-0' }, 'both', 'node-b'],
+    [
+      'OUT= when the host is no node',
+      'log-relay',
+      { inInterface: 'eth0', outInterface: 'veth of db-0' },
+      'both',
+      'node-b',
+    ],
+    ['IN= without a host', undefined, { inInterface: 'veth of web-0' }, 'both', 'node-a'],
+    ['a host of no known node', 'node-z', {}, 'both', 'node-z'],
+    ['a host where no node is known', 'node-z', {}, 'none', 'node-z'],
+    ['nothing: a host that is no name of one', '<!here>', {}, 'none', ''],
+    [
+      'nothing: a host that is too long',
+      'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
+      {},
+      'none',
+      '',
+    ],
+    ['the only node', undefined, {}, 'one', 'node-a'],
+    ['nothing: several nodes', undefined, { inInterface: 'eth0' }, 'both', ''],
+    ['nothing at all', undefined, {}, 'none', ''],
+  ],
 };
 
 const at = { time: nine, exact: true };

@@ -5,11 +5,40 @@ import ipaddr from 'ipaddr.js';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { longestWait } from '../../../src/count/pipeline/lookup-queue.ts';
 import { createReverseDns } from '../../../src/explain/resolving/lookups/reverse-dns.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   names: [string, string[], string][];
   questions: [string, string, string][];
+} = {
+  // Labels of names that are taken, and the name.
+  names: [
+    ['one label', ['localhost'], 'localhost'],
+    ['many labels', ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 'a.b.c.d.e.f.g.h'],
+    ['digits and hyphens', ['ec2-203-0-113-9', '3com'], 'ec2-203-0-113-9.3com'],
+    ['an underscore', ['_web_1', 'example', 'org'], '_web_1.example.org'],
+    ['punycode', ['xn--bcher-kva', 'example'], 'xn--bcher-kva.example'],
+    ['any case', ['WEB', 'Example', 'ORG'], 'WEB.Example.ORG'],
+    [
+      'the longest',
+      [
+        'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+        'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb',
+        'ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc',
+        'ddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd',
+      ],
+      'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb.ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc.ddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd',
+    ],
+  ],
+  // Addresses, the question for their name, and the one that confirms it.
+  questions: [
+    ['203.0.113.9', 'PTR 9.113.0.203.in-addr.arpa', 'A web.example.org'],
+    [
+      '2001:db8::1',
+      'PTR 1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa',
+      'AAAA web.example.org',
+    ],
+    ['::ffff:203.0.113.9', 'PTR 9.113.0.203.in-addr.arpa', 'A web.example.org'],
+  ],
 };
 
 /** RFC 1035, 4.1.1. */

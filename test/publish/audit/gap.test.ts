@@ -1,9 +1,24 @@
 import { expect, test } from 'vitest';
 import { createAudit, type FlowRecord, noNamespace } from '../../../src/publish/audit/audit.ts';
 import { ends, nine, observation, packet } from '../../builders.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { received: object[] };
+const tables: { received: object[] } = {
+  // Records that are written after the queue was full.
+  received: [
+    {
+      '@timestamp': '2026-11-21T09:01:07.000Z',
+      'event.name': 'network.flow.gap',
+      'event.action': 'lost',
+      'event.reason': 'audit queue',
+      'event.start': '2026-11-21T09:01:07.000Z',
+      'event.end': '2026-11-21T09:01:07.000Z',
+      'k8s.cluster.name': 'prod',
+      'k8s.node.name': 'node-a',
+      'log.records_lost': 2,
+    },
+    { 'event.name': 'network.flow.drop', 'destination.port': 5432 },
+  ],
+};
 
 test('a receiver hears which rows the node had no room for, and is closed at the end', async () => {
   let now = nine;

@@ -3,9 +3,19 @@ import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
 import { createLiveFlows, type LiveFlows, type LiveFlowsOptions } from '../../../src/publish/audit/live-flows.ts';
 import type { Ends } from '../../../src/base/model/endpoint.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd, podRef, workerEnd } from '../../builders.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { flows: object[] };
+const tables: { flows: object[] } = {
+  // Flows that are asked for.
+  flows: [
+    {
+      'network.packets': 6,
+      'event.start': '2026-11-21T09:00:00.000Z',
+      'event.end': '2026-11-21T09:05:00.000Z',
+      'destination.port': 5432,
+      'event.action': 'dropped',
+    },
+  ],
+};
 
 const minute = 60_000;
 

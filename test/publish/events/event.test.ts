@@ -3,13 +3,80 @@ import { annotationsOf, type CoreEvent, eventOf } from '../../../src/publish/eve
 import { cutBytes } from '../../../src/base/platform/printable.ts';
 import type { Finding } from '../../../src/base/model/finding.ts';
 import { finding, incident, nine, nodeRef, podRef, series } from '../../builders.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   event: Omit<CoreEvent, 'metadata'> & { metadata: object };
   names: string[];
   heads: [string, string][];
   cuts: [string, number, string][];
+} = {
+  // The Event of a Pod.
+  event: {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: '', namespace: 'shop', annotations: undefined },
+    involvedObject: {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      namespace: 'shop',
+      name: 'web-0',
+      uid: 'uid-of-web-0',
+      resourceVersion: '7',
+    },
+    related: {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      namespace: 'batch',
+      name: 'db-0',
+      uid: 'uid-of-db-0',
+      resourceVersion: '7',
+    },
+    reason: 'PacketDrop',
+    message: 'a message',
+    type: 'Warning',
+    count: 5,
+    firstTimestamp: '2026-11-21T09:00:01Z',
+    lastTimestamp: '2026-11-21T09:00:02Z',
+    source: { component: 'kube-netfilter-tailer', host: 'node-a' },
+    reportingComponent: 'kube-netfilter-tailer',
+    reportingInstance: 'kube-netfilter-tailer-node-a',
+  },
+  names: [
+    'web-0',
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.b',
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-b',
+    'UPPER.Case',
+    'under_score',
+    'my_.host',
+    'a..b',
+    'a.-b',
+    '-leading',
+    'trailing-',
+    '.',
+    '',
+    'ünïcode',
+    'with space',
+    '[2001:db8::1]',
+  ],
+  // Names of objects, and how that of their Events begins.
+  heads: [
+    ['web-0', 'web-0'],
+    ['node-a.example.com', 'node-a.example.com'],
+    ['UPPER.Case', 'upper.case'],
+    ['my__.host', 'my.host'],
+    ['a..-b-', 'a.b'],
+    ['with two  spaces', 'with-two-spaces'],
+    ['_', 'object'],
+  ],
+  // Texts that are cut to so many bytes.
+  cuts: [
+    ['abcdef', 6, 'abcdef'],
+    ['abcdef', 5, 'ab…'],
+    ['äöü', 5, 'ä…'],
+    ['ab🐳', 6, 'ab🐳'],
+    ['ab🐳c', 6, 'ab…'],
+  ],
 };
 
 const second = 1000;

@@ -6,12 +6,58 @@ import type { FailureSign, ProgramRecord } from '../../../../src/base/model/prog
 import { parseProgramRecord } from '../../../../src/read/parsing/components/program-record.ts';
 import { lines } from './lines.ts';
 import { forAll } from '../../../for-all.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   reports: [TableReport, Partial<FailureSign>][];
   modules: [string, string, string][];
   retries: [string, number | undefined][];
+} = {
+  // Reports of full tables of the kernel, and the signs of incidents that they are.
+  reports: [
+    [
+      { kind: 'conntrack-full', netns: undefined },
+      { code: 'KN401', family: '', subject: 'the host', quote: 'nf_conntrack: table full, dropping packet' },
+    ],
+    [
+      { kind: 'conntrack-full', netns: 4026532317 },
+      {
+        subject: 'network namespace 4026532317',
+        quote: 'nf_conntrack: table full in netns 4026532317, dropping packet',
+      },
+    ],
+    [
+      { kind: 'neighbour-overflow', family: 'IPv6' },
+      { code: 'KN402', subject: 'IPv6', family: 'IPv6', quote: 'IPv6: neighbour table overflow' },
+    ],
+    [
+      { kind: 'neighbour-overflow', family: undefined },
+      { code: 'KN402', subject: undefined, family: '', quote: 'neighbour table overflow' },
+    ],
+    [
+      { kind: 'conntrack-high', count: 240000, max: 262144 },
+      { code: 'KN404', family: '', subject: 'the host', quote: 'nf_conntrack_count 240000 of nf_conntrack_max 262144' },
+    ],
+  ],
+  modules: [
+    ['IPv4', 'MARK CONNMARK SET DNAT SNAT NOTRACK', 'xt_mark xt_connmark xt_set xt_nat xt_nat xt_CT'],
+    ['IPv4', 'tcp udp nfacct physdev ah frag', 'xt_tcpudp xt_tcpudp xt_nfacct xt_physdev ipt_ah xt_frag'],
+    ['IPv4', 'rpfilter REJECT SYNPROXY', 'ipt_rpfilter ipt_REJECT ipt_SYNPROXY'],
+    ['IPv6', 'rpfilter REJECT SYNPROXY ah tcp', 'ip6t_rpfilter ip6t_REJECT ip6t_SYNPROXY ip6t_ah xt_tcpudp'],
+    [
+      'IPv6',
+      'rt frag eui64 ipv6header hbh mh srh',
+      'ip6t_rt ip6t_frag ip6t_eui64 ip6t_ipv6header ip6t_hbh ip6t_mh ip6t_srh',
+    ],
+  ],
+  // When kube-proxy tries again, in milliseconds.
+  retries: [
+    ['30s', 30000],
+    ['1m0s', 60000],
+    ['1h2m3.5s', 3723500],
+    ['250ms', 250],
+    ['soon', undefined],
+    ['', undefined],
+  ],
 };
 
 const record = (parts: Partial<ProgramRecord>): ProgramRecord => ({

@@ -2,12 +2,81 @@ import type { Cause } from '../../../../src/explain/incidents/catalogue/cause.ts
 import type { FelixSettings, IncidentDetails, NodeFacts } from '../../../../src/base/model/incident.ts';
 import { felixSettings, nine, noFacts } from '../../../builders.ts';
 import { detailsOf, factsOf, quotes } from './details.ts';
-import { tablesOf } from '../../../tables.ts';
 
 type FactsRow = Omit<Partial<NodeFacts>, 'namespacePod'> & { namespacePod?: string };
 type Row = [name: string, special: Omit<Partial<IncidentDetails>, 'facts'> & { facts?: FactsRow }];
 
-const tables = tablesOf(import.meta.filename) as { ofCause: Record<string, Row[]> };
+const tables: { ofCause: Record<string, Row[]> } = {
+  // Facts that may make a difference for one cause of an incident only: a name for them, and what differs from an incident as usual.
+  ofCause: {
+    KN102: [['two chains', { subjects: ['KUBE-SVC-Q5DTBKX2YJ7RCW6N', 'KUBE-SEP-TCOU7JCQXEZGVUNU'] }]],
+    KN103: [['KUBE-MARK-DROP', { subjects: ['KUBE-MARK-DROP'] }]],
+    KN105: [
+      ['two modules', { subjects: ['nf_conntrack', 'xt_set'] }],
+      ['xt_MASQUERADE', { subjects: ['xt_MASQUERADE'] }],
+      ['xt_mark for IPv6', { subjects: ['xt_mark'], families: ['IPv6'] }],
+      ['a legacy table', { subjects: ['iptable_nat'] }],
+      ['a legacy table of felix', { subjects: ['iptable_filter'], failing: 'felix' }],
+    ],
+    KN116: [
+      ['no nft', { subjects: [], quote: 'could not find nftables binary' }],
+      ['an old nft', { subjects: [], quote: 'nft version must be v1.0.1 or later' }],
+      ['an old kernel', { subjects: [], quote: 'nftables mode requires kernel 5.13 or later' }],
+      [
+        'no iptables',
+        { subjects: [], quote: 'iptables is not available on this host : exec: executable file not found' },
+      ],
+      ['no ipset', { subjects: [], quote: 'error getting ipset version, error: executable file not found in $PATH' }],
+      ['nft may not', { subjects: [], quote: 'could not run nftables command: Operation not permitted' }],
+    ],
+    KN119: [
+      ['forbidden', { quote: 'services is forbidden' }],
+      ['refused', { quote: 'dial tcp 10.0.0.1:6443: connect: connection refused' }],
+    ],
+    KN120: [['no program', { quote: 'executable file not found in $PATH' }]],
+    KN123: [["the interface's own address", { subjects: ['fe80::1'] }]],
+    KN208: [
+      ['no address', { subjects: [], quote: "Couldn't autodetect an IPv4 address." }],
+      ['an address twice', { quote: "Calico node 'node-b' is already using the IPv4 address 10.0.1.7." }],
+    ],
+    KN209: [
+      ['an old kernel', { quote: 'BPF dataplane mode enabled but not supported by the kernel.', subjects: [] }],
+      ['the verifier', { quote: 'kernel BPF verifier rejected the program' }],
+      ['no cgroup', { quote: 'failed to attach to cgroup' }],
+      ['maps of another release', { quote: 'error reusing pinned map' }],
+    ],
+    KN401: [
+      ["the host's table", { subjects: ['the host'], facts: { conntrack: { count: 262144, max: 262144 } } }],
+      [
+        'a table of a namespace, named by its line',
+        { subjects: ['network namespace 4026532317'], facts: { namespacePod: 'nobody' } },
+      ],
+      [
+        "a table of a namespace, since the host's has room",
+        { subjects: ['the host'], facts: { conntrack: { count: 120, max: 262144 }, namespacePod: 'nobody' } },
+      ],
+      [
+        'a table of a Pod',
+        { subjects: ['shop/crawler-0'], facts: { conntrack: { count: 120, max: 262144 }, namespacePod: 'uid' } },
+      ],
+      ['whose table is not known', { subjects: ['the host'], facts: { conntrack: { count: undefined, max: 262144 } } }],
+      ['top sources', { facts: { topSources: [{ name: 'shop/crawler-0 (10.244.0.7)', connections: 190000 }] } }],
+    ],
+    KN405: [['overloaded', { quote: 'all destinations are overloaded' }]],
+    KN404: [
+      [
+        'as it is read',
+        {
+          subjects: ['the host'],
+          facts: {
+            conntrack: { count: 240000, max: 262144 },
+            topSources: [{ name: 'shop/crawler-0 (10.244.0.7)', connections: 190000 }],
+          },
+        },
+      ],
+    ],
+  },
+};
 
 /** A name for what is special, and that. */
 type Situation = readonly [name: string, special: Partial<IncidentDetails>];

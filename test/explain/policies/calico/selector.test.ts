@@ -9,9 +9,26 @@ import {
 import type { MatchResult } from '../../../../src/explain/policies/policies.ts';
 import { judges, readJudge, whereJudgesAre } from '../judges.ts';
 import { forAll } from '../../../for-all.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { selectors: [string, string, Record<string, string>, boolean][] };
+const tables: { selectors: [string, string, Record<string, string>, boolean][] } = {
+  // Selectors that Calico parses: a title, the selector, labels, and whether it selects them.
+  selectors: [
+    ['the empty selector is all()', '', {}, true],
+    ['only spaces are all()', ' \t ', {}, true],
+    ['&& binds closer than ||', 'a == "1" || b == "2" && c == "3"', { a: '1' }, true],
+    ['parentheses go over the order', '(a == "1" || b == "2") && c == "3"', { a: '1' }, false],
+    ['two negations cancel out', '!!has(a)', { a: '' }, true],
+    ['!= matches where the label is missing', 'a != "b"', {}, true],
+    ['not in matches where the label is missing', 'a not in {"b"}', {}, true],
+    ['!has matches where the label is missing', '!has(a)', {}, true],
+    ['an empty set selects nothing', 'a in {}', { a: '' }, false],
+    ['a set may end with a comma', 'a in {"x",}', { a: 'x' }, true],
+    ['words of an operator may touch', 'a startswith "x"', { a: 'xy' }, true],
+    ['an operator is a name where a label stands', 'in == "x"', { in: 'x' }, true],
+    ['a label may be named as a property that every object has', 'has(toString)', {}, false],
+    ['a backslash is no escape', String.raw`a == "\"`, { a: '\\' }, true],
+  ],
+};
 
 function selects(selector: Selector, labels: Readonly<Record<string, string>>): MatchResult {
   return selectsBy(selector, (key) => (Object.hasOwn(labels, key) ? labels[key] : undefined));

@@ -12,15 +12,187 @@ import {
 import { collectServices, mostOfService } from '../../../../src/explain/policies/calico/objects.ts';
 import { calico, namespace, policySet } from '../objects.ts';
 import { connection, end, postgres } from '../rows.ts';
-import { tablesOf } from '../../../tables.ts';
 
 /** `source` and `destination` have other addresses than those of the connection. */
 type Addressed = Partial<Omit<PolicyFlow, 'source' | 'destination'>> &
   Partial<Record<'source' | 'destination', object>>;
 
-const tables = tablesOf(import.meta.filename) as {
+/** Rules of Calico with `services`. */
+const tables: {
   endpoints: [string, { to?: object; from?: object }, Parameters<typeof slice>[], Addressed, string][];
   needs: [string, object, Partial<Requirements>][];
+} = {
+  // A title, the rule, the EndpointSlices, what differs from the connection, and the verdict.
+  endpoints: [
+    [
+      'its endpoint on its port, though it is not ready (serviceindex.go)',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db']],
+      {},
+      'admits',
+    ],
+    ['its endpoint on another port', { to: { namespace: 'shop', name: 'db' } }, [['db']], { port: 80 }, 'denies'],
+    [
+      'its endpoint with another protocol',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db']],
+      { protocol: 'UDP' },
+      'denies',
+    ],
+    [
+      'its endpoint by a packet that shows no port',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db']],
+      { port: undefined },
+      'unknown',
+    ],
+    [
+      'its endpoint by a protocol without ports',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db']],
+      { protocol: 'ICMP', port: undefined },
+      'denies',
+    ],
+    [
+      'an address that is none of its endpoints',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db', { endpoints: [{ addresses: ['10.65.1.5'] }] }]],
+      {},
+      'denies',
+    ],
+    [
+      'an endpoint of the second of its slices',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['other', { endpoints: [] }], ['db', { endpoints: [] }], ['db']],
+      {},
+      'admits',
+    ],
+    [
+      'a slice without ports has no port',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db', { ports: [] }]],
+      {},
+      'denies',
+    ],
+    [
+      'a port without a number is none',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db', { ports: [{ protocol: 'TCP' }] }]],
+      {},
+      'denies',
+    ],
+    [
+      'a port without a protocol is TCP',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db', { ports: [{ port: 5432 }] }]],
+      {},
+      'admits',
+    ],
+    [
+      'a name of the domain name system is no endpoint',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db', { endpoints: [{ addresses: ['db.example.com'] }] }]],
+      {},
+      'denies',
+    ],
+    [
+      'a Service of that name in another Namespace',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db', {}, 'batch']],
+      {},
+      'denies',
+    ],
+    ['without a Namespace that of the policy', { to: { name: 'db' } }, [['db', {}, 'batch']], {}, 'admits'],
+    [
+      'an empty Namespace is that of the policy',
+      { to: { name: 'db', namespace: '' } },
+      [['db', {}, 'batch']],
+      {},
+      'admits',
+    ],
+    [
+      'a Service that is not there has no endpoints',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['other', { endpoints: [] }]],
+      {},
+      'denies',
+    ],
+    [
+      'an endpoint as the source, whatever the port (rule_scanner.go)',
+      { from: { name: 'client' } },
+      [['client', { endpoints: [{ addresses: ['10.65.2.9'] }] }]],
+      { port: 80 },
+      'admits',
+    ],
+    ['a stranger as the source', { from: { name: 'client' } }, [['client']], {}, 'denies'],
+    [
+      'an IPv6 endpoint however it is written',
+      { to: { namespace: 'shop', name: 'db' } },
+      [['db', { endpoints: [{ addresses: ['FD00:0::0004'] }] }]],
+      { source: { address: 'fd00::9' }, destination: { address: 'fd00::4' } },
+      'admits',
+    ],
+    ['a name that no Service can have', { to: { namespace: 'shop', name: 'db,x!=y' } }, [['db']], {}, 'unknown'],
+    ['a Namespace that none can have', { to: { namespace: '../kube-system', name: 'db' } }, [['db']], {}, 'unknown'],
+    ['a field that is not known', { to: { namespace: 'shop', name: 'db', ports: ['db'] } }, [['db']], {}, 'unknown'],
+  ],
+  // A title, the spec of a policy, and what is to be read for it.
+  needs: [
+    [
+      'a policy that does not select the Pod',
+      { selector: 'app == "web"', ingress: [{ action: 'Allow', source: { selector: 'all()' } }] },
+      {},
+    ],
+    ['addresses alone', { ingress: [{ action: 'Allow', source: { nets: ['10.0.0.0/8'] } }] }, {}],
+    ['a Service', { ingress: [{ action: 'Allow', source: { services: { name: 'db' } } }] }, { services: ['shop/db'] }],
+    [
+      'a selector of a namespaced policy',
+      { ingress: [{ action: 'Allow', source: { selector: 'role == "x"' } }] },
+      { networkSets: ['shop'] },
+    ],
+    [
+      'notSelector of a namespaced policy',
+      { ingress: [{ action: 'Allow', source: { notSelector: 'role == "x"' } }] },
+      { networkSets: ['shop'] },
+    ],
+    [
+      'a namespaceSelector: a set may itself have labels with that prefix',
+      { ingress: [{ action: 'Allow', source: { namespaceSelector: 'team == "x"' } }] },
+      { networkSets: 'all' },
+    ],
+    [
+      'Namespaces by the label that Calico gives',
+      {
+        ingress: [
+          {
+            action: 'Allow',
+            source: { selector: 'projectcalico.org/namespace in {"a", "b"}', namespaceSelector: 'all()' },
+          },
+        ],
+      },
+      { networkSets: ['a', 'b'] },
+    ],
+    [
+      'what is in no Namespace',
+      { ingress: [{ action: 'Allow', source: { namespaceSelector: 'global()' } }] },
+      { networkSets: [] },
+    ],
+    [
+      'names of ServiceAccounts stand in the Pods',
+      { ingress: [{ action: 'Allow', source: { serviceAccounts: { names: ['runner'] } } }] },
+      { networkSets: ['shop'] },
+    ],
+    [
+      'labels of ServiceAccounts',
+      { ingress: [{ action: 'Allow', source: { serviceAccounts: { selector: 'team == "x"' } } }] },
+      { networkSets: ['shop'], serviceAccounts: ['batch/runner', 'shop/default'] },
+    ],
+    [
+      'a policy that selects by labels of ServiceAccounts',
+      { serviceAccountSelector: 'team == "x"' },
+      { serviceAccounts: ['batch/runner', 'shop/default'] },
+    ],
+  ],
 };
 
 /** Rules of Calico with `services`, and what policies say that has to be read for them. */

@@ -1,9 +1,27 @@
 /** Policies of Cilium, and what each entity of it stands for. */
 import type { ConnectionVerdict, End } from '../../../../src/explain/policies/policies.ts';
 import { end, external, node, onNodeA, type Row, worker } from '../rows.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { entities: [entity: string, of: Record<string, Expected>][] };
+const tables: { entities: [entity: string, of: Record<string, Expected>][] } = {
+  // Entities of Cilium, and the verdict of a rule that names one for each kind of peer.
+  entities: [
+    ['all', { pod: 'admits', ownHost: 'admits', otherNode: 'admits', outside: 'admits', somebody: 'admits' }],
+    ['world', { pod: 'denies', ownHost: 'admits', otherNode: 'denies', outside: 'admits', somebody: 'unknown' }],
+    ['world-ipv4', { pod: 'denies', otherNode: 'denies', outside: 'admits' }],
+    ['world-ipv6', { pod: 'denies', outside: 'denies' }],
+    ['cluster', { pod: 'admits', otherNode: 'admits', otherHost: 'admits', outside: 'denies', somebody: 'unknown' }],
+    ['cluster-mesh', { pod: 'admits', otherNode: 'admits', outside: 'unknown' }],
+    ['remote-node', { pod: 'denies', otherNode: 'admits', otherHost: 'admits', outside: 'denies' }],
+    ['host', { pod: 'denies', otherNode: 'denies', otherHost: 'denies', outside: 'denies', somebody: 'unknown' }],
+    ['kube-apiserver', { pod: 'denies', otherNode: 'unknown', outside: 'unknown' }],
+    ['ingress', { pod: 'denies', otherNode: 'denies', outside: 'unknown' }],
+    ['unmanaged', { pod: 'unknown', outside: 'denies' }],
+    ['init', { pod: 'denies', outside: 'denies' }],
+    ['health', { pod: 'denies', outside: 'denies', somebody: 'unknown' }],
+    ['none', { pod: 'denies', outside: 'denies' }],
+    ['mars', { pod: 'unknown' }],
+  ],
+};
 
 export function cnp(spec: object, name = 'policy', of = 'shop'): object {
   return { apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { name, namespace: of }, spec };

@@ -5,13 +5,129 @@ import { hostAndPort } from '../../../../src/base/platform/address.ts';
 import { chainHash, hashedTexts, parseChainName } from '../../../../src/explain/resolving/service-chains/chain-name.ts';
 import type { ServiceProtocol } from '../../../../src/explain/resolving/objects.ts';
 import { forAll } from '../../../for-all.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+/** Names of chains. */
+const tables: {
   ofNoService: string[];
   nftables: [string, object][];
   iptables: [string, string][];
   ofNone: [string][];
+} = {
+  // Chains in iptables mode that are of no single Service.
+  ofNoService: [
+    '',
+    'KUBE-SVC-',
+    'KUBE-SVC-NPX46M4PTMTKRN6',
+    'KUBE-SVC-NPX46M4PTMTKRN6YA',
+    'KUBE-SVC-NPX46M4PTMTKRN61',
+    'KUBE-SVC-npx46m4ptmtkrn6y',
+    'kube-svc-NPX46M4PTMTKRN6Y',
+    'KUBE-HP-NPX46M4PTMTKRN6Y',
+    ' KUBE-SVC-NPX46M4PTMTKRN6Y',
+    'KUBE-SVC-NPX46M4PTMTKRN6Y\n',
+    'KUBE-MARK-MASQ',
+    'nat-postrouting',
+    'constructor',
+  ],
+  // Chains in nftables mode, and what they name. Addresses are written as RFC 5952 has it (4.2.2).
+  nftables: [
+    [
+      'service-2QRHZV4L-default/kubernetes/tcp/https',
+      { namespace: 'default', service: 'kubernetes', protocol: 'tcp', port: 'https' },
+    ],
+    [
+      'service-P4ZYZVCF-testing/service/tcp/http',
+      { namespace: 'testing', service: 'service', protocol: 'tcp', port: 'http' },
+    ],
+    [
+      'local-P4ZYZVCF-testing/service/tcp/http',
+      { namespace: 'testing', service: 'service', protocol: 'tcp', port: 'http' },
+    ],
+    [
+      'external-P4ZYZVCF-testing/service/tcp/http',
+      { namespace: 'testing', service: 'service', protocol: 'tcp', port: 'http' },
+    ],
+    [
+      'firewall-P4ZYZVCF-testing/service/tcp/http',
+      { namespace: 'testing', service: 'service', protocol: 'tcp', port: 'http' },
+    ],
+    [
+      'service-LZBRENCP-testing/service/tcp/https',
+      { namespace: 'testing', service: 'service', protocol: 'tcp', port: 'https' },
+    ],
+    [
+      'external-KR6NACJP-very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx/very-long-service-name-why-would-you-even-do-this-i-mean-really/sctp/port-443-providing-the-hypertext-transmission-protocol-with-tls',
+      {
+        namespace: 'very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx',
+        service: 'very-long-service-name-why-would-you-even-do-this-i-mean-really',
+        protocol: 'sctp',
+        port: 'port-443-providing-the-hypertext-transmission-protocol-with-tls',
+      },
+    ],
+    [
+      'endpoint-JO2XBXZR-testing/service/tcp/http__10.180.0.1/80',
+      { namespace: 'testing', service: 'service', protocol: 'tcp', port: 'http', endpoint: '10.180.0.1:80' },
+    ],
+    [
+      'affinity-5S6H3H22-testing/service/tcp/http__10.180.0.2/80',
+      { namespace: 'testing', service: 'service', protocol: 'tcp', port: 'http', endpoint: '10.180.0.2:80' },
+    ],
+    [
+      'endpoint-U7E2ET36-testing/service/tcp/http__fd80.abcd.12..a1b2.c3d4.e5f6.9999/80',
+      {
+        namespace: 'testing',
+        service: 'service',
+        protocol: 'tcp',
+        port: 'http',
+        endpoint: '[fd80:abcd:12:0:a1b2:c3d4:e5f6:9999]:80',
+      },
+    ],
+    [
+      'endpoint-5YS7AFEA-very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx/very-long-service-name-why-would-you-even-do-this-i-mean-really/sctp/port-443-providing-the-hypertext-transmission-protocol-with-tls__1234.5678.9abc.def0..abc.1234/443',
+      {
+        namespace: 'very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx',
+        service: 'very-long-service-name-why-would-you-even-do-this-i-mean-really',
+        protocol: 'sctp',
+        port: 'port-443-providing-the-hypertext-transmission-protocol-with-tls',
+        endpoint: '[1234:5678:9abc:def0::abc:1234]:443',
+      },
+    ],
+    [
+      'endpoint-CI6C53Q3-very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx/very-long-service-name-why-would-you-even-do-this-i-mean-really/sctp/port-443-providing-the-hypertext-transmission-protocol-with-tls__1234.5678.9abc.def0..abcd.1234...',
+      {
+        namespace: 'very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx',
+        service: 'very-long-service-name-why-would-you-even-do-this-i-mean-really',
+        protocol: 'sctp',
+        port: 'port-443-providing-the-hypertext-transmission-protocol-with-tls',
+      },
+    ],
+    [
+      'affinity-2FLXFK6X-very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx/very-long-service-name-why-would-you-even-do-this-i-mean-really/sctp/port-443-providing-the-hypertext-transmission-protocol-with-tls__1234.5678.9abc.def0..abcd.1234...',
+      {
+        namespace: 'very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx',
+        service: 'very-long-service-name-why-would-you-even-do-this-i-mean-really',
+        protocol: 'sctp',
+        port: 'port-443-providing-the-hypertext-transmission-protocol-with-tls',
+      },
+    ],
+  ],
+  // Chains in iptables mode.
+  iptables: [
+    ['KUBE-SVC-NPX46M4PTMTKRN6Y', 'service-hash'],
+    ['KUBE-SVL-NPX46M4PTMTKRN6Y', 'service-hash'],
+    ['KUBE-FW-NPX46M4PTMTKRN6Y', 'service-hash'],
+    ['KUBE-EXT-NPX46M4PTMTKRN6Y', 'service-hash'],
+    ['KUBE-XLB-NPX46M4PTMTKRN6Y', 'service-hash'],
+    ['KUBE-SEP-NPX46M4PTMTKRN6Y', 'endpoint-hash'],
+  ],
+  // Chains in nftables mode that have no Service.
+  ofNone: [
+    ['testing/service/icmp/http'],
+    ['testing/service/tcp'],
+    ['/service/tcp/http'],
+    ['testing/service/tcp/http/more'],
+    ['testing/Service/tcp/http'],
+  ],
 };
 
 /** RFC 4648, section 6, as it is written there. */
