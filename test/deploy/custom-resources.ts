@@ -1,10 +1,79 @@
 /** Definitions of what the manifests use of other projects: those fields, with the types that they have there. */
 
 import type { Manifest } from './manifests.ts';
-import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   definitions: { group: string; kind: string; scope: Scope; properties: object }[];
+} = {
+  // Fields of resources of other projects that the manifests use, with the types that they have there.
+  definitions: [
+    // prometheus-operator/prometheus-operator, example/prometheus-operator-crd
+    {
+      group: 'monitoring.coreos.com',
+      kind: 'PodMonitor',
+      scope: 'Namespaced',
+      properties: {
+        spec: {
+          type: 'object',
+          properties: {
+            selector: {
+              type: 'object',
+              properties: { matchLabels: { type: 'object', additionalProperties: { type: 'string' } } },
+            },
+            podMetricsEndpoints: {
+              type: 'array',
+              items: {
+                type: 'object',
+                properties: {
+                  port: { type: 'string' },
+                  path: { type: 'string' },
+                  interval: { type: 'string' },
+                  relabelings: {
+                    type: 'array',
+                    items: {
+                      type: 'object',
+                      properties: {
+                        sourceLabels: { type: 'array', items: { type: 'string' } },
+                        targetLabel: { type: 'string' },
+                      },
+                    },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+    // openshift/api, security/v1. Its fields stand beside metadata.
+    {
+      group: 'security.openshift.io',
+      kind: 'SecurityContextConstraints',
+      scope: 'Cluster',
+      properties: {
+        users: { type: 'array', items: { type: 'string' } },
+        groups: { type: 'array', items: { type: 'string' } },
+        volumes: { type: 'array', items: { type: 'string' } },
+        seccompProfiles: { type: 'array', items: { type: 'string' } },
+        requiredDropCapabilities: { type: 'array', items: { type: 'string' } },
+        allowedCapabilities: { type: 'array', items: { type: 'string' }, nullable: true },
+        defaultAddCapabilities: { type: 'array', items: { type: 'string' }, nullable: true },
+        priority: { type: 'integer', nullable: true },
+        allowHostDirVolumePlugin: { type: 'boolean' },
+        allowHostIPC: { type: 'boolean' },
+        allowHostNetwork: { type: 'boolean' },
+        allowHostPID: { type: 'boolean' },
+        allowHostPorts: { type: 'boolean' },
+        allowPrivilegeEscalation: { type: 'boolean' },
+        allowPrivilegedContainer: { type: 'boolean' },
+        readOnlyRootFilesystem: { type: 'boolean' },
+        runAsUser: { type: 'object', properties: { type: { type: 'string' } } },
+        seLinuxContext: { type: 'object', properties: { type: { type: 'string' } } },
+        fsGroup: { type: 'object', properties: { type: { type: 'string' } } },
+        supplementalGroups: { type: 'object', properties: { type: { type: 'string' } } },
+      },
+    },
+  ],
 };
 
 type Scope = 'Cluster' | 'Namespaced';

@@ -13,9 +13,30 @@ import {
 import { version } from '../../src/agent/config/config.ts';
 import { settingNames, settingOf } from '../../src/agent/config/settings.ts';
 import { foldersOf, root } from './manifests.ts';
-import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { openMaps: string[] };
+const tables: { openMaps: string[] } = {
+  // Maps of the schema that take any key, because a structure of Kubernetes is passed on.
+  openMaps: [
+    'affinity.nodeAffinity',
+    'affinity.podAffinity',
+    'affinity.podAntiAffinity',
+    'extraEnv.valueFrom.configMapKeyRef',
+    'extraEnv.valueFrom.fieldRef',
+    'extraEnv.valueFrom.resourceFieldRef',
+    'extraEnv.valueFrom.secretKeyRef',
+    'extraObjects',
+    'extraVolumes',
+    'global',
+    'lookups.directory.affinity.nodeAffinity',
+    'lookups.directory.affinity.podAffinity',
+    'lookups.directory.affinity.podAntiAffinity',
+    'networkPolicy.from.namespaceSelector',
+    'networkPolicy.from.podSelector',
+    'podMonitor.metricRelabelings',
+    'podSecurityContext',
+    'securityContext',
+  ],
+};
 
 /** Tests what can be checked of the chart without helm; with it: test/e2e/helm. */
 

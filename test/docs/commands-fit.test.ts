@@ -22,7 +22,7 @@ test('they are found where they are', () => {
   expect(commands.length).toBeGreaterThan(400);
 });
 
-test('each has a rule by which it is run; one that has none needs a row in test/docs/rules.yaml', () => {
+test('each has a rule by which it is run; one that has none needs a row in test/docs/rules.ts', () => {
   const without = commands.filter((command) => ruleOf(command) === undefined);
   expect(without.map(({ document, line, text }) => `${document}:${line}: ${text}`)).toEqual([]);
 });

@@ -3,9 +3,31 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { commandsOf } from './commands.ts';
 import { asCommand } from './programs.ts';
-import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { commands: [string, string | undefined][] };
+const tables: { commands: [string, string | undefined][] } = {
+  // Code in sentences of the documents, and the command that it is.
+  commands: [
+    ['kubectl get pods', 'kubectl get pods'],
+    ['kubectl', undefined],
+    ['kubectl would do', undefined],
+    ['iptables -F', 'iptables -F'],
+    ['iptables rules', undefined],
+    ['ip nat', undefined],
+    ['ip -br link', 'ip -br link'],
+    ['nft: a word', undefined],
+    ['node node-a', undefined],
+    ['doctor --send-test-event', 'kube-netfilter-tailer doctor --send-test-event'],
+    ['config print', 'kube-netfilter-tailer config print'],
+    ['run the tests', undefined],
+    ['.ci/run', '.ci/run'],
+    ['.ci/run unit types', '.ci/run unit types'],
+    ['scripts/arm64-proof.sh --e2e', 'scripts/arm64-proof.sh --e2e'],
+    ['./iptables-logdrop.sh --remove', './iptables-logdrop.sh --remove'],
+    ['iptables-save | wc -l', 'iptables-save | wc -l'],
+    ['constructor', undefined],
+    ['constructor x', undefined],
+  ],
+};
 
 const fence = '```';
 const of = (text: string): [number, string][] =>

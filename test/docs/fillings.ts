@@ -1,6 +1,39 @@
-import { tablesOf } from '../tables.ts';
-
-const tables = tablesOf(import.meta.filename) as { placeholders: (readonly [what: string, value: string])[] };
+const tables: { placeholders: (readonly [what: string, value: string])[] } = {
+  // What stands for the words in capitals of the documents; the first row that fits is taken.
+  placeholders: [
+    ['API_SERVER:6443', '127.0.0.1:$API_PORT'],
+    ['ADDRESS:PORT', '10.96.0.1:443'],
+    ['grep ADDRESS', 'grep 10.96.0.1'],
+    ['PORT/tcp', '31400/tcp'],
+    ['PORT/udp', '31400/udp'],
+    ['ip route get SOURCE', 'ip route get 10.244.3.9'],
+    ['ip route get ADDRESS', 'ip route get 10.244.3.9'],
+    ['POD_ADDRESS_ON_ANOTHER_NODE', '10.244.1.30'],
+    ['POD_IP', '10.244.1.60'],
+    ['POD_RANGE', '10.244.0.0/16'],
+    ['PEER', '10.0.1.7'],
+    ['TYPHA', '10.0.1.7'],
+    ['NODE', 'node-b'],
+    ['TWICE_AS_MANY', '524288'],
+    ['NAMESPACE', 'kube-netfilter-tailer'],
+    ['KUBE-PROXY', 'kube-proxy-9r5cn'],
+    ['REGISTRY', 'registry.example'],
+    ['VERB RESOURCE', 'list pods'],
+    ['SOURCE', 'journal'],
+    ['ipset destroy NAME', 'ipset destroy old'],
+    ['NAME', 'own'],
+    ['CHAIN handle N', 'FOREIGN handle $FOREIGN_HANDLE'],
+    ['CHAIN', 'OWN-DROP'],
+    ['check FILE', 'check settings.yaml'],
+    ['delete -f log-denied.yaml', 'delete -f deploy/logging/calico/global-network-policy-crd.yaml'],
+    ['apply -f log-denied.yaml', 'apply -f deploy/logging/calico/global-network-policy-crd.yaml'],
+    ['apply -f FILE', 'apply -f deploy/logging/calico/network-policy.yaml'],
+    [
+      "'?LINE'?",
+      "'kernel: my-drop: IN=eth0 OUT=cali0 SRC=203.0.113.9 DST=10.244.1.60 LEN=60 PROTO=UDP SPT=53 DPT=53 LEN=9'",
+    ],
+  ],
+};
 /**
  * What stands for the words in capitals of the documents, in the cluster of samples/cluster.json and on the node of test/e2e/docs. The first
  * row that fits is taken. `$…` is set there.

@@ -3,9 +3,36 @@ import { successors, withoutSuccessor } from '../../src/agent/config/layer.ts';
 import { configFile, settings } from '../../src/agent/config/settings.ts';
 import { documentPaths, textOf } from './documents.ts';
 import { readMarkdown } from './markdown.ts';
-import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { others: Record<string, string> };
+const tables: { others: Record<string, string> } = {
+  // Words in the documents that look like settings of this program, and whose they are.
+  others: {
+    CALICO_IPV4POOL_CIDR: 'Calico',
+    CAP_SYS_PTRACE: 'Linux',
+    DEBIAN_IMAGE: 'Dockerfile',
+    DEFAULT_FORWARD_POLICY: 'ufw',
+    FELIX_BPFENABLED: 'Calico',
+    FELIX_IPTABLESBACKEND: 'Calico',
+    FELIX_IPV6SUPPORT: 'Calico',
+    FELIX_LOGSEVERITYSCREEN: 'Calico',
+    FINAL_REJECT: 'firewalld',
+    IP_AUTODETECTION_METHOD: 'Calico',
+    KUBEBUILDER_ASSETS: 'the end-to-end tests',
+    KUBERNETES_SERVICE_HOST: 'Kubernetes',
+    KUBERNETES_SERVICE_PORT: 'Kubernetes',
+    MALLOC_ARENA_MAX: 'glibc',
+    MAX_NODE: 'an example of a name with a typo',
+    DOCS_URL: 'src/agent/config/docs-url.ts, for every command',
+    NO_COLOR: 'https://no-color.org',
+    NODE_IMAGE: 'Dockerfile',
+    POLICY_JUDGES: 'the tests of policies',
+    POD_NAME: 'deploy/base/daemonset.yaml, for doctor',
+    POD_NAMESPACE: 'deploy/base/daemonset.yaml, for doctor',
+    SLACK_WEBHOOK_URL: 'event exporters',
+    STATE_INVALID_DROP: 'firewalld',
+    SYSLOG_IDENTIFIER: 'journald',
+  },
+};
 
 /** Words of that form that are no settings of this program, and whose they are. */
 const others: Readonly<Record<string, string>> = tables.others;

@@ -7,9 +7,28 @@ import { mutated, wordSalad } from './mutators.ts';
 import { referenceParse, unparsable, type BareObservation } from './reference.ts';
 import { runs } from '../runs.ts';
 import { forAll } from '../for-all.ts';
-import { tablesOf } from '../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { hostile: Record<string, string> };
+const tables: { hostile: Record<string, string> } = {
+  // Texts that a parser may be slow to read when they come again and again, by what they are.
+  hostile: {
+    'IN= again and again': 'IN=',
+    'IN= again and again, each complete': 'IN= ',
+    'headers without a packet': 'IN=a OUT=b ',
+    'headers of whole packets': 'IN=a OUT= SRC=10.0.0.1 DST=10.0.0.2 PROTO=TCP SPT=1 DPT=2 ',
+    'opening brackets': '[',
+    'opening brackets that are tokens': '[ ',
+    'brackets that open and close': '[SRC=10.0.0.1 ] ',
+    'INCOMPLETE without a count': 'INCOMPLETE [',
+    spaces: ' ',
+    'white space that is no space': '\u00a0\t',
+    digits: '9',
+    'octets of a MAC': '00:',
+    'equals signs': '=',
+    'bytes that are no UTF-8': 'æ¼',
+    NULs: '\u0000',
+    'keys without an end': 'SRC=DST=',
+  },
+};
 
 const often = { numRuns: runs(5000) };
 const prefixes = createPrefixTable();

@@ -1,6 +1,23 @@
-import { tablesOf } from '../tables.ts';
-
-const tables = tablesOf(import.meta.filename) as { keywords: Record<number, string> };
+const tables: { keywords: Record<number, string> } = {
+  // IANA keywords of the protocols that the kernel, having no case for them, prints as numbers.
+  keywords: {
+    '1': 'ICMP',
+    '2': 'IGMP',
+    '4': 'IPIP',
+    '6': 'TCP',
+    '17': 'UDP',
+    '41': 'IPv6',
+    '47': 'GRE',
+    '50': 'ESP',
+    '51': 'AH',
+    '58': 'ICMPv6',
+    '89': 'OSPF',
+    '103': 'PIM',
+    '112': 'VRRP',
+    '132': 'SCTP',
+    '136': 'UDPLITE',
+  },
+};
 /** IANA keywords of the protocols that the kernel, having no case for them, prints as numbers. */
 const keywords: Record<number, string> = tables.keywords;
 

@@ -1,8 +1,10 @@
 /** Makes what strangers may write: texts that are meant to harm who reads them, and the objects and lines that carry them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { tablesOf } from '../tables.ts';
+import { load } from 'js-yaml';
 
-const { objects } = tablesOf(import.meta.filename) as { objects: object[] };
+const { objects } = load(readFileSync(join(import.meta.dirname, 'strangers.yaml'), 'utf8')) as { objects: object[] };
 
 /** Stands in each text that a shell would run. */
 export const canary = '$(evil7)';

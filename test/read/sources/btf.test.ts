@@ -1,9 +1,32 @@
 import { expect, test } from 'vitest';
 import { readBtf } from '../../../src/read/sources/tracefs/btf.ts';
 import { btfOf } from './made-btf.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { types: Parameters<typeof btfOf>[0] };
+const tables: { types: Parameters<typeof btfOf>[0] } = {
+  // Types as made-btf.ts has them.
+  types: [
+    { name: 'other', kind: 'struct', members: [['data', 'int', 64]] },
+    { name: 'inner', kind: 'struct', members: [['number', 'int', 192]] },
+    {
+      name: '',
+      kind: 'union',
+      members: [
+        ['head', 'int', 0],
+        ['tail', 'int', 32],
+      ],
+    },
+    { name: 'alias', kind: 'typedef', of: 'inner' },
+    {
+      name: 'outer',
+      kind: 'struct',
+      members: [
+        ['first', 'int', 0],
+        ['', 2, 128],
+        ['ns', 'alias', 512],
+      ],
+    },
+  ],
+};
 
 /** Tests how the places of fields are read from the kernel's own description of its types. Against real kernels: test/e2e/kernel-drops. */
 

@@ -12,9 +12,37 @@ import type { Position, Source } from '../../../src/read/sources/source.ts';
 import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { read: (object | undefined)[] };
+const tables: { read: (object | undefined)[] } = {
+  // What is read of flows that Felix hands over; one that goes on without packets is none.
+  read: [
+    {
+      verdict: 'dropped',
+      policySide: 'receiver',
+      policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'postgres' },
+      packet: {
+        source: 'batch/worker-84f9d6c5bb-*',
+        destination: 'shop/postgres-*',
+        protocol: 'TCP',
+        destinationPort: 5432,
+      },
+      repeat: 3,
+    },
+    {
+      policySide: 'sender',
+      policy: { kind: 'NetworkPolicy.projectcalico.org', namespace: 'shop', name: 'no-payments', tier: 'default' },
+      packet: { source: 'shop/cart-79d4c5b6c8-*', destination: 'public network', destinationPort: 443 },
+      repeat: 5,
+    },
+    // Felix remembers a flow for a while after its last packet.
+    undefined,
+    {
+      policy: { kind: 'ClusterNetworkPolicy', name: 'lockdown', tier: 'kube-admin' },
+      packet: { source: 'NetworkSet shop/partners' },
+      repeat: 1,
+    },
+  ],
+};
 
 /** Tests how the flows of Calico's Felix are taken. The messages are what its own code makes of flows (felix/collector/goldmane, 2026-08). */
 const messages = {

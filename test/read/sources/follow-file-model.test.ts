@@ -9,10 +9,190 @@ import { createFollower, type FollowerOptions } from './log-follower.ts';
 import { type Change, createWriter, type StoredFile, type Style, type WrittenLine } from './log-writer.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { forAll } from '../../for-all.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   found: [title: string, Style, FollowerOptions['changesAre'], Action[]][];
+} = {
+  // Programs that generated tests have found, each with the style of its rotation, and how changes become known; blocks have 1,000 bytes, which come when they are asked for.
+  found: [
+    [
+      'an empty log is renamed, closed and deleted, and the log that gets its inode is renamed before it is looked at',
+      'numbered',
+      'polled',
+      [
+        { do: 'change', change: 'rotate', pauses: [] },
+        { do: 'lines', count: 1, size: 14 },
+        {
+          do: 'restart',
+          how: 'stop',
+          after: 0,
+          down: [
+            { do: 'change', change: 'rotate', pauses: [] },
+            { do: 'change', change: 'rewrite', pauses: [] },
+          ],
+          rotation: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+        { do: 'restart', how: 'stop', after: 0, down: [], rotation: [5, 5, 0, 4, 5, 0, 0, 0, 0, 0, 0, 0] },
+        { do: 'change', change: 'rewrite', pauses: [] },
+        { do: 'change', change: 'rotate', pauses: [] },
+      ],
+    ],
+    [
+      'of two logs that are not read yet, a start finds only the newer one at its first look, and only the older one at its second',
+      'numbered',
+      'notified',
+      [
+        {
+          do: 'restart',
+          how: 'stop',
+          after: 0,
+          down: [{ do: 'lines', count: 1, size: 65534 }],
+          rotation: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+        {
+          do: 'restart',
+          how: 'kill',
+          after: 0,
+          down: [{ do: 'lines', count: 1, size: 60000 }],
+          rotation: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+        { do: 'restart', how: 'kill', after: 0, down: [], rotation: [3, 6, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0] },
+      ],
+    ],
+    [
+      'of a log that is not read yet and an older one that is packed, a start finds only the newer one at its first look, and only the older one at its second',
+      'delayed gzip',
+      'notified',
+      [
+        {
+          do: 'restart',
+          how: 'stop',
+          after: 0,
+          down: [{ do: 'change', change: 'rewrite', pauses: [] }],
+          rotation: [3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+        { do: 'lines', count: 1, size: 14 },
+        {
+          do: 'restart',
+          how: 'stop',
+          after: 0,
+          down: [{ do: 'change', change: 'rotate', pauses: [] }],
+          rotation: [3, 6, 3, 2, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+      ],
+    ],
+    [
+      'of two logs that are read and one that is packed, a start finds one by an old name and the next one not at all',
+      'gzip',
+      'notified',
+      [
+        {
+          do: 'restart',
+          how: 'stop',
+          after: 0,
+          down: [{ do: 'lines', count: 1, size: 65534 }],
+          rotation: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+        {
+          do: 'restart',
+          how: 'stop',
+          after: 0,
+          down: [{ do: 'lines', count: 1, size: 14 }],
+          rotation: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+        { do: 'restart', how: 'stop', after: 0, down: [], rotation: [3, 5, 3, 2, 0, 0, 0, 0, 0, 0, 0, 0] },
+      ],
+    ],
+    [
+      'a log of which nothing was read for more than a minute is renamed, and written to once more after the next one was begun',
+      'create',
+      'notified',
+      [
+        { do: 'lines', count: 1, size: 65534 },
+        { do: 'wait', time: 70000 },
+        { do: 'change', change: 'rotate', pauses: [] },
+        { do: 'lines', count: 1, size: 14 },
+        { do: 'wait', time: 996 },
+        { do: 'late', count: 1, size: 14 },
+      ],
+    ],
+    [
+      'a log that was read to its end and closed is packed while no agent runs, and the next one is written anew before',
+      'kubelet',
+      'notified',
+      [
+        {
+          do: 'restart',
+          how: 'stop',
+          after: 0,
+          down: [{ do: 'change', change: 'rewrite', pauses: [] }],
+          rotation: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+        { do: 'change', change: 'replace', pauses: [] },
+        { do: 'wait', time: 70000 },
+        {
+          do: 'restart',
+          how: 'stop',
+          after: 0,
+          down: [
+            { do: 'change', change: 'rewrite', pauses: [] },
+            { do: 'change', change: 'rotate', pauses: [] },
+          ],
+          rotation: undefined,
+        },
+      ],
+    ],
+    [
+      'a log is cut off while no agent runs, then copied and emptied while one starts',
+      'copytruncate',
+      'notified',
+      [
+        { do: 'lines', count: 6, size: 184 },
+        {
+          do: 'restart',
+          how: 'stop',
+          after: 0,
+          down: [{ do: 'change', change: 'cut', pauses: [] }],
+          rotation: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+      ],
+    ],
+    [
+      'a log is cut off, and the agent that has noticed it is killed before it keeps a position',
+      'create',
+      'notified',
+      [
+        { do: 'part', size: 131076 },
+        { do: 'restart', how: 'stop', after: 0, down: [], rotation: undefined },
+        { do: 'change', change: 'cut', pauses: [] },
+        {
+          do: 'restart',
+          how: 'kill',
+          after: 0,
+          down: [{ do: 'lines', count: 2, size: 14 }],
+          rotation: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        },
+      ],
+    ],
+    [
+      'a log is cut off before the newline of a line that no more can be expected of once the log is packed',
+      'gzip',
+      'notified',
+      [
+        { do: 'part', size: 65535 },
+        {
+          do: 'restart',
+          how: 'stop',
+          after: 0,
+          down: [
+            { do: 'lines', count: 1, size: 65534 },
+            { do: 'change', change: 'cut', pauses: [] },
+          ],
+          rotation: [0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0],
+        },
+      ],
+    ],
+  ],
 };
 
 vi.mock(import('../../../src/read/sources/tail/content.ts'), async (original) => {

@@ -8,9 +8,30 @@ import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
 import { btfOf, kernelTypes } from './made-btf.ts';
 import { temporaryFolder } from './temporary-folder.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { places: string[] };
+const tables: { places: string[] } = {
+  // What the probe reads of a packet, at the places of the kernel of made-btf.yaml.
+  places: [
+    'code=$reason:u32',
+    'protocol=$protocol:u16',
+    'node=@init_net+144:u32',
+    'device=+16($skbaddr):x64',
+    'netns=+144(+1280(+16($skbaddr))):u32',
+    'sock=+24($skbaddr):x64',
+    'socknetns=+144(+48(+24($skbaddr))):u32',
+    'iif=+144($skbaddr):u32',
+    'ifindex=+224(+16($skbaddr)):u32',
+    'len=+112($skbaddr):u32',
+    'paged=+116($skbaddr):u32',
+    'head=+200($skbaddr):x64',
+    'data=+208($skbaddr):x64',
+    'nh=+184($skbaddr):u16',
+    'dst=+88($skbaddr):x64',
+    'mtu=+40(-1(+88($skbaddr))):u32',
+    'bytes=+0(+208($skbaddr)):x64[8]',
+    'dev=+0(+16($skbaddr)):string',
+  ],
+};
 
 /** Tests the probe and the lines that come of it, in a folder that looks like tracefs. Against real kernels: test/e2e/kernel-drops. */
 

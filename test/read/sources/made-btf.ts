@@ -1,6 +1,37 @@
-import { tablesOf } from '../../tables.ts';
-
-const tables = tablesOf(import.meta.filename) as { kernelTypes: MadeType[] };
+const tables: { kernelTypes: MadeType[] } = {
+  // The structures that the probe for dropped packets needs; a member has its name, its type and its offset in bits.
+  kernelTypes: [
+    {
+      name: 'sk_buff',
+      kind: 'struct',
+      members: [
+        ['dev', 'int', 128],
+        ['_skb_refdst', 'int', 704],
+        ['sk', 'int', 192],
+        ['len', 'int', 896],
+        ['data_len', 'int', 928],
+        ['skb_iif', 'int', 1152],
+        ['network_header', 'int', 1472],
+        ['head', 'int', 1600],
+        ['data', 'int', 1664],
+      ],
+    },
+    {
+      name: 'net_device',
+      kind: 'struct',
+      members: [
+        ['name', 'int', 0],
+        ['mtu', 'int', 320],
+        ['ifindex', 'int', 1792],
+        ['nd_net', 'int', 10240],
+      ],
+    },
+    { name: 'dst_entry', kind: 'struct', members: [['dev', 'int', 0]] },
+    { name: 'sock_common', kind: 'struct', members: [['skc_net', 'int', 384]] },
+    { name: 'ns_common', kind: 'struct', members: [['inum', 'int', 192]] },
+    { name: 'net', kind: 'struct', members: [['ns', 'ns_common', 960]] },
+  ],
+};
 /** Types as a kernel describes them (Linux Documentation/bpf/btf.rst), for tests. */
 export type MadeType =
   | {

@@ -5,9 +5,34 @@ import type { Connection } from '../../e2e/control-plane/connection.ts';
 import { createObjects } from '../../e2e/control-plane/objects.ts';
 import type { Lengths, Run } from './phases.ts';
 import type { Expected } from './totals.ts';
-import { tablesOf } from '../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { containers: Container[] };
+const tables: { containers: Container[] } = {
+  // Containers of the soak test: the cause of their failures, a healthy record, and the lines of a failure.
+  containers: [
+    {
+      name: 'kube-proxy',
+      code: 'KN102',
+      healthy:
+        'I0314 09:15:20.101234       1 bounded_frequency_runner.go:296] "Syncing iptables rules" ipFamily="IPv4"',
+      failure: [
+        'E0314 09:15:20.101234       1 proxier.go:1564] "Failed to execute iptables-restore" err=<',
+        "\texit status 2: iptables-restore v1.8.8 (legacy): Couldn't load target `KUBE-SVC-Q5DTBKX2YJ7RCW6N':No such file or directory",
+        '\t',
+        '\tError occurred at line: 41',
+        ' > ipFamily="IPv4"',
+      ],
+    },
+    {
+      name: 'calico-node',
+      code: 'KN201',
+      healthy:
+        '2026-03-14 09:15:20.101 [INFO][61] felix/summary.go 100: Summarising 12 dataplane reconciliation loops over 1m2s',
+      failure: [
+        '2026-03-14 09:15:20.101 [WARNING][61] felix/table.go 1543: Failed to execute ip(6)tables-restore command error=exit status 2 errorOutput="iptables-restore v1.8.4 (legacy): Couldn\'t load target `cali-POSTROUTING\':No such file or directory\\n\\nError occurred at line: 3\\n" ipVersion=0x4 table="nat"',
+      ],
+    },
+  ],
+};
 
 /** A container whose log has healthy records all the time and, in episodes, failures of one cause. */
 interface Container {

@@ -2,9 +2,79 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseProgramRecord } from '../../../../src/read/parsing/components/program-record.ts';
 import { forAll } from '../../../for-all.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { openings: string[]; pieces: string[] };
+/** Texts from which generated tests make records of programs. */
+const tables: { openings: string[]; pieces: string[] } = {
+  // How records of programs begin.
+  openings: [
+    '',
+    'E1121 13:37:46.657104   31530 proxier.go:1406] ',
+    'E1121 13:37:46.657104   31530 proxier.go:1406] "m"',
+    'E1121 13:37:46.657104   31530 proxier.go:1406] "m" err=',
+    '"m" err=',
+    '{"ts":1795268266657,"msg":"m"',
+    '{"ts":1795268266657,"msg":',
+    '2026-11-21 10:00:00.123 [WARNING][56] felix/table.go 654: ',
+    '2026-11-21 10:00:00.123 [WARNING][56] felix/table.go 654: m a=',
+    'time="x" level=info msg=',
+    'bird: ',
+    'exit status 1: ',
+    'kube-proxy[1]: ',
+  ],
+  // What may stand in one.
+  pieces: [
+    ' a=',
+    ' a="',
+    '"',
+    '\\',
+    String.raw`\"`,
+    String.raw`\u12`,
+    '(',
+    '{',
+    '[',
+    '()',
+    '[a',
+    ' ',
+    '\t',
+    '\n',
+    '\n\t',
+    '\n    x',
+    '\n >',
+    '\n > ',
+    ' > a',
+    ' > a=',
+    '<\n',
+    '=<\n\t',
+    ': ',
+    ', err',
+    ', error: ',
+    'a',
+    'a.',
+    'a/',
+    '0',
+    '2026-',
+    ' a=b{',
+    ' a={',
+    ' a=()',
+    ' a=(){',
+    ' a=*"',
+    ' k="x"y',
+    ' k="x" y',
+    ',"a":',
+    ',"a":"',
+    ',"a":[',
+    ',"a":1',
+    '#012',
+    'calico/node is not ready: ',
+    '\nkube-proxy[1]: ',
+    '\ngoroutine',
+    '😀',
+    '\ud800',
+    '“',
+    '‹',
+    'E1121 ',
+  ],
+};
 
 /** Quotes as Go's %q does, slowly and obviously. */
 function goQuote(text: string): string {

@@ -13,11 +13,52 @@ import {
   type ListFolder,
 } from '../../../../src/read/sources/kubelet/folder-names.ts';
 import { forAll } from '../../../for-all.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+const tables: {
   byDefault: [string, string, string, boolean][];
   paths: [string, object | undefined][];
+} = {
+  // Logs of containers.
+  byDefault: [
+    ['kube-system', 'kube-proxy-x2x4z', 'kube-proxy', true],
+    ['calico-system', 'calico-node-abcde', 'calico-node', true],
+    ['kube-system', 'calico-node-abcde', 'calico-node', true],
+    ['kube-system', 'calico-node-abcde', 'install-cni', false],
+    ['kube-system', 'calico-node-abcde', 'kube-proxy', false],
+    ['kube-system', 'kube-network-policies-q7ztn', 'kube-network-policies', true],
+    ['kube-system', 'kindnet-x2kq7', 'kindnet-cni', true],
+    ['default', 'kindnet-x2kq7', 'kindnet-cni', false],
+    ['default', 'kube-proxy-x2x4z', 'kube-proxy', false],
+    ['kube-system', 'my-kube-proxy', 'kube-proxy', false],
+  ],
+  paths: [
+    [
+      '/var/log/pods/kube-system_kube-proxy-x_0f/kube-proxy/12.log',
+      { namespace: 'kube-system', pod: 'kube-proxy-x', uid: '0f', container: 'kube-proxy', restarts: 12 },
+    ],
+    ['ns_pod_uid/c/0.log', { namespace: 'ns', pod: 'pod', uid: 'uid', container: 'c', restarts: 0 }],
+    [
+      '/var/log/pods/ns_pod_uid/c/0.log.20261121-101010',
+      { namespace: 'ns', pod: 'pod', uid: 'uid', container: 'c', restarts: 0 },
+    ],
+    ['/var/log/pods/ns_pod_uid/c/1.log.gz', { namespace: 'ns', pod: 'pod', uid: 'uid', container: 'c', restarts: 1 }],
+    [
+      '/var/log/containers/pod_ns_c-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.log',
+      {
+        namespace: 'ns',
+        pod: 'pod',
+        uid: '0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
+        container: 'c',
+        restarts: 0,
+      },
+    ],
+    ['/var/log/containers/pod_ns_c-0123.log', undefined],
+    ['/var/log/pods/ns_pod_uid/c/0.txt', undefined],
+    ['/var/log/pods/ns_pod/c/0.log', undefined],
+    ['/var/log/pods/ns_pod_uid_more/c/0.log', undefined],
+    ['0.log', undefined],
+    ['', undefined],
+  ],
 };
 
 function foldersOf(list: ListFolder): FolderNames {

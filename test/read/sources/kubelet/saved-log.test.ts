@@ -5,13 +5,143 @@ import { createSavedLogReader, isProgramLog, kindOfLine } from '../../../../src/
 import type { RecordLine } from '../../../../src/read/sources/records/joiner.ts';
 import { join, joinedByTheBook, type PhysicalLine } from '../records/joining.ts';
 import { forAll } from '../../../for-all.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as {
+/** Saved logs: a title, and their lines. */
+const tables: {
   ofPrograms: [string, string[]][];
   ofOthers: [string, string[]][];
   kinds: [ReturnType<typeof kindOfLine>, string[]][];
   times: [string, string, string | undefined][];
+} = {
+  // Logs of programs in a container.
+  ofPrograms: [
+    ['klog', ['E1121 10:00:00.250000       1 proxier.go:1564] x']],
+    ['klog JSON', ['{"ts":1795255200250.5,"caller":"a.go:1","msg":"x"}']],
+    [
+      'the end of a record first',
+      ['\tError occurred at line: 3', ' > ipFamily="IPv4"', 'E1121 10:00:00.250000       1 proxier.go:1564] x'],
+    ],
+    ['logrus', ['2026-11-21 10:00:00.125 [WARNING][56] felix/table.go 654: x']],
+    ['logrus without a terminal', ['time="2026-11-21T10:00:00Z" level=info msg=x']],
+    ['bird', ['2026-11-21_10:00:00.12345 bird: device1: x', 'bird: BGP: x']],
+    ['with stamps', ['2026-11-21T12:00:00.5Z E1121 10:00:00.250000       1 proxier.go:1564] x']],
+    ['with Pods', ['[pod/a/b] 2026-11-21 10:00:00.125 [WARNING][56] felix/table.go 654: x']],
+    [
+      'what kubectl says first',
+      [
+        'Defaulted container "calico-node" out of: calico-node, flexvol (init)',
+        '2026-11-21 10:00:00.125 [WARNING][56] felix/table.go 654: x',
+      ],
+    ],
+    [
+      'CRI',
+      [
+        '2026-11-21T12:00:00.5Z stderr F E1121 10:00:00.250000       1 proxier.go:1564] x',
+        '2026-11-21T12:00:00.5Z stderr F \tx',
+      ],
+    ],
+    ['CRI of whatever', ['2026-11-21T12:00:00.5Z stdout F whatever']],
+    ['Docker', [String.raw`{"log":"whatever\n","stream":"stdout","time":"2026-11-21T12:00:00Z"}`]],
+  ],
+  // Other logs.
+  ofOthers: [
+    ['nothing', []],
+    ['plain text', ['hello', 'world']],
+    [
+      'kern.log',
+      [
+        'Nov 21 10:00:00 node-a kernel: [ 12.345678] calico-drop: IN=cali1 OUT=eth0 MAC= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2',
+      ],
+    ],
+    [
+      'syslog with kube-proxy in it',
+      [
+        'Nov 21 10:00:00 node-a kube-proxy[12]: E1121 10:00:00.250000       1 proxier.go:1564] x',
+        'Nov 21 10:00:00 node-a systemd[1]: x',
+      ],
+    ],
+    [
+      'syslog of RFC 3339',
+      ['2026-11-21T10:00:00.123456+00:00 node-a kube-proxy[12]: E1121 10:00:00.250000       1 proxier.go:1564] x'],
+    ],
+    [
+      'dmesg',
+      ['[   12.345678] calico-drop: IN=cali1 OUT=eth0 MAC= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2'],
+    ],
+    [
+      '/dev/kmsg',
+      ['4,100,12345678,-;calico-drop: IN=cali1 OUT=eth0 MAC= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2'],
+    ],
+    ['journal', ['{"__REALTIME_TIMESTAMP":"1","MESSAGE":"x","_TRANSPORT":"kernel"}']],
+    ['journal of a program', ['{"_PID":"1","MESSAGE":"E1121 10:00:00.250000       1 proxier.go:1564] x"}']],
+    ['bare packets', ['calico-drop: IN=cali1 OUT=eth0 MAC= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2']],
+    [
+      'CRI around the kernel',
+      [
+        '2026-11-21T12:00:00.5Z stdout F Nov 21 10:00:00 node-a kernel: calico-drop: IN=cali1 OUT=eth0 MAC= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2',
+      ],
+    ],
+    [
+      'CRI around packets',
+      [
+        '2026-11-21T12:00:00.5Z stdout F calico-drop: IN=cali1 OUT=eth0 MAC= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2',
+        '2026-11-21T12:00:00.5Z stdout F starting',
+      ],
+    ],
+    ['OVN', ['2026-06-13T19:33:11.590Z|00005|acl_log(ovn_pinctrl0)|INFO|name="a", verdict=drop']],
+    [
+      'one line of a container in a syslog',
+      ['Nov 21 10:00:00 node-a a[1]: x', 'Nov 21 10:00:00 node-a a[1]: y', 'bird: x'],
+    ],
+  ],
+  // Lines by their kind; the kind of some is not known.
+  kinds: [
+    [
+      'other',
+      [
+        '<30>systemd[1]: x',
+        'Nov 21 10:00:00 node-a systemd[1]: x',
+        'Nov  1 10:00:00 node-a systemd[1]: x',
+        'Sat Nov 21 10:00:00 2026 x',
+        'Sat 2026-11-21 10:00:00 UTC node-a systemd[1]: x',
+        '[   12.345678] x',
+        '[12345.678901] x',
+        '6,100,12345678,-;x',
+        'kern  :info  : x',
+        'kernel: x',
+        '{"PRIORITY":"6","MESSAGE":"x"}',
+        '{"__REALTIME_TIMESTAMP" : "1"}',
+        'IN=eth0 OUT= x',
+        'DROP:IN=eth0 OUT= x',
+      ],
+    ],
+    [
+      undefined,
+      ['hello', '<>x', 'nov 21 10:00:00 x', 'Nov 21 10:00 x', '[12] x', '6,100,x;', 'kernel x', 'PLUGIN=x y'],
+    ],
+    [undefined, ['[INFO][71] felix/x.go 1: a record without a stamp']],
+  ],
+  // Lines, and their times.
+  times: [
+    ['klog', 'E1121 10:00:00.250000       1 proxier.go:1564] x', '2026-11-21T10:00:00.250Z'],
+    ['klog of last year', 'E1231 10:00:00.250000       1 proxier.go:1564] x', '2025-12-31T10:00:00.250Z'],
+    ['klog on a day that is none', 'E1341 10:00:00.250000       1 proxier.go:1564] x', undefined],
+    ['klog JSON', '{"ts":1795255200250.5,"caller":"a.go:1","msg":"x"}', '2026-11-21T10:00:00.250Z'],
+    ['felix', '2026-11-21 10:00:00.125 [WARNING][56] felix/table.go 654: x', '2026-11-21T10:00:00.125Z'],
+    ['svlogd', '2026-11-21_10:00:00.12345 bird: x', '2026-11-21T10:00:00.123Z'],
+    ['logrus', 'time="2026-11-21T10:00:00Z" level=info msg=x', '2026-11-21T10:00:00.000Z'],
+    ['bird', 'bird: x', undefined],
+    [
+      '--timestamps',
+      '2026-11-21T12:00:00.5+02:00 E1121 10:00:00.250000       1 proxier.go:1564] x',
+      '2026-11-21T10:00:00.500Z',
+    ],
+    [
+      '--prefix',
+      '[pod/kube-proxy-abcde/kube-proxy] E1121 10:00:00.250000       1 proxier.go:1564] x',
+      '2026-11-21T10:00:00.250Z',
+    ],
+  ],
 };
 
 const latest = Date.UTC(2026, 10, 22);

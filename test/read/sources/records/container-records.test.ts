@@ -1,8 +1,87 @@
 import { expect, test } from 'vitest';
 import { join, type Joining, type PhysicalLine } from './joining.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { records: [string, string[][]][] };
+const tables: { records: [string, string[][]][] } = {
+  // Lines of containers: a title, and the lines of each record.
+  records: [
+    [
+      'klog as it is printed',
+      [
+        [
+          'E1121 12:00:00.000000       1 proxier.go:1564] "Failed to execute iptables-restore" err=<',
+          '\texit status 2: Ignoring deprecated --wait-interval option.',
+          '\t',
+          '\tError occurred at line: 177',
+          ' > ipFamily="IPv4"',
+        ],
+        ['E1121 12:00:00.000000       1 proxier.go:1564] "Sync failed"'],
+      ],
+    ],
+    [
+      'klog as log viewers deliver it',
+      [
+        [
+          'E1121 12:00:00.000000       1 proxier.go:1564] "Failed" err=',
+          '    exit status 2:',
+          "    iptables-restore v1.8.8 (legacy): Couldn't",
+          ' > ipFamily="IPv4"',
+        ],
+      ],
+    ],
+    [
+      'klog, oldest form',
+      [
+        ['E1121 12:00:00.000000       1 proxier.go:1564] Failed: exit status 1 (iptables-restore: line 7 failed', ')'],
+        ['E1121 12:00:00.000000       1 proxier.go:1564] next'],
+      ],
+    ],
+    [
+      'klog without indentation',
+      [
+        [
+          "E1121 12:00:00.000000       1 proxier.go:1564] exit status 2 (Bad argument `KUBE-SVC-X'",
+          'Error occurred at line: 33',
+        ],
+      ],
+    ],
+    [
+      'klog that lost the space before its thread',
+      [
+        ['E1012 13:47:04.628717268531 proxier.go:1447] "Failed" err=‹exit status 4:', "Can't lock"],
+        ['E1121 12:00:00.000000       1 proxier.go:1564] next'],
+      ],
+    ],
+    [
+      'klog with two values of several lines',
+      [['E1121 12:00:00.000000       1 proxier.go:1564] "x" err=<', '\ta', ' > rules=<', '\tb', ' >'], ['on its own']],
+    ],
+    [
+      'klog that is closed, with nothing joined to it',
+      [['E1121 12:00:00.000000       1 proxier.go:1564] "x" err=<', '\ta', ' > b="c"'], ['\tlate']],
+    ],
+    [
+      'felix',
+      [
+        ['2026-11-21 12:00:00.000 [WARNING][56] felix/table.go 654: x'],
+        ['2026-11-21 12:00:00.000 [WARNING][56] felix/table.go 654: x y', '\tindented'],
+        ['panic: (*logrus.Entry) 0xc0'],
+      ],
+    ],
+    ['JSON', [['{"ts":1}'], ['{"ts":2}'], ['plain']]],
+    ['logrus without a terminal', [['time="2026-11-21T12:00:00Z" level=info'], ['plain']]],
+    ['bird', [['bird: Mesh: Connecting'], ['bird6: Mesh: Connecting'], ['2016-06-15_07:05:27.75862 bird: device1']]],
+    ['JSON after klog', [['E1121 12:00:00.000000       1 proxier.go:1564] x'], ['{"ts":1}']]],
+    [
+      'felix after klog',
+      [
+        ['E1121 12:00:00.000000       1 proxier.go:1564] x'],
+        ['2026-11-21 12:00:00.000 [WARNING][56] felix/table.go 654: x'],
+      ],
+    ],
+    ['bird after klog', [['E1121 12:00:00.000000       1 proxier.go:1564] x'], ['bird: y']]],
+    ['text that only mentions klog', [['see E1121 12:00:00.000000       1 x.go:1] y'], ['next']]],
+  ],
+};
 
 const klog = (message: string): string => `E1121 12:00:00.000000       1 proxier.go:1564] ${message}`;
 const felix = '2026-11-21 12:00:00.000 [WARNING][56] felix/table.go 654: x';

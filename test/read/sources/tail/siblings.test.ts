@@ -4,9 +4,57 @@ import { expect, onTestFinished, test } from 'vitest';
 import { siblingsOf } from '../../../../src/read/sources/tail/siblings.ts';
 import { asUnprivileged } from './as-unprivileged.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { tablesOf } from '../../../tables.ts';
 
-const tables = tablesOf(import.meta.filename) as { rotated: [string, string[], string[]][] };
+const tables: { rotated: [string, string[], string[]][] } = {
+  // Ends of the names of files beside a log, and those that are rotated files of it, the oldest first.
+  rotated: [
+    ['none', ['kern.log'], []],
+    [
+      'numbers: the higher the older',
+      ['.2', '.10', '.500', '.9000', '.1', '.9'],
+      ['.9000', '.500', '.10', '.9', '.2', '.1'],
+    ],
+    ['packed, and not yet', ['.3.gz', '.1', '.2.gz'], ['.3.gz', '.2.gz', '.1']],
+    ['while one is packed', ['.1', '.1.gz'], ['.1.gz', '.1']],
+    ["logrotate's dateext", ['-20261122', '-20261121.gz', '-20260101'], ['-20260101', '-20261121.gz', '-20261122']],
+    [
+      "logrotate's dateext with hyphens",
+      ['-2026-11-22_09', '-2026-11-22_08', '-2026-11-21.gz'],
+      ['-2026-11-21.gz', '-2026-11-22_08', '-2026-11-22_09'],
+    ],
+    ['packed as nobody here reads it', ['.2.xz', '.1.bz2', '-20261121.zst', '.20261121-101500.lz4'], []],
+    ["logrotate's dateext by the hour", ['-2026112110', '-2026112109.gz'], ['-2026112109.gz', '-2026112110']],
+    [
+      "logrotate's dateext with seconds since 1970",
+      ['-20261121-1795200001', '-20261121-1795200000'],
+      ['-20261121-1795200000', '-20261121-1795200001'],
+    ],
+    [
+      "the kubelet's",
+      ['.20261121-101500', '.20261120-235959.gz', '.20261121-101501'],
+      ['.20261120-235959.gz', '.20261121-101500', '.20261121-101501'],
+    ],
+    [
+      'nothing else',
+      [
+        '.tmp',
+        '.bak',
+        '.d',
+        '2',
+        '.1.tmp',
+        '.1.gz.tmp',
+        '.20261121-101500.tmp',
+        '.1.bak',
+        '.x1',
+        '.12345',
+        '-1',
+        '.gz',
+        '.1~',
+      ],
+      [],
+    ],
+  ],
+};
 
 const path = temporaryFolder();
 let folders = 0;
