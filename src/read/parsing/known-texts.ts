@@ -20,10 +20,21 @@ const mention = new RegExp(
     )
     .join('|'),
 );
+/** Each literal but `IN=` contains one of these: a cheap look passes over the names and stamps of a record. */
+const anyOfMention = new RegExp(
+  [
+    String.raw`[ "=(]|u00`,
+    ...formats
+      .flatMap(({ needles }) => needles.filter((each) => !/[ "=(]/.test(each)))
+      .map((each) => each.split(':')[0]),
+  ].join('|'),
+);
 const escaped = /IN\\{1,7}u003[dD]|u0022|calico\/node is not ready/;
 
 export const knownTexts = {
   mentions(text: string): boolean {
+    if (text.includes('IN=')) return true;
+    if (!anyOfMention.test(text)) return false;
     return (
       mention.test(text) ||
       escaped.test(text) ||

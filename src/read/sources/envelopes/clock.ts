@@ -41,15 +41,21 @@ export interface ClockOptions {
   lastUptime?: number | undefined;
 }
 
+export interface RecentMinute {
+  text: string;
+  zone: string;
+  start: Millis;
+}
+
 /** The last stamps, by the text that they begin with, because many lines share a second. */
 export interface RecentStamps {
   second: string;
   time: Millis;
-  minute: string;
-  minuteZone: string;
-  minuteStart: Millis;
-  /** The last prefix and number of a line (prefix.ts). */
+  /** Of the last two zones, because a collector's stamp is often of another zone than that of the line within. */
+  minutes: [RecentMinute, RecentMinute];
+  /** The last prefix and number of a line, and the last beginning of a line that has none (prefix.ts). */
   prefix: string;
+  withoutPrefix: string;
   count: { number: number; separator: string };
 }
 
@@ -62,6 +68,8 @@ export interface StampClock {
   sinceBoot(seconds: number): { time: Millis; exact: boolean };
 }
 
+const noMinute: RecentMinute = { text: '', zone: '', start: 0 };
+
 /** Reads the time stamps of one log. */
 export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: ClockOptions): StampClock {
   let guessedBoot: Millis | undefined;
@@ -70,10 +78,9 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
     recent: {
       second: '',
       time: 0,
-      minute: '',
-      minuteZone: '',
-      minuteStart: 0,
+      minutes: [noMinute, noMinute],
       prefix: '',
+      withoutPrefix: '',
       count: { number: 0, separator: '' },
     },
     yearless(name: string, date: number, hours: number, minutes: number, seconds: number): Millis | undefined {

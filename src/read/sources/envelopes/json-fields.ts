@@ -30,17 +30,17 @@ const lastYear = Date.UTC(2100, 0) / 1000;
 
 /** Returns the time that an object gives, by the names of its values and by their size. */
 export function timeIn(record: JsonRecord, clock: StampClock): RecordTime | undefined {
-  const entries = Object.entries(record);
-  for (const rank of timeNames.keys()) {
-    for (const [key, value] of entries) {
-      if (rankOf(key) !== rank) continue;
-      const found = timeOf(value, clock);
+  const keys = Object.keys(record);
+  const ranks = keys.map(rankOf);
+  for (let rank = 0; rank < timeNames.length; rank++) {
+    for (let at = ranks.indexOf(rank); at >= 0; at = ranks.indexOf(rank, at + 1)) {
+      const found = timeOf(record[keys[at] as string], clock);
       if (found !== undefined) return found;
     }
   }
   // A tuple has no names: Loki's `["1795226670836530000", "line"]`.
   if ('0' in record && '1' in record)
-    for (const [, value] of entries) {
+    for (const value of Object.values(record)) {
       const stamp: unknown = Array.isArray(value) ? value[0] : value;
       const found = typeof stamp === 'string' || typeof stamp === 'number' ? timeOf(stamp, clock) : undefined;
       if (found?.exact === true) return found;

@@ -69,8 +69,7 @@ export function messagesIn(
   return walk(value, [], 0);
 
   function walk(each: unknown, around: readonly MessageEnvelope[], depth: number): JsonMessage[] {
-    if (typeof each === 'string')
-      return each.length >= shortest && reads(each) ? [{ text: each, own: undefined, around }] : [];
+    if (typeof each === 'string') return reads(each) ? [{ text: each, own: undefined, around }] : [];
     if (typeof each !== 'object' || each === null || depth > maxDepth) return [];
     return Array.isArray(each) ? ofList(each, around, depth) : ofObject(each as JsonRecord, around, depth);
   }
@@ -81,6 +80,7 @@ export function messagesIn(
     const isTuple =
       list.length > 1 && list.length <= 64 && (isStamp(list[0]) || list.some((each) => typeof each !== 'object'));
     const found = list.slice(0, maxMessages).map((each) => {
+      if (!mayHaveMessages(each)) return [];
       const tuple = isTuple ? [{ record: Object.fromEntries(Object.entries(list)), within: each }, ...around] : around;
       return walk(each, tuple, depth + 1);
     });
@@ -90,10 +90,15 @@ export function messagesIn(
   }
 
   function ofObject(record: JsonRecord, around: readonly MessageEnvelope[], depth: number): JsonMessage[] {
-    const found = Object.entries(record).flatMap(([name, within]): { name: string; messages: JsonMessage[] }[] => {
+    const found: { name: string; messages: JsonMessage[] }[] = [];
+    for (const name of Object.keys(record)) {
+      const within = record[name];
+      // Most values of a record are short texts and numbers.
+      if (!mayHaveMessages(within)) continue;
       const messages = walk(within, [{ record, within }, ...around], depth + 1);
-      return messages.length === 0 ? [] : [{ name, messages }];
-    });
+      if (messages.length > 0) found.push({ name, messages });
+    }
+    if (found.length === 1) return found[0]?.messages ?? [];
     const lists = found.filter(({ messages }) => messages.length > 1);
     if (lists.length > 0) return lists.flatMap(({ messages }) => messages);
     // Some collectors keep a line twice, as it came and taken apart, or cut.
@@ -104,6 +109,10 @@ export function messagesIn(
     const text = recordIn(record);
     return text === undefined ? [] : [{ text, own: record, around }];
   }
+}
+
+function mayHaveMessages(value: unknown): boolean {
+  return typeof value === 'string' ? value.length >= shortest : typeof value === 'object' && value !== null;
 }
 
 /** Returns whether a value is the time of what follows, with data beside it: `[1795255203.25, {}]` (Fluent Bit). */

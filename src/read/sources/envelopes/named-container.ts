@@ -31,11 +31,12 @@ export function namedContainer(record: object, text: unknown): LogContainer | un
   return search.found ? { namespace: search.namespace, pod: search.pod, container: search.container } : undefined;
 
   function look(value: object, path: string, depth: number): void {
-    for (const [key, each] of entriesOf(value)) {
+    const pair = pairIn(value);
+    for (const key of pair === undefined ? Object.keys(value) : [pair.key]) {
       if (search.left-- <= 0) return;
+      const each = pair === undefined ? (value as Record<string, unknown>)[key] : pair.value;
       if (each === text || each === null || each === '') continue;
-      const words = wordsOf(key);
-      const name = nameOf(path === '' ? words : `${path} ${words}`);
+      const name = path === '' ? nameOfKey(key) : nameOf(`${path} ${wordsOf(key)}`);
       if (name.isOfContainer) search.found = true;
       if (typeof each === 'string') take(name, each);
       else if (typeof each === 'object' && depth < maxDepth) look(each, name.words, depth + 1);
@@ -69,12 +70,12 @@ const nameOf = createKeyMemo<ValueName>((words) => ({
 }));
 
 /** Attributes of OpenTelemetry, and labels in lists, are objects with a key and a value. */
-function entriesOf(value: object): [string, unknown][] {
+function pairIn(value: object): { key: string; value: unknown } | undefined {
   const { key, name, value: inner } = value as Record<string, unknown>;
   const label = key ?? name;
-  if (typeof label !== 'string' || inner === undefined) return Object.entries(value);
+  if (typeof label !== 'string' || inner === undefined) return undefined;
   const [only] = typeof inner === 'object' && inner !== null ? Object.values(inner) : [inner];
-  return [[label, only]];
+  return { key: label, value: only };
 }
 
 /** Turns `k8s.container_name` and `k8sContainerName` into `kubernetes container name`. */
@@ -88,3 +89,6 @@ const wordsOf = createKeyMemo((key) =>
     .replace(/^k8s\b/, 'kubernetes')
     .replace(/^io kubernetes\b/, 'kubernetes'),
 );
+
+/** The name of a value that has no object around it, as nearly all have. */
+const nameOfKey = createKeyMemo((key) => nameOf(wordsOf(key)));

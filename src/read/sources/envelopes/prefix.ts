@@ -1,5 +1,6 @@
 /** Takes off what shells and tools put before each line: the name of a file, of a Pod, of a service. */
 import { containerOf } from '../../../base/log-formats/container-log.ts';
+import { copy } from '../../../base/platform/address.ts';
 import type { StampClock } from './clock.ts';
 import { type Envelope, takeOff } from './envelope.ts';
 import type { KnownTexts } from './json-messages.ts';
@@ -45,14 +46,15 @@ export function readPrefix(envelope: Envelope, clock: StampClock, known: KnownTe
   const counted = recent.count.number > 0 ? lineCount.exec(text) : null;
   if (counted?.[2]?.startsWith(recent.count.separator) === true && Number(counted[1]) > recent.count.number)
     return takeNumber(counted[1] as string);
+  if (recent.withoutPrefix !== '' && text.startsWith(recent.withoutPrefix)) return;
   const header = text.indexOf('IN=');
   const head = text.slice(0, header < 0 ? longest : Math.min(header, longest));
   const found = beginning.exec(head);
-  if (found?.index === 0) return;
+  if (found?.index === 0) return rememberNone();
   const before = found === null ? undefined : text.slice(0, found.index);
   if (before === undefined || !words.test(before)) {
     const shell = context.exec(text) ?? fileOf(text) ?? lineNumber.exec(text) ?? kubectl.exec(text);
-    if (shell === null) return;
+    if (shell === null) return rememberNone();
     remember(shell[0]);
     return take(envelope, shell[0].length);
   }
@@ -60,6 +62,11 @@ export function readPrefix(envelope: Envelope, clock: StampClock, known: KnownTe
   if (header < 0 && known?.reads(text) === true) return;
   remember(before);
   take(envelope, before.length);
+
+  /** Past a blank, nothing of a line with a header decides whether it has a prefix. A flood has the same beginnings again and again. */
+  function rememberNone(): void {
+    if (header > 0 && header < longest && text.charAt(header - 1) === ' ') recent.withoutPrefix = copy(head + 'IN=');
+  }
 
   function remember(prefix: string): void {
     recent.prefix = /\d{1,9}[:-]$/.test(prefix) ? '' : prefix;

@@ -48,7 +48,7 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
   for (let depth = first; depth < maxLayers; depth++) {
     const before = envelope.text;
     const last = envelope.layers.at(-1);
-    if (last === undefined && known?.mentions(before) === true && mayHaveCells(before) && isAnonymous(before, clock))
+    if (last === undefined && mayHaveCells(before) && known?.mentions(before) === true && isAnonymous(before, clock))
       readCells(envelope, clock, known, (text) => readsLine(text, reading));
     if (envelope.text === before) takeLayer(envelope, reading, depth);
     // Talos writes node, facility and level only at the very start. Further on, such a text would be a LOG prefix.

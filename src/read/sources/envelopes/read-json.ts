@@ -1,5 +1,5 @@
 /** Takes JSON off a line: a record of journald, of a container runtime, of any collector; a text within a string; pieces of a list. */
-import { parsedBytes } from '../../../base/platform/json.ts';
+import { isAscii, parsedBytes } from '../../../base/platform/json.ts';
 import type { StampClock } from './clock.ts';
 import { type Envelope, newEnvelope, setProgram, setTime } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
@@ -193,5 +193,5 @@ function parsedPiece(text: string): unknown {
 
 /** JSON is decoded text, but lines have one character for each byte. */
 function bytesOf(text: string): string {
-  return /[^\x00-\x7f]/.test(text) ? Buffer.from(text).toString('latin1') : text;
+  return isAscii(text) ? text : Buffer.from(text).toString('latin1');
 }

@@ -62,16 +62,15 @@ function stampTime(found: RegExpExecArray, clock: StampClock): number | undefine
   const rest = Number(seconds) * 1000 + fractionOf(fraction);
   if (rest > 61_000) return undefined;
   const minute = whole.slice(0, minuteLength);
-  const { recent } = clock;
-  if (recent.minute !== minute || recent.minuteZone !== zone) {
-    const start = instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, '0');
-    if (start === undefined) return undefined;
-    // A slice would keep the whole line in memory.
-    recent.minute = copy(minute);
-    recent.minuteZone = zone;
-    recent.minuteStart = start;
-  }
-  return recent.minuteStart + rest;
+  const [last, other] = clock.recent.minutes;
+  if (last.text === minute && last.zone === zone) return last.start + rest;
+  if (other.text === minute && other.zone === zone) return other.start + rest;
+  const start = instantOf(zoneOf(zone, clock.zone), year, month, date, hours, minutes, '0');
+  if (start === undefined) return undefined;
+  // A slice would keep the whole line in memory.
+  const read = { text: copy(minute), zone, start };
+  clock.recent.minutes = [read, last.zone === zone ? other : last];
+  return start + rest;
 }
 
 /** Matches `Nov 21 03:42:11 `, `Sep 5 14:34:40 ` (one space), `Nov 21 03:42:11.123456 ` (journalctl -o short-precise). */

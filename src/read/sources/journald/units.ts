@@ -121,18 +121,18 @@ export function createLineStarts(saved: JsonValue | undefined, ifUnknown: boolea
 }
 
 export const streamMark = '"_STREAM_ID":"';
+const lineBreakMark = '"_LINE_BREAK":"';
 
 /** Reads the fields that `createLineStarts` needs from a record in JSON. */
 export function streamFieldsOf(json: string): JournalFields {
-  const stream = json.startsWith('{') ? valueOf(json, '_STREAM_ID') : undefined;
+  const stream = json.startsWith('{') ? valueOf(json, streamMark) : undefined;
   if (stream === undefined) return {};
-  const lineBreak = valueOf(json, '_LINE_BREAK');
+  const lineBreak = valueOf(json, lineBreakMark);
   return { _STREAM_ID: stream, ...(lineBreak !== undefined && { _LINE_BREAK: lineBreak }) };
 }
 
 /** Reads a field whose value has no quotes. Nothing else in a record looks like it, because quotes inside values are escaped. */
-function valueOf(record: string, field: string): string | undefined {
-  const key = `"${field}":"`;
+function valueOf(record: string, key: string): string | undefined {
   const start = record.indexOf(key);
   if (start < 0) return undefined;
   const end = record.indexOf('"', start + key.length);
