@@ -5,8 +5,7 @@ import type { Drop, PacketSink } from '../../count/pipeline/pipeline.ts';
 import type { EndpointFinder } from '../../explain/resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 
-/** How many addresses are kept, and how many names of Pods are shown. */
-const mostAddresses = 256;
+/** How many names of Pods are shown. */
 const mostNames = 4;
 
 const hour = 3_600_000;
@@ -40,7 +39,6 @@ export function createGuessedTimes(
   { zone, now }: Pick<ReplayOptions, 'zone' | 'now'>,
   next: PacketSink | undefined,
 ): GuessedTimes {
-  const known = new Map<string, readonly KnownPod[]>();
   const unsure = new Map<Guess, { packets: number; first: string }>();
 
   return {
@@ -61,9 +59,7 @@ export function createGuessedTimes(
   function note({ line, meaning: { ends, noise }, weight }: Drop): void {
     if (noise !== undefined || (line.timeIsExact && line.timeLacks === undefined)) return;
     // Few addresses had several Pods, so that is looked at before what the time may be.
-    const shared = [ends.source, ends.destination].filter(
-      ({ address, evidence }) => evidence !== 'interface' && podsWith(address).length > 1,
-    );
+    const shared = [ends.source, ends.destination].filter(isShared);
     if (shared.length === 0) return;
     for (const [guess, spans] of guessesOf(line)) {
       const end = shared.find(({ address }) => namesIn(address, spans).length > 1);
@@ -88,18 +84,14 @@ export function createGuessedTimes(
 
   /** Returns the names of the Pods that had the address at some time within the spans. */
   function namesIn(address: string, spans: readonly Span[]): readonly string[] {
-    const within = podsWith(address).filter((pod) =>
-      spans.some(({ from, until }) => pod.from <= until && pod.until >= from),
-    );
+    const within = endpoints
+      .podsWith(address)
+      .filter((pod) => spans.some(({ from, until }) => pod.from <= until && pod.until >= from));
     return [...new Set(within.map(({ namespace, name }) => `${namespace}/${name}`))];
   }
 
-  function podsWith(address: string): readonly KnownPod[] {
-    let pods = known.get(address);
-    if (pods !== undefined) return pods;
-    pods = endpoints.podsWith(address);
-    if (known.size < mostAddresses) known.set(address, pods);
-    return pods;
+  function isShared({ address, evidence }: Endpoint): boolean {
+    return evidence !== 'interface' && endpoints.podsWith(address).length > 1;
   }
 
   function textOfAddress({ address }: Endpoint, spans: readonly Span[]): string {

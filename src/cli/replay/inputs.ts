@@ -2,7 +2,7 @@
 import { fstatSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { ReplayOptions } from '../options/replay-options.ts';
-import type { KeptEvent } from '../../publish/events/events.ts';
+import type { CoreEvent } from '../../publish/events/events.ts';
 import type { Endpoint, Ends } from '../../base/model/endpoint.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Pipeline } from '../../count/pipeline/pipeline.ts';
@@ -64,7 +64,7 @@ function identityOf(name: string): string | undefined {
 }
 
 export interface ReplayScope {
-  showsEvent: (event: Pick<KeptEvent, 'regarding'>) => boolean;
+  showsEvent: (event: Pick<CoreEvent, 'involvedObject'>) => boolean;
   showsEnds: (ends: Ends) => boolean;
   /** A name for the note that nothing was found, such as `Pod web-0 in Namespace shop`; undefined if everything is shown. */
   readonly text: string | undefined;
@@ -82,7 +82,7 @@ export function createScope({ namespace, pod }: Pick<ReplayOptions, 'namespace' 
     namespace === undefined ? undefined : `Namespace ${namespace}`,
   ];
   return {
-    showsEvent: ({ regarding: { kind, namespace: inNamespace, name } }) => isShown(kind, inNamespace, name),
+    showsEvent: ({ involvedObject: { kind, namespace: inNamespace, name } }) => isShown(kind, inNamespace, name),
     showsEnds: ({ source, destination }) => showsEnd(source) || showsEnd(destination),
     text: of.filter((part) => part !== undefined).join(' in ') || undefined,
   };

@@ -7,7 +7,7 @@ import type { ReplayScope } from './inputs.ts';
 import type { ReplayPolicies } from './policies.ts';
 import type { Streams } from '../terminal.ts';
 import { nameOf } from '../../explain/drops/drops.ts';
-import type { KeptEvent } from '../../publish/events/events.ts';
+import type { CoreEvent } from '../../publish/events/events.ts';
 import type { Snapshot } from '../../agent/kubernetes/snapshot.ts';
 import type { Endpoint } from '../../base/model/endpoint.ts';
 import { orient } from '../../base/model/flow-identity.ts';
@@ -17,7 +17,7 @@ import { createWorkFolder, type runReport, writeTemporary } from '../report/repo
 interface PacketOutput {
   /** Undefined if no packets are printed. */
   readonly sink: PacketSink | undefined;
-  readonly finish: (events: readonly KeptEvent[]) => Promise<0 | 1 | 2>;
+  readonly finish: (events: readonly CoreEvent[]) => Promise<0 | 1 | 2>;
 }
 
 const nothing: PacketOutput = { sink: undefined, finish: () => Promise.resolve(0) };
@@ -77,13 +77,13 @@ function createPage(printReport: typeof runReport, includeNoise: boolean, stream
       block += row;
       if (block.length >= blockLength) flush();
     },
-    async print(events: readonly KeptEvent[]): Promise<0 | 1 | 2> {
+    async print(events: readonly CoreEvent[]): Promise<0 | 1 | 2> {
       flush();
       closeSync(file);
       const eventsAt = openSync(eventsFile, 'wx');
       writeTemporary(eventsAt, '{"items":[');
       for (const [index, event] of events.entries())
-        writeTemporary(eventsAt, `${index === 0 ? '' : ','}${JSON.stringify(event.read())}`);
+        writeTemporary(eventsAt, `${index === 0 ? '' : ','}${JSON.stringify(event)}`);
       writeTemporary(eventsAt, ']}');
       closeSync(eventsAt);
       const none = { baseline: [], policy: [], db: undefined };

@@ -1,5 +1,5 @@
 /** `replay`: runs the whole pipeline over saved logs, in their own time. */
-import { createRecorder, type KeptEvent } from '../../publish/events/events.ts';
+import { type CoreEvent, createRecorder, type Write } from '../../publish/events/events.ts';
 import { felixOf } from '../../agent/kubernetes/snapshot.ts';
 import { createPrefixTable } from '../../read/parsing/parsing.ts';
 import { createPipeline, createStatistics } from '../../count/pipeline/pipeline.ts';
@@ -18,7 +18,7 @@ import { createGuessedTimes } from './guessed-times.ts';
 import { createReadTotals, type LogTarget, noteUnread } from './log-target.ts';
 import { readLog } from './read-log.ts';
 import { createPacketOutput, rowRedaction } from './packets.ts';
-import { type KeptWrite, writeResult } from './result.ts';
+import { writeResult } from './result.ts';
 
 /** Resolves to the exit status. `printReport`: prints the page of `--output html`. */
 export async function replay(
@@ -45,11 +45,11 @@ export async function replay(
   const scope = createScope(options);
   const rowUses = { printReport, redact: rowRedaction(options, snapshot) };
   const packets = createPacketOutput(options, { ...scope, ...policies }, streams, rowUses);
-  const writes: KeptWrite[] = [];
+  const writes: Write[] = [];
   const recorder = createRecorder({
     createTable: () => createSeriesTable(),
     messageOf: policies.messageOf,
-    onWrite: options.writes ? ({ time, verb }, event) => writes.push({ time, verb, event }) : undefined,
+    onWrite: options.writes ? (write) => writes.push(write) : undefined,
   });
   const incidents = createReplayIncidents({
     objects,
@@ -100,10 +100,10 @@ export async function replay(
 }
 
 function shownOf(
-  all: readonly KeptEvent[],
+  all: readonly CoreEvent[],
   { showsEvent, text }: ReplayScope,
   note: (text: string) => void,
-): KeptEvent[] {
+): CoreEvent[] {
   const events = all.filter(showsEvent);
   if (events.length === 0 && all.length > 0) note(`No Event is of ${text}, and ${all.length} are of other objects.`);
   return events;

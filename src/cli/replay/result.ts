@@ -5,31 +5,28 @@ import { printable } from '../../base/platform/printable.ts';
 import { jsonText } from '../terminal.ts';
 import { humanDuration } from '../../base/platform/duration.ts';
 import { alignColumns, describeEvents } from '../describe.ts';
-import { type KeptEvent, type Write } from '../../publish/events/events.ts';
+import type { CoreEvent, Write } from '../../publish/events/events.ts';
 import type { ClusterObjects, Pod } from '../../explain/resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
-
-export interface KeptWrite extends Pick<Write, 'time' | 'verb'> {
-  readonly event: KeptEvent;
-}
 
 /** Returns the time to which the printed ages refer; undefined if no ages were printed. */
 export function writeResult(
   options: ReplayOptions,
   objects: ClusterObjects,
-  events: readonly KeptEvent[],
-  writes: readonly KeptWrite[],
+  events: readonly CoreEvent[],
+  writes: readonly Write[],
   out: (text: string) => void,
 ): Millis | undefined {
   if (options.writes) {
     for (const write of writes.toSorted((a, b) => a.time - b.time))
-      out(options.output === 'json' ? jsonText({ ...write, event: write.event.read() }) : writeLine(write));
+      out(options.output === 'json' ? jsonText(write) : writeLine(write));
     return undefined;
   }
-  const now = options.now ?? events.reduce((latest, { last }) => Math.max(latest, last), 0);
+  const now =
+    options.now ?? events.reduce((latest, { lastTimestamp }) => Math.max(latest, Date.parse(lastTimestamp)), 0);
   switch (options.output) {
     case 'json':
-      for (const event of events) out(jsonText(event.read()));
+      for (const event of events) out(jsonText(event));
       return undefined;
     case 'yaml':
       writeYaml(events, out);
@@ -49,18 +46,18 @@ export function writeResult(
 function writeTable(
   { color }: Pick<ReplayOptions, 'color'>,
   objects: ClusterObjects,
-  { events, now }: { events: readonly KeptEvent[]; now: Millis },
+  { events, now }: { events: readonly CoreEvent[]; now: Millis },
   out: (text: string) => void,
 ): void {
   const pods = new Map(objects.pods.map((pod) => [`${pod.namespace}/${pod.name}`, pod]));
-  const groups = Map.groupBy(events, ({ regarding: { kind, namespace = '', name } }) => `${kind} ${namespace}/${name}`);
+  const groups = Map.groupBy(
+    events,
+    ({ involvedObject: { kind, namespace = '', name } }) => `${kind} ${namespace}/${name}`,
+  );
   for (const [, group] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const { regarding } = group[0] as KeptEvent;
+    const { involvedObject: regarding } = group[0] as CoreEvent;
     const head = headOf(regarding, pods.get(`${regarding.namespace}/${regarding.name}`));
-    const text = `${head}${describeEvents(
-      group.map((event) => event.read()),
-      now,
-    )}\n`;
+    const text = `${head}${describeEvents(group, now)}\n`;
     out(painted(text, color));
   }
 }
@@ -74,11 +71,10 @@ function painted(text: string, color: ReplayOptions['color']): string {
 }
 
 /** Makes a table with the columns of `kubectl get events -A -o wide`, without SUBOBJECT. The message is last, because it is the longest. */
-function wideTable(events: readonly KeptEvent[], now: Millis): string {
+function wideTable(events: readonly CoreEvent[], now: Millis): string {
   const age = (stamp: string): string => humanDuration(now - Date.parse(stamp));
   const rows = events
-    .toSorted((a, b) => a.last - b.last)
-    .map((event) => event.read())
+    .toSorted((a, b) => Date.parse(a.lastTimestamp) - Date.parse(b.lastTimestamp))
     .map(({ metadata, involvedObject: { kind, name }, source, count, type, reason, message, ...at }) => [
       metadata.namespace,
       age(at.lastTimestamp),
@@ -96,10 +92,10 @@ function wideTable(events: readonly KeptEvent[], now: Millis): string {
 }
 
 /** Each Event is made into text by itself, so that memory holds one of them. */
-function writeYaml(events: readonly KeptEvent[], out: (text: string) => void): void {
+function writeYaml(events: readonly CoreEvent[], out: (text: string) => void): void {
   out(`apiVersion: v1\nkind: List\nitems:${events.length === 0 ? ' []' : ''}\n`);
   for (const event of events) {
-    const text = dump([event.read()], { lineWidth: -1, noRefs: true });
+    const text = dump([event], { lineWidth: -1, noRefs: true });
     out(
       text
         .replaceAll(/^(?=.)/gm, '  ')
@@ -111,7 +107,7 @@ function writeYaml(events: readonly KeptEvent[], out: (text: string) => void): v
 }
 
 /** The lines have the layout of `kubectl describe`. */
-function headOf({ kind, namespace, name }: KeptEvent['regarding'], pod: Pod | undefined): string {
+function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod | undefined): string {
   const rows: [string, string | undefined][] = [
     ['Name', name],
     ['Namespace', namespace],
@@ -127,8 +123,7 @@ function headOf({ kind, namespace, name }: KeptEvent['regarding'], pod: Pod | un
 }
 
 /** Returns `2026-01-31T09:15:01.204Z  create  shop/web-0.1f…  Pod shop/web-0  x1  PacketDrop  message`. */
-function writeLine({ time, verb, event: kept }: KeptWrite): string {
-  const event = kept.read();
+function writeLine({ time, verb, event }: Write): string {
   const { namespace = event.metadata.namespace, name } = event.involvedObject;
   const { metadata, involvedObject, count, reason, message } = event;
   const text = `${new Date(time).toISOString()}  ${verb}  ${metadata.namespace}/${metadata.name}  ${involvedObject.kind} ${namespace}/${name}  x${count}  ${reason}  ${message}`;

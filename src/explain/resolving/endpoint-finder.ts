@@ -141,7 +141,8 @@ export function endpointFinderOf(lists: Lists): LiveEndpointFinder {
     },
   };
 
-  function everyPodOf(address: string): Pod[] {
+  function everyPodOf(address: string): readonly Pod[] {
+    if (earlier === undefined && remote === undefined) return pods.byAddress(address) ?? [];
     const all = [pods.byAddress(address), earlier?.byAddress(address), remote?.podsOf(address)];
     return all.flatMap((each) => each ?? []);
   }

@@ -90,7 +90,7 @@ export interface AddressScope {
   note: string | undefined;
 }
 
-/** Addresses of well-known services, which count as link-local. */
+/** Addresses of well-known services, which count as link-local. Of IPv4, all are link-local. */
 const known: Record<string, [Endpoint['role'], string]> = {
   '169.254.169.254': ['metadata', "the cloud's metadata service"],
   'fd00:ec2::254': ['metadata', "the cloud's metadata service"],
@@ -104,7 +104,7 @@ const ipv6Ranges = new LRUCache<string, AddressRange>({ max: 4096 });
 
 export function scopeOf(address: string): AddressScope {
   const range = rangeOf(address);
-  const special = range === 'public' ? undefined : known[address];
+  const special = range === 'link-local' || address.includes(':') ? known[address] : undefined;
   if (special) return { range: 'link-local', role: special[0], note: special[1] };
   return { range, role: undefined, note: notes[range] };
 }

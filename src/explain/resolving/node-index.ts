@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { copy } from '../../base/platform/address.ts';
 import { indexByAddress } from './address-owners.ts';
 import { indexPodRanges } from './endpoints.ts';
 import type { Node } from './objects.ts';
@@ -51,11 +52,14 @@ function indexNodeNames(nodes: readonly Node[]): (name: string) => Node | undefi
       );
     }
   }
+  /** Lines of one host follow each other, and a log may be of a host that no Node has. */
+  let last: { name: string; node: Node | undefined } | undefined;
   return (name) => {
-    const known = full.get(name);
-    if (known !== undefined) return known;
+    if (last?.name === name) return last.node;
     const wanted = name.toLowerCase();
-    return full.get(wanted) ?? full.get(shorten(wanted)) ?? short.get(shorten(wanted));
+    const node = full.get(name) ?? full.get(wanted) ?? full.get(shorten(wanted)) ?? short.get(shorten(wanted));
+    last = { name: copy(name), node };
+    return node;
   };
 }
 

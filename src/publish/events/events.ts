@@ -15,7 +15,6 @@ export {
   tolerableSkew,
 } from './event.ts';
 export { createEventWriter, type EventStore, type Refusal, type StoreAnswer } from './event-writer.ts';
-export { KeptEvent } from './kept-event.ts';
 export { createPublisher, type Publisher } from './publisher.ts';
 export { createRecorder, type Recorder, type Write } from './recorder.ts';
 export { type Attempt, retryDelays } from './retry.ts';

@@ -1,7 +1,6 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Series, Turn } from '../../base/model/series.ts';
 import { type CoreEvent, eventOf, type EventText } from './event.ts';
-import { KeptEvent } from './kept-event.ts';
 import type { Publishable } from './publisher.ts';
 import { createWriteBudget, type WriteBudget } from './write-budget.ts';
 
@@ -18,7 +17,7 @@ export interface Recorder<Table extends Publishable> {
   advance: (node: string, now: Millis) => void;
   finish: () => void;
   /** The latest version of each Event, by `namespace/name`. */
-  events: ReadonlyMap<string, KeptEvent>;
+  events: ReadonlyMap<string, CoreEvent>;
   tables: () => Table[];
 }
 
@@ -29,7 +28,7 @@ const unnamed = '';
 export interface RecorderOptions<Table extends Publishable> {
   createTable: () => Table;
   messageOf: (series: Series) => string | EventText;
-  onWrite?: ((write: Write, kept: KeptEvent) => void) | undefined;
+  onWrite?: ((write: Write) => void) | undefined;
 }
 
 export function createRecorder<Table extends Publishable>({
@@ -38,7 +37,7 @@ export function createRecorder<Table extends Publishable>({
   onWrite,
 }: RecorderOptions<Table>): Recorder<Table> {
   const nodes = new Map<string, { table: Table; budget: WriteBudget }>();
-  const events = new Map<string, KeptEvent>();
+  const events = new Map<string, CoreEvent>();
   return {
     events,
     series: (node) => nodeOf(node).table,
@@ -78,9 +77,8 @@ export function createRecorder<Table extends Publishable>({
 
   function write(table: Table, series: Series, now: Millis): void {
     const event = eventOf(series, messageOf(series), now);
-    const kept = new KeptEvent(event, series.finding.regarding);
-    onWrite?.({ time: now, verb: series.published.writes === 0 ? 'create' : 'patch', event }, kept);
-    events.set(`${event.metadata.namespace}/${event.metadata.name}`, kept);
+    onWrite?.({ time: now, verb: series.published.writes === 0 ? 'create' : 'patch', event });
+    events.set(`${event.metadata.namespace}/${event.metadata.name}`, event);
     const { count, suppressed, published } = series;
     const after = { ...published, count, suppressed, writes: published.writes + 1, at: now };
     table.end(series, { kind: 'published', published: after });
