@@ -25,8 +25,8 @@ export function parsedBytes(line: string): Json {
 }
 
 /** A regular expression reads each character; this counts eight at a time. */
-export function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length;
+export function isAscii(line: string): boolean {
+  return Buffer.byteLength(line) === line.length;
 }
 
 export function at(value: Json, ...path: string[]): Json {

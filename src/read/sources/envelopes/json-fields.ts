@@ -33,8 +33,8 @@ export function timeIn(record: JsonRecord, clock: StampClock): RecordTime | unde
   const keys = Object.keys(record);
   const ranks = keys.map(rankOf);
   for (let rank = 0; rank < timeNames.length; rank++) {
-    for (let at = ranks.indexOf(rank); at >= 0; at = ranks.indexOf(rank, at + 1)) {
-      const found = timeOf(record[keys[at] as string], clock);
+    for (let index = ranks.indexOf(rank); index >= 0; index = ranks.indexOf(rank, index + 1)) {
+      const found = timeOf(record[keys[index] as string], clock);
       if (found !== undefined) return found;
     }
   }
