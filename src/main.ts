@@ -7,7 +7,8 @@ import { completionScript, type Shell, createDrops, createProgram, manualPage } 
 import { pathOf, programName, UsageError } from './cli/options/command.ts';
 import { checkConfig, printConfig, readDoctorOptions, readRunOptions } from './cli/options/run-options.ts';
 import { readDirectoryOptions } from './cli/options/directory-options.ts';
-import { readDropsOptions, readTopOptions } from './cli/options/drops-options.ts';
+import { readDropsOptions, readWhyPodOptions } from './cli/options/drops-options.ts';
+import { readTopOptions } from './cli/options/top-options.ts';
 import { readReplayOptions } from './cli/options/replay-options.ts';
 import { readReportOptions } from './cli/options/report-options.ts';
 import { readWhyOptions } from './cli/options/why-options.ts';
@@ -51,8 +52,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
   async 'drops why'(command) {
     const { from, to, policies } = command.opts<Record<string, unknown>>();
     if ([from, to, policies].some((given) => given !== undefined)) return await runWhy(command);
-    const options = readDropsOptions(command);
-    if (options.target.kind !== 'pod') throw new UsageError(['why: of which Pod?'], pathOf(command));
+    const options = readWhyPodOptions(command);
     const { whyPod } = await import('./cli/drops/why-pod.ts');
     return await whyPod(options, pathOf(command), streams);
   },

@@ -31,6 +31,7 @@ const sending = {
   peer: 'external/192.0.2.7',
   policy: 'NetworkPolicy/shop/cart-egress',
 };
+const cartPolicy = 'NetworkPolicy shop/cart-egress';
 
 let controlPlane: Connection;
 let folder: string;
@@ -72,9 +73,9 @@ test('the namespace of the context, what is newest last', async () => {
     .split('\n')
     .map((line) => line.split(/ {2,}/));
   expect(rows).toEqual([
-    ['FROM', 'TO', 'PORT', 'COUNT', 'LAST', 'VERDICT'],
-    [`${shop}/cart-7`, '192.0.2.7', '443/TCP', '2', expect.stringMatching(/^50m$|^51m$/), 'rejected'],
-    [`${shop}/worker-7`, `${shop}/postgres-0`, '5432/TCP', '36', expect.stringMatching(/^\d+s$/), 'dropped'],
+    ['FROM', 'TO', 'PORT', 'COUNT', 'LAST', 'VERDICT', 'POLICY'],
+    [`${shop}/cart-7`, '192.0.2.7', '443/TCP', '2', expect.stringMatching(/^50m$|^51m$/), 'rejected', cartPolicy],
+    [`${shop}/worker-7`, `${shop}/postgres-0`, '5432/TCP', '36', expect.stringMatching(/^\d+s$/), 'dropped', '-'],
   ]);
   const [header = '', ...lines] = stdout.trimEnd().split('\n');
   const at = header.indexOf('PORT');
@@ -117,7 +118,7 @@ test.each(['json', 'yaml', 'name'])('-o %s: what kubectl itself prints of the sa
 test('-o wide shows node, policy and message', async () => {
   const { stdout } = await drops(['-o', 'wide', 'cart-7']);
   const [, row = ''] = stdout.split('\n');
-  expect(row.split(/ {2,}/).slice(-3)).toEqual(['node-b', 'NetworkPolicy shop/cart-egress', sent]);
+  expect(row.split(/ {2,}/).slice(-3)).toEqual(['node-b', cartPolicy, sent]);
 });
 
 test.each<[string, string[], string]>([
@@ -127,9 +128,31 @@ test.each<[string, string[], string]>([
   ['-l', ['-l', 'app=postgres'], 'postgres-0'],
   ['a StatefulSet', ['sts/postgres'], 'postgres-0'],
   ['a Service', ['svc/cart'], 'cart-7'],
+  ['--port', ['--port', '53,443'], 'cart-7'],
+  ['--from-pod', ['--from-pod', 'worker'], 'postgres-0'],
+  ['--to-pod', ['--to-pod', 'sts/postgres'], 'postgres-0'],
+  ['--from-pod of a Service', ['--from-pod', `svc/${shop}/cart`, '-A'], 'cart-7'],
+  ['--policy', ['--policy', 'cart-*'], 'cart-7'],
+  ['--verdict', ['--verdict', 'rejected'], 'cart-7'],
 ])('%s leaves out the others', async (_, args, pod) => {
   const { code, stdout } = await drops(args);
   expect([code, stdout.trimEnd().split('\n')]).toEqual([0, [expect.anything(), expect.stringContaining(pod)]]);
+});
+
+test('a packet between two Pods of the namespace is one row, in all namespaces too', async () => {
+  const says = { direction: 'sending', protocol: 'TCP', port: '5432', peer: `Pod/${shop}/postgres-0` };
+  await send(drop('worker-7', sent, { namespace: shop, count: 36, secondsAgo: 30, peer: 'postgres-0', says }));
+  for (const args of [[], ['-A']]) {
+    const { stdout } = await drops([...args, '--port', '5432', '--to-pod', `${shop}/postgres-0`]);
+    expect(stdout.trimEnd().split('\n')).toHaveLength(2);
+  }
+  expect((await drops(['-o', 'name', '--port', '5432'])).stdout.trimEnd().split('\n')).toHaveLength(2);
+});
+
+test('it says which filter leaves nothing', async () => {
+  const { code, stdout, stderr } = await drops(['--port', '80', '--from-pod', 'sts/postgres']);
+  expect([code, stdout]).toEqual([0, '']);
+  expect(stderr).toMatch(/^\d Events of lost packets .*, none matches --from-pod statefulset\/postgres --port 80\n$/);
 });
 
 describe('texts that would steer a terminal or look like another line', () => {

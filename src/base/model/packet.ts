@@ -118,6 +118,8 @@ const keywords: Record<number, string> = {
   136: 'UDPLITE',
 };
 
+export const protocolKeywords: readonly string[] = Object.values(keywords);
+
 /** Returns the keyword: `6` → `TCP`, `200` → `200`, and any word as it is; undefined for numbers above 255 and other texts. */
 export function protocolName(text: string): string | undefined {
   // Compare these two first, because they are by far the most frequent, and comparing is cheaper than a look-up.

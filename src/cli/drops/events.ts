@@ -1,70 +1,96 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { version } from '../../agent/config/config.ts';
 import { component } from '../../publish/events/events.ts';
-import {
-  type Access,
-  type Connection,
-  createConnection,
-  listAll,
-  refusalOfError,
-  RefusedError,
-  watchEvents,
-} from '../../agent/kubernetes/kubernetes.ts';
-import { readUserAccess } from '../../agent/kubernetes/kubeconfig.ts';
+import { listAll, refusalOfError, RefusedError, watchEvents } from '../../agent/kubernetes/kubernetes.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { createBackOff } from '../../base/platform/rates.ts';
-import { createSteadyClock } from '../../base/platform/clock.ts';
-import { at, instant, type Json, text } from '../../base/platform/json.ts';
-import type { ClusterOptions, DropsOptions } from '../options/drops-options.ts';
+import { at, type Json, text } from '../../base/platform/json.ts';
+import type { ClusterOptions } from '../options/cluster-options.ts';
+import type { DropsOptions } from '../options/drops-options.ts';
+import { lastOf, nodeOf, rowOf } from './drop-row.ts';
+import { createFilter, type FlowFilter } from './filters.ts';
+import { type PodSet, selectedPods } from './selected-pods.ts';
+import { apiPath, type Cluster, connectAsUser, refused } from './user-cluster.ts';
 
-export type PodSelection = (namespace: string, pod: string) => Promise<boolean>;
+/** Which Events are asked for. */
+type EventOptions = Pick<DropsOptions, keyof ClusterOptions | 'target' | 'filters'> &
+  Partial<Pick<DropsOptions, 'selector' | 'node' | 'all'>>;
 
 export interface EventQuery extends Cluster {
-  readonly options: DropsOptions;
+  readonly options: EventOptions;
   /** Undefined if Events of all objects are wanted. */
-  readonly isSelected?: PodSelection | undefined;
+  readonly pods?: PodSet | undefined;
+  readonly filter: FlowFilter;
 }
 
-export interface EventList {
+/** What is kept of an Event, and what identifies it. */
+export interface ListedEvent<Kept> {
+  readonly key: string;
+  /** Changes with each write of the Event. */
+  readonly state: string;
+  readonly last: Millis;
+  readonly kept: Kept;
+}
+
+export interface EventList<Kept> {
   /** The newest Event is last. */
-  readonly events: Json[];
+  readonly events: readonly ListedEvent<Kept>[];
+  /** How many Events the filter has left out. */
+  readonly leftOut: number;
   readonly resourceVersion: string;
+}
+
+/** Rejects with a `RefusedError`. */
+export async function createQuery(options: EventOptions): Promise<EventQuery> {
+  const cluster = connectAsUser(options);
+  const [pods, filter] = [await selectedPods(cluster, options), await createFilter(cluster, options.filters)];
+  return { ...cluster, options, pods, filter };
 }
 
 const pageSize = 500;
 /** The API server ends a watch after this time, so that a dead connection is noticed. */
 const watchFor: Millis = 240_000;
 
-export async function listDrops(wanted: EventQuery): Promise<EventList> {
+/** `keep` takes what is needed of an Event, because a cluster may have many. */
+export async function listDrops<Kept>(wanted: EventQuery, keep: (event: Json) => Kept): Promise<EventList<Kept>> {
   const { connection, namespace, options } = wanted;
+  let leftOut = 0;
   const { items, resourceVersion } = await listAll(
     connection,
     apiPath('/api/v1', namespace, 'events'),
     { fieldSelector: fieldSelectorOf(options), pageSize },
-    (event) => ({ apiVersion: 'v1', kind: 'Event', ...withoutManagers(event) }),
+    (item): ListedEvent<Kept> | undefined => {
+      const event = { apiVersion: 'v1', kind: 'Event', ...withoutManagers(item) };
+      if (!isAskedFor(event, wanted)) return undefined;
+      if (wanted.filter.matches(rowOf(event))) return listed(event, keep(event));
+      leftOut++;
+      return undefined;
+    },
   );
-  const events: Json[] = [];
-  for (const event of items) if (await isAskedFor(event, wanted)) events.push(event);
-  return { events: events.toSorted(byLast), resourceVersion };
+  return { events: items.toSorted(byLast), leftOut, resourceVersion };
+}
+
+function listed<Kept>(event: Json, kept: Kept): ListedEvent<Kept> {
+  const last = lastOf(event) ?? 0;
+  return { key: keyOf(event), state: `${last} ${String(at(event, 'count'))}`, last, kept };
 }
 
 /** Never ends. `tell` gets a line when the watch breaks, and when it works again. Throws a `RefusedError` for 401 and 403. */
 export async function* watchDrops(
   wanted: EventQuery,
-  { events, resourceVersion: begun }: EventList,
+  { events, resourceVersion: begun }: Pick<EventList<unknown>, 'events' | 'resourceVersion'>,
   tell: (line: string) => void,
 ): AsyncGenerator<Json, void> {
-  let shown = new Map(events.map((event) => [keyOf(event), stateOf(event)]));
+  let shown = new Map(events.map(({ key, state }) => [key, state]));
   let position: string | undefined = begun;
   let isBroken = false;
   const pauses = createBackOff({ first: 1000, longest: 30_000 }, Math.random);
   for (;;) {
     try {
       if (position === undefined) {
-        const again = await listDrops(wanted);
-        for (const event of again.events) if (isUnseen(event)) yield event;
+        const again = await listDrops(wanted, (event) => event);
+        for (const event of again.events) if (isUnseen(event)) yield event.kept;
         // Events that were deleted meanwhile are forgotten.
-        shown = new Map(again.events.map((event) => [keyOf(event), stateOf(event)]));
+        shown = new Map(again.events.map(({ key, state }) => [key, state]));
         position = again.resourceVersion;
       }
       for await (const { type, object } of changes(wanted, position)) {
@@ -74,7 +100,7 @@ export async function* watchDrops(
         pauses.reset();
         position = text(at(object, 'metadata', 'resourceVersion')) ?? position;
         if (type === 'DELETED') shown.delete(keyOf(object));
-        else if (type !== 'BOOKMARK' && (await isAskedFor(object, wanted)) && isUnseen(object))
+        else if (type !== 'BOOKMARK' && (await isNowAskedFor(object, wanted)) && isUnseen(listed(object, undefined)))
           yield withoutManagers(object);
       }
     } catch (error) {
@@ -89,8 +115,7 @@ export async function* watchDrops(
   }
 
   /** Notes the Event, because Events are listed again after a break. */
-  function isUnseen(event: Json): boolean {
-    const [key, state] = [keyOf(event), stateOf(event)];
+  function isUnseen({ key, state }: Pick<ListedEvent<unknown>, 'key' | 'state'>): boolean {
     if (shown.get(key) === state) return false;
     shown.set(key, state);
     return true;
@@ -126,39 +151,47 @@ async function* changes(
 }
 
 /** Selects by the program that wrote the Event, because other programs use reasons of the same name. */
-function fieldSelectorOf({ all, target }: DropsOptions): string {
+function fieldSelectorOf({ all = false, target }: EventOptions): string {
   const parts = [`source=${component}`, ...(all ? [] : ['reason=PacketDrop'])];
-  if (target.kind === 'pod') parts.push('involvedObject.kind=Pod', `involvedObject.name=${target.name}`);
+  if (target?.kind === 'Pod') parts.push('involvedObject.kind=Pod', `involvedObject.name=${target.name}`);
   return parts.join(',');
 }
 
-async function isAskedFor(event: Json, { options: { node, since }, isSelected }: EventQuery): Promise<boolean> {
+function isAskedFor(
+  event: Json,
+  {
+    options: {
+      node,
+      filters: { since },
+    },
+    pods,
+  }: EventQuery,
+): boolean {
   if (node !== undefined && nodeOf(event) !== node) return false;
   if (since !== undefined && (lastOf(event) ?? 0) < Date.now() - since) return false;
-  if (isSelected === undefined) return true;
-  if (at(event, 'involvedObject', 'kind') !== 'Pod') return false;
-  const namespace = text(at(event, 'involvedObject', 'namespace')) ?? '';
-  return await isSelected(namespace, text(at(event, 'involvedObject', 'name')) ?? '');
+  return pods === undefined || pods.has(...podIn(event));
+}
+
+/** Pods may have come since the start. */
+async function isNowAskedFor(event: Json, wanted: EventQuery): Promise<boolean> {
+  await wanted.pods?.learn(...podIn(event));
+  if (!isAskedFor(event, wanted)) return false;
+  const row = rowOf(event);
+  await wanted.filter.learn(row);
+  return wanted.filter.matches(row);
+}
+
+function podIn(event: Json): [namespace: string, pod: string] {
+  const of = (key: string): string => text(at(event, 'involvedObject', key)) ?? '';
+  return of('kind') === 'Pod' ? [of('namespace'), of('name')] : ['', ''];
 }
 
 function keyOf(event: Json): string {
   return `${text(at(event, 'metadata', 'namespace')) ?? ''}/${text(at(event, 'metadata', 'name')) ?? ''}`;
 }
 
-export function lastOf(event: Json): Millis | undefined {
-  return instant(at(event, 'lastTimestamp')) ?? instant(at(event, 'metadata', 'creationTimestamp'));
-}
-
-export function nodeOf(event: Json): string | undefined {
-  return text(at(event, 'source', 'host'));
-}
-
-function byLast(a: Json, b: Json): number {
-  return (lastOf(a) ?? 0) - (lastOf(b) ?? 0) || (keyOf(a) < keyOf(b) ? -1 : 1);
-}
-
-function stateOf(event: Json): string {
-  return `${lastOf(event)} ${String(at(event, 'count'))}`;
+function byLast(a: ListedEvent<unknown>, b: ListedEvent<unknown>): number {
+  return a.last - b.last || (a.key < b.key ? -1 : 1);
 }
 
 function withoutManagers(event: Json): object {
@@ -166,44 +199,4 @@ function withoutManagers(event: Json): object {
   if (typeof metadata !== 'object' || metadata === null) return { ...(event as object) };
   const { managedFields: _, ...rest } = metadata as { managedFields?: Json };
   return { ...(event as object), metadata: rest };
-}
-
-/** The kubeconfig, or options about it, cannot be used. */
-export class AccessError extends Error {
-  override name = 'AccessError';
-}
-
-export interface Cluster {
-  readonly access: Access;
-  readonly connection: Connection;
-  /** Undefined for all namespaces. */
-  readonly namespace: string | undefined;
-}
-
-/** `timeout` limits each request. Throws an `AccessError`. */
-export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOptions, timeout?: Millis): Cluster {
-  try {
-    const access = readUserAccess(flags);
-    return {
-      access,
-      connection: createConnection({
-        access,
-        userAgent: `kube-netfilter-tailer/${version} drops`,
-        clock: createSteadyClock(),
-        ...(timeout === undefined ? {} : { timeout }),
-      }),
-      namespace: allNamespaces ? undefined : (namespace ?? access.namespace),
-    };
-  } catch (error) {
-    throw new AccessError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}
-
-export function apiPath(api: string, namespace: string | undefined, plural: string): string {
-  return `${api}${namespace === undefined ? '' : `/namespaces/${namespace}`}/${plural}`;
-}
-
-/** Makes an error that ends the command in the same way as a refusal of the API server. */
-export function refused(message: string, status = 0, reason = ''): RefusedError {
-  return new RefusedError({ kind: 'refused', status, reason, message, retryAfter: undefined });
 }

@@ -2,16 +2,32 @@ import { LRUCache } from 'lru-cache';
 import { listAll, RefusedError } from '../../agent/kubernetes/kubernetes.ts';
 import { isSubdomain } from '../../base/platform/api-names.ts';
 import { at, type Json, list, strings, text } from '../../base/platform/json.ts';
-import { type DropsOptions, podOwners } from '../options/drops-options.ts';
-import { type Cluster, type PodSelection, apiPath, refused } from './events.ts';
+import type { DropsOptions } from '../options/drops-options.ts';
+import { type TargetName, podTypes } from '../options/target-name.ts';
+import { apiPath, type Cluster, refused } from './user-cluster.ts';
 
+/** Pods that labels select. */
+export interface PodSet {
+  has: (namespace: string, pod: string) => boolean;
+  /** Asks the API server once about a Pod that is not known, which may be new. */
+  learn: (namespace: string, pod: string) => Promise<void>;
+}
+
+/** Undefined if all Pods are asked for, or one by its name. Rejects with a `RefusedError`. */
 export async function selectedPods(
   cluster: Cluster,
-  { target, selector }: DropsOptions,
-): Promise<PodSelection | undefined> {
-  if (target.kind === 'pod' || (target.kind === 'all' && selector === undefined)) return undefined;
-  const labelSelector =
-    target.kind === 'all' ? selector : await selectorOf(cluster, podOwners[target.kind], target.name);
+  { target, selector }: Pick<DropsOptions, 'target'> & Partial<Pick<DropsOptions, 'selector'>>,
+): Promise<PodSet | undefined> {
+  if (target !== undefined && target.kind !== 'Pod') return await podsOf(cluster, target);
+  return selector === undefined ? undefined : await podsWith(cluster, selector);
+}
+
+/** The Pods that a workload or a Service has now. Rejects with a `RefusedError`. */
+export async function podsOf(cluster: Cluster, name: Omit<TargetName, 'namespace'>): Promise<PodSet> {
+  return await podsWith(cluster, await selectorOf(cluster, name));
+}
+
+async function podsWith(cluster: Cluster, labelSelector: string): Promise<PodSet> {
   // The cache is limited, because Events may name any number of Pods during a watch.
   const found = new LRUCache<string, boolean>({ max: 100_000 });
   const look = async (namespace: string | undefined, fieldSelector?: string): Promise<string[]> => {
@@ -24,30 +40,26 @@ export async function selectedPods(
     return items;
   };
   for (const pod of await look(cluster.namespace)) found.set(pod, true);
-  return watchedPods(look, found);
-}
-
-/** Asks the API server once about an unknown Pod, which may be new, but not about an invalid name: an Event may contain any text. */
-function watchedPods(
-  look: (namespace: string, fieldSelector: string) => Promise<string[]>,
-  found: LRUCache<string, boolean>,
-): PodSelection {
-  return async (namespace, pod) => {
-    const key = `${namespace}/${pod}`;
-    const known = found.get(key);
-    if (known !== undefined || !isSubdomain(namespace) || !isSubdomain(pod)) return known ?? false;
-    const isOne = (await look(namespace, `metadata.name=${pod}`)).length > 0;
-    found.set(key, isOne);
-    return isOne;
+  return {
+    has: (namespace, pod) => found.get(`${namespace}/${pod}`) === true,
+    async learn(namespace, pod) {
+      const key = `${namespace}/${pod}`;
+      // An Event may contain any text in place of a name.
+      if (found.has(key) || !isSubdomain(namespace) || !isSubdomain(pod)) return;
+      found.set(key, (await look(namespace, `metadata.name=${pod}`)).length > 0);
+    },
   };
 }
 
-async function selectorOf({ connection, namespace }: Cluster, apiAndPlural: string, name: string): Promise<string> {
-  const [api = '', plural = ''] = apiAndPlural.split('|');
+async function selectorOf(
+  { connection, namespace }: Cluster,
+  { kind, name }: Omit<TargetName, 'namespace'>,
+): Promise<string> {
+  const { api, plural } = podTypes[kind];
   const answer = await connection.request('GET', `${apiPath(api, namespace, plural)}/${name}`);
   if (answer.kind === 'refused') throw new RefusedError(answer);
   const selector = at(answer.body, 'spec', 'selector');
-  const labels = plural === 'services' ? selector : at(selector, 'matchLabels');
+  const labels = kind === 'Service' ? selector : at(selector, 'matchLabels');
   const parts = [
     ...Object.entries(strings(labels)).map(([key, value]) => `${key}=${value}`),
     ...list(at(selector, 'matchExpressions')).map(expressionText),

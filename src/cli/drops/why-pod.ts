@@ -2,60 +2,93 @@
 import { canonicalAddress } from '../../base/platform/address.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
 import { at, type Json, list, text } from '../../base/platform/json.ts';
-import type { DropsOptions } from '../options/drops-options.ts';
+import type { WhyPodOptions } from '../options/drops-options.ts';
+import { nameText, type TargetName } from '../options/target-name.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import type { Streams } from '../terminal.ts';
 import { why } from '../why/why.ts';
-import { type Cluster, connectAsUser, listDrops, apiPath } from './events.ts';
-import { withStatus, annotationsIn } from './drops.ts';
+import { annotationsIn } from './drop-row.ts';
+import { withStatus } from './drops.ts';
+import { createQuery, type EventQuery, listDrops } from './events.ts';
+import { apiPath, type Cluster } from './user-cluster.ts';
 
 const mostConnections = 5;
 
 /**
  * Resolves to the worst exit status of `why`: an error (2) wins over denied (1), denied over unknown (3), and unknown over admitted (0).
- * Without a connection: 3, or 2 if there is no such Pod.
+ * Without a connection that can be asked about: 3, or 2 if there is no such Pod.
  */
 export async function whyPod(
-  options: DropsOptions,
+  options: WhyPodOptions,
   program: string,
   streams: Pick<Streams, 'out' | 'err'>,
 ): Promise<number> {
   return await withStatus(program, streams, async () => {
-    const cluster = connectAsUser(options);
-    const { events } = await listDrops({ ...cluster, options });
-    const name = options.target.kind === 'all' ? '' : options.target.name;
-    const connections = new Map<string, Connection>();
-    for (const event of events.toReversed()) {
-      const found = connectionOf(event);
-      if (found !== undefined && connections.size < mostConnections) connections.set(JSON.stringify(found), found);
-    }
-    if (connections.size === 0) {
-      const isGone = events.length === 0 && !(await isThere(cluster, name));
-      const reason = isGone
-        ? `there is no such Pod ${cluster.namespace === undefined ? 'in this cluster' : `in Namespace ${cluster.namespace}`}, and no Event of the last hour of one`
-        : events.length === 0
-          ? 'no Event of the last hour is about a packet that this Pod lost'
-          : 'no Event names a connection';
-      streams.err(`${program}: ${name}: ${reason}. Of any connection: ${program} --from END --to END --port PORT\n`);
-      return isGone ? 2 : 3;
+    const { target, output } = options;
+    const query = await createQuery(options);
+    const { events, leftOut } = await listDrops(query, connectionOf);
+    const found = new Map(
+      events.toReversed().flatMap(({ kept }) => (kept === undefined ? [] : [[JSON.stringify(kept), kept]])),
+    );
+    const connections = [...found.values()].slice(0, mostConnections);
+    if (connections.length === 0) {
+      const { reason, status } = await withoutConnection(query, target, events.length + leftOut);
+      streams.err(`${program}: ${reason}. Of any connection: ${program} --from END --to END --port PORT\n`);
+      return status;
     }
     const statuses: number[] = [];
-    for (const connection of connections.values()) {
-      if (statuses.length > 0) streams.out('\n');
-      const asked: WhyOptions = {
-        ...connection,
-        exact: true,
-        files: [],
-        kubeconfig: undefined,
-        access: cluster.access,
-        output: 'text',
-      };
+    for (const { peer, ...connection } of connections) {
+      const problem = await goneText(query, peer);
+      if (problem !== undefined) streams.err(`${program}: ${connectionText(connection)}: ${problem}\n`);
+      if (problem !== undefined) continue;
+      if (statuses.length > 0 && output === 'text') streams.out('\n');
+      const { access } = query;
+      const asked = { ...connection, exact: true, files: [], kubeconfig: undefined, access, output };
       statuses.push(await why(asked, streams));
     }
-    if (statuses.every((status) => status === 0))
-      streams.out(`\n${conclusion}  ${program.replace(/ why$/, '')} ${name} -o wide\n`);
-    return [2, 1, 3].find((status) => statuses.includes(status)) ?? 0;
+    if (output === 'text' && statuses.length > 0 && statuses.every((status) => status === 0))
+      streams.out(`\n${conclusion}  ${program.replace(/ why$/, '')} ${nameText(target)} -o wide\n`);
+    return statuses.length === 0 ? 3 : ([2, 1, 3].find((status) => statuses.includes(status)) ?? 0);
   });
+}
+
+async function withoutConnection(
+  { connection, namespace, filter }: EventQuery,
+  target: TargetName,
+  events: number,
+): Promise<{ reason: string; status: 2 | 3 }> {
+  const name = nameText(target);
+  // Of a workload that is not there, its Pods could not be listed.
+  if (events === 0 && target.kind === 'Pod' && !(await isThere({ connection, namespace }, target.name))) {
+    const where = namespace === undefined ? 'in this cluster' : `in Namespace ${namespace}`;
+    return { reason: `${name}: there is no such Pod ${where}, and no Event of the last hour of one`, status: 2 };
+  }
+  const what =
+    events === 0
+      ? `no Event of the last hour is about a packet that this ${target.kind} lost`
+      : filter.text === ''
+        ? 'no Event names a connection'
+        : `no Event names a connection that matches ${filter.text}`;
+  return { reason: `${name}: ${what}`, status: 3 };
+}
+
+/** Why nothing can be said of a connection with this end; a Pod that may not be read is asked about. */
+async function goneText({ connection }: EventQuery, end: NamedEnd): Promise<string | undefined> {
+  if (end.kind !== 'pod') return undefined;
+  const answer = await connection.request('GET', `${apiPath('/api/v1', end.namespace, 'pods')}/${end.name}`);
+  const name = `Pod ${end.namespace}/${end.name}`;
+  if (answer.kind === 'refused')
+    return answer.status === 404 ? `${name} is gone, and policies are evaluated for Pods that run` : undefined;
+  const isFinished = ['Succeeded', 'Failed'].includes(text(at(answer.body, 'status', 'phase')) ?? '');
+  return isFinished ? `${name} has finished, and policies are evaluated for Pods that run` : undefined;
+}
+
+function connectionText({ from, to, port, protocol }: Omit<Connection, 'peer'>): string {
+  return `${nameOfEnd(from)} → ${nameOfEnd(to)} ${protocol}${port === undefined ? '' : ` ${port}`}`;
+}
+
+function nameOfEnd(end: NamedEnd): string {
+  return end.kind === 'pod' ? `${end.namespace}/${end.name}` : end.kind === 'address' ? end.address : end.name;
 }
 
 const conclusion = `No policy explains these drops now. What remains:
@@ -67,7 +100,10 @@ The Events, with LOG prefix and node:
 `;
 
 /** A Pod that may not be read counts as existing. */
-async function isThere({ connection, namespace }: Cluster, name: string): Promise<boolean> {
+async function isThere(
+  { connection, namespace }: Pick<Cluster, 'connection' | 'namespace'>,
+  name: string,
+): Promise<boolean> {
   const answer =
     namespace === undefined
       ? await connection.request('GET', '/api/v1/pods', { query: { fieldSelector: `metadata.name=${name}` } })
@@ -76,7 +112,9 @@ async function isThere({ connection, namespace }: Cluster, name: string): Promis
   return namespace !== undefined || list(at(answer.body, 'items')).length > 0;
 }
 
-type Connection = Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'>;
+interface Connection extends Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'> {
+  readonly peer: NamedEnd;
+}
 
 /** Returns undefined if the Event is about an answer, an ICMP error, a scan, or a protocol other than TCP, UDP, SCTP and ICMP. */
 function connectionOf(event: Json): Connection | undefined {
@@ -86,7 +124,7 @@ function connectionOf(event: Json): Connection | undefined {
   const peer = podEnd(at(event, 'related')) ?? addressOf(of('peer-address') ?? address);
   const what = serviceOf(of('protocol'), of('port'));
   if (own === undefined || peer === undefined || what === undefined || of('packet') !== undefined) return undefined;
-  return of('direction') === 'sending' ? { from: own, to: peer, ...what } : { from: peer, to: own, ...what };
+  return { ...(of('direction') === 'sending' ? { from: own, to: peer } : { from: peer, to: own }), peer, ...what };
 }
 
 function serviceOf(protocol = '', port = ''): Pick<Connection, 'port' | 'protocol'> | undefined {

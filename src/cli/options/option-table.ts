@@ -11,7 +11,7 @@ export interface OptionRow extends Partial<Omit<SettingRow, 'list' | 'help'>> {
   /** One letter. */
   readonly short?: string;
   readonly help: string;
-  /** The option may be repeated, and all its values count. Otherwise the last one does. */
+  /** The option may be repeated, and all its values count; otherwise the last one does. An expression separates values within a text. */
   readonly list?: RegExp | true;
 }
 
@@ -23,7 +23,7 @@ type ItemOf<Row> = Row extends { schema: infer Schema extends z.ZodMiniType }
     ? Choice
     : string;
 type ValueOf<Row> = Row extends { value: string }
-  ? Row extends { list: true }
+  ? Row extends { list: true | RegExp }
     ? readonly ItemOf<Row>[]
     : Row extends { default: string }
       ? ItemOf<Row>
@@ -64,8 +64,13 @@ export function readOptions<Table extends OptionTable, Result>(
   const values = Object.entries(table).map(([key, row]) => {
     const given = givenOn(command, row.flag ?? optionName(key)) ?? preset(key);
     if (row.value === undefined) return [key, given === true];
-    if (row.list !== undefined)
-      return [key, ((given ?? []) as string[]).flatMap((text) => parse(key, row, text, problems) ?? [])];
+    const { list } = row;
+    if (list !== undefined) {
+      // An option of this name that counts once may stand behind another command.
+      const texts = [(given ?? []) as string | readonly string[]].flat();
+      const items = list === true ? texts : texts.flatMap((text) => text.split(list));
+      return [key, items.map((text) => parse(key, row, text, problems)).filter((item) => item !== undefined)];
+    }
     const value = typeof given === 'string' ? parse(key, row, given, problems) : undefined;
     return [key, value ?? (row.default === undefined ? undefined : parse(key, row, row.default, problems))];
   });

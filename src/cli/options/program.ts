@@ -1,13 +1,13 @@
 /** The tree of all commands, and what is made from it: the manual page, and scripts with which shells complete commands and options. */
 import { Argument, type Command, type Option } from 'commander';
 import { createCommand, programName } from './command.ts';
-import { optionsOf } from './option-table.ts';
 import { directoryCommand } from './directory-options.ts';
-import { dropsCommand, kubectlGroup, kubectlOptions, namespaceOptions, topCommand } from './drops-options.ts';
+import { dropsCommand, whyPodCommand } from './drops-options.ts';
+import { topCommand } from './top-options.ts';
 import { replayCommand } from './replay-options.ts';
 import { reportCommand } from './report-options.ts';
 import { configCommand, runCommand, doctorCommand } from './run-options.ts';
-import { connectionOptions, suggestCommand, whyCommand } from './why-options.ts';
+import { suggestCommand, whyCommand } from './why-options.ts';
 import { version } from '../../agent/config/config.ts';
 
 /** The columns that `man` leaves for text in a terminal of 80 columns. */
@@ -37,18 +37,7 @@ export function createProgram(): Command {
 
 /** `name`: `kubectl drops` if kubectl starts it. */
 export function createDrops(name: string): Command {
-  const why = createCommand('why', {
-    summary: 'the rule that denies the newest drops of a Pod, or any connection',
-    usage: 'POD | --from END --to END --port PORT',
-    about: 'Names the policy, rule and clause that deny the newest drops of a Pod, or any connection.',
-    argument: ['[POD]'],
-    options: [
-      ...optionsOf(namespaceOptions),
-      ...optionsOf(connectionOptions, 'Any connection'),
-      ...optionsOf(kubectlOptions, kubectlGroup),
-    ],
-  });
-  const drops = dropsCommand(name, [topCommand(), why, reportCommand()]);
+  const drops = dropsCommand(name, [topCommand(), whyPodCommand(), reportCommand()]);
   return name === 'drops' ? drops : drops.version(version, '--version', 'print the version');
 }
 

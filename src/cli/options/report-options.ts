@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ReportOptions } from '../report/report.ts';
 import { createCommand, stdinProblems } from './command.ts';
-import { optionsOf, type OptionTable, readOptions } from './option-table.ts';
+import { converted, optionsOf, type OptionTable, readOptions } from './option-table.ts';
 
 export type ReportCommandOptions = Omit<ReportOptions, 'now'>;
 
@@ -22,7 +22,8 @@ const input = {
   policy: {
     value: 'NAME',
     help: "only records that name this policy, or one of several with commas between; * and ? as in patterns: shop/web, 'NetworkPolicy shop/web', 'shop/*', web",
-    list: true,
+    list: /,/,
+    schema: converted((text) => text.trim() || undefined, 'names no policy'),
   },
 } as const satisfies OptionTable;
 
@@ -55,12 +56,10 @@ It needs the package @duckdb/node-api. If that is not installed, report prints t
 export function readReportOptions(command: Command, isTerminal: boolean): ReportCommandOptions {
   return readOptions(command, { ...input, ...output }, ({ output: format = 'html', ...given }, problems) => {
     const rows = command.args;
-    const policy = given.policy.flatMap((names) => names.split(',').map((name) => name.trim()));
     problems.push(...stdinProblems([...rows, ...given.baseline]));
-    if (policy.includes('')) problems.push('--policy: names no policy');
     if (rows.length === 0) problems.push('no ROWS are named; - reads standard input');
     if (format === 'html' && isTerminal)
       problems.push('--output html: write the page to a file (report … > report.html), or take --output table');
-    return { ...given, rows, policy, output: format };
+    return { ...given, rows, output: format };
   });
 }

@@ -5,10 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { RefusedError } from '../../agent/kubernetes/kubernetes.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { withStatus } from '../drops/drops.ts';
-import { connectAsUser, refused } from '../drops/events.ts';
-import type { TopOptions } from '../options/drops-options.ts';
+import { createFilter, type FlowFilter } from '../drops/filters.ts';
+import { connectAsUser, refused } from '../drops/user-cluster.ts';
+import type { TopOptions } from '../options/top-options.ts';
 import { paintTerminal, type Streams } from '../terminal.ts';
-import { askAgents, createRates, type FlowSnapshot, listAgents } from './rows.ts';
+import { askAgents, type FlowSnapshot, listAgents } from './agents.ts';
+import type { TopFlow } from './flows.ts';
+import { createRates } from './rows.ts';
 import { type Key, plainText, press, viewLines, type ViewState } from './view.ts';
 
 /** The time limit of a request, so that one hanging agent does not delay the others for longer. */
@@ -27,11 +30,18 @@ export async function top(
   });
 }
 
-type ViewContent = Pick<ViewState, 'rows' | 'agents' | 'problem'>;
+type ViewContent = Pick<ViewState, 'rows' | 'leftOut' | 'agents' | 'problem'>;
+
+/** After this time, Pods of workloads and Services are listed again. */
+const filterAge: Millis = 60_000;
 
 /** Throws a `RefusedError` if the first round is refused; a later refusal becomes the `problem`. */
 async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<ViewContent, void> {
-  const { connection } = connectAsUser(options, longestAnswer);
+  const cluster = connectAsUser(options, longestAnswer);
+  const { connection } = cluster;
+  const asked = options.target === undefined ? [] : [options.target];
+  const readFilter = async (): Promise<FlowFilter> => await createFilter(cluster, options.filters, asked);
+  let filter = { ...(await readFilter()), since: performance.now() };
   const rates = createRates();
   const end = ended.aborted ? undefined : once(ended, 'abort').then(() => undefined);
   let last: ViewContent | undefined;
@@ -43,8 +53,17 @@ async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<V
       if (found === undefined) return;
       const problem = problemOf(found);
       if (last === undefined && found.flows.size === 0) throw refused(problem ?? noAgents(options));
-      const rows = rates.take(found.flows, performance.now()).filter(isOf(options.namespace));
-      last = { rows, agents: { asked: found.agents, answered: found.flows.size }, problem };
+      if (began - filter.since > filterAge) filter = { ...(await readFilter()), since: began };
+      const isShown = isOf(options, Date.now());
+      let leftOut = 0;
+      const rows = rates.take(found.flows, performance.now(), (flow) => {
+        if (!isShown(flow)) return false;
+        const isMatching = filter.matches(flow);
+        if (!isMatching) leftOut++;
+        return isMatching;
+      });
+      const agents = { asked: found.agents, answered: found.flows.size };
+      last = { rows, leftOut: leftOut === 0 ? undefined : { flows: leftOut, by: filter.text }, agents, problem };
     } catch (error) {
       if (last === undefined || !(error instanceof RefusedError)) throw error;
       last = { ...last, problem: error.message };
@@ -57,9 +76,9 @@ async function* looks(options: TopOptions, ended: AbortSignal): AsyncGenerator<V
   }
 }
 
-function isOf(namespace: string | undefined) {
-  return ({ namespaces }: { namespaces: readonly string[] }): boolean =>
-    namespace === undefined || namespaces.includes(namespace);
+function isOf({ namespace, filters: { since = Infinity } }: TopOptions, now: Millis) {
+  return ({ from, to, last }: TopFlow): boolean =>
+    now - last <= since && (namespace === undefined || from.namespace === namespace || to.namespace === namespace);
 }
 
 function problemOf({ problems, agents }: FlowSnapshot): string | undefined {
@@ -100,7 +119,7 @@ async function showScreen(options: TopOptions, write: Streams['out'], stopped: A
     write(`${escape}H${lines.map((line) => `${line}${escape}K`).join('\r\n')}${escape}J`);
   };
   const onKey = (_: string | undefined, key: Key): void => {
-    const pressed = press(state, key, Math.max(1, screenSize().lines - 4));
+    const pressed = press(state, key, Math.max(1, screenSize().lines - 5));
     if (pressed === 'quit') return quit.abort();
     state = pressed;
     draw();

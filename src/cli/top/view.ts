@@ -3,8 +3,8 @@ import { alignColumns } from '../describe.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { humanDuration } from '../../base/platform/duration.ts';
 import { printable } from '../../base/platform/printable.ts';
-import type { SortKey } from '../options/drops-options.ts';
-import type { Paint } from '../terminal.ts';
+import type { SortKey } from '../options/top-options.ts';
+import { type Paint, plural } from '../terminal.ts';
 import type { TopRow } from './rows.ts';
 
 export interface Size {
@@ -14,6 +14,8 @@ export interface Size {
 
 export interface ViewState {
   readonly rows: readonly TopRow[];
+  /** What options leave out, and these options. */
+  readonly leftOut?: { readonly flows: number; readonly by: string } | undefined;
   readonly agents: { readonly asked: number; readonly answered: number };
   /** Why agents did not answer, or the error of the API server. */
   readonly problem: string | undefined;
@@ -54,8 +56,23 @@ const columns: readonly Column[] = [
   { title: 'POLICY', text: ({ policy }) => policy, from: 140 },
 ];
 
-const keys =
-  '<q> quit  <↑↓> move  </> filter  <shift-r> rate  <shift-p> packets  <shift-l> last  <shift-f> from  <shift-t> to';
+const keys = [
+  '<q> quit',
+  '<↑↓> move',
+  '</> filter',
+  '<shift-r> rate',
+  '<shift-p> packets',
+  '<shift-l> last',
+  '<shift-f> from',
+  '<shift-t> to',
+];
+
+/** As many keys as fit as a whole. */
+function keysFor(width: number): string {
+  let end = 0;
+  while (end < keys.length && keys.slice(0, end + 1).join('  ').length <= width) end++;
+  return keys.slice(0, end).join('  ');
+}
 
 function rateText(rate: number | undefined): string {
   if (rate === undefined) return '-';
@@ -81,8 +98,9 @@ function compare(a: TopRow, b: TopRow, key: SortKey): number {
 /** Returns as many lines as the screen has, each at most as wide as the screen. Screens with one column get lines of two. */
 export function viewLines(state: ViewState, { columns: width, lines }: Size, now: Millis, paint: Paint): string[] {
   const rows = shownRows(state);
-  const room = Math.max(0, lines - 4);
   const selected = Math.min(Math.max(0, state.selected), Math.max(0, rows.length - 1));
+  const detail = detailOf(rows[selected], width);
+  const room = Math.max(0, lines - (detail === undefined ? 4 : 5));
   const first = Math.max(0, Math.min(selected - Math.floor(room / 2), rows.length - room));
   const layout = layoutOf(width - 2);
   const shown = rows.slice(first, first + room).map((row, index) => {
@@ -104,13 +122,15 @@ export function viewLines(state: ViewState, { columns: width, lines }: Size, now
     paint('bold', `  ${head.join('  ')}`),
     ...(rows.length === 0 ? [fit(emptyText(state), width)] : shown),
   ].slice(0, Math.max(0, lines - 1));
+  const below = detail === undefined ? [] : [paint('dim', fit(detail, width))];
   const foot =
     state.isTyping || state.filter !== ''
       ? `filter: ${printable(state.filter)}${state.isTyping ? '_' : '  <esc> clear'}`
-      : keys;
+      : keysFor(width);
   return [
     ...all,
-    ...Array.from({ length: Math.max(0, lines - 1 - all.length) }, () => ''),
+    ...Array.from({ length: Math.max(0, lines - 1 - all.length - below.length) }, () => ''),
+    ...below,
     paint('dim', fit(foot, width)),
   ].slice(0, lines);
 }
@@ -130,9 +150,19 @@ function summary({ rows, agents: { asked, answered }, scope }: ViewState, shown:
   return `drops  ${scope}  ${count}  ${rateText(rate)} packets/s  agents ${answered}/${asked}`;
 }
 
-function emptyText({ rows, filter }: ViewState): string {
-  return rows.length > 0
-    ? `Nothing matches ${printable(filter)}`
+/** The width from which all columns are shown. */
+const widest = Math.max(...columns.map(({ from }) => from));
+
+/** The whole names of the selected row, where columns are cut or left out. */
+function detailOf(row: TopRow | undefined, width: number): string | undefined {
+  if (row === undefined || width >= widest) return undefined;
+  return `policy: ${row.policy}  ${row.from} → ${row.to}`;
+}
+
+function emptyText({ rows, filter, leftOut }: ViewState): string {
+  if (rows.length > 0) return `Nothing matches ${printable(filter)}`;
+  return leftOut !== undefined
+    ? `${plural(leftOut.flows, 'flow')}, none matches ${printable(leftOut.by)}`
     : 'Nothing was dropped in the last hour, as far as it is logged';
 }
 

@@ -1,20 +1,22 @@
 import { expect, test } from 'vitest';
-import { readDropsOptions, readTopOptions } from '../../../src/cli/options/drops-options.ts';
+import { readDropsOptions } from '../../../src/cli/options/drops-options.ts';
+import { readTopOptions } from '../../../src/cli/options/top-options.ts';
 import { parsed } from '../parsed.ts';
 
 const read = (...args: string[]) => readDropsOptions(parsed('kubectl drops', ...args));
 
 test.each([
-  [[], { kind: 'all' }],
-  [['web-0'], { kind: 'pod', name: 'web-0' }],
-  [['pod/why'], { kind: 'pod', name: 'why' }],
-  [['po/web-0'], { kind: 'pod', name: 'web-0' }],
-  [['deployment/web'], { kind: 'deployment', name: 'web' }],
-  [['deploy/web'], { kind: 'deployment', name: 'web' }],
-  [['StatefulSet/db'], { kind: 'statefulset', name: 'db' }],
-  [['svc/db'], { kind: 'service', name: 'db' }],
+  [[], undefined],
+  [['web-0'], { kind: 'Pod', name: 'web-0' }],
+  [['pod/why'], { kind: 'Pod', name: 'why' }],
+  [['po/web-0'], { kind: 'Pod', name: 'web-0' }],
+  [['deployment/web'], { kind: 'Deployment', name: 'web' }],
+  [['deploy/web'], { kind: 'Deployment', name: 'web' }],
+  [['StatefulSet/db'], { kind: 'StatefulSet', name: 'db' }],
+  [['svc/db'], { kind: 'Service', name: 'db' }],
+  [['job/report'], { kind: 'Job', name: 'report' }],
 ])('%j asks for the drops of', (args, target) => {
-  expect(read(...args)).toMatchObject({ target });
+  expect(read(...args).target).toEqual(target && { namespace: undefined, ...target });
 });
 
 test.each([
@@ -23,7 +25,7 @@ test.each([
   ['1h30m', 5_400_000],
   ['2d', 172_800_000],
 ])('--since %s', (given, since) => {
-  expect(read('--since', given)).toMatchObject({ since });
+  expect(read('--since', given)).toMatchObject({ filters: { since } });
 });
 
 test.each([

@@ -1,6 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createTable, rowOf } from '../../../src/cli/drops/drops.ts';
+import { rowOf } from '../../../src/cli/drops/drop-row.ts';
+import { createTable } from '../../../src/cli/drops/drops-table.ts';
+import { flowEndText } from '../../../src/cli/drops/flow-end.ts';
+import { joinRows } from '../../../src/cli/drops/joined-rows.ts';
+import { topFlowOf } from '../../../src/cli/top/flows.ts';
 import { createRates } from '../../../src/cli/top/rows.ts';
 import type { CoreEvent } from '../../../src/publish/events/event.ts';
 import { expectLines } from '../../expected-file.ts';
@@ -27,7 +31,8 @@ const plain = (_: string, text: string): string => text;
 const samples = readdirSync(new URL('../../../samples', import.meta.url))
   .filter((name) => name.endsWith('.expected.json'))
   .map((name) => name.slice(0, -'.expected.json'.length));
-const drops = samples.flatMap((name) => eventsOfSample(name)).filter(({ reason }) => reason === 'PacketDrop');
+const dropsOf = (sample: string) => eventsOfSample(sample).filter(({ reason }) => reason === 'PacketDrop');
+const drops = samples.flatMap(dropsOf);
 
 const withAnnotations = (event: CoreEvent, annotations: Record<string, string>): CoreEvent => ({
   ...event,
@@ -43,7 +48,8 @@ const [example] = drops as [CoreEvent];
 
 test('rows are made of the Events of all samples', async () => {
   const table = createTable(true, plain);
-  const lines = (table.title(drops, now) + table.lines(drops, now)).trimEnd().split('\n');
+  const rows = samples.flatMap((name) => joinRows(dropsOf(name).map(rowOf)));
+  const lines = (table.title(rows, now) + table.lines(rows, now)).trimEnd().split('\n');
   // Without the message, which the samples have.
   const end = lines[0]?.indexOf('MESSAGE');
   await expectLines(
@@ -64,9 +70,9 @@ test('an Event is shown as its annotations say', () => {
     policy: 'NetworkPolicy/shop/no-dns',
   };
   const { namespace = '', name } = example.involvedObject;
-  expect(rowOf(withAnnotations(example, annotations))).toMatchObject({
-    from: `${namespace}/${name}`,
-    to: 'kube-system/coredns (Deployment)',
+  const row = rowOf(withAnnotations(example, annotations));
+  expect([row.from, row.to].map(flowEndText)).toEqual([`${namespace}/${name}`, 'kube-system/coredns (Deployment)']);
+  expect(row).toMatchObject({
     port: '53/UDP',
     verdict: 'rejected',
     policy: 'NetworkPolicy shop/no-dns',
@@ -81,7 +87,8 @@ test.each<[Record<string, string>, string]>([
 });
 
 test.each<[Record<string, string>, object]>(tables.shown)('annotations %j are shown as %j', (annotations, shown) => {
-  expect(rowOf(withAnnotations(example, { schema: '1', ...annotations }))).toMatchObject(shown);
+  const row = rowOf(withAnnotations(example, { schema: '1', ...annotations }));
+  expect({ ...row, from: flowEndText(row.from) }).toMatchObject(shown);
 });
 
 test.each([
@@ -91,13 +98,13 @@ test.each([
   ['unknown/fd00::1', 'fd00::1'],
   ['StatefulSet/shop/db', 'shop/db (StatefulSet)'],
 ])('the peer %s', (peer, shown) => {
-  expect(rowOf(withAnnotations(example, { schema: '1', direction: 'receiving', peer })).from).toBe(shown);
+  expect(flowEndText(rowOf(withAnnotations(example, { schema: '1', direction: 'receiving', peer })).from)).toBe(shown);
 });
 
 test('a workload is spelled as in the live table', () => {
-  const [live] = createRates().take(new Map([['node-a', [flow()]]]), 0);
-  const annotations = { schema: '1', direction: 'receiving', peer: 'Deployment/batch/worker' };
-  expect(rowOf(withAnnotations(example, annotations)).from).toBe(live?.from);
+  const [live] = createRates().take(new Map([['node-a', [topFlowOf(flow())]]]), 0);
+  const annotations = { schema: '1', direction: 'receiving', peer: 'Deployment/batch/worker', peers: '2' };
+  expect(flowEndText(rowOf(withAnnotations(example, annotations)).from)).toBe(live?.from);
 });
 
 test.each([
@@ -112,19 +119,106 @@ test.each([
 test('texts of a megabyte are cut in the table', () => {
   const [peer, policy] = ['a '.repeat(500_000), 'b'.repeat(500_000)];
   const event = { ...withAnnotations(example, { schema: '1', peer, policy }), message: peer };
-  expect(createTable(true, plain).lines([event], now).length).toBeLessThan(3000);
+  expect(createTable(true, plain).lines([rowOf(event)], now).length).toBeLessThan(3000);
 });
 
 test('columns stay as wide as what was shown before', () => {
   const table = createTable(false, plain);
   const wide = { ...withoutAnnotations(example), involvedObject: { ...example.involvedObject, name: 'x'.repeat(200) } };
-  const [first = ''] = table.lines([wide], now).split('\n');
-  const [second = ''] = table.lines([withoutAnnotations(example)], now).split('\n');
-  expect(second.length).toBe(first.length);
+  const [first = ''] = table.lines([rowOf(wide)], now).split('\n');
+  const [second = ''] = table.lines([rowOf(withoutAnnotations(example))], now).split('\n');
+  expect(second.indexOf('dropped')).toBe(first.indexOf('dropped'));
 });
 
 test('a colour is around the verdict alone, and columns are aligned as without', () => {
-  const coloured = createTable(false, (colour, text) => `<${colour}>${text}</>`).lines([example], now);
-  expect(coloured).toMatch(/ {2}<(?:red|yellow)>(?:dropped|rejected)<\/>\n$/);
-  expect(coloured.replaceAll(/<[^>]*>/g, '')).toBe(createTable(false, plain).lines([example], now));
+  const row = rowOf(example);
+  const coloured = createTable(false, (colour, text) => `<${colour}>${text}</>`).lines([row], now);
+  expect(coloured).toMatch(/ {2}<(?:red|yellow)>(?:dropped|rejected)<\/>  /);
+  expect(coloured.replaceAll(/<[^>]*>/g, '')).toBe(createTable(false, plain).lines([row], now));
+});
+
+test('on a terminal that is too narrow, the policy stands below its row, and no word is cut', () => {
+  const rows = ['NetworkPolicy/shop/postgres', undefined].map((policy) =>
+    rowOf(
+      withAnnotations(example, {
+        schema: '1',
+        verdict: 'rejected',
+        peer: 'Node/node-a.example.com',
+        ...(policy && { policy }),
+      }),
+    ),
+  );
+  const shown = (width?: number): string[] => {
+    const table = createTable(false, plain, width);
+    return (table.title(rows, now) + table.lines(rows, now)).trimEnd().split('\n');
+  };
+  expect(shown(80).map((line) => line.trimEnd())).toEqual([
+    expect.stringMatching(/ VERDICT$/),
+    expect.stringMatching(/ rejected$/),
+    '    NetworkPolicy shop/postgres',
+    expect.stringMatching(/ rejected$/),
+  ]);
+  expect(shown()).toEqual([
+    expect.stringMatching(/ VERDICT {3}POLICY$/),
+    expect.stringMatching(/ rejected {2}NetworkPolicy shop\/postgres$/),
+    expect.stringMatching(/ rejected {2}-$/),
+  ]);
+});
+
+/** An Event of `worker-1`, or of `postgres-0`, about the same packets. */
+const sides = (given: object = {}, annotations: Record<string, string> = {}) => {
+  const both = { schema: '1', protocol: 'TCP', port: '5432' };
+  const [worker, postgres] = [
+    { kind: 'Pod', namespace: 'batch', name: 'worker-1' },
+    { kind: 'Pod', namespace: 'shop', name: 'postgres-0' },
+  ];
+  const of = (own: object, peer: object, values: Record<string, string>) => ({
+    ...withAnnotations({ ...example, count: 6 }, { ...both, ...values }),
+    involvedObject: own,
+    related: peer,
+  });
+  const sent = of(worker, postgres, { direction: 'sending', peer: 'StatefulSet/shop/postgres' });
+  const received = of(postgres, worker, { direction: 'receiving', peer: 'Deployment/batch/worker', ...annotations });
+  return [sent, { ...received, ...given }].map(rowOf);
+};
+const endsOf = (rows: readonly ReturnType<typeof rowOf>[]) =>
+  joinRows(rows).map(({ from, to, count }) => [flowEndText(from), flowEndText(to), count]);
+
+test('the two Events of a packet are one row, which names both Pods', () => {
+  expect(endsOf(sides())).toEqual([['batch/worker-1', 'shop/postgres-0', 6]]);
+});
+
+test('a row of several Pods counts what each of them sent', () => {
+  const [sent] = sides() as [ReturnType<typeof rowOf>, ReturnType<typeof rowOf>];
+  const other = { ...sent, from: { ...sent.from, name: 'worker-2', pod: 'worker-2' } };
+  const [, received] = sides({ count: 12 }, { peers: '2' }) as [unknown, ReturnType<typeof rowOf>];
+  expect(endsOf([sent, other, received])).toEqual([['batch/worker (Deployment)', 'shop/postgres-0', 12]]);
+});
+
+test.each<[string, object, Record<string, string>]>([
+  ['it is of another port', {}, { port: '80' }],
+  ['it is of another Pod', { involvedObject: { kind: 'Pod', namespace: 'shop', name: 'postgres-1' } }, {}],
+  ['it is of another workload', {}, { peer: 'Deployment/batch/work', peers: '2' }],
+])('an Event of the receiver hides none of the sender where %s', (_, given, annotations) => {
+  expect(endsOf(sides(given, annotations))).toHaveLength(2);
+});
+
+test.each<[string, object, number]>([
+  ['one of them counts fewer', { count: 5 }, 6],
+  ['two nodes have dropped some', { source: { host: 'node-z' } }, 12],
+])('the count of a row where %s', (_, given, count) => {
+  expect(endsOf(sides(given))).toEqual([['batch/worker-1', 'shop/postgres-0', count]]);
+});
+
+test('the policy of either Event is shown', () => {
+  const [sent, received] = sides() as [ReturnType<typeof rowOf>, ReturnType<typeof rowOf>];
+  expect(joinRows([{ ...sent, policy: 'NetworkPolicy batch/x' }, received])).toMatchObject([
+    { policy: 'NetworkPolicy batch/x' },
+  ]);
+});
+
+test('Events of two hours are one row of the flow', () => {
+  const [, received] = sides() as [unknown, ReturnType<typeof rowOf>];
+  const later = { ...received, count: 3, last: now, node: 'node-z' };
+  expect(joinRows([received, later])).toMatchObject([{ count: 9, last: now, node: `node-z,${received.node}` }]);
 });

@@ -1,7 +1,7 @@
 /** The wording of `drops why POD`: its conclusion, and what it says where there is nothing to ask. */
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readDropsOptions } from '../../../src/cli/options/drops-options.ts';
+import { readWhyPodOptions } from '../../../src/cli/options/drops-options.ts';
 import { whyPod } from '../../../src/cli/drops/why-pod.ts';
 import { type Asked, json, startScriptedServer, type ScriptedServer } from '../../agent/kubernetes/scripted-server.ts';
 import { networkPolicy } from '../../explain/policies/objects.ts';
@@ -44,7 +44,7 @@ const pod = (namespace: string, name: string, podIP: string): object => ({
   metadata: { namespace, name, labels: { app: name } },
   status: { phase: 'Running', podIP },
 });
-const event = (name: string, port: number): object => ({
+const event = (name: string, port: number) => ({
   metadata: {
     namespace: 'shop',
     name,
@@ -84,7 +84,7 @@ beforeEach(async () => {
 afterEach(() => server.stop());
 
 async function ran(...args: string[]): Promise<{ status: number; out: string; err: string }> {
-  const options = readDropsOptions(parsed('kubectl drops', ...args, '--kubeconfig', path('kubeconfig')));
+  const options = readWhyPodOptions(parsed('kubectl drops', 'why', ...args, '--kubeconfig', path('kubeconfig')));
   let [out, err] = ['', ''];
   const status = await whyPod(options, 'kubectl drops why', {
     out: (text) => void (out += text),
@@ -130,6 +130,25 @@ test('a lost echo request of IPv6 is asked for as ICMP', async () => {
   const { status, out } = await ran('web-0', '-n', 'shop');
   expect(status).toBe(0);
   expect(out).toContain('batch/worker-7 → shop/web-0');
+});
+
+test.each([
+  ['has finished', { status: { phase: 'Succeeded', podIP: '10.0.1.6' } }],
+  ['is gone', undefined],
+])('a peer that %s is said, and the other connections are answered', async (reason, changed) => {
+  const { related, ...rest } = event('c', 5432);
+  const gone = { ...related, name: 'job-1' };
+  objects['/api/v1/namespaces/shop/events'] = {
+    metadata: { resourceVersion: '1' },
+    items: [event('a', 8080), { ...rest, related: gone }],
+  };
+  if (changed !== undefined)
+    objects['/api/v1/namespaces/batch/pods/job-1'] = { ...pod('batch', 'job-1', ''), ...changed };
+  const { status, out, err } = await ran('web-0', '-n', 'shop');
+  expect(err).toBe(
+    `kubectl drops why: batch/job-1 → shop/web-0 TCP 5432: Pod batch/job-1 ${reason}, and policies are evaluated for Pods that run\n`,
+  );
+  expect([status, out.match(/→/g)]).toEqual([0, ['→']]);
 });
 
 test.each<[string, string[], number, string]>(tables.unknown)('a Pod that %s', async (_, args, status, reason) => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { topFlowOf } from '../../../src/cli/top/flows.ts';
 import { createRates } from '../../../src/cli/top/rows.ts';
 import { flow } from './flows.ts';
 
@@ -21,7 +22,7 @@ const tables: { ends: [string, Record<string, unknown>, string][] } = {
   ],
 };
 
-const of = (...flows: unknown[]) => new Map([['agent-a', flows]]);
+const of = (...flows: unknown[]) => new Map([['agent-a', flows.map(topFlowOf)]]);
 
 test('the first look knows no rate, the second one the difference by the time between', () => {
   const { take } = createRates();
@@ -54,8 +55,8 @@ test('an agent that did not answer once has no rate at its next answer', () => {
 
 const both = (packets: number) =>
   new Map([
-    ['agent-a', [flow({ 'network.packets': packets }), flow({ 'source.address': '10.244.0.42' })]],
-    ['agent-b', [flow()]],
+    ['agent-a', [flow({ 'network.packets': packets }), flow({ 'source.address': '10.244.0.42' })].map(topFlowOf)],
+    ['agent-b', [topFlowOf(flow())]],
   ]);
 
 test('one flow of two agents, and of two Pods of a workload, is one row', () => {
@@ -83,4 +84,29 @@ test('text that would steer a terminal is shown as text, and cut', () => {
   expect(row?.from).toMatch(/^batch\/\\x1b\[2J\\u202ex+…$/);
   expect(row?.from.length).toBeLessThan(330);
   expect(row?.policy).toBe(String.raw`a\x0ab`);
+});
+
+const by = (name: string, packets: number) => flow({ 'security_rule.name': name, 'network.packets': packets });
+
+test('flows that differ in their policy alone are one row, with the policy of most packets', () => {
+  const rows = createRates().take(of(by('a', 3), by('b', 9), flow()), 0);
+  expect(rows).toMatchObject([{ packets: 48, policy: 'b' }]);
+});
+
+const denied = { 'policy.verdict': 'denied' };
+test.each<[string, Record<string, unknown>, string]>([
+  [
+    'those that deny',
+    { ...denied, 'policy.decided_by': 'NetworkPolicy shop/a,NetworkPolicy shop/b' },
+    'NetworkPolicy shop/a, NetworkPolicy shop/b',
+  ],
+  [
+    'the one of the log',
+    { 'security_rule.name': 'deny', 'policy.kind': 'NetworkPolicy', 'policy.namespace': 'shop' },
+    'NetworkPolicy shop/deny',
+  ],
+  ['the nearest', { 'policy.nearest': 'NetworkPolicy shop/web ingress[0]' }, 'NetworkPolicy shop/web (nearest)'],
+  ['none, where policies admit it', { 'policy.verdict': 'admitted', 'policy.decided_by': 'NetworkPolicy shop/a' }, '-'],
+])('POLICY is %s', (_, given, policy) => {
+  expect(createRates().take(of(flow(given)), 0)).toMatchObject([{ policy }]);
 });

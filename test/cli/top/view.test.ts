@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { plainText, press, shownRows, viewLines, type ViewState } from '../../../src/cli/top/view.ts';
+import { topFlowOf } from '../../../src/cli/top/flows.ts';
 import { createRates } from '../../../src/cli/top/rows.ts';
 import { expectLines } from '../../expected-file.ts';
 import { flow } from './flows.ts';
@@ -38,12 +39,16 @@ const plain = (_: string, text: string): string => text;
 /** Ten flows to ports from 8080 on, each with more packets than the one before; the fourth is rejected by a policy. */
 function flows(added: number) {
   return Array.from({ length: 10 }, (_, index) =>
-    flow({
-      'destination.port': 8080 + index,
-      'network.packets': index * (10 + added),
-      ...(index === 4 ? { 'event.action': 'rejected', 'security_rule.name': 'deny', 'policy.namespace': 'shop' } : {}),
-      ...(index === 5 ? { 'source.k8s.owner.name': `worker-${'long-'.repeat(12)}end` } : {}),
-    }),
+    topFlowOf(
+      flow({
+        'destination.port': 8080 + index,
+        'network.packets': index * (10 + added),
+        ...(index === 4
+          ? { 'event.action': 'rejected', 'security_rule.name': 'deny', 'policy.namespace': 'shop' }
+          : {}),
+        ...(index === 5 ? { 'source.k8s.owner.name': `worker-${'long-'.repeat(12)}end` } : {}),
+      }),
+    ),
   );
 }
 
@@ -163,4 +168,22 @@ test.each<[string, (string | object)[]]>([
   ['Ctrl-C while a filter is typed', ['/', { name: 'c', ctrl: true, sequence: '\u0003' }]],
 ])('keys: %s ends it', (_, pressed) => {
   expect(keys(state(), ...pressed)).toBe('quit');
+});
+
+const drawn = (columns: number) =>
+  viewLines(state({ sort: 'packets', selected: 5 }), { columns, lines: 24 }, now, plain).map((line) => line.trimEnd());
+
+test('keys that do not fit are left out as a whole', () => {
+  expect(drawn(80).at(-1)).toMatch(/ {2}<shift-p> packets$/);
+  expect(drawn(200).at(-1)).toMatch(/ {2}<shift-t> to$/);
+});
+
+test('where the screen has no column for it, the policy of the selected row is above the keys', () => {
+  expect(drawn(80).at(-2)).toBe('policy: shop/deny  batch/worker (Deployment) → shop/postgres-0');
+  expect(drawn(140).at(-2)).toBe('');
+});
+
+test('what options leave out is said', () => {
+  const leftOut = { flows: 12, by: '--port 53' };
+  expect(plainText(state({ rows: [], leftOut }), now)).toContain('\n12 flows, none matches --port 53\n');
 });

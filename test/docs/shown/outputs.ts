@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createTable } from '../../../src/cli/drops/drops.ts';
+import { rowOf } from '../../../src/cli/drops/drop-row.ts';
+import { createTable } from '../../../src/cli/drops/drops-table.ts';
+import { joinRows } from '../../../src/cli/drops/joined-rows.ts';
 import { checks } from '../../../src/cli/doctor/doctor.ts';
 import { type Check, textReport } from '../../../src/cli/doctor/report.ts';
+import { topFlowOf } from '../../../src/cli/top/flows.ts';
 import { createRates } from '../../../src/cli/top/rows.ts';
 import { viewLines } from '../../../src/cli/top/view.ts';
 import type { CoreEvent } from '../../../src/publish/events/event.ts';
@@ -52,7 +55,8 @@ export const outputs: Readonly<Record<string, OutputMaker>> = {
     const events = ['policy-deny', 'egress-denied'].flatMap(eventsOfSample).filter(isOfShop).toSorted(byTime);
     const table = createTable(false, plain);
     const soon = Date.parse(events.at(-1)?.lastTimestamp ?? '') + 8000;
-    return (table.title(events, soon) + table.lines(events, soon)).trimEnd().split('\n');
+    const rows = joinRows(events.map(rowOf));
+    return (table.title(rows, soon) + table.lines(rows, soon)).trimEnd().split('\n');
   },
   'drops-top': () => topLines(),
   'evaluating-packet': () =>
@@ -152,27 +156,33 @@ function topLines(): string[] {
   const agents = { asked: 12, answered: 12 };
   const keys = { sort: 'rate', reversed: false, filter: '', isTyping: false, selected: 0 } as const;
   const view = { rows, agents, problem: undefined, scope: 'all namespaces', ...keys };
-  return viewLines(view, { columns: 80, lines: 7 }, nine, plain).map((line) => line.trimEnd());
+  return viewLines(view, { columns: 80, lines: 8 }, nine, plain).map((line) => line.trimEnd());
 }
 
 /** Of samples/cluster.json, with so many packets. */
 function liveFlows(toPostgres: number, toOutside: number) {
   return [
-    flow({
-      'destination.k8s.owner.kind': 'StatefulSet',
-      'destination.k8s.owner.name': 'postgres',
-      'network.packets': toPostgres,
-    }),
-    flow({
-      'event.action': 'rejected',
-      'source.k8s.namespace.name': 'shop',
-      'source.k8s.owner.name': 'cart',
-      'destination.k8s.namespace.name': undefined,
-      'destination.k8s.pod.name': undefined,
-      'destination.address': '203.0.113.80',
-      'destination.port': 443,
-      'network.packets': toOutside,
-    }),
+    topFlowOf(
+      flow({
+        'destination.k8s.owner.kind': 'StatefulSet',
+        'destination.k8s.owner.name': 'postgres',
+        'policy.verdict': 'denied',
+        'policy.decided_by': 'NetworkPolicy shop/postgres',
+        'network.packets': toPostgres,
+      }),
+    ),
+    topFlowOf(
+      flow({
+        'event.action': 'rejected',
+        'source.k8s.namespace.name': 'shop',
+        'source.k8s.owner.name': 'cart',
+        'destination.k8s.namespace.name': undefined,
+        'destination.k8s.pod.name': undefined,
+        'destination.address': '203.0.113.80',
+        'destination.port': 443,
+        'network.packets': toOutside,
+      }),
+    ),
   ];
 }
 

@@ -1,0 +1,55 @@
+/** What is kept of a flow in an agent's answer. Its text may be anybody's. */
+import type { Millis } from '../../base/model/log-line.ts';
+import { at, instant, type Json, text } from '../../base/platform/json.ts';
+import type { FilteredFlow } from '../drops/filters.ts';
+import type { FlowEnd } from '../drops/flow-end.ts';
+import { cell } from '../terminal.ts';
+
+export interface TopFlow extends FilteredFlow {
+  /** The same as long as an agent counts on. */
+  readonly id: string;
+  /** As shown. */
+  readonly port: string;
+  readonly packets: number;
+  readonly last: Millis;
+}
+
+export function topFlowOf(flow: Json): TopFlow {
+  const packets = at(flow, 'network.packets');
+  const port = at(flow, 'destination.port') ?? at(flow, 'source.port');
+  const transport = cell(text(at(flow, 'network.transport')) ?? '').toUpperCase();
+  const ports = typeof port === 'number' && Number.isInteger(port) ? [`${port}/${transport}`] : [];
+  const addresses = ['source', 'destination'].map((end) => text(at(flow, `${end}.address`)));
+  return {
+    id: JSON.stringify([text(at(flow, 'event.start')) ?? '', ...addresses]),
+    from: endOf(flow, 'source'),
+    to: endOf(flow, 'destination'),
+    ports,
+    port: ports[0] ?? (transport || '-'),
+    protocol: transport === 'IPV6-ICMP' ? 'ICMPv6' : transport || undefined,
+    verdict: cell(text(at(flow, 'event.action')) ?? '-'),
+    policy: policyOf(flow),
+    packets: typeof packets === 'number' && Number.isSafeInteger(packets) && packets > 0 ? packets : 0,
+    last: instant(at(flow, 'event.end')) ?? 0,
+  };
+}
+
+function endOf(flow: Json, end: 'source' | 'destination'): FlowEnd {
+  const of = (name: string): string | undefined => text(at(flow, `${end}.${name}`));
+  const [namespace, pod, owner] = [of('k8s.namespace.name'), of('k8s.pod.name'), of('k8s.owner.name')];
+  const name = owner ?? pod ?? of('address') ?? of('kind') ?? '-';
+  const kind = owner === undefined ? (pod === undefined ? undefined : 'Pod') : of('k8s.owner.kind');
+  return { kind, namespace: kind === undefined && owner === undefined ? undefined : namespace, name, pod };
+}
+
+/** The policies that deny, else the one that the log names, else the one that nearly admits. */
+function policyOf(flow: Json): string {
+  const of = (name: string): string | undefined => text(at(flow, name));
+  const deciding = of('policy.verdict') === 'denied' ? of('policy.decided_by') : undefined;
+  if (deciding !== undefined) return cell(deciding.replaceAll(',', ', '));
+  const [name, namespace] = [of('security_rule.name'), of('policy.namespace')];
+  if (name !== undefined)
+    return cell([of('policy.kind'), namespace === undefined ? name : `${namespace}/${name}`].join(' ').trim());
+  const nearest = of('policy.nearest')?.split(' ').slice(0, 2).join(' ');
+  return nearest === undefined ? '-' : cell(`${nearest} (nearest)`);
+}
