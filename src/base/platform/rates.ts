@@ -47,7 +47,7 @@ export function createCooldown<T>(duration: Millis, now: () => Millis): Cooldown
 
 export interface TokenBucket {
   take(now: Millis): boolean;
-  refund: () => void;
+  refund(): void;
   level(now: Millis): number;
   available(now: Millis): number;
   availableAt(now: Millis): Millis;
@@ -55,34 +55,53 @@ export interface TokenBucket {
 
 /** Allows `burst` actions at once and `rate` a second. `tokens`: the number of tokens at first. */
 export function createTokenBucket({ rate, burst }: { rate: number; burst: number }, tokens = burst): TokenBucket {
-  let filled: Millis | undefined;
-  return {
-    take(now: Millis): boolean {
-      fill(now);
-      if (tokens < 1) return false;
-      tokens -= 1;
-      return true;
-    },
-    refund: (): void => void (tokens = Math.min(burst, tokens + 1)),
-    level(now: Millis): number {
-      fill(now);
-      return tokens;
-    },
-    available(now: Millis): number {
-      fill(now);
-      return Math.floor(tokens);
-    },
-    availableAt(now: Millis): Millis {
-      const last = fill(now);
-      return tokens >= 1 ? now : last + Math.ceil(((1 - tokens) / rate) * 1000);
-    },
-  };
+  return new FilledBucket(rate, burst, tokens);
+}
+
+/** A class, because a replay has four buckets for each host, and its methods are shared. */
+class FilledBucket implements TokenBucket {
+  readonly #rate: number;
+  readonly #burst: number;
+  #tokens: number;
+  #filled: Millis | undefined;
+
+  constructor(rate: number, burst: number, tokens: number) {
+    this.#rate = rate;
+    this.#burst = burst;
+    this.#tokens = tokens;
+  }
+
+  take(now: Millis): boolean {
+    this.#fill(now);
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  refund(): void {
+    this.#tokens = Math.min(this.#burst, this.#tokens + 1);
+  }
+
+  level(now: Millis): number {
+    this.#fill(now);
+    return this.#tokens;
+  }
+
+  available(now: Millis): number {
+    this.#fill(now);
+    return Math.floor(this.#tokens);
+  }
+
+  availableAt(now: Millis): Millis {
+    const last = this.#fill(now);
+    return this.#tokens >= 1 ? now : last + Math.ceil(((1 - this.#tokens) / this.#rate) * 1000);
+  }
 
   /** Adds the tokens earned since. An earlier time adds nothing, because lines of a log may be out of order. */
-  function fill(now: Millis): Millis {
-    filled ??= now;
-    if (now <= filled) return filled;
-    tokens = Math.min(burst, tokens + ((now - filled) / 1000) * rate);
-    return (filled = now);
+  #fill(now: Millis): Millis {
+    this.#filled ??= now;
+    if (now <= this.#filled) return this.#filled;
+    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#filled) / 1000) * this.#rate);
+    return (this.#filled = now);
   }
 }

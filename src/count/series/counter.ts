@@ -25,7 +25,7 @@ interface PacketCount {
 
 export interface Counter {
   readonly counts: { uncounted: number; overflowed: number };
-  readonly revision: number;
+  revision: () => number;
   readonly lossReports: () => SeriesState['reports'];
   /** Counts `weight` packets from `time` to `last`. The caller ensures that no window ends in between. */
   count: (finding: Finding, time: Millis, weight?: number, last?: Millis) => void;
@@ -43,9 +43,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
 
   return {
     counts,
-    get revision(): number {
-      return revision;
-    },
+    revision: (): number => revision,
     lossReports: lostLines.state,
     count,
     countAmongOthers,

@@ -88,12 +88,8 @@ export function createLanes() {
   const isByNamespace: boolean[] = [];
 
   return {
-    get size(): number {
-      return sorted.groups.size;
-    },
-    get puts(): number {
-      return sorted.puts;
-    },
+    size: (): number => sorted.groups.size,
+    puts: (): number => sorted.puts,
     add(entry: ReadySeries): void {
       sorted.groups.set(entry, undefined);
       fresh.push(entry);

@@ -64,9 +64,9 @@ export function createOpenSeries(options: OpenSeriesOptions): OpenSeries {
       // Without `last`, the finding object never comes again. Remembering it would cost more than everything else.
       if (last === undefined) return placement.openOne(finding.identity, clock) ?? placement.open(finding, time, clock);
       const known = latest.get(finding);
-      if (known?.version === held.scans.version && clock < known.series.windowEnd) return known.series;
+      if (known?.version === held.scans.version() && clock < known.series.windowEnd) return known.series;
       const series = placement.openOne(finding.identity, clock) ?? placement.open(finding, time, clock);
-      if (series !== undefined) latest.set(finding, { series, version: held.scans.version });
+      if (series !== undefined) latest.set(finding, { series, version: held.scans.version() });
       return series;
     },
     overflowFor(side: FlowSide, time: Millis): Series | undefined {
@@ -101,7 +101,7 @@ function finite(time: Millis): Millis | null {
 
 interface HeldSeries {
   readonly scans: Scans;
-  readonly size: number;
+  size: () => number;
   /** The latest series of each identity, even if its window is over. */
   current: () => Iterable<Series>;
   isPast: (series: Series) => boolean;
@@ -124,9 +124,7 @@ function createHeldSeries(changes: SeriesChanges, restored?: Pick<SeriesState, '
 
   return {
     scans,
-    get size(): number {
-      return current.size + past.size;
-    },
+    size: (): number => current.size + past.size,
     current: (): Iterable<Series> => current.values(),
     isPast: (series: Series): boolean => past.has(series),
     get: (identity: string): Series | undefined => current.get(identity),
@@ -237,10 +235,10 @@ function createPlacement(
   }
 
   function isFull(clock: Millis): boolean {
-    if (held.size < total || clock < nextRoom) return held.size >= total;
+    if (held.size() < total || clock < nextRoom) return held.size() >= total;
     nextRoom = clock + roomInterval;
     sweep();
-    return held.size >= total;
+    return held.size() >= total;
   }
 
   function begin(finding: Finding, time: Millis, clock: Millis): Series {

@@ -16,7 +16,7 @@ import { byDue, byName, laneOf, updateDue } from './times.ts';
 import { createTurns } from './turns.ts';
 
 export interface Queue {
-  readonly size: number;
+  size: () => number;
   put: (series: Series, due: Millis) => void;
   /** Postpones a series that was not refused itself, so it keeps its turn. Without `until`, it is ready again at once. */
   postpone(series: Series, until: Millis | undefined): void;
@@ -42,9 +42,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
   for (const series of restored) if (series.due !== null) wait(series, series.due);
 
   return {
-    get size(): number {
-      return all.size;
-    },
+    size: (): number => all.size,
     put,
     postpone(series: Series, until: Millis | undefined): void {
       const isBegun = turns.undo(series);
@@ -82,7 +80,7 @@ export function createQueue(restored: readonly Series[], onEarlier: (() => void)
   }
 
   function nextDue(): Millis {
-    return Math.min(turns.size > 0 ? heldUntil : Infinity, waits.next());
+    return Math.min(turns.size() > 0 ? heldUntil : Infinity, waits.next());
   }
 
   function next(now: Millis, availableAt: (kind: WriteKind) => Millis = () => -Infinity): Turn | undefined {

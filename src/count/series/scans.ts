@@ -13,7 +13,7 @@ type ScanRole = 'target' | 'scanner';
 
 export interface Scans {
   /** Changes whenever answers of `roleIn` may have changed. */
-  readonly version: number;
+  version: () => number;
   add: (series: Series) => void;
   remove(series: Series): void;
   joined(series: Series, peer: Endpoint): void;
@@ -37,9 +37,7 @@ export function createScans(restored: Iterable<Series>): Scans {
   for (const series of restored) add(series);
 
   return {
-    get version(): number {
-      return version;
-    },
+    version: (): number => version,
     add,
     remove(series: Series): void {
       version++;

@@ -59,10 +59,10 @@ export function createSeriesTable(options: SeriesTableOptions = {}): SeriesTable
   return {
     counts: counter.counts,
     get sizes() {
-      return { series: held.size, pending: queue.size };
+      return { series: held.size(), pending: queue.size() };
     },
     get revision() {
-      return counter.revision;
+      return counter.revision();
     },
     count: counter.count,
     countAmongOthers: counter.countAmongOthers,

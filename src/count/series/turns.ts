@@ -32,9 +32,7 @@ export function createTurns(restored: readonly Series[]) {
     if (series.published.writes > 0 && !isIncident(series)) noteTurn(objectOf(keyOf(series)), series);
 
   return {
-    get size(): number {
-      return ready.size;
-    },
+    size: ready.size,
     arrive,
     leave,
     next: ready.next,
@@ -123,9 +121,7 @@ export function createReady() {
   let latest = 0;
 
   return {
-    get size(): number {
-      return lanes.size;
-    },
+    size: lanes.size,
     add(entry: ReadySeries): void {
       lanes.add(entry);
       objects.add(entry.key, entry);
@@ -146,10 +142,10 @@ export function createReady() {
     next(this: void, now: Millis, availableAt: (kind: WriteKind) => Millis): Turn | Millis {
       lanes.update(now);
       for (;;) {
-        const before = lanes.puts;
+        const before = lanes.puts();
         const turn = look(now, availableAt);
         // If series were moved, an earlier lane may have one now.
-        if (lanes.puts === before) return turn;
+        if (lanes.puts() === before) return turn;
       }
     },
   };
