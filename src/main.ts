@@ -3,7 +3,8 @@
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { type Command, CommanderError } from 'commander';
-import { completionScript, type Shell, createDrops, createProgram, manualPage } from './cli/options/program.ts';
+import { askWord, completionScript, type Shell } from './cli/options/completion-scripts.ts';
+import { createDrops, createProgram, manualPage } from './cli/options/program.ts';
 import { pathOf, programName, UsageError } from './cli/options/command.ts';
 import { checkConfig, printConfig, readDoctorOptions, readRunOptions } from './cli/options/run-options.ts';
 import { readDirectoryOptions } from './cli/options/directory-options.ts';
@@ -64,7 +65,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
   },
   'config print': (command) => print(printConfig(command)),
   'config check': (command) => print(checkConfig(command)),
-  completion: ({ args: [shell], parent }) => print(completionScript(shell as Shell, parent?.commands ?? [])),
+  completion: ({ args: [shell] }) => print(completionScript(shell as Shell)),
   man: ({ parent }) => print(parent === null ? '' : manualPage(parent)),
   version: () => print(`${version}\n`),
 };
@@ -103,6 +104,10 @@ async function main(args: string[]): Promise<number> {
       for (const sub of command.commands) attach(sub, `${path} ${sub.name()}`.trim());
     };
     const root = isPlugin ? createDrops('kubectl drops') : createProgram();
+    if (args[0] === askWord) {
+      const { complete } = await import('./cli/complete.ts');
+      return await complete(root, args.slice(1), streams.out);
+    }
     attach(root, isPlugin ? 'drops' : '');
     // commander knows `help COMMAND`, but not `help COMMAND SUBCOMMAND`.
     const words = args[0] === 'help' && args.length > 2 ? [...args.slice(1), '--help'] : args;

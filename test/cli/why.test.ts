@@ -91,6 +91,7 @@ const tables: {
       'workloads as kubectl writes them',
       ['deploy/batch/worker', 'sts/postgres', '5432', ['cluster.json', 'owners.json'], '-n', 'shop'],
     ],
+    ['a Job', ['job/batch/report', 'shop/postgres-0', '5432', ['cluster.json', 'jobs.json']]],
     ['a workload without Pods', ['deploy/batch/none', 'sts/shop/postgres', '5432', ['cluster.json', 'owners.json']]],
     ['no such file', ['batch/worker-7', 'shop/postgres-0', '5432', ['none.json']]],
     ['a file that is cut off', ['batch/worker-7', 'shop/postgres-0', '5432', ['cut.yaml']]],
@@ -262,6 +263,10 @@ const owned = [
   },
 ];
 
+const report = podObject('batch', 'report-gq5ks', 'report', '10.65.2.10') as { metadata: object };
+const jobReference = { apiVersion: 'batch/v1', kind: 'Job', name: 'report', controller: true };
+const jobPod = { ...report, metadata: { ...report.metadata, ownerReferences: [jobReference] } };
+
 const deny = { action: 'Deny', protocol: 'TCP', source: {}, destination: { ports: [5432] } };
 const policyFiles = load(readFileSync(join(import.meta.dirname, 'why-policies.yaml'), 'utf8')) as Record<
   string,
@@ -271,6 +276,7 @@ const policyFiles = load(readFileSync(join(import.meta.dirname, 'why-policies.ya
 beforeAll(() => {
   const files: Record<string, string> = {
     'owners.json': list(owned),
+    'jobs.json': list([jobPod]),
     ...Object.fromEntries(
       Object.entries(policyFiles).map(([name, short]) => [name, list(short.flatMap(shortObjects))]),
     ),

@@ -126,7 +126,7 @@ async function seenByWhy(): Promise<string> {
       port: 5432,
       protocol: 'TCP',
       files: [],
-      kubeconfig: controlPlane.adminKubeconfig,
+      cluster: { flags: { kubeconfig: controlPlane.adminKubeconfig }, timeout: undefined },
       output: 'json',
     },
     false,

@@ -1,65 +1,82 @@
 import { execFileSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { completionScript } from '../../src/cli/options/program.ts';
-import { createProgram } from '../../src/cli/options/program.ts';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { completionScript, shells } from '../../src/cli/options/completion-scripts.ts';
+import { bundle } from './bundle.ts';
+import { connect } from './control-plane/connection.ts';
+import { openTerminal } from './kubectl-plugin/terminal.ts';
+import { createPluginShell, type PluginShell } from './kubectl-plugin/plugin-shell.ts';
 import { createOwnFolder } from './own-folder.ts';
 
-/** Completion in real shells; bash has its own in test/cli/help.test.ts, as it is on every machine. */
+/** Completion in real shells, in a terminal: keys are typed, and the command that then runs prints its words. */
 
-let folder: string;
+const controlPlane = connect(inject('controlPlane'));
+const folder = createOwnFolder('completion');
+const programs = join(folder, 'bin');
+let plugin: PluginShell;
+let env: Record<string, string>;
 
 beforeAll(() => {
-  folder = createOwnFolder('completion');
-  for (const shell of ['zsh', 'fish'] as const)
-    writeFileSync(join(folder, shell), completionScript(shell, createProgram().commands));
-  writeFileSync(join(folder, 'ask.zsh'), askZsh);
+  plugin = createPluginShell(controlPlane, folder, 'kube-system');
+  mkdirSync(programs);
+  symlinkSync(bundle, join(programs, 'complete'));
+  // It answers the shell, and prints all other command lines.
+  const program = '#!/bin/sh\nif [ "$1" = __complete ]; then exec complete "$@"; fi\necho "GOT: $*"\n';
+  writeFileSync(join(programs, 'kube-netfilter-tailer'), program, { mode: 0o755 });
+  for (const shell of shells) writeFileSync(join(folder, shell), completionScript(shell));
+  writeFileSync(join(folder, 'cluster.json'), '{}');
+  env = { ...plugin.env, PATH: [programs, plugin.env.PATH].join(delimiter), HOME: folder, PS1: '$ ', LANG: 'C.UTF-8' };
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Prints what the script would offer for the words it is started with. */
-const askZsh = `autoload -Uz compinit; compinit -u -D
-source ./zsh
-emulate sh; setopt ksharrays
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-_kube_netfilter_tailer
-printf '%s\\n' "\${COMPREPLY[@]}"
-`;
+const starts: Readonly<Record<'bash' | 'zsh' | 'fish', { command: readonly string[]; load: string }>> = {
+  bash: { command: ['bash', '--norc', '--noprofile', '-i'], load: '. ./bash' },
+  zsh: { command: ['zsh', '-f', '-i'], load: 'autoload -Uz compinit; compinit -u -D; source ./zsh' },
+  fish: { command: ['fish', '--no-config', '--interactive'], load: 'source fish' },
+};
+
+test.each<[keyof typeof starts, string, string]>(
+  (['bash', 'zsh', 'fish'] as const).flatMap((shell) =>
+    [
+      ['drops to\t--so\tpa\t', 'drops top --sort packets'],
+      ['completion z\t', 'completion zsh'],
+      ['drops -n kube-sy\t', 'drops -n kube-system'],
+      ['replay --pods clu\t', 'replay --pods cluster.json'],
+    ].map(([typed = '', expected = '']): [keyof typeof starts, string, string] => [shell, typed, expected]),
+  ),
+)('%s completes %j', async (shell, typed, expected) => {
+  const { command, load } = starts[shell];
+  const terminal = openTerminal(['env', '-C', folder, ...command], env, { columns: 100, lines: 30 });
+  onTestFinished(async () => {
+    terminal.type('\u0003exit\r');
+    await terminal.untilExit();
+  });
+  terminal.type(`${load}; echo REA""DY\r`);
+  await terminal.until((lines) => lines.some((line) => line.includes('READY')));
+  terminal.type(`kube-netfilter-tailer ${typed}\r`);
+  const lines = await terminal.until((shown) => shown.some((line) => line.startsWith('GOT: ')));
+  expect(lines.find((line) => line.startsWith('GOT: '))?.trimEnd()).toBe(`GOT: ${expected}`);
+});
 
 test.each([
-  ['by a script', 'source ./zsh', '_bash_complete -o filenames -F _kube_netfilter_tailer'],
-  ['in a folder of $fpath', 'cp zsh _kube-netfilter-tailer; fpath=($PWD $fpath)', '_kube-netfilter-tailer'],
-])('the completion of zsh is registered %s', (_, how, expected) => {
+  ['by a script', 'source ./zsh'],
+  ['in a folder of $fpath', 'cp zsh _kube-netfilter-tailer; fpath=($PWD $fpath)'],
+])('the completion of zsh is registered %s', (_, how) => {
   const load = 'autoload -Uz compinit; compinit -u -D';
   const script = `${load}; ${how}; ${load}; print -r -- $_comps[kube-netfilter-tailer]`;
-  const env = { ...process.env, HOME: folder };
-  expect(execFileSync('zsh', ['-f', '-c', script], { cwd: folder, env, encoding: 'utf8' }).trim()).toBe(expected);
+  const out = execFileSync('zsh', ['-f', '-c', script], { cwd: folder, env, encoding: 'utf8' });
+  expect(out.trim()).toBe('_kube-netfilter-tailer');
 });
 
-function offered(shell: 'zsh' | 'fish', words: readonly string[]): string[] {
-  const typed = ['kube-netfilter-tailer', ...words];
-  const args =
-    shell === 'zsh'
-      ? ['-f', 'ask.zsh', ...typed]
-      : ['--no-config', '-c', `source fish; complete -C '${typed.join(' ')}'`];
-  const env = { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder };
-  const out = execFileSync(shell, args, { cwd: folder, env, encoding: 'utf8' });
-  // fish puts the text of an option behind it, and zsh itself leaves out what begins otherwise.
-  return out.split('\n').flatMap((line) => (line.startsWith(words.at(-1) ?? '') ? line.split('\t', 1)[0] || [] : []));
-}
-
-describe.each(['zsh', 'fish'] as const)('%s completes', (shell) => {
-  test.each<[string, string[], string[]]>([
-    ['a command', ['re'], ['replay', 'report']],
-    ['an option', ['replay', '--ou'], ['--output']],
-    ['the value of an option', ['replay', '-o', 'm'], ['mermaid']],
-    ['a value, by the long name', ['run', '--pod-cache', 'c'], ['cluster']],
-  ])('%s', (_, words, expected) => {
-    expect(offered(shell, words)).toEqual(expected);
-  });
-});
-
-test('zsh completes files where an option has a file', () => {
-  expect(offered('zsh', ['replay', '--pods', 'ask'])).toEqual(['ask.zsh']);
+test.each<[string[], RegExp]>([
+  [['t'], /^top\t.*\n:4\n/],
+  [['-n', 'kube-sy'], /^kube-system\n:4\n/],
+  [['top', '--sort', 'pa'], /^packets\n:4\n/],
+  [['--from-pod', 'deploym'], /^deployment\/\n:6\n/],
+])('kubectl itself completes drops %j', async (words, expected) => {
+  const file = join(folder, 'plugins', 'kubectl_complete-drops');
+  writeFileSync(file, completionScript('kubectl'));
+  chmodSync(file, 0o755);
+  expect((await plugin.kubectl(['__complete', 'drops', ...words])).stdout).toMatch(expected);
 });

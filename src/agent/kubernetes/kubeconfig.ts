@@ -1,4 +1,4 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import { type Cluster, KubeConfig } from '@kubernetes/client-node';
 import { isLabel } from '../../base/platform/api-names.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { Access, Credentials } from './http.ts';
@@ -10,6 +10,9 @@ export interface UserFlags {
   readonly cluster?: string | undefined;
   readonly user?: string | undefined;
   readonly server?: string | undefined;
+  /** A file with certificates. */
+  readonly certificateAuthority?: string | undefined;
+  readonly insecureSkipTlsVerify?: boolean | undefined;
   readonly token?: string | undefined;
   readonly as?: string | undefined;
   readonly asGroups?: readonly string[] | undefined;
@@ -42,7 +45,7 @@ export function readKubeconfig(path: string | undefined): Access {
 
 /** Returns the access that the flags choose, and the namespace of the context. Throws an error that says what cannot be used. */
 export function readUserAccess(flags: UserFlags): Access & { readonly namespace: string } {
-  const { kubeconfig, context, cluster, user, server, token, as, asGroups = [], asUid } = flags;
+  const { kubeconfig, context, cluster, user, token, as, asGroups = [], asUid } = flags;
   const config = loadKubeconfig(kubeconfig);
   const named = context ?? config.getCurrentContext();
   const found = config.getContextObject(named);
@@ -57,10 +60,10 @@ export function readUserAccess(flags: UserFlags): Access & { readonly namespace:
   const identity = token === undefined ? (who ?? { name: 'none' }) : { name: 'token', token };
   const own = new KubeConfig();
   if (place !== null)
-    own.loadFromClusterAndUser(
-      { ...place, ...(server !== undefined && { server }) },
-      { ...identity, ...(as !== undefined && { impersonateUser: as }) },
-    );
+    own.loadFromClusterAndUser(placeWith(place, flags), {
+      ...identity,
+      ...(as !== undefined && { impersonateUser: as }),
+    });
   const access = accessOf(own, kubeconfig);
   const groups = asGroups.length > 0 ? { 'impersonate-group': [...asGroups] } : {};
   const uid = asUid === undefined ? {} : { 'impersonate-uid': asUid };
@@ -74,6 +77,25 @@ export function readUserAccess(flags: UserFlags): Access & { readonly namespace:
       return { ...given, headers: { ...given.headers, ...groups, ...uid } };
     },
   };
+}
+
+/** For completion of the options that choose among them. Throws an error if the kubeconfig cannot be used. */
+export function kubeconfigNames(path: string | undefined): Record<'CONTEXT' | 'CLUSTER' | 'USER', string[]> {
+  const config = loadKubeconfig(path);
+  const [CONTEXT, CLUSTER, USER] = [config.getContexts(), config.getClusters(), config.getUsers()].map((all) =>
+    all.map(({ name }) => name),
+  ) as [string[], string[], string[]];
+  return { CONTEXT, CLUSTER, USER };
+}
+
+function placeWith(place: Cluster, flags: UserFlags): Cluster {
+  const { server = place.server, certificateAuthority, insecureSkipTlsVerify = false } = flags;
+  // The library refuses a server without TLS, such as kubectl proxy, unless its certificate need not be verified.
+  const skipTLSVerify = insecureSkipTlsVerify || place.skipTLSVerify || server.startsWith('http:');
+  const { caData, caFile, ...others } = place;
+  const ca =
+    certificateAuthority === undefined ? { caData, caFile } : { caData: undefined, caFile: certificateAuthority };
+  return { ...others, server, skipTLSVerify, ...Object.fromEntries(Object.entries(ca).filter(([, value]) => value)) };
 }
 
 function loadKubeconfig(path: string | undefined): KubeConfig {

@@ -1,8 +1,9 @@
 /** `doctor`: checks the prerequisites of the agent, and says what to do if one is missing. */
 import type { DoctorOptions } from '../options/run-options.ts';
-import { type Config, environment, version } from '../../agent/config/config.ts';
+import { environment, version } from '../../agent/config/config.ts';
 import { documentAt } from '../../agent/config/docs-url.ts';
-import { findAccess, createConnection } from '../../agent/kubernetes/kubernetes.ts';
+import { createConnection } from '../../agent/kubernetes/kubernetes.ts';
+import { accessWith } from '../user-access.ts';
 import { createSteadyClock } from '../../base/platform/clock.ts';
 import { printable } from '../../base/platform/printable.ts';
 import { createPrefixTable } from '../../read/parsing/parsing.ts';
@@ -66,7 +67,7 @@ export async function doctor(options: DoctorOptions, out: (text: string) => void
   const { config, problems, warnings, output } = options;
   const { node } = config;
   const ownPod = findOwnPod(environment());
-  const api = await reach(config);
+  const api = await reach(options);
   if (options.sendTestEvent) {
     const sent = await sendTestEvent({ api, node, pod: options.pod, ownPod, now: Date.now });
     const result = withProblems(sent, problems);
@@ -104,13 +105,13 @@ function paint(status: Status, text: string): string {
   return paintTerminal(colours[status], text);
 }
 
-async function reach({ kubeconfig, node }: Config): Promise<Api> {
+async function reach({ config: { node }, access }: DoctorOptions): Promise<Api> {
   try {
     return createConnection({
-      access: await findAccess(kubeconfig),
+      access: await accessWith(access),
       userAgent: `kube-netfilter-tailer/${version} doctor (${node})`,
       clock: createSteadyClock(),
-      timeout: requestTimeout,
+      timeout: access.timeout ?? requestTimeout,
     });
   } catch (error) {
     return noApi((error as Error).message);

@@ -18,8 +18,12 @@ export interface Cluster {
   readonly namespace: string | undefined;
 }
 
-/** `timeout` limits each request. Throws an `AccessError`. */
-export function connectAsUser({ flags, namespace, allNamespaces }: ClusterOptions, timeout?: Millis): Cluster {
+/** `longest`: of a request, unless the user says it. Throws an `AccessError`. */
+export function connectAsUser(
+  { flags, namespace, allNamespaces, timeout: asked }: ClusterOptions,
+  longest?: Millis,
+): Cluster {
+  const timeout = asked ?? longest;
   try {
     const access = readUserAccess(flags);
     return {

@@ -43,7 +43,7 @@ export async function whyPod(
       if (problem !== undefined) continue;
       if (statuses.length > 0 && output === 'text') streams.out('\n');
       const { access } = query;
-      const asked = { ...connection, exact: true, files: [], kubeconfig: undefined, access, output };
+      const asked = { ...connection, exact: true, files: [], cluster: options, access, output };
       statuses.push(await why(asked, streams));
     }
     if (output === 'text' && statuses.length > 0 && statuses.every((status) => status === 0))

@@ -35,7 +35,7 @@ const listOptions = {
     schema: checked((text) => text !== '' && text.length <= 1000, 'must have 1 to 1000 characters'),
   },
   ...namespaceOptions,
-  node: { value: 'NAME', help: 'dropped on this Node', schema: nodeName },
+  node: { value: 'NODE', help: 'dropped on this Node', schema: nodeName },
   all: { help: "also incidents of the node's network" },
   watch: { short: 'w', help: 'keep listing new drops' },
   output: {

@@ -2,6 +2,7 @@
 import type { Command, Option } from 'commander';
 import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
 import type { PodName } from '../doctor/machine.ts';
+import { type AccessOptions, accessOf, kubectlGroup, kubectlOptions } from './cluster-options.ts';
 import { createCommand, pathOf, UsageError } from './command.ts';
 import { converted, givenOn, optionsOf, type OptionTable, readOptions } from './option-table.ts';
 import {
@@ -167,6 +168,9 @@ const doctorTable = {
   },
 } as const satisfies OptionTable;
 
+/** Of those of kubectl, `--kubeconfig` is a setting, and a setting is called `--cluster`. */
+const { kubeconfig: _, cluster: __, ...accessTable } = kubectlOptions;
+
 export function doctorCommand(): Command {
   return createCommand('doctor', {
     summary: 'check prerequisites, and say what to do',
@@ -177,11 +181,13 @@ export function doctorCommand(): Command {
       'there is a problem, or the Event was not written; with --enable-logging: no plug-in was recognised, or it cannot log',
       'the command line is wrong',
     ],
-    options: [...optionsOf(doctorTable), ...settingOptions()],
+    options: [...optionsOf(doctorTable), ...optionsOf(accessTable, kubectlGroup), ...settingOptions()],
   });
 }
 
 export interface DoctorOptions extends UsableConfig {
+  /** Who asks the API server, beside the setting `kubeconfig`. */
+  access: AccessOptions;
   output: 'text' | 'json';
   sendTestEvent: boolean;
   enableLogging: boolean;
@@ -190,10 +196,12 @@ export interface DoctorOptions extends UsableConfig {
 
 /** Throws a `UsageError` that lists what is wrong with the arguments. Doctor reports wrong settings itself. */
 export function readDoctorOptions(command: Command, env: NodeJS.ProcessEnv = environment()): DoctorOptions {
-  return readOptions(command, doctorTable, ({ output = 'text', ...given }, problems) => {
-    const { pod, sendTestEvent, enableLogging } = given;
+  return readOptions(command, { ...doctorTable, ...accessTable }, (given, problems) => {
+    const { output = 'text', pod, sendTestEvent, enableLogging } = given;
     if (pod !== undefined && !sendTestEvent) problems.push('--pod is only for --send-test-event');
     if (sendTestEvent && enableLogging) problems.push('--enable-logging and --send-test-event exclude each other');
-    return { ...readSettings(command, problems, (flags) => loadUsableConfig({ flags, env })), ...given, output };
+    const usable = readSettings(command, problems, (flags) => loadUsableConfig({ flags, env }));
+    const access = accessOf({ ...given, kubeconfig: usable.config.kubeconfig, cluster: undefined });
+    return { ...usable, output, pod, sendTestEvent, enableLogging, access };
   });
 }

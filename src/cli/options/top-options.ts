@@ -38,7 +38,7 @@ const topTable = {
     schema: namespaceName,
   },
   allNamespaces: { short: 'A', help: 'of all namespaces, which is the default' },
-  node: { value: 'NAME', help: 'of this Node only', schema: nodeName },
+  node: { value: 'NODE', help: 'of this Node only', schema: nodeName },
   interval: { value: 'SECONDS', help: 'between two looks', default: '2', schema: wholeNumber(1, 3600) },
   sort: { value: 'KEY', help: `${sortKeys.join(', ')}. Default: rate`, choices: sortKeys },
   filter: { value: 'TEXT', help: 'rows with this text only' },
@@ -51,7 +51,7 @@ const topTable = {
     schema: wholeNumber(1, 999_999),
   },
   agentsNamespace: {
-    value: 'NAME',
+    value: 'NAMESPACE',
     help: 'where the agents are',
     default: 'kube-netfilter-tailer',
     schema: namespaceName,

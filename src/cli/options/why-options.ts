@@ -2,7 +2,9 @@ import type { Command } from 'commander';
 import type { Access } from '../../agent/kubernetes/kubernetes.ts';
 import { canonicalAddress, isIPv6 } from '../../base/platform/address.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
+import { type AccessOptions, accessOf, givenFlags, kubectlGroup, kubectlOptions } from './cluster-options.ts';
 import { createCommand, stdinProblems } from './command.ts';
+import { type PodKind, podKindOf } from './target-name.ts';
 import { checked, optionsOf, type OptionTable, readOptions } from './option-table.ts';
 
 export type NamedEnd =
@@ -10,22 +12,11 @@ export type NamedEnd =
   /** As `--to`, also a Service, if there is no Pod of that name. */
   | { kind: 'pod'; namespace: string; name: string }
   | { kind: 'service'; namespace: string; name: string }
-  | { kind: 'workload'; workload: WorkloadKind; namespace: string; name: string }
+  | { kind: 'workload'; workload: WorkloadKind | 'Job'; namespace: string; name: string }
   | { kind: 'node'; name: string };
 
 /** Kinds of apps/v1 that select Pods by labels. */
 export type WorkloadKind = 'Deployment' | 'StatefulSet' | 'DaemonSet' | 'ReplicaSet';
-
-/** Types as kubectl spells them. */
-const types: readonly (readonly [type: 'Pod' | 'Service' | 'Node' | WorkloadKind, ...names: string[]])[] = [
-  ['Pod', 'pod', 'pods', 'po'],
-  ['Service', 'service', 'services', 'svc'],
-  ['Node', 'node', 'nodes', 'no'],
-  ['Deployment', 'deployment', 'deployments', 'deploy'],
-  ['StatefulSet', 'statefulset', 'statefulsets', 'sts'],
-  ['DaemonSet', 'daemonset', 'daemonsets', 'ds'],
-  ['ReplicaSet', 'replicaset', 'replicasets', 'rs'],
-];
 
 export interface WhyOptions {
   from: NamedEnd;
@@ -36,8 +27,8 @@ export interface WhyOptions {
   exact?: boolean;
   /** Files of saved objects. If there are none, the cluster of the kubeconfig is read. */
   files: readonly string[];
-  kubeconfig: string | undefined;
-  context?: string | undefined;
+  /** Who asks the cluster, and how; undefined if `access` does. */
+  cluster?: AccessOptions | undefined;
   /** Undefined if the caller has not found it yet. */
   access?: Access | undefined;
   output: 'text' | 'json';
@@ -80,8 +71,6 @@ const ownOptions = {
     help: 'of TYPE/NAME without a Namespace, such as svc/web. Default: default',
     schema: checked(isLabel, 'is not the name of a Namespace'),
   },
-  kubeconfig: { value: 'FILE', help: 'the cluster, and who asks. Default: as kubectl' },
-  context: { value: 'NAME', help: 'of the kubeconfig. Default: the current one' },
 } as const satisfies OptionTable;
 
 const auditOptions = {
@@ -103,7 +92,7 @@ export function whyCommand(): Command {
   kubectl get pods,namespaces,nodes,services,networkpolicies -A -o yaml > cluster.yaml
   kube-netfilter-tailer why --from batch/worker-7 --to shop/postgres-0 --port 5432/TCP --policies cluster.yaml`,
     exits: ['policies admit the connection, in both directions', 'a policy denies it', ...lastExits],
-    options: optionsOf({ ...connectionOptions, ...ownOptions }),
+    options: [...optionsOf({ ...connectionOptions, ...ownOptions }), ...optionsOf(kubectlOptions, kubectlGroup)],
   });
 }
 
@@ -118,22 +107,26 @@ export function suggestCommand(): Command {
       'no new NetworkPolicy helps; the output names the policy that must be changed',
       ...lastExits,
     ],
-    options: optionsOf({ ...suggestOptions, ...ownOptions, ...auditOptions }),
+    options: [
+      ...optionsOf({ ...suggestOptions, ...ownOptions, ...auditOptions }),
+      ...optionsOf(kubectlOptions, kubectlGroup),
+    ],
   });
 }
 
 /** Throws a `UsageError` with all problems. */
 export function readWhyOptions(command: Command): WhyOptions {
-  const table = { ...connectionOptions, ...ownOptions, ...auditOptions };
+  const table = { ...connectionOptions, ...ownOptions, ...auditOptions, ...kubectlOptions };
   return readOptions(command, table, (given, problems) => {
-    const { namespace = 'default', policies: files, audit, kubeconfig, context, output = 'text' } = given;
+    const { namespace = 'default', policies: files, audit, output = 'text' } = given;
+    const cluster = accessOf(given);
     const from = readEnd('--from', given.from, namespace, problems);
     const [target, targetPort] = splitPort(given.to);
     const to = readEnd('--to', target, namespace, problems);
     const service = readPort(given.port, targetPort, problems);
     problems.push(...stdinProblems([...files, ...audit]));
-    for (const name of ['kubeconfig', 'context'] as const)
-      if (files.length > 0 && given[name] !== undefined) problems.push(`--policies and --${name} exclude each other`);
+    if (files.length > 0)
+      problems.push(...givenFlags(cluster).map((flag) => `--policies and ${flag} exclude each other`));
     if (from?.kind === 'address' && to?.kind === 'address' && isIPv6(from.address) !== isIPv6(to.address))
       problems.push('--from and --to: are addresses of two families');
     return {
@@ -141,8 +134,7 @@ export function readWhyOptions(command: Command): WhyOptions {
       from: from ?? nowhere,
       to: to ?? nowhere,
       files,
-      kubeconfig,
-      context,
+      cluster,
       audit,
       output,
     };
@@ -165,7 +157,8 @@ function readEnd(flag: string, given: string | undefined, place: string, problem
   const address = canonicalAddress(given);
   if (address !== '') return { kind: 'address', address };
   const parts = given.split('/');
-  const type = types.find(([, ...names]) => names.includes(parts[0]?.toLowerCase() ?? ''))?.[0];
+  const word = parts[0]?.toLowerCase() ?? '';
+  const type = ['node', 'nodes', 'no'].includes(word) ? 'Node' : podKindOf(word);
   const end =
     type !== undefined && parts.length > 1
       ? typedEnd(type, parts.slice(1), place)
@@ -175,7 +168,7 @@ function readEnd(flag: string, given: string | undefined, place: string, problem
   return end ?? void problems.push(`${flag} ${given}: ${wanted}`);
 }
 
-function typedEnd(type: (typeof types)[number][0], parts: readonly string[], place: string): NamedEnd | undefined {
+function typedEnd(type: PodKind | 'Node', parts: readonly string[], place: string): NamedEnd | undefined {
   const [name = '', namespace = place, ...more] = parts.toReversed();
   if (!isSubdomain(name) || !isLabel(namespace) || more.length > 0) return undefined;
   // Digits and dots alone are an address with a typo.

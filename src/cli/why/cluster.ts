@@ -1,16 +1,11 @@
 /** Reads the objects that a verdict needs from a cluster, with the user's rights. Unreadable objects count as unknown. */
 import { version } from '../../agent/config/config.ts';
-import {
-  type Connection,
-  createConnection,
-  findAccess,
-  listAll,
-  RefusedError,
-} from '../../agent/kubernetes/kubernetes.ts';
-import { readUserAccess } from '../../agent/kubernetes/kubeconfig.ts';
+import { type Connection, createConnection, listAll, RefusedError } from '../../agent/kubernetes/kubernetes.ts';
 import { createSteadyClock } from '../../base/platform/clock.ts';
 import { at, type Json, strings } from '../../base/platform/json.ts';
 import { isCalico, type PolicyPod, readPod } from '../../explain/policies/policies.ts';
+import { accessWith } from '../user-access.ts';
+import { podTypes } from '../options/target-name.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
 import {
   findKinds,
@@ -57,11 +52,12 @@ export async function readCluster(options: WhyOptions, wholeNamespaces: boolean)
   return collector.objects();
 }
 
-async function connect({ kubeconfig, context, access }: WhyOptions): Promise<Connection> {
+async function connect({ cluster, access }: WhyOptions): Promise<Connection> {
   try {
+    const { timeout } = cluster ?? {};
     return createConnection({
-      access:
-        access ?? (context === undefined ? await findAccess(kubeconfig) : readUserAccess({ kubeconfig, context })),
+      access: access ?? (await accessWith(cluster ?? { flags: {}, timeout: undefined })),
+      ...(timeout !== undefined && { timeout }),
       userAgent: `kube-netfilter-tailer/${version} why`,
       clock: createSteadyClock(),
     });
@@ -103,8 +99,9 @@ async function readWorkload(
   reader: ClusterReader,
   { workload, namespace, name }: NamedEnd & { kind: 'workload' },
 ): Promise<void> {
-  const kind = { apiVersion: 'apps/v1', kind: workload };
-  const path = `/apis/apps/v1/namespaces/${namespace}/${workloadKinds[workload]}/${name}`;
+  const { api, plural } = podTypes[workload];
+  const kind = { apiVersion: api.slice('/apis/'.length), kind: workload };
+  const path = `${api}/namespaces/${namespace}/${plural}/${name}`;
   const answer = await reader.connection.request('GET', path);
   if (answer.kind === 'refused') throw new WhyError(answer.message);
   reader.collector.add(answer.body, kind);

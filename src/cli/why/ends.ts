@@ -60,10 +60,11 @@ export function findEnd(option: string, end: NamedEnd, objects: KnownObjects, fi
 function ofWorkload(
   option: string,
   { workload, namespace, name }: NamedEnd & { kind: 'workload' },
-  { pods, ownerOf }: KnownObjects,
+  { pods, ownerOf, jobOf }: KnownObjects,
 ): End {
   for (const pod of pods.values()) {
-    const owner = pod.namespace === namespace && !pod.completed ? ownerOf(pod) : undefined;
+    if (pod.namespace !== namespace || pod.completed) continue;
+    const owner = workload === 'Job' ? { kind: workload, name: jobOf(pod) } : ownerOf(pod);
     if (owner?.kind === workload && owner.name === name) return { kind: 'pod', pod, address: pod.addresses[0] };
   }
   throw new WhyError(`${option} ${workload} ${namespace}/${name}: no Pod of it is known`);

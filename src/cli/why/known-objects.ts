@@ -52,6 +52,8 @@ export interface KnownObjects {
   readonly calico: CalicoObjects;
   /** Returns undefined if the Pod has no owner, or an owner of another kind. */
   readonly ownerOf: (pod: Pick<PolicyPod, 'namespace' | 'name'>) => PodOwner | undefined;
+  /** The Job of a Pod. Its labels are of this run alone, so no policy can select by them what lasts. */
+  readonly jobOf: (pod: Pick<PolicyPod, 'namespace' | 'name'>) => string | undefined;
 }
 
 export interface KnownNode extends PolicyNode {
@@ -108,6 +110,7 @@ export function collectObjects(): Collector {
   const policies = new Map<string, readonly Policy[]>();
   const calico = collectCalicoObjects();
   const owners = new Map<string, { kind: WorkloadKind; name: string }>();
+  const jobs = new Map<string, string>();
   const selectors = new Map<string, Json>();
   return {
     add: (object: Json, itemKind?: ItemKind): number =>
@@ -121,6 +124,7 @@ export function collectObjects(): Collector {
       policies: [...policies.values()].flat(),
       calico: calico.read(),
       ownerOf: workloadOf,
+      jobOf: ({ namespace, name }) => jobs.get(`${namespace}/${name}`),
     }),
   };
 
@@ -133,6 +137,7 @@ export function collectObjects(): Collector {
     switch (`${text(at(whole, 'apiVersion')) ?? ''}/${text(at(whole, 'kind')) ?? ''}`) {
       case 'v1/Pod':
         keep(owners, ownerOf(whole), () => nameOf(whole));
+        keep(jobs, jobNameOf(whole), () => nameOf(whole));
         containerPorts.set(nameOf(whole), containerPortsOf(whole));
         return keep(pods, readPod(whole), ({ namespace, name }) => `${namespace}/${name}`);
       case 'v1/Namespace':
@@ -229,9 +234,19 @@ function kindOf(kind: Json): WorkloadKind | undefined {
   return typeof kind === 'string' && Object.hasOwn(workloadKinds, kind) ? (kind as WorkloadKind) : undefined;
 }
 
+function controllerOf(pod: Json): Json {
+  return list(at(pod, 'metadata', 'ownerReferences')).find((each) => at(each, 'controller') === true);
+}
+
+function jobNameOf(pod: Json): string | undefined {
+  const reference = controllerOf(pod);
+  const isJob = at(reference, 'kind') === 'Job' && at(reference, 'apiVersion') === 'batch/v1';
+  return isJob ? spelled(at(reference, 'name'), isSubdomain) : undefined;
+}
+
 /** A Deployment's ReplicaSet is called `DEPLOYMENT-HASH`, with the hash of the Pod's label `pod-template-hash`. */
 function ownerOf(pod: Json): { kind: WorkloadKind; name: string } | undefined {
-  const reference = list(at(pod, 'metadata', 'ownerReferences')).find((each) => at(each, 'controller') === true);
+  const reference = controllerOf(pod);
   const kind = kindOf(at(reference, 'kind'));
   const name = spelled(at(reference, 'name'), isSubdomain);
   if (kind === undefined || name === undefined || at(reference, 'apiVersion') !== 'apps/v1') return undefined;

@@ -56,3 +56,23 @@ test('--context chooses the server and the user, and one that the kubeconfig doe
   expect(await other.authenticate()).toMatchObject({ headers: { Authorization: 'Bearer other' } });
   expect(() => readUserAccess({ kubeconfig, context: 'missing' })).toThrow('--context missing');
 });
+
+test('--server without TLS, as of kubectl proxy, is asked without a certificate', async () => {
+  write('old');
+  const access = readUserAccess({ kubeconfig: within('config'), server: 'http://127.0.0.1:8001' });
+  expect(access.server).toBe('http://127.0.0.1:8001');
+  expect(await access.authenticate()).toMatchObject({ headers: { Authorization: 'Bearer old' } });
+});
+
+test('--insecure-skip-tls-verify and --certificate-authority go over the kubeconfig', async () => {
+  write('old');
+  const kubeconfig = within('config');
+  writeFileSync(within('ca.crt'), 'certificates');
+  const [plain, insecure, ca] = await Promise.all(
+    [{}, { insecureSkipTlsVerify: true }, { certificateAuthority: within('ca.crt') }].map((flags) =>
+      readUserAccess({ kubeconfig, ...flags }).authenticate(),
+    ),
+  );
+  expect([plain?.rejectUnauthorized, insecure?.rejectUnauthorized]).toEqual([undefined, false]);
+  expect(String(ca?.ca)).toBe('certificates');
+});

@@ -19,12 +19,14 @@ test('settings are read as run reads them', () => {
     sendTestEvent: false,
     enableLogging: false,
     pod: undefined,
+    access: { flags: expect.objectContaining({ context: undefined }), timeout: undefined },
   });
 });
 
 test.each([
   [['-o', 'json'], { output: 'json' }],
   [['--enable-logging', '-o', 'json'], { enableLogging: true, output: 'json' }],
+  [['--context', 'c', '--request-timeout=2s'], { access: { flags: { context: 'c' }, timeout: 2000 } }],
   [['--send-test-event'], { sendTestEvent: true, pod: undefined }],
   [['--send-test-event', '--pod', 'shop/web-0'], { sendTestEvent: true, pod: { namespace: 'shop', name: 'web-0' } }],
 ])('is refused: %j', (args, expected) => {

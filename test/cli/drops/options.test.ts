@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readDropsOptions } from '../../../src/cli/options/drops-options.ts';
+import { readDropsOptions, readWhyPodOptions } from '../../../src/cli/options/drops-options.ts';
 import { readTopOptions } from '../../../src/cli/options/top-options.ts';
 import { parsed } from '../parsed.ts';
 
@@ -47,6 +47,16 @@ test('the name of the asking user is handed on', () => {
   expect(read(...args)).toMatchObject({ namespace: 'shop', flags: { context: 'c', as: 'jane', asGroups: ['a', 'b'] } });
 });
 
+test.each([
+  [[], undefined],
+  [['--request-timeout', '5'], 5000],
+  [['--request-timeout=1m'], 60_000],
+  [['--request-timeout', '500ms'], 500],
+  [['--request-timeout', '0'], 2_147_483_647],
+])('%j is the time of each request', (args, timeout) => {
+  expect(read(...args)).toMatchObject({ timeout });
+});
+
 const readTop = (args: string[], hasTerminal = true) =>
   readTopOptions(parsed('kubectl drops', 'top', ...args), hasTerminal);
 
@@ -69,4 +79,20 @@ test('drops top: without a terminal it is one plain table', () => {
 
 test('drops top: --plain on a terminal goes on', () => {
   expect(readTop(['--plain'])).toMatchObject({ plain: true, count: undefined });
+});
+
+test.each<[string[], RegExp]>([
+  [[], /: why: of which Pod\?\n/],
+  [['node/a', '-o', 'yaml'], /--output yaml: must be one of text, json\n.*node\/a: must be POD/],
+])('drops why %j is refused', (args, problem) => {
+  expect(() => readWhyPodOptions(parsed('kubectl drops', 'why', ...args))).toThrow(problem);
+});
+
+test('drops why takes a workload, and the port of its drops', () => {
+  expect(readWhyPodOptions(parsed('kubectl drops', '-n', 'shop', 'why', 'deploy/web', '--port', '53'))).toMatchObject({
+    namespace: 'shop',
+    target: { kind: 'Deployment', name: 'web' },
+    filters: { ports: [{ port: 53 }] },
+    output: 'text',
+  });
 });
