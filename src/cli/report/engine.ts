@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import { ReportError, type TopList } from './model.ts';
 
-const enginePackage = '@duckdb/node-api@1.5.5-r.5';
+const enginePackage = '@duckdb/node-api@1.5.6-r.1';
 
 export interface Engine {
   run: (sql: string) => Promise<void>;

@@ -68,8 +68,8 @@ export function writeGrowthLog(file: string, log: Log): void {
       const prefix = prefixes === 1 ? 'calico-drop' : `calico-drop-${number % prefixes}`;
       yield (
         `${head} kernel: [${(86_400 + number / 5000).toFixed(6)}] ${prefix}: IN=eth0 OUT=lxc${at} MAC=ee:ee:ee:ee:ee:ee:c6:22:0b:f9:63:81:08:00 ` +
-          `SRC=${source} DST=${addresses[at]} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=${number % 65_536} DF PROTO=TCP ` +
-          `SPT=${32_768 + (number % 28_000)} DPT=${[80, 443, 5432, 8080][number % 4]} WINDOW=64240 RES=0x00 SYN URGP=0 \n`
+        `SRC=${source} DST=${addresses[at]} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=${number % 65_536} DF PROTO=TCP ` +
+        `SPT=${32_768 + (number % 28_000)} DPT=${[80, 443, 5432, 8080][number % 4]} WINDOW=64240 RES=0x00 SYN URGP=0 \n`
       );
     }
   });
