@@ -12,7 +12,7 @@ import { readDropsOptions, readWhyPodOptions } from './cli/options/drops-options
 import { readTopOptions } from './cli/options/top-options.ts';
 import { readReplayOptions } from './cli/options/replay-options.ts';
 import { readReportOptions } from './cli/options/report-options.ts';
-import { readWhyOptions } from './cli/options/why-options.ts';
+import { readWhyOptions, type WhyOptions } from './cli/options/why-options.ts';
 import { type Streams, writeUnlessClosed } from './cli/terminal.ts';
 import { environment, version } from './agent/config/config.ts';
 import { docsUrlProblem } from './agent/config/docs-url.ts';
@@ -41,7 +41,7 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
   },
   why: runWhy,
   async suggest(command) {
-    const options = readWhyOptions(command);
+    const options = await readConnection(command);
     const { suggestPolicies } = await import('./cli/why/suggest.ts');
     return await suggestPolicies(options, streams);
   },
@@ -185,8 +185,16 @@ async function runReplay(command: Command): Promise<number> {
   return loaded === undefined ? 2 : await replay(options, streams, loaded.runReport);
 }
 
+/** Saved objects need neither a kubeconfig nor the library that reads it. */
+async function readConnection(command: Command): Promise<WhyOptions> {
+  const isSaved = command.getOptionValue('policies') !== undefined;
+  if (isSaved) return readWhyOptions(command);
+  const { contextNamespace } = await import('./agent/kubernetes/kubeconfig.ts');
+  return readWhyOptions(command, contextNamespace);
+}
+
 async function runWhy(command: Command): Promise<number> {
-  const options = readWhyOptions(command);
+  const options = await readConnection(command);
   const { why } = await import('./cli/why/why.ts');
   return await why(options, streams);
 }

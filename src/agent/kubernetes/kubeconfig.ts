@@ -1,4 +1,4 @@
-import { type Cluster, KubeConfig } from '@kubernetes/client-node';
+import { type Cluster, type Context, KubeConfig } from '@kubernetes/client-node';
 import { isLabel } from '../../base/platform/api-names.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { Access, Credentials } from './http.ts';
@@ -67,16 +67,30 @@ export function readUserAccess(flags: UserFlags): Access & { readonly namespace:
   const access = accessOf(own, kubeconfig);
   const groups = asGroups.length > 0 ? { 'impersonate-group': [...asGroups] } : {};
   const uid = asUid === undefined ? {} : { 'impersonate-uid': asUid };
-  const namespace = found?.namespace ?? 'default';
   return {
     server: access.server,
-    // The namespace becomes part of a path, so only a valid name is accepted.
-    namespace: isLabel(namespace) ? namespace : 'default',
+    namespace: namespaceIn(found),
     async authenticate() {
       const given = await access.authenticate();
       return { ...given, headers: { ...given.headers, ...groups, ...uid } };
     },
   };
+}
+
+/** The namespace of the context that the flags choose. Whoever connects reports a kubeconfig that cannot be used. */
+export function contextNamespace({ kubeconfig, context }: UserFlags): string {
+  try {
+    const config = loadKubeconfig(kubeconfig);
+    return namespaceIn(config.getContextObject(context ?? config.getCurrentContext()));
+  } catch {
+    return namespaceIn(null);
+  }
+}
+
+/** The namespace becomes part of a path, so only a valid name is accepted. */
+function namespaceIn(context: Context | null): string {
+  const namespace = context?.namespace ?? 'default';
+  return isLabel(namespace) ? namespace : 'default';
 }
 
 /** For completion of the options that choose among them. Throws an error if the kubeconfig cannot be used. */

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Access } from '../../agent/kubernetes/kubernetes.ts';
+import type { UserFlags } from '../../agent/kubernetes/kubeconfig.ts';
 import { canonicalAddress, isIPv6 } from '../../base/platform/address.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
 import { type AccessOptions, accessOf, givenFlags, kubectlGroup, kubectlOptions } from './cluster-options.ts';
@@ -68,7 +69,7 @@ const ownOptions = {
   namespace: {
     short: 'n',
     value: 'NAMESPACE',
-    help: 'of TYPE/NAME without a Namespace, such as svc/web. Default: default',
+    help: 'of TYPE/NAME without a Namespace, such as svc/web. Default: that of the context; of saved objects: default',
     schema: checked(isLabel, 'is not the name of a Namespace'),
   },
 } as const satisfies OptionTable;
@@ -114,12 +115,16 @@ export function suggestCommand(): Command {
   });
 }
 
-/** Throws a `UsageError` with all problems. */
-export function readWhyOptions(command: Command): WhyOptions {
+/** `namespaceOf`: that of the context, for names without one; saved objects have none. Throws a `UsageError` with all problems. */
+export function readWhyOptions(
+  command: Command,
+  namespaceOf: (flags: UserFlags) => string = () => 'default',
+): WhyOptions {
   const table = { ...connectionOptions, ...ownOptions, ...auditOptions, ...kubectlOptions };
   return readOptions(command, table, (given, problems) => {
-    const { namespace = 'default', policies: files, audit, output = 'text' } = given;
+    const { policies: files, audit, output = 'text' } = given;
     const cluster = accessOf(given);
+    const namespace = given.namespace ?? namespaceOf(cluster.flags);
     const from = readEnd('--from', given.from, namespace, problems);
     const [target, targetPort] = splitPort(given.to);
     const to = readEnd('--to', target, namespace, problems);

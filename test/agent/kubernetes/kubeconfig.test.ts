@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
-import { readKubeconfig, readUserAccess } from '../../../src/agent/kubernetes/kubeconfig.ts';
+import { contextNamespace, readKubeconfig, readUserAccess } from '../../../src/agent/kubernetes/kubeconfig.ts';
 import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
 
 const within = temporaryFolder();
@@ -75,4 +75,21 @@ test('--insecure-skip-tls-verify and --certificate-authority go over the kubecon
   );
   expect([plain?.rejectUnauthorized, insecure?.rejectUnauthorized]).toEqual([undefined, false]);
   expect(String(ca?.ca)).toBe('certificates');
+});
+
+test.each<[string, object, string]>([
+  ['of the current context', {}, 'shop'],
+  ['of another context', { context: 'b' }, 'batch'],
+  ['of a context without one', { context: 'c' }, 'default'],
+  ['that is no name', { context: 'd' }, 'default'],
+  ['of a context that is not there', { context: 'none' }, 'default'],
+  ['of a kubeconfig that is not there', { kubeconfig: '/nowhere' }, 'default'],
+])('the namespace %s', (_, flags, expected) => {
+  const contexts = Object.entries({ a: 'shop', b: 'batch', c: undefined, d: '../x' });
+  const config = {
+    'current-context': 'a',
+    contexts: contexts.map(([name, namespace]) => ({ name, context: { cluster: 'k', user: 'u', namespace } })),
+  };
+  writeFileSync(within('config'), JSON.stringify(config));
+  expect(contextNamespace({ kubeconfig: within('config'), ...flags })).toBe(expected);
 });
