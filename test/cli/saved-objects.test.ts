@@ -47,6 +47,7 @@ test.each<[string, string | Buffer, string[]]>([
   ['a NodeList, whose items do not repeat their kind', nodes({ metadata: { name: 'n' } }), ['n']],
   ['one object', json(pod('a')), ['a']],
   ['pretty-printed', json(pod('a'), undefined, 4), ['a']],
+  ['an array, as jq prints .items', json([pod('a'), pod('b')]), ['a', 'b']],
   ['one object a line', `${json(pod('a'))}\n${json(pod('b'))}\n`, ['a', 'b']],
   ['lists on lines', `${json({ items: [pod('a')] })}\r\n\r\n${nodes({ metadata: { name: 'n' } })}`, ['a', 'n']],
   ['a byte order mark', `\uFEFF${json(pod('a'))}`, ['a']],
@@ -121,9 +122,13 @@ test('all files that cannot be read are named', async () => {
 });
 
 /** All that was taken from the file, read whole or object by object; undefined if it was refused. */
-async function takenFrom(file: string, longestWhole: number): Promise<[Json, string][] | undefined> {
+async function takenFrom(
+  file: string,
+  longestWhole: number,
+  blocks: readonly Buffer[] = [],
+): Promise<[Json, string][] | undefined> {
   const taken: [Json, string][] = [];
-  const options = { stdin: () => Readable.from([]), terminal: undefined, longestWhole };
+  const options = { stdin: () => Readable.from(blocks), terminal: undefined, longestWhole };
   try {
     await readSavedObjects(file, (object, place) => taken.push([object, place]), options);
   } catch (error) {
@@ -143,10 +148,20 @@ const listed = fc.record({
   kind: fc.constantFrom('List', 'PodList'),
   items: fc.array(item),
 });
+const document = fc.constantFrom(
+  'kind: Pod\nmetadata: {name: a, namespace: shop}\n',
+  'kind: List\nitems:\n- kind: Node\n  metadata:\n    name: n\n- metadata: {name: b}\n',
+  'kind: Node\nmetadata:\n  name: |\n    ---\n',
+  '{"kind": "Pod", "metadata": {"name": "c"}}\n',
+);
 const contents = fc.oneof(
   fc.tuple(listed, fc.constantFrom(undefined, 4)).map(([list, indent]) => json(list, undefined, indent)),
   fc.tuple(object, fc.constantFrom(undefined, 4)).map(([one, indent]) => json(one, undefined, indent)),
   fc.array(fc.oneof(object, listed), { minLength: 2 }).map((lines) => lines.map((line) => json(line)).join('\n')),
+  fc.tuple(fc.array(item), fc.constantFrom(undefined, 4)).map(([list, indent]) => json(list, undefined, indent)),
+  fc
+    .tuple(fc.constantFrom('', '---\n', '# saved\n---\n'), fc.array(document, { minLength: 1 }))
+    .map(([head, documents]) => head + documents.join('---\n')),
 );
 
 test('objects of a large file are read one by one as if it were read whole, also packed and cut off', async () => {
@@ -155,6 +170,15 @@ test('objects of a large file are read one by one as if it were read whole, also
     const file = write('whole.json', text);
     const whole = await takenFrom(file, Infinity);
     expect(await takenFrom(file, 0)).toEqual(whole);
+    const bytes = Buffer.from(text);
+    const length = 1 + (cut % 9);
+    const blocks = Array.from({ length: Math.ceil(bytes.length / length) }, (_, index) =>
+      bytes.subarray(index * length, (index + 1) * length),
+    );
+    // The first line shows what a file is.
+    expect(await takenFrom('-', bytes.indexOf('\n') + 4, blocks)).toEqual(
+      whole?.map(([each, place]) => [each, place.replace(file, '-')]),
+    );
     expect(await takenFrom(write('marked.json', `\uFEFF${text}`), 0)).toEqual(
       whole?.map(([each, place]) => [each, place.replace('whole', 'marked')]),
     );

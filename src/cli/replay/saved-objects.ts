@@ -18,7 +18,7 @@ const longestText = 512 * 1024 * 1024 - 24;
 export interface SavedObjectsOptions {
   stdin: () => Readable;
   terminal: NodeJS.WriteStream | undefined;
-  /** Up to so many bytes, a file is read whole: only then it may be YAML, and what is wrong with it is named by line. */
+  /** Up to so many bytes, a file is read whole: only then what is wrong with it is named by line. */
   longestWhole?: number;
 }
 
@@ -32,7 +32,6 @@ export async function readSavedObjects(
   let blocks: Buffer[] = [];
   let size = 0;
   let reader: ObjectReader | undefined;
-  let isWhole = false;
   try {
     await openInput(file, stdin).read((block) => {
       progress.step(block.length);
@@ -41,13 +40,11 @@ export async function readSavedObjects(
       if (reader !== undefined) return reader.write(kept);
       blocks.push(kept);
       size += kept.length;
-      if (size > longestText) throw new WhyError(`${file}: has more than 512 MB of YAML: save it with -o json`);
-      if (size <= longestWhole || isWhole) return;
+      if (size <= longestWhole) return;
       const beginning = Buffer.concat(blocks);
+      blocks = [];
       reader = readerOf(file, beginning, take);
-      isWhole = reader === undefined;
-      blocks = isWhole ? [beginning] : [];
-      reader?.write(beginning);
+      reader.write(beginning);
     });
     if (reader !== undefined) reader.end();
     else takeWhole(file, Buffer.concat(blocks).toString('utf8'), take);
@@ -67,7 +64,7 @@ function takeWhole(file: string, content: string, take: TakeObject): void {
 
 function takeDocument(document: Json, place: readonly string[], take: TakeObject): void {
   for (const { object, path } of itemsOf(document))
-    take(object, [...place, ...(path.length > 0 ? [`items[${path[1]}]`] : [])].join(': '));
+    take(object, [...place, ...(path.length > 0 ? [`items[${path.at(-1)}]`] : [])].join(': '));
 }
 
 interface ObjectReader {
@@ -75,13 +72,15 @@ interface ObjectReader {
   end: () => void;
 }
 
-/** Returns undefined for YAML, and what else can only be read whole. */
-function readerOf(file: string, beginning: Buffer, take: TakeObject): ObjectReader | undefined {
+function readerOf(file: string, beginning: Buffer, take: TakeObject): ObjectReader {
   if (beginning.includes(0)) throw new WhyError(`${file}: is no text in UTF-8: save it as UTF-8`);
-  if (!beginning.toString('latin1', 0, 64).trimStart().startsWith('{')) return undefined;
+  const [first] = beginning.toString('latin1', 0, 64).trimStart();
+  // JSON has no line of dashes, but a document of YAML may be JSON.
+  if ((first !== '{' && first !== '[') || beginning.includes('\n---')) return readDocuments(file, take);
   const end = beginning.indexOf('\n');
   const isLines = end >= 0 && parsed(beginning.toString('utf8', 0, end)) !== undefined;
-  return isLines ? readLines(file, take) : readList(file, take);
+  if (isLines) return readLines(file, take);
+  return first === '[' ? readArray(file, take) : readList(file, take);
 }
 
 /** Reads what `kubectl get -o json` prints: one object with `items`. */
@@ -106,6 +105,82 @@ function readList(file: string, take: TakeObject): ObjectReader {
       if (count === 0) takeDocument(parsed(frame), [file], take);
     },
   };
+}
+
+/** Reads what `jq .items` prints: an array of objects, which is read as the `items` of one. */
+function readArray(file: string, take: TakeObject): ObjectReader {
+  const { write, end } = readList(file, take);
+  write(Buffer.from('{"items":'));
+  return {
+    write,
+    end() {
+      write(Buffer.from('}'));
+      end();
+    },
+  };
+}
+
+/** Reads documents of YAML with `---` between them, one by one. A list in YAML is one document. */
+function readDocuments(file: string, take: TakeObject): ObjectReader {
+  let [parts, size, number, isOpened]: [Buffer[], number, number, boolean] = [[], 0, 0, false];
+  /** The beginning of a line that may be one of dashes. */
+  let undecided: Buffer = Buffer.alloc(0);
+  let isLineStart = true;
+  const add = (part: Buffer): void => {
+    parts.push(part);
+    size += part.length;
+    if (size > longestText) throw new WhyError(`${file}: has more than 512 MB of YAML: save it with -o json`);
+  };
+  const endDocument = (isLast: boolean): void => {
+    const content = Buffer.concat(parts, size).toString('utf8');
+    [parts, size] = [[], 0];
+    const isEmpty = !/^[ \t]*[^\s#%]/m.test(content);
+    // What stands before the first dashes may be comments.
+    if (isEmpty && !isOpened && !isLast) return;
+    const place = isLast && number === 0 ? file : `${file}: document ${number + 1}`;
+    number++;
+    if (isEmpty && number > 1) return;
+    for (const document of documentsIn(place, content)) takeDocument(document, [place], take);
+  };
+  const takeBytes = (bytes: Buffer): void => {
+    let from = 0;
+    for (let at = isLineStart && isDashes(bytes, 0) ? 0 : dashesAfter(bytes, 0); at >= 0; at = dashesAfter(bytes, at)) {
+      add(bytes.subarray(from, at));
+      endDocument(false);
+      isOpened = true;
+      // A document may begin on the line of the dashes.
+      from = at + dashes.length;
+    }
+    add(bytes.subarray(from));
+    isLineStart = bytes.at(-1) === 0x0a || (bytes.length === 0 && isLineStart);
+  };
+  return {
+    write(block) {
+      const bytes = Buffer.concat([undecided, block]);
+      const line = bytes.lastIndexOf(0x0a) + 1;
+      const isUndecided = (line > 0 || isLineStart) && bytes.length - line <= dashes.length;
+      const end = isUndecided ? line : bytes.length;
+      undecided = bytes.subarray(end);
+      takeBytes(bytes.subarray(0, end));
+    },
+    end() {
+      takeBytes(undecided);
+      endDocument(true);
+    },
+  };
+}
+
+const dashes = '---';
+
+/** Returns the next line of dashes behind a place; -1 if there is none. */
+function dashesAfter(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(`\n${dashes}`, from); at >= 0; at = bytes.indexOf(`\n${dashes}`, at + 1))
+    if (isDashes(bytes, at + 1)) return at + 1;
+  return -1;
+}
+
+function isDashes(bytes: Buffer, at: number): boolean {
+  return /^---(?:\s|$)/.test(bytes.toString('latin1', at, at + dashes.length + 1));
 }
 
 /** Reads JSON lines, as `jq -c` prints them. */

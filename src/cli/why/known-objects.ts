@@ -178,14 +178,15 @@ export type ItemKind = Pick<PolicyRef, 'apiVersion' | 'kind'>;
 
 /** Returns the object, or the objects of a list, each with its path. */
 export function itemsOf(object: Json, itemKind?: ItemKind): { object: object; path: readonly string[] }[] {
-  const items = at(object, 'items');
+  const isArray = Array.isArray(object);
+  const items = isArray ? object : at(object, 'items');
   const [apiVersion = '', kind = ''] = [text(at(object, 'apiVersion')), text(at(object, 'kind'))];
   const isList = Array.isArray(items);
   const own = isList && /.List$/.test(kind) ? { apiVersion, kind: kind.slice(0, -'List'.length) } : itemKind;
   return (isList ? (items as Json[]) : [object]).flatMap((item, index) => {
     if (typeof item !== 'object' || item === null) return [];
     const whole = text(at(item, 'kind')) === undefined ? { ...own, ...item } : item;
-    return [{ object: whole, path: isList ? ['items', String(index)] : [] }];
+    return [{ object: whole, path: isList ? [...(isArray ? [] : ['items']), String(index)] : [] }];
   });
 }
 
