@@ -68,3 +68,13 @@ function anchorsOf(text: string): string[] {
     return times === 0 ? anchor : `${anchor}-${times}`;
   });
 }
+
+test.each(['CONTRIBUTING.md', 'docs/architecture.md'])(
+  'each path of the repository that %s names is there',
+  (document) => {
+    const paths = readMarkdown(textOf(document)).spans.filter(({ text }) =>
+      /^(?:src|test|scripts)\/[\w./-]+$/.test(text),
+    );
+    expect(paths.filter(({ text }) => !existsSync(join(root, text)))).toEqual([]);
+  },
+);
