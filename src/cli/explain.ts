@@ -18,7 +18,7 @@ import { alignColumns } from './describe.ts';
 import { type EventText } from '../publish/events/events.ts';
 import { createEndpointFinder } from '../explain/resolving/resolving.ts';
 import { createSeriesTable } from '../count/series/series.ts';
-import { createClock, type Envelope, readEnvelope } from '../read/sources/reading.ts';
+import { createClock, type Envelope, readText } from '../read/sources/reading.ts';
 import { readRecord } from '../base/log-formats/container-log.ts';
 
 type Row = [step: string, found: string];
@@ -46,13 +46,10 @@ export async function explainLine(
     messageOf: policies.messageOf,
     hasObjects,
   };
-  const lines = line.split(/\r?\n/).filter((each) => each.trim() !== '');
-  for (const [index, each] of lines.entries()) {
-    const texts = explain(each, options, decisions).map((rows) =>
-      alignColumns(rows.map((row) => row.map((text) => cell(text, longestCell)))).join('\n'),
-    );
-    out(`${index > 0 ? '\n' : ''}${texts.join('\n\n')}\n`);
-  }
+  const texts = explain(line, options, decisions).map((rows) =>
+    alignColumns(rows.map((row) => row.map((text) => cell(text, longestCell)))).join('\n'),
+  );
+  if (texts.length > 0) out(`${texts.join('\n\n')}\n`);
   return snapshot.problems.length > 0 ? 1 : 0;
 }
 
@@ -62,13 +59,13 @@ interface LineExplainer extends Decisions {
   hasObjects: boolean;
 }
 
-/** Returns the rows of each line that the text contains: JSON may have several. */
-function explain(line: string, { now, bootTime, zone }: ReplayOptions, decisions: LineExplainer): Row[][] {
+/** Returns the rows of each line that the text contains, and of each record of several lines. JSON may have several. */
+function explain(text: string, { now, bootTime, zone }: ReplayOptions, decisions: LineExplainer): Row[][] {
   const latest = now ?? Date.now();
   // The parsers expect one character for each byte, as in a file, but a command line is Unicode.
-  const bytes = Buffer.from(line).toString('latin1');
-  const envelope = readEnvelope(bytes, createClock({ latest, boot: bootTime, zone }), knownTexts);
-  return [envelope, ...envelope.more].map((each) => explainEnvelope(each, bytes, latest, decisions));
+  const bytes = Buffer.from(text).toString('latin1');
+  const records = readText(bytes, createClock({ latest, boot: bootTime, zone }), knownTexts);
+  return records.map(({ envelope, whole }) => explainEnvelope(envelope, whole, latest, decisions));
 }
 
 function explainEnvelope(envelope: Envelope, bytes: string, latest: Millis, decisions: LineExplainer): Row[] {

@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect } from 'vitest';
+import { type LoggedPacket, lookAtKernelSource } from '../../src/cli/doctor/kernel-log.ts';
 import { createReadTotals } from '../../src/cli/replay/log-target.ts';
 import { readLog } from '../../src/cli/replay/read-log.ts';
 import type { LogLine } from '../../src/base/model/log-line.ts';
@@ -10,12 +11,13 @@ import { knownTexts, spellingsOf } from '../../src/read/parsing/known-texts.ts';
 import { createPrefixTable } from '../../src/read/parsing/netfilter/prefixes.ts';
 import { observe } from '../../src/count/pipeline/pipeline.ts';
 import { createClock } from '../../src/read/sources/envelopes/clock.ts';
-import { readEnvelope } from '../../src/read/sources/envelopes/read-envelope.ts';
 import { openInput } from '../../src/read/sources/framing/input.ts';
+import { readText } from '../../src/read/sources/records/text-records.ts';
 import { createContainerLogs } from '../../src/read/sources/kubelet/container-logs.ts';
 import type { LineOrigin, Source, SourceListener } from '../../src/read/sources/source.ts';
 import { createFollowFile } from '../../src/read/sources/tail/follow-file.ts';
 import { createRotatedLog } from '../../src/read/sources/tail/rotated-log.ts';
+import { fakeMachine } from '../cli/doctor/fake.ts';
 import { type FakeTime, fakeTime } from '../read/sources/fake-time.ts';
 import { openAtOnce } from '../read/sources/tail/at-once.ts';
 import { temporaryFolder } from '../read/sources/temporary-folder.ts';
@@ -37,16 +39,16 @@ export interface ContainerFile {
   text: string;
 }
 
-/** All that reads lines: `replay --explain`, `replay`, and the agent's sources `file:` and `containers`. */
+/** All that reads lines: `replay --explain`, `replay`, `doctor`, and the agent's sources `file:` and `containers`. */
 export function createLineReaders() {
   const newPath = temporaryFolder();
   let files = 0;
 
   return {
     explained(text: string): Reading[] {
-      const envelope = readEnvelope(Buffer.from(text).toString('latin1'), createClock({ latest }), knownTexts);
-      return [envelope, ...envelope.more].map((each) =>
-        readingOf(each, each.timeIsExact ? each.time : undefined, each.origin, true),
+      const records = readText(Buffer.from(text).toString('latin1'), createClock({ latest }), knownTexts);
+      return records.map(({ envelope }) =>
+        readingOf(envelope, envelope.timeIsExact ? envelope.time : undefined, envelope.origin, true),
       );
     },
     replayed(text: string): Promise<Reading[]> {
@@ -72,6 +74,15 @@ export function createLineReaders() {
         () => appendFileSync(path, text),
         true,
       );
+    },
+    /** What `doctor` finds in the file of a syslog daemon. */
+    async checked(text: string): Promise<readonly Pick<LoggedPacket, 'prefix' | 'verdict'>[]> {
+      const path = newPath(`${files++}.log`);
+      writeFileSync(path, text);
+      const machine = fakeMachine({ now: () => latest });
+      const { log } = await lookAtKernelSource({ kind: 'file', path }, { timeZone: 'UTC', units: [] }, table, machine);
+      if (log === undefined || 'reason' in log) throw new Error(`doctor cannot read ${path}`);
+      return log.packets.map(({ prefix, verdict }) => ({ prefix, verdict }));
     },
     /** Reads it as a file of `replay`, and by the agent. */
     async contained(file: ContainerFile): Promise<{ replay: Reading[]; agent: Reading[] }> {

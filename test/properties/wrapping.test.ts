@@ -98,3 +98,20 @@ test.each(documents.map((each) => [each.name, each] as const))(
     }
   },
 );
+
+test('a text that something closes is whole, also at the end of a file without a line break', async () => {
+  const line = `${heads[0]}calico-drop: IN=a OUT=b SRC=10.65.1.4 DST=10.65.2.9 LEN=60 PROTO=TCP SPT=40112 DPT=8443`;
+  const [wanted] = await readers.replayed(`${line}\n`);
+  const [found] = await readers.replayed(JSON.stringify({ message: line }));
+  expect(found?.observation).toEqual(wanted?.observation);
+  const [cut] = await readers.replayed(line);
+  expect(cut?.observation).not.toEqual(wanted?.observation);
+});
+
+test('a record ends where `tail` names the next file', async () => {
+  const record =
+    'E0314 09:15:20.101234       1 proxier.go:1054] Failed to execute iptables-restore: exit status 1 (iptables-restore: line 7 failed\n)';
+  const [wanted] = await readers.replayed(`${record}\n`);
+  const found = await readers.replayed(`==> kube-proxy.log <==\n${record}\n\n==> other.log <==\nnothing\n`);
+  expect(found.find(({ observation }) => observation !== null)?.observation).toEqual(wanted?.observation);
+});

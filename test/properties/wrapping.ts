@@ -19,8 +19,18 @@ const spaced = (value: unknown): string =>
 const escapedForGo = (value: unknown): string =>
   compact(value).replaceAll(/[<>&=]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-function lineWise(name: string, wrap: (line: string, at: number) => string, more: Partial<Wrapping> = {}): Wrapping {
-  return { name, isLine: true, wrap: (lines, at) => lines.map((line) => `${wrap(line, at)}\n`).join(''), ...more };
+/** `number`: 17 for the first line. */
+function lineWise(
+  name: string,
+  wrap: (line: string, at: number, number: number) => string,
+  more: Partial<Wrapping> = {},
+): Wrapping {
+  return {
+    name,
+    isLine: true,
+    wrap: (lines, at) => lines.map((line, i) => `${wrap(line, at, i + 17)}\n`).join(''),
+    ...more,
+  };
 }
 
 function object(
@@ -63,9 +73,9 @@ export const prefixes: readonly Wrapping[] = [
   lineWise('Ruby', (line) => `       "message" => ${compact(line)},`),
   lineWise('diff', (line) => `+${line}`, { needsStamp: true }),
   lineWise('a dash', (line) => `– ${line}`, { needsStamp: true }),
-  lineWise('cat -n', (line) => `    17\t${line}`),
-  lineWise('less -N', (line) => `     17 ${line}`, { needsStamp: true }),
-  lineWise('an editor', (line) => ` 17|${line}`),
+  lineWise('cat -n', (line, _, number) => `    ${number}\t${line}`),
+  lineWise('less -N', (line, _, number) => `     ${number} ${line}`, { needsStamp: true }),
+  lineWise('an editor', (line, _, number) => ` ${number}|${line}`),
   lineWise('multitail', (line) => `[/var/log/kern.log] ${line}`, { needsStamp: true }),
   lineWise('ts', (line) => `Nov 21 12:00:00 ${line}`, { needsStamp: true }),
   lineWise('logcli', (line, at) => `${iso(at)} {filename="/var/log/kern.log", job="denied"} ${line}`),
@@ -73,9 +83,9 @@ export const prefixes: readonly Wrapping[] = [
   lineWise('YAML', (line) => `- message: ${compact(line)}`),
   lineWise('grep -H', (line) => `/var/log/kern.log:${line}`),
   lineWise('grep -H of a file named after a verdict', (line) => `drop/denied.log:${line}`),
-  lineWise('grep -Hn', (line) => `kern.log.1:17:${line}`),
-  lineWise('grep -C', (line) => `./kern.log-17-${line}`),
-  lineWise('grep -n', (line) => `4:${line}`),
+  lineWise('grep -Hn', (line, _, number) => `kern.log.1:${number}:${line}`),
+  lineWise('grep -C', (line, _, number) => `./kern.log-${number}-${line}`),
+  lineWise('grep -n', (line, _, number) => `${number}:${line}`),
   lineWise('docker compose', (line) => `agent-1  | ${line}`, { needsStamp: true }),
   lineWise('pdsh', (line) => `node-7: ${line}`, { needsStamp: true }),
   lineWise('a relay', (line, at) => `${iso(at)} relay-1 ${line}`, { needsStamp: true }),

@@ -3,7 +3,14 @@ import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { containerOf } from '../../base/log-formats/container-log.ts';
 import type { LogContainer, LogLine, Millis } from '../../base/model/log-line.ts';
-import { knownTexts, parseDroppedLogs, parseNfqueue, parseProgramRecord } from '../../read/parsing/parsing.ts';
+import {
+  createPrefixTable,
+  isPacketRecord,
+  knownTexts,
+  parseDroppedLogs,
+  parseNfqueue,
+  parseProgramRecord,
+} from '../../read/parsing/parsing.ts';
 import { copy } from '../../base/platform/address.ts';
 import { shorten } from '../../explain/resolving/resolving.ts';
 import {
@@ -21,6 +28,8 @@ import type { LogTarget } from './log-target.ts';
 
 /** The most host names that are kept, so that no log can fill the memory. The last place is for that of `--node`. */
 const maxHosts = 256;
+/** Programs write no LOG prefix. */
+const prefixes = createPrefixTable();
 /** In a saved log no timer ends a record, but the stamps of its lines. */
 const timing = { now: () => 0, schedule: () => () => {} };
 
@@ -57,7 +66,8 @@ export function createLineTaker(source: string, clockOptions: ClockOptions, targ
     isOpen: () => records.isOpen,
     takeLine(text, number, cut) {
       const envelope = readEnvelope(text, clock, knownTexts);
-      if (cut) envelope.text = withoutHalfValue(envelope.text);
+      // A text that something closes behind it is whole.
+      if (cut && text.endsWith(envelope.text)) envelope.text = withoutHalfValue(envelope.text);
       const line = takeOrJoin(envelope, number);
       for (const each of envelope.more) takeOrJoin(each, number);
       return line;
@@ -84,7 +94,7 @@ export function createLineTaker(source: string, clockOptions: ClockOptions, targ
       return;
     }
     if (!passesPacket(text, container, '')) return;
-    const writer = container !== undefined ? 'container' : parseNfqueue(text) !== undefined ? 'unknown' : 'userspace';
+    const writer = container !== undefined ? 'container' : isPacketRecord(text, prefixes) ? 'unknown' : 'userspace';
     const line = { text, host: undefined, program: undefined, container, time };
     hand({ ...line, timeIsExact: time !== undefined, timeLacks: undefined }, number, writer);
   }

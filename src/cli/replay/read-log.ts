@@ -23,9 +23,8 @@ import type { LogTarget } from './log-target.ts';
 
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
 const needles = [
-  ...spellingsOf([...needlesOfAll, ...fatalNeedles, streamMark]),
+  ...spellingsOf([...needlesOfAll, ...fatalNeedles, streamMark, ...programNeedles]),
   // These stand within texts, and are found however JSON spells what is around them.
-  ...programNeedles,
   ...blockNeedles,
   ...unreadNeedles,
 ];

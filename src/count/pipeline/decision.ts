@@ -12,6 +12,7 @@ import type {
 import { kernelDrop, type PacketObservation } from '../../base/model/packet.ts';
 import type { ProgramRecord } from '../../base/model/program-record.ts';
 import {
+  decodeBytes,
   type FormatRefusal,
   isPacketLogger,
   parse,
@@ -149,8 +150,9 @@ export function observe(
   if (packet !== undefined && packet.kind !== 'refused') return unbound(line.text, packet);
   if (origin === 'kernel' || !(isProgram || programsAnywhere)) return packet;
   if (origin === 'container' && isPacketLogger(writer)) return packet;
-  const record =
-    parseDroppedLogs(line.text, line.program) ?? parseProgramRecord(line.text, line.program ?? container?.container);
+  // Sources of programs have decoded their texts.
+  const text = isProgram ? line.text : decodeBytes(line.text);
+  const record = parseDroppedLogs(text, line.program) ?? parseProgramRecord(text, line.program ?? container?.container);
   if (record === undefined) return packet;
   return programsAnywhere && container !== undefined && !isNetworkComponent(container) ? refusedOf(record) : record;
 }

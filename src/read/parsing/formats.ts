@@ -143,6 +143,15 @@ export function isPacketLogger(container: string | undefined): boolean {
   return container !== undefined && packetLoggers.has(container);
 }
 
+/**
+ * Returns whether a program that logs packets has written the text. Text of the kernel is none of it, because any program can quote that.
+ */
+export function isPacketRecord(text: string, prefixes: PrefixTable): boolean {
+  if (!anyNeedle.test(text)) return false;
+  const ofPrograms = formats.filter(({ writers }) => !writers.some((writer) => onlyByOrigin.has(writer)));
+  return ofPrograms.some(({ parse: read }) => read(text, prefixes) !== undefined);
+}
+
 /** Kinds whose names the API server has checked. Loggers may have cut the names off. */
 const kubernetesKinds = new Set<string | undefined>([
   undefined,

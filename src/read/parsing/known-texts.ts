@@ -1,6 +1,5 @@
 /** Tells lines of known formats from other texts, also where something stands around them. */
-import { hasKlogHeader, hasLogrusPairs, klogJsonTime, readLogrusHeader } from '../../base/log-formats/go-loggers.ts';
-import { parseDroppedLogs, parseProgramRecord } from './components/program-record.ts';
+import { isProgramRecord, parseDroppedLogs } from './components/program-record.ts';
 import { formats, parse } from './formats.ts';
 import { isGke, isHubble } from './policy-loggers/cilium.ts';
 import { createPrefixTable } from './netfilter/prefixes.ts';
@@ -29,40 +28,29 @@ const anyOfMention = new RegExp(
       .map((each) => each.split(':')[0]),
   ].join('|'),
 );
-const escaped = /IN\\{1,7}u003[dD]|u0022|calico\/node is not ready/;
+const escaped = /IN\\{1,7}u003[dD]|u0022/;
+/** Match what loggers of Go and bird write before a message, and messages that people quote without it. */
+const ofLoggers =
+  /[IWEF]\d{4} \d\d:\d\d:\d\d\.|"?ts\\{0,7}"|\] felix|level=|\d \[[A-Z]{4,8}\]\[|\.go \d{1,9}: |\bbird6?: /;
+const ofQuoted =
+  /"\s?err=|calico\\{0,7}\/node is not ready|Failed to (?:execute ip\(6\)tables-restore|program (?:ip|nf)tables)|\(\*logrus\.Entry\)/;
 
 export const knownTexts = {
   mentions(text: string): boolean {
     if (text.includes('IN=')) return true;
     if (!anyOfMention.test(text)) return false;
-    return (
-      mention.test(text) ||
-      escaped.test(text) ||
-      /[IWEF]\d{4} \d\d:\d\d:\d\d\.|"?ts\\{0,7}"|\] felix|level=|\d \[[A-Z]{4,8}\]\[/.test(text)
-    );
+    return mention.test(text) || escaped.test(text) || ofLoggers.test(text) || ofQuoted.test(text);
   },
   isRecord: (record: object): boolean =>
     isHubble(record) || ('disposition' in record && isGke(record)) || 'oob.prefix' in record || 'oob.family' in record,
   reads(text: string): boolean {
-    if (isRecord(text)) return parseProgramRecord(text) !== undefined;
     const found = parse(text, prefixes);
     // What is cut off may be a copy of what is whole.
     const isCut = found?.kind === 'unparsable' && text.startsWith('{');
-    return (
-      (found !== undefined && found.kind !== 'refused' && !isCut) || parseDroppedLogs(text, undefined) !== undefined
-    );
+    if (found !== undefined && found.kind !== 'refused' && !isCut) return true;
+    return parseDroppedLogs(text, undefined) !== undefined || isProgramRecord(text);
   },
 };
-
-function isRecord(text: string): boolean {
-  return (
-    hasKlogHeader(text) ||
-    klogJsonTime(text) !== undefined ||
-    hasLogrusPairs(text) ||
-    readLogrusHeader(text) !== undefined ||
-    text.startsWith('calico/node is not ready')
-  );
-}
 
 /**
  * Returns the literals as pages and JSON also spell them: with blanks after a colon, escaped in a string, and with `\u003d` for `=`. All are
@@ -87,6 +75,11 @@ function spellings(needle: string): string[] {
     const ofPages = ['', '\\', '\\\\\\'].flatMap((slashes) => [`${name}${slashes}&quot;`, `${name}${slashes}&#34;`]);
     return [needle, ...spaced, ...quoted, ...ofPages];
   }
+  if (needle.includes("'"))
+    return ["'", '&#39;', '&apos;', "''", String.raw`\'`, String.raw`\u0027`, String.raw`\u0026#39;`].map((each) =>
+      needle.replaceAll("'", each),
+    );
+  if (needle.includes('/')) return [needle, needle.replaceAll('/', String.raw`\/`)];
   if (!needle.includes('=')) return [needle];
   const backslashes = ['\\', '\\\\', '\\\\\\\\'];
   const codes = backslashes.flatMap((slashes) => [`${slashes}u003d`, `${slashes}u003D`]);

@@ -11,5 +11,6 @@ export { type ContainerRule, isNetworkComponent, parseContainerRule } from './ku
 export { createSavedLogReader, isProgramLog, readOwnStamp } from './kubelet/saved-log.ts';
 export { blockNeedles, fatalNeedles } from './records/joiner.ts';
 export { createLineRecords } from './records/line-records.ts';
+export { readText } from './records/text-records.ts';
 export { createRepeatedLines } from './repeats/repeated-lines.ts';
 export type { LineOrigin } from './source.ts';

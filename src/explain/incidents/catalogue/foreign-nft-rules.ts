@@ -52,7 +52,7 @@ export const foreignNftRulesOfServices: CauseRow = {
   overReason: 'IptablesReadableAgain',
   endsWithSync: true,
   programs: ['kube-proxy', 'kube-router'],
-  needles: [...iptablesNeedles, "is incompatible, use 'nft' tool"],
+  needles: [...iptablesNeedles, 'is incompatible, use '],
   infoOpenings: [noIptables],
   match(record) {
     const text =

@@ -38,6 +38,12 @@ export function parseProgramRecord(text: string, program?: string): ProgramRecor
   return undefined;
 }
 
+/** Returns whether the text is a record, and no line from the middle of one. */
+export function isProgramRecord(text: string): boolean {
+  const record = parseProgramRecord(text);
+  return record !== undefined && record.message !== '';
+}
+
 /** Restores control characters. rsyslog writes them as `#012`, so that a record is one line. */
 function unescapeLines(text: string): string {
   if (text.includes('\n') || !text.includes('#012')) return text;

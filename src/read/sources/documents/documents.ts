@@ -29,7 +29,7 @@ function isManyLines(head: string): boolean {
   if (isTooDeep(head)) return false;
   const [first = '', ...others] = head.split('\n', 32);
   if (first.length > longLine) return true;
-  if (isWhole(first)) return first.startsWith('[');
+  if (isWhole(first)) return false;
   // If one line of many is cut off, the others are whole.
   return !others.some((line) => line.startsWith('{') && isWhole(line.replace(/,\s*$/, '')));
 }

@@ -120,8 +120,9 @@ class Splitter implements JsonSplitter {
   }
 
   #takeLine(end: number): void {
-    if (end > this.#from && this.#sink.isNeeded(this.#data, this.#from, end))
-      this.#sink.take(this.#data.toString('latin1', this.#from, end).trim());
+    if (end <= this.#from || !this.#sink.isNeeded(this.#data, this.#from, end)) return;
+    const line = this.#data.toString('latin1', this.#from, end).trim();
+    if (line !== '') this.#sink.take(line);
   }
 
   #begin(isList: boolean): void {

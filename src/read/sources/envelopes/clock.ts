@@ -57,6 +57,16 @@ export interface RecentStamps {
   prefix: string;
   withoutPrefix: string;
   count: { number: number; separator: string };
+  place: LinePlace;
+}
+
+/** Where the last lines stood in what was around them. Lines that go on a record show nothing themselves, and stand in the same places. */
+export interface LinePlace {
+  /** Keys of JSON, from the outermost object on; the last ones first, since JSON may stand in JSON. */
+  keys: readonly (readonly string[])[];
+  cell: { index: number; cells: number; separator: string | undefined } | undefined;
+  /** What stands before a text in quotes, with the quote. */
+  quote: string;
 }
 
 export interface StampClock {
@@ -82,6 +92,7 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       prefix: '',
       withoutPrefix: '',
       count: { number: 0, separator: '' },
+      place: { keys: [], cell: undefined, quote: '' },
     },
     yearless(name: string, date: number, hours: number, minutes: number, seconds: number): Millis | undefined {
       const month = monthIndex(name);

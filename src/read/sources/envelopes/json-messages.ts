@@ -65,16 +65,16 @@ export function messagesIn(
   value: unknown,
   reads: (text: string) => boolean,
   recordIn: (record: JsonRecord) => string | undefined,
-): JsonMessage[] {
+): readonly JsonMessage[] {
   return walk(value, [], 0);
 
-  function walk(each: unknown, around: readonly MessageEnvelope[], depth: number): JsonMessage[] {
+  function walk(each: unknown, around: readonly MessageEnvelope[], depth: number): readonly JsonMessage[] {
     if (typeof each === 'string') return reads(each) ? [{ text: each, own: undefined, around }] : [];
     if (typeof each !== 'object' || each === null || depth > maxDepth) return [];
     return Array.isArray(each) ? ofList(each, around, depth) : ofObject(each as JsonRecord, around, depth);
   }
 
-  function ofList(list: readonly unknown[], around: readonly MessageEnvelope[], depth: number): JsonMessage[] {
+  function ofList(list: readonly unknown[], around: readonly MessageEnvelope[], depth: number): readonly JsonMessage[] {
     const pairs = asPairs(list);
     if (pairs !== undefined) return ofObject(pairs, around, depth);
     const isTuple =
@@ -86,11 +86,13 @@ export function messagesIn(
     });
     if (isTuple || found.every(({ length }) => length === 0)) return found.flat();
     // The others may go on a record.
-    return found.flatMap((messages, i) => (messages.length > 0 ? messages : otherMessage(list[i], around)));
+    const [first] = found.flat();
+    const keys = keysOf(first?.around.slice(0, first.around.length - around.length) ?? []);
+    return found.flatMap((messages, i) => (messages.length > 0 ? messages : otherMessage(list[i], keys, around)));
   }
 
-  function ofObject(record: JsonRecord, around: readonly MessageEnvelope[], depth: number): JsonMessage[] {
-    const found: { name: string; messages: JsonMessage[] }[] = [];
+  function ofObject(record: JsonRecord, around: readonly MessageEnvelope[], depth: number): readonly JsonMessage[] {
+    const found: { name: string; messages: readonly JsonMessage[] }[] = [];
     for (const name of Object.keys(record)) {
       const within = record[name];
       // Most values of a record are short texts and numbers.
@@ -126,8 +128,14 @@ function isCutOf([{ text = '' } = {}]: readonly Partial<JsonMessage>[], [whole]:
   );
 }
 
-function otherMessage(value: unknown, around: readonly MessageEnvelope[]): JsonMessage[] {
+function otherMessage(
+  value: unknown,
+  keys: readonly string[],
+  around: readonly MessageEnvelope[],
+): readonly JsonMessage[] {
   if (typeof value !== 'object' || value === null) return [];
+  const same = messageAt(value, keys, around);
+  if (same.length > 0) return same;
   if (!Array.isArray(value)) return namedMessage(value as JsonRecord, around);
   return lastMessage(value, around);
 }
@@ -139,6 +147,36 @@ export function lastMessage(tuple: readonly unknown[], around: readonly MessageE
   if (typeof within === 'string') return [{ text: within, own: undefined, around: outer }];
   const isRecord = isStamp(tuple[0]) && typeof within === 'object' && within !== null;
   return isRecord ? namedMessage(within as JsonRecord, outer) : [];
+}
+
+/** Returns the keys that lead to a message; none if it is no text of its own. */
+export function keysOf(around: readonly MessageEnvelope[]): readonly string[] {
+  const keys = around.map(({ record, within }) => Object.keys(record).find((key) => record[key] === within));
+  return keys.every((key) => key !== undefined) ? keys.toReversed() : [];
+}
+
+/** Returns the text at the place where another line was found, if there is one. */
+export function messageAt(
+  value: object,
+  keys: readonly string[],
+  outer: readonly MessageEnvelope[] = [],
+): readonly JsonMessage[] {
+  let [within, around]: [unknown, readonly MessageEnvelope[]] = [value, outer];
+  for (const key of keys) {
+    const record = recordOf(within);
+    if (record === undefined) return [];
+    within = record[key];
+    around = [{ record, within }, ...around];
+  }
+  return keys.length > 0 && typeof within === 'string' ? [{ text: within, own: undefined, around }] : [];
+}
+
+function recordOf(value: unknown): JsonRecord | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (!Array.isArray(value)) return value as JsonRecord;
+  const pairs = asPairs(value);
+  if (pairs !== undefined) return pairs;
+  return value.length === 1 ? recordOf(value[0]) : Object.fromEntries(Object.entries(value));
 }
 
 function rankOf(name: string): number {

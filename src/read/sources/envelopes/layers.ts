@@ -3,6 +3,7 @@ import { parsed } from '../../../base/platform/json.ts';
 import type { StampClock } from './clock.ts';
 import { type Envelope, newEnvelope, setTime, takeOff } from './envelope.ts';
 import { namedContainer } from './named-container.ts';
+import { withoutInnerQuoting } from './quoting.ts';
 import { readNumericStamp } from './stamps.ts';
 
 /** Reads a syslog priority, `<4>`: facility * 8 + severity (RFC 3164, 4.1.1). Facility 0 means the kernel. */
@@ -59,11 +60,11 @@ const anyStamp = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s"',<]{0,16}/;
 export function readQuoted(envelope: Envelope, clock: StampClock, isLine: (text: string) => boolean): void {
   const { text } = envelope;
   if (!key.test(text)) return;
-  for (const { 1: double, 2: single = '', index } of text.matchAll(quoted)) {
-    const inner = (double === undefined ? spellings(single) : [parsed(double)]).find(
-      (each) => typeof each === 'string' && isLine(each),
-    );
-    if (typeof inner !== 'string') continue;
+  for (const { 0: whole, 1: double, 2: single = '', index } of text.matchAll(quoted)) {
+    const inner = textOf(double, single);
+    if (!isLine(inner)) continue;
+    const opening = index + whole.length - (double?.length ?? single.length + 2);
+    clock.recent.place.quote = openingQuote.exec(text.slice(Math.max(0, opening - longestKey), opening + 1))?.[0] ?? '';
     const stamp = newEnvelope(anyStamp.exec(text.slice(0, index))?.[0] ?? '');
     readNumericStamp(stamp, clock);
     setTime(envelope, stamp.time, stamp.timeIsExact, stamp.timeLacks);
@@ -73,10 +74,36 @@ export function readQuoted(envelope: Envelope, clock: StampClock, isLine: (text:
   }
 }
 
-/** YAML doubles a single quote, Python puts a backslash before it. */
-function spellings(text: string): string[] {
-  const ofPython = text.replace(/\\n$/, '').replaceAll(/\\(['\\])/g, '$1');
-  return [text.replaceAll("''", "'"), ofPython];
+const longestKey = 96;
+/** Matches the key before a text in quotes, with the quote. */
+const openingQuote = /(?:"[\w.@-]{1,64}"\s{1,8}=> |[\w.@-]{1,64}(?:=|: )|^|[ -]{1,8})b?["']$/;
+
+/** Reads a text behind the key of the last one that was a line: it may go on the record of that line. What may be a line is none. */
+export function readSameQuote(envelope: Envelope, { recent }: StampClock, isLine: (text: string) => boolean): void {
+  const { quote } = recent.place;
+  const at = envelope.text.indexOf(quote);
+  if (at < 0) return;
+  const rest = envelope.text.slice(at + quote.length - 1);
+  const [, double, single = ''] = wholeQuote.exec(rest) ?? [];
+  const inner = textOf(double, single);
+  if (inner === '' || isLine(inner)) return;
+  envelope.text = inner.trimStart();
+  envelope.indent = inner.slice(0, inner.length - envelope.text.length);
+  envelope.layers.push('quoted text');
+}
+
+const wholeQuote = /^(?:("(?:[^"\\]|\\.)*")|'((?:[^'\\]|\\.|'')*)')/;
+
+/** `double`: JSON, with its quotes. */
+function textOf(double: string | undefined, single: string): string {
+  const text = double === undefined ? unquoted(single) : parsed(double);
+  return typeof text === 'string' ? withoutInnerQuoting(text) : '';
+}
+
+/** YAML doubles a single quote, and Python puts a backslash before it and before another backslash. */
+function unquoted(text: string): string {
+  const isOfPython = /\\['\\]/.test(text) && !text.includes("''") && !/\\[^'nrtxuU]/.test(text.replaceAll('\\\\', ''));
+  return isOfPython ? text.replace(/\\n$/, '').replaceAll(/\\(['\\])/g, '$1') : text.replaceAll("''", "'");
 }
 
 /** Reads `dmesg -x`: `kern  :warn  : [ 1156.246182] …`. Other facilities are not the kernel's. */

@@ -16,8 +16,8 @@ const path = /\/|\.(?:log|txt|jsonl?|ndjson|out|err)(?:$|\.)/;
 const context = /^([^\s:|"'{}=]{0,256}\.(?:log|txt|jsonl?|ndjson|out|err)(?:\.\w{1,16})?)-\d{1,9}-/;
 /** Matches `grep -n`, and an editor's numbers. */
 const lineNumber = /^\d{1,9}[:|\t](?=\S)/;
-/** Matches the numbers of `cat -n` and `less -N`. */
-const lineCount = /^(\d{1,9})([\t|]| {1,2})/;
+/** Matches the numbers of `cat -n`, `less -N` and `grep -n`. */
+const lineCount = /^(\d{1,9})([\t|:]| {1,2})/;
 /** Matches `kubectl logs --prefix`. */
 const kubectl = /^\[(?:pod|container)\/[^\]\s]{1,520}\] /;
 /** Matches stern: a Pod and a container. */
@@ -79,14 +79,14 @@ export function readPrefix(envelope: Envelope, clock: StampClock, known: KnownTe
   function takeNumber(number: string): void {
     recent.count.number = Number(number);
     take(envelope, number.length + recent.count.separator.length);
-    // The blanks before the number are not the text's.
-    envelope.indent = '';
   }
 }
 
 function take(envelope: Envelope, length: number): void {
   const prefix = envelope.text.slice(0, length);
   takeOff(envelope, length, 'prefix');
+  // The blanks before it are not the text's.
+  envelope.indent = '';
   const name = fileOf(prefix)?.[1];
   const container = name === undefined ? undefined : containerOf(name);
   if (container !== undefined) {

@@ -5,6 +5,7 @@ const tags = /^(?:<\/?[a-z]{1,16}>){1,8}|(?:<\/[a-z]{1,16}>){1,8}$/g;
 /** The characters that pages must escape (HTML, 13.3). Line breaks are left as they are, so a line stays one. */
 const entities = /&(lt|gt|amp|quot|apos|nbsp|#(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])|#x[2-7][\da-f]);/gi;
 const characters: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", nbsp: ' ' };
+const json = /^[[{\s]{1,64}"/;
 /** The blank that pages do not break at, in UTF-8. */
 const hardBlank = '\u00c2\u00a0';
 
@@ -13,10 +14,17 @@ export function withoutQuoting(line: string): string {
   if (text.includes('\x1b')) text = text.replaceAll(colours, '');
   if (text.includes(hardBlank)) text = text.replaceAll(hardBlank, ' ');
   if (text.startsWith('<') || text.endsWith('>')) text = text.replaceAll(tags, '');
-  if (text.includes('&')) text = text.replaceAll(entities, (_, name: string) => characterOf(name.toLowerCase()));
+  // In JSON, they are those of a text in it.
+  if (text.includes('&') && !json.test(text))
+    text = text.replaceAll(entities, (_, name: string) => characterOf(name.toLowerCase()));
   if (text.startsWith('>')) text = text.replace(/^(?:> ?){1,8}/, '');
   if (text.startsWith('`') && text.endsWith('`')) text = text.replace(/^`{1,3}([^`].*)(?<!`)`{1,3}$/, '$1');
   return text;
+}
+
+/** Takes the same off a text that stood in JSON, or in quotes. */
+export function withoutInnerQuoting(text: string): string {
+  return text.includes('\x1b') || text.includes('&') ? withoutQuoting(text) : text;
 }
 
 function characterOf(name: string): string {

@@ -1,9 +1,9 @@
-import { mayHaveCells, readCells } from './cells.ts';
+import { mayHaveCells, readCells, readSameCell } from './cells.ts';
 import type { StampClock } from './clock.ts';
 import { type Envelope, newEnvelope, readKernelTag, readKmsg, readTag } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
 import type { KnownTexts } from './json-messages.ts';
-import { readDecoded, readLabels, readPriority, readQuoted, readTalos } from './layers.ts';
+import { readDecoded, readLabels, readPriority, readQuoted, readSameQuote, readTalos } from './layers.ts';
 import { readPrefix, readRecordTag } from './prefix.ts';
 import { withoutQuoting } from './quoting.ts';
 import { readJson } from './read-json.ts';
@@ -35,6 +35,8 @@ export function readJournalFields(fields: { readonly [name: string]: string }, c
   return envelope;
 }
 
+const mayBeJson = /^[{[",]/;
+
 /** The layers behind which a prefix may stand. Behind others, such as the kernel's tag, it would be a LOG prefix. */
 const beforePrefixes = /^(?:prefix|labels|quoted text|table row|.*JSON)$/;
 
@@ -48,8 +50,12 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
   for (let depth = first; depth < maxLayers; depth++) {
     const before = envelope.text;
     const last = envelope.layers.at(-1);
-    if (last === undefined && mayHaveCells(before) && known?.mentions(before) === true && isAnonymous(before, clock))
+    const mayHavePrefix = last === undefined || beforePrefixes.test(last);
+    // What a program or a Pod prints is its own, whatever cells and quotes it has.
+    const isUnnamed = mayHavePrefix && envelope.origin === 'unknown';
+    if (isUnnamed && mayHaveCells(before) && known?.mentions(before) === true && isAnonymous(before, clock))
       readCells(envelope, clock, known, (text) => readsLine(text, reading));
+    if (isUnnamed && envelope.text === before) readSamePlace(envelope, reading);
     if (envelope.text === before) takeLayer(envelope, reading, depth);
     // Talos writes node, facility and level only at the very start. Further on, such a text would be a LOG prefix.
     if (depth === 0 && envelope.text === before) readTalos(envelope, clock);
@@ -58,11 +64,24 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
       readLabels(envelope);
       readRecordTag(envelope);
     }
-    if (envelope.text === before && (last === undefined || beforePrefixes.test(last)))
-      readPrefix(envelope, clock, known);
-    if (envelope.text === before && envelope.layers.length === 0 && known?.mentions(before) === true)
+    if (envelope.text === before && mayHavePrefix) readPrefix(envelope, clock, known);
+    if (envelope.text === before && isUnnamed && known?.mentions(before) === true)
       readQuoted(envelope, clock, (text) => readsLine(text, reading));
     if (envelope.text === before) break;
+  }
+}
+
+/** Reads what may go on the record of a line that stood in a cell or in quotes. */
+function readSamePlace(envelope: Envelope, reading: Reading): void {
+  const { text } = envelope;
+  const { clock } = reading;
+  const { cell, quote } = clock.recent.place;
+  if ((cell === undefined && quote === '') || mayBeJson.test(text)) return;
+  if (cell !== undefined && mayHaveCells(text)) readSameCell(envelope, clock, isLine);
+  if (envelope.text === text && quote !== '') readSameQuote(envelope, clock, isLine);
+
+  function isLine(inner: string): boolean {
+    return readsLine(inner, reading);
   }
 }
 
@@ -71,7 +90,7 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
  * cell of it. JSON is read before its texts are.
  */
 function isAnonymous(text: string, clock: StampClock): boolean {
-  if (/^[{[",]/.test(text)) return false;
+  if (mayBeJson.test(text)) return false;
   const outer = newEnvelope(text);
   takeLayers(outer, { clock, known: undefined }, 0);
   return outer.origin === 'unknown' || outer.origin === 'kernel';
@@ -89,6 +108,8 @@ function takeLayer(envelope: Envelope, { clock, known }: Reading, depth: number)
   const { text } = envelope;
   const first = text.charCodeAt(0);
   if (first === 0xef || first === 0x1e || first === 0x64) envelope.text = text.replace(marks, '');
+  // Behind blanks, such a character is klog's.
+  if ((first === 0x3e /* > */ || first === 0x60) && envelope.indent === '') envelope.text = withoutQuoting(text);
   if (first === 0x5b /* [ */) readDmesg(envelope, clock);
   if (envelope.text !== text) return;
   if (

@@ -1,11 +1,20 @@
 /** Takes JSON off a line: a record of journald, of a container runtime, of any collector; a text within a string; pieces of a list. */
 import { isAscii, parsedBytes } from '../../../base/platform/json.ts';
-import type { StampClock } from './clock.ts';
+import type { LinePlace, StampClock } from './clock.ts';
 import { type Envelope, newEnvelope, setProgram, setTime } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
 import { hostIn, type JsonRecord, programIn, timeIn, timeOf } from './json-fields.ts';
-import { type JsonMessage, type KnownTexts, lastMessage, messagesIn, namedMessage } from './json-messages.ts';
+import {
+  type JsonMessage,
+  keysOf,
+  type KnownTexts,
+  lastMessage,
+  messageAt,
+  messagesIn,
+  namedMessage,
+} from './json-messages.ts';
 import { namedContainer } from './named-container.ts';
+import { withoutInnerQuoting } from './quoting.ts';
 
 export interface JsonContext {
   clock: StampClock;
@@ -49,10 +58,14 @@ function copyOf(envelope: Envelope): Envelope {
   return { ...envelope, layers: [...envelope.layers] };
 }
 
-function messagesOf(value: object, whole: string, { known, takeLayers }: JsonContext): JsonMessage[] {
+function messagesOf(
+  value: object,
+  whole: string,
+  { clock: { recent }, known, takeLayers }: JsonContext,
+): readonly JsonMessage[] {
   if (Array.isArray(value)) {
-    const found = known === undefined ? [] : messagesIn(value, reads, recordIn);
-    return known === undefined || found.length > 0 ? found : lastMessage(value);
+    const found = known === undefined ? [] : noted(messagesIn(value, reads, recordIn));
+    return known === undefined || found.length > 0 ? found : sameOr(lastMessage);
   }
   const record = value as JsonRecord;
   const direct = record['MESSAGE'] ?? record['log'] ?? record['message'];
@@ -63,9 +76,21 @@ function messagesOf(value: object, whole: string, { known, takeLayers }: JsonCon
   if (isDirect) return [{ text: String(direct), own: undefined, around: [{ record, within: direct }] }];
   if (known === undefined) return [];
   if (known.isRecord(record)) return isSpaced.test(whole) ? [ownMessage(record)] : [];
-  const found = messagesIn(record, reads, recordIn);
-  if (found.length === 0) return namedMessage(record);
+  const found = noted(messagesIn(record, reads, recordIn));
+  if (found.length === 0) return sameOr(() => namedMessage(record));
   return found.some(({ own, text }) => own === record && text === whole) ? [] : found;
+
+  function noted(found: readonly JsonMessage[]): readonly JsonMessage[] {
+    const [first] = found;
+    if (first !== undefined && found.length === 1 && first.own === undefined)
+      recent.place.keys = withFirst(recent.place.keys, keysOf(first.around));
+    return found;
+  }
+
+  function sameOr<Value extends object>(named: (value: Value) => readonly JsonMessage[]): readonly JsonMessage[] {
+    const same = recent.place.keys.map((keys) => messageAt(value, keys)).find(({ length }) => length > 0);
+    return same ?? named(value as Value);
+  }
 
   function recordIn(inner: JsonRecord): string | undefined {
     const text = JSON.stringify(inner);
@@ -75,17 +100,27 @@ function messagesOf(value: object, whole: string, { known, takeLayers }: JsonCon
 
   function reads(text: string): boolean {
     if (known?.mentions(text) !== true) return false;
-    const inner = newEnvelope(bytesOf(text.endsWith('\n') ? text.slice(0, -1) : text));
+    const inner = newEnvelope(lineOf(text));
     takeLayers(inner);
     return known.reads(inner.text);
   }
+}
+
+/** How many places of lines in JSON are remembered. */
+const mostPlaces = 4;
+
+function withFirst(places: LinePlace['keys'], keys: readonly string[]): LinePlace['keys'] {
+  const isSame = (other: readonly string[]): boolean =>
+    other.length === keys.length && other.every((key, i) => key === keys[i]);
+  if (keys.length === 0 || (places[0] !== undefined && isSame(places[0]))) return places;
+  return [keys, ...places.filter((other) => !isSame(other))].slice(0, mostPlaces);
 }
 
 function apply(envelope: Envelope, { text, own, around }: JsonMessage, clock: StampClock): void {
   const [inner] = around;
   const before = envelope.time;
   envelope.layers.push(inner !== undefined && 'stream' in inner.record ? 'Docker JSON' : 'JSON');
-  envelope.text = bytesOf(text.endsWith('\n') ? text.slice(0, -1) : text);
+  envelope.text = lineOf(text);
   if (own !== undefined) return readMessage(envelope, own, clock, around);
   if (inner !== undefined && 'MESSAGE' in inner.record && inner.within === inner.record['MESSAGE']) {
     envelope.layers.pop();
@@ -189,6 +224,10 @@ function parsedPiece(text: string): unknown {
   if (whole !== undefined) return whole;
   const inner = piece.replace(/^[[,]\s*(?=[{["])/, '').replace(/(?<=[}\]"])\s*(?:,|\])$/, '');
   return inner === piece ? undefined : parsedBytes(inner);
+}
+
+function lineOf(text: string): string {
+  return withoutInnerQuoting(bytesOf(text.endsWith('\n') ? text.slice(0, -1) : text));
 }
 
 /** JSON is decoded text, but lines have one character for each byte. */

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { hasKlogHeader, hasLogrusPairs } from '../../../base/log-formats/go-loggers.ts';
+import { hasKlogHeader, hasLogrusPairs, readLogrusHeader } from '../../../base/log-formats/go-loggers.ts';
 import { stamp } from '../../../base/log-formats/rfc3339.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import { createTimer } from '../../../base/platform/timer.ts';
@@ -192,9 +192,13 @@ export function isFatal(text: string): boolean {
 /** Returns undefined for a line that does not begin a record. bird writes no stamp, and logrus writes none without a terminal. */
 function headerOf(text: string): RecordKind | undefined {
   if (hasKlogHeader(text)) return 'klog';
-  // After a fence of Markdown, somebody else writes.
+  // After a fence of Markdown, and in the next file of `tail`, somebody else writes.
   const isOther =
-    text.startsWith('{') || stamp.test(text) || hasLogrusPairs(text) || /^(?:bird6?: |`{3}|~{3})/.test(text);
+    text.startsWith('{') ||
+    stamp.test(text) ||
+    hasLogrusPairs(text) ||
+    readLogrusHeader(text) !== undefined ||
+    /^(?:bird6?: |`{3}|~{3}|==> )/.test(text);
   return isOther ? 'other' : undefined;
 }
 

@@ -1,5 +1,5 @@
 /** Joins the lines of records whose lines came each with an envelope of its own, of several writers in one log. */
-import { hasKlogHeader } from '../../../base/log-formats/go-loggers.ts';
+import { hasKlogHeader, readLogrusHeader } from '../../../base/log-formats/go-loggers.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import type { Envelope } from '../envelopes/envelope.ts';
 import type { Timing } from '../source.ts';
@@ -38,13 +38,15 @@ export function createLineRecords({ onRecord, timing }: LineRecordsOptions): Lin
     },
     take(envelope, number) {
       const { text, time, origin, writer: name } = envelope;
-      const begins = origin !== 'kernel' && hasKlogHeader(text);
+      const isOfCalico = origin !== 'kernel' && readLogrusHeader(text) !== undefined;
+      const begins = isOfCalico || (origin !== 'kernel' && hasKlogHeader(text));
       // An indented line goes on its record whatever its stamp says, which a collector may have set.
       if (writers.size > 0 && time !== undefined)
         finishBefore(time, begins || envelope.indent === '' ? undefined : name);
       const writer = writers.get(name);
       if (!begins && (writer === undefined || origin === 'kernel' || text.includes('IN='))) return false;
-      const line = { text: begins ? text : envelope.indent + text, time, number };
+      // The stamp of such a record is its own, and its other lines may have those of a collector.
+      const line = { text: begins ? text : envelope.indent + text, time: isOfCalico ? undefined : time, number };
       (writer ?? add(name, envelope)).joiner.take(line, false, true);
       const taken = writers.get(name);
       if (begins && taken !== undefined) taken.first = envelope;

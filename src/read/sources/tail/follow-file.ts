@@ -40,7 +40,8 @@ export function createFollowFile({ listener, zone, timing = systemTiming, ...opt
 
   function take(raw: string, number: number, cut: boolean): void {
     const envelope = readEnvelope(raw, clockAt(timing.wall()), options.known);
-    if (cut) envelope.text = withoutHalfValue(envelope.text);
+    // A text that something closes behind it is whole.
+    if (cut && raw.endsWith(envelope.text)) envelope.text = withoutHalfValue(envelope.text);
     const line = takeEnvelope(envelope, number);
     for (const each of envelope.more) takeEnvelope(each, number);
     if (!cut && envelope.more.length === 0) repeated?.learn(line);

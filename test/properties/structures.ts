@@ -1,0 +1,160 @@
+/** Ways to keep lines, made of structure alone: names, orders, depths and spellings are by chance, as no list of tools has them all. */
+import fc from 'fast-check';
+import type { Wrapping } from './wrapping.ts';
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+function lineWise(name: string, wrap: (line: string, at: number, number: number) => string): Wrapping {
+  return {
+    name,
+    isLine: true,
+    wrap: (lines, at) => lines.map((line, i) => `${wrap(line, at, i + 7)}\n`).join(''),
+  };
+}
+
+/** Names that say nothing of a writer, a host or a time. */
+const anyName = fc.stringMatching(/^[bcfgjkqruvwxyz]{2,6}(?:[._-]?[1-9])?$/);
+const timeName = fc.constantFrom('time', '@timestamp', 'ts', 'written_time', 'logStamp', 'eventDate');
+const otherValue = fc.oneof(
+  fc.integer({ min: 0, max: 99 }),
+  fc.boolean(),
+  fc.constant(null),
+  fc.stringMatching(/^[a-z ]{0,12}$/),
+  fc.constant({ q: [1, 'x'] }),
+  fc.constant([]),
+);
+
+type Spelling = (value: unknown) => string;
+
+const spellings: readonly Spelling[] = [
+  (value) => JSON.stringify(value),
+  (value) => JSON.stringify(value, undefined, 1).replaceAll(/\n\s*/g, ' '),
+  (value) =>
+    JSON.stringify(value).replaceAll(
+      /[<>&=']|[^\x20-\x7e]/g,
+      (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+  (value) => JSON.stringify(value).replaceAll('/', String.raw`\/`),
+];
+const anySpelling = fc.constantFrom(...spellings);
+
+interface ObjectShape {
+  text: string;
+  time: string | undefined;
+  path: readonly string[];
+  others: readonly (readonly [string, unknown])[];
+  isTextFirst: boolean;
+}
+
+const anyShape: fc.Arbitrary<ObjectShape> = fc.record({
+  text: anyName,
+  time: fc.option(timeName, { nil: undefined }),
+  path: fc.array(anyName, { maxLength: 3 }),
+  others: fc.array(fc.tuple(anyName, otherValue), { maxLength: 3 }),
+  isTextFirst: fc.boolean(),
+});
+
+function objectOf({ text, time, path, others, isTextFirst }: ObjectShape, line: string, at: number): object {
+  const own: [string, unknown][] = [
+    [text, line],
+    ...(time === undefined ? [] : [[time, iso(at)] as [string, unknown]]),
+  ];
+  const rest = others
+    .filter(([name]) => name !== text && name !== time)
+    .map(([name, value]): [string, unknown] => [name, value]);
+  let record: object = Object.fromEntries(isTextFirst ? [...own, ...rest] : [...rest, ...own]);
+  for (const name of path) record = { [name]: record };
+  return record;
+}
+
+const anyObject = fc
+  .tuple(anyShape, anySpelling)
+  .map(([shape, spell]) => lineWise(`object ${JSON.stringify(shape)}`, (line, at) => spell(objectOf(shape, line, at))));
+
+const escapedForPages = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (each) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[each] ?? '&#39;');
+
+/** Rows of tables, and what stands in quotes or tags. */
+const anyRow = fc.oneof(
+  fc
+    .tuple(fc.array(anyName, { minLength: 1, maxLength: 3 }), fc.array(anyName, { maxLength: 2 }))
+    .map(([before, after]) =>
+      lineWise(
+        `a row ${before.join()} ${after.join()}`,
+        (line, at) => `| ${[...before, iso(at), line, ...after].join(' | ')} |`,
+      ),
+    ),
+  anyName.map((name) =>
+    lineWise(`a text in single quotes ${name}`, (line) => `${name}: '${line.replaceAll("'", "''")}'`),
+  ),
+  anyName.map((name) => lineWise(`a text in quotes ${name}`, (line) => `lvl=a ${name}=${JSON.stringify(line)} x=1`)),
+  fc
+    .tuple(anyName, anyName)
+    .map(([outer, inner]) =>
+      lineWise(
+        `tags ${outer} ${inner}`,
+        (line, at) => `<${outer} ${inner}="${iso(at)}"><${inner}>${escapedForPages(line)}</${inner}></${outer}>`,
+      ),
+    ),
+);
+
+/** What shells and tools put before each line. */
+const anyHead = fc.oneof(
+  fc
+    .tuple(anyName, fc.constantFrom('.log', '.txt', '/out.jsonl'))
+    .map(([name, end]) => lineWise(`a path ${name}${end}`, (line) => `/${name}${end}:${line}`)),
+  fc
+    .constantFrom('\t', '|', ': ')
+    .map((mark) =>
+      lineWise(
+        `a number${mark}`,
+        (line, _, number) => `${mark === ': ' ? `f.log:${number}:` : `  ${number}${mark}`}${line}`,
+      ),
+    ),
+  fc.constantFrom('> ', '> > ').map((mark) => lineWise(`a quotation ${mark}`, (line) => `${mark}${line}`)),
+  fc.constant(lineWise('colours', (line) => `\u001B[1;31mk.log\u001B[0m:\u001B[K${line}`)),
+);
+
+const anyLineWise = fc.oneof(
+  { weight: 4, arbitrary: anyObject },
+  { weight: 2, arbitrary: anyRow },
+  { weight: 1, arbitrary: anyHead },
+);
+
+/** Up to so many within one another. Only the innermost has bars or single quotes: those of others are not told from its own. */
+export const anyLayers = (maxLength: number): fc.Arbitrary<readonly Wrapping[]> =>
+  fc
+    .array(anyLineWise, { minLength: 1, maxLength })
+    .map((all) => all.filter((each, i) => i === 0 || !/^a (?:row|text in single quotes)/.test(each.name)));
+
+const separated = fc.tuple(
+  fc.constantFrom(',', ';'),
+  fc.array(anyName, { maxLength: 2 }),
+  fc.constantFrom('\n', '\r\n'),
+);
+
+/** Documents: a list of records, printed over many lines, and tables with names of columns. */
+export const anyDocument: fc.Arbitrary<Wrapping> = fc.oneof(
+  fc
+    .tuple(anyShape, fc.option(anyName, { nil: undefined }), fc.integer({ min: 1, max: 4 }))
+    .map(([shape, name, indent]): Wrapping => ({
+      name: `a document ${JSON.stringify(shape)} ${name}`,
+      isLine: false,
+      wrap(lines, at) {
+        const records = lines.map((line) => objectOf(shape, line, at));
+        return `${JSON.stringify(name === undefined ? records : { [name]: records, took: 3 }, undefined, indent)}\n`;
+      },
+    })),
+  separated.map(([separator, others, end]): Wrapping => {
+    const cell = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+    return {
+      name: `a table with ${separator}`,
+      isLine: false,
+      wrap: (lines, at) =>
+        [
+          ['time', ...others, 'line'].join(separator),
+          ...lines.map((line) => [iso(at), ...others, cell(line)].join(separator)),
+        ].join(end) + end,
+    };
+  }),
+);
