@@ -62,9 +62,8 @@ function objectOf({ text, time, path, others, isTextFirst }: ObjectShape, line: 
   const rest = others
     .filter(([name]) => name !== text && name !== time)
     .map(([name, value]): [string, unknown] => [name, value]);
-  let record: object = Object.fromEntries(isTextFirst ? [...own, ...rest] : [...rest, ...own]);
-  for (const name of path) record = { [name]: record };
-  return record;
+  const record: object = Object.fromEntries(isTextFirst ? [...own, ...rest] : [...rest, ...own]);
+  return path.reduce((inner, name) => ({ [name]: inner }), record);
 }
 
 const anyObject = fc
@@ -127,6 +126,8 @@ export const anyLayers = (maxLength: number): fc.Arbitrary<readonly Wrapping[]> 
     .array(anyLineWise, { minLength: 1, maxLength })
     .map((all) => all.filter((each, i) => i === 0 || !/^a (?:row|text in single quotes)/.test(each.name)));
 
+const cell = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+
 const separated = fc.tuple(
   fc.constantFrom(',', ';'),
   fc.array(anyName, { maxLength: 2 }),
@@ -146,7 +147,6 @@ export const anyDocument: fc.Arbitrary<Wrapping> = fc.oneof(
       },
     })),
   separated.map(([separator, others, end]): Wrapping => {
-    const cell = (text: string): string => `"${text.replaceAll('"', '""')}"`;
     return {
       name: `a table with ${separator}`,
       isLine: false,

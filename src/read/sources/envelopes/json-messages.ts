@@ -161,12 +161,13 @@ export function messageAt(
   keys: readonly string[],
   outer: readonly MessageEnvelope[] = [],
 ): readonly JsonMessage[] {
-  let [within, around]: [unknown, readonly MessageEnvelope[]] = [value, outer];
+  const around = [...outer];
+  let within: unknown = value;
   for (const key of keys) {
     const record = recordOf(within);
     if (record === undefined) return [];
     within = record[key];
-    around = [{ record, within }, ...around];
+    around.unshift({ record, within });
   }
   return keys.length > 0 && typeof within === 'string' ? [{ text: within, own: undefined, around }] : [];
 }

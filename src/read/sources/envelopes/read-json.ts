@@ -80,11 +80,11 @@ function messagesOf(
   if (found.length === 0) return sameOr(() => namedMessage(record));
   return found.some(({ own, text }) => own === record && text === whole) ? [] : found;
 
-  function noted(found: readonly JsonMessage[]): readonly JsonMessage[] {
-    const [first] = found;
-    if (first !== undefined && found.length === 1 && first.own === undefined)
+  function noted(messages: readonly JsonMessage[]): readonly JsonMessage[] {
+    const [first] = messages;
+    if (first !== undefined && messages.length === 1 && first.own === undefined)
       recent.place.keys = withFirst(recent.place.keys, keysOf(first.around));
-    return found;
+    return messages;
   }
 
   function sameOr<Value extends object>(named: (value: Value) => readonly JsonMessage[]): readonly JsonMessage[] {
