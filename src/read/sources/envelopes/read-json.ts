@@ -65,7 +65,7 @@ function messagesOf(
 ): readonly JsonMessage[] {
   if (Array.isArray(value)) {
     const found = known === undefined ? [] : noted(messagesIn(value, reads, recordIn));
-    return known === undefined || found.length > 0 ? found : sameOr(lastMessage);
+    return known === undefined || found.length > 0 ? found : sameOr(() => lastMessage(value));
   }
   const record = value as JsonRecord;
   const direct = record['MESSAGE'] ?? record['log'] ?? record['message'];
@@ -87,9 +87,9 @@ function messagesOf(
     return messages;
   }
 
-  function sameOr<Value extends object>(named: (value: Value) => readonly JsonMessage[]): readonly JsonMessage[] {
+  function sameOr(named: () => readonly JsonMessage[]): readonly JsonMessage[] {
     const same = recent.place.keys.map((keys) => messageAt(value, keys)).find(({ length }) => length > 0);
-    return same ?? named(value as Value);
+    return same ?? named();
   }
 
   function recordIn(inner: JsonRecord): string | undefined {
