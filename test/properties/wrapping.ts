@@ -55,6 +55,7 @@ export const prefixes: readonly Wrapping[] = [
   lineWise('a quotation', (line) => `> ${line}`),
   lineWise('a quotation of a quotation', (line) => `> > ${line}`),
   lineWise('Markdown within a sentence', (line) => `\`${line}\``),
+  lineWise('a fence on the line of the text', (line) => `\`\`\`${line}`),
   lineWise('a list of Markdown', (line) => `- ${line}`, { needsStamp: true }),
   lineWise('HTML', escapedForHtml),
   lineWise('tags of HTML', (line) => `<pre><code>${escapedForHtml(line)}</code></pre>`),

@@ -32,12 +32,20 @@ export function parseKlogText(whole: string, tag: Tag): ProgramRecord | undefine
   return newRecord({ program: klogProgram(tag, caller), severity, caller, message }, fields);
 }
 
-/** Reads a record that was quoted without its header: `"nftables sync failed" err="…"`. */
+/** Matches what people leave of a header: `proxier.go:1484] `. */
+const restOfHeader = /^([a-z_]{1,64}\.go):\d{1,9}\] ?/;
+/** Matches a record of before 1.20 without a header. */
+const plainFailure = /^Failed to execute iptables-restore(?: for \w{1,16})?: exit status \d/;
+
+/** Reads a record that was quoted without its header, or with the end of it: `"nftables sync failed" err="…"`. */
 export function parseHeadlessKlog(text: string, tag: Tag): ProgramRecord | undefined {
-  if (text[0] !== '"' || !text.startsWith(' err=', endOfQuoted(text, 0))) return undefined;
+  const [header = '', caller = ''] = restOfHeader.exec(text) ?? [];
+  const body = text.slice(header.length);
+  const isStructured = body[0] === '"' && body.startsWith(' err=', endOfQuoted(body, 0));
+  if (!isStructured && !plainFailure.test(body)) return undefined;
   const fields = createFields();
-  const message = readStructured(text, 0, fields) ?? '';
-  return newRecord({ program: klogProgram(tag, ''), severity: 'error', caller: '', message }, fields);
+  const message = isStructured ? (readStructured(body, 0, fields) ?? '') : readPlain(body, 'error', fields);
+  return newRecord({ program: klogProgram(tag, caller), severity: 'error', caller, message }, fields);
 }
 
 /** Reads `"message" key="value" err=<…`. Returns the message. */

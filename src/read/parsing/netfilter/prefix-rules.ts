@@ -55,6 +55,14 @@ export const builtInPrefixes: readonly PrefixRule[] = [
       ({ A: 'accepted', D: 'dropped', R: 'rejected' } as Record<string, Verdict>)[action ?? ''] ?? 'logged',
     policy: ({ chain, rule }) => named('VyOS rule', `${chain} ${rule}`),
   },
+  // UniFi has the action before the rule's number, and behind it the rule's name, in which any word may stand.
+  {
+    name: 'unifi',
+    enforcer: 'host-firewall',
+    match: /^\[[A-Za-z0-9_]{1,64}-(?<action>[ADR]|RET)-\d{1,10}\] DESCR="/,
+    verdict: ({ action }) =>
+      ({ A: 'accepted', D: 'dropped', R: 'rejected' } as Record<string, Verdict>)[action ?? ''] ?? 'logged',
+  },
   // firewalld: `filter_FWD_public_REJECT: `, `filter_IN_internal_DROP: `, in older releases `FWDI_public_REJECT: `. The name of a zone may
   // contain an underscore, so without `filter_` other programs' chains would look like zones.
   {

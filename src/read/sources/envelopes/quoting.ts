@@ -18,6 +18,8 @@ export function withoutQuoting(line: string): string {
   if (text.includes('&') && !json.test(text))
     text = text.replaceAll(entities, (_, name: string) => characterOf(name.toLowerCase()));
   if (text.startsWith('>')) text = text.replace(/^(?:> ?){1,8}/, '');
+  // People write a fence on the line of the text, too.
+  if (text.startsWith('```')) text = text.replace(/^`{3}(?=[^`\s])/, '');
   if (text.startsWith('`') && text.endsWith('`')) text = text.replace(/^`{1,3}([^`].*)(?<!`)`{1,3}$/, '$1');
   return text;
 }
