@@ -49,7 +49,7 @@ test.each<[keyof typeof starts, string, string]>(
   const { command, load } = starts[shell];
   const terminal = openTerminal(['env', '-C', folder, ...command], env, { columns: 100, lines: 30 });
   onTestFinished(async () => {
-    terminal.type('\u0003exit\r');
+    terminal.type('exit\r');
     await terminal.untilExit();
   });
   terminal.type(`${load}; echo REA""DY\r`);

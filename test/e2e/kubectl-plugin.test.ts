@@ -149,6 +149,11 @@ test('a packet between two Pods of the namespace is one row, in all namespaces t
   expect((await drops(['-o', 'name', '--port', '5432'])).stdout.trimEnd().split('\n')).toHaveLength(2);
 });
 
+test('--insecure-skip-tls-verify goes over a certificate that cannot be verified', async () => {
+  const { code, stderr } = await drops(['--insecure-skip-tls-verify', '--certificate-authority', '/dev/null']);
+  expect([code, stderr]).toEqual([0, '']);
+});
+
 test('it says which filter leaves nothing', async () => {
   const { code, stdout, stderr } = await drops(['--port', '80', '--from-pod', 'sts/postgres']);
   expect([code, stdout]).toEqual([0, '']);
@@ -187,6 +192,18 @@ test.each<[string, string[], number, RegExp]>([
   ],
   ['who may not list Events', ['--as', 'nobody'], 1, /User "nobody" cannot list resource "events"/],
   ['who may not list Pods', ['-l', 'app=postgres', '--as', 'nobody'], 1, /User "nobody" cannot list resource "pods"/],
+  [
+    'an answer that does not come in time',
+    ['--request-timeout', '1ms'],
+    1,
+    /^kubectl drops: The operation was aborted due to timeout\n$/,
+  ],
+  [
+    'a certificate that another authority has signed',
+    ['--certificate-authority', '/dev/null'],
+    1,
+    /^kubectl drops: .*certificate.*\n$/,
+  ],
   ['an API server that is away', ['--server', 'https://127.0.0.1:1'], 1, /^kubectl drops: .*ECONNREFUSED.*\n$/],
 ])('%s: what is wrong, and the exit status', async (_, args, status, message) => {
   const { code, stdout, stderr } = await drops(args);
@@ -211,7 +228,7 @@ test('--watch shows what there is, then what comes', async () => {
       await send(drop('late-0', received, { namespace: shop, says: { ...receiving, port: String(count) } }));
       first = await Promise.race([shown, delay(200, undefined)]);
     }
-    expect(first).toMatch(new RegExp(`^${shop}/worker-7 +${shop}/late-0 +\\d+/TCP +1 +\\d+s +dropped$`));
+    expect(first).toMatch(new RegExp(`^${shop}/worker-7 +${shop}/late-0 +\\d+/TCP +1 +\\d+s +dropped +-$`));
   } finally {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid);
     await ended;
