@@ -86,7 +86,8 @@ test.each(documents.map((each) => [each.name, each] as const))(
   async (name, { wrap }) => {
     for (const { line } of [...ofKernel, ...ofLoggers, ...bare]) {
       const wanted = await readers.replayed(`${line}\n`);
-      for (const count of [1, 3, 700]) {
+      // A text of more than 256 KiB is skipped, and counted.
+      for (const count of [1, 3, name.startsWith('a log in') ? 70 : 700]) {
         const found = await readers.replayed(
           wrap(
             Array.from({ length: count }, () => line),

@@ -81,6 +81,7 @@ export const prefixes: readonly Wrapping[] = [
   lineWise('ts', (line) => `Nov 21 12:00:00 ${line}`, { needsStamp: true }),
   lineWise('logcli', (line, at) => `${iso(at)} {filename="/var/log/kern.log", job="denied"} ${line}`),
   lineWise('logfmt', (line, at) => `time=${iso(at)} level=info msg=${compact(line)}`),
+  lineWise('TOML', (line) => `message = ${compact(line)}`),
   lineWise('YAML', (line) => `- message: ${compact(line)}`),
   lineWise('grep -H', (line) => `/var/log/kern.log:${line}`),
   lineWise('grep -H of a file named after a verdict', (line) => `drop/denied.log:${line}`),
@@ -206,6 +207,8 @@ export const documents: readonly Wrapping[] = [
   document('jq', (lines, at) =>
     lines.map((message) => `${compact({ time: iso(at), message }, undefined, 2)}\n`).join(''),
   ),
+  document('a log in a text', (lines, at) => compact({ took: 3, at: iso(at), output: `${lines.join('\n')}\n` })),
+  document('a log in a message', (lines) => compact({ message: lines.join('\n') })),
   document('one line', (lines, at) => compact(lines.map((message) => ({ time: iso(at), message })))),
   document('Loki', (lines, at) =>
     compact(

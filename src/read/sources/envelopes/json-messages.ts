@@ -69,9 +69,18 @@ export function messagesIn(
   return walk(value, [], 0);
 
   function walk(each: unknown, around: readonly MessageEnvelope[], depth: number): readonly JsonMessage[] {
-    if (typeof each === 'string') return reads(each) ? [{ text: each, own: undefined, around }] : [];
+    if (typeof each === 'string') return textsIn(each, around).map((text) => ({ text, own: undefined, around }));
     if (typeof each !== 'object' || each === null || depth > maxDepth) return [];
     return Array.isArray(each) ? ofList(each, around, depth) : ofObject(each as JsonRecord, around, depth);
+  }
+
+  /** A text with several lines that are each read is a log. Others with line breaks are records, and so are those of the journal. */
+  function textsIn(text: string, [inner]: readonly MessageEnvelope[]): readonly string[] {
+    if (hasLines(text) && inner?.record['MESSAGE'] !== text) {
+      const lines = text.split('\n', maxMessages).filter((line) => line.trim() !== '');
+      if (lines.filter(reads).length > 1) return lines;
+    }
+    return reads(text) ? [text] : [];
   }
 
   function ofList(list: readonly unknown[], around: readonly MessageEnvelope[], depth: number): readonly JsonMessage[] {
@@ -115,6 +124,12 @@ export function messagesIn(
 
 function mayHaveMessages(value: unknown): boolean {
   return typeof value === 'string' ? value.length >= shortest : typeof value === 'object' && value !== null;
+}
+
+/** Returns whether a text goes on behind a line break. */
+export function hasLines(text: string): boolean {
+  const end = text.indexOf('\n');
+  return end >= 0 && end < text.length - 1;
 }
 
 /** Returns whether a value is the time of what follows, with data beside it: `[1795255203.25, {}]` (Fluent Bit). */

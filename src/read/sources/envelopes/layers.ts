@@ -52,7 +52,7 @@ export function readLabels(envelope: Envelope): void {
   envelope.program ??= container.container;
 }
 
-const key = /^(?:- )?(?:[\w.@-]{1,64}(?:=|: )|b?'|b"|\{'|"[\w.@-]{1,64}"\s{1,8}=> )/;
+const key = /^(?:- )?(?:[\w.@-]{1,64}(?: ?= ?|: )|b?'|b"|\{'|"[\w.@-]{1,64}"\s{1,8}=> )/;
 const quoted = /(?:^b?|- |[=:>] ?b?)(?:("(?:[^"\\]|\\.){12,}")|'((?:[^'\\]|\\.|''){12,})')/g;
 const anyStamp = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s"',<]{0,16}/;
 
@@ -76,7 +76,7 @@ export function readQuoted(envelope: Envelope, clock: StampClock, isLine: (text:
 
 const longestKey = 96;
 /** Matches the key before a text in quotes, with the quote. */
-const openingQuote = /(?:"[\w.@-]{1,64}"\s{1,8}=> |[\w.@-]{1,64}(?:=|: )|^|[ -]{1,8})b?["']$/;
+const openingQuote = /(?:"[\w.@-]{1,64}"\s{1,8}=> |[\w.@-]{1,64}(?: ?= ?|: )|^|[ -]{1,8})b?["']$/;
 
 /** Reads a text behind the key of the last one that was a line: it may go on the record of that line. What may be a line is none. */
 export function readSameQuote(envelope: Envelope, { recent }: StampClock, isLine: (text: string) => boolean): void {

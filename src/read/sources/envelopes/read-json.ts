@@ -5,6 +5,7 @@ import { type Envelope, newEnvelope, setProgram, setTime } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
 import { hostIn, type JsonRecord, programIn, timeIn, timeOf } from './json-fields.ts';
 import {
+  hasLines,
   type JsonMessage,
   keysOf,
   type KnownTexts,
@@ -71,7 +72,7 @@ function messagesOf(
   const direct = record['MESSAGE'] ?? record['log'] ?? record['message'];
   const isDirect =
     typeof direct === 'string'
-      ? known === undefined || direct.includes('IN=') || reads(direct)
+      ? known === undefined || (!hasLines(direct) && (direct.includes('IN=') || reads(direct)))
       : Array.isArray(record['MESSAGE']);
   if (isDirect) return [{ text: String(direct), own: undefined, around: [{ record, within: direct }] }];
   if (known === undefined) return [];
