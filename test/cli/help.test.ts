@@ -80,6 +80,16 @@ test.each([['replay'], ['config'], ['completion']])('the help of %s fits a termi
   expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
 });
 
+test.each([[['drops']], [['drops', 'top']], [['drops', 'why']], [['why']], [['suggest']]])(
+  'the help of %j has texts beside the options, and no empty text below one that needs none',
+  (command) => {
+    const help = helpOf(...command);
+    expect(help).toMatch(/^ {2}-h, --help {2,}this help$/m);
+    expect(help).toMatch(/^ {6}--insecure-skip-tls-verify$/m);
+    expect(help).not.toMatch(/^ +$/m);
+  },
+);
+
 test.each([
   [['replay'], /^Usage: kube-netfilter-tailer replay /],
   [['drops', 'top'], /^Usage: kube-netfilter-tailer drops top /],

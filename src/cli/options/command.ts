@@ -57,6 +57,7 @@ export function createCommand(name: string, parts: CommandParts): Command {
       },
       minWidthToWrap: 20,
       optionTerm,
+      longestOptionTermLength,
       optionDescription: ({ description }) => description,
       subcommandTerm: (sub) => sub.name(),
       preformatted: () => false,
@@ -97,8 +98,15 @@ function optionTerm({ flags, short }: Option): string {
   return `${short === undefined ? '    ' : ''}${flags.replace(' <', ' ').replace(/>$/, '')}`;
 }
 
+/** An option without a text needs no room before one. */
+function longestOptionTermLength(command: Command, helper: Help): number {
+  const described = helper.visibleOptions(command).filter(({ description }) => description !== '');
+  return Math.max(0, ...described.map((option) => optionTerm(option).length));
+}
+
 function formatItem(term: string, width: number, description: string, helper: Help): string {
   if (width <= widestTerm) return Help.prototype.formatItem.call(helper, term, width, description, helper);
+  if (description === '') return `  ${term}`;
   const indent = ' '.repeat(10);
   const text = helper.boxWrap(description, (helper.helpWidth ?? columnsOfFile) - indent.length);
   return `  ${term}\n${indent}${text.replaceAll('\n', `\n${indent}`)}`;

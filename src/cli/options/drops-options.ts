@@ -41,7 +41,7 @@ const listOptions = {
   output: {
     short: 'o',
     value: 'FORMAT',
-    help: 'wide, with node, policy and message; json, yaml: the Events; name: their names',
+    help: 'wide, with node and message; json, yaml: the Events; name: their names',
     choices: dropsFormats.slice(1),
     schema: converted(
       // As in kubectl, -o=json is allowed, too.

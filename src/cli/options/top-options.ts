@@ -51,7 +51,7 @@ const topTable = {
     schema: wholeNumber(1, 999_999),
   },
   agentsNamespace: {
-    value: 'NAMESPACE',
+    value: 'NAME',
     help: 'where the agents are',
     default: 'kube-netfilter-tailer',
     schema: namespaceName,
