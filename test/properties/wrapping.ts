@@ -208,6 +208,9 @@ export const documents: readonly Wrapping[] = [
     lines.map((message) => `${compact({ time: iso(at), message }, undefined, 2)}\n`).join(''),
   ),
   document('a log in a text', (lines, at) => compact({ took: 3, at: iso(at), output: `${lines.join('\n')}\n` })),
+  document('a log in a text, and as a list', (lines) =>
+    compact({ stdout: lines.join('\n'), stdout_lines: lines }, undefined, 4),
+  ),
   document('a log in a message', (lines) => compact({ message: lines.join('\n') })),
   document('one line', (lines, at) => compact(lines.map((message) => ({ time: iso(at), message })))),
   document('Loki', (lines, at) =>

@@ -111,7 +111,7 @@ export function messagesIn(
     }
     if (found.length === 1) return found[0]?.messages ?? [];
     const lists = found.filter(({ messages }) => messages.length > 1);
-    if (lists.length > 0) return lists.flatMap(({ messages }) => messages);
+    if (lists.length > 0) return withoutCopies(lists.map(({ messages }) => messages)).flat();
     // Some collectors keep a line twice, as it came and taken apart, or cut.
     const [first] = found
       .filter(({ messages }) => !found.some((other) => isCutOf(messages, other.messages)))
@@ -124,6 +124,19 @@ export function messagesIn(
 
 function mayHaveMessages(value: unknown): boolean {
   return typeof value === 'string' ? value.length >= shortest : typeof value === 'object' && value !== null;
+}
+
+/** Some tools keep a log twice: as a text and as a list of its lines. */
+function withoutCopies(lists: readonly (readonly JsonMessage[])[]): readonly (readonly JsonMessage[])[] {
+  if (lists.length < 2) return lists;
+  const texts = lists.map((messages) => new Set(messages.map(({ text }) => text)));
+  return lists.filter((messages, i) => {
+    const isIn = (other: ReadonlySet<string>): boolean => messages.every(({ text }) => other.has(text));
+    return !lists.some(
+      ({ length }, j) =>
+        (length > messages.length || (length === messages.length && j < i)) && isIn(texts[j] ?? new Set()),
+    );
+  });
 }
 
 /** Returns whether a text goes on behind a line break. */
