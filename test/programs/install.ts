@@ -20,7 +20,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { withLock } from '../e2e/control-plane/lock.ts';
 import { createOwnFolder } from '../e2e/own-folder.ts';
@@ -63,7 +63,12 @@ export function rowsOf(use: Use): readonly Row[] {
 
 /** Folders of all packages of PyPI. */
 export function wheelFolders(): readonly string[] {
-  return table.filter(isWheel).map(wheelFolder);
+  return table.filter(isWheel).map(keptFolder);
+}
+
+/** The path of an entry of a package that is only unpacked. */
+export function unpackedFile(name: string, entry: string): string {
+  return join(unpackedFolder(name), entry);
 }
 
 /**
@@ -75,7 +80,10 @@ export function restrictPath(use: Use): () => void {
   // Tests start programs as other users, too.
   chmodSync(folder, 0o755);
   const programs = rowsOf(use).flatMap((row) =>
-    row.entries.flatMap((entry) => (/^\/|\/$/.test(entry) ? [] : [[entry, locate(row, entry)] as const])),
+    row.entries.flatMap((entry) => {
+      const target = entry.startsWith('/') ? undefined : locate(row, entry);
+      return target === undefined || !isExecutable(target) ? [] : [[entry, target] as const];
+    }),
   );
   const contributors = brought.map((name) => [name, name === 'node' ? process.execPath : find(name, path)] as const);
   for (const [name, target] of [...contributors, ...programs])
@@ -99,9 +107,8 @@ function lackingRows(use: Use): readonly Row[] {
 }
 
 function locate(row: Row, entry: string): string | undefined {
-  if (isWheel(row)) return [join(wheelFolder(row), entry)].find(existsSync);
-  if (entry.startsWith('/')) return [entry].find(existsSync);
-  return find(entry, row.package.startsWith('unpack:') ? `${path}${delimiter}${cache}` : path);
+  if (isWheel(row) || isUnpacked(row)) return [join(keptFolder(row), entry)].find(existsSync);
+  return entry.startsWith('/') ? [entry].find(existsSync) : find(entry, path);
 }
 
 function find(program: string, folders: string): string | undefined {
@@ -124,8 +131,17 @@ function isWheel(row: Row): boolean {
   return row.package.includes('==');
 }
 
-function wheelFolder(row: Row): string {
+function isUnpacked(row: Row): boolean {
+  return row.package.startsWith('unpack:');
+}
+
+function keptFolder(row: Row): string {
+  if (isUnpacked(row)) return unpackedFolder(row.package.replace('unpack:', ''));
   return join(cache, 'wheels', row.package.replace('==', '-'));
+}
+
+function unpackedFolder(name: string): string {
+  return join(cache, 'unpacked', name);
 }
 
 /** What apt-get is to install. */
@@ -140,7 +156,7 @@ async function installRows(lacking: readonly Row[]): Promise<void> {
     await withoutDaemons(() => aptGet(['install', '-y', '--no-install-recommends', ...packages]));
   for (const row of lacking) {
     if (isWheel(row)) await putWheel(row);
-    else if (row.package.startsWith('unpack:')) await unpack(row);
+    else if (isUnpacked(row)) await unpack(row);
   }
 }
 
@@ -168,12 +184,13 @@ async function withoutDaemons(work: () => Promise<void>): Promise<void> {
 }
 
 /** A package that would start a server is only unpacked. */
-async function unpack({ package: name, entries }: Row): Promise<void> {
+async function unpack(row: Row): Promise<void> {
   await inCache(async (folder) => {
-    await aptGet(['download', name.replace('unpack:', '')], folder);
+    await aptGet(['download', row.package.replace('unpack:', '')], folder);
     const [packed = ''] = readdirSync(folder);
-    await run('dpkg-deb', ['--extract', join(folder, packed), folder], { env: { ...process.env, PATH: path } });
-    for (const entry of entries) renameSync(join(folder, 'usr/bin', entry), join(cache, entry));
+    const target = join(folder, 'package');
+    await run('dpkg-deb', ['--extract', join(folder, packed), target], { env: { ...process.env, PATH: path } });
+    keep(target, row);
   });
 }
 
@@ -185,10 +202,15 @@ async function putWheel(row: Row): Promise<void> {
     const target = join(folder, 'wheel');
     const args = ['install', '--quiet', ...only, '--target', target, row.package];
     await run('pip3', args, { env: { ...process.env, PATH: path } });
-    mkdirSync(join(cache, 'wheels'), { recursive: true });
-    rmSync(wheelFolder(row), { recursive: true, force: true });
-    renameSync(target, wheelFolder(row));
+    keep(target, row);
   });
+}
+
+function keep(made: string, row: Row): void {
+  const folder = keptFolder(row);
+  mkdirSync(dirname(folder), { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(made, folder);
 }
 
 /** Gives a folder beside its target, because a rename does not cross file systems. */

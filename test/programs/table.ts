@@ -9,11 +9,11 @@ export type Use = (typeof uses)[number];
 export interface Row {
   readonly uses: readonly Use[];
   /**
-   * `NAME` of Debian is installed. `unpack:NAME` of Debian is unpacked into the cache, as its installation would start a server.
-   * `NAME==VERSION` of PyPI is put into a folder of the cache.
+   * `NAME` of Debian is installed. `unpack:NAME` of Debian is unpacked into a folder of the cache, as its installation would start a
+   * server. `NAME==VERSION` of PyPI is put into a folder of the cache.
    */
   readonly package: string;
-  /** Names of programs; paths of files; in a package of PyPI, paths below its folder. */
+  /** Names of programs; paths of files; in a package that has a folder, paths below it. */
   readonly entries: readonly string[];
 }
 
@@ -73,9 +73,20 @@ e2e,capture iputils-ping ping
 e2e,capture ulogd2 ulogd
 e2e ulogd2-json ${libraries}/ulogd/ulogd_output_JSON.so
 e2e,capture python3 python3
+e2e ethtool ethtool
 e2e containernetworking-plugins /usr/lib/cni/ptp /usr/lib/cni/host-local /usr/lib/cni/loopback
+# A real OVN, with the libraries that it needs
+e2e unpack:openvswitch-common usr/bin/ovsdb-tool usr/sbin/ovsdb-server
+e2e unpack:openvswitch-switch usr/bin/ovs-vsctl usr/lib/openvswitch-switch/ovs-vswitchd usr/share/openvswitch/vswitch.ovsschema
+e2e unpack:ovn-common usr/bin/ovn-nbctl
+e2e unpack:ovn-central usr/bin/ovn-northd usr/share/ovn/ovn-nb.ovsschema usr/share/ovn/ovn-sb.ovsschema
+e2e unpack:ovn-host usr/bin/ovn-controller
+e2e libcap-ng0 ${libraries}/libcap-ng.so.0
+e2e libnuma1 ${libraries}/libnuma.so.1
+e2e libunbound8 ${libraries}/libunbound.so.8
+e2e libxdp1 ${libraries}/libxdp.so.1
 # Programs of others that read what this one writes: Prometheus, a browser, a receiver of OTLP, ClickHouse as a library
-e2e unpack:prometheus promtool
+e2e unpack:prometheus usr/bin/promtool
 e2e chromium-headless-shell chromium-headless-shell
 e2e fonts-dejavu-core /usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf
 e2e python3-pip pip3

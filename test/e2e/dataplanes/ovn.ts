@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { unpackedFile } from '../../programs/install.ts';
+import { run } from '../network/command.ts';
+import type { NamespaceGroup } from '../network/namespaces.ts';
+import { until } from '../until.ts';
+
+/** A Pod is a port of the one switch. Its name is unique, and at most 11 characters long. */
+export interface OvnPod {
+  readonly name: string;
+  /** One of each family. */
+  readonly addresses: readonly [string, string];
+}
+
+export type Ovn = Awaited<ReturnType<typeof startOvn>>;
+
+/** Each Pod reaches what is elsewhere by these; nobody answers. */
+const gateway = { addresses: ['10.66.255.254', 'fd00:66::ffff'], mac: '0a:58:00:00:00:01' } as const;
+/** Without it, a new IPv6 address waits for a second before it is used. */
+const withoutDad =
+  'echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad; echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad';
+
+/**
+ * A real OVN of one node: its databases, ovn-northd, ovn-controller and ovs-vswitchd, which forwards in its own process, so that no kernel
+ * module is needed. Its Pods are in network namespaces of `group`. What is started ends with this process at the latest.
+ */
+export async function startOvn(group: NamespaceGroup, folder: string, pods: readonly OvnPod[]) {
+  const node = await group.add('node');
+  const names = ['RUNDIR', 'LOGDIR', 'DBDIR', 'SYSCONFDIR'].flatMap((name) => [`OVS_${name}`, `OVN_${name}`]);
+  const database = `unix:${join(folder, 'db.sock')}`;
+  const variables = [...names.map((name) => `${name}=${folder}`), `OVN_NB_DB=${database}`, `OVN_SB_DB=${database}`];
+  const inside = (words: readonly string[]): string[] => ['netns', 'exec', node, 'env', ...variables, ...words];
+  const execute = async (...words: string[]): Promise<string> => (await run('ip', inside(words))).stdout;
+  const daemons: ChildProcess[] = [];
+  const ends: string[] = [];
+  const start = (program: string, ...args: string[]): void => {
+    const log = join(folder, `${program}.log`);
+    const command = [program, ...args, '--no-chdir', `--log-file=${log}`, '-vconsole:off'];
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'ip', ...inside(command)], { stdio: 'ignore' });
+    child.on('exit', (code, signal) => ends.push(`${program} has ended with ${signal ?? code}.`));
+    daemons.push(child);
+  };
+  const aclLog = join(folder, 'ovn-controller.log');
+
+  await run('ip', ['-n', node, 'link', 'set', 'lo', 'up']);
+  for (const [name, from, schema] of schemas)
+    await execute('ovsdb-tool', 'create', join(folder, `${name}.db`), unpackedFile(from, schema));
+  start('ovsdb-server', `--remote=p${database}`, ...schemas.map(([name]) => join(folder, `${name}.db`)));
+  await until(
+    () => existsSync(join(folder, 'db.sock')),
+    () => `[ovn] no database: ${readText(join(folder, 'ovsdb-server.log'))}`,
+  );
+  const switches = (...words: string[]): Promise<string> => execute('ovs-vsctl', `--db=${database}`, ...words);
+  await switches('--no-wait', 'init');
+  start('ovs-vswitchd', database, '--disable-system');
+  await switches('add-br', 'br-int', '--', 'set', 'bridge', 'br-int', 'datapath_type=netdev', 'fail-mode=secure');
+  const chassis = { remote: database, 'encap-type': 'geneve', 'encap-ip': '127.0.0.1' };
+  const ids = Object.entries(chassis).map(([name, value]) => `external_ids:ovn-${name}=${value}`);
+  await switches('set', 'open', '.', ...ids, 'external_ids:system-id=node-a');
+  start('ovn-northd', `--ovnnb-db=${database}`, `--ovnsb-db=${database}`);
+  start('ovn-controller', database);
+
+  const nbctl = (...words: string[]): Promise<string> => execute('ovn-nbctl', '--timeout=60', ...words);
+  await nbctl('ls-add', 'node-a');
+  const namespaces = new Map<string, string>();
+  for (const [index, pod] of pods.entries()) {
+    const mac = `0a:58:0a:42:01:${(index + 16).toString(16)}`;
+    await nbctl('lsp-add', 'node-a', pod.name, '--', 'lsp-set-addresses', pod.name, [mac, ...pod.addresses].join(' '));
+    const namespace = await group.add(pod.name);
+    namespaces.set(pod.name, namespace);
+    await joinPod(node, namespace, { ...pod, mac });
+    await switches(
+      'add-port',
+      'br-int',
+      `p-${pod.name}`,
+      '--',
+      'set',
+      'interface',
+      `p-${pod.name}`,
+      `external_ids:iface-id=${pod.name}`,
+    );
+  }
+
+  return {
+    /** The log of ovn-controller. */
+    aclLog,
+    nbctl,
+    /** Resolves when what was written with nbctl is in force. */
+    untilInForce: async (): Promise<void> => void (await nbctl('--wait=hv', 'sync')),
+    namespaceOf: (pod: string): string => namespaces.get(pod) ?? '',
+    /** The lines with that name of an ACL, as soon as there is one. */
+    linesOf: (name: string): Promise<readonly string[]> =>
+      until(
+        () => {
+          const lines = readText(aclLog).split('\n').slice(0, -1);
+          const found = lines.filter((line) => line.includes('acl_log') && line.includes(`name="${name}"`));
+          return found.length > 0 && found;
+        },
+        () => `[ovn] no line of ${name}. ${ends.join(' ')} ovn-controller.log:\n${readText(aclLog)}`,
+      ),
+    async stop(): Promise<void> {
+      for (const child of daemons.toReversed()) {
+        const ended = child.exitCode === null && child.signalCode === null ? once(child, 'close') : undefined;
+        child.kill('SIGKILL');
+        await ended;
+      }
+    },
+  };
+}
+
+const schemas = [
+  ['conf', 'openvswitch-switch', 'usr/share/openvswitch/vswitch.ovsschema'],
+  ['nb', 'ovn-central', 'usr/share/ovn/ovn-nb.ovsschema'],
+  ['sb', 'ovn-central', 'usr/share/ovn/ovn-sb.ovsschema'],
+] as const;
+
+async function joinPod(
+  node: string,
+  namespace: string,
+  { name, addresses, mac }: OvnPod & { mac: string },
+): Promise<void> {
+  await run('ip', ['netns', 'exec', namespace, 'sh', '-c', withoutDad]);
+  await run(
+    'ip',
+    ['-n', node, '-batch', '-'],
+    `link add p-${name} type veth peer name eth0 netns ${namespace}\nlink set p-${name} up\n`,
+  );
+  const lines = [
+    `link set eth0 address ${mac}`,
+    'link set lo up',
+    'link set eth0 up',
+    `address add ${addresses[0]}/16 dev eth0`,
+    `address add ${addresses[1]}/64 dev eth0 nodad`,
+    ...gateway.addresses.flatMap((address) => [
+      `neighbour add ${address} lladdr ${gateway.mac} dev eth0 nud permanent`,
+      `route add default via ${address} dev eth0`,
+    ]),
+  ];
+  await run('ip', ['-n', namespace, '-batch', '-'], `${lines.join('\n')}\n`);
+  // Else the kernel leaves checksums to a device that there is none of, and OVN's connection tracking takes the packets for broken.
+  await run('ip', ['netns', 'exec', namespace, 'ethtool', '-K', 'eth0', 'tx', 'off']);
+}
+
+function readText(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}

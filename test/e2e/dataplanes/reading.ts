@@ -1,0 +1,52 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { policiesFile, rightsFile } from '../../../src/agent/kubernetes/rights.ts';
+import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
+import type { AgentProcess } from '../agent-process.ts';
+import { type AgentRig, kubeconfigWith, type StoredEvent } from '../agent-rig.ts';
+import type { Connection } from '../control-plane/connection.ts';
+import { rulesIn } from '../granted.ts';
+import { until } from '../until.ts';
+
+export type Reading = Awaited<ReturnType<typeof startReading>>;
+
+/** An agent that reads the file of a data plane's log, and what comes of each line of it. */
+export async function startReading(connection: Connection, rig: AgentRig, node: string, log: string) {
+  const audit = join(rig.newFolder(), 'audit.ndjson');
+  const settings = {
+    NODE_NAME: node,
+    SOURCES: `file:${log}`,
+    STATE_DIR: rig.newFolder(),
+    // It reads policies, too.
+    KUBECONFIG: await kubeconfigWith(connection, `reading-${node}`, rulesIn(rightsFile, policiesFile)),
+  };
+  const agent: AgentProcess = rig.start({ ...settings, AUDIT: `file:${audit}`, AUDIT_INTERVAL: '1' });
+  await agent.untilReady();
+  const rows = (): FlowRecord[] =>
+    readText(audit)
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as FlowRecord);
+  return {
+    /** Resolves when an Event on that Pod has all these texts in its message. */
+    async untilMessage(namespace: string, pod: string, ...texts: readonly string[]): Promise<void> {
+      const isIt = ({ message }: StoredEvent): boolean => texts.every((text) => message.includes(text));
+      await rig.untilEvents(namespace, (events) => events.some(isIt), pod);
+    },
+    /** The rows of the audit that have these fields, as soon as there is one. */
+    untilRows: (fields: Partial<FlowRecord>): Promise<readonly FlowRecord[]> => {
+      const names = Object.keys(fields) as (keyof FlowRecord)[];
+      return until(
+        () => {
+          const found = rows().filter((row) => names.every((name) => row[name] === fields[name]));
+          return found.length > 0 && found;
+        },
+        () => `no row with ${JSON.stringify(fields)} in\n${readText(audit)}`,
+      );
+    },
+  };
+}
+
+function readText(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
