@@ -62,7 +62,7 @@ const tables: {
     },
     {
       name: "the reader's shell and home folder",
-      takes: '^(?:source <|kube-netfilter-tailer completion |ln -s |npm ci )',
+      takes: String.raw`^(?:source <|kube-netfilter-tailer completion |ln -s |npm\sci )`,
       way: 'leave',
       reason:
         'they change what is no part of the checkout; test/e2e/completion.test.ts tries the completion, test/e2e/kubectl-plugin.test.ts the built plug-in',
