@@ -113,11 +113,13 @@ export interface Gap {
   last: number;
 }
 
-/** A source that many destinations denied within an hour. */
+/** A source that was denied by many destinations, or at many ports of one, within an hour. */
 export interface Scan {
   from: string;
   /** The most destinations in one hour. */
   destinations: number;
+  /** The most ports of one destination in one hour. */
+  ports: number;
   hours: number;
   packets: number;
   first: number;

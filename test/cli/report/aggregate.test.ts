@@ -283,6 +283,45 @@ test('a source that is denied by nine destinations in an hour scans; by eight, o
   expect(scans).toMatchObject({ top: [{ from: '203.0.113.1', destinations: 9, hours: 1, packets: 9 }], more: 0 });
 });
 
+/** A source that is denied at so many ports of one destination. */
+const ports = (count: number, source: string, changes: (port: number) => FlowRecord = () => ({})): FlowRecord[] =>
+  Array.from({ length: count }, (_, port) =>
+    row(1, {
+      'event.id': `${source} ${port}`,
+      'source.k8s.owner.name': source,
+      'destination.port': 1000 + port,
+      ...changes(port),
+    }),
+  );
+
+test('a source that is denied at 16 ports of one destination in an hour scans; at 15, over two hours, or by answers, it does not', async () => {
+  const later = { 'event.start': '2026-11-20T11:00:05Z', 'event.end': '2026-11-20T11:00:06Z' };
+  const { scans } = await aggregated([
+    ...ports(16, 'a'),
+    ...ports(15, 'b'),
+    ...ports(16, 'c', (port) => (port < 8 ? later : {})),
+    ...ports(16, 'd', () => ({ 'network.reply': true })),
+  ]);
+  expect(scans).toMatchObject({
+    top: [{ from: 'Deployment batch/a', destinations: 1, ports: 16, packets: 16 }],
+    more: 0,
+  });
+});
+
+/** A row of one packet in that second. */
+const rowAt = (second: number): FlowRecord => {
+  const time = new Date(start + second * 1000).toISOString();
+  return row(1, { 'event.id': `${second}`, 'event.start': time, 'event.end': time });
+};
+
+test('seconds are the steps of a time line of a minute, whose rows have one packet each', async () => {
+  const { timeLine } = await aggregated([rowAt(0), rowAt(1), rowAt(40)]);
+  expect(timeLine).toMatchObject({ start, step: 1000 });
+  expect(timeLine?.series[0]?.packets).toHaveLength(41);
+  // A row that counts the packets of 45 seconds says nothing of one second.
+  expect((await aggregated([row(1)])).timeLine?.step).toBe(60_000);
+});
+
 test('chatter of the link is left out and counted', async () => {
   const { extent, noise } = await aggregated([row(1), row(2, { 'event.noise': 'multicast', 'network.packets': 5 })]);
   expect({ packets: extent.packets, noise }).toEqual({ packets: 1, noise: 5 });

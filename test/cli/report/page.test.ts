@@ -117,7 +117,7 @@ test('the time line has a bar for each interval, with its outcomes, its lost rec
     gap(3),
     row(4),
   ]);
-  const [svg = ''] = /<svg class="time-line".*?<\/svg>/s.exec(html) ?? [];
+  const [svg = ''] = /<svg class="time-line wide".*?<\/svg>/s.exec(html) ?? [];
   const bars = [...svg.matchAll(/<g class="interval"><title>(.*?)<\/title>(.*?)<\/g>/gs)];
   expect(bars.map(([, title]) => title?.split('\n').map((line) => line.split(' ')[0]))).toEqual([
     ['2026-11-20', '7'],
@@ -153,7 +153,7 @@ test('an incident of another day is in no bar of the time line', async () => {
     events: [write('events.json', JSON.stringify({ items }))],
     output: 'html',
   });
-  const [svg = ''] = /<svg class="time-line".*?<\/svg>/s.exec(out) ?? [];
+  const [svg = ''] = /<svg class="time-line wide".*?<\/svg>/s.exec(out) ?? [];
   expect(svg).toContain('here');
   expect(svg).not.toContain('elsewhere');
 });

@@ -73,7 +73,7 @@ async function pageOn(name: string, count: number): Promise<string> {
     const ready = await page.locator('html').getAttribute('data-ready');
     writeFileSync(join(artifacts, `report-${name}.txt`), `${statSync(file).size} bytes, ready after ${ready} ms\n`);
     await page.screenshot({ path: join(artifacts, `report-${name}-light.png`), fullPage: true });
-    expect(await page.locator('.time-line .interval').count()).toBeGreaterThan(1);
+    expect(await page.locator('.time-line.wide .interval').count()).toBeGreaterThan(1);
     await counted(page, (each) => each > 90);
   });
   return file;
@@ -195,6 +195,26 @@ describe('a page on 100 rows', () => {
     );
   });
 
+  test('is as wide as a telephone, has no text below 10 px, and shows messages without scrolling to the side', async () => {
+    const events = written('events.json');
+    writeFileSync(events, JSON.stringify(longEvent));
+    const rows = written('telephone.ndjson');
+    writeFileSync(rows, linesOf([row(0), row(1, { 'event.id': 'other' })]));
+    const page = await makePage('telephone.html', ['--events', events, rows]);
+    for (const each of [file, page])
+      await withPage(
+        each,
+        async ({ page: shown }) => {
+          await shown.screenshot({ path: join(artifacts, 'report-telephone.png'), fullPage: true });
+          expect(await shown.evaluate('document.documentElement.scrollWidth')).toBe(390);
+          expect(await shown.evaluate(smallTexts)).toEqual([]);
+          expect(await shown.evaluate(widerThanTheirRegion)).toEqual([]);
+          expect(await barriersIn(shown)).toEqual([]);
+        },
+        { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+      );
+  });
+
   test('prints its lists and matrices, without controls and records', async () => {
     await withPage(file, async ({ page }) => {
       const pdf = await page.pdf({ path: join(artifacts, 'report-100.pdf'), format: 'A4' });
@@ -236,6 +256,37 @@ describe('a page on 100 rows', () => {
   });
 });
 
+const longEvent = {
+  apiVersion: 'v1',
+  kind: 'Event',
+  metadata: { name: 'a', namespace: 'shop' },
+  involvedObject: { kind: 'Pod', namespace: 'shop', name: 'postgres-0' },
+  reason: 'PacketDrop',
+  message: 'Packet dropped when receiving traffic '.repeat(12),
+  type: 'Warning',
+  count: 3,
+  firstTimestamp: '2026-11-20T09:00:00Z',
+  lastTimestamp: '2026-11-20T09:01:00Z',
+  source: { component: 'kube-netfilter-tailer' },
+};
+
+/** Runs in the browser: texts that are shown and smaller than 10 px; those of an SVG shrink with it. */
+const smallTexts = `
+  [...document.querySelectorAll('body *')].flatMap((each) => {
+    const isText = [...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '');
+    if (!isText || each.getClientRects().length === 0) return [];
+    const svg = each.ownerSVGElement;
+    const scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+    const size = Number.parseFloat(getComputedStyle(each).fontSize) * scale;
+    return size < 10 ? [each.textContent.slice(0, 30) + ' ' + size] : [];
+  })`;
+
+/** Runs in the browser: tables that have to be scrolled to the side. The matrix may be. */
+const widerThanTheirRegion = `
+  [...document.querySelectorAll('.scroll:not(.matrix)')]
+    .filter((each) => each.scrollWidth > each.clientWidth + 1)
+    .map((each) => each.getAttribute('aria-label'))`;
+
 /** axe does not run without JavaScript either: controls that do nothing must not be shown. */
 async function barriersOfStatic(page: Page): Promise<string[]> {
   return await page.locator('button:visible, input:visible, select:visible').allTextContents();
@@ -259,7 +310,7 @@ test('names that are markup, scripts or styles are shown as they are written, an
     await expect.poll(async () => (await shownRows(page)).flat()).toContain('</script><img src=x onerror=alert(1)>');
     const cells = await page.locator('#matrix-namespaces tbody td:not(:empty)').all();
     for (const cell of cells.slice(0, 10)) await cell.click();
-    await page.locator('.time-line .interval').last().click();
+    await page.locator('.time-line.wide .interval').last().click();
     expect(await page.locator('img, iframe, script[src]').count()).toBe(0);
   });
 });

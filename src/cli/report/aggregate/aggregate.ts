@@ -175,20 +175,26 @@ async function readMatrix(engine: Engine, [from, to]: readonly [string, string],
   return { rows, columns, otherRows, otherColumns, cells };
 }
 
-/** A source that more destinations than this denied within an hour is a scanner, as in the agent. */
-const fewDestinations = 8;
+/** A source is a scanner, as in the agent, if more destinations than this denied it within an hour, or one of them at so many ports. */
+const [fewDestinations, manyPorts] = [8, 16];
+
+/** Null for packets without ports and for answers, whose ports their receiver chose. */
+const scannedPort = `CASE WHEN NOT coalesce("network.reply", false) THEN "network.transport" || '/' || "destination.port" END`;
 
 async function readScans(engine: Engine): Promise<TopList<Scan>> {
   return await engine.bounded<Scan>(
-    `SELECT "from", max(destinations)::DOUBLE AS destinations, count(*)::DOUBLE AS hours, sum(packets)::DOUBLE AS packets,
+    `SELECT "from", max(destinations)::DOUBLE AS destinations, max(ports)::DOUBLE AS ports, count(*)::DOUBLE AS hours, sum(packets)::DOUBLE AS packets,
       min(first)::DOUBLE AS first, max(last)::DOUBLE AS last, count(*) OVER ()::DOUBLE AS total
     FROM (
-      SELECT "from", count(*) AS destinations, sum(packets) AS packets, min(first) AS first, max(last) AS last
+      SELECT "from", count(*) AS destinations, max(ports) AS ports, sum(packets) AS packets, min(first) AS first, max(last) AS last
       FROM (
-        SELECT "from", "to", epoch_ms("at") // ${hour} AS hour, sum(packets) AS packets,
-          epoch_ms(min("at")) AS first, epoch_ms(max(coalesce("event.end", "at"))) AS last
-        FROM ${views.rows} WHERE denied AND timely AND "from" NOT LIKE '(%' GROUP BY ALL)
-      GROUP BY "from", hour HAVING destinations > ${fewDestinations})
-    GROUP BY "from" ORDER BY destinations DESC, packets DESC, "from" LIMIT 50`,
+        SELECT "from", "to", hour, count(port) AS ports, sum(packets) AS packets, min(first) AS first, max(last) AS last
+        FROM (
+          SELECT "from", "to", epoch_ms("at") // ${hour} AS hour, ${scannedPort} AS port, sum(packets) AS packets,
+            epoch_ms(min("at")) AS first, epoch_ms(max(coalesce("event.end", "at"))) AS last
+          FROM ${views.rows} WHERE denied AND timely AND "from" NOT LIKE '(%' GROUP BY ALL)
+        GROUP BY "from", "to", hour)
+      GROUP BY "from", hour HAVING destinations > ${fewDestinations} OR ports >= ${manyPorts})
+    GROUP BY "from" ORDER BY destinations DESC, ports DESC, packets DESC, "from" LIMIT 50`,
   );
 }

@@ -2,21 +2,43 @@ import type { Engine } from '../engine.ts';
 import type { Gap, TimeLine, TopList } from '../model.ts';
 import { isPlausible, tables, views } from './views.ts';
 
-const minute = 60_000;
+const second = 1000;
+const minute = 60 * second;
 export const hour = 60 * minute;
 const day = 24 * hour;
 
-/** The shortest step with at most `mostIntervals` intervals is used. */
-const steps = [minute, 5 * minute, 15 * minute, hour, 3 * hour, 6 * hour, 12 * hour, day, 7 * day, 28 * day];
+/** The shortest step with at most `mostIntervals` intervals is used that is not shorter than a row. */
+const steps = [
+  second,
+  5 * second,
+  15 * second,
+  minute,
+  5 * minute,
+  15 * minute,
+  hour,
+  3 * hour,
+  6 * hour,
+  12 * hour,
+  day,
+  7 * day,
+  28 * day,
+];
 const mostIntervals = 240;
 
 export async function readTimeLine(engine: Engine): Promise<TimeLine | undefined> {
-  const { first, last, outside } = await engine.one<{ first: number | null; last: number | null; outside: number }>(
+  const { first, last, longest, outside } = await engine.one<{
+    first: number | null;
+    last: number | null;
+    longest: number | null;
+    outside: number;
+  }>(
     `SELECT epoch_ms(min("at") FILTER (timely))::DOUBLE AS first, epoch_ms(max("at") FILTER (timely))::DOUBLE AS last,
+      max(epoch_ms("event.end") - epoch_ms("at")) FILTER (timely)::DOUBLE AS longest,
       (count(*) FILTER (NOT timely))::DOUBLE AS outside FROM ${views.rows}`,
   );
   if (first === null || last === null) return undefined;
-  const step = steps.find((each) => Math.ceil((last - first) / each) < mostIntervals) ?? 28 * day;
+  const least = Math.min(minute, longest ?? 0);
+  const step = steps.find((each) => each >= least && Math.ceil((last - first) / each) < mostIntervals) ?? 28 * day;
   const start = Math.floor(first / step) * step;
   const length = Math.floor((last - start) / step) + 1;
   const sums = await engine.all<{ interval: number; action: string; packets: number }>(

@@ -109,7 +109,7 @@ function tableHtml(title: string, columns: readonly Column[], rows: readonly (re
     ({ name }, place) => `<th scope="col"${isNumeric({ rows }, place) ? ' class="n"' : ''}>${text(name)}</th>`,
   );
   const body = rows.map(
-    (row) => `<tr>${row.map((cell, place) => cellHtml(columns[place]?.kind, cell, mostShare)).join('')}</tr>`,
+    (row) => `<tr>${row.map((cell, place) => cellHtml(columns[place], cell, mostShare)).join('')}</tr>`,
   );
   return `<div class="scroll" tabindex="0" role="region" aria-label="${text(title)}"><table><thead><tr>${head.join('')}</tr></thead><tbody>${body.join('')}</tbody></table></div>`;
 }
@@ -120,21 +120,23 @@ export function classOf(action: string): string {
   return outcomes.includes(action) ? action : 'other';
 }
 
-function cellHtml(kind: Column['kind'] | undefined, cell: Cell, mostShare: number): string {
-  if (typeof cell === 'number') return `<td class="n">${numberText(cell)}</td>`;
-  switch (kind) {
+/** `data-name` is what a narrow screen, which has no columns, shows before the cell. */
+function cellHtml(column: Column | undefined, cell: Cell, mostShare: number): string {
+  const name = ` data-name="${text(column?.name ?? '')}"`;
+  if (typeof cell === 'number') return `<td class="n"${name}>${numberText(cell)}</td>`;
+  switch (column?.kind) {
     case 'outcome':
-      return `<td><span class="outcome ${classOf(cell)}">${text(cell)}</span></td>`;
+      return `<td${name}><span class="outcome ${classOf(cell)}">${text(cell)}</span></td>`;
     case 'share':
-      return `<td class="share">${barHtml(Number.parseFloat(cell), mostShare)}${text(cell)}</td>`;
+      return `<td class="share"${name}>${barHtml(Number.parseFloat(cell), mostShare)}${text(cell)}</td>`;
     case 'message':
-      return `<td>${messageText(cell)}</td>`;
+      return `<td class="message"${name}>${messageText(cell)}</td>`;
     case 'name':
-      return `<td class="name">${nameHtml(cell)}</td>`;
+      return `<td class="name"${name}>${nameHtml(cell)}</td>`;
     case 'time':
-      return `<td class="time">${text(cell)}</td>`;
+      return `<td class="time"${name}>${text(cell)}</td>`;
     default:
-      return `<td>${text(cell)}</td>`;
+      return `<td${name}>${text(cell)}</td>`;
   }
 }
 

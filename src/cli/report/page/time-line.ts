@@ -5,7 +5,7 @@
 import { readGapIntervals } from '../aggregate/time-line.ts';
 import type { Engine } from '../engine.ts';
 import type { AuditReport, TimeLine } from '../model.ts';
-import { countText, numberText, timeText } from '../texts/plain.ts';
+import { countText, numberText, secondText, timeText } from '../texts/plain.ts';
 import { classOf, outcomes, shortNumber, text } from './html.ts';
 
 /** Marks the intervals of a scan or an incident; `first` and `last` are their indexes. */
@@ -24,8 +24,22 @@ interface Interval {
   hasGap: boolean;
 }
 
-/** The size of the SVG and its margins, in pixels. */
-const [width, height, left, top, bottom] = [1160, 250, 52, 16, 24];
+/** An SVG for a screen that is about as wide as it, in pixels: shrunk, its labels could not be read. */
+interface Drawing {
+  name: 'wide' | 'narrow';
+  width: number;
+  /** The most labels of times. */
+  times: number;
+}
+const drawings: readonly Drawing[] = [
+  { name: 'wide', width: 1160, times: 10 },
+  { name: 'narrow', width: 330, times: 2 },
+];
+const [height, left, top, bottom] = [250, 52, 16, 24];
+/** A single interval is a bar, not a block. */
+const widestColumn = 48;
+/** Of a time with its seconds. */
+const labelWidth = 96;
 const floor = height - bottom;
 const strips = { incident: { y: 2, name: 'violet: incidents' }, scan: { y: 8, name: 'blue: scans' } };
 
@@ -35,18 +49,37 @@ export async function timeLineHtml(engine: Engine, report: AuditReport): Promise
   const intervals = intervalsOf(timeLine, new Set(await readGapIntervals(engine, timeLine)));
   const marks = stripsOf(report, timeLine);
   const most = roundUp(Math.max(...intervals.map(({ sum }) => sum)));
-  const column = (width - left) / intervals.length;
+  const textOf = timeLine.step % minute === 0 ? timeText : secondText;
+  const pictures = drawings.map((drawing) => svgOf(drawing, { intervals, marks, most, textOf }));
+  return `<p class="lead">${legendHtml(intervals)}</p>
+${pictures.join('\n')}
+<p class="more">${text(summaryOf(intervals, marks, textOf))}</p>`;
+}
+
+const minute = 60_000;
+
+/** What is drawn. `textOf`: a time, as exactly as the step is. */
+interface Scene {
+  intervals: readonly Interval[];
+  marks: readonly Strip[];
+  most: number;
+  textOf: (time: number) => string;
+}
+
+function svgOf({ name, width, times }: Drawing, { intervals, marks, most, textOf }: Scene): string {
+  const column = Math.min(widestColumn, (width - left) / intervals.length);
   const bars = intervals.map((interval, index) => {
     const within = marks.filter(({ first, last }) => first <= index && index <= last);
-    return barHtml(interval, left + index * column, column, most, within);
+    // Only a mouse shows titles.
+    const title = name === 'wide' ? titleHtml(interval, within, textOf) : '';
+    return barHtml(interval, left + index * column, column, most, title);
   });
   const drawn = marks.map(
     ({ kind, first, last }) =>
       `<rect class="${kind}" x="${left + first * column}" y="${strips[kind].y}" width="${(last - first + 1) * column}" height="4"/>`,
   );
-  return `<p class="lead">${legendHtml(intervals)}</p>
-<svg class="time-line" viewBox="0 0 ${width} ${height}" role="img" aria-label="Packets over time by outcome">${gridHtml(most)}${bars.join('')}${drawn.join('')}${timesHtml(intervals, column)}</svg>
-<p class="more">${text(summaryOf(intervals, marks))}</p>`;
+  const labels = timesHtml(intervals, column, times, textOf);
+  return `<svg class="time-line ${name}" viewBox="0 0 ${width} ${height}" role="img" aria-label="Packets over time by outcome">${gridHtml(most, width)}${bars.join('')}${drawn.join('')}${labels}</svg>`;
 }
 
 function intervalsOf({ start, step, series }: TimeLine, gaps: ReadonlySet<number>): Interval[] {
@@ -77,33 +110,31 @@ function stripsOf({ scans, incidents }: AuditReport, { start, step, series }: Ti
   ];
 }
 
-function barHtml(
-  { at, packets, sum, hasGap }: Interval,
-  x: number,
-  column: number,
-  most: number,
-  marks: readonly Strip[],
-): string {
+function barHtml({ packets, hasGap }: Interval, x: number, column: number, most: number, title: string): string {
   let y = floor;
   const parts = [...packets].map(([outcome, count]) => {
     const size = (count / most) * (floor - top);
     y -= size;
     return rect(outcome, x, y, column * 0.88, size);
   });
+  return `<g class="interval">${title}${rect(hasGap ? 'gap' : 'none', x, top, column, floor - top)}${parts.join('')}</g>`;
+}
+
+function titleHtml({ at, packets, sum, hasGap }: Interval, marks: readonly Strip[], textOf: Scene['textOf']): string {
   const about = [
-    `${timeText(at)} UTC`,
+    `${textOf(at)} UTC`,
     ...(sum > 0 ? [...packets].map(([outcome, count]) => `${numberText(count)} ${outcome}`) : ['no packets']),
     ...(hasGap ? ['Records were lost'] : []),
     ...marks.slice(0, 5).map((mark) => mark.about.slice(0, 80)),
   ];
-  return `<g class="interval"><title>${about.map(text).join('\n')}</title>${rect(hasGap ? 'gap' : 'none', x, top, column, floor - top)}${parts.join('')}</g>`;
+  return `<title>${about.map(text).join('\n')}</title>`;
 }
 
 function rect(name: string, x: number, y: number, wide: number, high: number): string {
   return `<rect class="${name}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${wide.toFixed(1)}" height="${high.toFixed(1)}"/>`;
 }
 
-function gridHtml(most: number): string {
+function gridHtml(most: number, width: number): string {
   const lines = [0, most / 2, most].map((value) => {
     const y = floor - (value / most) * (floor - top);
     return `<path d="M${left} ${y}H${width}"/><text class="end" x="${left - 8}" y="${y + 4}">${shortNumber(value)}</text>`;
@@ -111,12 +142,12 @@ function gridHtml(most: number): string {
   return lines.join('');
 }
 
-function timesHtml(intervals: readonly Interval[], column: number): string {
-  const every = Math.ceil(intervals.length / 10);
+function timesHtml(intervals: readonly Interval[], column: number, most: number, textOf: Scene['textOf']): string {
+  const every = Math.max(Math.ceil(intervals.length / most), Math.ceil(labelWidth / column));
   return intervals
     .map(({ at }, index) =>
       index % every === 0
-        ? `<text x="${(left + index * column).toFixed(1)}" y="${height - 6}">${timeText(at).slice(5)}</text>`
+        ? `<text x="${(left + index * column).toFixed(1)}" y="${height - 6}">${textOf(at).slice(5)}</text>`
         : '',
     )
     .join('');
@@ -127,7 +158,7 @@ function legendHtml(intervals: readonly Interval[]): string {
   return `Packets by outcome: ${shown.map((each) => `<span class="outcome ${each}">${each}</span>`).join(' ')}<span class="needs-script" hidden>. A click on a bar shows its records.</span>`;
 }
 
-function summaryOf(intervals: readonly Interval[], marks: readonly Strip[]): string {
+function summaryOf(intervals: readonly Interval[], marks: readonly Strip[], textOf: Scene['textOf']): string {
   const most = intervals.reduce((a, b) => (b.sum > a.sum ? b : a));
   const gaps = intervals.filter(({ hasGap }) => hasGap).length;
   const listed = [
@@ -137,7 +168,7 @@ function summaryOf(intervals: readonly Interval[], marks: readonly Strip[]): str
       return count > 0 ? [`${strips[kind].name} (${count})`] : [];
     }),
   ];
-  return `Most packets: ${numberText(most.sum)} at ${timeText(most.at)} UTC.${listed.length > 0 ? ` Marked ${listed.join(', ')}.` : ''}`;
+  return `Most packets: ${numberText(most.sum)} at ${textOf(most.at)} UTC.${listed.length > 0 ? ` Marked ${listed.join(', ')}.` : ''}`;
 }
 
 /** Rounds up to the next of 1, 2, 5, 10, 20, … */

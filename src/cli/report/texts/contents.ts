@@ -21,7 +21,7 @@ export function factsOf(report: AuditReport): [string, string][] {
     ['Packets', `${atLeast ? 'at least ' : ''}${numberText(extent.packets)}`],
     ['Outcome', actions.map(({ name, packets }) => `${numberText(packets)} ${name}`).join(', ') || undefined],
     ['Flow records', numberText(extent.records)],
-    ['Pairs', pairs > 0 ? `${numberText(pairs)} of source, destination and service` : undefined],
+    ['Pairs', pairs > 0 ? `${numberText(pairs)} (source, destination and service)` : undefined],
     ['Nodes', nodes > 0 ? numberText(nodes) : undefined],
     [
       'Clusters',
@@ -102,6 +102,7 @@ const policyColumns: readonly ColumnOf<PolicySum>[] = [
 const scanColumns: readonly ColumnOf<Scan>[] = [
   { name: 'source', kind: 'name', cell: ({ from }) => from },
   { name: 'destinations', cell: ({ destinations }) => destinations },
+  { name: 'ports', cell: ({ ports }) => ports },
   { name: 'hours', cell: ({ hours }) => hours },
   packets,
   ...times,
@@ -174,11 +175,11 @@ export function sectionsOf(report: AuditReport, mostRows: number): Section[] {
     section({
       id: 'scans',
       title: 'Scans',
-      lead: 'Sources that were denied by more than 8 destinations within an hour.',
+      lead: 'Sources that were denied by more than 8 destinations, or at 16 or more ports of one destination, within an hour.',
       columns: scanColumns,
       bounded: scans,
       what: 'source',
-      empty: 'No source was denied by more than 8 destinations within an hour.',
+      empty: 'No source was denied by so many destinations or ports.',
     }),
     section({
       id: 'gaps',

@@ -29,13 +29,19 @@ export function timeText(time: number | undefined): string {
   return Number.isNaN(date.getTime()) ? '' : date.toISOString().slice(0, 16).replace('T', ' ');
 }
 
+/** The time with its seconds. */
+export function secondText(time: number): string {
+  return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
+}
+
 export function durationText(millis: number): string {
   const units: readonly [number, string][] = [
     [86_400_000, 'day'],
     [3_600_000, 'hour'],
     [60_000, 'minute'],
+    [1000, 'second'],
   ];
-  const [size, unit] = units.find(([each]) => millis >= 2 * each) ?? ([60_000, 'minute'] as const);
+  const [size, unit] = units.find(([each]) => millis >= 2 * each) ?? ([1000, 'second'] as const);
   const count = Math.max(1, Math.round(millis / size));
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }

@@ -110,10 +110,13 @@ function chipOf(id: 'from' | 'to', side: MatrixSide, place: number, column: Text
 
 function createTimeLine({ timeLine }: PageData, show: Show): void {
   if (timeLine === undefined) return;
-  for (const [index, bar] of document.querySelectorAll('.time-line .interval').entries()) {
-    const span = [timeLine.start + index * timeLine.step, timeLine.start + (index + 1) * timeLine.step] as const;
-    bar.addEventListener('click', () => show([{ id: 'time', label: span.map(timeText).join(' to '), span }]));
-  }
+  const { start: begin, step } = timeLine;
+  for (const svg of document.querySelectorAll('.time-line'))
+    for (const [index, bar] of svg.querySelectorAll('.interval').entries()) {
+      const span = [begin + index * step, begin + (index + 1) * step] as const;
+      const label = span.map((time) => timeText(time, step)).join(' to ');
+      bar.addEventListener('click', () => show([{ id: 'time', label, span }]));
+    }
 }
 
 function createPolicies({ policies }: PageData, show: Show): void {

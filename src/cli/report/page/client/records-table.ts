@@ -85,11 +85,12 @@ export function createRecordsTable({ count, all }: PageData['rows'], rows: Rows)
     body.replaceChildren();
     for (const row of selected.subarray(page * pageSize, (page + 1) * pageSize)) {
       const line = body.insertRow();
-      for (const [column] of titles)
-        Object.assign(line.insertCell(), {
-          textContent: textOfCell(rows, column, row),
-          className: column === 'packets' ? 'n' : '',
-        });
+      for (const [column, title] of titles) {
+        const cell = line.insertCell();
+        cell.textContent = textOfCell(rows, column, row);
+        cell.className = column === 'packets' ? 'n' : '';
+        cell.dataset['name'] = title;
+      }
     }
     previous.disabled = page === 0;
     next.disabled = page + 1 >= pages;

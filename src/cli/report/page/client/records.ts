@@ -48,7 +48,12 @@ export async function readRows(count: number): Promise<Rows> {
 const numbers = new Intl.NumberFormat('en-US');
 export const numberText = (value: number): string => numbers.format(value);
 
-export const timeText = (time: number): string => new Date(time).toISOString().slice(0, 16).replace('T', ' ');
+/** A time, as exactly as the step between times is. */
+export const timeText = (time: number, step: number): string =>
+  new Date(time)
+    .toISOString()
+    .slice(0, step % 60_000 === 0 ? 16 : 19)
+    .replace('T', ' ');
 
 /** A condition that the reader can remove. */
 export interface Chip {
