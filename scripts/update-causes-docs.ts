@@ -27,9 +27,9 @@ for (const [alert, severity] of [
         .join('|'),
   );
 // The dashboard is JSON: a line break in its text is a backslash and an n.
-update('deploy/monitoring/dashboard.json', /(?:- \[KN\d+\]\(\$\{docs\}(?:(?!\\n|").)*(?:\\n)?)+/, () =>
+update('deploy/monitoring/dashboard.json', /(?:- KN\d+ (?:(?!\\n|").|\\")*\$\{docs\}(?:(?!\\n|").)*(?:\\n)?)+/, () =>
   rows
-    .map((row) => `- [${row.code}](\${docs}/docs/causes/${pageOf(row)}) ${JSON.stringify(row.title).slice(1, -1)}`)
+    .map((row) => `- ${row.code} ${JSON.stringify(row.title).slice(1, -1)}: \${docs}/docs/causes/${pageOf(row)}`)
     .join(String.raw`\n`),
 );
 

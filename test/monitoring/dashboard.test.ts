@@ -9,12 +9,29 @@ import { readQuery } from './promql.ts';
 const { panels, templating } = dashboard;
 const chosen = '${datasource}';
 
-test('panels lie beside each other, none lies on another', () => {
+const rows = panels.filter(({ type }) => type === 'row');
+
+test('whose packets are lost comes first; the other rows are collapsed', () => {
+  expect(rows.map(({ title, collapsed }) => [title, collapsed])).toEqual([
+    ['Whose packets are lost', false],
+    ...rows.slice(1).map(({ title }) => [title, true]),
+  ]);
+  expect(panels[0]).toBe(rows[0]);
+  expect(panels.slice(1, 3).map(({ title }) => title)).toEqual([
+    'Workloads with the most lost packets',
+    'Lost packets of the chosen time, by workload',
+  ]);
+});
+
+test('panels lie beside each other, none lies on another of its row', () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-    Array.from({ length: w * h }, (_, index) => `${x + (index % w)}/${y + Math.floor(index / w)}`),
-  );
-  expect(new Set(cells).size).toBe(cells.length);
+  const open = panels.slice(0, panels.indexOf(rows[1] as (typeof panels)[number]));
+  for (const group of [open, ...rows.map(({ panels: own = [] }) => own)]) {
+    const cells = group.flatMap(({ gridPos: { x, y, w, h } }) =>
+      Array.from({ length: w * h }, (_, index) => `${x + (index % w)}/${y + Math.floor(index / w)}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+  }
   expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
 });
 
@@ -48,9 +65,20 @@ test.each(asking)(
 
 test('every cause has a link to its page', () => {
   const content = panels.find(({ title }) => title === 'Causes')?.options?.content ?? '';
-  const links = [...content.matchAll(/\]\(\$\{docs\}\/(docs\/causes\/(KN\d+)-[^)]+)\)/g)];
+  const links = [...content.matchAll(/: \$\{docs\}\/(docs\/causes\/(KN\d+)-\S+)$/gm)];
   expect(links.map(([, , code = '']) => code).toSorted()).toEqual(causes.map(({ code }) => code).toSorted());
   expect(links.map(([, path = '']) => path).filter(isMissing)).toEqual([]);
+});
+
+test('no link leads nowhere before "Documentation at" is set: an address alone becomes a link once it is whole', () => {
+  expect(textOf('deploy/monitoring/dashboard.json')).not.toMatch(/\]\(\$\{docs\}|"url": "\$\{docs\}/);
+});
+
+const drawn = asking.filter(({ type }) => type === 'timeseries');
+
+test.each(drawn)('$title has one unit: rates or numbers, not both', ({ fieldConfig, targets = [] }) => {
+  expect(new Set(targets.map(({ expr }) => /\b(?:rate|histogram_quantile)\(/.test(expr))).size).toBe(1);
+  expect(JSON.stringify(fieldConfig)).not.toMatch(/"overrides":.*"unit"/);
 });
 
 test('links lead to documents', () => {

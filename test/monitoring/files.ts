@@ -31,6 +31,9 @@ interface Panel {
   gridPos: { h: number; w: number; x: number; y: number };
   targets?: readonly { expr: string; datasource: { uid: string } }[];
   options?: { content?: string };
+  collapsed?: boolean;
+  /** Of a collapsed row. */
+  panels?: readonly Panel[];
   fieldConfig?: {
     defaults: {
       unit?: string;
@@ -47,12 +50,15 @@ interface Variable {
   allValue?: string;
 }
 
-export const dashboard = JSON.parse(textOf('deploy/monitoring/dashboard.json')) as {
+const saved = JSON.parse(textOf('deploy/monitoring/dashboard.json')) as {
   schemaVersion: number;
   uid: string;
   templating: { list: readonly Variable[] };
   panels: readonly Panel[];
 };
+
+/** With the panels of collapsed rows. */
+export const dashboard = { ...saved, panels: saved.panels.flatMap((panel) => [panel].concat(panel.panels ?? [])) };
 
 /** Fills in the variables as Grafana does; values do not matter here. */
 export const queries: readonly string[] = dashboard.panels.flatMap(({ targets = [] }) =>
