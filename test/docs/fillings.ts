@@ -10,7 +10,6 @@ const tables: { placeholders: (readonly [what: string, value: string])[] } = {
     ['ip route get ADDRESS', 'ip route get 10.244.3.9'],
     ['POD_ADDRESS_ON_ANOTHER_NODE', '10.244.1.30'],
     ['POD_IP', '10.244.1.60'],
-    ['POD_RANGE', '10.244.0.0/16'],
     ['PEER', '10.0.1.7'],
     ['TYPHA', '10.0.1.7'],
     ['NODE', 'node-b'],

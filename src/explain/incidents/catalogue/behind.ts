@@ -106,7 +106,7 @@ export const firewallReload: CauseRow = {
         : "the host's firewall began to drop packets of Pods at that time"
     }.`,
   fix: () =>
-    'Let it accept Pods: firewall-cmd --permanent --zone=trusted --add-source=POD_RANGE; firewall-cmd --reload. Or, where something else protects nodes, turn it off: systemctl disable --now firewalld (or ufw disable). Then restart calico-node and kube-proxy of this node, which rebuild their rules.',
+    'Let it accept Pods: add the Pod range to its zone trusted (firewall-cmd --permanent --zone=trusted with --add-source). Or, if something else protects nodes, turn it off: systemctl disable --now firewalld (or ufw disable). Then restart calico-node and kube-proxy here: they rebuild their rules.',
   impact: () => 'Traffic of this Pod may be dropped by the firewall of its node.',
 };
 

@@ -109,7 +109,7 @@ function subjectOf(selector: CiliumSelector): Subject {
   };
 }
 
-type ReadPeer = (value: Json, namespace: string | undefined) => Clause;
+type ReadPeer = (value: Json, namespace: string | undefined, field: string) => Clause;
 
 /** How fields name the other end, without `from` or `to`. */
 const peers: Readonly<Record<string, ReadPeer>> = {
@@ -144,7 +144,7 @@ interface Place {
 function readRule(given: Json, { direction, namespace, action, path }: Place): Rule[] {
   const named = peerFieldsOf(given, direction).map(({ field, read, value }) => ({
     field,
-    alternatives: list(value).map((each) => read(each, namespace)),
+    alternatives: list(value).map((each) => read(each, namespace, field)),
   }));
   const ports = list(at(given, 'toPorts')).flatMap(portClauses);
   const icmps = list(at(given, 'icmps')).flatMap((each) => list(at(each, 'fields')).map(icmpClause));
@@ -166,11 +166,11 @@ function readRule(given: Json, { direction, namespace, action, path }: Place): R
 }
 
 /** A selector without a Namespace selects in the policy's own Namespace, or in all for a policy of the whole cluster. */
-function endpointsPeer(value: Json, namespace: string | undefined): Clause {
+function endpointsPeer(value: Json, namespace: string | undefined, field: string): Clause {
   const selector = readSelector(value);
   if (selector instanceof Unknown) return unusable(selector.missing);
   const reserved = selector.find(({ key }) => key.startsWith('reserved:'));
-  if (reserved === undefined) return new CiliumEndpoints(new CiliumSelector(selector, namespace));
+  if (reserved === undefined) return new CiliumEndpoints(new CiliumSelector(selector, namespace), field);
   const entity = reserved.key.slice('reserved:'.length);
   return selector.length === 1 && isEntity(entity) ? entityPeer(entity) : unusable('a selector of reserved labels');
 }

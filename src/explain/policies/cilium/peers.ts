@@ -2,6 +2,7 @@
 import type { NamedObject } from '../../../base/model/readers.ts';
 import { allOf, both, type MatchResult, type PolicyPod, Unknown } from '../model.ts';
 import { type Clause, clauseOf } from '../policy.ts';
+import type { ClauseWords } from '../words.ts';
 import { BlockPeer, isEndpoint, peerText, outsideMatch, whose } from '../clauses/peers.ts';
 import { endName, type Probe } from '../probe.ts';
 import {
@@ -18,9 +19,11 @@ import {
 /** Matches Pods that are not on the host network (`fromEndpoints`, `toEndpoints`). */
 export class CiliumEndpoints implements Clause {
   readonly #selector: CiliumSelector;
+  readonly #field: string;
 
-  constructor(selector: CiliumSelector) {
+  constructor(selector: CiliumSelector, field: string) {
     this.#selector = selector;
+    this.#field = field;
   }
 
   matches(probe: Probe): MatchResult {
@@ -29,13 +32,17 @@ export class CiliumEndpoints implements Clause {
   }
 
   wants(): string {
-    return `endpoints ${this.#selector.text()}`;
+    return `${this.#field} ${this.#selector.text()}`;
   }
 
   has(probe: Probe): string {
     const pod = probe.peerPod;
     if (!pod || pod instanceof Unknown) return `is ${endName(probe.peer)}, no endpoint`;
     return this.#selector.differences(identityOf(pod, probe));
+  }
+
+  words(probe: Probe): ClauseWords {
+    return { allows: `endpoints ${this.#selector.text()}`, is: this.has(probe) };
   }
 
   about({ peerPod }: Probe): readonly NamedObject[] {
