@@ -19,7 +19,7 @@ export const auditSettings = {
   cluster: {
     env: 'CLUSTER_NAME',
     value: 'NAME',
-    help: 'name of this cluster, for the records of the audit. Default: they name none',
+    help: 'name of this cluster in the records of the audit. Default: none',
     schema: z.optional(
       text.check(z.regex(/^[\w.:/@-]{1,253}$/, { error: 'must be at most 253 letters, digits and . _ : / @ -' })),
     ),
@@ -46,7 +46,7 @@ export const auditSettings = {
   },
   auditInterval: {
     value: 'SECONDS',
-    help: 'packets of one flow in so many seconds are one record',
+    help: 'length of the interval for which each flow has one record',
     default: '60',
     schema: wholeNumber.check(
       z.minimum(1, { error: 'must be 1 to 3600 seconds' }),
@@ -55,7 +55,7 @@ export const auditSettings = {
   },
   auditQueue: {
     value: 'MIB',
-    help: 'records that wait for a receiver, in memory and on disk; then the oldest are dropped and counted',
+    help: 'size of the queue of records that wait for a receiver, in memory and on disk; if it is full, the oldest are dropped and counted',
     default: '8',
     schema: mebibytes,
   },
@@ -68,13 +68,13 @@ export const auditSettings = {
   },
   auditIpv4Prefix: {
     value: 'BITS',
-    help: 'the audit cuts IPv4 addresses to so many bits',
+    help: 'truncate IPv4 addresses in the audit to this prefix length',
     default: '32',
     schema: bitsUpTo(32),
   },
   auditIpv6Prefix: {
     value: 'BITS',
-    help: 'the audit cuts IPv6 addresses to so many bits',
+    help: 'truncate IPv6 addresses in the audit to this prefix length',
     default: '128',
     schema: bitsUpTo(128),
   },
@@ -87,7 +87,7 @@ export const auditSettings = {
   auditLabels: {
     flag: 'audit-label',
     value: 'LABEL',
-    help: 'the audit has these labels of Pods, for example app.kubernetes.io/name; eight at most. Default: none',
+    help: 'Pod labels that the audit records, for example app.kubernetes.io/name; eight at most. Default: none',
     default: '',
     list: /[,\s]+/,
     schema: listOf(text.check(z.refine(isLabelName, { error: 'is no name of a label' }))).check(
@@ -97,24 +97,24 @@ export const auditSettings = {
   },
   auditFileSize: {
     value: 'MIB',
-    help: 'the file of the audit is packed and followed by another one at this size, and each day',
+    help: 'size at which the audit file is packed and a new one begins; it also does each day',
     default: '10',
     schema: mebibytes,
   },
   auditFileTotal: {
     value: 'MIB',
-    help: 'packed files of the audit together; past it the oldest is deleted',
+    help: 'total size of the packed audit files; above it the oldest is deleted',
     default: '100',
     schema: mebibytes,
   },
   auditOtlpHeaders: {
     value: 'FILE',
-    help: 'file with a line "NAME: VALUE" for each header that the OTLP receiver asks for; read again for each request',
+    help: 'file with a line "NAME: VALUE" for each header that the OTLP receiver requires; it is read again for each request',
     schema: z.optional(path),
   },
   auditOtlpCa: {
     value: 'FILE',
-    help: "file with certificates (PEM) that the OTLP receiver's must come from. Default: those that Node.js trusts",
+    help: 'file with the CA certificates (PEM) of the OTLP receiver. Default: those that Node.js trusts',
     schema: z.optional(path),
   },
 } as const satisfies Record<string, SettingRow>;

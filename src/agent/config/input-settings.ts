@@ -35,8 +35,8 @@ export const inputSettings = {
     help:
       "what to read: auto (the kernel's log, wherever this node has it), journal or journal:DIR, file:PATH, " +
       'kernel (the ring buffer /dev/kmsg), containers (logs of kube-proxy and calico-node), program:NAME=PATH (the log ' +
-      'file of kube-proxy, or of a program that it is a part of), bpf-trace or bpf-trace:DIR (what BPF programs print, in the ' +
-      "tracefs of the node), kernel-drops or kernel-drops:DIR (the kernel's own record of dropped packets, in the same), calico-flows or calico-flows:DIR (what Calico's Felix counts; the folder of its socket)",
+      'file of kube-proxy, or of a program that includes it), bpf-trace or bpf-trace:DIR (output of BPF programs; DIR: the ' +
+      "node's tracefs), kernel-drops or kernel-drops:DIR (the kernel's own record of dropped packets; DIR: the same), calico-flows or calico-flows:DIR (flows of Calico's Felix; DIR: the folder of its socket)",
     default: 'auto,containers',
     list: /[,\n]/,
     schema: listOf(source).check(
@@ -51,7 +51,7 @@ export const inputSettings = {
   },
   containers: {
     value: 'NAMESPACES/PODS/CONTAINERS',
-    help: 'whose logs "containers" means; each part is a list with commas, in which * stands for any text',
+    help: 'the containers whose logs the source "containers" reads; each part is a list with commas, in which * stands for any text',
     default:
       'kube-system,calico-system/kube-proxy*/kube-proxy kube-system,calico-system/calico-node*/calico-node kube-system/kube-network-policies*,kindnet*/kube-network-policies,kindnet-cni',
     list: /\s+/,
@@ -59,14 +59,14 @@ export const inputSettings = {
   },
   podLogs: {
     value: 'DIR',
-    help: 'where the kubelet keeps the logs of containers',
+    help: 'folder in which the kubelet keeps container logs',
     default: '/var/log/pods',
     schema: path,
   },
   units: {
     flag: 'unit',
     value: 'UNIT',
-    help: 'systemd units whose messages "journal" and "auto" read, too: those that kube-proxy is, or is a part of',
+    help: 'systemd units that "journal" and "auto" also read: kube-proxy and programs that include it',
     default:
       'kube-proxy k3s k3s-agent snap.kube-proxy.daemon snap.k8s.kube-proxy snap.microk8s.daemon-kubelite ' +
       'calico-node calico-felix',
@@ -75,13 +75,13 @@ export const inputSettings = {
   },
   stateDir: {
     value: 'DIR',
-    help: 'where positions and counts are kept over restarts',
+    help: 'folder that keeps positions and counts across restarts',
     default: '/var/lib/kube-netfilter-tailer',
     schema: path,
   },
   podCache: {
     value: 'node|cluster',
-    help: "Pods to keep in memory: this node's, others being looked up when needed, or all",
+    help: "node: keep this node's Pods in memory and look up others when needed; cluster: keep all Pods",
     default: 'node',
     choices: podCacheChoices,
     schema: oneOf(podCacheChoices),
@@ -90,8 +90,8 @@ export const inputSettings = {
     flag: 'pod-lookup',
     value: 'WAY',
     help:
-      'ways to look up Pods of other nodes by their addresses, in this order; one that leads nowhere in this cluster is passed ' +
-      'over. docs/lookups.md has what each asks and costs',
+      'ways to look up Pods of other nodes by their addresses, in this order; those that cannot work in this cluster are ' +
+      'skipped. docs/lookups.md says what each requests and costs',
     default: lookupWays.join(','),
     list: /[,\s]+/,
     choices: lookupWays,
@@ -100,14 +100,14 @@ export const inputSettings = {
   directory: {
     value: 'DIR',
     help:
-      'where the shared directory of Pods is published, with the token for it, as the component shared-directory mounts it. ' +
-      'Default: there is none',
+      'folder with the address of the shared directory of Pods and its token, which the component shared-directory mounts. ' +
+      'Default: none',
     schema: z.optional(path),
   },
   policies: {
     value: 'auto|off',
     help:
-      'auto: Events say which network policy denied a packet, at which clause, where the agent may list policies (docs/why.md); ' +
+      'auto: if the agent may list policies, Events say which policy and rule denied a packet (docs/why.md); ' +
       'off: policies are not read',
     default: 'auto',
     choices: policiesChoices,

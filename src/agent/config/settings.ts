@@ -24,7 +24,7 @@ export const configFile = {
   flag: 'config',
   env: 'CONFIG_FILE',
   value: 'FILE',
-  help: 'file with settings, as YAML or JSON (docs/configuration.md); options and variables go over it',
+  help: 'file with settings, as YAML or JSON (docs/configuration.md); options and variables override it',
 } as const satisfies Omit<Setting, 'schema'>;
 
 const rows = {
@@ -40,14 +40,14 @@ const rows = {
   },
   includeNoise: {
     value: 'true|false',
-    help: 'Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too',
+    help: 'also make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery',
     default: 'false',
     reload: true,
     schema: yesOrNo,
   },
   timeZone: {
     value: 'ZONE',
-    help: 'zone of time stamps in files that name none, for example Europe/Berlin',
+    help: 'time zone of stamps without a zone in files, for example Europe/Berlin',
     default: 'UTC',
     schema: text.check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),
   },
@@ -59,21 +59,21 @@ const rows = {
   },
   metricsAddress: {
     value: '[HOST]:PORT',
-    help: 'where /metrics, /healthz and /readyz are served',
+    help: 'listen address for /metrics, /healthz and /readyz',
     default: ':9090',
     schema: listenAddress(':9090'),
   },
   healthAddress: {
     value: '[HOST]:PORT',
     help:
-      "where /healthz and /readyz are served by a listener of their own, for the kubelet's probes, which then no scraper can hold up; " +
-      'deploy/ and the Helm chart set it. Default: they are served with /metrics only',
+      "second listen address for /healthz and /readyz, for the kubelet's probes, so that scrapers cannot hold them up; " +
+      'deploy/ and the Helm chart set it. Default: only the address of /metrics',
     schema: z.optional(listenAddress(':9091')),
   },
   nodeCondition: {
     value: 'true|false',
     help:
-      'the Node has the condition NetfilterRulesStale while its rules cannot be written, for programs that drain nodes; needs the right ' +
+      'set the condition NetfilterRulesStale on the Node while its rules cannot be written, for programs that drain nodes; needs the right ' +
       'to patch nodes/status (docs/incidents.md)',
     default: 'false',
     schema: yesOrNo,
@@ -81,15 +81,15 @@ const rows = {
   dropsAddress: {
     value: '[HOST]:PORT',
     help:
-      'where /drops is served, the flows that were dropped in the last hour (docs/kubectl-plugin.md): whoever reaches it sees those of all ' +
-      'namespaces. Default: nowhere, and they are not kept',
+      'listen address for /drops, the flows that were dropped in the last hour (docs/kubectl-plugin.md): anyone who can reach it sees ' +
+      'all namespaces. Default: off, and no flows are kept',
     schema: z.optional(listenAddress(':9092')),
   },
   legacyMetric: {
     value: 'NAMING',
     help:
-      "kube-iptables-tailer's metric packet_drops_count{src,dst} too, each end named by its namespace, name, " +
-      'name_with_namespace or workload; off: not',
+      "also serve kube-iptables-tailer's metric packet_drops_count{src,dst}, with each end named by its namespace, name, " +
+      'name_with_namespace or workload',
     default: 'off',
     choices: legacyMetricChoices,
     schema: oneOf(legacyMetricChoices),
@@ -105,35 +105,35 @@ const rows = {
   kubeconfig: {
     env: '',
     value: 'FILE',
-    help: "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount",
+    help: "kubeconfig file for the API server. Default: $KUBECONFIG or, if that is not set, the Pod's ServiceAccount",
     schema: z.optional(text),
   },
   ...auditSettings,
   maxNodes: {
     value: 'N',
-    help: 'watch only this Node above N Nodes',
+    help: 'in a cluster of more than N Nodes, watch only this one',
     default: '200',
     schema: wholeNumber,
   },
   maxServices: {
     value: 'N',
     help:
-      'watch no Services above N, and count them again each hour or two: until then, a private address without another owner may be ' +
-      'one of a Service. kube-proxy watches them all from every node already',
+      'in a cluster of more than N Services, watch none, and count them again every hour or two: until then, a private address without ' +
+      'another owner may be that of a Service. kube-proxy already watches all Services from every node',
     default: '100000',
     schema: wholeNumber,
   },
   maxEndpointSlices: {
     value: 'N',
     help:
-      'stop watching EndpointSlices above N: Pods behind a Service are looked up when they are to be named, and ' +
-      'chains of single endpoints stay unexplained. kube-proxy watches them all from every node already; 0: never watch them',
+      'in a cluster of more than N EndpointSlices, stop watching them: Pods behind a Service are looked up when they are needed, and ' +
+      'chains of single endpoints stay unexplained. kube-proxy already watches them all from every node; 0: never watch them',
     default: '1000',
     schema: wholeNumber,
   },
   procRoot: {
     value: 'DIR',
-    help: "where the host's /proc is, for the connection tracking table: who fills it, whose it is",
+    help: "folder of the host's /proc, to find out who fills the connection tracking table, and whose table it is",
     default: '/proc',
     schema: path,
   },
