@@ -12,6 +12,7 @@ import {
 import type { Config } from './config/config.ts';
 import { createPrefixTable } from '../read/parsing/parsing.ts';
 import {
+  type ConnectionJudge,
   createLookupQueue,
   createPipeline,
   createStatistics,
@@ -74,7 +75,7 @@ const seriesLimits = { perObject: 8, total: 5000 };
 const waitingFlows = 4096;
 
 export function createIngest(options: IngestOptions): Ingest {
-  const { config, context, restored, problems, clock } = options;
+  const { config, context, restored, problems, policies, clock } = options;
   const { now } = clock;
   const { lists, remote, cluster } = context;
   const legacyMetric =
@@ -105,6 +106,7 @@ export function createIngest(options: IngestOptions): Ingest {
     hasKernelDrops: config.sources.some(({ kind }) => kind === 'kernel-drops'),
     hasFlows: config.sources.some(({ kind }) => kind === 'calico-flows'),
     lookups: { queue, remote, isSynced: () => cluster.synced, now },
+    judge: policies && judgeOf(policies, lists.chains),
     packets: packetSink(audit, config.auditVerdicts, dropsByOwner, liveFlows),
   });
   const { sources, dedupe } = openSources({
@@ -154,6 +156,15 @@ export function lossOfState(
   return audit.some((sink) => sink.kind === 'file' && existsSync(sink.path))
     ? { of: 'everything', reason: `There are flow records of an earlier run, but no state of it: ${missing}` }
     : { of: 'audit' };
+}
+
+function judgeOf({ prepare, verdictOn }: PolicyAnswers, chains: ClusterContext['lists']['chains']): ConnectionJudge {
+  return {
+    prepare,
+    isDenied: (finding, at) => verdictOn(finding, at)?.outcome === 'denies',
+    targetsOf: ({ namespace = '', name }, to) => chains.targetsOf(namespace, name, to),
+    isPublished: chains.isPublished,
+  };
 }
 
 function decisionSettings({ prefixes, includeNoise }: DecisionConfig) {

@@ -4,6 +4,7 @@ import type { NodeIncidents } from '../explain/incidents/incidents.ts';
 import { verdicts } from '../base/model/packet.ts';
 import type { Clock } from '../base/platform/clock.ts';
 import type { LookupCounts } from '../explain/resolving/resolving.ts';
+import { failureResults } from '../count/pipeline/pipeline.ts';
 import type { Source } from '../read/sources/sources.ts';
 import type { DropsByOwner } from './telemetry/drop-metrics.ts';
 import type { LastSeenMetrics, MinuteCounts } from './telemetry/minute.ts';
@@ -52,6 +53,7 @@ function collectIngest(
 
   for (const verdict of verdicts) metrics.packets.setTotal(statistics.verdicts[verdict], { verdict });
   collectDrops(metrics, dropsByOwner);
+  for (const result of failureResults) metrics.connectFailures.setTotal(statistics.failures[result], { result });
   metrics.unparsable.setTotal(statistics.unparsable);
   metrics.dropsWithoutPod.setTotal(statistics.withoutPods);
   metrics.noise.setTotal(statistics.noise);

@@ -129,6 +129,11 @@ function decisionRows(decision: Decision | undefined, line: LogLine, explainer: 
         ['Event', 'none: the packet is in an earlier line'],
       ];
     }
+    case 'failure': {
+      const { pod, connection } = decision.observation;
+      const rows = lossRows(connection, meaningOf(line, connection), explainer);
+      return [...rows, ['opened by', `the Pod with the uid ${pod}`], ['Event', 'only if policies deny the connection']];
+    }
     case 'unparsable': {
       const { format, reason } = decision.observation;
       return [nodeRow(decision), ['format', format], ['problem', reason], ['Event', 'none']];

@@ -119,12 +119,15 @@ export function slimNamespace(object: Json): { name: string } {
 
 export function slimService(object: Json): Service {
   const { namespace, name, uid, resourceVersion } = identity(object, true);
+  const balancers = list(at(object, 'status', 'loadBalancer', 'ingress')).map((each) => at(each, 'ip'));
+  const published = addresses([...list(at(object, 'spec', 'externalIPs')), ...balancers], mostAddresses.ofService);
   return {
     namespace,
     name,
     uid,
     resourceVersion,
     addresses: serviceAddresses(object),
+    ...(published.length > 0 && { published }),
     role: serviceRole(namespace, name),
     ports: slimPorts(at(object, 'spec', 'ports')),
   };

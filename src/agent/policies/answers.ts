@@ -44,6 +44,10 @@ export interface PolicyAnswersOptions {
 export interface PolicyAnswers {
   /** Returns undefined if policies have no part in the drop, too little is known in time, or its Namespace has used up its share. Never rejects. */
   answerOn: (series: Series) => Promise<PolicyVerdict | undefined>;
+  /** Reads what is needed to know what policies decide. Resolves after a time in any case, and never rejects. `last`: when the packet was dropped. */
+  prepare: (finding: Finding, last: Millis) => Promise<void>;
+  /** Returns the verdict at once, if it is known; undefined in the same cases as `answerOn`. */
+  verdictOn: (finding: Finding, last: Millis) => PolicyVerdict | undefined;
   /** Answers at once, with policies that were read for Events. `first`: the time of the first drop. Never throws. */
   factsOn: (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 }
@@ -82,21 +86,12 @@ export function createPolicyAnswers({
     async answerOn(this: void, series: Series): Promise<PolicyVerdict | undefined> {
       const { last } = series;
       const finding = askedOf(series);
-      const needs = policyNeeds(finding);
-      if (needs === undefined) return undefined;
-      const asker = askerOf(finding);
       const now = clock.now();
-      const recent = now - freshFor;
-      // Policies that were read before the packet may lack the one that denied it.
-      const since = Math.max(Math.min(last, now), recent);
-      await patiently(asker, read(finding, needs, { policies: since, pods: recent }));
-      return timed(forEvents, asker, (inShareOf) => {
-        const known = knownFor(finding, needs, now - usableForEvents, inShareOf);
-        const answer = known && policyVerdict(finding, known.policies, clock.toWall(last));
-        // Older policies may admit what a new policy denies.
-        return answer?.outcome === 'denies' || (known !== undefined && known.at >= since) ? answer : undefined;
-      });
+      await prepare(finding, last);
+      return verdictOn(finding, last, now);
     },
+    prepare,
+    verdictOn,
     factsOn(this: void, findings: readonly Finding[], first: Millis): PolicyFacts | undefined {
       const now = clock.now();
       let readAt: Millis = -Infinity;
@@ -114,6 +109,27 @@ export function createPolicyAnswers({
       return facts?.verdict === 'denied' || readAt >= first ? facts : undefined;
     },
   };
+
+  async function prepare(this: void, finding: Finding, last: Millis): Promise<void> {
+    const needs = policyNeeds(finding);
+    if (needs === undefined) return;
+    const now = clock.now();
+    const since = { policies: sinceFor(last, now), pods: now - freshFor };
+    await patiently(askerOf(finding), read(finding, needs, since));
+  }
+
+  function verdictOn(this: void, finding: Finding, last: Millis, now = clock.now()): PolicyVerdict | undefined {
+    const needs = policyNeeds(finding);
+    if (needs === undefined) return undefined;
+    return timed(forEvents, askerOf(finding), (inShareOf) => {
+      const known = knownFor(finding, needs, now - usableForEvents, inShareOf);
+      const answer = known && policyVerdict(finding, known.policies, clock.toWall(last));
+      // Older policies may admit what a new policy denies.
+      return answer?.outcome === 'denies' || (known !== undefined && known.at >= sinceFor(last, now))
+        ? answer
+        : undefined;
+    });
+  }
 
   async function read(finding: Finding, needs: PolicyNeeds, since: { policies: Millis; pods: Millis }): Promise<void> {
     if (!(await rights.granted())) return;
@@ -133,6 +149,11 @@ export function createPolicyAnswers({
     const known = objects.known(finding, needs, inShareOf);
     return known === undefined || known.at < since ? undefined : known;
   }
+}
+
+/** Policies that were read before the packet may lack the one that denied it. */
+function sinceFor(last: Millis, now: Millis): Millis {
+  return Math.max(Math.min(last, now), now - freshFor);
 }
 
 /** Evaluates in the Namespace's share of the time. Catches errors, because a fault in the evaluation must not prevent the Event or the row. */

@@ -68,6 +68,13 @@ export const metricTable = {
     'Packets that the kernel has dropped on this node, in all network namespaces, also those that make no Event; missing without the source kernel-drops, and where the kernel has no CONFIG_HIST_TRIGGERS.',
     { reason: "the kernel's name, such as NETFILTER_DROP; other: it has none there" },
   ),
+  connectFailures: counter(
+    'connect_failures_total',
+    "Connections of this node's Pods that failed without an answer, by what became of them; 0 without the source kernel-drops.",
+    {
+      result: ['denied', 'told', 'unproven', 'foreign', 'overflowed'],
+    },
+  ),
   unparsable: counter('unparsable_total', 'Lines of a known format that could not be understood.'),
   dropsWithoutPod: counter('drops_without_pod_total', 'Lost packets with no known Pod at either end.'),
   noise: counter(

@@ -33,6 +33,7 @@ export const observationFields: Readonly<
   sourceName: 'flow',
   destinationName: 'flow',
   destinationHost: 'flow',
+  service: 'flow',
   dropReason: 'flow',
   notice: 'packet',
   inInterface: 'flow',
@@ -116,6 +117,7 @@ export function isSameFlow(one: OrientedPacket, b: PacketObservation, orientatio
     a.sourceName === b.sourceName &&
     a.destinationName === b.destinationName &&
     a.destinationHost === b.destinationHost &&
+    a.service === b.service &&
     a.dropReason === b.dropReason &&
     a.mtu === b.mtu &&
     isSamePolicy(a.policy, b.policy)

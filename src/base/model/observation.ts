@@ -82,7 +82,17 @@ export interface PacketPart {
   part: PacketObservation | Verdict;
 }
 
+/** A connection of a Pod of this node that failed without an answer. Many have other causes than a drop (count/pipeline/failures.ts). */
+export interface ConnectFailure {
+  kind: 'connect-failure';
+  /** The uid of the Pod in whose cgroup the socket was opened. */
+  pod: string;
+  /** The first packet, as if it had been dropped. */
+  connection: PacketObservation;
+}
+
 export type Observation =
+  | ConnectFailure
   | PacketObservation
   | PacketPart
   | KernelReport

@@ -66,6 +66,8 @@ export interface PacketObservation {
   destinationName?: string | undefined;
   /** The name by which the sender looked up the destination, if the logger saw the look-up: `pay.example.com`. */
   destinationHost?: string | undefined;
+  /** The Service to which the sender has sent it, if the logger knows only that and one of its Pods was chosen: `shop/web`. */
+  service?: string | undefined;
   /** The data plane's name for its reason, if that is not a network policy: `CT_MAP_INSERTION_FAILED`. */
   dropReason?: string | undefined;
   /** Which of two lines this is, if the logger writes two about one packet (pipeline/twins.ts). */
@@ -92,6 +94,9 @@ export interface PacketObservation {
 
 /** The logger of the agent's own probe (src/read/sources/tracefs/kernel-drops.ts). It knows one device of each packet, and no rule. */
 export const kernelDrop = 'kernel-drop';
+
+/** The logger of connections that failed without an answer. It knows what the sender's socket does, and nothing of packets. */
+export const connectFailure = 'connect-failure';
 
 /** IANA's keywords (https://www.iana.org/assignments/protocol-numbers) for protocols that LOG prints as a number or as a name. */
 const keywords: Record<number, string> = {

@@ -39,6 +39,7 @@ export interface ReplayIncidents {
   finish(): void;
   nodeOfLog: (path: string) => string | undefined;
   all: () => NodeIncidents[];
+  readonly chains: ReturnType<typeof createChainIndex>;
 }
 
 export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIncidents {
@@ -68,6 +69,7 @@ export function createReplayIncidents(options: ReplayIncidentsOptions): ReplayIn
     },
     nodeOfLog: (path: string): string | undefined => ownerOf(path)?.node,
     all: (): NodeIncidents[] => [...nodes.values()].map(({ incidents }) => incidents),
+    chains,
   };
 
   function createCounts(node: string): NodeCounts {

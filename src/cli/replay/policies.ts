@@ -9,6 +9,7 @@ import {
 import type { EventText } from '../../publish/events/events.ts';
 import { collectSnapshot, type Snapshot } from '../../agent/kubernetes/snapshot.ts';
 import type { Finding } from '../../base/model/finding.ts';
+import type { Millis } from '../../base/model/log-line.ts';
 import type { Series } from '../../base/model/series.ts';
 import { textOfSeries } from '../../count/pipeline/pipeline.ts';
 import { printable } from '../../base/platform/printable.ts';
@@ -22,6 +23,8 @@ import { readSavedObjects, type SavedObjectsOptions, type TakeObject } from './s
 
 export interface ReplayPolicies {
   readonly messageOf: (series: Series) => EventText;
+  /** Returns false also if it is not known. `at`: the time of the drop. */
+  readonly isDenied: (finding: Finding, at: Millis) => boolean;
   /** Returns undefined if there are no policies, if they do not concern the packet, or if an unsaved policy of Calico may have denied it. */
   readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
 }
@@ -40,7 +43,7 @@ function createPolicies(policies: readonly string[], collected: Collector): Repl
   const objects = readFiles(policies, collected);
   if (objects.policies.length === 0) {
     if (policies.length > 0) throw usageError([`--policies ${policies.join(', ')}: has no network policy`]);
-    return { messageOf: (series) => textOfSeries(series, {}), factsOn: () => undefined };
+    return { messageOf: (series) => textOfSeries(series, {}), isDenied: () => false, factsOn: () => undefined };
   }
   const { trace } = evaluatorOf(objects);
   const known: KnownPolicies = {
@@ -58,6 +61,7 @@ function createPolicies(policies: readonly string[], collected: Collector): Repl
       const isKnown = answer?.outcome !== 'admits' || !isOfUnsaved(asked);
       return textOfSeries(series, { answer: isKnown ? answer : undefined });
     },
+    isDenied: (finding, at) => policyVerdict(finding, known, at)?.outcome === 'denies',
     factsOn(findings) {
       const facts = cached.get(findings) ?? policyFacts(findings, () => known) ?? 'nothing';
       cached.set(findings, facts);

@@ -69,6 +69,11 @@ export async function replay(
     counts: incidents.countsOf,
     isByLines: true,
     nodeOfLog: incidents.nodeOfLog,
+    judge: {
+      isDenied: policies.isDenied,
+      targetsOf: ({ namespace = '', name }, to) => incidents.chains.targetsOf(namespace, name, to),
+      isPublished: incidents.chains.isPublished,
+    },
     packets: guessed.sink,
     passedOver: (line) => noteUnread(read, line),
   });

@@ -35,6 +35,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
       number(statistics.withPods) + (others > 0 ? `, and ${number(others)} with no known Pod at either end` : ''),
     ],
     ['not drops', notDrops(statistics)],
+    ['connections', failures(statistics)],
     [
       'kernel',
       listed([
@@ -96,6 +97,12 @@ function notDrops(statistics: Statistics): string | undefined {
   const { logged, accepted } = statistics.verdicts;
   if (logged + accepted === 0) return undefined;
   return `${number(logged)} only logged, ${number(accepted)} accepted${prefixHint(statistics)}`;
+}
+
+function failures({ failures: { denied, ...others } }: Statistics): string | undefined {
+  const rest = Object.values(others).reduce((sum, each) => sum + each, 0);
+  if (denied + rest === 0) return undefined;
+  return `${number(denied + rest)} failed without an answer; policies deny ${number(denied)}, which count as drops`;
 }
 
 /** Lists failures that were seen once: they are no incidents, but a user may look for them. */
@@ -173,6 +180,7 @@ function isSilent(statistics: Statistics): boolean {
     martian,
     unparsable,
     notKernel,
+    failures: { unproven, told, foreign, overflowed },
   } = statistics;
   const packets = verdicts.dropped + verdicts.rejected + verdicts.logged + verdicts.accepted;
   return (
@@ -183,7 +191,8 @@ function isSilent(statistics: Statistics): boolean {
       ipvsNoDestination +
       martian +
       unparsable +
-      notKernel ===
+      notKernel +
+      (unproven + told + foreign + overflowed) ===
     0
   );
 }

@@ -2,6 +2,7 @@
 import { containerOf } from '../../base/log-formats/container-log.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type {
+  ConnectFailure,
   KernelReport,
   Martian,
   Observation,
@@ -35,6 +36,8 @@ export type Decision =
   /** The rest of the packet is in another line. */
   | { kind: 'part'; observation: PacketPart }
   | { kind: 'incident'; observation: ProgramRecord | KernelReport; node: string }
+  /** A connection that failed. It is a drop only if policies deny it (failures.ts). */
+  | { kind: 'failure'; observation: ConnectFailure }
   | { kind: 'gap'; observation: Suppressed; node: string }
   | { kind: 'unparsable'; observation: Unparsable; node: string }
   | FormatRefusal;
@@ -99,6 +102,8 @@ export function createDecisions(options: DecisionOptions): Decisions {
         return { kind: 'part', observation };
       case 'martian':
         return observation.notice === undefined ? logged(line, observation) : twin(line, observation);
+      case 'connect-failure':
+        return { kind: 'failure', observation };
       case 'suppressed':
         return { kind: 'gap', observation, node: meanings.nodeOf(line) };
       case 'unparsable':

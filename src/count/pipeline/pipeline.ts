@@ -26,17 +26,19 @@ import {
   type LostPacket,
   weightOf,
 } from './decision.ts';
+import { type ConnectionJudge, createFailures, type Failures } from './failures.ts';
 import { createWaiting, type Lookups, type QueuedFlow, reviewInterval, type PacketWait } from './lookup-queue.ts';
 import type { Drop, FlowMeaning } from './meaning.ts';
 import { createRepeatedDecisions, type LineGroup } from './repeated-decisions.ts';
-import type { Statistics } from './statistics.ts';
+import type { FailureResult, Statistics } from './statistics.ts';
 import { createFlowTwins } from './twins.ts';
 
 export { createDecisions, type Decision, type Decisions, observe } from './decision.ts';
 export { createLookupQueue, type LookupQueue, type QueuedFlow } from './lookup-queue.ts';
+export type { ConnectionJudge } from './failures.ts';
 export type { Drop, FlowMeaning } from './meaning.ts';
 export { textOfSeries } from './message.ts';
-export { createStatistics, type Statistics } from './statistics.ts';
+export { createStatistics, failureResults, type Statistics } from './statistics.ts';
 
 export interface PipelineOptions extends DecisionOptions {
   statistics: Statistics;
@@ -47,6 +49,8 @@ export interface PipelineOptions extends DecisionOptions {
   isByLines?: boolean;
   /** If undefined, every packet is counted at once, with the owners that are known. */
   lookups?: Lookups | undefined;
+  /** If undefined, no connection is known to be denied. */
+  judge?: ConnectionJudge | undefined;
   packets?: PacketSink | undefined;
   /** Takes lines of no known format. */
   passedOver?: ((line: LogLine) => void) | undefined;
@@ -96,6 +100,11 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     quietUntil: options.isByLines ? (node) => counts(node).quietUntil?.() ?? Infinity : undefined,
   });
   const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, countDone);
+  const failures = createFailuresOf(options, decisions, (flow) => {
+    flush();
+    statistics.observed(flow.line, flow.observation, flow.weight);
+    counting.resume(flow);
+  });
   let isStopped = false;
   const repeats: Repeats = {
     last: repeated.last,
@@ -111,8 +120,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       flush();
       const decision = decisions.decide(line, origin);
       repeated.decided(line, decision);
+      failures.note(decision, line.time);
       if (decision === undefined) options.passedOver?.(line);
       if (decision === undefined || decision.kind === 'part') return;
+      if (decision.kind === 'failure') return failures.take(line, decision.observation);
       if (decision.kind !== 'refused' && decision.kind !== 'twin') statistics.observed(line, decision.observation);
       count(decision, { line, lines: 1, last: undefined });
     },
@@ -121,6 +132,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     stop() {
       isStopped = true;
       timer?.cancel();
+      failures.stop();
     },
     lost(by, amount, time, since) {
       flush();
@@ -160,6 +172,17 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     for (const flow of done) counting.resume(flow);
     if (lookups.queue.size > 0) timer?.setEarliest(isAll ? reviewInterval : 0);
   }
+}
+
+/** Connections that failed are held, and without a judge all of them are unproven. */
+function createFailuresOf(
+  { judge, lookups, statistics: { failures } }: PipelineOptions,
+  decisions: Decisions,
+  denied: (flow: QueuedFlow) => void,
+): Failures {
+  const count = (result: FailureResult, connections: number): void => void (failures[result] += connections);
+  if (judge !== undefined) return createFailures({ judge, decisions, lookups, denied, count });
+  return { take: () => count('unproven', 1), note() {}, stop() {} };
 }
 
 function createCounting(options: PipelineOptions, decisions: Decisions, waiting: PacketWait | undefined) {

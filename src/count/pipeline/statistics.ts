@@ -7,6 +7,13 @@ import type { Verdict } from '../../base/model/packet.ts';
 /** The most distinct values that are kept, because a hostile log must not fill the memory. */
 const keep = 256;
 
+/**
+ * What became of connections that failed without an answer. `denied`: counted as drops. `told`: another line tells of them. `unproven`: no
+ * policy is known to deny them. `foreign`: their source address is not that of their Pod. `overflowed`: there was no room for them.
+ */
+export const failureResults = ['denied', 'told', 'unproven', 'foreign', 'overflowed'] as const;
+export type FailureResult = (typeof failureResults)[number];
+
 /** Totals since the start. */
 export interface LineCounts {
   verdicts: Record<Verdict, number>;
@@ -33,6 +40,7 @@ export interface LineCounts {
   /** Lines in a format that their writer may not use, such as a packet in the kernel's format from sshd. */
   notKernel: number;
   nodeUnknown: number;
+  failures: Record<FailureResult, number>;
 }
 
 export interface Statistics extends LineCounts {
@@ -80,6 +88,9 @@ export function createStatistics(onLost?: (ends: Ends, weight: number) => void):
         return;
       case 'program-record':
         statistics.programRecords++;
+        return;
+      case 'connect-failure':
+        // Counted by what becomes of it.
         return;
       default:
         observation satisfies never;
@@ -138,5 +149,6 @@ function noCounts(): LineCounts {
     suppressed: 0,
     notKernel: 0,
     nodeUnknown: 0,
+    failures: { denied: 0, told: 0, unproven: 0, foreign: 0, overflowed: 0 },
   };
 }

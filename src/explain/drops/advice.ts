@@ -1,6 +1,6 @@
 import { isPlainInterface } from '../../base/platform/api-names.ts';
 import type { FlowDetails } from '../../base/model/finding.ts';
-import { kernelDrop } from '../../base/model/packet.ts';
+import { connectFailure, kernelDrop } from '../../base/model/packet.ts';
 import { adviseOnFirewall, adviseOnUfw, isProbe, type Own } from './host-firewall.ts';
 import { isPacketTooBig, isShown, nameOf, showPolicy } from './names.ts';
 import type { PolicyVerdict } from './policy-verdict.ts';
@@ -120,6 +120,11 @@ const table: readonly Advice[] = [
     say: (details, { namespace }) =>
       `If these are the kubelet's probes, this Pod stays unready: allow ingress from the node's address. ${check(namespace, details)}`,
     sayAnswer: (answer) => `${textOfVerdict(answer)} If these are the kubelet's probes, this Pod stays unready.`,
+  },
+  {
+    applies: ({ logger }) => logger === connectFailure,
+    say: () => 'When they failed, policies of one of the two ends denied them.',
+    sayAnswer: textOfVerdict,
   },
   {
     applies: ({ logger }) => logger === kernelDrop,

@@ -2,7 +2,7 @@ import { type Endpoint, type Ends, objectKey, type ObjectRef } from '../../base/
 import type { Direction, Finding, FlowDetails, FlowSide } from '../../base/model/finding.ts';
 import { orient, type Orientation } from '../../base/model/flow-identity.ts';
 import type { Martian } from '../../base/model/observation.ts';
-import { kernelDrop, type Packet, type PacketObservation } from '../../base/model/packet.ts';
+import { connectFailure, kernelDrop, type Packet, type PacketObservation } from '../../base/model/packet.ts';
 import { forReaders } from './for-readers.ts';
 
 /** Returns the name that a Pod or Service gives to its port; undefined if there is none. */
@@ -24,20 +24,31 @@ export function explainPacket(
     return explainError(observation, inner, ends, ends.inner, node, portNames);
   const service = orient(packet);
   const name = portNameOf(packet, service, ends, portNames);
-  return ofBothEnds(ends, node, (direction, peer, own) => {
+  const findings = ofBothEnds(ends, node, (direction, peer, own) => {
     const details = flow(observation, ends, direction, peer, own, service, name);
     const podRange = observation.enforcer === 'host-firewall' ? podRanges(own.address) : undefined;
     return podRange === undefined ? details : { ...details, podRange };
   });
+  return observation.logger === connectFailure ? findings.filter(isOfSender) : findings;
+}
+
+/** Only the sender is known to be concerned: its connection failed. */
+function isOfSender({ details }: Finding): boolean {
+  return details.kind === 'flow' && details.direction === 'sending';
 }
 
 /** Returns the sides of a packet, one for each of its findings and in their order; undefined where a side has more than a Pod and a flow. */
-export function sidesOf({ packet, inner }: PacketObservation, ends: Ends, node: string): FlowSide[] | undefined {
+export function sidesOf(
+  { packet, inner, logger }: PacketObservation,
+  ends: Ends,
+  node: string,
+): FlowSide[] | undefined {
   const { source, destination } = ends;
   if (inner !== undefined || source.candidates !== undefined || destination.candidates !== undefined) return undefined;
   const { port, reply } = orient(packet);
   const { protocol } = packet;
-  return [...sideOf('receiving', destination, source), ...sideOf('sending', source, destination)];
+  const ofSender = sideOf('sending', source, destination);
+  return logger === connectFailure ? ofSender : [...sideOf('receiving', destination, source), ...ofSender];
 
   function sideOf(direction: Direction, { kind, object }: Endpoint, peer: Endpoint): FlowSide[] {
     return kind === 'pod' ? [{ regarding: object as ObjectRef, node, peer, direction, reply, protocol, port }] : [];
@@ -178,6 +189,7 @@ function flow(
     policy,
     refusedBy: refusedBy(observation, ends),
     clusterTier: observation.clusterTier,
+    service: observation.service,
     dropReason: observation.dropReason,
     nextMtu: observation.mtu,
     path: pathOf(observation),

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../base/model/endpoint.ts';
 import { type EventDetails, type FlowDetails, isSummary, type ScanDetails } from '../../base/model/finding.ts';
 import type { IncidentDetails } from '../../base/model/incident.ts';
+import { connectFailure } from '../../base/model/packet.ts';
 import type { DistinctValues, Series } from '../../base/model/series.ts';
 import { isName } from '../../base/platform/address.ts';
 import { withoutMarkup } from '../../base/platform/printable.ts';
@@ -40,6 +41,7 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
     `${opening(details)} ${details.error ? reporterOf(details) : `${peerText(details.peer, series.peers)}${whatOf(details)}`}.`,
     // The log's text comes before the advice: if it followed the command there, users could paste a stranger's text with it.
     loggedAt(details, series.finding.node),
+    seenAs(details),
     sharedText(details),
     details.ownAddressIsForeign ? `Sent with the source address ${details.ownAddress}, which is not this Pod's.` : '',
     // The evaluated verdict says more than the policy in the LOG prefix.
@@ -47,6 +49,11 @@ function flowSentences(details: FlowDetails, series: Series, answer: PolicyVerdi
     adviseOn(details, own, answer),
     details.martian ? '[KN403]' : '',
   ];
+}
+
+function seenAs({ logger, service }: FlowDetails): string {
+  if (logger !== connectFailure) return '';
+  return `Seen from the sender: connections${service === undefined ? '' : ` to Service ${service}`} failed without an answer.`;
 }
 
 function sharedText({ sharedWith = [] }: FlowDetails): string {

@@ -3,7 +3,7 @@ import { auditOptOut } from '../../base/model/choices.ts';
 import type { Endpoint, ObjectRef } from '../../base/model/endpoint.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
-import type { PolicyName } from '../../base/model/packet.ts';
+import { connectFailure, type PolicyName } from '../../base/model/packet.ts';
 import { type ClauseTrace, isCalico, type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
 import { mayName, type Reader } from '../../base/model/readers.ts';
 import { nameOf, policyText } from './names.ts';
@@ -104,7 +104,7 @@ function peerVerdict(
   at: Millis,
   reader: Reader,
 ): PolicyVerdict {
-  const { node, regarding } = finding;
+  const { node, regarding, details } = finding;
   const { outcome, decision, direction } = trace.verdict;
   const whose = nameOf(peer);
   const isOwn = false;
@@ -126,7 +126,9 @@ function peerVerdict(
     return { outcome, text: sentenceOf({ ...trace, verdict }, options), act, policy, isOwn };
   }
   const text = `Denied by ${direction} policies of namespace ${namespace}.`;
-  return { outcome, text, act: askOwners(whose), policy, isOwn };
+  // A connection that failed has an Event on its sender only.
+  const hasEvent = details.kind === 'flow' && details.logger !== connectFailure;
+  return { outcome, text, act: hasEvent ? askOwners(whose) : 'To allow it, ask its owners.', policy, isOwn };
 }
 
 /** Readers of a Pod's Events seldom have rights in the Namespace of its peer. */

@@ -54,6 +54,8 @@ export interface Service {
   resourceVersion: string | undefined;
   /** The addresses that the API server allocates (`clusterIPs`), in canonical form. */
   addresses: string[];
+  /** Those of load balancers, and `externalIPs`. kube-proxy leads them to endpoints within the node. */
+  published?: string[];
   role: Endpoint['role'];
   ports: readonly ServicePort[];
 }
@@ -185,6 +187,29 @@ export function endpointsIn({ endpoints }: Pick<EndpointSlice, 'endpoints'>): Ba
     node: node ?? undefined,
     ready,
   }));
+}
+
+/** An endpoint of a Service's port. */
+export interface ServiceTarget {
+  address: string;
+  port: number;
+}
+
+/** Returns the ready endpoints behind an address and a port of a Service over TCP. Endpoints are of the same family. */
+export function targetsIn(
+  service: Pick<Service, 'ports'>,
+  { address: to, port }: ServiceTarget,
+  slices: Iterable<EndpointSlice>,
+): ServiceTarget[] {
+  const named = service.ports.find((each) => each.port === port && each.protocol === 'tcp');
+  const isSix = to.includes(':');
+  return Array.from(slices).flatMap((slice) => {
+    const target = slice.ports.find(({ name, protocol }) => name === named?.name && protocol === 'tcp');
+    if (target === undefined) return [];
+    return endpointsIn(slice).flatMap(({ address, ready }) =>
+      ready && address.includes(':') === isSix ? { address, port: target.port } : [],
+    );
+  });
 }
 
 /** Returns each Pod once, because each family and each set of ports has its own slice. A Pod that is ready in one slice counts as ready. */

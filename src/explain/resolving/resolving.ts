@@ -28,6 +28,7 @@ export {
   podOfProgram,
   type Service,
   type ServicePort,
+  type ServiceTarget,
   workloadOf,
 } from './objects.ts';
 export { weightOfNode, weightOfPod, weightOfService, weightOfSlice } from './object-weights.ts';

@@ -1,3 +1,4 @@
+import { parseConnectFailure } from './connect-failure.ts';
 import type { Observation } from '../../base/model/observation.ts';
 import {
   parseConntrackFull,
@@ -15,7 +16,7 @@ import { parseAntrea, parseOvn, parseWeave } from './policy-loggers/plug-ins.ts'
 import { isWithinText, parseNetfilter, parseUlogd } from './netfilter/netfilter.ts';
 import type { PrefixTable } from './netfilter/prefixes.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
-import { kernelDrop, type PolicyName } from '../../base/model/packet.ts';
+import { connectFailure, kernelDrop, type PolicyName } from '../../base/model/packet.ts';
 
 /** One kind of line. To add one, write a parser, a row here and a line of the corpus (CONTRIBUTING.md). */
 export interface Format {
@@ -63,6 +64,12 @@ export const formats: readonly Format[] = [
   { name: 'calico-bpf', needles: [': policy DENIED', ': policy ALLOWED'], writers: bpf, parse: parseCalicoBpf },
   { name: 'calico-flow', needles: ['WorkloadEndpoint', 'HostEndpoint'], writers: flows, parse: parseCalicoFlow },
   { name: kernelDrop, needles: ['(skb.kfree_skb) '], writers: drops, parse: parseKernelDrop },
+  {
+    name: connectFailure,
+    needles: ['(sock.inet_sock_set_state) '],
+    writers: drops,
+    parse: parseConnectFailure,
+  },
   { name: 'hubble', needles: ['"flow":{"', '"lost_events":{'], writers: ['cilium-agent'], parse: parseHubble },
   { name: 'gke-policy-action', needles: ['"disposition":"'], writers: ['cilium-agent'], parse: parseGke },
   {

@@ -37,6 +37,9 @@ test('at first only what can be counted from zero is there', async () => {
       ...['dropped', 'rejected', 'logged', 'accepted'].map((verdict) => `packets_total{verdict="${verdict}"}`),
       ...results.map((result) => `pod_lookups_total{result="${result}"}`),
       ...results.map((result) => `dns_lookups_total{result="${result}"}`),
+      ...['denied', 'told', 'unproven', 'foreign', 'overflowed'].map(
+        (result) => `connect_failures_total{result="${result}"}`,
+      ),
       ...['ok', 'failed'].map((result) => `config_reloads_total{result="${result}"}`),
       `build_info{version="1.2.3",node_version="${process.version}"}`,
     ].toSorted(),

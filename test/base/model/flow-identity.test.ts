@@ -37,6 +37,7 @@ const others: Readonly<Required<Omit<PacketObservation, 'kind' | 'packet' | 'inn
   sourceName: 'shop/another',
   destinationName: 'shop/another',
   destinationHost: 'pay.example.com',
+  service: 'shop/web',
   dropReason: 'TTL_EXCEEDED',
   notice: 'drop',
   inInterface: 'eth7',
@@ -87,6 +88,7 @@ test.each(changed)('a packet that differs in %s (%s) gets its own meaning', (_, 
 
 /** What the audit counts together although it is of two flows: its records have no field for it, or one that may be mixed. */
 const mixedInAudit = new Set([
+  'service',
   'destinationHost',
   'inInterface',
   'outInterface',

@@ -14,6 +14,7 @@ const tables: { writers: Record<string, string[]> } = {
     'calico-bpf': ['bpf'],
     'calico-flow': ['calico-flows'],
     'kernel-drop': ['kernel-drops'],
+    'connect-failure': ['kernel-drops'],
     hubble: ['cilium-agent'],
     'gke-policy-action': ['cilium-agent'],
     'aws-network-policy-agent': ['aws-network-policy-agent', 'network-policy-agent', 'aws-eks-nodeagent', 'aws-node'],
@@ -58,7 +59,7 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
 
     test('is believed where no writer is named, and of its writers', () => {
       expect(believed).toMatch(
-        /^(?:packet|packet-part|conntrack-full|neighbour-overflow|ipvs-no-destination|martian|suppressed)$/,
+        /^(?:packet|packet-part|conntrack-full|neighbour-overflow|ipvs-no-destination|martian|suppressed|connect-failure)$/,
       );
       for (const writer of writers) {
         // Its source alone says so; the name in a syslog is any program's.

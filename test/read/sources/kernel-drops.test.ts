@@ -6,10 +6,10 @@ import { createKernelDrops, obstacleOf } from '../../../src/read/sources/tracefs
 import { toldReasons } from '../../../src/read/sources/tracefs/probe.ts';
 import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
-import { btfOf, kernelTypes } from './made-btf.ts';
+import { btfOf, kernelTypes, type MadeType } from './made-btf.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-const tables: { places: string[] } = {
+const tables: { places: string[]; connectionPlaces: string[] } = {
   // What the probe reads of a packet, at the places of the kernel of made-btf.yaml.
   places: [
     'code=$reason:u32',
@@ -30,6 +30,27 @@ const tables: { places: string[] } = {
     'mtu=+40(-1(+88($skbaddr))):u32',
     'bytes=+0(+208($skbaddr)):x64[8]',
     'dev=+0(+16($skbaddr)):string',
+  ],
+  // The fields of the probe for connections.
+  connectionPlaces: [
+    'oldstate=$oldstate:u32',
+    'newstate=$newstate:u32',
+    'protocol=$protocol:u16',
+    'family=$family:u16',
+    'sport=$sport:u16',
+    'dport=$dport:u16',
+    'from=+4($skaddr):x32',
+    'to=+0($skaddr):x32',
+    'from6=+72($skaddr):x64[2]',
+    'to6=+56($skaddr):x64[2]',
+    'error=+532($skaddr):u32',
+    'tries=+1152($skaddr):u8',
+    'answers=+1520($skaddr):u32',
+    'cgroup=+624($skaddr):x64',
+    'level=+224(+624($skaddr)):u32',
+    'first=+0(+16(+256(+1928(+624($skaddr))))):string',
+    'second=+0(+16(+256(+1936(+624($skaddr))))):string',
+    'third=+0(+16(+256(+1944(+624($skaddr))))):string',
   ],
 };
 
@@ -132,6 +153,93 @@ test('the probe is defined with the places of this kernel, and added to what oth
   expect(places).toEqual(tables.places);
   // The kernel takes no longer ones.
   for (const argument of places) expect(argument.length).toBeLessThan(64);
+});
+
+/** The structures that the probe for connections needs, besides. */
+const connectionTypes: MadeType[] = [
+  {
+    name: 'cgroup',
+    kind: 'struct',
+    members: [
+      ['kn', 'int', 2048],
+      ['level', 'int', 1792],
+      ['ancestors', 'int', 15_360],
+    ],
+  },
+  { name: 'kernfs_node', kind: 'struct', members: [['name', 'int', 128]] },
+  { name: 'sock_cgroup_data', kind: 'struct', members: [['cgroup', 'int', 0]] },
+  {
+    name: 'sock',
+    kind: 'struct',
+    members: [
+      ['sk_cgrp_data', 'sock_cgroup_data', 4992],
+      ['sk_err', 'int', 4256],
+    ],
+  },
+  { name: 'inet_connection_sock', kind: 'struct', members: [['icsk_retransmits', 'int', 9216]] },
+  { name: 'tcp_sock', kind: 'struct', members: [['segs_in', 'int', 12_160]] },
+];
+const ofConnections = [
+  ['skc_daddr', 'int', 0],
+  ['skc_rcv_saddr', 'int', 32],
+  ['skc_v6_daddr', 'int', 448],
+  ['skc_v6_rcv_saddr', 'int', 576],
+] as const;
+const withAll = (type: MadeType): MadeType =>
+  type.name === 'sock_common' && type.kind === 'struct'
+    ? { ...type, members: [...type.members, ...ofConnections] }
+    : type;
+const withConnections = (): Buffer => btfOf([...kernelTypes.map(withAll), ...connectionTypes]);
+
+/** A kernel that tells of connections, too. */
+function connecting() {
+  const tracefs = tracefsOf(undefined, withConnections());
+  const { heard, source, time } = reading(tracefs);
+  const events = Array.from(tracefs.definitions().matchAll(/^e:\w+\/(\w+) /gm), ([, event = '']) => event);
+  const folderOf = (event: string): string => join(tracefs.path, 'instances', group, 'events', group, event);
+  for (const event of events) {
+    mkdirSync(folderOf(event), { recursive: true });
+    mkdirSync(join(tracefs.path, 'events', group, event), { recursive: true });
+    writeFileSync(join(folderOf(event), 'enable'), '0\n');
+  }
+  writeFileSync(join(tracefs.path, 'instances', group, 'trace_pipe'), '');
+  return { tracefs, heard, source, time, events, folderOf };
+}
+
+test('connections of Pods are read by a second probe of the same instance, whose fields are of this kernel', () => {
+  const { tracefs, events, folderOf, time, source, heard } = connecting();
+  expect(events.map((event) => event.replace(/_\w{8}$/, ''))).toEqual(['drop', 'connect']);
+  const own = tracefs.definitions().split('\n')[1] ?? '';
+  expect(own).toMatch(/ if oldstate == 2 && newstate == 7 && protocol == 6$/);
+  const places = own.split(' ').slice(2, own.split(' ').indexOf('if'));
+  expect(places).toEqual(tables.connectionPlaces);
+  for (const argument of places) expect(argument.length).toBeLessThan(64);
+  time.advance(10_000);
+  expect(source.state).toBe('reading');
+  const connect = folderOf(events[1] ?? '');
+  expect(readFileSync(join(connect, 'filter'), 'latin1')).toMatch(/ && first ~ "kubepods\*"$/);
+  expect(readFileSync(join(connect, 'enable'), 'latin1')).toBe('1');
+  appendFileSync(
+    join(tracefs.path, 'instances', group, 'trace_pipe'),
+    `     ksoftirqd/0-14      [000] ..s2.     4.970478: ${events[1]}: (sock.inet_sock_set_state) oldstate=2 rest\n`,
+  );
+  time.advance(200);
+  expect(heard.lines.map(({ text }) => text)).toEqual(['(sock.inet_sock_set_state) oldstate=2 rest']);
+  expect(heard.notices.filter(({ key }) => key === 'connections')).toEqual([]);
+});
+
+test('of an agent before, which knew no connections, the buffer is kept', () => {
+  const { tracefs, events, folderOf, time } = connecting();
+  writeFileSync(join(folderOf(events[0] ?? ''), 'enable'), '1\n');
+  time.advance(10_000);
+  expect(existsSync(join(tracefs.path, 'instances', group, 'trace_clock'))).toBe(false);
+  expect(readFileSync(join(folderOf(events[1] ?? ''), 'enable'), 'latin1')).toBe('1');
+});
+
+test('a kernel that cannot tell of connections tells of drops, and says so', () => {
+  const { heard, source } = running();
+  expect(source.state).toBe('reading');
+  expect(heard.notices).toContainEqual(expect.objectContaining({ level: 'info', key: 'connections' }));
 });
 
 test('the kernel filters by the numbers that it has for the reasons, and at first by nothing else but IP', () => {

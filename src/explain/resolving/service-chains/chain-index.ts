@@ -7,7 +7,9 @@ import {
   type Service,
   type ServicePort,
   type ServiceProtocol,
+  type ServiceTarget,
   endpointsIn,
+  targetsIn,
 } from '../objects.ts';
 import { hostAndPort } from '../../../base/platform/address.ts';
 import { serviceRef } from '../endpoints.ts';
@@ -47,6 +49,10 @@ export interface ChainIndex {
   prepare: (chains: readonly string[]) => Promise<void>;
   foundOwnerOf: (chain: string) => OwnedChain | undefined;
   backendsOf: (namespace: string, name: string) => readonly Backend[];
+  /** Returns the ready endpoints behind an address and a port of a Service over TCP. */
+  targetsOf: (namespace: string, name: string, to: ServiceTarget) => readonly ServiceTarget[];
+  /** Returns whether it is the address of a load balancer, or an external one, of a Service. Looks through all Services. */
+  isPublished: (address: string) => boolean;
   sweep(now: Millis): void;
 }
 
@@ -85,13 +91,22 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
       await slices.find(hashes.endpoints);
     },
     foundOwnerOf,
-    backendsOf: (namespace: string, name: string): readonly Backend[] =>
-      backendsIn([...slices.objects.values()].filter((each) => each.namespace === namespace && each.service === name)),
+    backendsOf: (namespace: string, name: string): readonly Backend[] => backendsIn(slicesOf(namespace, name)),
+    targetsOf(this: void, namespace: string, name: string, to: ServiceTarget): readonly ServiceTarget[] {
+      const service = services.objects.get(keyOf(namespace, name));
+      return service === undefined ? [] : targetsIn(service, to, slicesOf(namespace, name));
+    },
+    isPublished: (address: string): boolean =>
+      [...services.objects.values()].some(({ published }) => published?.includes(address) === true),
     sweep(now: Millis): void {
       services.sweep(now);
       slices.sweep(now);
     },
   };
+
+  function slicesOf(namespace: string, name: string): EndpointSlice[] {
+    return [...slices.objects.values()].filter((each) => each.namespace === namespace && each.service === name);
+  }
 
   function foundOwnerOf(chain: string): OwnedChain | undefined {
     const name = parseChainName(chain);

@@ -2,11 +2,14 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { reasonOf } from '../../../base/platform/system-error.ts';
 import type { Source } from '../source.ts';
+import { readBtf } from './btf.ts';
+import { connectFilter, connectProbe } from './connects.ts';
 import {
   conditionOn,
-  defineProbe,
-  definitionFor,
+  defineProbes,
+  dropProbe,
   order,
+  type EventProbe,
   readHistogram,
   readReasons,
   removeProbes,
@@ -24,31 +27,35 @@ export interface KernelDropsOptions extends TraceOptions {
   btf?: string;
 }
 
-/** Reads why packets are dropped from `skb:kfree_skb`. An event probe adds the beginning of each, its device and its network namespace. */
+/**
+ * Reads why packets are dropped from `skb:kfree_skb`, and which connections of Pods fail from `sock:inet_sock_set_state`. Event probes add
+ * the beginning of each packet, its device and its network namespace; to a connection, what came back, and whose it is.
+ */
 export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOptions): Source {
-  const { tracefs } = options;
+  const { tracefs, listener } = options;
   const counted = join(tracefs, 'instances', instance, tracepoint);
   let names: ReadonlyMap<number, string> = new Map();
   let filter = '';
   let folder = '';
   let isNarrow = false;
   // Kept, because reading the types takes 60 ms, and the kernel may refuse the probe again and again.
-  let definition: string | undefined;
+  let probes: readonly EventProbe[] | undefined;
   const trace = createTrace(
     {
       source: 'kernel-drops',
       program: 'kernel-drops',
       instance,
-      event: String.raw`drop_\w{8}`,
+      event: String.raw`(?:drop|connect)_\w{8}`,
       prepare() {
         names = readReasons(tracefs);
         const told = toldNumbers(names);
-        definition ??= definitionFor(readFileSync(btf));
-        folder = join('events', instance, defineProbe(tracefs, definition, told, instance));
+        probes ??= probesOf(readFileSync(btf), told, withoutConnections);
+        const [drops = '', connects] = defined(probes).map((event) => join('events', instance, event));
+        folder = drops;
         // Only IP packets have addresses of Pods.
         filter = `(${conditionOn('code', told)}) && (protocol == 0x800 || protocol == 0x86dd)`;
         isNarrow = false;
-        return { folder, filter };
+        return [{ folder, filter }, ...(connects === undefined ? [] : [{ folder: connects, filter: connectFilter }])];
       },
       begun: () => startHistogram(counted, 'reason'),
       forget: () => removeProbes(tracefs, instance),
@@ -66,6 +73,23 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
     options,
   );
   return Object.assign(trace, { dropReasons });
+
+  function defined([drops, ...others]: readonly EventProbe[]): string[] {
+    try {
+      return defineProbes(tracefs, instance, [drops as EventProbe, ...others]);
+    } catch (error) {
+      if (others.length === 0) throw error;
+      // If the one for drops is refused as well, this throws, and both are tried again later.
+      const events = defineProbes(tracefs, instance, [drops as EventProbe]);
+      withoutConnections(error);
+      return events;
+    }
+  }
+
+  function withoutConnections(error: unknown): void {
+    const text = `Connections that fail without an answer cannot be read: ${reasonOf(error)}. Linux 6.1 or newer tells of them`;
+    listener.notice({ level: 'info', key: 'connections', text });
+  }
 
   /** Reasons without a name are those of drivers and of Open vSwitch. */
   function dropReasons(): ReadonlyMap<string, number> {
@@ -94,12 +118,24 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
   }
 }
 
+/** Returns the probe for drops, and if this kernel has what it needs, that for connections. */
+function probesOf(types: Buffer, told: readonly number[], onRefused: (error: unknown) => void): EventProbe[] {
+  const btf = readBtf(types);
+  const drops = dropProbe(btf, told);
+  try {
+    return [drops, connectProbe(btf)];
+  } catch (error) {
+    onRefused(error);
+    return [drops];
+  }
+}
+
 /** Returns why the probe cannot be created; undefined if it can. It creates one and removes it. */
 export function obstacleOf(tracefs: string, btf = btfFile): string | undefined {
   try {
     const told = toldNumbers(readReasons(tracefs));
     const group = `${instance}_check`;
-    const event = defineProbe(tracefs, definitionFor(readFileSync(btf)), told, group);
+    const [event = ''] = defineProbes(tracefs, group, [dropProbe(readBtf(readFileSync(btf)), told)]);
     order(tracefs, `-:${group}/${event}`);
     const trial = join(tracefs, 'instances', group);
     // It exists if an earlier check was killed.

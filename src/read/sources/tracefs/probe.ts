@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { readBtf } from './btf.ts';
+import type { Btf } from './btf.ts';
 
 export const tracepoint = 'events/skb/kfree_skb';
 
@@ -58,23 +58,49 @@ export function conditionOn(field: string, numbers: readonly number[]): string {
   return numbers.map((number) => `${field} == ${number}`).join(' || ');
 }
 
-/** Returns the event's name, another for each definition. It has a condition, as fetching fields costs ten times as much as a check. */
-export function defineProbe(tracefs: string, definition: string, told: readonly number[], group: string): string {
-  const condition = conditionOn('reason', told);
-  const hash = createHash('sha256').update(`${definition} if ${condition}`);
-  const event = `drop_${hash.digest('hex').slice(0, 8)}`;
-  if (existsSync(join(tracefs, 'events', group, event))) return event;
-  removeProbes(tracefs, group);
-  const probe = `e:${group}/${event} skb.kfree_skb ${definition}`;
-  try {
-    order(tracefs, `${probe} if ${condition}`);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
-    // Before Linux 6.1 there are no conditions. The first kernels with them look `reason` up among the probe's own fields, where it has
-    // another name.
-    order(tracefs, probe);
+/** An event probe. */
+export interface EventProbe {
+  /** What its name begins with. */
+  event: string;
+  /** `GROUP.EVENT` of the tracepoint. */
+  on: string;
+  fields: string;
+  /** Has a condition, as fetching fields costs ten times as much as a check. */
+  condition: string;
+}
+
+/** Defines the probes of a group, and removes others of it first. Returns the name of each, another for each definition. */
+export function defineProbes(tracefs: string, group: string, probes: readonly EventProbe[]): string[] {
+  const folder = join(tracefs, 'events', group);
+  const names = probes.map(nameOf);
+  if (eventsIn(folder).some((name) => !names.includes(name))) removeProbes(tracefs, group);
+  for (const [index, { on, fields, condition }] of probes.entries()) {
+    const name = names[index] as string;
+    if (existsSync(join(folder, name))) continue;
+    const probe = `e:${group}/${name} ${on} ${fields}`;
+    try {
+      order(tracefs, `${probe} if ${condition}`);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+      // Before Linux 6.1 there are no conditions. The first kernels with them look `reason` up among the probe's own fields, where it has
+      // another name.
+      order(tracefs, probe);
+    }
   }
-  return event;
+  return names;
+}
+
+function nameOf({ event, fields, condition }: EventProbe): string {
+  return `${event}_${createHash('sha256').update(`${fields} if ${condition}`).digest('hex').slice(0, 8)}`;
+}
+
+export function dropProbe(btf: Btf, told: readonly number[]): EventProbe {
+  return {
+    event: 'drop',
+    on: 'skb.kfree_skb',
+    fields: definitionFor(btf),
+    condition: conditionOn('reason', told),
+  };
 }
 
 /** Appends, because writing from the beginning would remove the probes of all others. */
@@ -88,8 +114,7 @@ export function order(tracefs: string, command: string): void {
 }
 
 /** Returns the fields of the probe. The name of the device is last, because it may contain any character except white space. */
-export function definitionFor(btf: Buffer): string {
-  const { offsetOf } = readBtf(btf);
+function definitionFor({ offsetOf }: Btf): string {
   const skb = (field: string): string => `+${offsetOf('sk_buff', field)}($skbaddr)`;
   const inum = offsetOf('net', 'ns', 'inum');
   return [
@@ -121,13 +146,16 @@ function signed(offset: number): string {
 
 /** Removes the probes of the group, also those that a killed agent left. */
 export function removeProbes(tracefs: string, group: string): void {
-  const folder = join(tracefs, 'events', group);
-  if (!existsSync(folder)) return;
+  const names = eventsIn(join(tracefs, 'events', group));
   const trace = join(tracefs, 'instances', group);
   // A probe cannot be removed while an instance records it.
-  if (existsSync(trace)) rmdirSync(trace);
-  for (const entry of readdirSync(folder, { withFileTypes: true }))
-    if (entry.isDirectory()) order(tracefs, `-:${group}/${entry.name}`);
+  if (names.length > 0 && existsSync(trace)) rmdirSync(trace);
+  for (const name of names) order(tracefs, `-:${group}/${name}`);
+}
+
+function eventsIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
 }
 
 /** The most reasons that are counted. No kernel has as many. */

@@ -20,17 +20,23 @@ export interface TraceOptions {
   device?: Device;
 }
 
-/** One event of the kernel, recorded in an instance of tracefs. */
-export interface TracedEvent {
+export interface PreparedEvent {
+  /** Its folder below that of the instance. */
+  folder: string;
+  filter?: string;
+}
+
+/** Events of the kernel, recorded in an instance of tracefs. */
+export interface TracedEvents {
   source: string;
   program: string;
   /** The name of the instance below `instances`. */
   instance: string;
-  /** The name of the event in a line, as part of a regular expression. */
+  /** The names of the events in a line, as part of a regular expression. */
   event: string;
-  /** Makes the event ready, and returns its folder below that of the instance. */
-  prepare: () => { folder: string; filter?: string };
-  /** Called each time the instance records the event. */
+  /** Makes the events ready. */
+  prepare: () => readonly PreparedEvent[];
+  /** Called each time the instance records the events. */
   begun?: () => void;
   /** Undoes `prepare`, after the instance is gone. */
   forget?: () => void;
@@ -44,11 +50,11 @@ export interface TracedEvent {
 const lost = /^CPU:\d{1,5} \[LOST (\d{1,12}) EVENTS\]$/;
 
 /**
- * Reads one event of the kernel from an instance of tracefs of its own, so that other readers lose nothing. Reading removes lines. So lines
+ * Reads events of the kernel from an instance of tracefs of its own, so that other readers lose nothing. Reading removes lines. So lines
  * of the second before a SIGKILL are lost, and those between a stop and the next start. An instance that exists was left by a killed agent,
  * and is used again.
  */
-export function createTrace(traced: TracedEvent, options: TraceOptions): Source {
+export function createTrace(traced: TracedEvents, options: TraceOptions): Source {
   const { tracefs, listener, timing = systemTiming, monotonic = monotonicNow } = options;
   const { source: name, program, textOfPrinted = (printed) => printed } = traced;
   const folder = join(tracefs, 'instances', traced.instance);
@@ -119,29 +125,32 @@ export function createTrace(traced: TracedEvent, options: TraceOptions): Source 
   }
 }
 
-function deviceOf(folder: string, { prepare, begun }: TracedEvent): Device {
+function deviceOf(folder: string, { prepare, begun }: TracedEvents): Device {
   return {
     ...kmsgDevice,
     open(path) {
-      const event = prepare();
+      const events = prepare();
       // Without a tracefs, `instances` is missing and mkdir fails, so nothing is created.
       if (!existsSync(folder)) mkdirSync(folder);
-      const ofEvent = join(folder, event.folder);
-      if (event.filter !== undefined) writeFileSync(join(ofEvent, 'filter'), event.filter);
-      const enable = join(ofEvent, 'enable');
-      // If a killed agent left the event enabled, its buffer is kept: writing trace_clock would empty it.
-      if (readFileSync(enable, 'latin1').startsWith('0')) {
+      const places = events.map((event) => join(folder, event.folder));
+      for (const [index, { filter }] of events.entries())
+        if (filter !== undefined) writeFileSync(join(places[index] as string, 'filter'), filter);
+      const off = places
+        .map((place) => join(place, 'enable'))
+        .filter((enable) => readFileSync(enable, 'latin1').startsWith('0'));
+      // If a killed agent left an event enabled, its buffer is kept: writing trace_clock would empty it.
+      if (off.length === places.length) {
         writeFileSync(join(folder, 'trace_clock'), 'mono');
         writeFileSync(join(folder, 'buffer_size_kb'), String(bufferKilobytes));
-        writeFileSync(enable, '1');
       }
+      for (const enable of off) writeFileSync(enable, '1');
       begun?.();
       return kmsgDevice.open(path);
     },
   };
 }
 
-function remove(folder: string, { forget }: TracedEvent): void {
+function remove(folder: string, { forget }: TracedEvents): void {
   try {
     if (existsSync(folder)) rmdirSync(folder);
     forget?.();
@@ -160,7 +169,7 @@ export function createBpfTrace(options: TraceOptions): Source {
       program: 'bpf',
       instance: 'kube-netfilter-tailer',
       event: 'bpf_trace_printk',
-      prepare: () => ({ folder: printkEvent }),
+      prepare: () => [{ folder: printkEvent }],
       advise: adviceOn,
     },
     options,

@@ -1,0 +1,257 @@
+/**
+ * Holds connections of Pods that failed without an answer. Only a few of them fail because of a policy, so one counts as a drop only if
+ * the known policies deny it, at either end, and if no other line tells of it. Of all others, only a number is kept.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Endpoint, ObjectRef } from '../../base/model/endpoint.ts';
+import type { Finding } from '../../base/model/finding.ts';
+import { flowKey } from '../../base/model/flow-identity.ts';
+import type { LogLine, Millis } from '../../base/model/log-line.ts';
+import type { ConnectFailure } from '../../base/model/observation.ts';
+import type { PacketObservation } from '../../base/model/packet.ts';
+import { createTimer, schedule as systemSchedule } from '../../base/platform/timer.ts';
+import type { ServiceTarget } from '../../explain/resolving/resolving.ts';
+import type { Decision, Decisions } from './decision.ts';
+import type { Lookups, QueuedFlow } from './lookup-queue.ts';
+import type { FlowMeaning } from './meaning.ts';
+import type { FailureResult } from './statistics.ts';
+
+/** Who knows what policies decide about a connection. */
+export interface ConnectionJudge {
+  /** Reads what `isDenied` needs. Never rejects. Undefined if all that can be known is known. */
+  readonly prepare?: ((finding: Finding, at: Millis) => Promise<void>) | undefined;
+  /** Returns false also if it is not known. */
+  readonly isDenied: (finding: Finding, at: Millis) => boolean;
+  /** Returns the ready endpoints behind an address and a port of a Service. */
+  readonly targetsOf: (service: ObjectRef, to: ServiceTarget) => readonly ServiceTarget[];
+  /** Returns whether the node may lead connections to that address to endpoints of a Service. */
+  readonly isPublished: (address: string) => boolean;
+}
+
+export interface FailuresOptions {
+  judge: ConnectionJudge;
+  decisions: Pick<Decisions, 'meaningOf'>;
+  /** If undefined, each is judged at once. */
+  lookups: Lookups | undefined;
+  /** Counts connections that policies deny. */
+  denied: (flow: QueuedFlow) => void;
+  count: (result: FailureResult, connections: number) => void;
+}
+
+export interface Failures {
+  take: (line: LogLine, failure: ConnectFailure) => void;
+  /** Notes that this line tells of a packet, so that its connection does not count again. */
+  note: (decision: Decision | undefined, time: Millis) => void;
+  stop: () => void;
+}
+
+interface HeldFlow extends QueuedFlow {
+  observation: PacketObservation;
+  pod: string;
+  sourcePorts: Set<number | undefined>;
+}
+
+/** Other lines of the same packets come meanwhile, and owners of addresses are looked up. */
+const holdFor: Millis = 3000;
+/** How long the kernel tries by default (net.ipv4.tcp_syn_retries), 127 seconds, and some more. */
+const longestTry: Millis = 150_000;
+/** Calico tells of flows at the end of an interval. */
+const longestInterval: Millis = 600_000;
+const most = { flows: 4096, flowsOfPod: 128, sourcePorts: 64, told: 16_384, targets: 16 };
+
+export function createFailures(options: FailuresOptions): Failures {
+  const { judge, decisions, lookups, count } = options;
+  const held = createHeldFlows();
+  const told = createTold();
+  const connections = createConnections(options);
+  const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, () => void judgeDue());
+  let isJudging = false;
+  let isStopped = false;
+
+  return {
+    take(line, failure) {
+      const { time } = line;
+      const { connection } = failure;
+      const flow: HeldFlow = {
+        line: { ...line, text: '' },
+        observation: connection,
+        pod: failure.pod,
+        sourcePorts: new Set([connection.packet.sourcePort]),
+        weight: 1,
+        first: time,
+        last: time,
+        since: lookups?.now() ?? time,
+      };
+      if (lookups === undefined) return settle(flow);
+      const taken = held.take(flow);
+      if (taken === 'overflowed') return count('overflowed', 1);
+      if (taken === 'new' && lookups.isSynced())
+        for (const observation of connections.targetsOf(flow))
+          lookups.remote.startLookups(decisions.meaningOf(flow.line, observation).ends);
+      timer?.setEarliest(holdFor);
+    },
+    note: told.note,
+    stop() {
+      isStopped = true;
+      timer?.cancel();
+    },
+  };
+
+  async function judgeDue(): Promise<void> {
+    if (isJudging || lookups === undefined) return;
+    isJudging = true;
+    const latest = lookups.now() - holdFor;
+    // Before the lists are there, no address has an owner.
+    for (let flow = next(); flow !== undefined; flow = next()) {
+      for (const { finding } of connections.of(flow) ?? []) await judge.prepare?.(finding, flow.last);
+      // What was looked up meanwhile is known now.
+      if (!isStopped) settle(flow);
+    }
+    isJudging = false;
+    if (held.size > 0 && !isStopped) timer?.setEarliest(holdFor / 4);
+
+    function next(): HeldFlow | undefined {
+      return isStopped || lookups?.isSynced() !== true ? undefined : held.takeOldest(latest);
+    }
+  }
+
+  function settle(flow: HeldFlow): void {
+    const result = resultOf(flow);
+    if (typeof result === 'string') return count(result, flow.weight);
+    const { line, weight, first, last, since } = flow;
+    options.denied({ line, observation: result.denied, weight, first, last, since });
+    count('denied', weight);
+  }
+
+  function resultOf(flow: HeldFlow): FailureResult | { denied: PacketObservation } {
+    const all = connections.of(flow);
+    if (all === undefined) return 'foreign';
+    const [first] = all;
+    if (first === undefined || all.length > most.targets) return 'unproven';
+    if (told.has(flow, all)) return 'told';
+    return all.every(({ finding }) => judge.isDenied(finding, flow.last)) ? { denied: first.observation } : 'unproven';
+  }
+}
+
+/** The room is shared, so that no Pod fills it with connections to thousands of ports. */
+function createHeldFlows() {
+  const held = new Map<string, HeldFlow>();
+  const flowsOfPods = new Map<string, number>();
+  return {
+    get size(): number {
+      return held.size;
+    },
+    take(flow: HeldFlow): 'new' | 'joined' | 'overflowed' {
+      const key = flowKey(flow.observation);
+      const known = held.get(key);
+      if (known !== undefined) {
+        join(known, flow);
+        return 'joined';
+      }
+      const ofPod = flowsOfPods.get(flow.pod) ?? 0;
+      if (held.size >= most.flows || ofPod >= most.flowsOfPod) return 'overflowed';
+      held.set(key, flow);
+      flowsOfPods.set(flow.pod, ofPod + 1);
+      return 'new';
+    },
+    /** Takes out the oldest flow, if it is held since `latest` or longer. */
+    takeOldest(latest: Millis): HeldFlow | undefined {
+      const [oldest] = held;
+      if (oldest === undefined || oldest[1].since > latest) return undefined;
+      const [key, flow] = oldest;
+      held.delete(key);
+      const others = (flowsOfPods.get(flow.pod) ?? 1) - 1;
+      if (others === 0) flowsOfPods.delete(flow.pod);
+      else flowsOfPods.set(flow.pod, others);
+      return flow;
+    },
+  };
+}
+
+function join(flow: HeldFlow, { first, last, sourcePorts }: HeldFlow): void {
+  flow.weight++;
+  flow.first = Math.min(flow.first, first);
+  flow.last = Math.max(flow.last, last);
+  for (const port of sourcePorts) if (flow.sourcePorts.size < most.sourcePorts) flow.sourcePorts.add(port);
+}
+
+/** Remembers of which connections and flows other lines tell. */
+function createTold() {
+  const told = new LRUCache<string, Millis>({ max: most.told });
+  return {
+    note(this: void, decision: Decision | undefined, time: Millis): void {
+      if (decision?.kind !== 'drop' && decision?.kind !== 'twin') return;
+      const { observation } = decision;
+      if (observation.kind !== 'packet') return;
+      const { source, sourcePort } = observation.packet;
+      if (sourcePort !== undefined) told.set(connectionKey(source, sourcePort), time);
+      if (observation.logger !== 'calico-flow' || decision.kind !== 'drop') return;
+      for (const { regarding, details } of decision.meaning.findings)
+        if (details.kind === 'flow' && details.direction === 'sending') told.set(flowOf(regarding, details.port), time);
+    },
+    has({ observation, sourcePorts, last }: HeldFlow, connections: readonly JudgedConnection[]): boolean {
+      const wasTold = (key: string, within: Millis): boolean => last - (told.get(key) ?? -Infinity) <= within;
+      return (
+        [...sourcePorts].some((port) => wasTold(connectionKey(observation.packet.source, port), longestTry)) ||
+        connections.some(
+          ({ finding: { regarding, details } }) =>
+            details.kind === 'flow' && wasTold(flowOf(regarding, details.port), longestInterval),
+        )
+      );
+    },
+  };
+}
+
+function createConnections({ judge, decisions }: Pick<FailuresOptions, 'judge' | 'decisions'>) {
+  return { of, targetsOf };
+
+  /** Returns what the connection means for each Pod that it may have been for; undefined if its source address is not the Pod's. */
+  function of(flow: HeldFlow): readonly JudgedConnection[] | undefined {
+    const { ends } = decisions.meaningOf(flow.line, flow.observation);
+    if (!isOf(flow.pod, ends.source)) return undefined;
+    return targetsOf(flow).flatMap((observation) => {
+      const [finding] = decisions.meaningOf(flow.line, observation).findings;
+      return finding === undefined ? [] : [{ observation, finding }];
+    });
+  }
+
+  /**
+   * The sender's socket has the address of a Service, and policies see that of an endpoint. A port of a Node, or another published address,
+   * may lead to any endpoint. Returns nothing if it is not known to which.
+   */
+  function targetsOf({ line, observation }: HeldFlow): PacketObservation[] {
+    const { destinationPort = 0 } = observation.packet;
+    const { kind, object, address } = decisions.meaningOf(line, observation).ends.destination;
+    if (kind === 'node' || (kind === 'external' && judge.isPublished(address))) return [];
+    if (kind !== 'service' || object === undefined) return [observation];
+    const service = `${object.namespace ?? ''}/${object.name}`;
+    const targets = judge.targetsOf(object, { address, port: destinationPort }).slice(0, most.targets + 1);
+    return targets.map((target) => withTarget(observation, target, service));
+  }
+}
+
+function withTarget(
+  observation: PacketObservation,
+  { address, port }: ServiceTarget,
+  service: string,
+): PacketObservation {
+  return { ...observation, service, packet: { ...observation.packet, destination: address, destinationPort: port } };
+}
+
+interface JudgedConnection {
+  observation: PacketObservation;
+  finding: FlowMeaning['findings'][number];
+}
+
+function isOf(pod: string, { kind, object, note }: Endpoint): boolean {
+  return kind === 'pod' && object?.uid === pod && note === undefined;
+}
+
+/** A Service's address is translated, so other lines have another destination. */
+function connectionKey(source: string, sourcePort: number | undefined): string {
+  return `${source} ${sourcePort}`;
+}
+
+function flowOf({ uid }: ObjectRef, port: number | undefined): string {
+  return `flow ${uid} ${port}`;
+}
