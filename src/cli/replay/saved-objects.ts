@@ -4,7 +4,7 @@ import { createItemScanner, TooLargeError } from '../../agent/kubernetes/item-sc
 import { type Json, parsed } from '../../base/platform/json.ts';
 import { InputError, openInput } from '../../read/sources/reading.ts';
 import { itemsOf, WhyError } from '../why/known-objects.ts';
-import { documentsIn } from '../why/saved-files.ts';
+import { documentsIn, documentsOfYaml } from '../why/saved-files.ts';
 import { createProgress } from './progress.ts';
 
 /** `place` names the file, and what of it the object is: `cluster.json: items[7]`. */
@@ -139,8 +139,9 @@ function readDocuments(file: string, take: TakeObject): ObjectReader {
     if (isEmpty && !isOpened && !isLast) return;
     const place = isLast && number === 0 ? file : `${file}: document ${number + 1}`;
     number++;
-    if (isEmpty && number > 1) return;
-    for (const document of documentsIn(place, content)) takeDocument(document, [place], take);
+    if (isEmpty && isOpened) return;
+    const documents = isOpened || !isLast ? documentsOfYaml(place, content) : documentsIn(place, content);
+    for (const document of documents) takeDocument(document, [place], take);
   };
   const takeBytes = (bytes: Buffer): void => {
     let from = 0;

@@ -72,6 +72,12 @@ export function documentsIn(file: string, content: string): readonly Json[] {
   return yamlDocuments(file, content);
 }
 
+/** Reads the documents of a content that is YAML, because it stands before or after a line of dashes. Throws a `WhyError`. */
+export function documentsOfYaml(file: string, content: string): readonly Json[] {
+  const json = parsed(content);
+  return json === undefined ? yamlDocuments(file, content) : [json];
+}
+
 function jsonLines(file: string, content: string): Json[] | undefined {
   // Parse the first line alone, because the user may name a large log by mistake.
   if (parsed(content.trimStart().split('\n', 1)[0] ?? '') === undefined) return undefined;
