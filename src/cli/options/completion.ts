@@ -89,7 +89,7 @@ function valuesOf(option: Option, before: string, typed: string): Completion {
   const start = before + typed.slice(before.length, typed.lastIndexOf(',') + 1);
   const words = (option.argChoices ?? []).map((choice) => ({ word: start + choice, help: '' }));
   if (words.length > 0) return { kind: 'words', words };
-  return placeholder(/<(.*)>/.exec(option.flags)?.[1] ?? '', start, []);
+  return placeholder(/<([^<>]{0,64})>/.exec(option.flags)?.[1] ?? '', start, []);
 }
 
 function placeholder(name: string, before: string, words: readonly CompletionWord[]): Completion {

@@ -81,9 +81,13 @@ POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.n
   });
 }
 
+const suffix = '-directory';
+
 /** The manifests give all three one name, and kustomize changes all three alike, with a prefix or a suffix. */
 function namesBeside(own: string | undefined): Partial<Record<keyof typeof table, string>> {
-  return own === undefined ? {} : { account: own.replace(/-directory(?!.*-directory)/, ''), configMap: own };
+  if (own === undefined) return {};
+  const at = own.lastIndexOf(suffix);
+  return { account: at < 0 ? own : own.slice(0, at) + own.slice(at + suffix.length), configMap: own };
 }
 
 /** Throws a `UsageError` that lists all that is wrong. */
