@@ -51,6 +51,7 @@ export const outputs: Readonly<Record<string, OutputMaker>> = {
   'doctor-lookups': () => lineOf('pod-lookups', { ways: waysOfCalico }),
   'enable-logging': () => onlyShown(firstRecipe(), /^On Linux|^Calico 3|^Nothing/),
   'incident-of-felix': async ({ commands }) => untilEmpty(await runOnSamples(commands)),
+  'connect-failure': () => [eventsOfSample('connect-failures')[0]?.message ?? ''],
   'drops-list': () => {
     const events = ['policy-deny', 'egress-denied'].flatMap(eventsOfSample).filter(isOfShop).toSorted(byTime);
     const table = createTable(false, plain);
