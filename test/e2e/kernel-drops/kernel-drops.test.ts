@@ -92,8 +92,8 @@ describe.concurrent.each(['6.1', withAgent])('Linux %s', (version) => {
       [0, null],
     ]);
     expect(valuesOf('between')).toEqual([
-      { instances: ['kube_netfilter_tailer_drops'], probes: 1 },
-      { instances: ['kube_netfilter_tailer_drops'], probes: 1 },
+      { instances: ['kube_netfilter_tailer_drops'], probes: 2 },
+      { instances: ['kube_netfilter_tailer_drops'], probes: 2 },
     ]);
     const events = await rig.events(scene.namespace);
     // A slow guest may run into another hour of them, in which there is another Event.
