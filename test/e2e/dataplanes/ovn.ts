@@ -62,7 +62,7 @@ export async function startOvn(group: NamespaceGroup, folder: string, pods: read
   start('ovn-northd', `--ovnnb-db=${database}`, `--ovnsb-db=${database}`);
   start('ovn-controller', database);
 
-  const nbctl = (...words: string[]): Promise<string> => execute('ovn-nbctl', '--timeout=60', ...words);
+  const nbctl = (...words: string[]): Promise<string> => execute('ovn-nbctl', '--timeout=150', ...words);
   await nbctl('ls-add', 'node-a');
   const namespaces = new Map<string, string>();
   for (const [index, pod] of pods.entries()) {
