@@ -38,7 +38,7 @@ const tables: { others: Record<string, string> } = {
 const others: Readonly<Record<string, string>> = tables.others;
 
 /** Reasons of Cilium and of the kernel look like variables; test/explain/drops/reasons.test.ts holds these lists. */
-const isReason = (at: string): boolean => /^docs\/(?:logging\/cilium|kernel-drops)\.md:/.test(at);
+const isReason = (at: string): boolean => /^docs\/(?:logging\/cilium|kernel-drops(?:-tests)?)\.md:/.test(at);
 
 const variables = new Set([
   configFile.env,

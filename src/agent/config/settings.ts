@@ -74,14 +74,14 @@ const rows = {
     value: 'true|false',
     help:
       'set the condition NetfilterRulesStale on the Node while its rules cannot be written, for programs that drain nodes; needs the right ' +
-      'to patch nodes/status (docs/incidents.md)',
+      'to patch nodes/status (docs/node-condition.md)',
     default: 'false',
     schema: yesOrNo,
   },
   dropsAddress: {
     value: '[HOST]:PORT',
     help:
-      'listen address for /drops, the flows that were dropped in the last hour (docs/kubectl-plugin.md): anyone who can reach it sees ' +
+      'listen address for /drops, the flows that were dropped in the last hour (docs/live-drops.md): anyone who can reach it sees ' +
       'all namespaces. Default: off, and no flows are kept',
     schema: z.optional(listenAddress(':9092')),
   },

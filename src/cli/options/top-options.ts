@@ -68,7 +68,7 @@ export function topCommand(): Command {
     summary: 'a live table of what is dropped now',
     usage: '[POD | TYPE/NAME] [-n NAMESPACE] [OPTION...]',
     argument: ['[POD]', `flows from or to this Pod, or the Pods that a ${workloadWords} has now: POD, TYPE/NAME`],
-    about: `A live table of what is dropped now: FROM, TO, port, packets a second, and the policy where the log names it. Read from the agents, through the API server's proxy, with your rights; the agents have to serve it (docs/kubectl-plugin.md).`,
+    about: `A live table of what is dropped now: FROM, TO, port, packets a second, and the policy where the log names it. Read from the agents, through the API server's proxy, with your rights; the agents have to serve it (docs/live-drops.md).`,
     more: `Keys:
   q, Ctrl-C       end                      Shift-R  by rate
   ↑ ↓ j k         one row up, down         Shift-P  by packets

@@ -1,4 +1,4 @@
-/** Keeps the dropped flows of the last hour in memory, for `/drops` (docs/kubectl-plugin.md). */
+/** Keeps the dropped flows of the last hour in memory, for `/drops` (docs/live-drops.md). */
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import { cutBytes } from '../../base/platform/printable.ts';
