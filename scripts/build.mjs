@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as esbuild from 'esbuild';
+import { kubeconfigOnly } from './kubeconfig-only.mjs';
 import { reportOptions, withoutReport } from './report-bundle.mjs';
 
 /**
@@ -49,7 +50,7 @@ const builds = await Promise.all([
     ...common,
     entryPoints: ['src/main.ts'],
     outfile: 'dist/kube-netfilter-tailer.cjs',
-    plugins: [embedData, withoutReport],
+    plugins: [embedData, withoutReport, kubeconfigOnly],
     banner: { js: `"use strict";(${String(refuseOldNode)})(${JSON.stringify(engines.node.replace('>=', ''))});` },
   }),
   esbuild.build({ ...common, ...reportOptions }),

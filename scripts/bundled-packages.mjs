@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { kubeconfigOnly } from './kubeconfig-only.mjs';
 import { withoutReport } from './report-bundle.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -16,7 +17,7 @@ export async function bundledPackages() {
     absWorkingDir: root,
     entryPoints: ['src/main.ts'],
     bundle: true,
-    plugins: [withoutReport],
+    plugins: [withoutReport, kubeconfigOnly],
     platform: 'node',
     format: 'cjs',
     write: false,

@@ -38,6 +38,25 @@ const checks = [
   ...[`${needed}.0`, '25.0.0'].map((node) => ({ node, args: ['version'], status: 0, shows: /^\d+\.\d+\.\d+/ })),
 ];
 
+// A kubeconfig that asks a program for the token, and leads through a proxy.
+const credential = '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"a"}}';
+const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'echo', args: [credential] };
+const kubeconfig = join(folder, 'kubeconfig');
+writeFileSync(
+  kubeconfig,
+  JSON.stringify({
+    'current-context': 'a',
+    contexts: [{ name: 'a', context: { cluster: 'a', user: 'a' } }],
+    clusters: [{ name: 'a', cluster: { server: 'https://127.0.0.1:1', 'proxy-url': 'http://127.0.0.1:2' } }],
+    users: [{ name: 'a', user: { exec } }],
+  }),
+);
+checks.push({
+  args: ['drops', '--kubeconfig', kubeconfig],
+  status: 1,
+  shows: /connect ECONNREFUSED 127\.0\.0\.1:2\n$/,
+});
+
 let failed = 0;
 for (const { args, status, shows, node } of checks) {
   const pretend = node === undefined ? [] : ['--require', pretending(node)];

@@ -56,7 +56,9 @@ const disk = await createDisk(folder, '512M');
 readAsNode(disk.folder);
 const images = createImages();
 const plane = chosen.every((name) => name === 'replay') ? undefined : await startControlPlane();
-const rows = [['', 'image', 'smallest limit', 'aim', 'resident in it', 'resident, no limit', 'peak, no limit', 'CPU']];
+const rows = [
+  ['', 'image', 'smallest limit', 'aim', 'resident in it', 'resident, no limit', 'anonymous', 'peak, no limit', 'CPU'],
+];
 try {
   const scene = await createScene(plane);
   for (const name of chosen as Name[]) {
@@ -126,7 +128,7 @@ async function measure(name: Name, image: Image, scene: Scene): Promise<Smallest
     console.error(
       `${name} ${image.name} ${limit ?? 'no limit'}: ${short ?? 'enough'} ` +
         `(${window.majorFaults} major faults, ${refaults} refaults, CPU ${window.cpuSeconds.toFixed(2)} s, ` +
-        `resident ${megabytes(window.residentBytes)}, peak ${megabytes(peakBytes)})`,
+        `resident ${megabytes(window.residentBytes)}, anonymous ${megabytes(window.anonymousBytes)}, peak ${megabytes(peakBytes)})`,
     );
   });
 }
@@ -139,6 +141,7 @@ function rowOf(name: Name, image: Image, { limit, at, free }: Smallest): string[
     `${memoryLimits[name].aim} MiB`,
     at === undefined ? '' : megabytes(at.window.residentBytes),
     megabytes(free.window.residentBytes),
+    megabytes(free.window.anonymousBytes),
     megabytes(free.peakBytes),
     `${free.window.cpuSeconds.toFixed(1)} s`,
   ];

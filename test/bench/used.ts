@@ -22,6 +22,8 @@ export interface Used {
   /** Pages that had to be read from a disk. */
   majorFaults: number;
   residentBytes: number;
+  /** Of these, what is not in a file: the kernel cannot give it to another process. */
+  anonymousBytes: number;
   /** Peak resident memory. */
   peakBytes: number;
 }
@@ -39,6 +41,7 @@ export function usedBy(pid: number): Used {
     cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
     majorFaults: Number(fields[9]),
     residentBytes: kilobytes('VmRSS') * 1024,
+    anonymousBytes: kilobytes('RssAnon') * 1024,
     peakBytes: kilobytes('VmHWM') * 1024,
   };
 }

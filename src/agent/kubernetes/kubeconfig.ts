@@ -1,4 +1,5 @@
-import { type Cluster, type Context, KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import type { Cluster, Context } from '@kubernetes/client-node/dist/config_types.js';
 import { isLabel } from '../../base/platform/api-names.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { Access, Credentials } from './http.ts';

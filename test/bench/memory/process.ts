@@ -5,7 +5,7 @@ import { createCgroup } from './cgroup.ts';
 import type { Image } from './image.ts';
 
 /** Since the start of the process. */
-export type ProcessCounts = Pick<Used, 'cpuSeconds' | 'majorFaults' | 'residentBytes'>;
+export type ProcessCounts = Pick<Used, 'cpuSeconds' | 'majorFaults' | 'residentBytes' | 'anonymousBytes'>;
 
 export type LimitedProcess = ReturnType<typeof startLimited>;
 
@@ -40,7 +40,7 @@ export function startLimited(
       resolve(code ?? undefined);
     });
   });
-  let last: ProcessCounts = { cpuSeconds: 0, majorFaults: 0, residentBytes: 0 };
+  let last: ProcessCounts = { cpuSeconds: 0, majorFaults: 0, residentBytes: 0, anonymousBytes: 0 };
   // The kernel forgets the counts of a process that has ended.
   const timer = setInterval(() => void (last = countsOf(child.pid ?? 0) ?? last), 100);
   return {

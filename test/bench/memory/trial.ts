@@ -5,7 +5,7 @@ import type { ProcessCounts, LimitedProcess } from './process.ts';
 export interface Outcome {
   /** Why it is no run at all: killed, not ready, not done. */
   failed: string | undefined;
-  /** The counts after the start, in the window that is watched; `residentBytes` at its end. */
+  /** The counts after the start, in the window that is watched; `residentBytes` and `anonymousBytes` at its end. */
   window: ProcessCounts;
   refaults: number;
   peakBytes: number;
@@ -32,7 +32,7 @@ export async function watched(
   within: number,
   work: (begin: () => void) => Promise<void>,
 ): Promise<Outcome> {
-  let started: ProcessCounts = { cpuSeconds: 0, majorFaults: 0, residentBytes: 0 };
+  let started: ProcessCounts = { cpuSeconds: 0, majorFaults: 0, residentBytes: 0, anonymousBytes: 0 };
   const clock = new AbortController();
   let failed: string | undefined;
   try {
@@ -47,7 +47,7 @@ export async function watched(
   } finally {
     clock.abort();
   }
-  const { cpuSeconds, majorFaults, residentBytes } = limited.counts();
+  const { cpuSeconds, majorFaults, residentBytes, anonymousBytes } = limited.counts();
   const { oomKills, refaults, peakBytes } = limited.group();
   await limited.dispose();
   return {
@@ -56,6 +56,7 @@ export async function watched(
       cpuSeconds: cpuSeconds - started.cpuSeconds,
       majorFaults: majorFaults - started.majorFaults,
       residentBytes,
+      anonymousBytes,
     },
     refaults,
     peakBytes,
