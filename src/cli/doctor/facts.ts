@@ -5,6 +5,7 @@ import type { PrefixTable } from '../../read/parsing/parsing.ts';
 import {
   defaultTracefs,
   bpfTraceObstacle,
+  connectionsObstacleOf,
   kernelDropsObstacle,
   defaultFlowsFolder,
   calicoFlowsObstacle,
@@ -99,6 +100,8 @@ export interface Feed {
   obstacle: string | undefined;
   /** Whether reasons of drops are counted; undefined of other kinds. */
   countsReasons: boolean | undefined;
+  /** Why connections that fail cannot be read; undefined if they can, and of other kinds. */
+  connectionsObstacle: string | undefined;
 }
 
 /** Facts that need no look-up. */
@@ -183,8 +186,11 @@ function lookAtFeed(setting: SourceSetting): Feed[] {
   if (kind !== 'bpf-trace' && kind !== 'kernel-drops' && kind !== 'calico-flows') return [];
   const { usual, obstacleOf } = feeds[kind];
   const folder = setting.directory ?? usual;
-  const countsReasons = kind === 'kernel-drops' ? hasHistograms(folder) : undefined;
-  return [{ kind, name: sourceName(setting), folder, obstacle: obstacleOf(folder), countsReasons }];
+  const ofKernelDrops =
+    kind === 'kernel-drops'
+      ? { countsReasons: hasHistograms(folder), connectionsObstacle: connectionsObstacleOf(folder) }
+      : { countsReasons: undefined, connectionsObstacle: undefined };
+  return [{ kind, name: sourceName(setting), folder, obstacle: obstacleOf(folder), ...ofKernelDrops }];
 }
 
 const feeds = {

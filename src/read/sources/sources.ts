@@ -32,6 +32,6 @@ export type {
 } from './source.ts';
 export { createFollowFile, createFollowProgram, findProgramLogs, type ProgramLog } from './tail/follow-file.ts';
 export { lookAt, readingAdviceOn } from './tail/open-log.ts';
-export { createKernelDrops, obstacleOf as kernelDropsObstacle } from './tracefs/kernel-drops.ts';
+export { connectionsObstacleOf, createKernelDrops, obstacleOf as kernelDropsObstacle } from './tracefs/kernel-drops.ts';
 export { hasHistograms } from './tracefs/probe.ts';
 export { createBpfTrace, defaultTracefs, obstacleOf as bpfTraceObstacle } from './tracefs/trace.ts';

@@ -332,6 +332,7 @@ const socket = {
   folder: '/flows',
   obstacle: undefined,
   countsReasons: undefined,
+  connectionsObstacle: undefined,
 } as const;
 
 async function flowsOf(spec: object, given: Facts['feeds'], object?: string): Promise<Check[]> {
@@ -356,8 +357,12 @@ function feeds(): Check[] {
   const missing = { obstacle: 'no such file' };
   const probe = { ...trace, kind: 'kernel-drops', name: 'kernel-drops', countsReasons: true } as const;
   const uncounted = { ...probe, countsReasons: false };
+  const unconnected = {
+    ...probe,
+    connectionsObstacle: "the kernel's cgroup has no ancestors. Linux 6.1 or newer tells of them",
+  };
   const all = [trace, probe, socket].flatMap((feed) => [feed, { ...feed, ...missing }]);
-  return found('traces and sockets', { feeds: [...all, uncounted] });
+  return found('traces and sockets', { feeds: [...all, uncounted, unconnected] });
 }
 
 function lookups(): Check[] {

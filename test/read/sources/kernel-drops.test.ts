@@ -2,7 +2,11 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync,
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { kernelReasons } from '../../../src/explain/drops/reasons.ts';
-import { createKernelDrops, obstacleOf } from '../../../src/read/sources/tracefs/kernel-drops.ts';
+import {
+  connectionsObstacleOf,
+  createKernelDrops,
+  obstacleOf,
+} from '../../../src/read/sources/tracefs/kernel-drops.ts';
 import { toldReasons } from '../../../src/read/sources/tracefs/probe.ts';
 import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
@@ -398,6 +402,19 @@ test('the check leaves nothing behind', () => {
   expect(obstacleOf(tracefs.path, tracefs.btf)).toBeUndefined();
   expect(tracefs.definitions()).toMatch(/^e:(\w+\/drop_\w{8}) .*\n-:\1\n$/);
   expect(existsSync(join(tracefs.path, 'instances', `${group}_check`))).toBe(false);
+});
+
+test('the check defines the probe for connections, too, and removes it', () => {
+  const tracefs = tracefsOf(undefined, withConnections());
+  expect(connectionsObstacleOf(tracefs.path, tracefs.btf)).toBeUndefined();
+  expect(tracefs.definitions()).toMatch(/^e:(\w+\/connect_\w{8}) .*\n-:\1\n$/);
+});
+
+test('of a kernel that cannot tell of connections, the check says what the notice says', () => {
+  const tracefs = tracefsOf();
+  const { heard } = reading(tracefs);
+  const notice = heard.notices.find(({ key }) => key === 'connections')?.text;
+  expect(notice).toContain(connectionsObstacleOf(tracefs.path, tracefs.btf) ?? 'nothing');
 });
 
 test('the check works where one that was killed has left its instance', () => {

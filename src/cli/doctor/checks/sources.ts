@@ -141,13 +141,18 @@ function logText({ namespace, pod, state }: ContainerLogFile, now: Millis): stri
 }
 
 export function checkFeeds({ feeds }: CheckInput): Check[] {
-  return feeds.map(({ kind, name, folder, obstacle, countsReasons }) => {
+  return feeds.map(({ kind, name, folder, obstacle, countsReasons, connectionsObstacle }) => {
     const { ok, problem, warning } = answersOf(`source ${name}`);
     const { works, mount, page } = feedTexts[kind];
     if (obstacle !== undefined)
       return problem(
         `${folder}: ${obstacle}`,
         `mount the node's ${mount}, and see what else it needs (${documentAt(page)})`,
+      );
+    if (connectionsObstacle !== undefined)
+      return warning(
+        `${folder} ${works}, but not the probe that shows connections without an answer: ${connectionsObstacle}`,
+        `nothing needs to be done for dropped packets (${documentAt('docs/connect-failures.md')})`,
       );
     if (countsReasons === false)
       return warning(

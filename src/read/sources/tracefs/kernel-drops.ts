@@ -87,7 +87,7 @@ export function createKernelDrops({ btf = btfFile, ...options }: KernelDropsOpti
   }
 
   function withoutConnections(error: unknown): void {
-    const text = `Connections that fail without an answer cannot be read: ${reasonOf(error)}. Linux 6.1 or newer tells of them`;
+    const text = `Connections that fail without an answer cannot be read: ${connectionsAdviceOn(error)}`;
     listener.notice({ level: 'info', key: 'connections', text });
   }
 
@@ -130,14 +130,14 @@ function probesOf(types: Buffer, told: readonly number[], onRefused: (error: unk
   }
 }
 
-/** Returns why the probe cannot be created; undefined if it can. It creates one and removes it. */
+const checkGroup = `${instance}_check`;
+
+/** Returns why the probe for drops cannot be created; undefined if it can. It creates one and removes it. */
 export function obstacleOf(tracefs: string, btf = btfFile): string | undefined {
   try {
     const told = toldNumbers(readReasons(tracefs));
-    const group = `${instance}_check`;
-    const [event = ''] = defineProbes(tracefs, group, [dropProbe(readBtf(readFileSync(btf)), told)]);
-    order(tracefs, `-:${group}/${event}`);
-    const trial = join(tracefs, 'instances', group);
+    tryProbe(tracefs, dropProbe(readBtf(readFileSync(btf)), told));
+    const trial = join(tracefs, 'instances', checkGroup);
     // It exists if an earlier check was killed.
     if (!existsSync(trial)) mkdirSync(trial);
     rmdirSync(trial);
@@ -145,6 +145,25 @@ export function obstacleOf(tracefs: string, btf = btfFile): string | undefined {
   } catch (error) {
     return adviceOn(error);
   }
+}
+
+/** The same of the probe for connections. */
+export function connectionsObstacleOf(tracefs: string, btf = btfFile): string | undefined {
+  try {
+    tryProbe(tracefs, connectProbe(readBtf(readFileSync(btf))));
+    return undefined;
+  } catch (error) {
+    return connectionsAdviceOn(error);
+  }
+}
+
+function tryProbe(tracefs: string, probe: EventProbe): void {
+  const [event = ''] = defineProbes(tracefs, checkGroup, [probe]);
+  order(tracefs, `-:${checkGroup}/${event}`);
+}
+
+function connectionsAdviceOn(error: unknown): string {
+  return `${reasonOf(error)}. Linux 6.1 or newer tells of them`;
 }
 
 function adviceOn(error: unknown): string {

@@ -132,6 +132,49 @@ test('backends may be of another namespace', () => {
   expect(index.backendsOf('shop', 'api')).toEqual([stranger]);
 });
 
+const postgres: ServicePort = { name: 'postgres', port: 5432, protocol: 'tcp' };
+const targets = (index: ChainIndex, port: number, address = '10.96.0.80'): string[] =>
+  index.targetsOf('shop', 'api', { address, port }).map((target) => hostAndPort(target.address, target.port));
+
+test('targets are the ready endpoints of the same family, each with its own port', () => {
+  const index = createChainIndex();
+  index.setService(service({ ports: [http, postgres] }), nine);
+  const unready = backend({ address: '10.65.2.10', ready: false });
+  const ports: ServicePort[] = [
+    { ...postgres, port: 6432 },
+    { ...http, port: 8080 },
+  ];
+  index.setSlice(endpointSlice({ endpoints: [backend(), unready], ports }), nine);
+  const second = endpointSlice({ name: 'api-2', endpoints: [backend({ address: '10.65.2.11' })] });
+  index.setSlice(second, nine);
+  index.setSlice(endpointSlice({ name: 'api-v6', endpoints: [backend({ address: 'fd00:65::9' })] }), nine);
+  index.setSlice(endpointSlice({ name: 'web', service: 'web' }), nine);
+  index.setSlice(endpointSlice({ namespace: 'batch', name: 'other' }), nine);
+  expect(targets(index, 80)).toEqual(['10.65.2.9:8080', '10.65.2.11:8080']);
+  expect(targets(index, 5432)).toEqual(['10.65.2.9:6432']);
+  expect(targets(index, 80, 'fd00:96::80')).toEqual(['[fd00:65::9]:8080']);
+});
+
+test.each([
+  ['a port that the Service does not have', [http], 81],
+  ['a port that it has over UDP only', [unnamed], 53],
+])('there are no targets of %s', (_, ports, port) => {
+  const index = createChainIndex();
+  index.setService(service({ ports }), nine);
+  const own = ports.map((each) => ({ ...each, port: each.port + 1 }));
+  index.setSlice(endpointSlice({ ports: own }), nine);
+  expect(targets(index, port)).toEqual([]);
+  expect(index.targetsOf('shop', 'nobody', { address: '10.96.0.80', port })).toEqual([]);
+});
+
+test('published are the addresses of load balancers and the external ones, as long as there is the Service', () => {
+  const index = known();
+  index.setService(service({ name: 'edge', published: ['198.51.100.7'] }), nine);
+  expect(['198.51.100.7', '198.51.100.8', '10.96.0.80'].map(index.isPublished)).toEqual([true, false, false]);
+  index.removeService('shop', 'edge', nine);
+  expect(index.isPublished('198.51.100.7')).toBe(false);
+});
+
 test('tombstones of a port that is gone are not of a Service that is', () => {
   const index = known();
   const chain = serviceChain('api', 'http', 'tcp');
