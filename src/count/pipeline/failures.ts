@@ -57,7 +57,7 @@ const holdFor: Millis = 3000;
 const longestTry: Millis = 150_000;
 /** Calico tells of flows at the end of an interval. */
 const longestInterval: Millis = 600_000;
-const most = { flows: 4096, flowsOfPod: 128, sourcePorts: 64, told: 16_384, targets: 16 };
+const most = { flows: 4096, flowsOfPod: 128, sourcePorts: 64, senders: 4096, toldOfSender: 256, targets: 16 };
 
 export function createFailures(options: FailuresOptions): Failures {
   const { judge, decisions, lookups, count } = options;
@@ -175,31 +175,50 @@ function join(flow: HeldFlow, { first, last, sourcePorts }: HeldFlow): void {
   for (const port of sourcePorts) if (flow.sourcePorts.size < most.sourcePorts) flow.sourcePorts.add(port);
 }
 
-/** Remembers of which connections and flows other lines tell. */
+/** Remembers of which connections and flows of Pods other lines tell. Each sender has its own room, so that no Pod pushes out another's. */
 function createTold() {
-  const told = new LRUCache<string, Millis>({ max: most.told });
+  /** By the address of a sender, or its uid. */
+  const told = new LRUCache<string, Map<string, Millis>>({ max: most.senders });
   return {
     note(this: void, decision: Decision | undefined, time: Millis): void {
       if (decision?.kind !== 'drop' && decision?.kind !== 'twin') return;
       const { observation } = decision;
       if (observation.kind !== 'packet') return;
       const { source, sourcePort } = observation.packet;
-      if (sourcePort !== undefined) told.set(connectionKey(source, sourcePort), time);
-      if (observation.logger !== 'calico-flow' || decision.kind !== 'drop') return;
-      for (const { regarding, details } of decision.meaning.findings)
-        if (details.kind === 'flow' && details.direction === 'sending') told.set(flowOf(regarding, details.port), time);
+      if (decision.kind === 'twin') {
+        // Its first line has told whether a Pod sent it.
+        if (sourcePort !== undefined && told.has(source)) set(source, connectionKey(sourcePort), time);
+        return;
+      }
+      const { ends, findings } = decision.meaning;
+      if (ends.source.kind !== 'pod') return;
+      if (sourcePort !== undefined) set(source, connectionKey(sourcePort), time);
+      if (observation.logger !== 'calico-flow') return;
+      for (const { regarding, details } of findings)
+        if (details.kind === 'flow' && details.direction === 'sending')
+          set(regarding.uid, flowKeyOf(details.port), time);
     },
     has({ observation, sourcePorts, last }: HeldFlow, connections: readonly JudgedConnection[]): boolean {
-      const wasTold = (key: string, within: Millis): boolean => last - (told.get(key) ?? -Infinity) <= within;
+      const wasTold = (sender: string, key: string, within: Millis): boolean =>
+        last - (told.get(sender)?.get(key) ?? -Infinity) <= within;
       return (
-        [...sourcePorts].some((port) => wasTold(connectionKey(observation.packet.source, port), longestTry)) ||
+        [...sourcePorts].some((port) => wasTold(observation.packet.source, connectionKey(port), longestTry)) ||
         connections.some(
           ({ finding: { regarding, details } }) =>
-            details.kind === 'flow' && wasTold(flowOf(regarding, details.port), longestInterval),
+            details.kind === 'flow' && wasTold(regarding.uid, flowKeyOf(details.port), longestInterval),
         )
       );
     },
   };
+
+  function set(sender: string, key: string, time: Millis): void {
+    const ofSender = told.get(sender) ?? new Map<string, Millis>();
+    // The newest are last.
+    ofSender.delete(key);
+    ofSender.set(key, time);
+    if (ofSender.size > most.toldOfSender) ofSender.delete(ofSender.keys().next().value as string);
+    told.set(sender, ofSender);
+  }
 }
 
 function createConnections({ judge, decisions }: Pick<FailuresOptions, 'judge' | 'decisions'>) {
@@ -248,10 +267,10 @@ function isOf(pod: string, { kind, object, note }: Endpoint): boolean {
 }
 
 /** A Service's address is translated, so other lines have another destination. */
-function connectionKey(source: string, sourcePort: number | undefined): string {
-  return `${source} ${sourcePort}`;
+function connectionKey(sourcePort: number | undefined): string {
+  return `from ${sourcePort}`;
 }
 
-function flowOf({ uid }: ObjectRef, port: number | undefined): string {
-  return `flow ${uid} ${port}`;
+function flowKeyOf(port: number | undefined): string {
+  return `to ${port}`;
 }

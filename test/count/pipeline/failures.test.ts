@@ -99,8 +99,8 @@ function rig(judge: Partial<ConnectionJudge> = {}, { isSynced = true } = {}) {
   };
 }
 
-const logLine = (sourcePort: number): string =>
-  `calico-drop: IN=va OUT=vb SRC=10.244.1.22 DST=10.244.1.31 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=${sourcePort} DPT=5432 WINDOW=64240 RES=0x00 SYN URGP=0 `;
+const logLine = (sourcePort: number, from = '10.244.1.22'): string =>
+  `calico-drop: IN=va OUT=vb SRC=${from} DST=10.244.1.31 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=${sourcePort} DPT=5432 WINDOW=64240 RES=0x00 SYN URGP=0 `;
 
 test('the line names the Pod by its cgroup, and the connection', () => {
   expect(parse(failureLine(), createPrefixTable(), 'kernel', 'kernel-drops')).toMatchObject({
@@ -214,6 +214,18 @@ test('a LOG line of another connection, or an old one, tells nothing of it', asy
   fail({ sourcePort: 40_002 });
   await wait();
   expect(statistics.failures).toMatchObject({ denied: 2, told: 0 });
+});
+
+test.each([
+  ['another Pod', () => '10.244.1.30'],
+  ['addresses outside the cluster', (number: number) => `203.0.${(number >> 8) & 255}.${number & 255}`],
+])('drops of %s, however many, do not make forgotten what a LOG line told of it', async (_, senderOf) => {
+  const { fail, read, wait, statistics } = rig();
+  read(logLine(40_000));
+  for (let number = 0; number < 20_000; number++) read(logLine(10_000 + number, senderOf(number)));
+  fail({ sourcePort: 40_000 });
+  await wait();
+  expect(statistics.failures).toMatchObject({ denied: 0, told: 1 });
 });
 
 test('until the cluster is listed, it waits', async () => {
