@@ -1,5 +1,8 @@
 import { join } from 'node:path';
 import type { Millis } from '../../../src/base/model/log-line.ts';
+import { type CoreEvent, eventOf } from '../../../src/publish/events/event.ts';
+import { ifMissing } from '../../../src/publish/state/segments.ts';
+import { type AgentState, findState } from '../../../src/publish/state/state.ts';
 import type { AgentProcess } from '../../e2e/agent-process.ts';
 import type { AgentRig } from '../../e2e/agent-rig.ts';
 import { valueIn } from '../../e2e/scraped.ts';
@@ -9,6 +12,8 @@ import type { Lengths, Run } from './phases.ts';
 export interface SoakedAgent {
   readonly node: string;
   readonly process: AgentProcess;
+  /** The Events of all counts that it has on disk, published or not. */
+  readonly kept: () => CoreEvent[];
   /** True while the process is killed and its successor is not yet there: requests to it fail. */
   readonly isRestarting: boolean;
   /** Kills it, and starts another one with its state. */
@@ -28,6 +33,7 @@ export function startSoaked(rig: AgentRig, node: string, env: Readonly<Record<st
     get process() {
       return current;
     },
+    kept: () => keptIn(state),
     get isRestarting() {
       return isRestarting;
     },
@@ -38,6 +44,16 @@ export function startSoaked(rig: AgentRig, node: string, env: Readonly<Record<st
       isRestarting = false;
     },
   };
+}
+
+function keptIn(folder: string): CoreEvent[] {
+  try {
+    const { series, past } = (findState(folder)?.state as AgentState | undefined)?.series ?? { series: [], past: [] };
+    return [...past, ...series].map((each) => eventOf(each, '', Date.now()));
+  } catch (error) {
+    // The agent has just deleted a file, whose successor is read the next time.
+    return ifMissing(error) ?? [];
+  }
 }
 
 /** Kills it again and again, at any moment, also while it starts. Returns how often. */

@@ -26,6 +26,8 @@ export interface PairOptions {
   readonly expected: Expected;
   /** Resolves when both agents have heard of Pods since then (Unix ms), and at the end of the run. */
   readonly untilHeard: (since: Millis) => Promise<void>;
+  /** Resolves when both agents have counted all drops of these Pods and have the counts on disk, and at the end of the run. */
+  readonly untilKept: (subjects: readonly string[]) => Promise<void>;
   /** Logs some drops from web to db on that port, for a second or so. Resolves to how many. */
   readonly drop: (port: number) => Promise<number>;
 }
@@ -43,6 +45,7 @@ export async function playPair(options: PairOptions): Promise<number> {
     await untilServed(options);
     const port = ports[generation % ports.length] as number;
     const names = [`web-${generation}`, `db-${generation}`];
+    const subjects = names.map((name) => `Pod ${pair.namespace}/${name}`);
     const created = Date.now();
     await createObjects(connection, { items: objectsOf(options, names) });
     await options.untilHeard(created);
@@ -50,12 +53,10 @@ export async function playPair(options: PairOptions): Promise<number> {
     const end = performance.now() + lengths.busy;
     while (!run.isOver && performance.now() < end) {
       const count = await options.drop(port);
-      for (const name of names) {
-        const subject = `Pod ${pair.namespace}/${name}`;
-        expected.set(subject, (expected.get(subject) ?? 0) + count);
-      }
+      for (const subject of subjects) expected.set(subject, (expected.get(subject) ?? 0) + count);
     }
-    await run.wait(lengths.linger);
+    // To an agent that was away, the address of a Pod of another node is nobody's once the Pod is deleted.
+    await options.untilKept(subjects);
     await untilServed(options);
     // Those of the last generation stay: what is not published yet is on them.
     if (run.isOver) return generation;

@@ -5,8 +5,6 @@ import type { Millis } from '../../../src/base/model/log-line.ts';
 export interface Lengths {
   /** Drops of one pair of Pods. In an hour, Events of more Pods than these are more than a node may write in it. */
   readonly busy: Millis;
-  /** From the last drop of a Pod to its deletion: what was counted is on disk by then, and comes from there after a kill. */
-  readonly linger: Millis;
   /** One fault of the API server, and the time without any after it. */
   readonly fault: Millis;
   /** Between two kills of one agent, at least and at most. */
@@ -23,7 +21,6 @@ export function lengthsFor(minutes: number): Lengths {
   const scaled = (full: Millis, least: Millis): Millis => Math.max(least, Math.min(full, (full * minutes) / 10));
   return {
     busy: Math.max(15_000, Math.min(300_000, minutes * 15_000)),
-    linger: scaled(45_000, 8000),
     fault: scaled(30_000, 6000),
     kill: [scaled(10_000, 4000), scaled(40_000, 10_000)],
     rotation: scaled(15_000, 3000),

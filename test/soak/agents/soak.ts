@@ -110,6 +110,14 @@ async function play(place: Place, minutes: number, seed: number): Promise<number
       untilHeard: async (since: number) => {
         for (const agent of [steady, killed]) await untilHeard(agent, since, run);
       },
+      untilKept: async (subjects: readonly string[]) => {
+        const isKept = (agent: SoakedAgent): boolean => {
+          const kept = agent.kept();
+          return subjects.every((each) => totals.keptBy(agent.node, each, kept) >= (expected.get(each) ?? 0));
+        };
+        for (const agent of [steady, killed])
+          for (await totals.look(); !run.isOver && !isKept(agent); await totals.look()) await run.wait(500);
+      },
     };
     const kernel = kernelDrops(network, run, 'soak/web', 'soak/db');
     const ending = setTimeout(run.end, minutes * 60_000);

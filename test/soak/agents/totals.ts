@@ -1,6 +1,6 @@
 import type { Connection } from '../../e2e/control-plane/connection.ts';
 import type { StoredEvent } from '../../e2e/agent-rig.ts';
-import { component } from '../../../src/publish/events/event.ts';
+import { component, type CoreEvent } from '../../../src/publish/events/event.ts';
 
 /** The counts that were logged, by the object of their Event: `Pod soak-file/web-1`, `Node KN102`. */
 export type Expected = Map<string, number>;
@@ -15,6 +15,8 @@ export interface Difference {
 /** The counts that the agents have published so far. Events are remembered: the API server keeps them for an hour only. */
 export interface Totals {
   readonly look: () => Promise<void>;
+  /** As `counted`, with what an agent keeps and has not published. */
+  readonly keptBy: (agent: string, subject: string, kept: readonly CoreEvent[]) => number;
   /** Sums over all hours, of one agent and subject. */
   readonly counted: (agent: string, subject: string) => number;
   readonly differences: (agents: readonly string[], expected: Expected) => Difference[];
@@ -30,11 +32,11 @@ export function createTotals(connection: Connection): Totals {
       for (const event of (body as { items: StoredEvent[] }).items)
         if (event.reportingComponent === component) seen.set(event.metadata.uid, event);
     },
-    counted(agent, subject) {
-      let sum = 0;
-      for (const event of seen.values())
-        if (event.source.host === agent && subjectsOf(event).includes(subject)) sum += event.count;
-      return sum;
+    counted: (agent, subject) => countsOf(agent, subject, [...seen.values()]),
+    // The Event that is kept has the name of that which is published, and the larger count.
+    keptBy: (agent, subject, kept) => {
+      const events = new Map([...seen.values(), ...kept].map((event) => [event.metadata.name, event]));
+      return countsOf(agent, subject, [...events.values()]);
     },
     differences: (agents, expected) =>
       agents.flatMap((agent) =>
@@ -46,8 +48,13 @@ export function createTotals(connection: Connection): Totals {
   return totals;
 }
 
+function countsOf(agent: string, subject: string, events: readonly CoreEvent[]): number {
+  const ofSubject = events.filter((event) => event.source.host === agent && subjectsOf(event).includes(subject));
+  return ofSubject.reduce((sum, event) => sum + event.count, 0);
+}
+
 /** Incidents are counted on the Node, by the causes that a Warning names; the notices and ends that Pods get of them count nothing. */
-function subjectsOf({ involvedObject: { kind, namespace, name }, message, type }: StoredEvent): string[] {
+function subjectsOf({ involvedObject: { kind, namespace, name }, message, type }: CoreEvent): string[] {
   const codes = /\[(KN[^\]]*)\]$/.exec(message)?.[1]?.split(', ') ?? [];
   if (kind === 'Pod') return codes.length === 0 ? [`Pod ${namespace}/${name}`] : [];
   return type === 'Warning' ? codes.map((code) => `${kind} ${code}`) : [];
