@@ -120,11 +120,17 @@ const anyLineWise = fc.oneof(
   { weight: 1, arbitrary: anyHead },
 );
 
-/** Up to so many within one another. Only the innermost has bars or single quotes: those of others are not told from its own. */
+/**
+ * Up to so many within one another. Only the innermost has bars or single quotes: those of others are not told from its own. Nobody numbers
+ * lines that have numbers.
+ */
 export const anyLayers = (maxLength: number): fc.Arbitrary<readonly Wrapping[]> =>
-  fc
-    .array(anyLineWise, { minLength: 1, maxLength })
-    .map((all) => all.filter((each, i) => i === 0 || !/^a (?:row|text in single quotes)/.test(each.name)));
+  fc.array(anyLineWise, { minLength: 1, maxLength }).map((all) =>
+    all.filter((each, i) => {
+      if (each.name.startsWith('a number')) return !all.slice(0, i).some(({ name }) => name.startsWith('a number'));
+      return i === 0 || !/^a (?:row|text in single quotes)/.test(each.name);
+    }),
+  );
 
 const cell = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 

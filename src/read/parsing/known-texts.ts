@@ -6,8 +6,8 @@ import { createPrefixTable } from './netfilter/prefixes.ts';
 
 const prefixes = createPrefixTable();
 
-const quote = String.raw`(?:\\{0,15}"|\\{1,15}u0022)`;
-/** The literals of all formats, however JSON spells them: escaped once or several times, and with or without blanks. */
+const quote = String.raw`\\{0,15}(?:"|u0022|(?:&|u0026)(?:amp;){0,4}(?:quot|#34|#x22);)`;
+/** The literals of all formats, however JSON and pages spell them: escaped once or several times, and with or without blanks. */
 const mention = new RegExp(
   formats
     .flatMap(({ needles }) => needles)
@@ -22,7 +22,7 @@ const mention = new RegExp(
 /** Each literal but `IN=` contains one of these: a cheap look passes over the names and stamps of a record. */
 const anyOfMention = new RegExp(
   [
-    String.raw`[ "=(]|u00`,
+    String.raw`[ "=(&]|u00`,
     ...formats
       .flatMap(({ needles }) => needles.filter((each) => !/[ "=(]/.test(each)))
       .map((each) => each.split(':')[0]),
@@ -31,9 +31,10 @@ const anyOfMention = new RegExp(
 const escaped = /IN\\{1,7}u003[dD]|u0022/;
 /** Match what loggers of Go and bird write before a message, and messages that people quote without it. */
 const ofLoggers =
-  /[IWEF]\d{4} \d\d:\d\d:\d\d\.|"?ts\\{0,7}"|\] felix|level=|\d \[[A-Z]{4,8}\]\[|\.go \d{1,9}: |\bbird6?: /;
-const ofQuoted =
-  /"\s?err=|calico\\{0,7}\/node is not ready|Failed to (?:execute ip\(6\)tables-restore|program (?:ip|nf)tables)|\(\*logrus\.Entry\)/;
+  /[IWEF]\d{4} \d\d:\d\d:\d\d\.|\bts\\{0,7}(?:"|&)|\] felix|level=|\d \[[A-Z]{4,8}\]\[|\.go \d{1,9}: |bird6?: /;
+const ofQuoted = new RegExp(
+  String.raw`${quote}\s?err(?:=|\\{1,15}u003[dD])|calico\\{0,7}/node is not ready|Failed to (?:execute ip(?:6|\(6\))?tables-restore|program (?:ip|nf)tables)|\(\*logrus\.Entry\)`,
+);
 
 export const knownTexts = {
   mentions(text: string): boolean {
@@ -63,6 +64,9 @@ export function spellingsOf(needles: readonly string[]): readonly string[] {
 /** Literals of this length are searched all together, and shorter ones one by one. */
 const longEnough = 8;
 
+/** Those of one to three levels of strings. */
+const backslashes = ['\\', '\\\\', '\\\\\\\\'];
+
 function spellings(needle: string): string[] {
   const key = /^"([^"]+)":?(.*)$/.exec(needle);
   if (key !== null) {
@@ -71,17 +75,27 @@ function spellings(needle: string): string[] {
     const opening = value.startsWith('"') ? value : value.slice(0, 1);
     const spaced = [`"${name}": ${opening}`, `"${name}" : ${opening}`, `"${name}":\t`, `"${name}": \t`];
     // Each level of strings doubles the backslashes, of which the last one is before the quote.
-    const quoted = [`"${name}\\":`, `"${name}\\" :`, `"${name}\\\\\\`, `${name}\\u0022`];
-    const ofPages = ['', '\\', '\\\\\\'].flatMap((slashes) => [`${name}${slashes}&quot;`, `${name}${slashes}&#34;`]);
+    const quoted = [
+      `"${name}\\":`,
+      `"${name}\\" :`,
+      `"${name}\\\\\\`,
+      `${name}\\u002`,
+      `${name}\\\\u002`,
+      `${name}\\\\\\\\`,
+    ];
+    const ofPages = ['', '\\', '\\\\', '\\\\\\'].flatMap((slashes) =>
+      ['&quot;', '&#34;', '&amp;'].map((entity) => `${name}${slashes}${entity}`),
+    );
     return [needle, ...spaced, ...quoted, ...ofPages];
   }
-  if (needle.includes("'"))
-    return ["'", '&#39;', '&apos;', "''", String.raw`\'`, String.raw`\u0027`, String.raw`\u0026#39;`].map((each) =>
+  if (needle.includes("'")) {
+    const codes = backslashes.flatMap((slashes) => [`${slashes}u0027`, `${slashes}u0026#39;`]);
+    return ["'", '&#39;', '&apos;', '&amp;#39;', "''", String.raw`\'`, ...codes].map((each) =>
       needle.replaceAll("'", each),
     );
+  }
   if (needle.includes('/')) return [needle, needle.replaceAll('/', String.raw`\/`)];
   if (!needle.includes('=')) return [needle];
-  const backslashes = ['\\', '\\\\', '\\\\\\\\'];
   const codes = backslashes.flatMap((slashes) => [`${slashes}u003d`, `${slashes}u003D`]);
   return [needle, ...codes.map((code) => needle.replace('=', code))];
 }

@@ -3,7 +3,7 @@ import type { StampClock } from './clock.ts';
 import { type Envelope, setTime } from './envelope.ts';
 import { timeOf } from './json-fields.ts';
 import type { KnownTexts } from './json-messages.ts';
-import { withoutQuoting } from './quoting.ts';
+import { withoutEntities, withoutMarks } from './quoting.ts';
 
 /** The most cells that are looked at. */
 const most = 64;
@@ -13,6 +13,9 @@ const attribute = /\s[\w:.-]{1,64}=(?:"([^"]{0,16384})"|'([^']{0,16384})')/g;
 const markup = /^\s{0,64}<[A-Za-z!?][^<>]{0,1024}>|<\/[A-Za-z][\w:.-]{0,64}>|\/>|<!\[CDATA\[/;
 /** Matches what stands in a line of the kernel before a bar or a tab that is the LOG prefix's own. */
 const ofLine = /kernel: |IN=/;
+
+/** Matches the beginning of JSON. */
+const opening = /[[{]\s{0,16}["[{]/;
 
 /** Most lines of logs have nothing that separates cells and values. */
 export function mayHaveCells(text: string): boolean {
@@ -30,36 +33,55 @@ export function readCells(
   // Some formats have bars and tabs themselves. A LOG line would have all that stands before it in its prefix.
   if (!text.includes('IN=') && known.reads(text)) return;
   const separator = separatorOf(text);
-  const cells = cellsOf(text, separator);
-  const found = cells.findIndex((cell) => cell !== text && isLine(textOf(cell)));
+  const cells = isWithinValue(text, separator) ? [] : cellsOf(text, separator);
+  const found = cells.findIndex((cell) => cell !== text && isLine(textOf(cell, separator)));
   if (found < 0 || cells.slice(0, found).some((cell) => ofLine.test(cell))) return;
-  clock.recent.place.cell = { index: found, cells: cells.length, separator };
-  takeCell(envelope, clock, cells, found);
+  const { place } = clock.recent;
+  const others = place.cells.filter((other) => other.separator !== separator);
+  place.cells = [{ index: found, count: cells.length, separator }, ...others];
+  takeCell(envelope, clock, { cells, separator, index: found });
 }
 
 /** Reads a cell in the place of the last one that was a line: it may go on the record of that line. What may be a line is none. */
 export function readSameCell(envelope: Envelope, clock: StampClock, isLine: (text: string) => boolean): void {
-  const { cell } = clock.recent.place;
-  const cells = cell === undefined ? [] : cellsOf(envelope.text, cell.separator);
-  if (cell === undefined || cells.length !== cell.cells) return;
-  const padded = withoutQuoting(cells[cell.index] as string);
-  if (isLine(padded.trim())) return;
-  takeCell(envelope, clock, cells, cell.index);
-  envelope.text = padded.trim();
-  envelope.indent = /^\s{0,64}/.exec(padded)?.[0] ?? '';
+  const { text } = envelope;
+  const isMarkup = separatorOf(text) === undefined;
+  for (const { separator, index, count } of clock.recent.place.cells) {
+    // The text itself may have tabs.
+    if ((separator === undefined) !== isMarkup || isWithinValue(text, separator)) continue;
+    const cells = cellsOf(text, separator);
+    if (cells.length !== count) continue;
+    const padded = ofMarkup(cells[index] as string, separator);
+    if (isLine(padded.trim())) return;
+    takeCell(envelope, clock, { cells, separator, index });
+    envelope.text = padded.trim();
+    envelope.indent = /^\s{0,64}/.exec(padded)?.[0] ?? '';
+    return;
+  }
 }
 
-function takeCell(envelope: Envelope, clock: StampClock, cells: readonly string[], index: number): void {
-  const others = cells.toSpliced(index, 1).flatMap((cell) => timeOf(textOf(cell), clock) ?? []);
+interface Row {
+  cells: readonly string[];
+  separator: string | undefined;
+  index: number;
+}
+
+function takeCell(envelope: Envelope, clock: StampClock, { cells, separator, index }: Row): void {
+  const others = cells.toSpliced(index, 1).flatMap((cell) => timeOf(textOf(cell, separator), clock) ?? []);
   // A row may also say when a collector took the line, which is later.
   const [first] = others.filter(({ exact }) => exact).toSorted((a, b) => a.time - b.time);
   if (first !== undefined) setTime(envelope, first.time, true, first.lacks);
-  envelope.text = textOf(cells[index] as string);
+  envelope.text = textOf(cells[index] as string, separator);
   envelope.layers.push('table row');
 }
 
-function textOf(cell: string): string {
-  return withoutQuoting(cell.trim());
+function textOf(cell: string, separator: string | undefined): string {
+  return withoutMarks(ofMarkup(cell, separator).trim());
+}
+
+/** In markup, a cell has its own entities and those of the text. */
+function ofMarkup(cell: string, separator: string | undefined): string {
+  return separator === undefined ? withoutEntities(cell) : cell;
 }
 
 /** Returns undefined for markup. */
@@ -67,6 +89,13 @@ function separatorOf(text: string): string | undefined {
   if (markup.test(text)) return undefined;
   // Lines of OVN have bars without blanks.
   return ['\t', ' | '].find((each) => text.includes(each)) ?? '|';
+}
+
+/** Returns whether the first cell would end within a text in quotes or in JSON, which are read first. */
+function isWithinValue(text: string, separator: string | undefined): boolean {
+  const end = separator === undefined ? text.search(tag) : text.indexOf(separator);
+  const before = text.slice(0, Math.max(0, end));
+  return opening.test(before) || before.replaceAll(/\\./g, '').split('"').length % 2 === 0;
 }
 
 function cellsOf(text: string, separator: string | undefined): string[] {

@@ -64,9 +64,10 @@ export interface RecentStamps {
 export interface LinePlace {
   /** Keys of JSON, from the outermost object on; the last ones first, since JSON may stand in JSON. */
   keys: readonly (readonly string[])[];
-  cell: { index: number; cells: number; separator: string | undefined } | undefined;
-  /** What stands before a text in quotes, with the quote. */
-  quote: string;
+  /** One for each separator, as rows may stand in markup. */
+  cells: readonly { index: number; count: number; separator: string | undefined }[];
+  /** What stands before a text in quotes, with the quote; the last one first. */
+  quotes: readonly string[];
 }
 
 export interface StampClock {
@@ -92,7 +93,7 @@ export function createClock({ latest, zone = Date.UTC, boot, lastUptime }: Clock
       prefix: '',
       withoutPrefix: '',
       count: { number: 0, separator: '' },
-      place: { keys: [], cell: undefined, quote: '' },
+      place: { keys: [], cells: [], quotes: [] },
     },
     yearless(name: string, date: number, hours: number, minutes: number, seconds: number): Millis | undefined {
       const month = monthIndex(name);

@@ -3,7 +3,7 @@ import { parsed } from '../../../base/platform/json.ts';
 import type { StampClock } from './clock.ts';
 import { type Envelope, newEnvelope, setTime, takeOff } from './envelope.ts';
 import { namedContainer } from './named-container.ts';
-import { withoutInnerQuoting } from './quoting.ts';
+import { withoutMarks } from './quoting.ts';
 import { readNumericStamp } from './stamps.ts';
 
 /** Reads a syslog priority, `<4>`: facility * 8 + severity (RFC 3164, 4.1.1). Facility 0 means the kernel. */
@@ -56,15 +56,19 @@ const key = /^(?:- )?(?:[\w.@-]{1,64}(?: ?= ?|: )|b?'|b"|\{'|"[\w.@-]{1,64}"\s{1
 const quoted = /(?:^b?|- |[=:>] ?b?)(?:("(?:[^"\\]|\\.){12,}")|'((?:[^'\\]|\\.|''){12,})')/g;
 const anyStamp = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s"',<]{0,16}/;
 
+/** Most lines of logs do not begin with a key. */
+export function mayBeginWithKey(text: string): boolean {
+  return key.test(text);
+}
+
 /** Reads a text that is the value of a key in a line of keys (logfmt, YAML, Ruby, Python): `level=info msg="…"`, `msg: '…'`, `b'…'`. */
 export function readQuoted(envelope: Envelope, clock: StampClock, isLine: (text: string) => boolean): void {
   const { text } = envelope;
-  if (!key.test(text)) return;
   for (const { 0: whole, 1: double, 2: single = '', index } of text.matchAll(quoted)) {
     const inner = textOf(double, single);
     if (!isLine(inner)) continue;
     const opening = index + whole.length - (double?.length ?? single.length + 2);
-    clock.recent.place.quote = openingQuote.exec(text.slice(Math.max(0, opening - longestKey), opening + 1))?.[0] ?? '';
+    noteQuote(clock, openingQuote.exec(text.slice(Math.max(0, opening - longestKey), opening + 1))?.[0] ?? '');
     const stamp = newEnvelope(anyStamp.exec(text.slice(0, index))?.[0] ?? '');
     readNumericStamp(stamp, clock);
     setTime(envelope, stamp.time, stamp.timeIsExact, stamp.timeLacks);
@@ -74,16 +78,27 @@ export function readQuoted(envelope: Envelope, clock: StampClock, isLine: (text:
   }
 }
 
+/** How many beginnings of texts in quotes are remembered, since such texts may stand in one another. */
+const mostQuotes = 4;
+
+function noteQuote({ recent: { place } }: StampClock, quote: string): void {
+  if (quote === '' || place.quotes[0] === quote) return;
+  place.quotes = [quote, ...place.quotes.filter((other) => other !== quote)].slice(0, mostQuotes);
+}
+
 const longestKey = 96;
 /** Matches the key before a text in quotes, with the quote. */
 const openingQuote = /(?:"[\w.@-]{1,64}"\s{1,8}=> |[\w.@-]{1,64}(?: ?= ?|: )|^|[ -]{1,8})b?["']$/;
 
 /** Reads a text behind the key of the last one that was a line: it may go on the record of that line. What may be a line is none. */
 export function readSameQuote(envelope: Envelope, { recent }: StampClock, isLine: (text: string) => boolean): void {
-  const { quote } = recent.place;
-  const at = envelope.text.indexOf(quote);
-  if (at < 0) return;
-  const rest = envelope.text.slice(at + quote.length - 1);
+  const { text } = envelope;
+  const [outermost] = recent.place.quotes
+    .map((quote) => ({ at: text.indexOf(quote), length: quote.length }))
+    .filter(({ at }) => at >= 0)
+    .toSorted((a, b) => a.at - b.at);
+  if (outermost === undefined) return;
+  const rest = text.slice(outermost.at + outermost.length - 1);
   const [, double, single = ''] = wholeQuote.exec(rest) ?? [];
   const inner = textOf(double, single);
   if (inner === '' || isLine(inner)) return;
@@ -97,7 +112,8 @@ const wholeQuote = /^(?:("(?:[^"\\]|\\.)*")|'((?:[^'\\]|\\.|'')*)')/;
 /** `double`: JSON, with its quotes. */
 function textOf(double: string | undefined, single: string): string {
   const text = double === undefined ? unquoted(single) : parsed(double);
-  return typeof text === 'string' ? withoutInnerQuoting(text) : '';
+  if (typeof text !== 'string') return '';
+  return text.includes('\x1b') ? withoutMarks(text) : text;
 }
 
 /** YAML doubles a single quote, and Python puts a backslash before it and before another backslash. */

@@ -6,24 +6,21 @@ const tags = /^(?:<\/?[a-z]{1,16}>){1,8}|(?:<\/[a-z]{1,16}>){1,8}$/g;
 const entities = /&(lt|gt|amp|quot|apos|nbsp|#(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])|#x[2-7][\da-f]);/gi;
 const characters: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", nbsp: ' ' };
 const json = /^[[{\s]{1,64}"/;
-const tag = /<[A-Za-z!?/][^<>]{0,1024}>/;
+const quotes = /&(?:quot|#34|#x22);/i;
 /** The blank that pages do not break at, in UTF-8. */
 const hardBlank = '\u00c2\u00a0';
 
+/** Takes both off a line that was saved from wherever people copy. */
 export function withoutQuoting(line: string): string {
+  return withoutEntities(withoutMarks(line));
+}
+
+/** Takes off what stands around a line: colours, tags, a quotation, a fence. Entities within it are left. */
+export function withoutMarks(line: string): string {
   let text = line;
   if (text.includes('\x1b')) text = text.replaceAll(colours, '');
   if (text.includes(hardBlank)) text = text.replaceAll(hardBlank, ' ');
   if (text.startsWith('<') || text.endsWith('>')) text = text.replaceAll(tags, '');
-  // In JSON, they are those of a text in it.
-  if (text.includes('&') && !json.test(text)) {
-    // Between tags, an angle bracket of the line itself would look like another tag, as `<nil>` of programs in Go does.
-    const kept = tag.test(text) ? '<>&' : '';
-    text = text.replaceAll(entities, (entity, name: string) => {
-      const character = characterOf(name.toLowerCase());
-      return kept.includes(character) ? entity : character;
-    });
-  }
   if (text.startsWith('>')) text = text.replace(/^(?:> ?){1,8}/, '');
   // People write a fence on the line of the text, too.
   if (text.startsWith('```')) text = text.replace(/^`{3}(?=[^`\s])/, '');
@@ -31,9 +28,12 @@ export function withoutQuoting(line: string): string {
   return text;
 }
 
-/** Takes the same off a text that stood in JSON, or in quotes. */
-export function withoutInnerQuoting(text: string): string {
-  return text.includes('\x1b') || text.includes('&') ? withoutQuoting(text) : text;
+/** Reads the entities of a text that stood in a page, once. */
+export function withoutEntities(text: string): string {
+  if (!text.includes('&') || json.test(text)) return text;
+  // A page that spells quotes so has no other ones, so these are those of a text within quotes.
+  if (text.includes('"') && quotes.test(text)) return text;
+  return text.replaceAll(entities, (_, name: string) => characterOf(name.toLowerCase()));
 }
 
 function characterOf(name: string): string {

@@ -1,11 +1,19 @@
 import { mayHaveCells, readCells, readSameCell } from './cells.ts';
 import type { StampClock } from './clock.ts';
-import { type Envelope, newEnvelope, readKernelTag, readKmsg, readTag } from './envelope.ts';
+import { type Envelope, newEnvelope, type Origin, readKernelTag, readKmsg, readTag } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
 import type { KnownTexts } from './json-messages.ts';
-import { readDecoded, readLabels, readPriority, readQuoted, readSameQuote, readTalos } from './layers.ts';
+import {
+  mayBeginWithKey,
+  readDecoded,
+  readLabels,
+  readPriority,
+  readQuoted,
+  readSameQuote,
+  readTalos,
+} from './layers.ts';
 import { readPrefix, readRecordTag } from './prefix.ts';
-import { withoutQuoting } from './quoting.ts';
+import { withoutEntities, withoutMarks } from './quoting.ts';
 import { readJson } from './read-json.ts';
 import { readDmesg, readMonthStamp, readNumericStamp } from './stamps.ts';
 
@@ -23,7 +31,7 @@ const marks = /^(?:\u00ef\u00bb\u00bf|\x1e|data: (?=\{))/;
  * without it, by the names of fields. Never throws.
  */
 export function readEnvelope(line: string, clock: StampClock, known?: KnownTexts): Envelope {
-  const envelope = newEnvelope(withoutQuoting(line));
+  const envelope = newEnvelope(withoutMarks(line));
   takeLayers(envelope, { clock, known }, 0);
   return envelope;
 }
@@ -53,9 +61,23 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
     const mayHavePrefix = last === undefined || beforePrefixes.test(last);
     // What a program or a Pod prints is its own, whatever cells and quotes it has.
     const isUnnamed = mayHavePrefix && envelope.origin === 'unknown';
-    if (isUnnamed && mayHaveCells(before) && known?.mentions(before) === true && isAnonymous(before, clock))
+    // What begins with a key and a quote ends with the quote, whatever stands between.
+    if (
+      isUnnamed &&
+      mayBeginWithKey(before) &&
+      known?.mentions(before) === true &&
+      outerOrigin(before, clock) === 'unknown'
+    )
+      readQuoted(envelope, clock, (text) => readsLine(text, reading));
+    if (
+      isUnnamed &&
+      envelope.text === before &&
+      mayHaveCells(before) &&
+      known?.mentions(before) === true &&
+      isAnonymous(before, clock)
+    )
       readCells(envelope, clock, known, (text) => readsLine(text, reading));
-    if (isUnnamed && envelope.text === before) readSamePlace(envelope, reading);
+    if (isUnnamed && known !== undefined && envelope.text === before) readSamePlace(envelope, reading);
     if (envelope.text === before) takeLayer(envelope, reading, depth);
     // Talos writes node, facility and level only at the very start. Further on, such a text would be a LOG prefix.
     if (depth === 0 && envelope.text === before) readTalos(envelope, clock);
@@ -65,8 +87,7 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
       readRecordTag(envelope);
     }
     if (envelope.text === before && mayHavePrefix) readPrefix(envelope, clock, known);
-    if (envelope.text === before && isUnnamed && known?.mentions(before) === true)
-      readQuoted(envelope, clock, (text) => readsLine(text, reading));
+    if (envelope.text === before) envelope.text = withoutEntities(before);
     if (envelope.text === before) break;
   }
 }
@@ -75,10 +96,10 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
 function readSamePlace(envelope: Envelope, reading: Reading): void {
   const { text } = envelope;
   const { clock } = reading;
-  const { cell, quote } = clock.recent.place;
-  if ((cell === undefined && quote === '') || mayBeJson.test(text)) return;
-  if (cell !== undefined && mayHaveCells(text)) readSameCell(envelope, clock, isLine);
-  if (envelope.text === text && quote !== '') readSameQuote(envelope, clock, isLine);
+  const { cells, quotes } = clock.recent.place;
+  if ((cells.length === 0 && quotes.length === 0) || mayBeJson.test(text)) return;
+  if (cells.length > 0 && mayHaveCells(text)) readSameCell(envelope, clock, isLine);
+  if (envelope.text === text && quotes.length > 0) readSameQuote(envelope, clock, isLine);
 
   function isLine(inner: string): boolean {
     return readsLine(inner, reading);
@@ -91,9 +112,14 @@ function readSamePlace(envelope: Envelope, reading: Reading): void {
  */
 function isAnonymous(text: string, clock: StampClock): boolean {
   if (mayBeJson.test(text)) return false;
+  const origin = outerOrigin(text, clock);
+  return origin === 'unknown' || origin === 'kernel';
+}
+
+function outerOrigin(text: string, clock: StampClock): Origin {
   const outer = newEnvelope(text);
   takeLayers(outer, { clock, known: undefined }, 0);
-  return outer.origin === 'unknown' || outer.origin === 'kernel';
+  return outer.origin;
 }
 
 /** Returns whether the text is a line of a known format, perhaps with an envelope of its own. */
@@ -109,7 +135,7 @@ function takeLayer(envelope: Envelope, { clock, known }: Reading, depth: number)
   const first = text.charCodeAt(0);
   if (first === 0xef || first === 0x1e || first === 0x64) envelope.text = text.replace(marks, '');
   // Behind blanks, such a character is klog's.
-  if ((first === 0x3e /* > */ || first === 0x60) && envelope.indent === '') envelope.text = withoutQuoting(text);
+  if ((first === 0x3e /* > */ || first === 0x60) && envelope.indent === '') envelope.text = withoutMarks(text);
   if (first === 0x5b /* [ */) readDmesg(envelope, clock);
   if (envelope.text !== text) return;
   if (

@@ -15,7 +15,7 @@ import {
   namedMessage,
 } from './json-messages.ts';
 import { namedContainer } from './named-container.ts';
-import { withoutInnerQuoting } from './quoting.ts';
+import { withoutMarks } from './quoting.ts';
 
 export interface JsonContext {
   clock: StampClock;
@@ -228,7 +228,8 @@ function parsedPiece(text: string): unknown {
 }
 
 function lineOf(text: string): string {
-  return withoutInnerQuoting(bytesOf(text.endsWith('\n') ? text.slice(0, -1) : text));
+  const line = bytesOf(text.endsWith('\n') ? text.slice(0, -1) : text);
+  return line.includes('\x1b') ? withoutMarks(line) : line;
 }
 
 /** JSON is decoded text, but lines have one character for each byte. */
