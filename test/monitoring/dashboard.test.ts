@@ -19,7 +19,7 @@ test('whose packets are lost comes first; the other rows are collapsed', () => {
   expect(panels[0]).toBe(rows[0]);
   expect(panels.slice(1, 3).map(({ title }) => title)).toEqual([
     'Workloads with the most lost packets',
-    'Lost packets of the chosen time, by workload',
+    'Lost packets in the chosen time, by workload',
   ]);
 });
 

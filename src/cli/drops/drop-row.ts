@@ -1,5 +1,5 @@
 /** What `kubectl drops` shows of an Event. A stranger may have written any text of it. */
-import { icmpName } from '../../explain/drops/drops.ts';
+import { deniedBy, icmpName } from '../../explain/drops/drops.ts';
 import { annotationPrefix, annotationSchema } from '../../publish/events/events.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { at, instant, type Json, text } from '../../base/platform/json.ts';
@@ -17,6 +17,7 @@ export interface DropRow {
   readonly last: Millis | undefined;
   readonly verdict: string;
   readonly node: string;
+  /** That denies; of several, the one that comes closest to allowing the packet, and how many more there are. */
   readonly policy: string;
   readonly message: string;
   /** The end whose Event this is. */
@@ -33,6 +34,7 @@ export function rowOf(event: Json): DropRow {
   const [own, peer] = [ownEnd(event), peerEnd(event, of)];
   const reason = text(at(event, 'reason')) ?? none;
   const count = at(event, 'count');
+  const message = text(at(event, 'message')) ?? '';
   return {
     from: isSending ? own : peer,
     to: isSending ? peer : own,
@@ -42,8 +44,8 @@ export function rowOf(event: Json): DropRow {
     last: lastOf(event),
     verdict: of('verdict') === 'rejected' ? 'rejected' : reason === 'PacketDrop' ? 'dropped' : reason,
     node: nodeOf(event) ?? none,
-    policy: policyOf(of('policy')),
-    message: text(at(event, 'message')) ?? '',
+    policy: policyOf(of('policy'), of('schema') === undefined ? '' : message),
+    message,
     side: isSending ? 'from' : 'to',
     packet: of('packet'),
   };
@@ -107,7 +109,8 @@ function portsOf(of: (key: string) => string | undefined): Pick<DropRow, 'ports'
   return { ports: [], port: `${protocol} ${icmpName(protocol, Number(type), Number(code)).replace(/ \(.*/, '')}` };
 }
 
-function policyOf(annotation: string | undefined): string {
-  const [kind = none, ...name] = annotation?.split('/') ?? [];
-  return annotation !== undefined && name.length === 0 ? `policy ${kind}` : [kind, name.join('/')].join(' ').trim();
+function policyOf(annotation: string | undefined, message: string): string {
+  if (annotation === undefined) return deniedBy(message) ?? none;
+  const [kind = none, ...name] = annotation.split('/');
+  return name.length === 0 ? `policy ${kind}` : [kind, name.join('/')].join(' ').trim();
 }

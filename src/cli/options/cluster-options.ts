@@ -13,10 +13,10 @@ export const namespaceOptions = {
   namespace: {
     short: 'n',
     value: 'NAMESPACE',
-    help: 'default: that of the current context',
+    help: 'use this namespace. Default: the namespace of the current context',
     schema: namespaceName,
   },
-  allNamespaces: { short: 'A', help: 'of all namespaces' },
+  allNamespaces: { short: 'A', help: 'use all namespaces' },
 } as const satisfies OptionTable;
 
 /** Without end: the longest time of a timer. */

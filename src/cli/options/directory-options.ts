@@ -26,7 +26,7 @@ const objectName = checked(isSubdomain, 'must be a name such as kube-netfilter-t
 const table = {
   listen: {
     value: '[HOST]:PORT',
-    help: 'where agents ask',
+    help: 'listen address for agents',
     default: ':8443',
     env: 'LISTEN_ADDRESS',
     schema: converted(parseListenAddress, 'must be [HOST]:PORT, for example :8443'),
@@ -40,14 +40,14 @@ const table = {
   },
   account: {
     value: 'NAME',
-    help: 'ServiceAccount of the agents, in the own namespace',
+    help: 'ServiceAccount of the agents, in the namespace of this Pod',
     default: 'kube-netfilter-tailer',
     env: 'AGENT_ACCOUNT',
     schema: objectName,
   },
   configMap: {
     value: 'NAME',
-    help: 'where its address and its certificate are published, in the own namespace',
+    help: 'ConfigMap that gets the address and the certificate, in the namespace of this Pod',
     default: 'kube-netfilter-tailer-directory',
     env: 'DIRECTORY_CONFIG_MAP',
     schema: objectName,
@@ -65,7 +65,7 @@ const table = {
   },
   kubeconfig: {
     value: 'FILE',
-    help: "how to reach the API server. Default: $KUBECONFIG, else the Pod's ServiceAccount",
+    help: "kubeconfig file for the API server. Default: $KUBECONFIG or, if that is not set, the Pod's ServiceAccount",
   },
 } as const satisfies OptionTable;
 
@@ -73,11 +73,11 @@ export function directoryCommand(): Command {
   return createCommand('directory', {
     summary: 'IP-to-Pod directory service for the agents of a large cluster',
     usage: '[OPTION...]',
-    about: `The shared directory of Pods: watches all Pods of the cluster once, and answers the agents of all nodes whose an address is, over HTTPS. For clusters in which an agent cannot find that out for little; docs/lookups.md. Runs until it gets SIGTERM.
+    about: `Runs the shared directory of Pods: it watches all Pods of the cluster once, and tells the agents of all nodes over HTTPS which Pod has an address. For clusters in which each agent's own look-ups would cost too much (docs/lookups.md). Runs until it gets SIGTERM.
 
-POD_NAME, POD_NAMESPACE and POD_IP have to be set: valueFrom fieldRef metadata.name, metadata.namespace, status.podIP. With DIRECTORY_ACCOUNT (spec.serviceAccountName), the ConfigMap has that name, and the agents' ServiceAccount that name without "-directory".`,
+Set POD_NAME, POD_NAMESPACE and POD_IP (valueFrom fieldRef metadata.name, metadata.namespace, status.podIP). If DIRECTORY_ACCOUNT is set (spec.serviceAccountName), the ConfigMap has that name, and the agents' ServiceAccount has that name without "-directory".`,
     options: optionsOf(table),
-    exits: ['stopped in good order', '', 'an option is wrong, or it cannot begin'],
+    exits: ['stopped by SIGTERM', '', 'an option is wrong, or the directory cannot start'],
   });
 }
 

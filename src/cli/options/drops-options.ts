@@ -31,17 +31,17 @@ const listOptions = {
   selector: {
     short: 'l',
     value: 'SELECTOR',
-    help: 'of the Pods with these labels',
+    help: 'only drops of Pods with these labels',
     schema: checked((text) => text !== '' && text.length <= 1000, 'must have 1 to 1000 characters'),
   },
   ...namespaceOptions,
-  node: { value: 'NODE', help: 'dropped on this Node', schema: nodeName },
-  all: { help: "also incidents of the node's network" },
+  node: { value: 'NODE', help: 'only drops on this Node', schema: nodeName },
+  all: { help: 'also list network incidents of nodes' },
   watch: { short: 'w', help: 'keep listing new drops' },
   output: {
     short: 'o',
     value: 'FORMAT',
-    help: 'wide, with node and message; json, yaml: the Events; name: their names',
+    help: 'wide: also node and message; json, yaml: the Events; name: their names',
     choices: dropsFormats.slice(1),
     schema: converted(
       // As in kubectl, -o=json is allowed, too.
@@ -55,9 +55,9 @@ export function dropsCommand(name: string, commands: readonly Command[]): Comman
   return createCommand(name, {
     summary: 'list the packets that Pods lost, from the Events; kubectl starts it as: kubectl drops',
     usage: '[POD | TYPE/NAME] [-n NAMESPACE | -A] [OPTION...]',
-    about: `Lists the packets that Pods lost, from the Events that the agents wrote, the newest last. Reads with your rights; changes nothing.`,
-    more: 'NO_COLOR=1 turns the colours of a terminal off.',
-    argument: ['[POD]', `POD, pod/NAME: of one Pod. TYPE/NAME: of the Pods that a ${workloadWords} has now`],
+    about: `Lists the packets that Pods lost, the newest last. Reads the agents' Events with your rights; changes nothing.`,
+    more: 'NO_COLOR=1 turns colours off.',
+    argument: ['[POD]', `POD, pod/NAME: one Pod. TYPE/NAME: the present Pods of a ${workloadWords}`],
     options: [
       ...optionsOf(listOptions),
       ...optionsOf(filterOptions, filterGroup),
@@ -90,10 +90,10 @@ export interface WhyPodOptions extends ClusterOptions {
 
 export function whyPodCommand(): Command {
   return createCommand('why', {
-    summary: 'the rule that denies the newest drops of a Pod, or any connection',
+    summary: 'which rule denies the newest drops of a Pod, or any connection',
     usage: 'POD | TYPE/NAME | --from END --to END --port PORT',
     about: 'Names the policy, rule and clause that deny the newest drops of a Pod, or any connection.',
-    argument: ['[POD]', `POD, pod/NAME: of one Pod. TYPE/NAME: of the Pods that a ${workloadWords} has now`],
+    argument: ['[POD]', `POD, pod/NAME: one Pod. TYPE/NAME: the present Pods of a ${workloadWords}`],
     options: [
       ...optionsOf(namespaceOptions),
       ...optionsOf(connectionOptions, 'Any connection'),

@@ -41,7 +41,7 @@ export const filterOptions = {
   fromPods: {
     ...pods,
     flag: 'from-pod',
-    help: 'from Pods with this name, or names that begin so: POD, NAMESPACE/POD, TYPE/NAME, TYPE/NAMESPACE/NAME',
+    help: 'from Pods whose names begin with POD, or NAMESPACE/POD; or from the present Pods of TYPE/NAME, TYPE/NAMESPACE/NAME',
   },
   toPods: { ...pods, flag: 'to-pod', help: 'to such Pods' },
   ports: {

@@ -118,33 +118,33 @@ const someText = checked((text) => text !== '', 'has no value');
 const input = {
   pods: {
     value: 'FILE',
-    help: 'saved objects, JSON or YAML. Without it every address stays a bare address. Where network policies are among them, Events say which one denied, and at which clause (docs/why.md)',
+    help: 'file with saved objects, JSON or YAML. Without it, Events show only addresses. If it has network policies, Events say which one denied the packet, and at which clause (docs/why.md)',
     list: true,
   },
-  policies: { value: 'FILE', help: 'more network policies, JSON or YAML, also manifests', list: true },
-  node: { value: 'NAME', help: 'node the logs come from. Default: the host name in each line', schema: someText },
+  policies: { value: 'FILE', help: 'file with more network policies, JSON or YAML', list: true },
+  node: { value: 'NAME', help: 'node of the logs. Default: the host name in each line', schema: someText },
   prefixes: {
     flag: 'prefix',
     value: 'NAME=VERDICT',
-    help: 'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted; =VERDICT is for lines without a prefix. Comes before the built-in meanings',
+    help: 'what a LOG prefix that begins with NAME means: dropped, rejected, logged or accepted; =VERDICT is for lines without a prefix. Takes precedence over the built-in meanings',
     list: true,
     schema: prefix,
   },
   zone: {
     flag: 'time-zone',
     value: 'ZONE',
-    help: 'zone of time stamps that name none, for example Europe/Berlin. Default: UTC',
+    help: 'zone of time stamps without one, for example Europe/Berlin. Default: UTC',
     schema: converted(zoneOf, 'is no time zone; try Europe/Berlin, UTC or +02:00'),
   },
   bootTime: {
     value: 'TIME',
-    help: 'when the node booted, for logs with nothing but uptimes. Default: guessed from the file',
+    help: 'when the node booted, for logs that have only uptimes. Default: guessed from the age of the file',
     schema: time,
   },
-  includeNoise: { help: 'make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery too' },
+  includeNoise: { help: 'also make Events of multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery' },
   since: {
     value: 'TIME',
-    help: 'count only what was logged from then on: a time, or 30m, 2h, 3d before now (or --now)',
+    help: 'count only lines logged since then: a time, or 30m, 2h, 3d before now (or --now)',
     schema: converted(startOf, `${mustBeTime}, or 30m, 2h, 3d`),
   },
 } as const satisfies OptionTable;
@@ -159,27 +159,27 @@ const shown = {
     ),
   },
   output: { short: 'o', value: 'FORMAT', help: formats, choices: outputs },
-  color: { value: 'WHEN', help: 'colours of the table: auto (default), always or never', choices: colors },
-  writes: { help: 'each write to the API server, with its time' },
-  explain: { value: 'LINE', help: 'how one log line is understood, step by step (no LOG needed)' },
-  now: { value: 'TIME', help: 'ages count from here. Default: the last write', schema: time },
+  color: { value: 'WHEN', help: 'colour the table: auto (default), always or never', choices: colors },
+  writes: { help: 'show each write to the API server, with its time' },
+  explain: { value: 'LINE', help: 'explain how this log line is understood, step by step (no LOG needed)' },
+  now: { value: 'TIME', help: 'time from which ages count. Default: the last write', schema: time },
   quiet: { short: 'q', help: 'no summary, no progress' },
 } as const satisfies OptionTable;
 
 const privacy = {
   auditPeers: {
     value: 'HOW',
-    help: 'redacted: of two Namespaces, only the end is named whose policy dropped the packet; with --namespace only that Namespace is named. Default: shown',
+    help: 'redacted: between two Namespaces, name only the end whose policy dropped the packet; with --namespace, name only that Namespace. Default: shown',
     choices: auditPeersChoices,
   },
   auditIpv4Prefix: {
     value: 'BITS',
-    help: 'cut IPv4 addresses to so many bits. Default: 32',
+    help: 'truncate IPv4 addresses to this prefix length. Default: 32',
     schema: wholeNumber(0, 32),
   },
   auditIpv6Prefix: {
     value: 'BITS',
-    help: 'cut IPv6 addresses to so many bits. Default: 128',
+    help: 'truncate IPv6 addresses to this prefix length. Default: 128',
     schema: wholeNumber(0, 128),
   },
   auditOptOut: {

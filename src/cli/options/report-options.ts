@@ -12,16 +12,16 @@ csv       every pair of source, destination and service, for a spreadsheet
 json      all sums, and every pair`;
 
 const input = {
-  baseline: { value: 'ROWS', help: 'rows to compare with: what appeared, what vanished', list: true },
+  baseline: { value: 'ROWS', help: 'rows to compare with, to see what is new and what is gone', list: true },
   events: {
     value: 'FILE',
-    help: 'Events as JSON, of replay or kubectl, whose incidents are marked',
+    help: 'Events as JSON, from replay or kubectl; their incidents are marked',
     list: true,
   },
-  includeNoise: { help: 'take multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery in, too' },
+  includeNoise: { help: 'also include multicast, broadcast, DHCP, IGMP, VRRP and neighbour discovery' },
   policy: {
     value: 'NAME',
-    help: "only records that name this policy, or one of several with commas between; * and ? as in patterns: shop/web, 'NetworkPolicy shop/web', 'shop/*', web",
+    help: "only records that name this policy (several: separated by commas), for example shop/web, 'NetworkPolicy shop/web', web, or 'shop/*' with * and ? as in patterns",
     list: /,/,
     schema: converted((text) => text.trim() || undefined, 'names no policy'),
   },
@@ -36,7 +36,7 @@ export function reportCommand(): Command {
   return createCommand('report', {
     summary: 'HTML report of audit rows: who was denied what, and what is new',
     usage: 'ROWS...',
-    about: `A report on rows of the audit (docs/audit.md): who was denied what, when, by which rule, and what is new since a baseline. ROWS are files of NDJSON or patterns in quotes; .gz and .zst are unpacked; - is standard input.
+    about: `Makes a report from audit rows (docs/audit.md): who was denied what, when, by which rule, and what is new since a baseline. ROWS are NDJSON files or patterns in quotes; .gz and .zst are unpacked; - is standard input.
 
   kube-netfilter-tailer report '/var/log/audit/*.ndjson*' > report.html
   kube-netfilter-tailer report --baseline before.ndjson after.ndjson > changes.html
@@ -46,7 +46,7 @@ It needs the package @duckdb/node-api. If that is not installed, report prints t
     exits: [
       'all rows were read',
       'some rows or files could not be read; the report has the others',
-      'the command line is wrong, or there is no row to report on',
+      'the command line is wrong, or no row could be read',
     ],
     argument: ['[ROWS...]'],
     options: [...optionsOf(input, 'What to read'), ...optionsOf(output, 'What to show')],

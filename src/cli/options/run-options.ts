@@ -37,11 +37,11 @@ export function runCommand(): Command {
   return createCommand('run', {
     summary: 'run the agent of a node: read its logs, write Events',
     usage: '[OPTION...]',
-    about: `The agent of one node: reads its logs and writes Events on the Pods whose packets are dropped. Runs until it gets SIGTERM.
+    about: `Runs the agent of one node: it reads the node's logs and writes Events on the Pods whose packets are dropped. Runs until it gets SIGTERM.
 
 Each option can be set in the environment or in a file instead. Precedence: option, variable, file.
 "kube-netfilter-tailer config print --effective" shows the settings in force, and where each is from.`,
-    exits: ['stopped in good order', 'nothing can be read, or the program itself failed', 'a setting is wrong'],
+    exits: ['stopped by SIGTERM', 'nothing can be read, or the program itself failed', 'a setting is wrong'],
     options: settingOptions(),
   });
 }
@@ -51,7 +51,7 @@ export function readRunOptions(command: Command, env?: NodeJS.ProcessEnv): Loade
 }
 
 const printTable = {
-  effective: { help: 'settings with their default values too' },
+  effective: { help: 'also print settings that have their default values' },
   output: {
     short: 'o',
     value: 'FORMAT',
@@ -66,8 +66,8 @@ export function configCommand(): Command {
   const print = createCommand('print', {
     summary: 'what is set, and where each setting is from',
     usage: '[OPTION...]',
-    about: `Prints what is set by the options given, the environment and the file that these name: the settings that "run" would have here.
-As YAML it is a config file itself, with a comment behind each value that says where it is from.`,
+    about: `Prints the settings that "run" would have here, from the given options, the environment and the config file that they name.
+The YAML is a config file itself; a comment behind each value says where it is from.`,
     exits,
     options: [...optionsOf(printTable), ...settingOptions()],
   });
@@ -153,18 +153,18 @@ const doctorTable = {
     choices: ['text', 'json'],
   },
   sendTestEvent: {
-    help: 'write one harmless Event instead, of type Normal with the reason TestEvent, to see it arrive: on the own Pod (POD_NAME, POD_NAMESPACE), or else on the Node',
+    help: 'only write one harmless Event (type Normal, reason TestEvent), to see it arrive: on the Pod that doctor runs in (POD_NAME, POD_NAMESPACE) or, outside a Pod, on the Node',
   },
   pod: {
     value: 'NAMESPACE/NAME',
-    help: 'on that Pod',
+    help: 'write the test Event on this Pod',
     schema: converted((text): PodName | undefined => {
       const [namespace = '', name = '', ...more] = text.split('/');
       return namespace === '' || name === '' || more.length > 0 ? undefined : { namespace, name };
     }, 'must be NAMESPACE/NAME'),
   },
   enableLogging: {
-    help: 'find the network plug-in, and print what makes it log dropped packets: the manifest, how to undo it, what it costs. Nothing is applied',
+    help: 'find the network plug-in, and print how to make it log dropped packets: the manifest, how to undo it, and what it costs. Applies nothing',
   },
 } as const satisfies OptionTable;
 
@@ -175,7 +175,7 @@ export function doctorCommand(): Command {
   return createCommand('doctor', {
     summary: 'check prerequisites, and say what to do',
     usage: '[--send-test-event | --enable-logging] [OPTION...]',
-    about: `Checks everything that "run" needs: settings, API server, rights, state, logs, rules that log, Calico's configuration, a running agent. To be run with the same settings, on a node or in the agent's Pod. Changes nothing.`,
+    about: `Checks everything that "run" needs: settings, API server, rights, state, logs, rules that log, Calico's configuration, a running agent. Run it with the agent's settings, on a node or in the agent's Pod. Changes nothing.`,
     exits: [
       'all is well, or there are only warnings; with --enable-logging: there is a way',
       'there is a problem, or the Event was not written; with --enable-logging: no plug-in was recognised, or it cannot log',

@@ -34,31 +34,31 @@ const topTable = {
   namespace: {
     short: 'n',
     value: 'NAMESPACE',
-    help: 'flows from or to this namespace only. Default: all',
+    help: 'only flows from or to this namespace. Default: all namespaces',
     schema: namespaceName,
   },
-  allNamespaces: { short: 'A', help: 'of all namespaces, which is the default' },
-  node: { value: 'NODE', help: 'of this Node only', schema: nodeName },
-  interval: { value: 'SECONDS', help: 'between two looks', default: '2', schema: wholeNumber(1, 3600) },
-  sort: { value: 'KEY', help: `${sortKeys.join(', ')}. Default: rate`, choices: sortKeys },
-  filter: { value: 'TEXT', help: 'rows with this text only' },
+  allNamespaces: { short: 'A', help: 'flows of all namespaces (default)' },
+  node: { value: 'NODE', help: 'only flows of this Node', schema: nodeName },
+  interval: { value: 'SECONDS', help: 'time between two updates', default: '2', schema: wholeNumber(1, 3600) },
+  sort: { value: 'KEY', help: `sort by ${sortKeys.join(', ')}. Default: rate`, choices: sortKeys },
+  filter: { value: 'TEXT', help: 'only rows that contain this text' },
   plain: {
-    help: 'one table after another, without colours and control of the terminal: for screen readers and files. Without a terminal it is always so',
+    help: 'print tables one after another, without colours and cursor control, for screen readers and files. Default without a terminal',
   },
   count: {
     value: 'N',
-    help: 'ends after N tables of --plain. Default: without a terminal 1',
+    help: 'end after N tables of --plain. Default without a terminal: 1',
     schema: wholeNumber(1, 999_999),
   },
   agentsNamespace: {
     value: 'NAME',
-    help: 'where the agents are',
+    help: 'namespace of the agents',
     default: 'kube-netfilter-tailer',
     schema: namespaceName,
   },
   agentsPort: {
     value: 'PORT',
-    help: 'default: that of their port "drops", else 9092',
+    help: 'port of the agents. Default: the one named "drops" or, without it, 9092',
     schema: wholeNumber(1, 65_535),
   },
 } as const satisfies OptionTable;
@@ -67,15 +67,15 @@ export function topCommand(): Command {
   return createCommand('top', {
     summary: 'a live table of what is dropped now',
     usage: '[POD | TYPE/NAME] [-n NAMESPACE] [OPTION...]',
-    argument: ['[POD]', `flows from or to this Pod, or the Pods that a ${workloadWords} has now: POD, TYPE/NAME`],
-    about: `A live table of what is dropped now: FROM, TO, port, packets a second, and the policy where the log names it. Read from the agents, through the API server's proxy, with your rights; the agents have to serve it (docs/live-drops.md).`,
+    argument: ['[POD]', `POD: only flows from or to this Pod. TYPE/NAME: from or to the present Pods of a ${workloadWords}`],
+    about: `Shows a live table of the flows that are dropped now: FROM, TO, port, packets a second, and the policy if it is known. Reads from the agents through the API server's proxy, with your rights; the agents must serve it (docs/live-drops.md).`,
     more: `Keys:
   q, Ctrl-C       end                      Shift-R  by rate
   ↑ ↓ j k         one row up, down         Shift-P  by packets
   PgUp PgDn g G   a page, first, last      Shift-L  by last
   /               filter: type, Enter;     Shift-F  by FROM
                   Esc clears it            Shift-T  by TO
-  The same key again sorts the other way round.`,
+  The same key again reverses the order.`,
     exits: [
       'ended by q, or after --count tables',
       'the API server refused, or no agent answers',

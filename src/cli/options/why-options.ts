@@ -40,20 +40,23 @@ export interface WhyOptions {
 const usage = '--from END --to END --port PORT [--policies FILE]...';
 const lastExits = [
   'the command line is wrong, or a file or the cluster cannot be read',
-  'it cannot be known; the output names the facts that are missing',
+  'the verdict is unknown; the output names the missing facts',
 ];
 
 /** `drops why` also takes them, instead of a Pod. */
 export const connectionOptions = {
-  from: { value: 'END', help: 'who opens the connection: NAMESPACE/POD, an address, a Node, or TYPE/NAMESPACE/NAME' },
+  from: {
+    value: 'END',
+    help: 'the end that opens the connection: NAMESPACE/POD, an address, a Node, or TYPE/NAMESPACE/NAME',
+  },
   to: {
     value: 'END',
-    help: 'the same, or a Service: NAMESPACE/SERVICE, svc/NAMESPACE/NAME, or its address; may end in :PORT',
+    help: 'the other end: the same, or a Service: NAMESPACE/SERVICE, svc/NAMESPACE/NAME, or its address; may end in :PORT',
   },
-  port: { value: 'PORT', help: '5432/TCP, 53/UDP, 3868/SCTP; TCP without a protocol; ICMP has no port' },
+  port: { value: 'PORT', help: '5432/TCP, 53/UDP, 3868/SCTP, or ICMP. A number alone is a TCP port' },
   policies: {
     value: 'FILE',
-    help: 'saved objects, JSON or YAML, instead of a cluster; of two objects of one name the later counts',
+    help: 'file with saved objects, JSON or YAML, instead of a cluster; of two objects with the same name, the later one counts',
     list: true,
   },
   output: {
@@ -69,7 +72,7 @@ const ownOptions = {
   namespace: {
     short: 'n',
     value: 'NAMESPACE',
-    help: 'of TYPE/NAME without a Namespace, such as svc/web. Default: that of the context; of saved objects: default',
+    help: 'Namespace of names without one, such as svc/web. Default: the namespace of the context; with --policies: default',
     schema: checked(isLabel, 'is not the name of a Namespace'),
   },
 } as const satisfies OptionTable;
@@ -77,7 +80,7 @@ const ownOptions = {
 const auditOptions = {
   audit: {
     value: 'ROWS',
-    help: 'rows of the audit (docs/audit.md), files or patterns in quotes: counts their flows that would newly be admitted',
+    help: 'files with audit rows (docs/audit.md), or patterns in quotes: count the flows that would newly be allowed',
     list: true,
   },
 } as const satisfies OptionTable;
@@ -86,13 +89,13 @@ const { output: _, ...suggestOptions } = connectionOptions;
 
 export function whyCommand(): Command {
   return createCommand('why', {
-    summary: 'which network policy admits or denies a connection, and at which clause',
+    summary: 'which network policy allows or denies a connection, and at which clause',
     usage,
-    about: `Says whether network policies admit a connection, and by which policy, rule and clause. Reads only: with your rights, or saved objects.
+    about: `Says whether network policies allow a connection, and by which policy, rule and clause. Reads the cluster with your rights, or saved objects; changes nothing.
 
   kubectl get pods,namespaces,nodes,services,networkpolicies -A -o yaml > cluster.yaml
   kube-netfilter-tailer why --from batch/worker-7 --to shop/postgres-0 --port 5432/TCP --policies cluster.yaml`,
-    exits: ['policies admit the connection, in both directions', 'a policy denies it', ...lastExits],
+    exits: ['policies allow the connection, in both directions', 'a policy denies it', ...lastExits],
     options: [...optionsOf({ ...connectionOptions, ...ownOptions }), ...optionsOf(kubectlOptions, kubectlGroup)],
   });
 }
@@ -102,7 +105,7 @@ export function suggestCommand(): Command {
     summary: 'the smallest new NetworkPolicy that allows a connection',
     usage,
     about:
-      'Prints the least new NetworkPolicies that admit a connection, as YAML for kubectl apply. Changes nothing by itself.',
+      'Prints the smallest new NetworkPolicies that allow a connection, as YAML for kubectl apply. Changes nothing itself.',
     exits: [
       'the policies are printed, or none is needed',
       'no new NetworkPolicy helps; the output names the policy that must be changed',

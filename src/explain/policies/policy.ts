@@ -14,7 +14,7 @@ export interface Clause {
   /** Describes what the other end (for a port: the connection) has instead, if it does not match: `has app=worker`. */
   readonly has: (probe: Probe) => string;
   /** The same in the words of an Event. `is` shows no other objects than `has`. */
-  readonly words?: (probe: Probe) => ClauseWords;
+  readonly words?: (probe: Probe) => ClauseWords | undefined;
   /** Returns the objects whose labels or names `has` shows; by default none. */
   readonly about?: (probe: Probe) => readonly NamedObject[];
   /** Returns a warning about a match, for example that some network plug-ins do not match; empty without a warning. */

@@ -34,6 +34,14 @@ const samples = readdirSync(new URL('../../../samples', import.meta.url))
 const dropsOf = (sample: string) => eventsOfSample(sample).filter(({ reason }) => reason === 'PacketDrop');
 const drops = samples.flatMap(dropsOf);
 
+/** Some messages name the policy of a Namespace, or no policy at all. */
+test('of several policies that deny, a row has the one that the message names, and how many more there are', () => {
+  const denied = drops.filter(({ message }) => / Denied by (?:\S*Polic\S+ )?\S+\/\S+ /.test(message));
+  expect(denied.map(rowOf).filter(({ policy }) => policy === '-')).toEqual([]);
+  const several = denied.filter(({ message }) => message.includes(' more'));
+  expect(new Set(several.map((event) => rowOf(event).policy))).toContain('NetworkPolicy shop/postgres, 1 more');
+});
+
 const withAnnotations = (event: CoreEvent, annotations: Record<string, string>): CoreEvent => ({
   ...event,
   metadata: {
@@ -139,14 +147,15 @@ test('a colour is around the verdict alone, and columns are aligned as without',
 
 test('on a terminal that is too narrow, the policy stands below its row, and no word is cut', () => {
   const rows = ['NetworkPolicy/shop/postgres', undefined].map((policy) =>
-    rowOf(
-      withAnnotations(example, {
+    rowOf({
+      ...withAnnotations(example, {
         schema: '1',
         verdict: 'rejected',
         peer: 'Node/node-a.example.com',
         ...(policy && { policy }),
       }),
-    ),
+      message: 'Packet dropped.',
+    }),
   );
   const shown = (width?: number): string[] => {
     const table = createTable(false, plain, width);
@@ -212,7 +221,7 @@ test.each<[string, object, number]>([
 
 test('the policy of either Event is shown', () => {
   const [sent, received] = sides() as [ReturnType<typeof rowOf>, ReturnType<typeof rowOf>];
-  expect(joinRows([{ ...sent, policy: 'NetworkPolicy batch/x' }, received])).toMatchObject([
+  expect(joinRows([{ ...sent, policy: 'NetworkPolicy batch/x' }, { ...received, policy: '-' }])).toMatchObject([
     { policy: 'NetworkPolicy batch/x' },
   ]);
 });

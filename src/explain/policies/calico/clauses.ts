@@ -9,6 +9,11 @@ import { type ConnectionSide, endName, type Probe } from '../probe.ts';
 import type { LabelledEndpoint } from '../clauses/labels.ts';
 import { aboutLabels, isOfAccount, labelText, namespaceLabel, selectsEndpoint } from './endpoint.ts';
 import { labelsIn, type Selector, selects } from './selector.ts';
+import { selectorWords } from './selector-words.ts';
+import type { ClauseWords } from '../words.ts';
+
+/** The most labels of an end that a clause shows. */
+const mostLabels = 5;
 
 /** Matches if one of the Pods and network sets with this address matches. */
 export class EndpointClause implements Clause {
@@ -46,6 +51,12 @@ export class EndpointClause implements Clause {
     return own.length === 0 ? `is ${endpoint.name}` : own.join(', ');
   }
 
+  words(probe: Probe): ClauseWords | undefined {
+    // `about` names the objects of the labels that `has` shows, which are all of a selector that is not long.
+    const isLong = labelsIn(this.#selector).length > mostLabels;
+    return isLong ? undefined : selectorWords(this.#selector, this.#shown(probe), this.has(probe));
+  }
+
   about(probe: Probe): readonly NamedObject[] {
     const endpoint = this.#shown(probe);
     return endpoint === undefined ? [] : aboutLabels(endpoint, this.#labels());
@@ -57,7 +68,7 @@ export class EndpointClause implements Clause {
   }
 
   #labels(): readonly string[] {
-    return labelsIn(this.#selector).slice(0, 5);
+    return labelsIn(this.#selector).slice(0, mostLabels);
   }
 }
 

@@ -12,7 +12,7 @@ import { type Label, type Selector, selects } from './selector.ts';
 
 export const namespaceLabel = 'projectcalico.org/namespace';
 export const serviceAccountLabel = 'projectcalico.org/serviceaccount';
-const nameLabel = 'projectcalico.org/name';
+export const nameLabel = 'projectcalico.org/name';
 
 export const namespacePrefix = 'pcns.';
 export const serviceAccountPrefix = 'pcsa.';
