@@ -67,7 +67,10 @@ export function topCommand(): Command {
   return createCommand('top', {
     summary: 'a live table of what is dropped now',
     usage: '[POD | TYPE/NAME] [-n NAMESPACE] [OPTION...]',
-    argument: ['[POD]', `POD: only flows from or to this Pod. TYPE/NAME: from or to the present Pods of a ${workloadWords}`],
+    argument: [
+      '[POD]',
+      `POD: only flows from or to this Pod. TYPE/NAME: from or to the present Pods of a ${workloadWords}`,
+    ],
     about: `Shows a live table of the flows that are dropped now: FROM, TO, port, packets a second, and the policy if it is known. Reads from the agents through the API server's proxy, with your rights; the agents must serve it (docs/live-drops.md).`,
     more: `Keys:
   q, Ctrl-C       end                      Shift-R  by rate

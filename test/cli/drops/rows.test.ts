@@ -221,9 +221,12 @@ test.each<[string, object, number]>([
 
 test('the policy of either Event is shown', () => {
   const [sent, received] = sides() as [ReturnType<typeof rowOf>, ReturnType<typeof rowOf>];
-  expect(joinRows([{ ...sent, policy: 'NetworkPolicy batch/x' }, { ...received, policy: '-' }])).toMatchObject([
-    { policy: 'NetworkPolicy batch/x' },
-  ]);
+  expect(
+    joinRows([
+      { ...sent, policy: 'NetworkPolicy batch/x' },
+      { ...received, policy: '-' },
+    ]),
+  ).toMatchObject([{ policy: 'NetworkPolicy batch/x' }]);
 });
 
 test('Events of two hours are one row of the flow', () => {
