@@ -7,7 +7,10 @@ import { nameLabel, namespaceLabel, namespacePrefix, serviceAccountLabel, servic
 import { type Label, type Selector, selects } from './selector.ts';
 
 /** All other operators keep the text of the API, which is exact and not much longer. */
-type Condition = Extract<Selector, { readonly kind: 'has' | '==' | 'in' }>;
+type Condition =
+  | { readonly kind: 'has'; readonly label: string }
+  | { readonly kind: '=='; readonly label: string; readonly value: string }
+  | { readonly kind: 'in'; readonly label: string; readonly values: readonly string[] };
 
 /** Returns undefined if the selector has no short form. `otherwise` is said of an end for which no single condition fails. */
 export function selectorWords(
