@@ -10,9 +10,30 @@ const check = (logs: readonly LogRule[], log: KernelLog | undefined): Check[] =>
 
 const seen = (...prefixes: string[]): KernelLog => logOf({ packets: prefixes.map((each) => packet(each, 60_000)) });
 
+const kubeRouter = logRule('', { target: 'NFLOG', group: 100 });
+
 test.each<[string, LogRule[], KernelLog | undefined, string[]]>([
   ['none', [], logOf(), []],
   ['NFLOG that ulogd writes', [logRule('drop', { target: 'NFLOG', group: 1 })], seen('drop'), ['ok prefix drop']],
+  [
+    'kube-router, of whose packets ulogd says that they are blocked',
+    [kubeRouter],
+    logOf({ packets: [packet('', 9, 'dropped')] }),
+    ['ok prefix (none)'],
+  ],
+  ['kube-router, of whose packets ulogd says nothing', [kubeRouter], seen(''), ['warning prefix (none)']],
+  [
+    'k3s, which logs a packet twice',
+    [kubeRouter],
+    seen('DROP by policy shop/db', ''),
+    ['ok prefix (none)', 'ok prefix DROP by policy shop/db'],
+  ],
+  [
+    'k3s, and a LOG rule without a prefix',
+    [logRule('')],
+    seen('DROP by policy shop/db', ''),
+    ['warning prefix (none)', 'ok prefix DROP by policy shop/db'],
+  ],
   ['control characters', [logRule('drop\u001b[31m')], undefined, ['ok prefix drop\\x1b[31m']],
 ])('of rules and lines: %s', (_, rules, log, expected) => {
   expect(check(rules, log).map(({ name, status }) => `${status} ${name}`)).toEqual(expected);

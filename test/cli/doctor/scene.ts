@@ -43,11 +43,12 @@ export const logOf = (given: Partial<KernelLog> = {}): KernelLog => ({
   ...given,
 });
 
-export const packet = (prefix: string, age: number): KernelLog['packets'][number] => ({
-  prefix,
-  verdict: 'dropped',
-  time: nine - age,
-});
+/** Its verdict is that of the prefix, unless `verdict` is given, as ulogd may write it. */
+export const packet = (
+  prefix: string,
+  age: number,
+  verdict = createPrefixTable().look(prefix).verdict,
+): KernelLog['packets'][number] => ({ prefix, verdict, time: nine - age });
 
 export const sourceWith = (
   log: KernelSourceState['log'],

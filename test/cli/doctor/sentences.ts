@@ -46,7 +46,7 @@ function kernelSources(): Check[] {
   const none = 'no journal can be read: there is no journalctl in this image';
   return [
     sourceWith(logOf()),
-    sourceWith(logOf({ lines: 1, from: undefined, last: undefined, packets: [packet('', 2000)] })),
+    sourceWith(logOf({ lines: 1, from: undefined, last: undefined, packets: [packet('', 2000, 'dropped')] })),
     sourceWith({ reason: 'no such file' }),
     sourceWith(logOf({ lines: 0 })),
     sourceWith(logOf({ last: nine + 7_200_000 })),
@@ -161,6 +161,8 @@ const prefixesOf = (logs: readonly LogRule[], log: KernelLog | undefined, areAll
 
 const seen = (...given: string[]): KernelLog => logOf({ packets: given.map((prefix) => packet(prefix, 60_000)) });
 
+const nflog = { target: 'NFLOG', group: 100 } as const;
+
 function prefixes(): Check[] {
   const many = Array.from({ length: 20 }, (_, index) => logRule(`drop-${index}`));
   return [
@@ -178,7 +180,9 @@ function prefixes(): Check[] {
     ...prefixesOf([], seen('calico-drop:'), true),
     ...prefixesOf([logRule("a';b")], undefined),
     ...prefixesOf([logRule('')], undefined),
-    ...prefixesOf([logRule('DROP by policy', { target: 'NFLOG', group: 100 })], logOf()),
+    ...prefixesOf([logRule('DROP by policy', nflog)], logOf()),
+    ...prefixesOf([logRule('', nflog)], logOf({ packets: [packet('', 60_000, 'dropped')] })),
+    ...prefixesOf([logRule('DROP by policy shop/db', nflog), logRule('', nflog)], seen('DROP by policy shop/db', '')),
     ...prefixesOf([logRule('my-drop: ', { packets: 1 })], logOf()),
     ...prefixesOf([logRule('my-drop: ', { packets: 3 })], logOf()),
     ...prefixesOf(many, undefined).slice(-1),

@@ -6,6 +6,7 @@ import { plural } from '../../terminal.ts';
 import { whyUnseen, type LogRule } from '../rules.ts';
 import { documentAt } from '../../../agent/config/docs-url.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
+import type { Verdict } from '../../../base/model/packet.ts';
 import type { PrefixMeaning } from '../../../read/parsing/parsing.ts';
 import { printable } from '../../../base/platform/printable.ts';
 
@@ -122,11 +123,15 @@ const maxShown = 12;
 const onPurpose = new Set(['trace', 'audit']);
 /** The row of the prefix table for Calico's rules with action Log. */
 const calicoLog = 'calico log action';
+/** The row for what k3s's kube-router logs of a policy. */
+const k3sPolicy = 'kube-router';
 
 interface PrefixUse {
   meaning: PrefixMeaning;
   rules: LogRule[];
   lines: number;
+  /** What the lines mean; ulogd's may say it themselves. */
+  verdicts: Set<Verdict>;
   last: Millis | undefined;
 }
 
@@ -135,37 +140,52 @@ export function checkPrefixes({ rules, view, kernelSources, prefixes, now }: Che
   const found = new Map<string, PrefixUse>();
   const seenWith = (raw: string): PrefixUse => {
     const meaning = prefixes.look(raw);
-    const seen = found.get(meaning.text) ?? { meaning, rules: [], lines: 0, last: undefined };
+    const seen = found.get(meaning.text) ?? { meaning, rules: [], lines: 0, verdicts: new Set(), last: undefined };
     found.set(meaning.text, seen);
     return seen;
   };
   // A Pod's own network does not have the node's rules, so they are not shown.
   for (const rule of view === 'pod' ? [] : rules.logs) seenWith(rule.prefix).rules.push(rule);
-  for (const { prefix, time } of log?.packets ?? []) {
+  for (const { prefix, verdict, time } of log?.packets ?? []) {
     const seen = seenWith(prefix);
     seen.lines++;
+    seen.verdicts.add(verdict);
     seen.last = Math.max(seen.last ?? -Infinity, time);
   }
   const knowsAllRules = view !== 'pod' && rules.unseen.length === 0;
-  const all = [...found.values()].map((seen) => checkOf(seen, knowsAllRules, log !== undefined, now));
+  const isOfK3s = [...found.values()].some(({ meaning }) => meaning.rule === k3sPolicy);
+  const all = [...found.values()].map((seen) =>
+    checkOf(seen, { knowsAllRules, isOfK3s, hasLog: log !== undefined, now }),
+  );
   // Prefixes that need an action come first, so that they are shown.
   const order = all.toSorted((a, b) => Number(a.status === 'ok') - Number(b.status === 'ok'));
   if (order.length <= maxShown) return order;
   return [...order.slice(0, maxShown), answersOf('prefix …').ok(`${order.length - maxShown} more prefixes`)];
 }
 
-/** `hasLog`: the kernel's latest lines can be read. */
-function checkOf(
-  { meaning, rules, lines, last }: PrefixUse,
-  knowsAllRules: boolean,
-  hasLog: boolean,
-  now: Millis,
-): Check {
-  const { text, verdict, rule } = meaning;
+interface PrefixContext {
+  knowsAllRules: boolean;
+  /** Whether a rule or a line has the prefix of k3s's policies. */
+  isOfK3s: boolean;
+  /** Whether the kernel's latest lines can be read. */
+  hasLog: boolean;
+  now: Millis;
+}
+
+function checkOf({ meaning, rules, lines, verdicts, last }: PrefixUse, context: PrefixContext): Check {
+  const { knowsAllRules, isOfK3s, hasLog, now } = context;
+  const { text, rule } = meaning;
+  const [said = meaning.verdict] = verdicts.size === 1 ? verdicts : [];
+  const verdict = meaning.verdict === 'logged' ? said : meaning.verdict;
   const { ok, warning } = answersOf(`prefix ${text === '' ? '(none)' : printable(text)}`);
   const none = hasLog ? ', no such line lately' : '';
   const when = last === undefined ? none : `, ${plural(lines, 'line')} lately, the last one ${ago(last, now)}`;
-  const why = verdict === 'logged' || rule.startsWith('word for') ? '' : ` (${rule})`;
+  const why =
+    verdict !== meaning.verdict
+      ? ' (ulogd says so)'
+      : verdict === 'logged' || rule.startsWith('word for')
+        ? ''
+        : ` (${rule})`;
   const isGone = rules.length === 0 && knowsAllRules;
   const finding = `${meanings[verdict]}${why}${when}${isGone ? '; no rule of this node has it now' : ''}`;
   const groups = rules.flatMap(({ target, group }) => (target === 'NFLOG' ? [group] : []));
@@ -174,6 +194,8 @@ function checkOf(
       `goes to NFLOG group ${groups[0]}, not to the kernel's log`,
       'let ulogd write that group to a log file, and name the file in SOURCES',
     );
+  if (text === '' && isOfK3s && verdict === 'logged' && rules.every(({ target }) => target === 'NFLOG'))
+    return ok(`k3s's second line of a packet, not counted beside the one that names the policy${when}`);
   if (verdict === 'logged' && !onPurpose.has(rule) && !isGone)
     return warning(finding, adviceOn(text, rules.length > 0 || rule === calicoLog));
   const packets = rules.reduce((sum, each) => sum + (each.packets ?? 0), 0);
