@@ -34,6 +34,12 @@ test.each<[string, LogRule[], KernelLog | undefined, string[]]>([
     seen('DROP by policy shop/db', ''),
     ['warning prefix (none)', 'ok prefix DROP by policy shop/db'],
   ],
+  [
+    'two of one NFLOG group, of which one has lines',
+    [kubeRouter, logRule('my-drop', { target: 'NFLOG', group: 100 })],
+    seen('my-drop'),
+    ['warning prefix (none)', 'ok prefix my-drop'],
+  ],
   ['control characters', [logRule('drop\u001b[31m')], undefined, ['ok prefix drop\\x1b[31m']],
 ])('of rules and lines: %s', (_, rules, log, expected) => {
   expect(check(rules, log).map(({ name, status }) => `${status} ${name}`)).toEqual(expected);

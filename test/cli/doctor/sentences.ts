@@ -199,6 +199,7 @@ function switches(): Check[] {
     { logsAllNamespaces: false },
     { logsAllNamespaces: true },
     { view: 'node' },
+    { view: 'node', rules: rulesOf({ logs: [logRule('', nflog)] }) },
     { view: 'pod' },
     nodeOf('kind://docker/kind/kind-worker'),
     nodeOf('aws:///eu-central-1a/i-0123456789abcdef0'),

@@ -98,7 +98,7 @@ const inContainers = /^kind:|^k3s:\/\/k3d-/;
 /** Provider ids of clouds whose nodes are machines. */
 const onMachines = /^(?:aws|azure|digitalocean|equinixmetal|gce|hcloud|ibm|linode|openstack|vsphere):/;
 
-export function checkLogNamespaces({ logsAllNamespaces, view, ownNode }: CheckInput): Check {
+export function checkLogNamespaces({ logsAllNamespaces, view, ownNode, rules }: CheckInput): Check {
   const { ok, unknown, warning } = answersOf('nf-log-all-netns');
   const { providerId = '' } = (ownNode?.kind === 'answered' ? ownNode.found : undefined) ?? {};
   if (view === 'initial')
@@ -109,6 +109,8 @@ export function checkLogNamespaces({ logsAllNamespaces, view, ownNode }: CheckIn
     );
   const advice =
     'run on the machine itself: sysctl net.netfilter.nf_log_all_netns; it must be 1, or the rules of this node log nothing';
+  if (view === 'node' && rules.logs.length > 0 && rules.logs.every(({ target }) => target === 'NFLOG'))
+    return ok('not needed: the rules of this node log to NFLOG, in any network namespace');
   if (inContainers.test(providerId))
     return warning('this node is itself a container, whose rules log only if the machine lets them', advice);
   if (view === 'node')
@@ -153,9 +155,12 @@ export function checkPrefixes({ rules, view, kernelSources, prefixes, now }: Che
     seen.last = Math.max(seen.last ?? -Infinity, time);
   }
   const knowsAllRules = view !== 'pod' && rules.unseen.length === 0;
+  const readGroups = new Set(
+    [...found.values()].flatMap((seen) => (seen.lines > 0 ? seen.rules.flatMap(({ group }) => group ?? []) : [])),
+  );
   const isOfK3s = [...found.values()].some(({ meaning }) => meaning.rule === k3sPolicy);
   const all = [...found.values()].map((seen) =>
-    checkOf(seen, { knowsAllRules, isOfK3s, hasLog: log !== undefined, now }),
+    checkOf(seen, { knowsAllRules, isOfK3s, readGroups, hasLog: log !== undefined, now }),
   );
   // Prefixes that need an action come first, so that they are shown.
   const order = all.toSorted((a, b) => Number(a.status === 'ok') - Number(b.status === 'ok'));
@@ -167,13 +172,15 @@ interface PrefixContext {
   knowsAllRules: boolean;
   /** Whether a rule or a line has the prefix of k3s's policies. */
   isOfK3s: boolean;
+  /** Groups of NFLOG of which there are lines. */
+  readGroups: ReadonlySet<number>;
   /** Whether the kernel's latest lines can be read. */
   hasLog: boolean;
   now: Millis;
 }
 
 function checkOf({ meaning, rules, lines, verdicts, last }: PrefixUse, context: PrefixContext): Check {
-  const { knowsAllRules, isOfK3s, hasLog, now } = context;
+  const { knowsAllRules, isOfK3s, readGroups, hasLog, now } = context;
   const { text, rule } = meaning;
   const [said = meaning.verdict] = verdicts.size === 1 ? verdicts : [];
   const verdict = meaning.verdict === 'logged' ? said : meaning.verdict;
@@ -188,7 +195,7 @@ function checkOf({ meaning, rules, lines, verdicts, last }: PrefixUse, context: 
         : ` (${rule})`;
   const isGone = rules.length === 0 && knowsAllRules;
   const finding = `${meanings[verdict]}${why}${when}${isGone ? '; no rule of this node has it now' : ''}`;
-  const groups = rules.flatMap(({ target, group }) => (target === 'NFLOG' ? [group] : []));
+  const groups = rules.flatMap(({ group }) => (group === undefined || readGroups.has(group) ? [] : [group]));
   if (groups.length > 0 && groups.length === rules.length && lines === 0)
     return warning(
       `goes to NFLOG group ${groups[0]}, not to the kernel's log`,
