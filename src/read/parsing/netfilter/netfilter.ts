@@ -180,7 +180,8 @@ export function parseUlogd(text: string, prefixes: PrefixTable): PacketObservati
     verdict: action ?? prefix.verdict,
     prefix: prefix.text,
     prefixRule: prefix.rule,
-    enforcer: prefix.enforcer,
+    // kube-router's packets have no prefix: the action is that of deploy/logging/ulogd-kube-router.conf.
+    enforcer: action !== undefined && prefix.text === '' ? 'network-policy' : prefix.enforcer,
     policy: prefix.policy,
     inInterface: String(field('oob.in') ?? ''),
     outInterface: String(field('oob.out') ?? ''),

@@ -27,6 +27,19 @@ const notTakenBack = String.raw`(?![^a-z0-9]ok(?![a-z0-9])|=(?:0|no|off|false)(?
 const notPartOfName = String.raw`(?<!(?<![a-z])(?:air|back|dew|ear|eaves|gum|name|rain|road|snow|sun))`;
 
 /**
+ * k3s cuts what has more than 48 characters: the part that has 24 or more, to fill these, or each of two to 23. What has as many may be
+ * whole: a name that ends with `…` means each that begins so.
+ */
+function cutByK3s(namespace: string, name: string): { namespace: string; name: string } {
+  const isFull = namespace.length + 1 + name.length === 48;
+  const areBoth = namespace.length === 23 && name.length === 23;
+  return {
+    namespace: areBoth || (isFull && namespace.length >= 24) ? `${namespace}…` : namespace,
+    name: areBoth || (isFull && namespace.length < 24) ? `${name}…` : name,
+  };
+}
+
+/**
  * The most specific first. A LOG rule only logs, so only the prefix shows that the packet was dropped. An unknown prefix means `logged`,
  * and makes no Event until an operator says what it means (`--prefix NAME=dropped`). A new row also needs a line in
  * test/corpus/lines-prefixes.log (CONTRIBUTING.md).
@@ -38,13 +51,17 @@ export const builtInPrefixes: readonly PrefixRule[] = [
   // Calico's `action: Log` is a rule of its own, and says nothing about the rules after it.
   { name: 'calico log action', match: /^calico-packet\b/, verdict: 'logged' },
   { name: 'calico drop', match: /^calico-drop\b/, verdict: 'dropped', enforcer: 'network-policy' },
-  // k3s's kube-router, by NFLOG: `DROP by policy ns/name`. If both parts are long, each is cut to 24 characters.
+  // k3s's kube-router, by NFLOG: `DROP by policy ns/name`.
   {
     name: 'kube-router',
     match: /^"?DROP by policy (?<namespace>[a-z0-9-]+)\/(?<name>[a-z0-9.-]+)/,
     verdict: 'dropped',
     enforcer: 'network-policy',
-    policy: ({ namespace, name = '' }) => ({ kind: 'NetworkPolicy', namespace, name, tier: undefined }),
+    policy: ({ namespace = '', name = '' }) => ({
+      kind: 'NetworkPolicy',
+      ...cutByK3s(namespace, name),
+      tier: undefined,
+    }),
   },
   // VyOS ends its prefix with the action: `[ipv4-FWD-filter-10-D]`, `[bri-FWD-filter-default-D]`.
   {
