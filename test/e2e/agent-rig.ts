@@ -122,13 +122,13 @@ export async function kubeconfigWith(connection: Connection, name: string, rules
 }
 
 /** A Node as the kubelet would have registered it. */
-export function nodeObject(name: string, address: string): KubernetesObject {
+export function nodeObject(name: string, ...addresses: readonly string[]): KubernetesObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name },
     spec: {},
-    status: { addresses: [{ type: 'InternalIP', address }] },
+    status: { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) },
   };
 }
 
@@ -140,6 +140,8 @@ export interface PodObjectOptions {
   annotations?: Readonly<Record<string, string>>;
   labels?: Readonly<Record<string, string>>;
   startTime?: string;
+  /** The address of its node. */
+  hostIP?: string;
   /** The ports of its container. */
   ports?: { name: string; containerPort: number }[];
 }
@@ -155,6 +157,7 @@ export function podObject(options: PodObjectOptions): KubernetesObject {
     spec: { nodeName: node, containers: [{ name: 'main', image: 'main:1', ports }] },
     status: {
       phase: 'Running',
+      ...(options.hostIP === undefined ? {} : { hostIP: options.hostIP, hostIPs: [{ ip: options.hostIP }] }),
       podIP: addresses[0],
       podIPs: addresses.map((ip) => ({ ip })),
       startTime,

@@ -56,6 +56,9 @@ export const RECIPES = {
   },
   /** Reads the filters of Hubble's exporter with Cilium's own parser. */
   'cilium-flow-filters': { folder: 'cilium', package: '.', version: CILIUM_VERSION, minutes: 1 },
+  /** The network policy controllers of kube-router and of the changed one within k3s, without their other parts. */
+  'kube-router': kubeRouter('kube-router', 'cloudnativelabs'),
+  'k3s-kube-router': kubeRouter('k3s-kube-router', 'k3s-io'),
   /** Checks the workflows. */
   actionlint: {
     folder: 'actionlint',
@@ -95,6 +98,11 @@ function kubernetes(name: string, minutes: number): Recipe {
   };
 }
 
+function kubeRouter(folder: string, owner: string): Recipe {
+  const version = pinnedVersion(folder, `github.com/${owner}/kube-router/v2`);
+  return { folder, package: '.', version, minutes: 1 };
+}
+
 function containerd(name: string, minutes: number): Recipe {
   const module = 'github.com/containerd/containerd/v2';
   return {
@@ -119,7 +127,7 @@ function versionStamps(): string {
 }
 
 function pinnedVersion(folder: string, module: string): string {
-  return match(join(goFolder, folder, 'go.mod'), new RegExp(`^(?:require |\\t)${module} v(\\S+)`, 'm'));
+  return match(join(goFolder, folder, 'go.mod'), new RegExp(`(?:^require |^\\t|=> )${module} v(\\S+)`, 'm'));
 }
 
 function match(path: string, pattern: RegExp): string {

@@ -1,11 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Check } from '../../../src/cli/doctor/report.ts';
 import { policiesFile, rightsFile } from '../../../src/agent/kubernetes/rights.ts';
 import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
 import type { AgentProcess } from '../agent-process.ts';
 import { type AgentRig, kubeconfigWith, type StoredEvent } from '../agent-rig.ts';
 import type { Connection } from '../control-plane/connection.ts';
+import { bundle } from '../bundle.ts';
 import { rulesIn } from '../granted.ts';
+import type { Outcome } from '../outcome.ts';
 import { until } from '../until.ts';
 
 export type Reading = Awaited<ReturnType<typeof startReading>>;
@@ -28,6 +31,14 @@ export async function startReading(connection: Connection, rig: AgentRig, node: 
       .slice(0, -1)
       .map((line) => JSON.parse(line) as FlowRecord);
   return {
+    /** What doctor finds with the agent's settings where `run` runs it. */
+    async doctor(run: (command: string, args: readonly string[]) => Promise<Outcome>): Promise<readonly Check[]> {
+      const { metricsAddress } = await agent.untilLog((entry) => typeof entry.metricsAddress === 'string');
+      const env = Object.entries({ ...settings, METRICS_ADDRESS: String(metricsAddress) });
+      const words = [...env.map(([name, value]) => `${name}=${value}`), process.execPath, bundle];
+      const { stdout } = await run('env', [...words, 'doctor', '--output=json']);
+      return (JSON.parse(stdout) as { checks: readonly Check[] }).checks;
+    },
     /** Resolves when an Event on that Pod has all these texts in its message. */
     async untilMessage(namespace: string, pod: string, ...texts: readonly string[]): Promise<void> {
       const isIt = ({ message }: StoredEvent): boolean => texts.every((text) => message.includes(text));

@@ -58,6 +58,10 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
   return {
     run,
     start,
+    /** The network namespace. */
+    namespace,
+    /** Makes a network namespace for a Pod, which is removed with this one; returns its name. */
+    addNamespace: (role: string): Promise<string> => group.add(role),
     /** Writes a file that goes with it; returns its path. */
     writeFile(name: string, content: string): string {
       const path = join(folder, name);

@@ -37,6 +37,8 @@ export async function startUlogd(namespace: string, configuration: string) {
     throw error;
   }
   return {
+    /** The path of its output file. */
+    output,
     /** The lines of its output file as soon as there are `count` or more; rejects after a minute. */
     untilLines: (count: number): Promise<readonly string[]> =>
       until(
