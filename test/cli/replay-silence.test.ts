@@ -25,6 +25,16 @@ test.each([
     'Policy verdict log: flow 0x0 local EP ID 170, remote ID 1, proto 6, ingress, action deny, match none, 10.0.0.1:4 -> 10.0.0.2:80 tcp SYN',
     'jsonpb',
   ],
+  [
+    'hubble observe',
+    'Jun 10 12:50:15.555   shop/web-0:43006   10.0.2.2:80   Policy denied   DROPPED   TCP Flags: SYN',
+    'jsonpb',
+  ],
+  [
+    'Whisker',
+    '{"start_time":"2026-11-21T10:15:00Z","action":"Deny","source_name":"web-*","dest_namespace":"shop","dest_port":80,"reporter":"Dst"}',
+    'calico-flows',
+  ],
   ['JSON of a', 'x <flow verdict="DROPPED"/> "flow":{"verdict":"DROPPED"}', 'not known'],
   [
     'LOG lines of',

@@ -22,8 +22,17 @@ const kinds: readonly UnreadKind[] = [
   {
     name: 'text of `hubble observe`',
     pattern:
-      / (?:->|<>|<-) \S{1,300} .{0,160}\b(?:DROPPED|DENIED|FORWARDED|AUDITED|REDIRECTED|ERROR)\b|^\s{0,16}VERDICT: [A-Z]/,
-    needles: ['policy-verdict:', ' DROPPED (', ' DENIED (', ' FORWARDED (', ' AUDITED (', 'VERDICT: ', ' DROPPED\t'],
+      / (?:->|<>|<-) \S{1,300} .{0,160}\b(?:DROPPED|DENIED|FORWARDED|AUDITED|REDIRECTED|ERROR)\b|^\s{0,16}VERDICT: [A-Z]| {2}(?:DROPPED|DENIED) {2}/,
+    needles: [
+      'policy-verdict:',
+      ' DROPPED (',
+      ' DENIED (',
+      ' FORWARDED (',
+      ' AUDITED (',
+      'VERDICT: ',
+      ' DROPPED\t',
+      ' DROPPED  ',
+    ],
     advice: jsonpb,
   },
   {
@@ -31,6 +40,12 @@ const kinds: readonly UnreadKind[] = [
     pattern: /(?:^|\s)xx drop \(|Policy verdict log: flow 0x/,
     needles: ['xx drop (', 'Policy verdict log'],
     advice: jsonpb,
+  },
+  {
+    name: "flows of Calico's Whisker",
+    pattern: /\breporter\W{1,24}(?:Src|Dst)\b/,
+    needles: ['dest_namespace'],
+    advice: 'the agent takes the same flows from Felix, by the source calico-flows',
   },
   {
     name: 'LOG lines of netfilter',
