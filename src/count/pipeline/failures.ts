@@ -2,13 +2,13 @@
  * Holds connections of Pods that failed without an answer. Only a few of them fail because of a policy, so one counts as a drop only if
  * the known policies deny it, at either end, and if no other line tells of it. Of all others, only a number is kept.
  */
-import { LRUCache } from 'lru-cache';
 import type { Endpoint, ObjectRef } from '../../base/model/endpoint.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import { flowKey } from '../../base/model/flow-identity.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { ConnectFailure } from '../../base/model/observation.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
+import { RecentValues } from '../../base/platform/recent-values.ts';
 import { createTimer, schedule as systemSchedule } from '../../base/platform/timer.ts';
 import type { ServiceTarget } from '../../explain/resolving/resolving.ts';
 import type { Decision, Decisions } from './decision.ts';
@@ -33,6 +33,8 @@ export interface FailuresOptions {
   decisions: Pick<Decisions, 'meaningOf'>;
   /** If undefined, each is judged at once. */
   lookups: Lookups | undefined;
+  /** Whether connections that fail may be told of. If it is false, other lines are only noted from the first one on. */
+  hasKernelDrops?: boolean | undefined;
   /** Counts connections that policies deny. */
   denied: (flow: QueuedFlow) => void;
   count: (result: FailureResult, connections: number) => void;
@@ -63,6 +65,7 @@ export function createFailures(options: FailuresOptions): Failures {
   const { judge, decisions, lookups, count } = options;
   const held = createHeldFlows();
   const told = createTold();
+  let isNoting = options.hasKernelDrops !== false;
   const connections = createConnections(options);
   const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, () => void judgeDue());
   let isJudging = false;
@@ -70,6 +73,7 @@ export function createFailures(options: FailuresOptions): Failures {
 
   return {
     take(line, failure) {
+      isNoting = true;
       const { time } = line;
       const { connection } = failure;
       const flow: HeldFlow = {
@@ -90,7 +94,9 @@ export function createFailures(options: FailuresOptions): Failures {
           lookups.remote.startLookups(decisions.meaningOf(flow.line, observation).ends);
       timer?.setEarliest(holdFor);
     },
-    note: told.note,
+    note(decision, time) {
+      if (isNoting) told.note(decision, time);
+    },
     stop() {
       isStopped = true;
       timer?.cancel();
@@ -178,7 +184,7 @@ function join(flow: HeldFlow, { first, last, sourcePorts }: HeldFlow): void {
 /** Remembers of which connections and flows of Pods other lines tell. Each sender has its own room, so that no Pod pushes out another's. */
 function createTold() {
   /** By the address of a sender, or its uid. */
-  const told = new LRUCache<string, Map<string, Millis>>({ max: most.senders });
+  const told = new RecentValues<RecentValues<Millis>>(most.senders);
   return {
     note(this: void, decision: Decision | undefined, time: Millis): void {
       if (decision?.kind !== 'drop' && decision?.kind !== 'twin') return;
@@ -187,14 +193,14 @@ function createTold() {
       const { source, sourcePort } = observation.packet;
       if (decision.kind === 'twin') {
         // Its first line has told whether a Pod sent it.
-        if (sourcePort !== undefined && told.has(source)) set(source, connectionKey(sourcePort), time);
+        if (sourcePort !== undefined && told.get(source) !== undefined) set(source, connectionKey(sourcePort), time);
         return;
       }
-      const { ends, findings } = decision.meaning;
-      if (ends.source.kind !== 'pod') return;
+      const { meaning } = decision;
+      if (meaning.ends.source.kind !== 'pod') return;
       if (sourcePort !== undefined) set(source, connectionKey(sourcePort), time);
       if (observation.logger !== 'calico-flow') return;
-      for (const { regarding, details } of findings)
+      for (const { regarding, details } of meaning.findings)
         if (details.kind === 'flow' && details.direction === 'sending')
           set(regarding.uid, flowKeyOf(details.port), time);
     },
@@ -212,11 +218,8 @@ function createTold() {
   };
 
   function set(sender: string, key: string, time: Millis): void {
-    const ofSender = told.get(sender) ?? new Map<string, Millis>();
-    // The newest are last.
-    ofSender.delete(key);
+    const ofSender = told.get(sender) ?? new RecentValues<Millis>(most.toldOfSender);
     ofSender.set(key, time);
-    if (ofSender.size > most.toldOfSender) ofSender.delete(ofSender.keys().next().value as string);
     told.set(sender, ofSender);
   }
 }

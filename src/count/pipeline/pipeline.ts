@@ -176,12 +176,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 
 /** Connections that failed are held, and without a judge all of them are unproven. */
 function createFailuresOf(
-  { judge, lookups, statistics: { failures } }: PipelineOptions,
+  { judge, lookups, hasKernelDrops, statistics: { failures } }: PipelineOptions,
   decisions: Decisions,
   denied: (flow: QueuedFlow) => void,
 ): Failures {
   const count = (result: FailureResult, connections: number): void => void (failures[result] += connections);
-  if (judge !== undefined) return createFailures({ judge, decisions, lookups, denied, count });
+  if (judge !== undefined) return createFailures({ judge, decisions, lookups, hasKernelDrops, denied, count });
   return { take: () => count('unproven', 1), note() {}, stop() {} };
 }
 

@@ -7,6 +7,7 @@ import type { Finding } from '../../base/model/finding.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { Martian, PacketPart, Unparsable } from '../../base/model/observation.ts';
 import { kernelDrop, type PacketObservation } from '../../base/model/packet.ts';
+import { RecentValues } from '../../base/platform/recent-values.ts';
 import { generateNameOf } from '../../explain/resolving/resolving.ts';
 import type { FlowMeaning } from './meaning.ts';
 
@@ -34,7 +35,7 @@ export interface FlowTwins {
  * subtracted from the flow. The rest are packets that a rate limit kept out of the log. Flows have no addresses, so the peer is not compared.
  */
 export function createFlowTwins(hasFlows = false): FlowTwins {
-  const logged = new LRUCache<string, { packets: number; time: Millis }>({ max: flowsKept });
+  const logged = new RecentValues<{ packets: number; time: Millis }>(flowsKept);
 
   return {
     note(meaning: WithFindings, packets: number, time: Millis): void {
@@ -83,7 +84,7 @@ export function createTwinLines(): (observation: Lost, time: Millis) => Lost | u
   const waiting = new LRUCache<string, { notice: PacketObservation['notice']; packets: number; time: Millis }>({
     max: flowsKept,
   });
-  const logged = new LRUCache<string, { observation: PacketObservation; time: Millis }>({ max: flowsKept });
+  const logged = new RecentValues<{ observation: PacketObservation; time: Millis }>(flowsKept);
 
   return function count(observation, time) {
     const uncounted = withoutCounted(observation, time);

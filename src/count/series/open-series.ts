@@ -180,11 +180,13 @@ function createPlacement(
 
   function overflowOf(side: FlowSide, clock: Millis): Series | undefined {
     const object = objectKey(side.regarding);
-    if (!slots.isCrowded(object, side.peer.identity, clock) || held.scans.roleOfSide(side) !== undefined)
-      return undefined;
     const last = overflows.get(object);
-    if (last !== undefined && last.finding.node === side.node && openOne(last.finding.identity, clock) === last)
-      return last;
+    const isOpen =
+      last !== undefined && last.finding.node === side.node && openOne(last.finding.identity, clock) === last;
+    const window = isOpen ? last.window : windowOf(clock, object).number;
+    if (!slots.isCrowded(object, side.peer.identity, window) || held.scans.roleOfSide(side) !== undefined)
+      return undefined;
+    if (isOpen) return last;
     const series = openOne(overflowIdentity(side), clock);
     if (series !== undefined) overflows.set(object, series);
     return series;

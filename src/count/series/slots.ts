@@ -16,8 +16,8 @@ export interface SlotLimits {
 export interface Slots {
   /** `past share`: the peer has used its share of slots. Incidents always have a slot. */
   roomFor(finding: Finding, clock: Millis): 'free' | 'past share' | 'full';
-  /** Returns whether no slot is left for a flow whose peer has none. */
-  isCrowded(object: string, peer: string, clock: Millis): boolean;
+  /** Returns whether in that window no slot is left for a flow whose peer has none. */
+  isCrowded(object: string, peer: string, window: number): boolean;
   /** Returns whether no slot is left, apart from the reserved one. */
   isFull(finding: Finding, clock: Millis): boolean;
   flowsOf: (finding: Finding) => readonly Series[];
@@ -48,9 +48,9 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
       if (ofPeer >= perPeer || (ofPeer > 0 && forPeers < perObject && slots.distinct >= forPeers)) return 'past share';
       return slots.distinct < perObject ? 'free' : 'full';
     },
-    isCrowded(object: string, peer: string, clock: Millis): boolean {
-      const slots = slotsOf(object, clock);
-      return slots !== undefined && slots.distinct >= perObject && (peersOf(slots).get(peer) ?? 0) === 0;
+    isCrowded(object: string, peer: string, window: number): boolean {
+      const slots = objects.get(object);
+      return slots?.window === window && slots.distinct >= perObject && (peersOf(slots).get(peer) ?? 0) === 0;
     },
     isFull(finding: Finding, clock: Millis): boolean {
       return (slotsAt(finding, clock)?.distinct ?? 0) >= forPeers;
@@ -90,10 +90,7 @@ export function createSlots({ perObject, perPeer = 3 }: SlotLimits, restored?: P
   }
 
   function slotsAt(finding: Finding, clock: Millis): ObjectSlots | undefined {
-    return slotsOf(objectKey(finding.regarding), clock);
-  }
-
-  function slotsOf(object: string, clock: Millis): ObjectSlots | undefined {
+    const object = objectKey(finding.regarding);
     const slots = objects.get(object);
     return slots?.window === windowOf(clock, object).number ? slots : undefined;
   }

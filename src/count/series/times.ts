@@ -1,8 +1,8 @@
 /** Decides from a series alone when its window ends, when it is due, and how urgent it is. */
 import { createHash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { Millis } from '../../base/model/log-line.ts';
 import { type Series, writeIntervals, type WriteKind } from '../../base/model/series.ts';
+import { RecentValues } from '../../base/platform/recent-values.ts';
 
 /** Each window has its own Event, because the API server deletes Events after an hour, and exporters announce only new ones. */
 export const windowLength: Millis = 3_600_000;
@@ -23,7 +23,7 @@ const quiet = { pauses: 4, least: 60_000, most: 180_000 };
 const perNode: Readonly<Record<'drop' | 'incident' | 'read', Millis>> = { drop: 6, incident: 15, read: 2 };
 
 /** More objects than a table has series, because a sweep asks for each object, and a hash takes microseconds. */
-const phases = new LRUCache<string, Millis>({ max: 8192 });
+const phases = new RecentValues<Millis>(8192);
 
 /** Returns the window of a time. Windows of different objects begin at different minutes. `object`: as in `objectKey`. */
 export function windowOf(time: Millis, object: string): { number: number; end: Millis } {

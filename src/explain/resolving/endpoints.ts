@@ -1,5 +1,4 @@
 import ipaddr from 'ipaddr.js';
-import { LRUCache } from 'lru-cache';
 import {
   type AddressRange,
   type Endpoint,
@@ -9,6 +8,7 @@ import {
   workloadKey,
 } from '../../base/model/endpoint.ts';
 import { copy, isName } from '../../base/platform/address.ts';
+import { RecentValues } from '../../base/platform/recent-values.ts';
 import type { Node, Pod, Service } from './objects.ts';
 
 export function addressOnly(address: string) {
@@ -100,7 +100,7 @@ const known: Record<string, [Endpoint['role'], string]> = {
   '169.254.25.10': ['dns', 'the node-local DNS cache'],
 };
 
-const ipv6Ranges = new LRUCache<string, AddressRange>({ max: 4096 });
+const ipv6Ranges = new RecentValues<AddressRange>(4096);
 
 export function scopeOf(address: string): AddressScope {
   const range = rangeOf(address);

@@ -55,7 +55,10 @@ const endpoints = createEndpointFinder(
 const peerOf = ({ details }: Finding): string => (details as FlowDetails).peer.address;
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-function rig(judge: Partial<ConnectionJudge> = {}, { isSynced = true } = {}) {
+function rig(
+  judge: Partial<ConnectionJudge> = {},
+  { isSynced = true, hasKernelDrops }: { isSynced?: boolean; hasKernelDrops?: boolean } = {},
+) {
   const time = fakeTime(nine);
   const table = createSeriesTable({ limits: { perObject: 1000, total: 1000 } });
   const statistics = createStatistics();
@@ -67,6 +70,7 @@ function rig(judge: Partial<ConnectionJudge> = {}, { isSynced = true } = {}) {
     counts: () => ({ table, incidents: nodeIncidents(table.count) }),
     node: 'node-a',
     includeNoise: false,
+    ...(hasKernelDrops !== undefined && { hasKernelDrops }),
     judge: { isDenied: () => true, targetsOf: () => [], isPublished: () => false, ...judge },
     lookups: {
       queue: createLookupQueue(10),
@@ -226,6 +230,18 @@ test.each([
   fail({ sourcePort: 40_000 });
   await wait();
   expect(statistics.failures).toMatchObject({ denied: 0, told: 1 });
+});
+
+test('without the source kernel-drops, LOG lines are remembered from the first connection on', async () => {
+  const { fail, read, wait, statistics } = rig({}, { hasKernelDrops: false });
+  read(logLine(40_000));
+  fail({ sourcePort: 40_000 });
+  await wait();
+  expect(statistics.failures).toMatchObject({ denied: 1, told: 0 });
+  read(logLine(40_001));
+  fail({ sourcePort: 40_001 });
+  await wait();
+  expect(statistics.failures).toMatchObject({ denied: 1, told: 1 });
 });
 
 test('until the cluster is listed, it waits', async () => {
