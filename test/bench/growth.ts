@@ -40,6 +40,15 @@ interface Cost {
   printed: number;
 }
 
+const dimensions = dimensionsOf(options.full).filter(
+  ({ name }) => words.length === 0 || words.some((word) => name.includes(word)),
+);
+if (dimensions.length === 0) {
+  const names = dimensionsOf(options.full).map(({ name }) => name);
+  console.error(`No dimension has ${words.join(' or ')} in its name; there are:\n${names.join('\n')}`);
+  process.exit(2);
+}
+
 const programs = [bundle, ...(options.beside === undefined ? [] : [resolve(options.beside)])];
 const folder = scratchFolder('growth');
 await buildBundle();
@@ -51,8 +60,7 @@ for (const program of programs)
 
 const head = ['size', 'CPU', 'exponent', 'peak', 'exponent', 'printed'];
 const steep: string[] = [];
-for (const dimension of dimensionsOf(options.full)) {
-  if (words.length > 0 && !words.some((word) => dimension.name.includes(word))) continue;
+for (const dimension of dimensions) {
   for (const [program, costs] of await measured(dimension)) {
     const rows = rowsOf(costs, starts.get(program) as Cost);
     const title = program === bundle ? dimension.name : `the same with ${program}`;

@@ -95,7 +95,7 @@ const byteArrayMessage = ['"MESSAGE":[', '"MESSAGE": [', '"MESSAGE" : ['];
 /** Every line that a format may accept contains one of these, even inside an envelope. */
 export const needlesOfAll: readonly string[] = [...formats.flatMap((format) => format.needles), ...byteArrayMessage];
 
-/** This is checked first, because trying all formats on other lines took a third of the time (`npm run bench -- incidents`). */
+/** This is checked first, because trying all formats on other lines took a third of the time. */
 const anyNeedle = new RegExp(
   formats.flatMap(({ needles }) => needles.map((needle) => RegExp.escape(needle))).join('|'),
 );

@@ -62,6 +62,16 @@ export function dimensionsOf(isFull: boolean): readonly Dimension[] {
       },
     },
     {
+      name: 'KB of annotations of each of 2,000 Pods of --pods',
+      sizes: isFull ? [1, 10, 100, 250] : [1, 10, 100],
+      prepare(folder, kilobytes) {
+        const [cluster, log] = [join(folder, 'cluster.json'), join(folder, 'kern.log')];
+        writeSnapshot(cluster, { pods: 2000, annotation: kilobytes * 1000 });
+        writeGrowthLog(log, { lines: 1000, pods: 1000, senders: 1, hours: 1 });
+        return [...replay, '--pods', cluster, log];
+      },
+    },
+    {
       name: 'files of 100,000 lines',
       sizes: [1, 100, 1000],
       prepare(folder, files) {
@@ -76,13 +86,19 @@ export function dimensionsOf(isFull: boolean): readonly Dimension[] {
     {
       name: 'policies of the Pod, why',
       sizes: [10, 100, 1000, 10_000],
-      prepare: (folder, policies) => asked(folder, policies, 1),
+      prepare: (folder, policies) => asked(folder, { policies }),
       status: 1,
     },
     {
       name: 'rules of one policy, why',
       sizes: [10, 100, 1000, 10_000],
-      prepare: (folder, rules) => asked(folder, 1, rules),
+      prepare: (folder, rules) => asked(folder, { rules }),
+      status: 1,
+    },
+    {
+      name: 'Pods beside the two, why',
+      sizes: isFull ? [100, 1000, 10_000, 50_000] : [100, 1000, 10_000],
+      prepare: (folder, pods) => asked(folder, { pods }),
       status: 1,
     },
   ];
@@ -102,8 +118,8 @@ function replayed(folder: string, pods: number, log: Log, startedDuring = 0): st
   return [...replay, '--pods', cluster, kernel];
 }
 
-function asked(folder: string, policies: number, rules: number): string[] {
+function asked(folder: string, counts: Parameters<typeof writePolicies>[1]): string[] {
   const objects = join(folder, 'policies.json');
-  writePolicies(objects, policies, rules);
+  writePolicies(objects, counts);
   return ['why', '--from', 'bench/client', '--to', 'bench/web', '--port', '80', '--policies', objects];
 }

@@ -12,10 +12,16 @@ interface Cluster {
   startedDuring?: number;
   /** Whether each Pod is as large as `kubectl get -o json` prints one. */
   isWhole?: boolean;
+  /** Characters of an annotation of each Pod. */
+  annotation?: number;
 }
 
 /** A snapshot as `kubectl get -o json` prints it: indented by four spaces. */
-export function writeSnapshot(file: string, { pods, startedDuring = 0, isWhole = false }: Cluster): void {
+export function writeSnapshot(
+  file: string,
+  { pods, startedDuring = 0, isWhole = false, annotation = 0 }: Cluster,
+): void {
+  const annotations = annotation === 0 ? {} : { 'example.com/configuration': 'c'.repeat(annotation) };
   writeParts(file, function* parts() {
     yield '{\n    "apiVersion": "v1",\n    "items": [\n';
     for (let number = 0; number < pods; number++) {
@@ -26,7 +32,7 @@ export function writeSnapshot(file: string, { pods, startedDuring = 0, isWhole =
       const pod = {
         apiVersion: 'v1',
         kind: 'Pod',
-        metadata: isWhole ? { ...metadata, uid } : { ...metadata, uid, annotations: {} },
+        metadata: isWhole ? { ...metadata, uid } : { ...metadata, uid, annotations },
         spec: isWhole ? spec : { nodeName: spec?.['nodeName'] },
         status: { ...status, startTime },
       };
@@ -75,10 +81,11 @@ export function writeGrowthLog(file: string, log: Log): void {
   });
 }
 
-/** The objects of `why`: two Pods, and policies for one of them, each with rules for other peers. */
-export function writePolicies(file: string, policies: number, rules: number): void {
+/** The objects of `why`: two Pods, and policies for one of them, each with rules for other peers; and other Pods, as kubectl prints them. */
+export function writePolicies(file: string, { policies = 1, rules = 1, pods = 0 }): void {
   writeParts(file, function* parts() {
     yield '{"apiVersion":"v1","kind":"List","items":[';
+    for (let number = 0; number < pods; number++) yield `${JSON.stringify(benchPod(number + 256, number % 100))},`;
     for (const name of ['web', 'client'])
       yield `${JSON.stringify({
         apiVersion: 'v1',
