@@ -29,7 +29,7 @@ export const metricTable = {
   longLines: counter('long_lines_total', 'Lines over 64 KiB, of which the rest was skipped.', { source }),
   repeatedLines: counter(
     'repeated_lines_total',
-    'Lines of the kernel, and records of programs, that another source gives, too, and that were not counted again.',
+    'Lines of the kernel and records of programs that were skipped because another source also delivers them.',
   ),
   forgottenLines: counter(
     'forgotten_lines_total',
@@ -45,7 +45,7 @@ export const metricTable = {
     { source },
   ),
   // Findings in the logs.
-  packets: counter('packets_total', 'Packets that were logged, by what became of them as far as the LOG prefix says.', {
+  packets: counter('packets_total', 'Packets that were logged, by verdict, as far as the LOG prefix tells it.', {
     verdict: verdicts,
   }),
   lastDrop: gauge(
@@ -54,7 +54,7 @@ export const metricTable = {
   ),
   drops: counter(
     'drops_total',
-    'Lost packets of Pods by their workloads, once for each end that is a Pod; without noise.',
+    'Lost packets by the workloads of their Pods, without noise. A packet between two Pods counts once for each.',
     {
       namespace: 'of the Pod; other: past the limit of time series',
       workload: 'the name of its Deployment, StatefulSet, …, or its own; other: past the limit of its namespace',
@@ -65,7 +65,7 @@ export const metricTable = {
   ),
   kernelDrops: counter(
     'kernel_drops_total',
-    'Packets that the kernel has dropped on this node, in all network namespaces, also those that make no Event; missing without the source kernel-drops, and where the kernel has no CONFIG_HIST_TRIGGERS.',
+    'Packets that the kernel has dropped on this node, in all network namespaces, including those that make no Event; missing without the source kernel-drops or the kernel option CONFIG_HIST_TRIGGERS.',
     { reason: "the kernel's name, such as NETFILTER_DROP; other: it has none there" },
   ),
   connectFailures: counter(
@@ -87,21 +87,21 @@ export const metricTable = {
   ),
   failures: counter(
     'failures_total',
-    'Failures of kube-proxy, calico-node and kernel tables, also those that happened once and are no incident.',
+    'Failures of kube-proxy, calico-node and kernel tables, including single ones, which are not incidents.',
     { code },
   ),
   failuresUnrepeated: counter(
     'failures_unrepeated_total',
-    'Attempts that failed once and were forgotten 15 minutes later, or longer where it is tried again more rarely: no Event reports them.',
+    'Attempts that failed once and did not fail again within 15 minutes (longer if retries are rarer): no Event reports them.',
     { code },
   ),
-  incidentsOpen: gauge('incident_open', '1 while an incident lasts, else 0.', { code }),
+  incidentsOpen: gauge('incident_open', '1 while an incident lasts, otherwise 0.', { code }),
   incidentsOpened: counter('incidents_opened_total', 'Incidents: failures that came again.', { code }),
   conntrackEntries: gauge(
     'conntrack_entries',
     "Entries of the host's connection tracking table, every 30 s; missing where its /proc cannot be read (component conntrack-details, or the host's network).",
   ),
-  conntrackLimit: gauge('conntrack_limit', 'How many entries that table can hold; missing in the same cases.'),
+  conntrackLimit: gauge('conntrack_limit', 'The size limit of that table; missing in the same cases.'),
   series: gauge('series', 'Problems that are being counted.'),
   seriesUncountedPackets: counter(
     'series_uncounted_packets_total',
@@ -113,7 +113,7 @@ export const metricTable = {
   ),
   waitingFlows: gauge(
     'waiting_flows',
-    'Flows that wait until it is known whose they are; one that waits for minutes counts in each.',
+    'Flows whose Pods are being looked up. A flow that waits for minutes counts in each of them.',
   ),
   waitingOverflowPackets: counter(
     'waiting_overflow_packets_total',

@@ -124,7 +124,7 @@ export const fields = {
   'event.noise': text('Chatter of the link (multicast, broadcast, DHCP, …) that makes no Event, and its kind.', 'fine'),
   'k8s.cluster.name': text('The setting `cluster`.', 'fine', { ecs: 'orchestrator.cluster.name' }),
   'k8s.node.name': text('Node that logged it.', 'careful', { live: false, ecs: 'host.name', ocsf: 'device.hostname' }),
-  'network.direction': text('Seen from the Pods of the node; `internal` is from one to another of them.', 'fine', {
+  'network.direction': text('Seen from the Pods of the node; `internal`: between two Pods of the node.', 'fine', {
     ecs: 'network.direction',
     ocsf: 'connection_info.direction_id',
     values: ['ingress', 'egress', 'internal'],

@@ -122,7 +122,7 @@ export const mixedBackends: CauseRow = {
     hint: bothBackends,
   },
   what: (details, node) =>
-    `Programs on ${node} write their rules into two backends of iptables that do not see each other; ${program(details)} fails over it.`,
+    `Programs on ${node} write their rules into two iptables backends that do not see each other's rules; this makes ${program(details)} fail.`,
   why(details) {
     const used = Object.entries(details.facts.backends).map(([name, backend]) => `${short(name, 20)} uses ${backend}`);
     return `${used.length > 0 ? `${used.slice(0, 4).join(', ')}. ` : ''}Both sets of rules apply to each packet, and one deletes or misses what the other made.`;

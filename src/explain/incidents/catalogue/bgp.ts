@@ -84,7 +84,7 @@ export const unknownPeer: CauseRow = {
   why: () =>
     'The peer chose the wrong of its addresses, its packets are translated (MASQUERADE) on the way, or it was removed from the cluster and still runs.',
   fix: () =>
-    'kubectl get nodes -o wide; calicoctl get nodes -o wide: is it an address of a node? Then set IP_AUTODETECTION_METHOD (for example kubernetes-internal-ip) and keep traffic between nodes out of MASQUERADE. If it is no node, stop its BIRD.',
+    'kubectl get nodes -o wide; calicoctl get nodes -o wide: is it an address of a node? Then set IP_AUTODETECTION_METHOD (for example kubernetes-internal-ip) and keep traffic between nodes out of MASQUERADE. If it is not a node, stop its BIRD.',
 };
 
 /** Returns the address in `Mesh_10_0_0_2`: `10.0.0.2`. For IPv6, returns the name, because `_` replaces `:` and a `::` is not certain. */

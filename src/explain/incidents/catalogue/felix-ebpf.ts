@@ -77,7 +77,8 @@ export const xdpFailed: CauseRow = {
   programs: ['felix'],
   needles: xdp,
   match: (record) => (startsWithAny(record.message, xdp) ? { quote: wholeOf(record) } : undefined),
-  what: (_, node) => `felix on ${node} cannot load or remove its XDP programs: it goes on without, and tries again.`,
+  what: (_, node) =>
+    `felix on ${node} cannot load or remove its XDP programs: it continues without them, and tries again.`,
   why: ({ quote }) =>
     /not permitted|ermission denied/.test(quote)
       ? 'felix is not allowed to load them: the memlock limit of calico-node is too low, it is not privileged, or the kernel is locked down.'

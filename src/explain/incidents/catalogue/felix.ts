@@ -35,7 +35,7 @@ export const felixGivesUp: CauseRow = {
   why: (details) =>
     noLegacy.test(details.quote)
       ? 'iptables-legacy-save fails each time: mostly the kernel has no legacy iptables, as those of RHEL 10, Talos and Alpine 3.23. With iptablesBackend: Auto felix takes legacy where nf_tables is not loaded.'
-      : `What it wants to write${subjects(details) !== '' ? ` (table ${subjects(details)})` : ''} is refused each time; the reason stands in the lines before.`,
+      : `What it wants to write${subjects(details) !== '' ? ` (table ${subjects(details)})` : ''} is refused each time; the reason is in the lines before.`,
   fix: (details) =>
     noLegacy.test(details.quote)
       ? 'On the node: modprobe -a nf_tables nft_compat. Then FelixConfiguration iptablesBackend: NFT, or nftables: nftablesMode: Enabled (Tigera operator: linuxDataplane: Nftables of the Installation).'
@@ -140,7 +140,7 @@ export const dummyProfile: CauseRow = {
   what: (details, node) =>
     `calico-node drops all traffic of the Pods on ${node} whose profile it does not know: ${subjects(details) || 'name unknown'}.`,
   why: () =>
-    'The profile kns.NAME stands for the namespace NAME. It was not in what Typha or the API sent, or it was no valid profile.',
+    'The profile kns.NAME stands for the namespace NAME. Typha or the API did not send it, or it was not valid.',
   fix: () =>
-    'Look whether the namespace exists, then: calicoctl get profile -o wide; kubectl -n calico-system logs deploy/calico-typha. Restarting calico-node on the node makes it read all again.',
+    'Check whether the namespace exists, then: calicoctl get profile -o wide; kubectl -n calico-system logs deploy/calico-typha. Restarting calico-node on the node makes it read all profiles again.',
 };

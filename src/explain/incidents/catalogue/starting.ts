@@ -149,7 +149,7 @@ export const restarting: CauseRow = {
   fix(details) {
     const pod = failingPodArguments(details);
     if (pod === undefined && details.failing === 'kube-proxy' && details.facts.kubeProxyHere === false)
-      return 'kube-proxy is no Pod here. On the node: systemctl status kube-proxy; journalctl -u kube-proxy (k3s, which restarts as a whole: -u k3s), or its log file; dmesg | grep -i oom.';
+      return 'kube-proxy is not a Pod here. On the node: systemctl status kube-proxy; journalctl -u kube-proxy (k3s, which restarts as a whole: -u k3s), or its log file; dmesg | grep -i oom.';
     return pod === undefined
       ? 'Read kubectl -n kube-system get pods -o wide, then logs --previous and describe of the Pod: look for OOMKilled and failed probes.'
       : `Read kubectl logs ${pod} --all-containers --previous, and kubectl describe pod ${pod}: look for OOMKilled, failed probes and the exit code.`;
@@ -179,7 +179,7 @@ export const portTaken: CauseRow = {
   what: (details, node) =>
     `kube-proxy on ${node} cannot listen on ${subjects(details) || 'a port'}: another program does, often a second kube-proxy.`,
   why: () =>
-    'Two kube-proxies delete the rules of each other, and health checks of load balancers reach the wrong program: a kube-proxy on the host beside its Pod, k3s with a second one, or another program on that port.',
+    "Two kube-proxies delete each other's rules, and health checks of load balancers reach the wrong program: a kube-proxy on the host next to its Pod, k3s with a second one, or another program on that port.",
   fix: (details) =>
     `On the node: pgrep -a kube-proxy. Remove the one that is not meant to run, then restart the other: kubectl delete pod ${podArguments(details)}.`,
 };
