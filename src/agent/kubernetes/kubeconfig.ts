@@ -131,7 +131,7 @@ function accessOf(config: KubeConfig, path: string | undefined): Access {
   if (cluster === null) throw new Error(`${path ?? 'kubeconfig'}: its current context names no cluster`);
   if (path === undefined && cluster.server === 'http://localhost:8080')
     throw new Error(
-      'no API server is known: this is no Pod with a ServiceAccount, and there is no kubeconfig (set KUBECONFIG)',
+      'no API server is known: this is not a Pod with a ServiceAccount, and there is no kubeconfig (set KUBECONFIG)',
     );
   return {
     server: cluster.server,

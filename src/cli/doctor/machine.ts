@@ -197,15 +197,15 @@ function writtenAt(path: string, reason: (error: unknown) => string): { written:
 /** The files in which data planes log dropped packets, each with how to turn it on. */
 const switches: Readonly<Record<string, readonly [text: string, page: `docs/${string}`]>> = {
   '/run/cilium/hubble/events.log': [
-    "turn the export of Cilium's Hubble on, and mount that folder of the node",
+    "turn on the export of Cilium's Hubble, and mount that folder of the node",
     'docs/logging/cilium.md',
   ],
   '/var/log/acns/hubble/events.log': [
-    'create a ContainerNetworkLog: AKS writes nothing before',
+    'create a ContainerNetworkLog: AKS writes nothing without it',
     'docs/networks/aks.md',
   ],
   '/var/log/network/policy_action.log': [
-    'turn network policy logging on: GKE writes nothing before',
+    'turn network policy logging on: GKE writes nothing without it',
     'docs/networks/gke.md',
   ],
 };

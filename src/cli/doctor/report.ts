@@ -97,7 +97,7 @@ export function recipesText(recipes: readonly Recipe[], seen: Detection, obstacl
     );
   if (seen.plugIns.length > 1)
     parts.push('Several plug-ins were recognised: follow the one that enforces your policies.\n');
-  if (obstacles.length > 0) parts.push(`Not all could be looked at: ${printable(obstacles.join('; '))}\n`);
+  if (obstacles.length > 0) parts.push(`Some checks could not be made: ${printable(obstacles.join('; '))}\n`);
   return `${parts.join('\n')}\nNothing was changed.\n`;
 }
 

@@ -28,9 +28,9 @@ const watched = ['list', 'watch'];
 
 /** The rights that every agent needs. A test checks that deploy/base/rbac.yaml grants exactly these. */
 export const rights: readonly Right[] = [
-  right('', 'pods', watched, 'no drop can be given to a Pod', true),
-  right('', 'nodes', watched, 'addresses of Nodes stay addresses, and the Node gets no Events', true),
-  right('', 'services', watched, 'addresses and chains of Services stay what they are', true),
+  right('', 'pods', watched, 'no drop can be attributed to a Pod', true),
+  right('', 'nodes', watched, 'Events show addresses instead of Nodes, and the Node gets no Events', true),
+  right('', 'services', watched, 'Events show addresses and chains instead of Services', true),
   right('', 'events', ['create', 'patch', 'get'], 'no Events can be written', true),
   right('discovery.k8s.io', 'endpointslices', watched, 'incidents do not name the Pods behind a Service', false),
   ...['crd.projectcalico.org', 'projectcalico.org'].map((group) =>
@@ -69,9 +69,7 @@ export async function reviewRights(
     asked.map(async ({ right: each, verb }) => {
       const answer = await reviewRight(api, verb, each.resource, each.group);
       const allowed =
-        answer.kind === 'refused'
-          ? refusalText(answer)
-          : (answer.allowed ?? 'what answers does not tell, as an API server would');
+        answer.kind === 'refused' ? refusalText(answer) : (answer.allowed ?? 'the answer is not that of an API server');
       return { right: each, verb, allowed };
     }),
   );

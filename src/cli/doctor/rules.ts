@@ -115,7 +115,7 @@ function together(saved: readonly IptablesSave[]): IptablesBackend {
 const refusal = /not permitted|permission denied|must be root/i;
 
 export function whyUnseen(failures: readonly Failure[]): string {
-  if (failures.length === 0) return 'their programs are not here';
+  if (failures.length === 0) return 'their programs are missing here';
   if (failures.every(({ reason }) => refusal.test(reason))) return 'only root on the node may see them';
   return [...Map.groupBy(failures, ({ reason }) => reason)]
     .map(([reason, [first, ...more]]) => {

@@ -78,8 +78,8 @@ function checkPrefix(look: Felix, prefixes: PrefixTable): Check {
   const shown = `logPrefix is ${printable(prefix)}${logPrefix === undefined ? ', the default' : ''}`;
   if (verdict !== 'logged') return ok(`${shown}: means ${verdict}`);
   return warning(
-    `${shown}: policy rules with action Log do not tell what becomes of the packet, and make no Events`,
-    `if they all stand before a Deny: ${patchWith(look, { logPrefix: 'calico-drop %k %p' })}`,
+    `${shown}: policy rules with action Log do not show whether the packet is lost, and make no Events`,
+    `if all of them come before a Deny: ${patchWith(look, { logPrefix: 'calico-drop %k %p' })}`,
   );
 }
 
@@ -99,7 +99,7 @@ function checkFelixFlows(look: Felix, feeds: CheckInput['feeds']): Check[] {
   if (!isTaken) return [];
   return [
     problem(
-      `SOURCES has calico-flows, and felix sends none: flowLogsLocalReporter is ${printable(flows ?? 'not set')}`,
+      `SOURCES has calico-flows, but felix sends no flows: flowLogsLocalReporter is ${printable(flows ?? 'not set')}`,
       patchWith(look, { flowLogsLocalReporter: 'Enabled', flowLogsFlushInterval: '15s' }),
     ),
   ];

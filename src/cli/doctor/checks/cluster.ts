@@ -13,7 +13,7 @@ export function checkSettings({ config, problems, warnings }: CheckInput): Check
   if (problems.length > 0)
     return problem(
       inOneLine(problems),
-      'correct it: with this, run ends with exit status 2; config print, with the same settings, says all. The other lines go by the defaults in its place',
+      'correct it, or run ends with exit status 2. config print, with the same settings, prints every error. The other lines assume its default',
     );
   if (warnings.length > 0) return warning(inOneLine(warnings), 'nothing is broken; change it when you can');
   return ok(`can be used: node ${config.node}, sources ${config.sources.map(sourceName).join(', ')}`);
@@ -35,14 +35,14 @@ function checkReachable({ server, unusable, clockSkew, answer, took }: CheckInpu
   const { ok, problem, warning } = answersOf('api-server');
   const unknownServer = (why: string): Check =>
     problem(
-      `what answers at ${server} is no API server: ${why}`,
-      'check that the address is right, and that no proxy stands between',
+      `the server at ${server} is not an API server: ${why}`,
+      'check that the address is right, and that no proxy answers instead',
     );
   if (unusable !== undefined)
     return problem(unusable, 'run doctor in a Pod with the ServiceAccount of deploy/base, or name a --kubeconfig');
   if (answer.kind === 'answered') {
     const version = (answer.body as { gitVersion?: unknown } | null)?.gitVersion;
-    if (typeof version !== 'string') return unknownServer('it tells no version');
+    if (typeof version !== 'string') return unknownServer('it returns no version');
     const finding = `${server} answers in ${took} ms (${version})`;
     return took <= slow ? ok(finding) : warning(`${finding}: that is slow`, 'see what the API server logs');
   }
@@ -52,7 +52,7 @@ function checkReachable({ server, unusable, clockSkew, answer, took }: CheckInpu
       if (clockSkew !== undefined && answer.message.includes('JSON')) return unknownServer(answer.message);
       return problem(
         `${server} does not answer: ${answer.message}`,
-        'check that address and certificate are right, and that no firewall or NetworkPolicy stands between',
+        'check that address and certificate are right, and that no firewall or NetworkPolicy blocks the connection',
       );
     case 401:
       return problem(
@@ -70,12 +70,12 @@ function checkReachable({ server, unusable, clockSkew, answer, took }: CheckInpu
 function checkClock(skew: Millis | undefined): Check {
   const { ok, unknown, warning } = answersOf('clock');
   if (skew === undefined)
-    return unknown('the API server did not tell the time', 'compare by hand: date -u on the node and elsewhere');
+    return unknown("the API server's answer has no time", 'compare date -u on the node with another machine');
   const seconds = Math.abs(skew / 1000).toFixed(Math.abs(skew) < 10_000 ? 1 : 0);
   if (Math.abs(skew) <= tolerableSkew) return ok(`within ${seconds} s of the API server's`);
   return warning(
     `${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} the API server's`,
-    'let chrony, ntpd or systemd-timesyncd set the clocks: ages of Events are wrong, and exporters may leave them out as too old',
+    'let chrony, ntpd or systemd-timesyncd set the clocks: ages of Events are wrong, and event exporters may skip them as too old',
   );
 }
 
@@ -111,13 +111,13 @@ export function checkRights({ reviews }: CheckInput): Check {
 
 export function checkGuard({ guard, config, version }: CheckInput): Check {
   const { ok, problem, unknown, warning } = answersOf('admission-policy');
-  if (guard === undefined) return ok('not tried: this is no Pod of the agent');
-  if (guard === 'holds') return ok('holds an agent to its own node');
+  if (guard === undefined) return ok("not tried: this is not an agent's Pod");
+  if (guard === 'holds') return ok('limits an agent to its own node');
   if (guard !== 'open') return unknown(`not known: ${guard.why}`, seeApiServer);
   const { minor } = version.answer.kind === 'answered' ? (version.answer.body as { minor?: unknown }) : {};
   const tooOld = Number.parseInt(String(minor), 10) < 30;
   return (config.nodeCondition ? problem : warning)(
-    `none holds this agent: its token may write Events of every node${config.nodeCondition ? ', and change the status of every Node' : ''}`,
+    `none limits this agent: its token may write Events of every node${config.nodeCondition ? ', and change the status of every Node' : ''}`,
     tooOld
       ? 'update to Kubernetes 1.30 or newer, and add the component admission-policy'
       : 'add the component admission-policy; if it is there, its matchConditions name another ServiceAccount, as with namespace: or namePrefix: of kustomize (docs/components.md)',
@@ -127,7 +127,7 @@ export function checkGuard({ guard, config, version }: CheckInput): Check {
 export function checkPodLookups({ config, ways }: CheckInput): Check {
   const { ok, unknown, warning } = answersOf('pod-lookups');
   if (config.podCache === 'cluster') return ok('not needed: all Pods are watched');
-  if (config.podLookups.length === 0) return ok('off: addresses of other nodes stay addresses');
+  if (config.podLookups.length === 0) return ok('off: Events show only addresses of Pods on other nodes');
   if (ways === undefined) return unknown('not known: the API server does not answer', seeApiServer);
   const { used = [], unused = [] } = Object.groupBy(ways, ({ usable }) => (usable ? 'used' : 'unused'));
   const textsOfWays = (some: typeof ways): string[] => some.map(({ way, why }) => `${way} (${why})`);

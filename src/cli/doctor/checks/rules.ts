@@ -16,7 +16,7 @@ export function checkProcRoot({ config: { procRoot }, hasProcRoot }: CheckInput)
   if (hasProcRoot) return [ok(`${procRoot} is there`)];
   return [
     warning(
-      `${procRoot} is no /proc, or cannot be read: incidents do not tell who fills the connection tracking table`,
+      `${procRoot} is not a /proc, or cannot be read: incidents do not say who fills the connection tracking table`,
       "mount there what deploy/components/conntrack-details mounts of the host's /proc, read-only, or leave PROC_ROOT out",
     ),
   ];
@@ -37,7 +37,7 @@ export function checkLogRules({ rules, view, kernelSources, now }: CheckInput): 
     return ok(
       `no rule that logs is found, but ${latest.record} does: ${plural(records.length, 'line')} lately, the last one ${ago(latest.time, now)}`,
     );
-  if (view === 'pod') return unseen("rules are not to be seen from a Pod without the node's network");
+  if (view === 'pod') return unseen("rules cannot be seen from a Pod without the node's network");
   if (rules.logs.length > 0) {
     const targets = Map.groupBy(rules.logs, ({ target }) => target);
     const counted = (['LOG', 'NFLOG'] as const).flatMap((target) => {
@@ -56,7 +56,7 @@ export function checkLogRules({ rules, view, kernelSources, now }: CheckInput): 
       : `. One that did is gone: ${plural(packets.length, 'line')} lately, the last one ${ago(last, now)}`;
   return problem(
     `no rule of this node logs: lost packets leave no trace${gone}`,
-    `put a rule with LOG before the one that drops; ${documentAt('docs/logging.md')} has one for each set-up`,
+    `add a LOG rule before the rule that drops; ${documentAt('docs/logging.md')} says how`,
   );
 
   /** A recent line proves that a rule logs, even if the rules cannot be seen. */
@@ -73,7 +73,7 @@ export function checkIptablesBackends({ rules, view }: CheckInput): Check {
   const { ok, problem, unknown, warning } = answersOf('iptables-backends');
   const byHand = 'run on the node as root: iptables-legacy-save | grep -c ^-A; iptables-nft-save | grep -c ^-A';
   const page = documentAt('docs/causes/KN110-mixed-iptables-backends.md');
-  if (view === 'pod') return unknown("not to be seen from a Pod without the node's network", byHand);
+  if (view === 'pod') return unknown("cannot be seen from a Pod without the node's network", byHand);
   const { legacy, nft } = rules;
   if (legacy === undefined || nft === undefined) {
     const hidden = legacy !== undefined ? 'nft' : nft !== undefined ? 'legacy' : 'both backends';
@@ -87,7 +87,7 @@ export function checkIptablesBackends({ rules, view }: CheckInput): Check {
           `${counts}, and kube-proxy or Calico are in both`,
           `let kube-proxy, Calico and the node use the same one: ${page}`,
         )
-      : warning(counts, `a packet passes both; if it should not be so: ${page}`);
+      : warning(counts, `a packet passes both; if that is not intended: ${page}`);
   }
   if (legacy.rules + nft.rules === 0) return ok('no rules of iptables');
   return ok(`only ${legacy.rules > 0 ? 'legacy' : 'nft'} (${plural(legacy.rules + nft.rules, 'rule')})`);
@@ -116,7 +116,7 @@ export function checkLogNamespaces({ logsAllNamespaces, view, ownNode, rules }: 
   if (view === 'node')
     return warning("the node's network is not the kernel's first: its rules log only if the machine lets them", advice);
   if (onMachines.test(providerId)) return ok(`not needed: the node is a machine (${providerId})`);
-  return unknown('not to be seen from here; it matters only where the node is itself a container (kind, k3d)', advice);
+  return unknown('cannot be seen from here; it matters only if the node is itself a container (kind, k3d)', advice);
 }
 
 /** A node has a few prefixes, or hundreds if Calico puts the names of policies (`%p`) into them. */
@@ -209,25 +209,25 @@ function checkOf({ meaning, rules, lines, verdicts, last }: PrefixUse, context: 
   if (packets > 0 && lines === 0 && hasLog)
     return warning(
       `${finding}, though its rule has met ${plural(packets, 'packet')}`,
-      'they may be older than what was looked at; if not, the lines do not get to the source: compare with dmesg on the node',
+      'the lines may be older than those that were read; if not, they do not reach the source: compare with dmesg on the node',
     );
   return ok(finding);
 }
 
 /** `isOfRule`: a rule certainly has the prefix. A line alone is no proof, because the kernel also logs texts that any user can write. */
 function adviceOn(text: string, isOfRule: boolean): string {
-  if (text === '') return 'give the rule a --log-prefix with the word drop in it, if it stands before one that drops';
+  if (text === '') return 'if the rule comes before one that drops, give it a --log-prefix with the word drop';
   if (!isOfRule)
-    return 'if a rule of this node has that prefix and stands before one that drops: give it one with the word drop in it, or name it in PREFIXES';
+    return 'if a rule of this node has that prefix and comes before one that drops: give it a prefix with the word drop, or name it in PREFIXES';
   const [word = ''] = text.split(/[\s:]/, 1);
   // The user copies the advice to a shell, so a word with other characters is left out: a stranger may have written it.
   const setting = /^[\w.-]+$/.test(word) ? `PREFIXES=${word}=dropped, or ` : '';
-  return `if the rule stands before one that drops: ${setting}a prefix with the word drop in it`;
+  return `if the rule comes before one that drops: ${setting}a prefix with the word drop in it`;
 }
 
 const meanings = {
   dropped: 'means dropped',
   rejected: 'means rejected',
   accepted: 'means accepted: makes no Events',
-  logged: 'does not tell what becomes of the packet: makes no Events',
+  logged: 'does not show whether the packet is lost: makes no Events',
 } as const;

@@ -24,27 +24,27 @@ export function checkState({ config, folder, state, now }: CheckInput): Check {
       `only ${Math.floor(folder.free / 1e6)} MB are free in ${path}`,
       'make room: counts are lost when the agent ends',
     );
-  if (folder.kind === 'missing') return ok(`${path} is not there yet; it will be made`);
+  if (folder.kind === 'missing') return ok(`${path} does not exist yet; the agent will make it`);
 
   const when = (time: Millis | undefined): string => (time === undefined ? 'none' : ago(time, now));
   switch (state.kind) {
     case 'none':
-      return ok(`${path} can be written to; nothing is kept there yet`);
+      return ok(`${path} can be written to; it is empty`);
     case 'unreadable':
       return problem(
         `${path} cannot be read: ${state.reason}`,
-        'let the user of the agent read it, or remove it: counting begins again then',
+        'let the user of the agent read it, or remove it: counts then restart at 0',
       );
     case 'unusable':
       return warning(
         `${path} cannot be used: ${state.reason}`,
-        'nothing needs to be done: the agent will set it aside and begin again',
+        'do nothing: the agent will set it aside and start a new one',
       );
     case 'kept':
       if (node !== '' && state.node !== node)
         return warning(
           `${path} is of node ${state.node}, this is ${node}`,
-          'give each Node a state folder of its own; the agent will set this one aside',
+          'give each Node its own state folder; the agent will set this one aside',
         );
       return ok(
         `${path} can be written to; last change kept ${when(state.saved)}; as of then, last drop ${when(state.lastDrop)}, last Event ${when(state.lastEvent)}`,
@@ -79,8 +79,8 @@ function checkKernelSource(
   const others = `${taken}${units === undefined ? '' : `; ${units}`}`;
   if (lines === 0)
     return warning(
-      `${text}: no line of the kernel is there${others}`,
-      "if the node's log daemon writes the kernel's lines elsewhere, name that file: SOURCES=file:PATH; else they come with the next one",
+      `${text}: it has no line of the kernel${others}`,
+      "if the node's log daemon writes the kernel's lines elsewhere, name that file: SOURCES=file:PATH; otherwise wait for the next line",
     );
   const lastDrop = packets.findLast(({ verdict }) => verdict === 'dropped' || verdict === 'rejected')?.time;
   const since = from === undefined ? '' : ` since ${ago(from, now)}`;
@@ -90,7 +90,7 @@ function checkKernelSource(
   if (last !== undefined && last > now + tolerable)
     return warning(
       finding,
-      'set TIME_ZONE to the zone of these time stamps, or set the clock right: such lines are counted as of the time when they are read',
+      'set TIME_ZONE to the zone of these time stamps, or correct the clock: such lines count at the time when they are read',
     );
   return isCertain ? ok(finding) : warning(finding, seeSources);
 }
@@ -128,7 +128,7 @@ export function checkContainers({ config, containers, pods, now }: CheckInput): 
   if (missing.length > 0)
     return [
       warning(
-        `the logs of ${missing.join(' and ')} are not found in ${root}, though there is such a Pod on this node (found: ${found || 'none that is meant'})`,
+        `no logs of ${missing.join(' and ')} in ${root}, though this node has such a Pod (found: ${found || 'none that CONTAINERS selects'})`,
         'check CONTAINERS: it names their namespaces, Pods and containers',
       ),
     ];
@@ -152,12 +152,12 @@ export function checkFeeds({ feeds }: CheckInput): Check[] {
     if (connectionsObstacle !== undefined)
       return warning(
         `${folder} ${works}, but not the probe that shows connections without an answer: ${connectionsObstacle}`,
-        `nothing needs to be done for dropped packets (${documentAt('docs/connect-failures.md')})`,
+        `dropped packets are still seen (${documentAt('docs/connect-failures.md')})`,
       );
     if (countsReasons === false)
       return warning(
         `${folder} ${works}, but the kernel cannot count its drops by reason (CONFIG_HIST_TRIGGERS)`,
-        'nothing needs to be done for Events; the metric kube_netfilter_tailer_kernel_drops_total needs a kernel with that option',
+        'Events are not affected; the metric kube_netfilter_tailer_kernel_drops_total needs a kernel with that option',
       );
     return ok(`${folder} ${works}`);
   });
@@ -184,7 +184,7 @@ const feedTexts = {
 export function checkFlows({ unreadFlows }: CheckInput): Check[] {
   return unreadFlows.map((path) =>
     answersOf(`source file:${path}`).warning(
-      `${path} is there, and not in SOURCES: what it has of dropped packets is not read`,
+      `${path} exists but is not in SOURCES: its dropped packets are not read`,
       `add file:${path} to SOURCES`,
     ),
   );

@@ -131,7 +131,7 @@ function hiddenWarnings({ code, facts: { felix } }: HintDetails): string | undef
   if (felix?.kind !== 'settings' || !/^KN[12]/.test(code)) return undefined;
   const { logSeverityScreen = '' } = felix.settings;
   if (!severitiesAboveWarning.has(logSeverityScreen.toLowerCase())) return undefined;
-  return `logSeverityScreen ${logSeverityScreen} hides what felix warns of its rules.`;
+  return `logSeverityScreen ${logSeverityScreen} hides felix's warnings about its rules.`;
 }
 
 /** The longest subject: the name of an nftables chain (128 characters) and its namespace. */

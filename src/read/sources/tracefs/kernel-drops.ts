@@ -163,7 +163,7 @@ function tryProbe(tracefs: string, probe: EventProbe): void {
 }
 
 function connectionsAdviceOn(error: unknown): string {
-  return `${reasonOf(error)}. Linux 6.1 or newer tells of them`;
+  return `${reasonOf(error)}. Linux 6.1 or newer shows them`;
 }
 
 function adviceOn(error: unknown): string {
