@@ -224,7 +224,7 @@ export const metricTable = {
   ),
   stateSize: gauge('state_size_bytes', 'Size of the state on disk.'),
   stateErrors: counter('state_errors_total', 'Failures to read or write the state.', {
-    operation: 'load, save; lost: it was no longer on disk as it was written, and was written again',
+    operation: 'load, save; lost: another program changed it on disk, so it was written again',
   }),
   buildInfo: gauge('build_info', 'Always 1; the labels say what is running.', {
     version: 'of the program',
