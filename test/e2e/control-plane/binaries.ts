@@ -100,7 +100,7 @@ function kubernetes(name: string, minutes: number): Recipe {
 
 function kubeRouter(folder: string, owner: string): Recipe {
   const version = pinnedVersion(folder, `github.com/${owner}/kube-router/v2`);
-  return { folder, package: '.', version, minutes: 1 };
+  return { folder, package: '.', version, minutes: 2 };
 }
 
 function containerd(name: string, minutes: number): Recipe {
