@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { networkPolicy } from '../../explain/policies/objects.ts';
 import { type AgentRig, createAgentRig, nodeObject, podObject } from '../agent-rig.ts';
@@ -7,6 +8,7 @@ import { createNamespaceGroup, type NamespaceGroup } from '../network/namespaces
 import { run } from '../network/command.ts';
 import type { Probe } from '../network/prober.ts';
 import { sendEchoRequests, sendPackets } from '../network/sending.ts';
+import { outcomeOf } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { createInQuietHours } from '../quiet-hours.ts';
 import { type Ovn, startOvn } from './ovn.ts';
@@ -210,6 +212,12 @@ test('later fragments are told apart in the audit', async () => {
   await run('ip', ['netns', 'exec', ovn.namespaceOf('web'), ...ping]).catch(() => {});
   const [row] = await reading.untilRows({ 'packet.later_fragment': true });
   expect(row).toMatchObject({ 'network.transport': 'icmp', 'destination.k8s.pod.name': 'db' });
+});
+
+test('doctor finds nothing to mend', async () => {
+  const checks = await reading.doctor((command, args) => outcomeOf(spawn(command, args)));
+  expect(checks.filter(({ status }) => status !== 'ok')).toEqual([]);
+  expect(checks.find(({ name }) => name === 'log-rules')?.finding).toMatch(/ovn-acl does: \d+ lines lately/);
 });
 
 test('at the end nothing is told of what was admitted', async () => {

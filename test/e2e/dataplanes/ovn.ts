@@ -35,12 +35,13 @@ export async function startOvn(group: NamespaceGroup, folder: string, pods: read
   const execute = async (...words: string[]): Promise<string> => (await run('ip', inside(words))).stdout;
   const daemons: ChildProcess[] = [];
   const ends: string[] = [];
-  const start = (program: string, ...args: string[]): void => {
+  const start = (program: string, ...args: string[]): ChildProcess => {
     const log = join(folder, `${program}.log`);
     const command = [program, ...args, '--no-chdir', `--log-file=${log}`, '-vconsole:off'];
     const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'ip', ...inside(command)], { stdio: 'ignore' });
     child.on('exit', (code, signal) => ends.push(`${program} has ended with ${signal ?? code}.`));
     daemons.push(child);
+    return child;
   };
   const aclLog = join(folder, 'ovn-controller.log');
 
@@ -60,7 +61,7 @@ export async function startOvn(group: NamespaceGroup, folder: string, pods: read
   const ids = Object.entries(chassis).map(([name, value]) => `external_ids:ovn-${name}=${value}`);
   await switches('set', 'open', '.', ...ids, 'external_ids:system-id=node-a');
   start('ovn-northd', `--ovnnb-db=${database}`, `--ovnsb-db=${database}`);
-  start('ovn-controller', database);
+  const controller = start('ovn-controller', database);
 
   const nbctl = (...words: string[]): Promise<string> => execute('ovn-nbctl', '--timeout=150', ...words);
   await nbctl('ls-add', 'node-a');
@@ -88,7 +89,14 @@ export async function startOvn(group: NamespaceGroup, folder: string, pods: read
     aclLog,
     nbctl,
     /** Resolves when what was written with nbctl is in force. */
-    untilInForce: async (): Promise<void> => void (await nbctl('--wait=hv', 'sync')),
+    async untilInForce(): Promise<void> {
+      // An ovn-controller that started beside its databases has claimed no port for minutes, without a word; another one does at once.
+      await execute('ovn-nbctl', '--timeout=30', '--wait=hv', 'sync').catch(async () => {
+        await end(controller);
+        start('ovn-controller', database);
+        await nbctl('--wait=hv', 'sync');
+      });
+    },
     namespaceOf: (pod: string): string => namespaces.get(pod) ?? '',
     /** The lines with that name of an ACL, as soon as there is one. */
     linesOf: (name: string): Promise<readonly string[]> =>
@@ -101,13 +109,15 @@ export async function startOvn(group: NamespaceGroup, folder: string, pods: read
         () => `[ovn] no line of ${name}. ${ends.join(' ')} ovn-controller.log:\n${readText(aclLog)}`,
       ),
     async stop(): Promise<void> {
-      for (const child of daemons.toReversed()) {
-        const ended = child.exitCode === null && child.signalCode === null ? once(child, 'close') : undefined;
-        child.kill('SIGKILL');
-        await ended;
-      }
+      for (const child of daemons.toReversed()) await end(child);
     },
   };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const ended = child.exitCode === null && child.signalCode === null ? once(child, 'close') : undefined;
+  child.kill('SIGKILL');
+  await ended;
 }
 
 const schemas = [
