@@ -73,6 +73,8 @@ const anyObject = fc
 const escapedForPages = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (each) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[each] ?? '&#39;');
 
+const pythonQuoted = (text: string): string => text.replaceAll(/[\\']/g, String.raw`\$&`);
+
 /** Rows of tables, and what stands in quotes or tags. */
 const anyRow = fc.oneof(
   fc
@@ -86,6 +88,16 @@ const anyRow = fc.oneof(
   anyName.map((name) =>
     lineWise(`a text in single quotes ${name}`, (line) => `${name}: '${line.replaceAll("'", "''")}'`),
   ),
+  anyName.map((name) => lineWise(`a text in single quotes of a list ${name}`, (line) => `$'${pythonQuoted(line)}'`)),
+  fc
+    .tuple(anyName, fc.constantFrom('=>', ' => ', '   => '))
+    .map(([name, arrow]) =>
+      lineWise(
+        `a hash ${name}${arrow}`,
+        (line, at) => `{"date"${arrow}"${iso(at)}", "${name}"${arrow}${JSON.stringify(line)}}`,
+      ),
+    ),
+  fc.constant(lineWise('an item in quotes', (line) => `  - ${JSON.stringify(line)}`)),
   anyName.map((name) => lineWise(`a text in quotes ${name}`, (line) => `lvl=a ${name}=${JSON.stringify(line)} x=1`)),
   fc
     .tuple(anyName, anyName)
@@ -111,6 +123,9 @@ const anyHead = fc.oneof(
       ),
     ),
   fc.constantFrom('> ', '> > ').map((mark) => lineWise(`a quotation ${mark}`, (line) => `${mark}${line}`)),
+  fc.constantFrom('* ', '- ', '\u2022 ').map((mark) => lineWise(`a bullet ${mark}`, (line) => `${mark}${line}`)),
+  fc.constant(lineWise('an event of a stream', (line) => (line.startsWith('{') ? `data: ${line}` : line))),
+  fc.constant(lineWise('an erased beginning', (line) => `section_start:1795226670:x\r\u001B[0K${line}`)),
   fc.constant(lineWise('colours', (line) => `\u001B[1;31mk.log\u001B[0m:\u001B[K${line}`)),
 );
 
@@ -122,11 +137,12 @@ const anyLineWise = fc.oneof(
 
 /**
  * Up to so many within one another. Only the innermost has bars or single quotes: those of others are not told from its own. Nobody numbers
- * lines that have numbers.
+ * lines that have numbers, or searches in them.
  */
 export const anyLayers = (maxLength: number): fc.Arbitrary<readonly Wrapping[]> =>
   fc.array(anyLineWise, { minLength: 1, maxLength }).map((all) =>
     all.filter((each, i) => {
+      if (each.name.startsWith('a path') && all[i - 1]?.name.startsWith('a number') === true) return false;
       if (each.name.startsWith('a number')) return !all.slice(0, i).some(({ name }) => name.startsWith('a number'));
       return i === 0 || !/^a (?:row|text in single quotes)/.test(each.name);
     }),

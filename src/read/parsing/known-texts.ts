@@ -90,7 +90,7 @@ function spellings(needle: string): string[] {
   }
   if (needle.includes("'")) {
     const codes = backslashes.flatMap((slashes) => [`${slashes}u0027`, `${slashes}u0026#39;`]);
-    return ["'", '&#39;', '&apos;', '&amp;#39;', "''", String.raw`\'`, ...codes].map((each) =>
+    return ["'", '&#39;', '&apos;', '&amp;#39;', "''", String.raw`\'`, String.raw`\\'`, ...codes].map((each) =>
       needle.replaceAll("'", each),
     );
   }

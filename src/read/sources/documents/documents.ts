@@ -21,6 +21,8 @@ export function documentKind(text: string): DocumentKind | undefined {
   const head = text.replace(/^(?:\u00ef\u00bb\u00bf)?\s{0,256}/, '');
   if (/^(?:__CURSOR|__REALTIME_TIMESTAMP)=/.test(head)) return 'export';
   if (isVerbose(head)) return 'verbose';
+  // A Ruby hash is no JSON, and is read line by line.
+  if (/^[[{]\s{0,256}"[^"\n]{1,64}"\s{0,16}=>/.test(head)) return undefined;
   if (/^(?:\{|\[\s{0,256}(?:[{["\]]|$))/.test(head)) return isManyLines(head) ? 'json' : undefined;
   return delimiterOf(head) === undefined ? undefined : 'table';
 }

@@ -48,6 +48,10 @@ export function newEnvelope(text: string): Envelope {
   };
 }
 
+export function copyOf(envelope: Envelope): Envelope {
+  return { ...envelope, layers: [...envelope.layers] };
+}
+
 /**
  * Sets the time. Of several exact ones the innermost counts, because outer ones are of relays and collectors. Once the writer is known,
  * further ones are a part of its text.

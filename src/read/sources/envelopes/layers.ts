@@ -1,7 +1,8 @@
 /** Layers that log daemons and the kernel's tools put before a line, and that are neither a stamp nor JSON. */
+import { fractionOf } from '../../../base/log-formats/rfc3339.ts';
 import { parsed } from '../../../base/platform/json.ts';
 import type { StampClock } from './clock.ts';
-import { type Envelope, newEnvelope, setTime, takeOff } from './envelope.ts';
+import { copyOf, type Envelope, newEnvelope, setTime, takeOff } from './envelope.ts';
 import { namedContainer } from './named-container.ts';
 import { withoutMarks } from './quoting.ts';
 import { readNumericStamp } from './stamps.ts';
@@ -52,30 +53,72 @@ export function readLabels(envelope: Envelope): void {
   envelope.program ??= container.container;
 }
 
-const key = /^(?:- )?(?:[\w.@-]{1,64}(?: ?= ?|: )|b?'|b"|\{'|"[\w.@-]{1,64}"\s{1,8}=> )/;
-const quoted = /(?:^b?|- |[=:>] ?b?)(?:("(?:[^"\\]|\\.){12,}")|'((?:[^'\\]|\\.|''){12,})')/g;
+const key =
+  /^(?:[*+-] )?(?:[\w.@-]{1,64}(?: ?= ?|: (?![{[]\s?["{]))|\[?[b$]?'|b"|\{'|[[{]?(?:[^"'=]{0,64}[[{, ])?"[\w.@-]{1,64}"\s{0,8}=>\s?)|^[*+-] "/;
+const quoted = /(?:^[b$]?|[*+-] |[=:>[,] ?[b$]?)(?:("(?:[^"\\]|\\.){12,}")|'((?:[^'\\]|\\.|''){12,})')/g;
 const anyStamp = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\s"',<]{0,16}/;
+/** Matches the time that Fluent Bit prints before a record: `[1795226670.836530, {…`. */
+const bracketedSeconds = /(?:^|\s)\[{1,2}(\d{10})(\.\d{1,9})?, /;
 
 /** Most lines of logs do not begin with a key. */
 export function mayBeginWithKey(text: string): boolean {
   return key.test(text);
 }
 
-/** Reads a text that is the value of a key in a line of keys (logfmt, YAML, Ruby, Python): `level=info msg="…"`, `msg: '…'`, `b'…'`. */
-export function readQuoted(envelope: Envelope, clock: StampClock, isLine: (text: string) => boolean): void {
+interface QuotedContext {
+  clock: StampClock;
+  isLine: (text: string) => boolean;
+  /** Takes off what stands around a text within the quotes. */
+  takeLayers: (envelope: Envelope) => void;
+}
+
+/**
+ * Reads a text that is the value of a key in a line of keys (logfmt, YAML, Ruby, Python): `level=info msg="…"`, `msg: '…'`, `b'…'`. A list has
+ * several of them, without keys or with the same one; those of other keys are other forms of the same line.
+ */
+export function readQuoted(envelope: Envelope, { clock, isLine, takeLayers }: QuotedContext): void {
   const { text } = envelope;
-  for (const { 0: whole, 1: double, 2: single = '', index } of text.matchAll(quoted)) {
+  const found = [...text.matchAll(quoted)].flatMap(({ 0: whole, 1: double, 2: single = '', index }) => {
     const inner = textOf(double, single);
-    if (!isLine(inner)) continue;
+    if (!isLine(inner)) return [];
     const opening = index + whole.length - (double?.length ?? single.length + 2);
-    noteQuote(clock, openingQuote.exec(text.slice(Math.max(0, opening - longestKey), opening + 1))?.[0] ?? '');
-    const stamp = newEnvelope(anyStamp.exec(text.slice(0, index))?.[0] ?? '');
-    readNumericStamp(stamp, clock);
-    setTime(envelope, stamp.time, stamp.timeIsExact, stamp.timeLacks);
-    envelope.text = inner;
-    envelope.layers.push('quoted text');
-    return;
-  }
+    const before = openingQuote.exec(text.slice(Math.max(0, opening - longestKey), opening + 1))?.[0] ?? '';
+    return [{ inner, index, before }];
+  });
+  const [first, ...others] = found;
+  if (first === undefined) return;
+  noteQuote(clock, first.before);
+  readStampBefore(envelope, text.slice(0, first.index), clock);
+  const more = others.filter(({ inner, before }) => inner !== first.inner && nameIn(before) === nameIn(first.before));
+  const alike = more.map(({ inner }) => {
+    const other = copyOf(envelope);
+    takeQuoted(other, inner);
+    takeLayers(other);
+    return other;
+  });
+  if (alike.length > 0) envelope.more = [...envelope.more, ...alike];
+  takeQuoted(envelope, first.inner);
+}
+
+function takeQuoted(envelope: Envelope, inner: string): void {
+  envelope.text = inner;
+  // The blanks before the key are not the text's.
+  envelope.indent = '';
+  envelope.layers.push(quotedLayer);
+}
+
+const quotedLayer = 'quoted text';
+
+function nameIn(opening: string): string {
+  return opening.replaceAll(/[^\w.@-]/g, '');
+}
+
+function readStampBefore(envelope: Envelope, before: string, clock: StampClock): void {
+  const [, seconds, fraction] = bracketedSeconds.exec(before) ?? [];
+  if (seconds !== undefined) return setTime(envelope, Number(seconds) * 1000 + fractionOf(fraction));
+  const stamp = newEnvelope(anyStamp.exec(before)?.[0] ?? '');
+  readNumericStamp(stamp, clock);
+  setTime(envelope, stamp.time, stamp.timeIsExact, stamp.timeLacks);
 }
 
 /** How many beginnings of texts in quotes are remembered, since such texts may stand in one another. */
@@ -88,7 +131,7 @@ function noteQuote({ recent: { place } }: StampClock, quote: string): void {
 
 const longestKey = 96;
 /** Matches the key before a text in quotes, with the quote. */
-const openingQuote = /(?:"[\w.@-]{1,64}"\s{1,8}=> |[\w.@-]{1,64}(?: ?= ?|: )|^|[ -]{1,8})b?["']$/;
+const openingQuote = /(?:"[\w.@-]{1,64}"\s{0,8}(?:=>|:)\s?|[\w.@-]{1,64}(?: ?= ?|: )|^[ *+-]{0,8}|[[,] ?)[b$]?["']$/;
 
 /** Reads a text behind the key of the last one that was a line: it may go on the record of that line. What may be a line is none. */
 export function readSameQuote(envelope: Envelope, { recent }: StampClock, isLine: (text: string) => boolean): void {
@@ -104,7 +147,7 @@ export function readSameQuote(envelope: Envelope, { recent }: StampClock, isLine
   if (inner === '' || isLine(inner)) return;
   envelope.text = inner.trimStart();
   envelope.indent = inner.slice(0, inner.length - envelope.text.length);
-  envelope.layers.push('quoted text');
+  envelope.layers.push(quotedLayer);
 }
 
 const wholeQuote = /^(?:("(?:[^"\\]|\\.)*")|'((?:[^'\\]|\\.|'')*)')/;

@@ -15,7 +15,7 @@ const path = /\/|\.(?:log|txt|jsonl?|ndjson|out|err)(?:$|\.)/;
 /** Matches the lines around a match (`grep -C`). */
 const context = /^([^\s:|"'{}=]{0,256}\.(?:log|txt|jsonl?|ndjson|out|err)(?:\.\w{1,16})?)-\d{1,9}-/;
 /** Matches `grep -n`, and an editor's numbers. */
-const lineNumber = /^\d{1,9}[:|\t](?=\S)/;
+const lineNumber = /^\d{1,9}(?::(?=\S)|[|\t](?=\s{0,8}\S))/;
 /** Matches the numbers of `cat -n`, `less -N` and `grep -n`. */
 const lineCount = /^(\d{1,9})([\t|:]| {1,2})/;
 /** Matches `kubectl logs --prefix`. */

@@ -1,3 +1,4 @@
+import { hasKlogHeader } from '../../../base/log-formats/go-loggers.ts';
 import { mayHaveCells, readCells, readSameCell } from './cells.ts';
 import type { StampClock } from './clock.ts';
 import { type Envelope, newEnvelope, type Origin, readKernelTag, readKmsg, readTag } from './envelope.ts';
@@ -13,7 +14,7 @@ import {
   readTalos,
 } from './layers.ts';
 import { readPrefix, readRecordTag } from './prefix.ts';
-import { withoutEntities, withoutMarks } from './quoting.ts';
+import { mayBeginWithMark, withoutEntities, withoutMarks } from './quoting.ts';
 import { readJson } from './read-json.ts';
 import { readDmesg, readMonthStamp, readNumericStamp } from './stamps.ts';
 
@@ -43,7 +44,8 @@ export function readJournalFields(fields: { readonly [name: string]: string }, c
   return envelope;
 }
 
-const mayBeJson = /^[{[",]/;
+/** Not a hash of Ruby. */
+const mayBeJson = /^(?:[{[](?![^"=]{0,64}"[\w.@-]{1,64}"\s{0,8}=>)|[",])/;
 
 /** The layers behind which a prefix may stand. Behind others, such as the kernel's tag, it would be a LOG prefix. */
 const beforePrefixes = /^(?:prefix|labels|quoted text|table row|.*JSON)$/;
@@ -68,7 +70,11 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
       known?.mentions(before) === true &&
       outerOrigin(before, clock) === 'unknown'
     )
-      readQuoted(envelope, clock, (text) => readsLine(text, reading));
+      readQuoted(envelope, {
+        clock,
+        isLine: (text) => readsLine(text, reading),
+        takeLayers: (inner) => takeLayers(inner, reading, depth + 1),
+      });
     if (
       isUnnamed &&
       envelope.text === before &&
@@ -98,6 +104,8 @@ function readSamePlace(envelope: Envelope, reading: Reading): void {
   const { clock } = reading;
   const { cells, quotes } = clock.recent.place;
   if ((cells.length === 0 && quotes.length === 0) || mayBeJson.test(text)) return;
+  // What begins a record goes on none.
+  if (hasKlogHeader(text) || (reading.known?.mentions(text) === true && reading.known.reads(text))) return;
   if (cells.length > 0 && mayHaveCells(text)) readSameCell(envelope, clock, isLine);
   if (envelope.text === text && quotes.length > 0) readSameQuote(envelope, clock, isLine);
 
@@ -135,7 +143,7 @@ function takeLayer(envelope: Envelope, { clock, known }: Reading, depth: number)
   const first = text.charCodeAt(0);
   if (first === 0xef || first === 0x1e || first === 0x64) envelope.text = text.replace(marks, '');
   // Behind blanks, such a character is klog's.
-  if ((first === 0x3e /* > */ || first === 0x60) && envelope.indent === '') envelope.text = withoutMarks(text);
+  if (mayBeginWithMark.test(text) && envelope.indent === '') envelope.text = withoutMarks(text);
   if (first === 0x5b /* [ */) readDmesg(envelope, clock);
   if (envelope.text !== text) return;
   if (

@@ -1,7 +1,7 @@
 /** Takes JSON off a line: a record of journald, of a container runtime, of any collector; a text within a string; pieces of a list. */
 import { isAscii, parsedBytes } from '../../../base/platform/json.ts';
 import type { LinePlace, StampClock } from './clock.ts';
-import { type Envelope, newEnvelope, setProgram, setTime } from './envelope.ts';
+import { copyOf, type Envelope, newEnvelope, setProgram, setTime } from './envelope.ts';
 import { readJournal } from './journal-record.ts';
 import { hostIn, type JsonRecord, programIn, timeIn, timeOf } from './json-fields.ts';
 import {
@@ -53,10 +53,6 @@ const isSpaced = /^\{(?:\s|"[^"]{0,128}"(?:\s|:\s))/;
 
 function ownMessage(record: JsonRecord): JsonMessage {
   return { text: JSON.stringify(record), own: record, around: [] };
-}
-
-function copyOf(envelope: Envelope): Envelope {
-  return { ...envelope, layers: [...envelope.layers] };
 }
 
 function messagesOf(
