@@ -163,7 +163,10 @@ export function lossOfState(
 function judgeOf({ prepare, verdictOn }: PolicyAnswers, chains: ClusterContext['lists']['chains']): ConnectionJudge {
   return {
     prepare,
-    isDenied: (finding, at) => verdictOn(finding, at)?.outcome === 'denies',
+    isDenied: (finding, at) => {
+      const verdict = verdictOn(finding, at);
+      return verdict && verdict.outcome === 'denies';
+    },
     targetsOf: ({ namespace = '', name }, to) => chains.targetsOf(namespace, name, to),
     isPublished: chains.isPublished,
   };

@@ -20,8 +20,8 @@ import type { FailureResult } from './statistics.ts';
 export interface ConnectionJudge {
   /** Reads what `isDenied` needs. Never rejects. Undefined if all that can be known is known. */
   readonly prepare?: ((finding: Finding, at: Millis) => Promise<void>) | undefined;
-  /** Returns false also if it is not known. */
-  readonly isDenied: (finding: Finding, at: Millis) => boolean;
+  /** Undefined: policies were not read in time. False also if it cannot be known. */
+  readonly isDenied: (finding: Finding, at: Millis) => boolean | undefined;
   /** Returns the ready endpoints behind an address and a port of a Service. */
   readonly targetsOf: (service: ObjectRef, to: ServiceTarget) => readonly ServiceTarget[];
   /** Returns whether the node may lead connections to that address to endpoints of a Service. */
@@ -51,6 +51,8 @@ interface HeldFlow extends QueuedFlow {
   observation: PacketObservation;
   pod: string;
   sourcePorts: Set<number | undefined>;
+  /** How often it was judged while policies were not read. */
+  tries: number;
 }
 
 /** Other lines of the same packets come meanwhile, and owners of addresses are looked up. */
@@ -59,7 +61,15 @@ const holdFor: Millis = 3000;
 const longestTry: Millis = 150_000;
 /** Calico tells of flows at the end of an interval. */
 const longestInterval: Millis = 600_000;
-const most = { flows: 4096, flowsOfPod: 128, sourcePorts: 64, senders: 4096, toldOfSender: 256, targets: 16 };
+const most = {
+  flows: 4096,
+  flowsOfPod: 128,
+  sourcePorts: 64,
+  senders: 4096,
+  toldOfSender: 256,
+  targets: 16,
+  tries: 10,
+};
 
 export function createFailures(options: FailuresOptions): Failures {
   const { judge, decisions, lookups, count } = options;
@@ -81,6 +91,7 @@ export function createFailures(options: FailuresOptions): Failures {
         observation: connection,
         pod: failure.pod,
         sourcePorts: new Set([connection.packet.sourcePort]),
+        tries: 0,
         weight: 1,
         first: time,
         last: time,
@@ -123,19 +134,27 @@ export function createFailures(options: FailuresOptions): Failures {
 
   function settle(flow: HeldFlow): void {
     const result = resultOf(flow);
+    if (result === 'unread' && lookups !== undefined && ++flow.tries < most.tries) {
+      flow.since = lookups.now();
+      if (held.take(flow) === 'overflowed') count('overflowed', flow.weight);
+      return;
+    }
+    if (result === 'unread') return count('unproven', flow.weight);
     if (typeof result === 'string') return count(result, flow.weight);
     const { line, weight, first, last, since } = flow;
     options.denied({ line, observation: result.denied, weight, first, last, since });
     count('denied', weight);
   }
 
-  function resultOf(flow: HeldFlow): FailureResult | { denied: PacketObservation } {
+  function resultOf(flow: HeldFlow): FailureResult | 'unread' | { denied: PacketObservation } {
     const all = connections.of(flow);
     if (all === undefined) return 'foreign';
     const [first] = all;
     if (first === undefined || all.length > most.targets) return 'unproven';
     if (told.has(flow, all)) return 'told';
-    return all.every(({ finding }) => judge.isDenied(finding, flow.last)) ? { denied: first.observation } : 'unproven';
+    const answers = all.map(({ finding }) => judge.isDenied(finding, flow.last));
+    if (answers.includes(false)) return 'unproven';
+    return answers.includes(undefined) ? 'unread' : { denied: first.observation };
   }
 }
 
@@ -174,8 +193,8 @@ function createHeldFlows() {
   };
 }
 
-function join(flow: HeldFlow, { first, last, sourcePorts }: HeldFlow): void {
-  flow.weight++;
+function join(flow: HeldFlow, { weight, first, last, sourcePorts }: HeldFlow): void {
+  flow.weight += weight;
   flow.first = Math.min(flow.first, first);
   flow.last = Math.max(flow.last, last);
   for (const port of sourcePorts) if (flow.sourcePorts.size < most.sourcePorts) flow.sourcePorts.add(port);

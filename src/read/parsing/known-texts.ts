@@ -90,9 +90,17 @@ function spellings(needle: string): string[] {
   }
   if (needle.includes("'")) {
     const codes = backslashes.flatMap((slashes) => [`${slashes}u0027`, `${slashes}u0026#39;`]);
-    return ["'", '&#39;', '&apos;', '&amp;#39;', "''", String.raw`\'`, String.raw`\\'`, ...codes].map((each) =>
-      needle.replaceAll("'", each),
-    );
+    return [
+      "'",
+      '&#39;',
+      '&apos;',
+      '&amp;#39;',
+      "''",
+      String.raw`\'`,
+      String.raw`\\'`,
+      String.raw`\u0027\u0027`,
+      ...codes,
+    ].map((each) => needle.replaceAll("'", each));
   }
   if (needle.includes('/')) return [needle, needle.replaceAll('/', String.raw`\/`)];
   if (!needle.includes('=')) return [needle];

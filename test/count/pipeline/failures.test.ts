@@ -244,6 +244,20 @@ test('without the source kernel-drops, LOG lines are remembered from the first c
   expect(statistics.failures).toMatchObject({ denied: 1, told: 1 });
 });
 
+test.each([
+  ['in a while', 12_000, { denied: 3, unproven: 0 }],
+  ['never', Infinity, { denied: 0, unproven: 3 }],
+])('policies that are read %s: the connection is judged again', async (_, after, expected) => {
+  let waited = 0;
+  const { fail, wait, statistics } = rig({ isDenied: () => (waited >= after ? true : undefined) });
+  fail();
+  fail();
+  await wait(4000);
+  fail();
+  for (; waited < 60_000; waited += 1000) await wait(1000);
+  expect(statistics.failures).toMatchObject(expected);
+});
+
 test('until the cluster is listed, it waits', async () => {
   const { fail, wait, lists, counted } = rig({}, { isSynced: false });
   fail();
