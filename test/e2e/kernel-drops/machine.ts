@@ -112,7 +112,8 @@ async function unpackKernel(version: string): Promise<string> {
   const plain = names.filter((name) => !/-(?:cloud|rt)-amd64$/.test(name));
   const newest = plain.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true })).at(-1);
   const kept = existsSync(cache)
-    ? readdirSync(cache).find((name) => name.startsWith(`linux-image-${version}`))
+    ? // The dot after it: 6.1 is not 6.12.
+      readdirSync(cache).find((name) => name.startsWith(`linux-image-${version}.`))
     : undefined;
   if (kept !== undefined) return join(cache, kept);
   if (newest === undefined) throw new Error(`apt-cache knows no package of Linux ${version}: run apt-get update`);
