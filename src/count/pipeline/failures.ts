@@ -152,9 +152,9 @@ export function createFailures(options: FailuresOptions): Failures {
     const [first] = all;
     if (first === undefined || all.length > most.targets) return 'unproven';
     if (told.has(flow, all)) return 'told';
-    const answers = all.map(({ finding }) => judge.isDenied(finding, flow.last));
-    if (answers.includes(false)) return 'unproven';
-    return answers.includes(undefined) ? 'unread' : { denied: first.observation };
+    const answers = new Set(all.map(({ finding }) => judge.isDenied(finding, flow.last)));
+    if (answers.has(false)) return 'unproven';
+    return answers.has(undefined) ? 'unread' : { denied: first.observation };
   }
 }
 
