@@ -84,6 +84,11 @@ test('parse agrees with the reference on the words of the format in any order', 
   fc.assert(fc.property(wordSalad, agrees), often);
 });
 
+test('the number of bytes behind INCOMPLETE does not end the packet within an ICMP error', () => {
+  const error = 'IN=a OUT= SRC=10.0.0.1 DST=10.0.0.2 PROTO=ICMP TYPE=3 CODE=1';
+  agrees(`${error} [SRC=10.0.0.2 DST=10.0.0.3 PROTO=ICMP INCOMPLETE [2 bytes] TYPE=8 ] MARK=0x1 `);
+});
+
 test('parse agrees with the reference on any text', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), agrees), often);
 });

@@ -47,7 +47,8 @@ export function readHeader(text: string, start: number): Header {
       token.problem = packet === header.inner ? header.innerProblem : { text: undefined };
     }
     token.at = opens ? at + 1 : at;
-    token.stop = packet !== outer && bytes[end - 1] === closingBracket ? end - 1 : end;
+    const closes = packet !== outer && bytes[end - 1] === closingBracket;
+    token.stop = closes ? end - 1 : end;
     token.isLast = end === length;
     const head = headOf(token);
     readField(token, head, packet, header);
@@ -55,10 +56,10 @@ export function readHeader(text: string, start: number): Header {
       if (head === SRC || head === INCO || header.arp) isBeforeSource = false;
       else if (!hasKey(token)) header.hasForeignWords = true;
     }
-    // The `[8 bytes]` after an INCOMPLETE is not an inner packet.
+    // The `[8 bytes]` after an INCOMPLETE is not an inner packet, nor its end.
     if (head === INCO && token.stop === end && isWord(token, 'INCOMPLETE'))
       end += byteCount.exec(text.slice(end, end + 64))?.[0].length ?? 0;
-    if (packet !== outer && bytes[end - 1] === closingBracket) {
+    if (closes) {
       if (packet === header.inner) header.innerIsClosed = true;
       packet = outer;
       token.problem = header.problem;
