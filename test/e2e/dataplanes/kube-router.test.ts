@@ -133,7 +133,8 @@ describe.each(scenes)('$program, iptables-$backend', ({ program, backend, ulogd 
     // From then on the agent knows the policies: what comes before is told without them if they are late.
     await reading.untilMessage(place, first.to, 'Denied by NetworkPolicy ');
     for (const each of others) await send(each);
-  }, 900_000);
+    // On a new machine the program is built first, and waits for others that are being built.
+  }, 1_800_000);
   afterAll(async () => {
     await rig?.killAll();
     await kubeRouter?.stop();
