@@ -159,10 +159,11 @@ export function checkPrefixes({ rules, view, kernelSources, prefixes, now }: Che
     [...found.values()].flatMap((seen) => (seen.lines > 0 ? seen.rules.flatMap(({ group }) => group ?? []) : [])),
   );
   const isOfK3s = [...found.values()].some(({ meaning }) => meaning.rule === k3sPolicy);
-  const all = [...found.values()].map((seen) =>
+  const byLines = [...found.values()].toSorted((a, b) => b.lines - a.lines);
+  const all = byLines.map((seen) =>
     checkOf(seen, { knowsAllRules, isOfK3s, readGroups, hasLog: log !== undefined, now }),
   );
-  // Prefixes that need an action come first, so that they are shown.
+  // Prefixes that need an action come first, so that they are shown, and then those with the most lines.
   const order = all.toSorted((a, b) => Number(a.status === 'ok') - Number(b.status === 'ok'));
   if (order.length <= maxShown) return order;
   return [...order.slice(0, maxShown), answersOf('prefix …').ok(`${order.length - maxShown} more prefixes`)];
