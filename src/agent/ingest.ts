@@ -97,18 +97,16 @@ export function createIngest(options: IngestOptions): Ingest {
   const liveFlows = createAgentLiveFlows(options);
   const counts = { table, incidents };
   const queue = createLookupQueue(waitingFlows, restored.state?.waiting);
-  const hasKernelDrops = config.sources.some(({ kind }) => kind === 'kernel-drops');
   const pipeline = createPipeline({
     ...decisionSettings(config),
     endpoints: lists.endpoints,
     statistics,
     counts: () => counts,
     node: config.node,
-    hasKernelDrops,
+    hasKernelDrops: config.sources.some(({ kind }) => kind === 'kernel-drops'),
     hasFlows: config.sources.some(({ kind }) => kind === 'calico-flows'),
     lookups: { queue, remote, isSynced: () => cluster.synced, now },
-    // Without the source, no line would be remembered for anything.
-    judge: policies && hasKernelDrops ? judgeOf(policies, lists.chains) : undefined,
+    judge: policies && judgeOf(policies, lists.chains),
     packets: packetSink(audit, config.auditVerdicts, dropsByOwner, liveFlows),
   });
   const { sources, dedupe } = openSources({
