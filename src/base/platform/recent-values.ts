@@ -1,9 +1,10 @@
+import { oldestKeyOf } from './oldest-key.ts';
+
 /** Keeps the values that were used last. Unlike an `LRUCache`, which allocates its tables in advance, it takes no memory until it is used. */
 export class RecentValues<V extends {}> {
   readonly #values = new Map<string, V>();
   readonly #most: number;
-  /** Stands behind the key that was dropped last: a new iterator passes over all keys that were ever deleted, until the map is made anew. */
-  #oldest = this.#values.keys();
+  readonly #oldestKey = oldestKeyOf(this.#values);
   readonly #onDropped: ((key: string, value: V) => void) | undefined;
 
   /** `onDropped`: also called for a value that another one replaces. */
@@ -22,15 +23,8 @@ export class RecentValues<V extends {}> {
 
   set(key: string, value: V): void {
     this.#drop(key);
-    if (this.#values.size >= this.#most) this.#drop(this.#nextOldest());
+    if (this.#values.size >= this.#most) this.#drop(this.#oldestKey() as string);
     this.#values.set(key, value);
-  }
-
-  #nextOldest(): string {
-    const { done, value } = this.#oldest.next();
-    if (done !== true) return value;
-    this.#oldest = this.#values.keys();
-    return this.#oldest.next().value as string;
   }
 
   #drop(key: string): void {

@@ -1,6 +1,7 @@
 /** Keeps the dropped flows of the last hour in memory, for `/drops` (docs/live-drops.md). */
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Clock } from '../../base/platform/clock.ts';
+import { oldestKeyOf } from '../../base/platform/oldest-key.ts';
 import { cutBytes } from '../../base/platform/printable.ts';
 import { inTurns } from '../../base/platform/turns.ts';
 import { fieldsThat, type FlowRecord } from './fields.ts';
@@ -56,6 +57,7 @@ const leftOut: ReadonlySet<string> = new Set(fieldsThat(({ live }) => live === f
 
 export function createLiveFlows({ node, limits = defaultLimits, redact, clock }: LiveFlowsOptions): LiveFlowTable {
   const flows = new Map<string, LiveFlow>();
+  const oldestKey = oldestKeyOf(flows);
   const room = createFlowRoom<LiveFlow>(limits, (_, key) => flows.has(key));
   /** The flow of each `meaning`. Computing a key for each packet would cost more. */
   const found = new WeakMap<object, LiveFlow>();
@@ -103,7 +105,7 @@ export function createLiveFlows({ node, limits = defaultLimits, redact, clock }:
     flows.set(flow.key, made);
     room.enter(made);
     bytes += size;
-    while (bytes > limits.bytes) forget(flows.values().next().value as LiveFlow);
+    while (bytes > limits.bytes) forget(flows.get(oldestKey() as string) as LiveFlow);
     return made;
   }
 

@@ -1,5 +1,6 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import { createKeyedChanges, type KeyedChanges } from '../../base/platform/keyed-changes.ts';
+import { oldestKeyOf } from '../../base/platform/oldest-key.ts';
 
 export interface QueueState {
   newest: number;
@@ -113,6 +114,7 @@ export function createAuditQueue({ sinks, most, restored, namespaceOf, now }: Au
 interface RoomShare {
   /** The oldest row comes first. */
   readonly keys: Set<string>;
+  readonly oldest: () => string | undefined;
   bytes: number;
 }
 
@@ -127,7 +129,7 @@ function createRoomShares() {
       return bytes;
     },
     enter(key: string, namespace: string, size: number): void {
-      const share = shares.get(namespace) ?? { keys: new Set(), bytes: 0 };
+      const share = shares.get(namespace) ?? createShare();
       shares.set(namespace, share);
       shareOf.set(key, namespace);
       share.keys.add(key);
@@ -143,12 +145,18 @@ function createRoomShares() {
       bytes -= size;
       if (share.keys.size === 0) shares.delete(namespace);
     },
+    /** Remove this row before the next call. */
     oldestOfLargest(): string {
-      let largest: RoomShare = { keys: new Set(), bytes: -1 };
-      for (const share of shares.values()) if (share.bytes > largest.bytes) largest = share;
-      return largest.keys.values().next().value ?? '';
+      let largest: RoomShare | undefined;
+      for (const share of shares.values()) if (share.bytes > (largest?.bytes ?? -1)) largest = share;
+      return largest?.oldest() ?? '';
     },
   };
+}
+
+function createShare(): RoomShare {
+  const keys = new Set<string>();
+  return { keys, oldest: oldestKeyOf(keys), bytes: 0 };
 }
 
 /** Rows that a sink never got, because the queue was full. */
