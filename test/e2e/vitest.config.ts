@@ -21,8 +21,11 @@ const maxConcurrency = 16;
 /** Files that need real nodes share one cluster, one file after another. */
 const node = ['cluster/**/*.test.ts'];
 
+/** These run only when they are asked for: their programs are built for minutes, or run in an emulator for minutes. */
+const onRequest = ['**/on-request/*.test.ts'];
+
 /**
- * Three projects, one after another, each with a control plane of its own; `.ci/run` runs `cluster` beside the other two.
+ * Four projects, one after another, each with a control plane of its own; `.ci/run` runs `cluster` beside `kernel` and `node`.
  * What waits for an API server lets another file go on meanwhile.
  */
 export default defineConfig({
@@ -34,11 +37,12 @@ export default defineConfig({
       project('kernel', 1, { include: kernel, maxWorkers: 1, setup: controlPlane }),
       project('cluster', 2, {
         include: ['**/*.test.ts'],
-        exclude: [...kernel, ...node],
+        exclude: [...kernel, ...node, ...onRequest],
         maxWorkers: 2,
         setup: controlPlane,
       }),
       project('node', 3, { include: node, maxWorkers: 1, setup: './cluster/global-setup.ts' }),
+      project('on-request', 4, { include: onRequest, maxWorkers: 1, setup: controlPlane }),
     ],
   },
 });
