@@ -158,13 +158,10 @@ export function lossOfState(
     : { of: 'audit' };
 }
 
-function judgeOf({ prepare, verdictOn }: PolicyAnswers, chains: ClusterContext['lists']['chains']): ConnectionJudge {
+function judgeOf({ prepare, evaluate }: PolicyAnswers, chains: ClusterContext['lists']['chains']): ConnectionJudge {
   return {
     prepare,
-    isDenied: (finding, at) => {
-      const verdict = verdictOn(finding, at);
-      return verdict && verdict.outcome === 'denies';
-    },
+    judge: evaluate,
     targetsOf: ({ namespace = '', name }, to) => chains.targetsOf(namespace, name, to),
     isPublished: chains.isPublished,
   };

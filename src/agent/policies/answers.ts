@@ -2,13 +2,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   askedOf,
+  foundAnswer,
   type KnownPolicies,
-  type PolicyFacts,
+  policyAnswer,
   policyFacts,
   policyNeeds,
   type PolicyNeeds,
-  type PolicyVerdict,
-  policyVerdict,
 } from '../../explain/drops/drops.ts';
 import {
   type Connection,
@@ -20,6 +19,7 @@ import {
 } from '../kubernetes/kubernetes.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Finding } from '../../base/model/finding.ts';
+import type { PolicyAnswer, PolicyFacts, PolicyVerdict } from '../../base/model/policy-answer.ts';
 import type { Series } from '../../base/model/series.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import { createCooldown } from '../../base/platform/rates.ts';
@@ -46,8 +46,8 @@ export interface PolicyAnswers {
   answerOn: (series: Series) => Promise<PolicyVerdict | undefined>;
   /** Reads what is needed to know what policies decide. Resolves after a time in any case, and never rejects. `last`: when the packet was dropped. */
   prepare: (finding: Finding, last: Millis) => Promise<void>;
-  /** Returns the verdict at once, if it is known; undefined in the same cases as `answerOn`. */
-  verdictOn: (finding: Finding, last: Millis) => PolicyVerdict | undefined;
+  /** Returns at once what policies say, if it is known; undefined in the same cases as `answerOn`. */
+  evaluate: (finding: Finding, last: Millis) => PolicyAnswer | undefined;
   /** Answers at once, with policies that were read for Events. `first`: the time of the first drop. Never throws. */
   factsOn: (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 }
@@ -77,6 +77,7 @@ export function createPolicyAnswers({
   const rights = createPolicyRights(connection, log, clock.now);
   const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog), memory);
   const objects = createPolicyObjects({ reader, ownPod, onFailed: rights.failed, now: clock.now, memory });
+  const knownFor = createKnownFor(objects);
   const patiently = createWaitLimit({ clock, longestWait });
   const timed = createTimed(rateLimitedLog);
   const forEvents = createVerdictTime(parts.events, stopwatch);
@@ -86,12 +87,10 @@ export function createPolicyAnswers({
     async answerOn(this: void, series: Series): Promise<PolicyVerdict | undefined> {
       const { last } = series;
       const finding = askedOf(series);
-      const now = clock.now();
-      await prepare(finding, last);
-      return verdictOn(finding, last, now);
+      return foundAnswer(finding)?.verdict ?? (await readAnswer(finding, last))?.verdict;
     },
     prepare,
-    verdictOn,
+    evaluate,
     factsOn(this: void, findings: readonly Finding[], first: Millis): PolicyFacts | undefined {
       const now = clock.now();
       let readAt: Millis = -Infinity;
@@ -103,12 +102,20 @@ export function createPolicyAnswers({
         return known.policies;
       };
       const [finding] = findings;
+      const found = foundAnswer(finding);
+      if (found !== undefined) return found.facts;
       const facts =
         finding &&
         timed(forRows, askerOf(finding), (inShareOf) => policyFacts(findings, (each) => policiesFor(each, inShareOf)));
       return facts?.verdict === 'denied' || readAt >= first ? facts : undefined;
     },
   };
+
+  async function readAnswer(finding: Finding, last: Millis): Promise<PolicyAnswer | undefined> {
+    const now = clock.now();
+    await prepare(finding, last);
+    return evaluate(finding, last, now);
+  }
 
   async function prepare(this: void, finding: Finding, last: Millis): Promise<void> {
     const needs = policyNeeds(finding);
@@ -118,14 +125,14 @@ export function createPolicyAnswers({
     await patiently(askerOf(finding), read(finding, needs, since));
   }
 
-  function verdictOn(this: void, finding: Finding, last: Millis, now = clock.now()): PolicyVerdict | undefined {
+  function evaluate(this: void, finding: Finding, last: Millis, now = clock.now()): PolicyAnswer | undefined {
     const needs = policyNeeds(finding);
     if (needs === undefined) return undefined;
     return timed(forEvents, askerOf(finding), (inShareOf) => {
       const known = knownFor(finding, needs, now - usableForEvents, inShareOf);
-      const answer = known && policyVerdict(finding, known.policies, clock.toWall(last));
+      const answer = known && policyAnswer(finding, known.policies, clock.toWall(last));
       // Older policies may admit what a new policy denies.
-      return answer?.outcome === 'denies' || (known !== undefined && known.at >= sinceFor(last, now))
+      return answer?.verdict.outcome === 'denies' || (known !== undefined && known.at >= sinceFor(last, now))
         ? answer
         : undefined;
     });
@@ -139,16 +146,20 @@ export function createPolicyAnswers({
     const { required } = known ?? { required: [] };
     await Promise.all(required.map((each) => objects.refreshRequired(each, since.policies, asker)));
   }
+}
 
-  function knownFor(
-    finding: Finding,
-    needs: PolicyNeeds,
-    since: Millis,
-    inShareOf: InShareOf,
-  ): PolicyKnowledge | undefined {
+type KnownFor = (
+  finding: Finding,
+  needs: PolicyNeeds,
+  since: Millis,
+  inShareOf: InShareOf,
+) => PolicyKnowledge | undefined;
+
+function createKnownFor(objects: ReturnType<typeof createPolicyObjects>): KnownFor {
+  return (finding, needs, since, inShareOf) => {
     const known = objects.known(finding, needs, inShareOf);
     return known === undefined || known.at < since ? undefined : known;
-  }
+  };
 }
 
 /** Policies that were read before the packet may lack the one that denied it. */

@@ -2,6 +2,7 @@
 import type { Endpoint, ObjectRef } from './endpoint.ts';
 import type { IncidentDetails } from './incident.ts';
 import type { ClusterTier, Enforcer, PolicyName } from './packet.ts';
+import type { PolicyAnswer } from './policy-answer.ts';
 
 /** The direction of the traffic, as seen from the object that the finding regards. */
 export type Direction = 'receiving' | 'sending';
@@ -47,6 +48,8 @@ export interface FlowDetails {
   /** The interfaces, as far as known: `eth0 → cali1234`. */
   path: string;
   martian: boolean;
+  /** What policies say of it, if they were asked before it was counted: only so is it known to be a drop. */
+  answer?: PolicyAnswer | undefined;
 }
 
 /** Counts the remaining findings of an object that has too many: how many, from which peers and on which ports. */

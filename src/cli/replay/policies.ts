@@ -1,8 +1,9 @@
 /** Reads the saved objects of `--pods` and `--policies`, and asks their policies about drops. */
 import {
   askedOf,
+  foundAnswer,
   type KnownPolicies,
-  type PolicyFacts,
+  policyAnswer,
   policyFacts,
   policyVerdict,
 } from '../../explain/drops/drops.ts';
@@ -10,6 +11,7 @@ import type { EventText } from '../../publish/events/events.ts';
 import { collectSnapshot, type Snapshot } from '../../agent/kubernetes/snapshot.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
+import type { PolicyAnswer, PolicyFacts } from '../../base/model/policy-answer.ts';
 import type { Series } from '../../base/model/series.ts';
 import { textOfSeries } from '../../count/pipeline/pipeline.ts';
 import { printable } from '../../base/platform/printable.ts';
@@ -23,8 +25,8 @@ import { readSavedObjects, type SavedObjectsOptions, type TakeObject } from './s
 
 export interface ReplayPolicies {
   readonly messageOf: (series: Series) => EventText;
-  /** Returns false also if it is not known. `at`: the time of the drop. */
-  readonly isDenied: (finding: Finding, at: Millis) => boolean;
+  /** `at`: the time of the drop. */
+  readonly judge: (finding: Finding, at: Millis) => PolicyAnswer | undefined;
   /** Returns undefined if there are no policies, if they do not concern the packet, or if an unsaved policy of Calico may have denied it. */
   readonly factsOn: (findings: readonly Finding[]) => PolicyFacts | undefined;
 }
@@ -43,7 +45,7 @@ function createPolicies(policies: readonly string[], collected: Collector): Repl
   const objects = readFiles(policies, collected);
   if (objects.policies.length === 0) {
     if (policies.length > 0) throw usageError([`--policies ${policies.join(', ')}: has no network policy`]);
-    return { messageOf: (series) => textOfSeries(series, {}), isDenied: () => false, factsOn: () => undefined };
+    return { messageOf: (series) => textOfSeries(series, {}), judge: () => undefined, factsOn: () => undefined };
   }
   const { trace } = evaluatorOf(objects);
   const known: KnownPolicies = {
@@ -57,13 +59,14 @@ function createPolicies(policies: readonly string[], collected: Collector): Repl
   return {
     messageOf(series) {
       const asked = askedOf(series);
-      const answer = policyVerdict(asked, known, series.last);
+      const answer = foundAnswer(asked)?.verdict ?? policyVerdict(asked, known, series.last);
       const isKnown = answer?.outcome !== 'admits' || !isOfUnsaved(asked);
       return textOfSeries(series, { answer: isKnown ? answer : undefined });
     },
-    isDenied: (finding, at) => policyVerdict(finding, known, at)?.outcome === 'denies',
+    judge: (finding, at) => policyAnswer(finding, known, at),
     factsOn(findings) {
-      const facts = cached.get(findings) ?? policyFacts(findings, () => known) ?? 'nothing';
+      const facts =
+        foundAnswer(findings[0])?.facts ?? cached.get(findings) ?? policyFacts(findings, () => known) ?? 'nothing';
       cached.set(findings, facts);
       if (facts === 'nothing' || (facts.verdict === 'admitted' && findings.some(isOfUnsaved))) return undefined;
       return facts;

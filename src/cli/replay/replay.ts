@@ -70,7 +70,7 @@ export async function replay(
     isByLines: true,
     nodeOfLog: incidents.nodeOfLog,
     judge: {
-      isDenied: policies.isDenied,
+      judge: policies.judge,
       targetsOf: ({ namespace = '', name }, to) => incidents.chains.targetsOf(namespace, name, to),
       isPublished: incidents.chains.isPublished,
     },

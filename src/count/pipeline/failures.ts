@@ -8,20 +8,21 @@ import { flowKey } from '../../base/model/flow-identity.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { ConnectFailure } from '../../base/model/observation.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
-import { RecentValues } from '../../base/platform/recent-values.ts';
+import type { PolicyAnswer } from '../../base/model/policy-answer.ts';
 import { createTimer, schedule as systemSchedule } from '../../base/platform/timer.ts';
 import type { ServiceTarget } from '../../explain/resolving/resolving.ts';
 import type { Decision, Decisions } from './decision.ts';
 import type { Lookups, QueuedFlow } from './lookup-queue.ts';
 import type { FlowMeaning } from './meaning.ts';
 import type { FailureResult } from './statistics.ts';
+import { createTold } from './told-connections.ts';
 
 /** Who knows what policies decide about a connection. */
 export interface ConnectionJudge {
-  /** Reads what `isDenied` needs. Never rejects. Undefined if all that can be known is known. */
+  /** Reads what `judge` needs. Never rejects. Undefined if all that can be known is known. */
   readonly prepare?: ((finding: Finding, at: Millis) => Promise<void>) | undefined;
-  /** Undefined: policies were not read in time. False also if it cannot be known. */
-  readonly isDenied: (finding: Finding, at: Millis) => boolean | undefined;
+  /** Returns what policies say; undefined if they were not read in time, or there is no time to evaluate them. */
+  readonly judge: (finding: Finding, at: Millis) => PolicyAnswer | undefined;
   /** Returns the ready endpoints behind an address and a port of a Service. */
   readonly targetsOf: (service: ObjectRef, to: ServiceTarget) => readonly ServiceTarget[];
   /** Returns whether the node may lead connections to that address to endpoints of a Service. */
@@ -35,8 +36,8 @@ export interface FailuresOptions {
   lookups: Lookups | undefined;
   /** Whether connections that fail may be told of. If it is false, other lines are only noted from the first one on. */
   hasKernelDrops?: boolean | undefined;
-  /** Counts connections that policies deny. */
-  denied: (flow: QueuedFlow) => void;
+  /** Counts connections that policies deny. `answer`: what these say. */
+  denied: (flow: QueuedFlow, answer: PolicyAnswer) => void;
   count: (result: FailureResult, connections: number) => void;
 }
 
@@ -57,16 +58,10 @@ interface HeldFlow extends QueuedFlow {
 
 /** Other lines of the same packets come meanwhile, and owners of addresses are looked up. */
 const holdFor: Millis = 3000;
-/** How long the kernel tries by default (net.ipv4.tcp_syn_retries), 127 seconds, and some more. */
-const longestTry: Millis = 150_000;
-/** Calico tells of flows at the end of an interval. */
-const longestInterval: Millis = 600_000;
 const most = {
   flows: 4096,
   flowsOfPod: 128,
   sourcePorts: 64,
-  senders: 4096,
-  toldOfSender: 256,
   targets: 16,
   tries: 10,
 };
@@ -139,23 +134,31 @@ export function createFailures(options: FailuresOptions): Failures {
       if (held.take(flow) === 'overflowed') count('overflowed', flow.weight);
       return;
     }
-    if (result === 'unread') return count('unproven', flow.weight);
-    if (typeof result === 'string') return count(result, flow.weight);
+    if (typeof result === 'string') return count(result === 'unread' ? 'unproven' : result, flow.weight);
     const { line, weight, first, last, since } = flow;
-    options.denied({ line, observation: result.denied, weight, first, last, since });
+    const { observation, answer } = result;
+    options.denied({ line, observation, weight, first, last, since }, answer);
     count('denied', weight);
   }
 
-  function resultOf(flow: HeldFlow): FailureResult | 'unread' | { denied: PacketObservation } {
+  function resultOf(
+    flow: HeldFlow,
+  ): FailureResult | 'unread' | { observation: PacketObservation; answer: PolicyAnswer } {
     const all = connections.of(flow);
     if (all === undefined) return 'foreign';
     const [first] = all;
     if (first === undefined || all.length > most.targets) return 'unproven';
     if (told.has(flow, all)) return 'told';
-    const answers = new Set(all.map(({ finding }) => judge.isDenied(finding, flow.last)));
-    if (answers.has(false)) return 'unproven';
-    return answers.has(undefined) ? 'unread' : { denied: first.observation };
+    const answer = denialOf(all.map(({ finding }) => judge.judge(finding, flow.last)));
+    return typeof answer === 'string' ? answer : { observation: first.observation, answer };
   }
+}
+
+/** Returns the first answer if all deny, because each endpoint of a Service may be the one. */
+function denialOf(answers: readonly (PolicyAnswer | undefined)[]): PolicyAnswer | 'unproven' | 'unread' {
+  if (answers.some((each) => each !== undefined && each.verdict.outcome !== 'denies')) return 'unproven';
+  const [first] = answers;
+  return first === undefined || answers.includes(undefined) ? 'unread' : first;
 }
 
 /** The room is shared, so that no Pod fills it with connections to thousands of ports. */
@@ -198,49 +201,6 @@ function join(flow: HeldFlow, { weight, first, last, sourcePorts }: HeldFlow): v
   flow.first = Math.min(flow.first, first);
   flow.last = Math.max(flow.last, last);
   for (const port of sourcePorts) if (flow.sourcePorts.size < most.sourcePorts) flow.sourcePorts.add(port);
-}
-
-/** Remembers of which connections and flows of Pods other lines tell. Each sender has its own room, so that no Pod pushes out another's. */
-function createTold() {
-  /** By the address of a sender, or its uid. */
-  const told = new RecentValues<RecentValues<Millis>>(most.senders);
-  return {
-    note(this: void, decision: Decision | undefined, time: Millis): void {
-      if (decision?.kind !== 'drop' && decision?.kind !== 'twin') return;
-      const { observation } = decision;
-      if (observation.kind !== 'packet') return;
-      const { source, sourcePort } = observation.packet;
-      if (decision.kind === 'twin') {
-        // Its first line has told whether a Pod sent it.
-        if (sourcePort !== undefined && told.get(source) !== undefined) set(source, connectionKey(sourcePort), time);
-        return;
-      }
-      const { meaning } = decision;
-      if (meaning.ends.source.kind !== 'pod') return;
-      if (sourcePort !== undefined) set(source, connectionKey(sourcePort), time);
-      if (observation.logger !== 'calico-flow') return;
-      for (const { regarding, details } of meaning.findings)
-        if (details.kind === 'flow' && details.direction === 'sending')
-          set(regarding.uid, flowKeyOf(details.port), time);
-    },
-    has({ observation, sourcePorts, last }: HeldFlow, connections: readonly JudgedConnection[]): boolean {
-      const wasTold = (sender: string, key: string, within: Millis): boolean =>
-        last - (told.get(sender)?.get(key) ?? -Infinity) <= within;
-      return (
-        [...sourcePorts].some((port) => wasTold(observation.packet.source, connectionKey(port), longestTry)) ||
-        connections.some(
-          ({ finding: { regarding, details } }) =>
-            details.kind === 'flow' && wasTold(regarding.uid, flowKeyOf(details.port), longestInterval),
-        )
-      );
-    },
-  };
-
-  function set(sender: string, key: string, time: Millis): void {
-    const ofSender = told.get(sender) ?? new RecentValues<Millis>(most.toldOfSender);
-    ofSender.set(key, time);
-    told.set(sender, ofSender);
-  }
 }
 
 function createConnections({ judge, decisions }: Pick<FailuresOptions, 'judge' | 'decisions'>) {
@@ -286,13 +246,4 @@ interface JudgedConnection {
 
 function isOf(pod: string, { kind, object, note }: Endpoint): boolean {
   return kind === 'pod' && object?.uid === pod && note === undefined;
-}
-
-/** A Service's address is translated, so other lines have another destination. */
-function connectionKey(sourcePort: number | undefined): string {
-  return `from ${sourcePort}`;
-}
-
-function flowKeyOf(port: number | undefined): string {
-  return `to ${port}`;
 }

@@ -1,9 +1,10 @@
 /** Writes the message of an Event about a drop or an incident. */
-import { dropMessage, type PolicyVerdict } from '../../explain/drops/drops.ts';
+import { dropMessage } from '../../explain/drops/drops.ts';
 import { incidentMessage } from '../../explain/incidents/incidents.ts';
 import type { IncidentDetails } from '../../base/model/incident.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { PolicyName } from '../../base/model/packet.ts';
+import type { PolicyVerdict } from '../../base/model/policy-answer.ts';
 import type { Series } from '../../base/model/series.ts';
 import { printable } from '../../base/platform/printable.ts';
 

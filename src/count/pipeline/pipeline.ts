@@ -14,6 +14,7 @@ import type { NodeIncidents } from '../../explain/incidents/incidents.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { Suppressed } from '../../base/model/observation.ts';
+import type { PolicyAnswer } from '../../base/model/policy-answer.ts';
 import { createTimer, schedule as systemSchedule } from '../../base/platform/timer.ts';
 import type { SeriesTable } from '../series/series.ts';
 import type { LineOrigin, Repeats } from '../../read/sources/sources.ts';
@@ -100,10 +101,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     quietUntil: options.isByLines ? (node) => counts(node).quietUntil?.() ?? Infinity : undefined,
   });
   const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, countDone);
-  const failures = createFailuresOf(options, decisions, (flow) => {
+  const failures = createFailuresOf(options, decisions, (flow, answer) => {
     flush();
     statistics.observed(flow.line, flow.observation, flow.weight);
-    counting.resume(flow);
+    counting.countQueued(flow, withAnswer(decisions.lost(flow.line, flow.observation), answer));
   });
   let isStopped = false;
   const repeats: Repeats = {
@@ -178,7 +179,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
 function createFailuresOf(
   { judge, lookups, hasKernelDrops, statistics: { failures } }: PipelineOptions,
   decisions: Decisions,
-  denied: (flow: QueuedFlow) => void,
+  denied: (flow: QueuedFlow, answer: PolicyAnswer) => void,
 ): Failures {
   const count = (result: FailureResult, connections: number): void => void (failures[result] += connections);
   if (judge !== undefined) return createFailures({ judge, decisions, lookups, hasKernelDrops, denied, count });
@@ -188,7 +189,7 @@ function createFailuresOf(
 function createCounting(options: PipelineOptions, decisions: Decisions, waiting: PacketWait | undefined) {
   const { statistics, packets: sink, counts, hasFlows } = options;
   const twins = createFlowTwins(hasFlows);
-  return { carryOut, suppress, resume };
+  return { carryOut, suppress, resume, countQueued };
 
   /** Returns true if the packets wait for a look-up instead. */
   function carryOut(decision: Decision, alike: LineGroup): boolean {
@@ -232,8 +233,11 @@ function createCounting(options: PipelineOptions, decisions: Decisions, waiting:
     return false;
   }
 
-  function resume({ line, observation, weight, first, last }: QueuedFlow): void {
-    const lost = decisions.lost(line, observation);
+  function resume(flow: QueuedFlow): void {
+    countQueued(flow, decisions.lost(flow.line, flow.observation));
+  }
+
+  function countQueued({ line, weight, first, last }: QueuedFlow, lost: LostPacket): void {
     const packets = twins.uncounted(lost, weight, line.time);
     if (packets === 0) return;
     show(line, lost, packets, 1);
@@ -269,6 +273,16 @@ function createCounting(options: PipelineOptions, decisions: Decisions, waiting:
     of.advance?.(time);
     return of;
   }
+}
+
+/** The answer goes with the findings, as a second evaluation may come to another one, or to none. */
+function withAnswer({ meaning, ...lost }: LostPacket, answer: PolicyAnswer): LostPacket {
+  const { node, ends, noise } = meaning;
+  const findings = meaning.findings.map((finding) => {
+    const { details } = finding;
+    return details.kind === 'flow' ? { ...finding, details: { ...details, answer } } : finding;
+  });
+  return { ...lost, meaning: { node, ends, noise, findings, sides: undefined } };
 }
 
 function noteFirewall({ incidents }: NodeCounts, { line, lines, last }: LineGroup): void {

@@ -125,8 +125,13 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
 
 function add(series: Series, finding: Finding, weight: number, time: Millis, last: Millis): void {
   addPackets(series, weight, time, last);
-  // An incident's Event shows the present findings, not those at its beginning.
-  if (finding.details.kind === 'incident') series.finding = finding;
+  // An incident's Event shows the present findings, not those at its beginning, and a denial is that of the present policies.
+  if (finding.details.kind === 'incident' || (hasAnswer(series.finding) && hasAnswer(finding)))
+    series.finding = finding;
+}
+
+function hasAnswer({ details }: Finding): boolean {
+  return details.kind === 'flow' && details.answer !== undefined;
 }
 
 function addPackets(series: Series, weight: number, time: Millis, last: Millis): void {

@@ -3,7 +3,7 @@ import type { FlowDetails } from '../../base/model/finding.ts';
 import { connectFailure, kernelDrop } from '../../base/model/packet.ts';
 import { adviseOnFirewall, adviseOnUfw, isProbe, type Own } from './host-firewall.ts';
 import { isPacketTooBig, isShown, nameOf, showPolicy } from './names.ts';
-import type { PolicyVerdict } from './policy-verdict.ts';
+import type { PolicyVerdict } from '../../base/model/policy-answer.ts';
 import { adviseOnReason } from './reasons.ts';
 
 interface Advice {

@@ -9,9 +9,8 @@ export {
   type KnownPolicies,
   loggedName,
   policyFacts,
-  type PolicyFacts,
   policyNeeds,
   type PolicyNeeds,
   questionOf,
 } from './policy-trace.ts';
-export { policyVerdict, type PolicyVerdict } from './policy-verdict.ts';
+export { foundAnswer, policyAnswer, policyVerdict } from './policy-verdict.ts';

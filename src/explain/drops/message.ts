@@ -7,7 +7,7 @@ import { isName } from '../../base/platform/address.ts';
 import { withoutMarkup } from '../../base/platform/printable.ts';
 import { adviseOn } from './advice.ts';
 import { ianaName, icmpName, listed, nameOf, policyText } from './names.ts';
-import type { PolicyVerdict } from './policy-verdict.ts';
+import type { PolicyVerdict } from '../../base/model/policy-answer.ts';
 
 const portsOfScan = 16;
 

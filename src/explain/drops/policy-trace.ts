@@ -2,6 +2,7 @@
 import type { Endpoint, ObjectRef } from '../../base/model/endpoint.ts';
 import type { Finding, FlowDetails } from '../../base/model/finding.ts';
 import type { PolicyName } from '../../base/model/packet.ts';
+import type { PolicyFacts } from '../../base/model/policy-answer.ts';
 import type { Series } from '../../base/model/series.ts';
 import { isName } from '../../base/platform/address.ts';
 import {
@@ -146,20 +147,6 @@ function peerEnd({ kind, object, address, node, hostName }: Endpoint, known: Pic
   return kind === 'external' ? { kind, address, hostName } : { kind: 'unknown', address };
 }
 
-/** What the known policies decide about a drop, for a row of the audit. */
-export interface PolicyFacts {
-  readonly verdict: 'denied' | 'admitted' | 'unknown';
-  /** `ingress`: the policies of the destination decide; `egress`: those of the source. */
-  readonly direction: 'ingress' | 'egress' | undefined;
-  /** The policy whose rule decides, or else the policies that isolate the Pod: `NetworkPolicy shop/default-deny`. At most `mostNamed`. */
-  readonly decidedBy: readonly string[];
-  /** The number of all such policies. */
-  readonly count: number;
-  readonly rule: string | undefined;
-  /** The rule that would have admitted, with the fewest failing conditions: `NetworkPolicy shop/allow-frontend ingress[0]`. */
-  readonly nearest: string | undefined;
-}
-
 const mostNamed = 8;
 
 const verdicts = { denies: 'denied', admits: 'admitted', unknown: 'unknown' } as const;
@@ -176,7 +163,7 @@ export function policyFacts(
   return undefined;
 }
 
-function factsOf(trace: Trace): PolicyFacts {
+export function factsOf(trace: Trace): PolicyFacts {
   const { outcome, direction, decision } = trace.verdict;
   const deciding = decision === undefined ? trace.isolating : [decision.policy];
   const { nearest } = trace;

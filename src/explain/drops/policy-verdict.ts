@@ -4,31 +4,36 @@ import type { Endpoint, ObjectRef } from '../../base/model/endpoint.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { connectFailure, type PolicyName } from '../../base/model/packet.ts';
+import type { PolicyAnswer, PolicyVerdict } from '../../base/model/policy-answer.ts';
 import { type ClauseTrace, isCalico, type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
 import { mayName, type Reader } from '../../base/model/readers.ts';
 import { nameOf, policyText } from './names.ts';
-import { type KnownPolicies, traceDrop, type TracedDrop } from './policy-trace.ts';
-
-export interface PolicyVerdict {
-  readonly outcome: 'admits' | 'denies' | 'unknown';
-  /** Printable text of at most `longest` bytes, the reason first. */
-  readonly text: string;
-  /** What to do, and who can. */
-  readonly act: string;
-  /** The policy in the log, else the only policy that denies; undefined if several deny, or if the reader must not know it. */
-  readonly policy: PolicyName | undefined;
-  /** Whether the policies are those of the Pod that has the Event, and not of its peer. */
-  readonly isOwn: boolean;
-}
+import { factsOf, type KnownPolicies, traceDrop, type TracedDrop } from './policy-trace.ts';
 
 /** The longest text in bytes. With names of usual length, the whole message stays below 600 bytes. */
 const longest = 320;
 
 /** Returns undefined if no policy can be evaluated, or if the result would contradict the log. `at`: when the packet was dropped (wall clock). */
 export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
-  const { details, regarding } = finding;
   const traced = traceDrop(finding, known);
-  if (details.kind !== 'flow' || traced === undefined) return undefined;
+  return traced && verdictOf(traced, finding, known, at);
+}
+
+/** The same for an Event and for a row, by one evaluation. */
+export function policyAnswer(finding: Finding, known: KnownPolicies, at: Millis): PolicyAnswer | undefined {
+  const traced = traceDrop(finding, known);
+  const verdict = traced && verdictOf(traced, finding, known, at);
+  return verdict && { verdict, facts: factsOf(traced.trace) };
+}
+
+/** Returns what policies were found to say of the finding before it was counted; undefined if they have not been asked yet. */
+export function foundAnswer(finding: Finding | undefined): PolicyAnswer | undefined {
+  return finding?.details.kind === 'flow' ? finding.details.answer : undefined;
+}
+
+function verdictOf(traced: TracedDrop, finding: Finding, known: KnownPolicies, at: Millis): PolicyVerdict | undefined {
+  const { details, regarding } = finding;
+  if (details.kind !== 'flow') return undefined;
   const { side, trace } = traced;
   const reader = readerOf(regarding, known);
   const shown = shownTo(reader, trace);

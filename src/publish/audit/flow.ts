@@ -1,4 +1,4 @@
-import type { PolicyFacts } from '../../explain/drops/drops.ts';
+import type { PolicyFacts } from '../../base/model/policy-answer.ts';
 import { orient } from '../../base/model/flow-identity.ts';
 import type { Endpoint, Ends } from '../../base/model/endpoint.ts';
 import type { Finding } from '../../base/model/finding.ts';

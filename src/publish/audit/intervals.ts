@@ -6,7 +6,7 @@ import type { FlowRecord } from './fields.ts';
 import { type AuditedFlow, type AuditedPacket, flowOf } from './flow.ts';
 import { defaultFlowLimits, type FlowLimits } from './flow-room.ts';
 import { createOpenFlows, isGap, type OpenFlow, recordOf } from './open-flows.ts';
-import type { PolicyFacts } from '../../explain/drops/drops.ts';
+import type { PolicyFacts } from '../../base/model/policy-answer.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import { policyFields } from './record.ts';
 import { withoutForeignPolicies } from './privacy.ts';

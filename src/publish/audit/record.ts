@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
-import { loggedName, type PolicyFacts } from '../../explain/drops/drops.ts';
+import { loggedName } from '../../explain/drops/drops.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
+import type { PolicyFacts } from '../../base/model/policy-answer.ts';
 import { parsed } from '../../base/platform/json.ts';
 import { printableJson } from '../../base/platform/printable.ts';
 import { type FlowRecord, schemaVersion } from './fields.ts';

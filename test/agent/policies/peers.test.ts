@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
 import type { KnownPod } from '../../../src/agent/kubernetes/kubernetes.ts';
-import type { PolicyVerdict } from '../../../src/explain/drops/drops.ts';
+import type { PolicyVerdict } from '../../../src/base/model/policy-answer.ts';
 import type { Series } from '../../../src/base/model/series.ts';
 import { externalEnd, finding, flow, podEnd, podRef, series } from '../../builders.ts';
 import { answered } from '../../cli/doctor/fake.ts';

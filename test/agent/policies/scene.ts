@@ -43,7 +43,7 @@ export function setUp(
   const log = { info: say, warn: say } as unknown as Log;
   const scene = { now: nine, asked: [] as string[], queries: [] as string[], logged: 0, answers };
   const memory = createMemoryBudget({ total: room, isPreferred: (namespace) => namespace === '' });
-  const { answerOn, factsOn } = createPolicyAnswers({
+  const { answerOn, factsOn, evaluate, prepare } = createPolicyAnswers({
     connection: {
       async request(_, path, { query = {} } = {}) {
         scene.asked.push(path);
@@ -61,7 +61,7 @@ export function setUp(
     stopwatch,
     memory,
   });
-  return { scene, answerOn, factsOn, memory };
+  return { scene, answerOn, factsOn, evaluate, prepare, memory };
 }
 
 export function dropped(details: Partial<FlowDetails> = {}, last = nine, name = 'web-0'): Series {

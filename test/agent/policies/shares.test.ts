@@ -2,13 +2,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
-import type { PolicyVerdict } from '../../../src/explain/drops/drops.ts';
+import type { PolicyVerdict } from '../../../src/base/model/policy-answer.ts';
 import type { Series } from '../../../src/base/model/series.ts';
 import { externalEnd, finding, flow, podRef, series } from '../../builders.ts';
 import { answered } from '../../cli/doctor/fake.ts';
 import { forAllAsync } from '../../for-all.ts';
 import { networkPolicy, pod } from '../../explain/policies/objects.ts';
-import { podObject, setUp } from './scene.ts';
+import { dropped, podObject, setUp } from './scene.ts';
 
 const second = 1000;
 
@@ -105,4 +105,21 @@ test('Pods of this node are not looked up: hundreds of them take no look-up but 
     expect((await answerOn(denied('evil', `e-${each}`, scene.now)))?.outcome).toBe('denies');
   expect(scene.asked.filter((path) => path.endsWith('/pods'))).toEqual([]);
   expect(scene.asked.filter((path) => path === policiesOf('evil'))).toHaveLength(1);
+});
+
+test('what was found before a drop was counted is neither read nor evaluated again, however little time is left', async () => {
+  let time = 0;
+  let each = 1;
+  const { scene, answerOn, factsOn, evaluate, prepare } = setUp({}, 2000, () => (time += each));
+  const unasked = dropped();
+  await prepare(unasked.finding, scene.now);
+  const answer = evaluate(unasked.finding, scene.now);
+  each = 60_000;
+  evaluate(unasked.finding, scene.now);
+  expect(await answerOn(unasked)).toBeUndefined();
+  const { length } = scene.asked;
+  const judged = dropped({ answer });
+  expect(await answerOn(judged)).toMatchObject({ outcome: 'denies', policy: { name: 'default-deny' } });
+  expect(factsOn([judged.finding], scene.now)).toMatchObject({ decidedBy: ['NetworkPolicy shop/default-deny'] });
+  expect(scene.asked).toHaveLength(length);
 });

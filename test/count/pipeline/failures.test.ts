@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest';
 import type { Finding, FlowDetails } from '../../../src/base/model/finding.ts';
+import type { PolicyAnswer } from '../../../src/base/model/policy-answer.ts';
 import { parse } from '../../../src/read/parsing/parsing.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
-import { createPipeline, createStatistics, type ConnectionJudge } from '../../../src/count/pipeline/pipeline.ts';
+import {
+  createPipeline,
+  createStatistics,
+  type ConnectionJudge,
+  type Drop,
+} from '../../../src/count/pipeline/pipeline.ts';
 import { createLookupQueue } from '../../../src/count/pipeline/lookup-queue.ts';
 import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
+import { foundAnswer } from '../../../src/explain/drops/drops.ts';
 import { createSeriesTable } from '../../../src/count/series/series.ts';
 import { cluster, line, nine, node, pod, service } from '../../builders.ts';
 import { stateOf } from '../series/state-of.ts';
@@ -52,6 +59,18 @@ const endpoints = createEndpointFinder(
   }),
 );
 
+const answer = (outcome: PolicyAnswer['verdict']['outcome'], text = ''): PolicyAnswer => ({
+  verdict: { outcome, text, act: '', policy: undefined, isOwn: true },
+  facts: {
+    verdict: outcome === 'denies' ? 'denied' : 'admitted',
+    direction: 'egress',
+    decidedBy: [text],
+    count: 1,
+    rule: undefined,
+    nearest: undefined,
+  },
+});
+
 const peerOf = ({ details }: Finding): string => (details as FlowDetails).peer.address;
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -63,6 +82,7 @@ function rig(
   const table = createSeriesTable({ limits: { perObject: 1000, total: 1000 } });
   const statistics = createStatistics();
   const lists = { isSynced };
+  const shown: Drop[] = [];
   const pipeline = createPipeline({
     prefixes: createPrefixTable(),
     endpoints,
@@ -70,8 +90,9 @@ function rig(
     counts: () => ({ table, incidents: nodeIncidents(table.count) }),
     node: 'node-a',
     includeNoise: false,
+    packets: { drop: (drop) => void shown.push(drop) },
     ...(hasKernelDrops !== undefined && { hasKernelDrops }),
-    judge: { isDenied: () => true, targetsOf: () => [], isPublished: () => false, ...judge },
+    judge: { judge: () => answer('denies'), targetsOf: () => [], isPublished: () => false, ...judge },
     lookups: {
       queue: createLookupQueue(10),
       remote: { startLookups: () => false },
@@ -83,11 +104,13 @@ function rig(
   return {
     lists,
     statistics,
+    shown,
     fail: (connection?: Connection): void =>
       pipeline.take(line({ text: failureLine(connection), time: time.now(), program: 'kernel-drops' }), 'kernel'),
     read: (text: string, program?: string): void =>
       pipeline.take(line({ text, time: time.now(), ...(program !== undefined && { program }) }), 'kernel'),
     stop: pipeline.stop,
+    series: () => stateOf(table).series,
     /** Waits so long, and until all that is due is judged. */
     async wait(this: void, duration = 4000): Promise<void> {
       for (let waited = 0; waited < duration; waited += 250) {
@@ -125,7 +148,7 @@ test('connections that policies deny count for their sender, and for nobody else
 });
 
 test('a connection that policies admit, or of which they are not known, is a number and no drop', async () => {
-  const { fail, wait, counted, statistics } = rig({ isDenied: () => false });
+  const { fail, wait, counted, statistics } = rig({ judge: () => answer('admits') });
   fail();
   await wait();
   expect(counted()).toEqual([]);
@@ -153,11 +176,25 @@ test('policies are read before they are asked', async () => {
       await settled();
       isRead = true;
     },
-    isDenied: () => isRead,
+    judge: () => (isRead ? answer('denies') : undefined),
   });
   fail();
   await wait();
   expect(counted()).toEqual(['1 cart-0 > 10.244.1.30:5432']);
+});
+
+test('what the judge found goes with the finding, the newest for the Event and each for its row', async () => {
+  const answers = [answer('denies', 'before'), answer('denies', 'after')];
+  const { fail, wait, series, shown } = rig({ judge: () => answers.shift() });
+  fail();
+  await wait();
+  fail();
+  await wait();
+  expect(series().map(({ finding, count }) => [count, foundAnswer(finding)?.verdict.text])).toEqual([[2, 'after']]);
+  expect(shown.map(({ meaning }) => meaning.findings.map((each) => foundAnswer(each)?.facts.decidedBy))).toEqual([
+    [['before']],
+    [['after']],
+  ]);
 });
 
 test('behind a Service, policies must deny each ready endpoint', async () => {
@@ -168,7 +205,7 @@ test('behind a Service, policies must deny each ready endpoint', async () => {
   const denied = new Set(['10.244.1.30']);
   const { fail, wait, counted, statistics } = rig({
     targetsOf: ({ name }, to) => (name === 'db' && to.address === '10.96.0.7' && to.port === 5432 ? targets : []),
-    isDenied: (finding) => denied.has(peerOf(finding)),
+    judge: (finding) => answer(denied.has(peerOf(finding)) ? 'denies' : 'admits'),
   });
   fail({ to: '10.96.0.7' });
   await wait();
@@ -249,7 +286,7 @@ test.each([
   ['never', Infinity, { denied: 0, unproven: 3 }],
 ])('policies that are read %s: the connection is judged again', async (_, after, expected) => {
   let waited = 0;
-  const { fail, wait, statistics } = rig({ isDenied: () => (waited >= after ? true : undefined) });
+  const { fail, wait, statistics } = rig({ judge: () => (waited >= after ? answer('denies') : undefined) });
   fail();
   fail();
   await wait(4000);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { messageOf } from '../../../src/count/pipeline/message.ts';
 import { nodeRefByName } from '../../../src/base/model/endpoint.ts';
-import type { PolicyVerdict } from '../../../src/explain/drops/policy-verdict.ts';
+import type { PolicyVerdict } from '../../../src/base/model/policy-answer.ts';
 import type { FlowDetails, ScanDetails } from '../../../src/base/model/finding.ts';
 import type { Series, DistinctValues } from '../../../src/base/model/series.ts';
 import { externalEnd, finding, flow, nodeEnd, podEnd, podRef, series, serviceEnd, workerEnd } from '../../builders.ts';

@@ -4,7 +4,7 @@ import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
 import { createIntervals, type IntervalsOptions } from '../../../src/publish/audit/intervals.ts';
 import type { OpenFlow } from '../../../src/publish/audit/open-flows.ts';
 import type { AuditState } from '../../../src/publish/audit/audit.ts';
-import type { PolicyFacts } from '../../../src/explain/drops/policy-trace.ts';
+import type { PolicyFacts } from '../../../src/base/model/policy-answer.ts';
 import type { Ends } from '../../../src/base/model/endpoint.ts';
 import type { StateChange } from '../../../src/base/platform/keyed-changes.ts';
 import { applyChange } from '../../../src/publish/state/read-segments.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createAudit, readAudit } from '../../../src/publish/audit/audit.ts';
 import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
 import { noNamespace } from '../../../src/publish/audit/privacy.ts';
-import type { PolicyFacts } from '../../../src/explain/drops/policy-trace.ts';
+import type { PolicyFacts } from '../../../src/base/model/policy-answer.ts';
 import type { StateChange } from '../../../src/base/platform/keyed-changes.ts';
 import { applyChange } from '../../../src/publish/state/read-segments.ts';
 import { ends, finding, nine, observation, podEnd, workerEnd } from '../../builders.ts';
