@@ -13,7 +13,7 @@ const line = new RegExp(
     String.raw`\(sock\.inet_sock_set_state\) oldstate=2 newstate=7 protocol=6 family=(?<family>2|10)`,
     String.raw`sport=(?<sport>\d{1,5}) dport=(?<dport>\d{1,5}) from=0x(?<from>[\da-f]{1,8}) to=0x(?<to>[\da-f]{1,8})`,
     String.raw`from6=\{(?<from6>${half},${half})\} to6=\{(?<to6>${half},${half})\}`,
-    String.raw`error=(?<error>\d{1,10}) tries=(?<tries>\d{1,3}) answers=(?<answers>\d{1,10})`,
+    String.raw`error=(?<error>\d{1,10}) tries=(?<tries>\d{1,3}) answers=(?<answers>\d{1,10}) queued=\d{1,10} reported=\d{1,10}`,
     String.raw`cgroup=0x(?<cgroup>[\da-f]{1,16}) level=(?<level>\d{1,10}) ${nameAs('first')} ${nameAs('second')} ${nameAs('third')}$`,
   ].join(' '),
 );

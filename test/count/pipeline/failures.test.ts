@@ -42,7 +42,7 @@ function failureLine({
 }: Connection = {}): string {
   return (
     `(sock.inet_sock_set_state) oldstate=2 newstate=7 protocol=6 family=2 sport=${sourcePort} dport=${port} from=0x${wordOf(from)} ` +
-    `to=0x${wordOf(to)} from6={0x0,0x0} to6={0x0,0x0} error=110 tries=6 answers=0 cgroup=0xff43 level=4 ` +
+    `to=0x${wordOf(to)} from6={0x0,0x0} to6={0x0,0x0} error=110 tries=6 answers=0 queued=0 reported=0 cgroup=0xff43 level=4 ` +
     `first="kubepods.slice" second="kubepods-burstable.slice" third="kubepods-burstable-pod${of.replaceAll('-', '_')}.slice"`
   );
 }

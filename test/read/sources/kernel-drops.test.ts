@@ -50,6 +50,8 @@ const tables: { places: string[]; connectionPlaces: string[] } = {
     'error=+532($skaddr):u32',
     'tries=+1152($skaddr):u8',
     'answers=+1520($skaddr):u32',
+    'queued=+216($skaddr):u32',
+    'reported=+56(+200($skaddr)):u32',
     'cgroup=+624($skaddr):x64',
     'level=+224(+624($skaddr)):u32',
     'first=+0(+16(+256(+1928(+624($skaddr))))):string',
@@ -178,8 +180,12 @@ const connectionTypes: MadeType[] = [
     members: [
       ['sk_cgrp_data', 'sock_cgroup_data', 4992],
       ['sk_err', 'int', 4256],
+      ['sk_error_queue', 'sk_buff_head', 1600],
     ],
   },
+  { name: 'sk_buff_head', kind: 'struct', members: [['qlen', 'int', 128]] },
+  { name: 'sock_exterr_skb', kind: 'struct', members: [['ee', 'sock_extended_err', 128]] },
+  { name: 'sock_extended_err', kind: 'struct', members: [['ee_errno', 'int', 0]] },
   { name: 'inet_connection_sock', kind: 'struct', members: [['icsk_retransmits', 'int', 9216]] },
   { name: 'tcp_sock', kind: 'struct', members: [['segs_in', 'int', 12_160]] },
 ];
@@ -189,10 +195,13 @@ const ofConnections = [
   ['skc_v6_daddr', 'int', 448],
   ['skc_v6_rcv_saddr', 'int', 576],
 ] as const;
+const ofPackets = [['cb', 'int', 320]] as const;
+const added: Readonly<Record<string, readonly (readonly [string, string, number])[]>> = {
+  sock_common: ofConnections,
+  sk_buff: ofPackets,
+};
 const withAll = (type: MadeType): MadeType =>
-  type.name === 'sock_common' && type.kind === 'struct'
-    ? { ...type, members: [...type.members, ...ofConnections] }
-    : type;
+  type.kind === 'struct' ? { ...type, members: [...type.members, ...(added[type.name] ?? [])] } : type;
 const withConnections = (): Buffer => btfOf([...kernelTypes.map(withAll), ...connectionTypes]);
 
 /** A kernel that tells of connections, too. */
