@@ -9,11 +9,13 @@ import { fieldOf, isCount, observePacket, unparsable } from './record.ts';
  *
  *     cali8d1e69e5f89-I: policy DENIED  proto 6 src 10.65.0.2:43553 dest 10.65.0.3:8055
  *
- * The letter after the device is the direction of the policies: I ingress, E egress, X ingress of the host before conntrack. IPv6 addresses are
- * written out, without brackets.
+ *     cali8d1e69e5f89-I: policy DENIED  proto 58 src [fd00:0010:0065:0000:0000:0000:0000:0002]:0 dest [fd00:0010:0065:0000:0000:0000:0000:0003]:128
+ *
+ * The letter after the device is the direction of the policies: I ingress, E egress, X ingress of the host before conntrack. Of ICMP the last
+ * number is the type, and 256 times the code.
  */
 const bpfLine =
-  /^(\S{1,15})-([IEX]): policy (ALLOWED|DENIED) {1,2}proto (\d{1,3}) src ([\da-f:.]{2,39}):(\d{1,5}) dest ([\da-f:.]{2,39}):(\d{1,5})$/;
+  /^(\S{1,15})-([IEX]): policy (ALLOWED|DENIED) {1,2}proto (\d{1,3}) src ([\d.]{7,15}|\[[\da-f:]{2,39}\]):(\d{1,5}) dest ([\d.]{7,15}|\[[\da-f:]{2,39}\]):(\d{1,5})$/;
 
 export function parseCalicoBpf(text: string): PacketObservation | Unparsable | undefined {
   const [found, device = '', direction, verdict, protocol, source, sourcePort, destination, destinationPort] =
@@ -21,18 +23,25 @@ export function parseCalicoBpf(text: string): PacketObservation | Unparsable | u
   if (found === undefined) return undefined;
   // The device of a Pod is the node's end of it, so a packet to the Pod leaves the node there.
   const isIn = device.startsWith('cali') === (direction === 'E');
+  const icmp = protocol === '1' || protocol === '58' ? Number(destinationPort) : undefined;
   return observePacket({
     logger: 'calico-bpf',
     verdict: verdict === 'DENIED' ? 'dropped' : 'accepted',
     policySide: direction === 'E' ? 'sender' : 'receiver',
     inInterface: isIn ? device : '',
     outInterface: isIn ? '' : device,
-    source,
+    source: withoutBrackets(source),
     sourcePort,
-    destination,
+    destination: withoutBrackets(destination),
     destinationPort,
+    icmpType: icmp === undefined ? undefined : icmp & 0xff,
+    icmpCode: icmp === undefined ? undefined : icmp >> 8,
     protocol,
   });
+}
+
+function withoutBrackets(address = ''): string {
+  return address.replaceAll(/[[\]]/g, '');
 }
 
 /**
