@@ -139,6 +139,7 @@ function logRules(): Check[] {
     { view: 'pod', ...lately(3000) },
     { view: 'pod', ...lately(7_200_000) },
     ...(['pod', 'initial'] as const).map((view) => ({ view, kernelSources: ofLogger })),
+    ...[undefined, 'Permission denied'].map((obstacle) => ({ feeds: [{ ...trace, obstacle }] })),
   ];
   const backends: Partial<Facts>[] = [
     { rules: rulesOf({ nft: backend(4) }) },
@@ -340,6 +341,8 @@ const socket = {
   connectionsObstacle: undefined,
 } as const;
 
+const trace = { ...socket, kind: 'bpf-trace', name: 'bpf-trace', folder: '/tracing' } as const;
+
 async function flowsOf(spec: object, given: Facts['feeds'], object?: string): Promise<Check[]> {
   const felix = await lookAtFelix(felixWith(spec, object), 'node-a');
   return found('calico', { felix, pods: [proxy], feeds: given }).filter(({ name }) => name === 'calico-flows');
@@ -358,7 +361,6 @@ async function calicoFlows(): Promise<Check[]> {
 }
 
 function feeds(): Check[] {
-  const trace = { ...socket, kind: 'bpf-trace', name: 'bpf-trace', folder: '/tracing' } as const;
   const missing = { obstacle: 'no such file' };
   const probe = { ...trace, kind: 'kernel-drops', name: 'kernel-drops', countsReasons: true } as const;
   const uncounted = { ...probe, countsReasons: false };
