@@ -5,7 +5,14 @@ import type { Finding } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { connectFailure, type PolicyName } from '../../base/model/packet.ts';
 import type { PolicyAnswer, PolicyVerdict } from '../../base/model/policy-answer.ts';
-import { type ClauseTrace, isCalico, type PolicyRef, sentenceOf, type Trace } from '../policies/policies.ts';
+import {
+  type ClauseTrace,
+  deniesTheRest,
+  isCalico,
+  type PolicyRef,
+  sentenceOf,
+  type Trace,
+} from '../policies/policies.ts';
 import { mayName, type Reader } from '../../base/model/readers.ts';
 import { nameOf, policyText } from './names.ts';
 import { factsOf, type KnownPolicies, traceDrop, type TracedDrop } from './policy-trace.ts';
@@ -81,7 +88,10 @@ function ownVerdict(trace: Trace, finding: Finding, at: Millis): PolicyVerdict {
 }
 
 /** For policies that the reader may change, and those of the whole cluster. */
-function actionOn({ verdict: { outcome, decision }, nearest, isolating }: Trace, { node, details }: Finding): string {
+function actionOn(trace: Trace, { node, details }: Finding): string {
+  const { nearest, isolating } = trace;
+  const { outcome } = trace.verdict;
+  const decision = deniesTheRest(trace) ? undefined : trace.verdict.decision;
   if (outcome === 'unknown') return '';
   if (outcome === 'admits') return `If it repeats, ask the cluster admins to check ${node || 'the node'}.`;
   const deciding = decision?.policy ?? nearest?.policy ?? isolating[0];
@@ -116,8 +126,11 @@ function peerVerdict(
   const options = { node: node || undefined, at, max: longest, whose };
   const namespace = peer.object?.namespace;
   const isOfCluster = decision !== undefined && mayName(decision.policy, reader);
-  const act = actionOn(trace, finding);
-  if (namespace === undefined || namespace === regarding.namespace || isOfCluster) {
+  const isForeign = namespace !== undefined && namespace !== regarding.namespace;
+  // A rule that denies the rest says nothing of the rule that lacks this, which is most likely of that Namespace.
+  const isRest = isForeign && deniesTheRest(trace);
+  if (!isForeign || (isOfCluster && !isRest)) {
+    const act = actionOn(trace, finding);
     return { outcome, text: sentenceOf(trace, options), act, policy: denying(trace), isOwn };
   }
   const policy = undefined;
@@ -128,12 +141,16 @@ function peerVerdict(
   }
   if (outcome === 'admits') {
     const verdict = { ...trace.verdict, decision: undefined };
-    return { outcome, text: sentenceOf({ ...trace, verdict }, options), act, policy, isOwn };
+    return { outcome, text: sentenceOf({ ...trace, verdict }, options), act: actionOn(trace, finding), policy, isOwn };
   }
-  const text = `Denied by ${direction} policies of namespace ${namespace}.`;
   // A connection that failed has an Event on its sender only.
   const hasEvent = details.kind === 'flow' && details.logger !== connectFailure;
-  return { outcome, text, act: hasEvent ? askOwners(whose) : 'To allow it, ask its owners.', policy, isOwn };
+  const act = hasEvent ? askOwners(whose) : 'To allow it, ask its owners.';
+  if (isOfCluster) {
+    const text = sentenceOf({ ...trace, nearest: undefined }, options);
+    return { outcome, text, act, policy: denying(trace), isOwn };
+  }
+  return { outcome, text: `Denied by ${direction} policies of namespace ${namespace}.`, act, policy, isOwn };
 }
 
 /** Readers of a Pod's Events seldom have rights in the Namespace of its peer. */

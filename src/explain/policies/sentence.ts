@@ -39,7 +39,13 @@ function deniedText(trace: Trace, { max }: SentenceOptions): string {
   const { verdict, nearest, isolating } = trace;
   if (verdict.decision !== undefined) {
     const { policy, rule } = verdict.decision;
-    const traced = trace.policies.find((each) => each.policy === policy)?.rules.find(({ path }) => path === rule);
+    if (nearest !== undefined && deniesTheRest(trace)) {
+      const behind =
+        nearest.policy === policy ? '' : ` behind ${kindText([nearest.policy])}${policyText(nearest.policy)}`;
+      const denied = `Denied by ${policyText(policy)} ${rule}${behind}`;
+      return cutBytes(printable(`${denied}: ${nearestText(nearest, verdict.direction)}.`), max);
+    }
+    const traced = decidingRule(trace);
     return fitted([`Denied by ${policyText(policy)} ${rule}${traced === undefined ? '' : matchingText(traced)}.`], max);
   }
   if (nearest !== undefined) {
@@ -52,6 +58,15 @@ function deniedText(trace: Trace, { max }: SentenceOptions): string {
     if (Buffer.byteLength(text) <= max) return text;
   }
   return cutBytes(printable(`Denied by ${isolatingText(1, trace)}.`), max);
+}
+
+/** Returns whether the rule that decided denies all that the rules before it do not allow. */
+export function deniesTheRest(trace: Trace): boolean {
+  return trace.verdict.outcome === 'denies' && trace.nearest !== undefined && decidingRule(trace)?.groups.length === 0;
+}
+
+function decidingRule({ verdict: { decision }, policies }: Trace): RuleTrace | undefined {
+  return policies.find(({ policy }) => policy === decision?.policy)?.rules.find(({ path }) => path === decision?.rule);
 }
 
 /** Returns `NetworkPolicies shop/default-deny (no ingress rules), shop/lockdown (no ingress rules) and 2 more`. */

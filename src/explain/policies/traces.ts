@@ -38,8 +38,10 @@ export function matchRuleTraces(
     // The order -Infinity marks policies that cannot be evaluated, so they have no rules to show.
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
     // A policy that may not select the Pod, because its labels are not known, is not named as the nearest.
+    const isDecision = (rule: Rule, index: number): boolean =>
+      policy.ref === verdict.decision?.policy && pathOf(rule, probe.direction, index) === verdict.decision.rule;
     for (const [index, rule] of asked <= last && selects === true ? given.entries() : []) {
-      if (least === 0) break;
+      if (least === 0 || isDecision(rule, index)) break;
       const distance = rule.action === 'admit' ? distanceOf(rule, probe, least) : Infinity;
       if (distance >= least) continue;
       least = distance;

@@ -75,6 +75,24 @@ const tables: { cases: Row[] } = {
       { received: {} },
       { policies: ['frontend-of-calico'], namespaces: ['shop', 'redacted batch'] },
     ],
+    ['the last rule of a policy of Calico denies the rest', { received: {} }, { policies: ['rest-of-calico'] }],
+    [
+      'a policy of the whole cluster denies what a NetworkPolicy does not allow',
+      { received: {} },
+      { policies: ['allow-frontend', 'rest-of-cluster'] },
+    ],
+    ['the same, read by the sender', { sent: {} }, { policies: ['allow-frontend', 'rest-of-cluster'] }],
+    ['the same without a NetworkPolicy', { received: {} }, { policies: ['rest-of-cluster'] }],
+    [
+      'the same, where the connection failed',
+      { sent: { logger: 'connect-failure' } },
+      { policies: ['allow-frontend', 'rest-of-cluster'] },
+    ],
+    [
+      'a rule of Calico denies this connection and no other, behind a policy that would allow it',
+      { received: {} },
+      { policies: ['allow-frontend', 'worker-of-calico'] },
+    ],
     ['a policy of Cilium denies', { received: {} }, { policies: ['frontend-of-cilium'] }],
     [
       'a policy of Cilium denies, and the Namespace of the peer asked not to be named',
