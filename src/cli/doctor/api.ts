@@ -182,7 +182,8 @@ async function lookAtRanges({
   return { homeOf, followed: () => state.usable, state };
 
   function whyNot(): string | undefined {
-    if (own === undefined || own.podRanges.length === 0) return 'this Node has no podCIDR';
+    if (own === undefined) return 'this Node could not be read';
+    if (own.podRanges.length === 0) return 'this Node has no podCIDR';
     if (count === undefined || count > maxNodes)
       return `${count ?? 'an unknown number of'} Nodes, which are not watched (maxNodes ${maxNodes})`;
     if (addresses.length === 0 || addresses.some((address) => homeOf(address) === node)) return undefined;
