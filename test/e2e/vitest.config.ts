@@ -24,8 +24,11 @@ const node = ['cluster/**/*.test.ts'];
 /** These run only when they are asked for: their programs are built for minutes, or run in an emulator for minutes. */
 const onRequest = ['**/on-request/*.test.ts'];
 
+/** Files that boot a node of their own in QEMU, which takes minutes, and do without the control plane of the others: run only when they are asked for. */
+const guest = ['guest-node/**/*.test.ts'];
+
 /**
- * Four projects, one after another, each with a control plane of its own; `.ci/run` runs `cluster` beside `kernel` and `node`.
+ * Five projects, one after another, each with a control plane of its own; `.ci/run` runs `cluster` beside `kernel` and `node`.
  * What waits for an API server lets another file go on meanwhile.
  */
 export default defineConfig({
@@ -37,12 +40,13 @@ export default defineConfig({
       project('kernel', 1, { include: kernel, maxWorkers: 1, setup: controlPlane }),
       project('cluster', 2, {
         include: ['**/*.test.ts'],
-        exclude: [...kernel, ...node, ...onRequest],
+        exclude: [...kernel, ...node, ...onRequest, ...guest],
         maxWorkers: 2,
         setup: controlPlane,
       }),
       project('node', 3, { include: node, maxWorkers: 1, setup: './cluster/global-setup.ts' }),
       project('on-request', 4, { include: onRequest, maxWorkers: 1, setup: controlPlane }),
+      project('guest', 5, { include: guest, maxWorkers: 1 }),
     ],
   },
 });
@@ -50,12 +54,12 @@ export default defineConfig({
 function project(
   name: string,
   groupOrder: number,
-  { setup, ...files }: { include: string[]; exclude?: string[]; maxWorkers: number; setup: string },
+  { setup, ...files }: { include: string[]; exclude?: string[]; maxWorkers: number; setup?: string },
 ): UserProjectConfigExport {
   const root = import.meta.dirname;
   const setupFiles = join(root, '../setup.ts');
   // Not once for all projects: Vitest would run that after the ones of projects, which already need the programs that it installs.
-  const globalSetup = ['./global-setup.ts', setup];
+  const globalSetup = ['./global-setup.ts', ...(setup === undefined ? [] : [setup])];
   return {
     test: { name, root, setupFiles, sequence: { groupOrder }, maxConcurrency, ...timeouts, ...files, globalSetup },
   };

@@ -100,7 +100,7 @@ e2e,measuring dpkg dpkg dpkg-deb
 # Kernels of Debian in QEMU
 e2e,measuring qemu-system-x86 qemu-system-x86_64
 e2e,measuring busybox-static busybox
-e2e,measuring kmod depmod
+e2e,measuring kmod depmod modprobe
 e2e,measuring libc-bin ldd
 e2e buildah buildah
 e2e gcc gcc

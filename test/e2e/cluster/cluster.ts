@@ -18,7 +18,7 @@ import { until } from '../until.ts';
 import { ensureImages, KUBE_PROXY_IMAGE, writeArchive } from './images.ts';
 import { CONTROL_ADDRESS, createLan } from './lan.ts';
 import { connectNode, type Node, type NodeData, startNode } from './node.ts';
-import { PAUSE_IMAGE, writePodNetwork } from './node-configuration.ts';
+import { PAUSE_IMAGE } from './node-configuration.ts';
 
 /** The data by which another process uses a running cluster. */
 export interface ClusterData {
@@ -30,7 +30,7 @@ export interface ClusterData {
 
 export type Cluster = ReturnType<typeof connectCluster>;
 
-const API_SERVER = `https://${CONTROL_ADDRESS}:6443`;
+export const API_SERVER = `https://${CONTROL_ADDRESS}:6443`;
 const READY_WITHIN_MS = 120_000;
 
 /**
@@ -68,10 +68,10 @@ export async function startCluster(
     }
     const cluster = connectCluster({ controlPlane: controlPlane.address, nodes, folder });
     for (const image of [PAUSE_IMAGE, KUBE_PROXY_IMAGE]) await cluster.load(image);
-    for (const node of nodes) {
+    for (const node of cluster.nodes) {
       const range = await podRangeOf(controlPlane, node);
       await lan.route(range, node.address);
-      writePodNetwork(node.machine, range);
+      await node.writePodNetwork(range);
     }
     await startKubeProxy(controlPlane);
     await untilReady(controlPlane);
@@ -102,7 +102,7 @@ export function connectCluster(data: ClusterData) {
 }
 
 /** Returns the range that the controllers gave a node for its Pods. */
-async function podRangeOf({ request }: Connection, { name, machine }: NodeData): Promise<string> {
+export async function podRangeOf({ request }: Connection, { name, machine }: NodeData): Promise<string> {
   const range = async (): Promise<string | undefined> => {
     const { body } = await request('GET', `/api/v1/nodes/${name}`);
     return (body as { spec?: { podCIDR?: string } }).spec?.podCIDR;
@@ -111,14 +111,14 @@ async function podRangeOf({ request }: Connection, { name, machine }: NodeData):
   return await until(range, () => `[cluster] the Node ${name} has no range for its Pods:\n${log()}`, READY_WITHIN_MS);
 }
 
-async function startKubeProxy({ kubectl }: Connection): Promise<void> {
+export async function startKubeProxy({ kubectl }: Connection): Promise<void> {
   const manifest = readFileSync(join(import.meta.dirname, 'kube-proxy.yaml'), 'utf8');
   const input = manifest.replaceAll('IMAGE', KUBE_PROXY_IMAGE).replaceAll('SERVER', API_SERVER);
   const { code, stderr } = await kubectl(['apply', '-f', '-'], { input });
   if (code !== 0) throw new Error(`[cluster] kube-proxy: ${stderr}`);
 }
 
-async function untilReady({ kubectl }: Connection): Promise<void> {
+export async function untilReady({ kubectl }: Connection): Promise<void> {
   const within = `--timeout=${READY_WITHIN_MS / 1000}s`;
   for (const args of [
     ['wait', '--for=condition=Ready', 'node', '--all', within],

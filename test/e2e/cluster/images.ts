@@ -26,6 +26,11 @@ import { PAUSE_IMAGE } from './node-configuration.ts';
 /** kube-proxy alone: what it starts is the machine's (kube-proxy.yaml), because with a Debian around it its image would be the largest. */
 export const KUBE_PROXY_IMAGE = 'localhost/kube-proxy:2';
 
+/** Stands for the one that docs/quickstart.md names: the busybox of this machine. */
+export const BUSYBOX_IMAGE = 'docker.io/library/busybox:1.37';
+
+const linksOfBusybox = Object.fromEntries(['sh', 'sleep', 'nc'].map((name) => [`bin/${name}`, '/bin/busybox']));
+
 const linksOfKubeProxy: Readonly<Record<string, string>> = {
   lib: 'usr/lib',
   lib64: 'usr/lib64',
@@ -74,7 +79,7 @@ export async function writeArchive(reference: string, file: string): Promise<voi
   await buildah(['push', '--quiet', reference, `docker-archive:${file}:${reference}`]);
 }
 
-/** The bases of the Dockerfile, and what the nodes run beside the agent: PAUSE_IMAGE, KUBE_PROXY_IMAGE. */
+/** The bases of the Dockerfile, and what the nodes run beside the agent: PAUSE_IMAGE, KUBE_PROXY_IMAGE, BUSYBOX_IMAGE. */
 export async function ensureImages(): Promise<void> {
   const binaries = await ensurePrograms(['pause', 'kube-proxy']);
   await withLock(
@@ -87,6 +92,7 @@ export async function ensureImages(): Promise<void> {
       await build(PAUSE_IMAGE, 'FROM scratch\nCOPY pause /\nENTRYPOINT ["/pause"]', [binaries.pause]);
       const dockerfile = 'FROM scratch\nCOPY kube-proxy links /';
       await build(KUBE_PROXY_IMAGE, dockerfile, [binaries['kube-proxy']], linksOfKubeProxy);
+      await build(BUSYBOX_IMAGE, 'FROM scratch\nCOPY busybox /bin/\nCOPY links /', ['/bin/busybox'], linksOfBusybox);
     },
   );
 }

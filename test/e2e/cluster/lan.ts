@@ -19,14 +19,15 @@ export async function createLan() {
     // A machine without any default route has no address of its own for the API server to advertise.
     'route add default dev lan',
   ]);
-  const nodes: { network: string; address: string }[] = [];
+  const nodes: { network?: string; address: string }[] = [];
+  const nextAddress = (): string => `192.0.2.${10 + nodes.length}`;
   return {
     /** Name of the control plane's namespace. */
     control,
     /** Joins one more node: gives its namespace and its address (192.0.2.10 and on). */
     async join() {
       const number = nodes.length;
-      const [network, address] = [await group.add(`node${number}`), `192.0.2.${10 + number}`];
+      const [network, address] = [await group.add(`node${number}`), nextAddress()];
       nodes.push({ network, address });
       await prepareNode(network);
       // No two devices of this machine have one name, so that a line of the kernel says whose it is (kernel-log.ts).
@@ -42,9 +43,18 @@ export async function createLan() {
       ]);
       return { network, address };
     },
-    /** Makes all others send what is for `range` to a node. */
+    /** Joins a node that is a machine of its own: gives the TAP device for it, in the control plane's namespace, and its address. */
+    async joinGuest() {
+      const [device, address] = [`port${nodes.length}`, nextAddress()];
+      nodes.push({ address });
+      // `ip -n` would make it in the namespace of this process.
+      await run('ip', ['netns', 'exec', control, 'ip', 'tuntap', 'add', 'dev', device, 'mode', 'tap']);
+      await ip(control, [`link set ${device} master lan up`]);
+      return { device, address };
+    },
+    /** Makes all others send what is for `range` to a node, but for those that are machines of their own. */
     async route(range: string, address: string): Promise<void> {
-      for (const network of [control, ...nodes.map((node) => node.network)])
+      for (const network of [control, ...nodes.flatMap((node) => node.network ?? [])])
         if (nodes.find((node) => node.network === network)?.address !== address)
           await ip(network, [`route replace ${range} via ${address}`]);
     },

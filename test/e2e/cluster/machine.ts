@@ -8,19 +8,14 @@ import { createInterface } from 'node:readline';
 /** The machine of a node: mounts, processes, network and host name of its own, on the kernel of this machine. Plain data. */
 export interface Machine {
   readonly name: string;
-  /** The process id of its first process, as it is seen from outside. */
-  readonly pid: number;
-  /** The name of its network namespace. */
-  readonly network: string;
   /** Has its /var, and files for it. */
   readonly folder: string;
   /** The id in /etc/machine-id. */
   readonly id: string;
-}
-
-/** Begins a command line that is run on the machine as root, started from outside. */
-export function enter({ pid }: Machine): readonly string[] {
-  return ['nsenter', `--target=${pid}`, '--mount', '--uts', '--net', '--pid', '--'];
+  /** Begins a command line that is run on the machine as root, started from outside. */
+  readonly enter: readonly string[];
+  /** It has a kernel for itself, and so the whole log of one. */
+  readonly hasKernel: boolean;
 }
 
 /**
@@ -62,8 +57,9 @@ export async function startMachine(
   const ended = once(first, 'exit');
   const { value, done } = await createInterface({ input: first.stdout })[Symbol.asyncIterator]().next();
   if (done === true) throw new Error(`[cluster] the machine ${name} did not start: its error output is above`);
+  const enter = ['nsenter', `--target=${value}`, '--mount', '--uts', '--net', '--pid', '--'];
   return {
-    machine: { name, pid: Number(value), network, folder, id },
+    machine: { name, folder, id, enter, hasKernel: false },
     async end() {
       first.stdin.end();
       await ended;

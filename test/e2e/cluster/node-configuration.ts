@@ -7,32 +7,36 @@ export const CGROUPS = '/sys/fs/cgroup';
 /** The sandbox of each Pod: a program that waits (images.ts). */
 export const PAUSE_IMAGE = 'localhost/pause:1';
 
-/** Writes what the programs of a node are configured with into the folder of its machine, and makes its control group, which has the name of its network. */
-export function writeConfiguration({ network, folder }: Machine): void {
-  mkdirSync(join(folder, 'cni'));
-  writeFileSync(join(folder, 'containerd.toml'), containerd(folder));
-  writeFileSync(join(folder, 'kubelet.json'), JSON.stringify(kubelet(network)));
-  makeGroup(network);
+export interface NodePlace {
+  /** The control group below which those of all Pods are: `/` where the node has the kernel for itself. */
+  readonly group: string;
+  /** Where containerd keeps images and containers. */
+  readonly containers: string;
+  readonly snapshotter: 'native' | 'overlayfs';
+  /** How often the kubelet looks at all Pods. */
+  readonly syncFrequency: string;
 }
 
-/** Configures the network of its Pods, once it is known which addresses they get; until then the Node is not ready. */
-export function writePodNetwork({ folder }: Machine, range: string): void {
-  writeFileSync(join(folder, 'cni/10-pods.conflist'), JSON.stringify(podNetwork(range)));
+/** Writes what the programs of a node are configured with into the folder of its machine. */
+export function writeConfiguration({ folder }: Machine, place: NodePlace): void {
+  mkdirSync(join(folder, 'cni'));
+  writeFileSync(join(folder, 'containerd.toml'), containerd(folder, place));
+  writeFileSync(join(folder, 'kubelet.json'), JSON.stringify(kubelet(place)));
 }
 
 /** A veth for each Pod and a route to it, so that packets between Pods of one node cross the FORWARD chain. */
-function podNetwork(range: string): object {
+export function podNetwork(range: string): object {
   const ipam = { type: 'host-local', ranges: [[{ subnet: range }]], routes: [{ dst: '0.0.0.0/0' }] };
   return { cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'ptp', ipam }] };
 }
 
-function containerd(folder: string): string {
+function containerd(folder: string, { containers, snapshotter }: NodePlace): string {
   return `
 version = 3
-root = "${folder}/containerd"
+root = "${containers}"
 state = "/run/containerd"
 [plugins.'io.containerd.cri.v1.images']
-  snapshotter = "${isOverlay() ? 'native' : 'overlayfs'}"
+  snapshotter = "${snapshotter}"
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
   sandbox = "${PAUSE_IMAGE}"
 [plugins.'io.containerd.cri.v1.runtime']
@@ -44,14 +48,14 @@ state = "/run/containerd"
 `;
 }
 
-function kubelet(group: string): object {
+function kubelet({ group, syncFrequency }: NodePlace): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: 'AlwaysAllow' },
     cgroupDriver: 'cgroupfs',
-    cgroupRoot: `/${group}`,
+    cgroupRoot: group,
     failCgroupV1: false,
     failSwapOn: false,
     containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
@@ -62,19 +66,18 @@ function kubelet(group: string): object {
     containerLogMaxFiles: 3,
     containerLogMonitorInterval: '3s',
     nodeStatusUpdateFrequency: '4s',
-    // Else a Pod that ends is looked at every ten seconds only.
-    syncFrequency: '5s',
+    syncFrequency,
     logging: { verbosity: 2 },
   };
 }
 
 /** overlayfs on overlayfs is not possible. */
-function isOverlay(): boolean {
-  return /^overlay \/ /m.test(readFileSync('/proc/mounts', 'utf8'));
+export function ownSnapshotter(): NodePlace['snapshotter'] {
+  return /^overlay \/ /m.test(readFileSync('/proc/mounts', 'utf8')) ? 'native' : 'overlayfs';
 }
 
-/** The kubelet wants its root to be there, in each hierarchy of version 1. */
-function makeGroup(name: string): void {
+/** Makes a control group on this machine: the kubelet wants its root to be there, in each hierarchy of version 1. */
+export function makeGroup(name: string): void {
   const hierarchies = readFileSync('/proc/mounts', 'utf8')
     .split('\n')
     .flatMap((line) => /^\S+ (\/sys\/fs\/cgroup\S*) cgroup2? /.exec(line)?.slice(1) ?? []);

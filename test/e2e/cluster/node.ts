@@ -6,8 +6,8 @@ import { lastLines } from '../control-plane/running.ts';
 import { type Outcome, outcomeOf, outcomeWith } from '../outcome.ts';
 import { until } from '../until.ts';
 import type { Lan } from './lan.ts';
-import { enter, type Machine, startMachine } from './machine.ts';
-import { CGROUPS, writeConfiguration } from './node-configuration.ts';
+import { type Machine, startMachine } from './machine.ts';
+import { CGROUPS, makeGroup, ownSnapshotter, podNetwork, writeConfiguration } from './node-configuration.ts';
 
 /** A real node: containerd, runc, the CNI plug-in `ptp`, and a kubelet that has a kubelet's identity. Plain data. */
 export interface NodeData {
@@ -41,27 +41,43 @@ export async function startNode(
   mkdirSync(own);
   const { network, address } = await lan.join();
   const { machine, end: endMachine } = await startMachine(name, network, own);
+  makeGroup(network);
   const end = async (): Promise<void> => {
     await endMachine();
     removeGroups(CGROUPS, network);
   };
   try {
-    const { runc, containerd } = kubelet.binaries;
-    const path = [dirname(runc), dirname(containerd), process.env['PATH']].join(':');
-    const data = { name, address, machine, path, ...kubelet };
-    writeConfiguration(machine);
-    await boot(data);
-    return { data, end };
+    writeConfiguration(machine, {
+      group: `/${network}`,
+      containers: join(own, 'containerd'),
+      snapshotter: ownSnapshotter(),
+      // Else a Pod that ends is looked at every ten seconds only.
+      syncFrequency: '5s',
+    });
+    return { data: await bootMachine(machine, address, kubelet), end };
   } catch (error) {
     await end();
     throw error;
   }
 }
 
+/** Makes a machine that has its configuration a node; resolves as startNode does. */
+export async function bootMachine(
+  machine: Machine,
+  address: string,
+  kubelet: Pick<NodeData, 'binaries' | 'kubeconfig'>,
+): Promise<NodeData> {
+  const { runc, containerd } = kubelet.binaries;
+  const path = [dirname(runc), dirname(containerd), process.env['PATH']].join(':');
+  const data = { name: machine.name, address, machine, path, ...kubelet };
+  await boot(data);
+  return data;
+}
+
 /** The functions that go with a node, for a process that did not start it itself. */
 export function connectNode(data: NodeData) {
   const { name, machine, binaries } = data;
-  const [program = '', ...args] = enter(machine);
+  const [program = '', ...args] = machine.enter;
   /** Runs a program on it as root to its end, whatever that is. */
   const outcome = (command: readonly string[], input = ''): Promise<Outcome> =>
     outcomeWith(spawn(program, [...args, ...command], { stdio: 'pipe' }), input);
@@ -74,11 +90,16 @@ export function connectNode(data: NodeData) {
   return {
     ...data,
     /** Begins a command line that is run on it as root, started from outside. */
-    enter: enter(machine),
+    enter: machine.enter,
     /** Runs a line of shell on it as root: what `ssh NODE …` does. */
     shell: (line: string, input?: string) => outcome(['bash', '-c', line], input),
     outcome,
     run,
+    /** Configures the network of its Pods, once it is known which addresses they get; until then the Node is not ready. */
+    async writePodNetwork(range: string): Promise<void> {
+      // By a program of the node: the kernel of a guest does not notice what is written from outside.
+      await run(['tee', join(machine.folder, 'cni/10-pods.conflist')], JSON.stringify(podNetwork(range)));
+    },
     /** Puts the images of an archive into the store of containerd. */
     async importImages(archive: string): Promise<void> {
       await run([binaries.ctr, '--address', SOCKET, '--namespace', 'k8s.io', 'images', 'import', archive]);
@@ -89,6 +110,7 @@ export function connectNode(data: NodeData) {
     },
     /** Kills all processes of the node, empties /run but for the journal, and starts what a boot starts. The kernel goes on. */
     async reboot(): Promise<void> {
+      if (machine.hasKernel) throw new Error(`[cluster] ${name} has a kernel of its own, which would have to boot`);
       // The shell kills itself, too, so its status says nothing.
       await outcome(['sh', '-c', 'kill -KILL -1']);
       await run(['sh', '-ec', emptyRun]);
@@ -97,12 +119,11 @@ export function connectNode(data: NodeData) {
   };
 }
 
-/** Starts containerd, the kubelet and what stands for journald and rsyslog. */
+/** Starts containerd, the kubelet and journald, or what stands for it and for rsyslog. */
 async function boot(node: NodeData): Promise<void> {
   const { name, address, machine, binaries, kubeconfig } = node;
-  const { folder, id } = machine;
-  const kernelLog = [name, id, `/run/log/journal/${id}`, '/var/log/kern.log'];
-  startService(node, 'kernel-log', [process.execPath, join(import.meta.dirname, 'kernel-log.ts'), ...kernelLog]);
+  const { folder } = machine;
+  startService(node, 'kernel-log', machine.hasKernel ? ['/lib/systemd/systemd-journald'] : ownKernelLog(machine));
   startService(node, 'containerd', [binaries.containerd, '--config', join(folder, 'containerd.toml')]);
   // A kubelet ends where the runtime does not answer.
   await untilAnswers(node);
@@ -111,17 +132,23 @@ async function boot(node: NodeData): Promise<void> {
   startService(node, 'kubelet', [binaries.kubelet, ...files, ...names]);
 }
 
-/** It outlives this process and ends with the machine; its output goes to `<program>.log` of the machine's folder. */
-function startService({ machine, path }: NodeData, program: string, command: readonly string[]): void {
+/** Writes its part of the log of this machine's kernel. */
+function ownKernelLog({ name, id }: Machine): readonly string[] {
+  const program = join(import.meta.dirname, 'kernel-log.ts');
+  return [process.execPath, program, name, id, `/run/log/journal/${id}`, '/var/log/kern.log'];
+}
+
+/** Starts a program that outlives this process and ends with the machine; its output goes to `<program>.log` of the machine's folder. */
+export function startService({ machine, path }: NodeData, program: string, command: readonly string[]): void {
   const log = openSync(join(machine.folder, `${program}.log`), 'a');
-  const [nsenter = '', ...args] = [...enter(machine), ...command];
+  const [nsenter = '', ...args] = [...machine.enter, ...command];
   const env = { ...process.env, PATH: path };
   spawn(nsenter, args, { env, detached: true, stdio: ['ignore', log, log] }).unref();
   closeSync(log);
 }
 
 async function untilAnswers({ machine, binaries }: NodeData): Promise<void> {
-  const [program = '', ...args] = enter(machine);
+  const [program = '', ...args] = machine.enter;
   const command = [...args, binaries.ctr, '--address', SOCKET, 'version'];
   const answers = async (): Promise<boolean> => (await outcomeOf(spawn(program, command))).code === 0;
   const log = (): string => lastLines(join(machine.folder, 'containerd.log'), 15);

@@ -70,7 +70,7 @@ export async function runMachine(options: MachineOptions): Promise<string> {
     folder,
   } = options;
   const kernel = await unpackKernel(version);
-  const [release = ''] = readdirSync(join(kernel, 'lib/modules'));
+  const release = releaseOf(kernel);
   const needed = await modulesOf(kernel, release, modules);
   const { outputFiles } = await build({
     entryPoints: [program],
@@ -97,15 +97,15 @@ export async function runMachine(options: MachineOptions): Promise<string> {
   }
 }
 
-const mostBoots = 3;
+export const mostBoots = 3;
 
 /** An emulated processor may run instructions that the kernel is just replacing. Then the kernel fails before any program of the guest runs. */
-function hasFailedToBoot(printed: string): boolean {
+export function hasFailedToBoot(printed: string): boolean {
   return printed.includes('Kernel panic') && !/^@/m.test(printed);
 }
 
 /** Fetches the newest package of that version from Debian once, and keeps it unpacked. Throws where apt-get does not have it. */
-async function unpackKernel(version: string): Promise<string> {
+export async function unpackKernel(version: string): Promise<string> {
   const pattern = `^linux-image-${version.replaceAll('.', String.raw`\.`)}[.-][0-9a-z.+-]*amd64$`;
   const { stdout } = await run('apt-cache', ['search', '--names-only', pattern]);
   const names = Array.from(stdout.matchAll(/^(linux-image-\S+)/gm), ([, name = '']) => name);
@@ -122,15 +122,19 @@ async function unpackKernel(version: string): Promise<string> {
   await run('apt-get', ['-q', 'download', newest], { cwd: work });
   const [archive = ''] = readdirSync(work);
   await run('dpkg-deb', ['-x', archive, 'kernel'], { cwd: work });
-  const [release = ''] = readdirSync(join(work, 'kernel/lib/modules'));
-  await run('depmod', ['-b', join(work, 'kernel'), release]);
+  await run('depmod', ['-b', join(work, 'kernel'), releaseOf(join(work, 'kernel'))]);
   renameSync(join(work, 'kernel'), join(cache, newest));
   rmSync(work, { recursive: true });
   return join(cache, newest);
 }
 
+/** The version of an unpacked kernel as it names its folder of modules. */
+export function releaseOf(kernel: string): string {
+  return readdirSync(join(kernel, 'lib/modules'))[0] ?? '';
+}
+
 /** Paths of modules in the order in which they can be loaded. */
-async function modulesOf(kernel: string, release: string, names: readonly string[]): Promise<string[]> {
+export async function modulesOf(kernel: string, release: string, names: readonly string[]): Promise<string[]> {
   const folder = join('lib/modules', release);
   const needs = new Map<string, string[]>();
   for (const line of readFileSync(join(kernel, folder, 'modules.dep'), 'latin1').split('\n')) {
@@ -155,7 +159,7 @@ async function addProgram(files: GuestFiles, path: string, from: string): Promis
 }
 
 /** Writes an archive that a kernel unpacks at its start (Documentation/driver-api/early-userspace/buffer-format.rst). */
-function writeArchive(path: string, files: GuestFiles): void {
+export function writeArchive(path: string, files: GuestFiles): void {
   const fd = openSync(path, 'w');
   const folders = new Set<string>(['.']);
   let inode = 1;
