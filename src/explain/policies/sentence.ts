@@ -105,7 +105,9 @@ export function tierText({ policy, tier }: Pick<PolicyTrace, 'policy' | 'tier'>)
 function nearestText({ rule }: NonNullable<Trace['nearest']>, direction: PolicyDirection): string {
   const failing = rule.groups.filter(({ clause }) => clause.match !== true);
   const failingPorts = failing.filter(isOfPorts);
-  const ports = (failingPorts.length > 0 ? failingPorts : rule.groups.filter(isOfPorts)).map(allowsText).join(', ');
+  const portTexts = (failingPorts.length > 0 ? failingPorts : rule.groups.filter(isOfPorts)).map(allowsText);
+  // Calico has the protocol as a field of its own, which the ports name again.
+  const ports = portTexts.filter((each) => !portTexts.some((other) => other.includes(`/${each}`))).join(', ');
   const peers = failing
     .filter((group) => !isOfPorts(group))
     .map(allowsText)
@@ -121,7 +123,7 @@ function nearestText({ rule }: NonNullable<Trace['nearest']>, direction: PolicyD
     if (text === '') return [];
     return text.startsWith('its ') ? `${end}'s ${text.slice('its '.length)}` : `${end} ${text}`;
   });
-  return `${rule.path} allows ${what}${is.length === 0 ? '' : `; ${is.join(', ')}`}`;
+  return `${rule.path} allows ${what}${is.length === 0 ? '' : `; ${[...new Set(is)].join(', ')}`}`;
 }
 
 function isOfPorts({ clause }: NearestRule['groups'][number]): boolean {

@@ -75,6 +75,11 @@ const tables: { cases: Row[] } = {
       { received: {} },
       { policies: ['frontend-of-calico'], namespaces: ['shop', 'redacted batch'] },
     ],
+    [
+      'a policy of Calico allows another protocol, and of another Pod',
+      { received: {} },
+      { policies: ['ports-of-calico'] },
+    ],
     ['the last rule of a policy of Calico denies the rest', { received: {} }, { policies: ['rest-of-calico'] }],
     [
       'a policy of the whole cluster denies what a NetworkPolicy does not allow',
