@@ -85,6 +85,8 @@ e2e libcap-ng0 ${libraries}/libcap-ng.so.0
 e2e libnuma1 ${libraries}/libnuma.so.1
 e2e libunbound8 ${libraries}/libunbound.so.8
 e2e libxdp1 ${libraries}/libxdp.so.1
+# Compilers of BPF programs
+e2e clang-19 clang-19
 # Programs of others that read what this one writes: Prometheus, a browser, a receiver of OTLP, ClickHouse as a library
 e2e unpack:prometheus usr/bin/promtool
 e2e chromium-headless-shell chromium-headless-shell

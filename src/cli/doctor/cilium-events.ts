@@ -5,7 +5,7 @@ import { type ApiRequests, itemsOf } from './api.ts';
 /** How it is known that Cilium writes Events; undefined if nothing shows it, as where neither may be read. */
 export type CiliumEvents = 'setting' | 'event' | undefined;
 
-/** The setting, and reason and component of the Events (pkg/hubble/dropeventemitter of Cilium 1.16 to 1.19). */
+/** The setting, and reason and component of the Events (pkg/hubble/dropeventemitter of Cilium 1.16 to 1.20). */
 export const ciliumSetting = 'hubble-drop-events';
 const written = { fieldSelector: 'reason=PacketDrop,source=cilium', limit: '1' };
 

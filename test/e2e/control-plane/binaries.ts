@@ -56,6 +56,8 @@ export const RECIPES = {
   },
   /** Reads the filters of Hubble's exporter with Cilium's own parser. */
   'cilium-flow-filters': { folder: 'cilium', package: '.', version: CILIUM_VERSION, minutes: 1 },
+  'cilium-agent': cilium('daemon', 12),
+  'cilium-cni': cilium('plugins/cilium-cni', 1),
   /** The network policy controllers of kube-router and of the changed one within k3s, without their other parts. */
   'kube-router': kubeRouter('kube-router', 'cloudnativelabs'),
   'k3s-kube-router': kubeRouter('k3s-kube-router', 'k3s-io'),
@@ -101,6 +103,10 @@ function kubernetes(name: string, minutes: number): Recipe {
 function kubeRouter(folder: string, owner: string): Recipe {
   const version = pinnedVersion(folder, `github.com/${owner}/kube-router/v2`);
   return { folder, package: '.', version, minutes: 2 };
+}
+
+function cilium(path: string, minutes: number): Recipe {
+  return { folder: 'cilium', package: `github.com/cilium/cilium/${path}`, version: CILIUM_VERSION, minutes };
 }
 
 function containerd(name: string, minutes: number): Recipe {

@@ -31,10 +31,13 @@ export async function startReading(connection: Connection, rig: AgentRig, node: 
       .slice(0, -1)
       .map((line) => JSON.parse(line) as FlowRecord);
   return {
-    /** What doctor finds with the agent's settings where `run` runs it. */
-    async doctor(run: (command: string, args: readonly string[]) => Promise<Outcome>): Promise<readonly Check[]> {
+    /** What doctor finds with the agent's settings, but for those in `changed`, where `run` runs it. */
+    async doctor(
+      run: (command: string, args: readonly string[]) => Promise<Outcome>,
+      changed: Readonly<Record<string, string>> = {},
+    ): Promise<readonly Check[]> {
       const { metricsAddress } = await agent.untilLog((entry) => typeof entry.metricsAddress === 'string');
-      const env = Object.entries({ ...settings, METRICS_ADDRESS: String(metricsAddress) });
+      const env = Object.entries({ ...settings, METRICS_ADDRESS: String(metricsAddress), ...changed });
       const words = [...env.map(([name, value]) => `${name}=${value}`), process.execPath, bundle];
       const { stdout } = await run('env', [...words, 'doctor', '--output=json']);
       return (JSON.parse(stdout) as { checks: readonly Check[] }).checks;
@@ -43,6 +46,19 @@ export async function startReading(connection: Connection, rig: AgentRig, node: 
     async untilMessage(namespace: string, pod: string, ...texts: readonly string[]): Promise<void> {
       const isIt = ({ message }: StoredEvent): boolean => texts.every((text) => message.includes(text));
       await rig.untilEvents(namespace, (events) => events.some(isIt), pod);
+    },
+    /**
+     * Resolves when an Event on that Pod names a NetworkPolicy, because before the agent has read the policies, Events name none. `send` sends
+     * the Pod a packet to a port, which a NetworkPolicy denies. Returns how many were sent.
+     */
+    async untilPoliciesAreRead(namespace: string, pod: string, send: (port: number) => Promise<void>): Promise<number> {
+      for (let sent = 1; ; sent++) {
+        const port = 6000 + sent;
+        await send(port);
+        const told = ({ message }: StoredEvent): boolean => message.includes(` on port ${port}/`);
+        const events = await rig.untilEvents(namespace, (all) => all.some(told), pod);
+        if (events.some((event) => told(event) && event.message.includes('Denied by NetworkPolicy '))) return sent;
+      }
     },
     /** The rows of the audit that have these fields, as soon as there is one. */
     untilRows: (fields: Partial<FlowRecord>): Promise<readonly FlowRecord[]> => {
