@@ -52,7 +52,7 @@ interface HeldFlow extends QueuedFlow {
   observation: PacketObservation;
   pod: string;
   sourcePorts: Set<number | undefined>;
-  /** How often it was judged while policies were not read. */
+  /** How often it was judged while policies or an owner were not known yet, or without time for the policies. */
   tries: number;
 }
 
@@ -63,7 +63,8 @@ const most = {
   flowsOfPod: 128,
   sourcePorts: 64,
   targets: 16,
-  tries: 10,
+  /** For two minutes: policies and owners come late after a start, and where a verdict takes long, the time for verdicts is used up. */
+  tries: 40,
 };
 
 export function createFailures(options: FailuresOptions): Failures {
@@ -136,8 +137,7 @@ export function createFailures(options: FailuresOptions): Failures {
     }
     if (typeof result === 'string') return count(result === 'unread' ? 'unproven' : result, flow.weight);
     const { line, weight, first, last, since } = flow;
-    const { observation, answer } = result;
-    options.denied({ line, observation, weight, first, last, since }, answer);
+    options.denied({ line, observation: result.observation, weight, first, last, since }, result.answer);
     count('denied', weight);
   }
 
@@ -149,6 +149,8 @@ export function createFailures(options: FailuresOptions): Failures {
     const [first] = all;
     if (first === undefined || all.length > most.targets) return 'unproven';
     if (told.has(flow, all)) return 'told';
+    // While it is looked up who has the address, it looks as if nobody's policies denied it.
+    if (all.some(({ ends }) => lookups?.remote.startLookups(ends) === true)) return 'unread';
     const answer = denialOf(all.map(({ finding }) => judge.judge(finding, flow.last)));
     return typeof answer === 'string' ? answer : { observation: first.observation, answer };
   }
@@ -211,8 +213,9 @@ function createConnections({ judge, decisions }: Pick<FailuresOptions, 'judge' |
     const { ends } = decisions.meaningOf(flow.line, flow.observation);
     if (!isOf(flow.pod, ends.source)) return undefined;
     return targetsOf(flow).flatMap((observation) => {
-      const [finding] = decisions.meaningOf(flow.line, observation).findings;
-      return finding === undefined ? [] : [{ observation, finding }];
+      const { ends: both, findings } = decisions.meaningOf(flow.line, observation);
+      const [finding] = findings;
+      return finding === undefined ? [] : [{ observation, ends: both, finding }];
     });
   }
 
@@ -241,6 +244,7 @@ function withTarget(
 
 interface JudgedConnection {
   observation: PacketObservation;
+  ends: FlowMeaning['ends'];
   finding: FlowMeaning['findings'][number];
 }
 

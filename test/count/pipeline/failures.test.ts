@@ -76,7 +76,11 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 function rig(
   judge: Partial<ConnectionJudge> = {},
-  { isSynced = true, hasKernelDrops }: { isSynced?: boolean; hasKernelDrops?: boolean } = {},
+  {
+    isSynced = true,
+    hasKernelDrops,
+    isLookedUp = () => false,
+  }: { isSynced?: boolean; hasKernelDrops?: boolean; isLookedUp?: () => boolean } = {},
 ) {
   const time = fakeTime(nine);
   const table = createSeriesTable({ limits: { perObject: 1000, total: 1000 } });
@@ -95,7 +99,7 @@ function rig(
     judge: { judge: () => answer('denies'), targetsOf: () => [], isPublished: () => false, ...judge },
     lookups: {
       queue: createLookupQueue(10),
-      remote: { startLookups: () => false },
+      remote: { startLookups: isLookedUp },
       isSynced: () => lists.isSynced,
       now: time.now,
       schedule: time.schedule,
@@ -282,7 +286,7 @@ test('without the source kernel-drops, LOG lines are remembered from the first c
 });
 
 test.each([
-  ['in a while', 12_000, { denied: 3, unproven: 0 }],
+  ['in a while', 100_000, { denied: 3, unproven: 0 }],
   ['never', Infinity, { denied: 0, unproven: 3 }],
 ])('policies that are read %s: the connection is judged again', async (_, after, expected) => {
   let waited = 0;
@@ -291,8 +295,20 @@ test.each([
   fail();
   await wait(4000);
   fail();
-  for (; waited < 60_000; waited += 1000) await wait(1000);
+  for (; waited < 150_000; waited += 1000) await wait(1000);
   expect(statistics.failures).toMatchObject(expected);
+});
+
+test('while the owner of an address is looked up, the connection is not judged', async () => {
+  let isLookedUp = true;
+  const judged = (): PolicyAnswer => answer(isLookedUp ? 'admits' : 'denies');
+  const { fail, wait, statistics } = rig({ judge: judged }, { isLookedUp: () => isLookedUp });
+  fail();
+  await wait(20_000);
+  expect(statistics.failures).toMatchObject({ denied: 0, unproven: 0 });
+  isLookedUp = false;
+  await wait();
+  expect(statistics.failures).toMatchObject({ denied: 1, unproven: 0 });
 });
 
 test('until the cluster is listed, it waits', async () => {
