@@ -24,6 +24,8 @@ const tables: { others: Record<string, string> } = {
     MAX_NODE: 'an example of a name with a typo',
     DOCS_URL: 'src/agent/config/docs-url.ts, for every command',
     NO_COLOR: 'https://no-color.org',
+    NETWORK_POLICY: 'a tier of AWS',
+    NETWORK_POLICY_ENFORCING_MODE: 'AWS VPC CNI',
     NODE_IMAGE: 'Dockerfile',
     POLICY_JUDGES: 'the tests of policies',
     POD_NAME: 'deploy/base/daemonset.yaml, for doctor',

@@ -200,6 +200,24 @@ export const kernelReasons: ReadonlyMap<string, Reason> = new Map(
   }),
 );
 
+const awsAgent = "AWS's network policy agent";
+
+/** Tiers in the log of AWS's network policy agent that are of no policy. docs/logging/aws-vpc-cni.md explains them, too. */
+export const awsReasons: ReadonlyMap<string, Reason> = new Map(
+  Object.entries<Reason>({
+    'Tier DEFAULT': {
+      by: awsAgent,
+      means: 'strict mode is on, and no policy is in force for one of the two Pods',
+      act: ({ namespace }) => `Each Pod needs a policy for each direction: kubectl -n ${namespace} get networkpolicies`,
+    },
+    'Tier ERROR': {
+      by: awsAgent,
+      means: 'its programs had no state yet for one of the two Pods, as when a Pod starts',
+      act: ({ node }) => `Wait a minute. If it continues, cluster admins: restart the aws-node Pod of ${node}`,
+    },
+  }),
+);
+
 /** Reasons for packets that Cilium does not forward, or handles itself. No connection of a Pod is lost. */
 const noise: ReadonlySet<string> = new Set([
   'UNSUPPORTED_L2_PROTOCOL',
@@ -228,7 +246,7 @@ interface PodContext extends Partial<Omit<DropContext, 'namespace'>> {
 /** Returns one or two sentences. `reason`: a name or a number, which the parser has checked. */
 export function adviseOnReason(reason: string, { namespace, ofServices, service, node, to, mtu }: PodContext): string {
   const about = { service, node: node || 'the node', to: to || 'that address', mtu };
-  const known = reasons.get(reason) ?? kernelReasons.get(reason);
+  const known = reasons.get(reason) ?? kernelReasons.get(reason) ?? awsReasons.get(reason);
   if (known === undefined)
     return `Cilium dropped it (${reason}), not a policy. Cluster admins, in the Cilium Pod of ${about.node}: cilium-dbg monitor --type drop`;
   const { means, act, ofPolicy, by } = known;

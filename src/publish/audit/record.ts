@@ -60,14 +60,20 @@ function fitting(names: readonly string[]): readonly string[] {
   return past < 0 ? names : names.slice(0, past);
 }
 
-/** Records of programs that enforce policies (Antrea, OVN) are verdicts. A LOG prefix only shows that a rule matched. */
-export function loggedVerdict({ enforcer, policy, prefix, verdict }: PacketObservation): FlowRecord {
-  if (enforcer !== 'network-policy' || policy === undefined || prefix !== '' || verdict === 'logged') return {};
+/**
+ * Records of programs that enforce policies (Antrea, OVN, AWS for ClusterNetworkPolicies, of which it names the tier only) are verdicts. A
+ * LOG prefix only shows that a rule matched.
+ */
+export function loggedVerdict(observation: PacketObservation): FlowRecord {
+  const { enforcer, policy, clusterTier, prefix, verdict } = observation;
+  if (enforcer !== 'network-policy' || prefix !== '' || verdict === 'logged') return {};
+  if (policy === undefined && clusterTier === undefined) return {};
+  const decidedBy = policy === undefined ? [] : [loggedName(policy)];
   const facts: PolicyFacts = {
     verdict: verdict === 'accepted' ? 'admitted' : 'denied',
     direction: undefined,
-    decidedBy: [loggedName(policy)],
-    count: 1,
+    decidedBy,
+    count: decidedBy.length,
     rule: undefined,
     nearest: undefined,
   };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { adviseOn } from '../../../src/explain/drops/advice.ts';
-import { kernelReasons, reasons } from '../../../src/explain/drops/reasons.ts';
+import { awsReasons, kernelReasons, reasons } from '../../../src/explain/drops/reasons.ts';
 import type { Endpoint } from '../../../src/base/model/endpoint.ts';
 import type { FlowDetails } from '../../../src/base/model/finding.ts';
 import type { PolicyName } from '../../../src/base/model/packet.ts';
@@ -279,7 +279,7 @@ const cases: readonly Case[] = [
     [`policy, ${name}`, { ...denied, ...given }],
     [`policy by its prefix alone, ${name}`, { ...denied, prefix: 'calico-drop:', ...given }],
   ]),
-  ...[...reasons.keys(), 'reason 231', ...kernelReasons.keys()].map((dropReason): Case => [
+  ...[...reasons.keys(), 'reason 231', ...kernelReasons.keys(), ...awsReasons.keys()].map((dropReason): Case => [
     `no rule, ${dropReason}`,
     { dropReason },
   ]),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adviseOnReason, isNoise, kernelReasons, reasons } from '../../../src/explain/drops/reasons.ts';
+import { adviseOnReason, awsReasons, isNoise, kernelReasons, reasons } from '../../../src/explain/drops/reasons.ts';
 import { textOf } from '../../monitoring/files.ts';
 
 test.each([
@@ -13,6 +13,13 @@ test.each([
   for (const [name, { means }] of table) expect(rows.find((row) => row.includes(`\`${name}\``))).toContain(means);
 });
 
+test.each([...awsReasons])('docs/logging/aws-vpc-cni.md has %s with its meaning', (name, { means }) => {
+  const row = textOf('docs/logging/aws-vpc-cni.md')
+    .split('\n')
+    .find((line) => line.startsWith(`| \`${name.replace('Tier ', '')}\``));
+  expect(row).toContain(means);
+});
+
 test.each([...reasons])('%s: the reason, what it means and what to do', (name, { means, ofPolicy }) => {
   const text = adviseOnReason(name, { namespace: 'shop' });
   expect(text).toContain(`${means} (${name}). `);
@@ -22,12 +29,15 @@ test.each([...reasons])('%s: the reason, what it means and what to do', (name, {
   expect(isNoise(name)).toBe(false);
 });
 
-test.each([...kernelReasons])('%s: the reason, who dropped it, what it means and what to do', (name, { means, by }) => {
-  const text = adviseOnReason(name, { namespace: 'shop' });
-  expect(text).toContain(`Dropped by ${by}: ${means} (${name}). `);
-  expect(text).not.toContain('Cilium');
-  expect(text.length).toBeLessThan(420);
-});
+test.each([...kernelReasons, ...awsReasons])(
+  '%s: the reason, who dropped it, what it means and what to do',
+  (name, { means, by }) => {
+    const text = adviseOnReason(name, { namespace: 'shop' });
+    expect(text).toContain(`Dropped by ${by}: ${means} (${name}). `);
+    expect(text).not.toContain('Cilium');
+    expect(text.length).toBeLessThan(420);
+  },
+);
 
 test('a reason that is not in the table is given by its name', () => {
   expect(adviseOnReason('reason 231', { namespace: 'shop' })).toMatch(

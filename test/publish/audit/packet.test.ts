@@ -138,20 +138,22 @@ test.each<[string, Partial<PacketObservation>]>([
   ['a LOG prefix, whose rule only logs', { prefix: 'calico-drop knp shop/web' }],
   ['a record that decides nothing', { prefix: '', verdict: 'logged' }],
   ['a record without a policy', { prefix: '', policy: undefined }],
-  ['the tier of a ClusterNetworkPolicy', { prefix: '', policy: undefined, clusterTier: 'Admin' }],
   ['a zone of a host firewall', { prefix: '', enforcer: 'host-firewall' }],
 ])('a log shows no verdict of a policy: %s is none', (_, given) => {
   expect(row({ policy: namedPolicy, ...given })).not.toHaveProperty(['policy.verdict']);
 });
 
-test('the tier of a ClusterNetworkPolicy is that of the policy, which has no name', () => {
+test('the tier of a ClusterNetworkPolicy is that of the policy that decided, which has no name', () => {
   const fromLog = row({ prefix: '', policy: undefined, clusterTier: 'Admin' });
   expect(fromLog).toMatchObject({
     'policy.kind': 'ClusterNetworkPolicy',
     'policy.tier': 'Admin',
     'policy.evidence': 'logged',
+    'policy.verdict': 'denied',
+    'policy.verdict_evidence': 'logged',
   });
-  expect(fromLog).not.toHaveProperty(['security_rule.name']);
+  expect(Object.keys(fromLog)).not.toContain('security_rule.name');
+  expect(Object.keys(fromLog)).not.toContain('policy.decided_by');
 });
 
 const uidsOf = (found: ReturnType<typeof ends>) =>

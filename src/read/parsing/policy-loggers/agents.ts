@@ -17,14 +17,18 @@ export function parseAws(text: string): PacketObservation | Unparsable | undefin
   if (!fields) return undefined;
   const verdict = verdicts.get(fields.get('verdict'));
   if (verdict === undefined) return unparsable(aws, `the verdict ${fields.get('verdict') ?? '(missing)'} is not known`);
+  const protocol = fields.get('proto');
+  const isKnown = protocol !== 'UNKNOWN';
+  const dropReason = verdict === 'dropped' ? dropReasons.get(fields.get('tier')) : undefined;
   return observePacket({
     logger: aws,
     verdict,
+    ...(dropReason !== undefined && { enforcer: 'unknown', dropReason }),
     source: fields.get('src ip'),
-    sourcePort: fields.get('src port'),
     destination: fields.get('dest ip'),
-    destinationPort: fields.get('dest port'),
-    protocol: fields.get('proto'),
+    protocol: isKnown ? protocol : undefined,
+    // Of a protocol that it has no name for, the ports are 0.
+    ...(isKnown && { sourcePort: fields.get('src port'), destinationPort: fields.get('dest port') }),
     policySide: sideOf(fields.get('direction')),
     clusterTier: clusterTiers.get(fields.get('tier')),
   });
@@ -42,7 +46,13 @@ const verdicts = new Map<string | undefined, Verdict>([
   ['EXPIRED/DELETED', 'accepted'],
 ]);
 
-/** The tiers of ClusterNetworkPolicies. The log also has `NETWORK_POLICY`, and `DEFAULT` if no policy decided. */
+/** Tiers of packets that no policy denied. */
+const dropReasons = new Map<string | undefined, string>([
+  ['DEFAULT', 'Tier DEFAULT'],
+  ['ERROR', 'Tier ERROR'],
+]);
+
+/** The tiers of ClusterNetworkPolicies. The log also has `NETWORK_POLICY`. */
 const clusterTiers = new Map<string | undefined, ClusterTier>([
   ['ADMIN', 'Admin'],
   ['BASELINE', 'Baseline'],
