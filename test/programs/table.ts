@@ -87,6 +87,7 @@ e2e libunbound8 ${libraries}/libunbound.so.8
 e2e libxdp1 ${libraries}/libxdp.so.1
 # Compilers of BPF programs
 e2e clang-19 clang-19
+e2e libbpf-dev /usr/include/bpf/bpf_helpers.h
 # Programs of others that read what this one writes: Prometheus, a browser, a receiver of OTLP, ClickHouse as a library
 e2e unpack:prometheus usr/bin/promtool
 e2e chromium-headless-shell chromium-headless-shell

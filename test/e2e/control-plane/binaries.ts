@@ -61,6 +61,10 @@ export const RECIPES = {
   /** The network policy controllers of kube-router and of the changed one within k3s, without their other parts. */
   'kube-router': kubeRouter('kube-router', 'cloudnativelabs'),
   'k3s-kube-router': kubeRouter('k3s-kube-router', 'k3s-io'),
+  /** The network policy agent of the AWS VPC CNI, its plug-in, and what stands in for the rest of a node of EKS. */
+  'aws-network-policy-agent': awsVpcCni('github.com/aws/aws-network-policy-agent', 3),
+  'aws-routed-eni-cni-plugin': awsVpcCni('github.com/aws/amazon-vpc-cni-k8s/cmd/routed-eni-cni-plugin', 1),
+  'aws-node': awsVpcCni('.', 1),
   /** Checks the workflows. */
   actionlint: {
     folder: 'actionlint',
@@ -107,6 +111,12 @@ function kubeRouter(folder: string, owner: string): Recipe {
 
 function cilium(path: string, minutes: number): Recipe {
   return { folder: 'cilium', package: `github.com/cilium/cilium/${path}`, version: CILIUM_VERSION, minutes };
+}
+
+/** The folder of the cache has the version of the agent, which the plug-in's version follows. */
+function awsVpcCni(path: string, minutes: number): Recipe {
+  const version = pinnedVersion('aws-vpc-cni', 'github.com/aws/aws-network-policy-agent');
+  return { folder: 'aws-vpc-cni', package: path, version, minutes };
 }
 
 function containerd(name: string, minutes: number): Recipe {

@@ -25,11 +25,12 @@ export async function startReading(connection: Connection, rig: AgentRig, node: 
   };
   const agent: AgentProcess = rig.start({ ...settings, AUDIT: `file:${audit}`, AUDIT_INTERVAL: '1' });
   await agent.untilReady();
-  const rows = (): FlowRecord[] =>
-    readText(audit)
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as FlowRecord);
+  const rowsOf = (fields: Partial<FlowRecord>): readonly FlowRecord[] => {
+    const names = Object.keys(fields) as (keyof FlowRecord)[];
+    const lines = readText(audit).split('\n').slice(0, -1);
+    const rows = lines.map((line) => JSON.parse(line) as FlowRecord);
+    return rows.filter((row) => names.every((name) => row[name] === fields[name]));
+  };
   return {
     /** What doctor finds with the agent's settings, but for those in `changed`, where `run` runs it. */
     async doctor(
@@ -60,17 +61,17 @@ export async function startReading(connection: Connection, rig: AgentRig, node: 
         if (events.some((event) => told(event) && event.message.includes('Denied by NetworkPolicy '))) return sent;
       }
     },
-    /** The rows of the audit that have these fields, as soon as there is one. */
-    untilRows: (fields: Partial<FlowRecord>): Promise<readonly FlowRecord[]> => {
-      const names = Object.keys(fields) as (keyof FlowRecord)[];
-      return until(
+    /** The rows of the audit that have these fields. */
+    rowsOf,
+    /** The same, as soon as there is one. */
+    untilRows: (fields: Partial<FlowRecord>): Promise<readonly FlowRecord[]> =>
+      until(
         () => {
-          const found = rows().filter((row) => names.every((name) => row[name] === fields[name]));
+          const found = rowsOf(fields);
           return found.length > 0 && found;
         },
         () => `no row with ${JSON.stringify(fields)} in\n${readText(audit)}`,
-      );
-    },
+      ),
   };
 }
 

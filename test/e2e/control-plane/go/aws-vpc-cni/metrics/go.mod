@@ -1,0 +1,3 @@
+module github.com/aws/aws-ebpf-sdk-go/pkg/metrics
+
+go 1.26.0
