@@ -23,6 +23,7 @@ const ETCD_VERSION = pinnedVersion('etcd', 'go.etcd.io/etcd/server/v3');
 const HELM_VERSION = pinnedVersion('helm', 'helm.sh/helm/v4');
 const ACTIONLINT_VERSION = pinnedVersion('actionlint', 'github.com/rhysd/actionlint');
 export const CILIUM_VERSION = pinnedVersion('cilium', 'github.com/cilium/cilium');
+export const CALICO_VERSION = pinnedVersion('felix', 'github.com/projectcalico/calico');
 const RUNC_VERSION = pinnedVersion('runc', 'github.com/opencontainers/runc');
 
 /** Every program that the tests build. */
@@ -65,6 +66,13 @@ export const RECIPES = {
   'aws-network-policy-agent': awsVpcCni('github.com/aws/aws-network-policy-agent', 3),
   'aws-routed-eni-cni-plugin': awsVpcCni('github.com/aws/amazon-vpc-cni-k8s/cmd/routed-eni-cni-plugin', 1),
   'aws-node': awsVpcCni('.', 1),
+  /** Calico's Felix without its eBPF data plane, which needs C and BPF programs. */
+  'calico-felix': {
+    folder: 'felix',
+    package: 'github.com/projectcalico/calico/felix/cmd/calico-felix',
+    version: CALICO_VERSION,
+    minutes: 2,
+  },
   /** Checks the workflows. */
   actionlint: {
     folder: 'actionlint',

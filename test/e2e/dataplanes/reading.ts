@@ -13,12 +13,17 @@ import { until } from '../until.ts';
 
 export type Reading = Awaited<ReturnType<typeof startReading>>;
 
-/** An agent that reads the file of a data plane's log, and what comes of each line of it. */
-export async function startReading(connection: Connection, rig: AgentRig, node: string, log: string) {
+/** An agent that reads what a data plane logs, and what comes of each line of it. `log`: a file, or other SOURCES. */
+export async function startReading(
+  connection: Connection,
+  rig: AgentRig,
+  node: string,
+  log: string | { readonly SOURCES: string },
+) {
   const audit = join(rig.newFolder(), 'audit.ndjson');
   const settings = {
     NODE_NAME: node,
-    SOURCES: `file:${log}`,
+    SOURCES: typeof log === 'string' ? `file:${log}` : log.SOURCES,
     STATE_DIR: rig.newFolder(),
     // It reads policies, too.
     KUBECONFIG: await kubeconfigWith(connection, `reading-${node}`, rulesIn(rightsFile, policiesFile)),

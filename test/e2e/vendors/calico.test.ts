@@ -1,49 +1,30 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { at } from '../../../src/base/platform/json.ts';
 import { allCommands } from '../../docs/all-commands.ts';
 import { textOf } from '../../docs/documents.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
-import { fetchModule } from './modules.ts';
+import { calicoGroup, type CalicoObject, createCalico, installCalico } from './calico.ts';
 
 /**
  * Patches and objects for Calico, as documents, Events and `doctor` print them, at an API server that has Calico's own
  * CustomResourceDefinitions and refuses unknown fields. The Go module has them as of release 3.28.
  */
 
-const group = 'crd.projectcalico.org';
 /** Fields of later releases: docs/other-projects.md says where they were read. */
 const later = ['logActionRateLimit', 'logActionRateLimitBurst', 'flowLogsLocalReporter', 'flowLogsFlushInterval'];
 
-/** The control plane is its own: whether there is Calico is the same for all who use an API server. */
 let controlPlane: ControlPlane;
 beforeAll(async () => {
-  const module = await fetchModule(
-    'github.com/projectcalico/calico',
-    '1.11.0-cni-plugin.0.20250813170300-a0db560f0520',
-  );
-  const definitions = loadAll(await readFile(join(module, 'manifests/crds.yaml'), 'utf8')) as object[];
   controlPlane = await startControlPlane();
-  await controlPlane.apply(...definitions.filter((each) => each !== null));
-  await controlPlane.succeed(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
-  const felix = { apiVersion: `${group}/v1`, kind: 'FelixConfiguration', metadata: { name: 'default' }, spec: {} };
-  // A new kind is established before it is served.
-  await vi.waitUntil(async () => (await create('felixconfigurations', felix)).status === 201, { timeout: 60_000 });
+  await installCalico(controlPlane);
 });
 afterAll(() => controlPlane?.stop());
 
 type Answer = Awaited<ReturnType<ControlPlane['request']>>;
 
-function create(plural: string, body: object): Promise<Answer> {
-  return controlPlane.request('POST', `/apis/${group}/v1/${plural}?${strict}`, { body });
-}
-
-const strict = 'fieldValidation=Strict';
-
 function patch(spec: object): Promise<Answer> {
-  const path = `/apis/${group}/v1/felixconfigurations/default?${strict}`;
+  const path = `/apis/${calicoGroup}/v1/felixconfigurations/default?fieldValidation=Strict`;
   return controlPlane.request('PATCH', path, { body: { spec }, contentType: 'application/merge-patch+json' });
 }
 
@@ -77,12 +58,12 @@ test.each(later)('release 3.28 does not know the field %s', async (field) => {
 });
 
 test('Calico takes the shipped policies that log, but for the tier, a field of later releases', async () => {
-  const policies = loadAll(textOf('deploy/logging/calico/global-network-policy-crd.yaml')) as { spec: object }[];
+  const policies = loadAll(textOf('deploy/logging/calico/global-network-policy-crd.yaml')) as CalicoObject[];
   expect(policies).toHaveLength(2);
   for (const policy of policies) {
-    const { body } = await create('globalnetworkpolicies', policy);
+    const { body } = await createCalico(controlPlane, policy);
     expect(at(body, 'message')).toContain('unknown field "spec.tier"');
     const spec = { ...policy.spec, tier: undefined };
-    expect((await create('globalnetworkpolicies', { ...policy, spec })).status).toBe(201);
+    expect((await createCalico(controlPlane, { ...policy, spec })).status).toBe(201);
   }
 });
