@@ -73,6 +73,7 @@ const denying = `CASE WHEN "policy.verdict" = 'denied' THEN string_split("policy
 const rule = `CASE
     WHEN "policy.verdict" = 'denied' AND "policy.decided_by" IS NOT NULL THEN replace("policy.decided_by", ',', ', ')
     WHEN "security_rule.name" IS NOT NULL THEN coalesce("policy.kind", 'policy') || ' ' || coalesce("policy.namespace" || '/', '') || "security_rule.name"
+    WHEN "policy.kind" = 'ClusterNetworkPolicy' AND "policy.tier" IS NOT NULL THEN 'ClusterNetworkPolicy of tier ' || "policy.tier"
     WHEN "log.prefix" IS NOT NULL THEN 'prefix ' || "log.prefix"
     ELSE coalesce("log.logger", '(unknown)') END`;
 
