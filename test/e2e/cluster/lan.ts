@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs';
 import { run } from '../network/command.ts';
 import { createNamespaceGroup } from '../network/namespaces.ts';
 import { prepareNode } from '../network/topology.ts';
 
 /** The address of the control plane in the network of a cluster (TEST-NET-1 of RFC 5737). */
 export const CONTROL_ADDRESS = '192.0.2.1';
+
+const TUN = '/dev/net/tun';
 
 export type Lan = Awaited<ReturnType<typeof createLan>>;
 
@@ -45,6 +48,7 @@ export async function createLan() {
     },
     /** Joins a node that is a machine of its own: gives the TAP device for it, in the control plane's namespace, and its address. */
     async joinGuest() {
+      if (!existsSync(TUN)) throw new Error(`[cluster] a node in QEMU needs ${TUN}: modprobe tun`);
       const [device, address] = [`port${nodes.length}`, nextAddress()];
       nodes.push({ address });
       // `ip -n` would make it in the namespace of this process.

@@ -11,7 +11,7 @@ import type { Check } from '../../../src/cli/doctor/report.ts';
 import { eventsOf, type StoredEvent } from '../agent-rig.ts';
 import { bundle } from '../bundle.ts';
 import { NAMESPACE } from '../cluster/agents.ts';
-import { buildAgentImage, BUSYBOX_IMAGE } from '../cluster/images.ts';
+import { buildAgentImage, BUSYBOX_IMAGE, ensureImages } from '../cluster/images.ts';
 import { type Shell, startShell } from '../cluster/shell.ts';
 import { notPrinted, stepsOf } from '../cluster/steps.ts';
 import { createOwnFolder } from '../own-folder.ts';
@@ -33,6 +33,7 @@ let cluster: GuestCluster;
 let shell: Shell;
 
 beforeAll(async () => {
+  await ensureImages();
   await buildAgentImage('journal', `${image}:0.1.0-journal`);
   cluster = await startGuestCluster('6.12', [`${image}:0.1.0-journal`, BUSYBOX_IMAGE]);
   const { booted, ready } = cluster.times;
@@ -149,6 +150,21 @@ test(
     expect(checks.filter(({ status }) => status === 'ok').map(({ name }) => name)).toEqual(
       expect.arrayContaining(seen),
     );
+  },
+  WITHIN_MS,
+);
+
+test(
+  'an agent that is removed as the text says leaves no probe in the kernel',
+  async () => {
+    const tracefs = '/sys/kernel/tracing';
+    const left = async (): Promise<string> =>
+      await cluster.node.run(['sh', '-c', `ls ${tracefs}/instances; cat ${tracefs}/dynamic_events`]);
+    expect(await left()).toContain('kube_netfilter_tailer_drops');
+    await runAll('kubectl delete -k my-cluster');
+    let text = '';
+    const isGone = async (): Promise<boolean> => (text = await left()) === '';
+    await until(isGone, () => `${tracefs} still has ${text}`, WITHIN_MS);
   },
   WITHIN_MS,
 );

@@ -8,10 +8,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { API_SERVER, podRangeOf, startKubeProxy, untilReady } from '../cluster/cluster.ts';
-import { ensureImages, KUBE_PROXY_IMAGE } from '../cluster/images.ts';
+import { KUBE_PROXY_IMAGE } from '../cluster/images.ts';
 import { CONTROL_ADDRESS, createLan } from '../cluster/lan.ts';
 import { bootMachine, connectNode, type Node, startService } from '../cluster/node.ts';
-import { PAUSE_IMAGE, writeConfiguration } from '../cluster/node-configuration.ts';
+import { ownSnapshotter, PAUSE_IMAGE, writeConfiguration } from '../cluster/node-configuration.ts';
 import { ensurePrograms } from '../control-plane/build.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { startControllers } from '../control-plane/controllers.ts';
@@ -28,7 +28,10 @@ export interface GuestCluster {
   readonly end: () => Promise<void>;
 }
 
-/** Resolves when the node is ready and policies are enforced. `version`: of Linux, like `6.12`; `images`: on the node from the beginning (images.ts). */
+/**
+ * Resolves when the node is ready and kube-router has been started. `version`: of Linux, like `6.12`; `images`: on the node from the beginning,
+ * beside those of ensureImages, which have to be there (images.ts).
+ */
 export async function startGuestCluster(version: string, images: readonly string[]): Promise<GuestCluster> {
   const { 'kube-router': kubeRouter, ...binaries } = await ensurePrograms([
     'kubelet',
@@ -38,7 +41,6 @@ export async function startGuestCluster(version: string, images: readonly string
     'runc',
     'kube-router',
   ]);
-  await ensureImages();
   const [name, token] = ['node-a', randomBytes(16).toString('hex')];
   const folder = createOwnFolder('guest');
   const ending: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
@@ -48,7 +50,9 @@ export async function startGuestCluster(version: string, images: readonly string
   try {
     const machineFolder = join(folder, name);
     mkdirSync(machineFolder);
-    const containers = await unpackImages(binaries, [PAUSE_IMAGE, KUBE_PROXY_IMAGE, ...images], folder);
+    const snapshotter = ownSnapshotter();
+    const all = [PAUSE_IMAGE, KUBE_PROXY_IMAGE, ...images];
+    const containers = await unpackImages(binaries, all, folder, snapshotter);
     const lan = await createLan();
     ending.unshift(lan.remove);
     const place = { network: lan.control, address: CONTROL_ADDRESS, nodes: new Map([[name, token]]) };
@@ -66,7 +70,7 @@ export async function startGuestCluster(version: string, images: readonly string
     writeConfiguration(guest.machine, {
       group: '/',
       containers: CONTAINERS,
-      snapshotter: 'overlayfs',
+      snapshotter,
       syncFrequency: '1m',
     });
     const data = await bootMachine(guest.machine, guest.address, { binaries, kubeconfig });
@@ -76,7 +80,12 @@ export async function startGuestCluster(version: string, images: readonly string
     await node.writePodNetwork(range);
     await startKubeProxy(controlPlane);
     await untilReady(controlPlane);
-    const parts = ['--run-firewall=true', '--run-router=false', '--run-service-proxy=false'];
+    const parts = [
+      '--run-firewall=true',
+      '--run-router=false',
+      '--run-service-proxy=false',
+      '--iptables-sync-period=1m',
+    ];
     const where = [`--kubeconfig=${routerKubeconfig}`, `--hostname-override=${name}`];
     startService(data, 'kube-router', [kubeRouter, ...parts, ...where, '-v=1']);
     return { controlPlane, node, times: { booted, ready: seconds() }, end };

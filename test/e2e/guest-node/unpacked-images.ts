@@ -4,17 +4,19 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeArchive } from '../cluster/images.ts';
 import type { NodeData } from '../cluster/node.ts';
+import type { NodePlace } from '../cluster/node-configuration.ts';
 import { run } from '../network/command.ts';
 import { until } from '../until.ts';
 
 /**
  * Makes a folder as containerd has it on a node that holds these images (images.ts), and returns its path: in the guest, whose processor is
- * emulated, their digests alone take minutes. `folder`: where it is made, on a file system that is no overlay.
+ * emulated, their digests alone take minutes. `folder`: where it is made; `snapshotter`: one that works there.
  */
 export async function unpackImages(
   { containerd, ctr }: Pick<NodeData['binaries'], 'containerd' | 'ctr'>,
   images: readonly string[],
   folder: string,
+  snapshotter: NodePlace['snapshotter'],
 ): Promise<string> {
   const [root, state] = [join(folder, 'containers'), join(folder, 'containerd-state')];
   mkdirSync(root);
@@ -46,7 +48,7 @@ export async function unpackImages(
     for (const image of images) {
       const archive = join(folder, 'image.tar');
       await writeArchive(image, archive);
-      await use('images', 'import', archive);
+      await use('images', 'import', '--local', '--snapshotter', snapshotter, archive);
       rmSync(archive);
     }
     return root;
