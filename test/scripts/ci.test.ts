@@ -23,7 +23,7 @@ test('.ci/run --help describes each lane and ends with status 0', () => {
   expect({ status, lanes }).toEqual({
     status: 0,
     lanes:
-      'build programs e2e-node e2e-kernel soak-agents hostile soak unit lint types e2e-cluster smoke start e2e e2e-dataplanes e2e-guest-node'.split(
+      'build programs e2e-node e2e-kernel soak-agents hostile soak unit lint types e2e-cluster smoke start e2e e2e-dataplanes e2e-connects e2e-guest-node'.split(
         ' ',
       ),
   });

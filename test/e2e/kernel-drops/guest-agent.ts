@@ -14,9 +14,9 @@ const withinMs = 300_000;
 export type GuestAgent = ReturnType<typeof startAgent>;
 
 /** Makes its Pods and the way to the API server, as the agent's kubeconfig has it. */
-export async function makeScene(): Promise<Scene> {
+export async function makeScene(gateway = '10.244.1.1'): Promise<Scene> {
   const scene = JSON.parse(readFileSync(sceneFile, 'utf8')) as Scene;
-  addPods(scene.pods, '10.244.1.1');
+  addPods(scene.pods, gateway);
   run('ip addr add 10.0.2.15/24 dev eth0');
   run('ip link set eth0 up');
   mkdirSync('/run/state');

@@ -1,8 +1,10 @@
 /** A Pod of the guest: a program in its network, and in a cgroup as a kubelet makes it, which listens and connects as it is told. */
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { connect, createServer, isIP, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline';
+import { type Loop, type LoopCounts, startLoop, startServers } from './guest-loops.ts';
 import { print } from './guest-node.ts';
 
 const burstable = '/sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice';
@@ -10,30 +12,55 @@ const burstable = '/sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice';
 export const podProgram = 'pod';
 
 export interface Try {
-  to: string;
+  /** An address, or several of a name, which the client tries one after another (happy eyeballs). */
+  to: string | readonly string[];
   port: number;
   localPort: number;
   /** Milliseconds until the client gives up. */
   within: number;
+  /** The source address, if it is not the Pod's own. */
+  from?: string | undefined;
+}
+
+export interface Tried {
+  outcome: Outcome;
+  /** By the guest's clock. */
+  began: number;
+  ended: number;
 }
 
 /** `connected`, `gave up`, or the code of the error. */
 export type Outcome = string;
 
-type Order = { connect: readonly Try[] } | { listen: readonly number[] };
+type Order =
+  | { connect: readonly Try[] }
+  | { listen: readonly number[] }
+  | { serve: true }
+  | { loop: readonly Loop[] }
+  | { stop: true };
 
 export interface PodProcess {
   /** All at the same time. */
-  connect: (tries: readonly Try[]) => Promise<Outcome[]>;
+  connect: (tries: readonly Try[]) => Promise<Tried[]>;
   /** Accepts connections on these ports, and closes them. */
   listen: (ports: readonly number[]) => Promise<void>;
+  /** Answers on the ports of `guest-loops.ts`. */
+  serve: () => Promise<void>;
+  /** Goes on until `stop`. */
+  loop: (loops: readonly Loop[]) => Promise<void>;
+  stop: () => Promise<LoopCounts[]>;
+}
+
+/** A program in the network and in the cgroup of a Pod. */
+export function spawnInPod(netns: string, uid: string, program: string) {
+  const group = `${burstable}/kubepods-burstable-pod${uid.replaceAll('-', '_')}.slice/cri-containerd-0.scope`;
+  mkdirSync(group, { recursive: true });
+  const command = `exec /usr/sbin/ip netns exec ${netns} ${program}`;
+  return spawn('/bin/busybox', ['sh', '-c', `echo $$ > ${group}/cgroup.procs && ${command}`]);
 }
 
 export function startPod(netns: string, uid: string): PodProcess {
-  const group = `${burstable}/kubepods-burstable-pod${uid.replaceAll('-', '_')}.slice/cri-containerd-0.scope`;
-  mkdirSync(group, { recursive: true });
-  const program = `exec /usr/sbin/ip netns exec ${netns} /bin/node /program.cjs ${podProgram}`;
-  const child = spawn('/bin/busybox', ['sh', '-c', `echo $$ > ${group}/cgroup.procs && ${program}`]);
+  const child = spawnInPod(netns, uid, `/bin/node /program.cjs ${podProgram}`);
   child.stderr.setEncoding('utf8').on('data', (text: string) => print('failed', `Pod ${netns}: ${text}`));
   const waiting: ((answer: unknown) => void)[] = [];
   createInterface(child.stdout).on('line', (line) => waiting.shift()?.(JSON.parse(line)));
@@ -42,17 +69,28 @@ export function startPod(netns: string, uid: string): PodProcess {
     return new Promise((resolve) => waiting.push(resolve));
   };
   return {
-    connect: async (tries) => (await tell({ connect: tries })) as Outcome[],
+    connect: async (tries) => (await tell({ connect: tries })) as Tried[],
     listen: async (ports) => void (await tell({ listen: ports })),
+    serve: async () => void (await tell({ serve: true })),
+    loop: async (loops) => void (await tell({ loop: loops })),
+    stop: async () => (await tell({ stop: true })) as LoopCounts[],
   };
 }
 
 /** The program in the Pod. */
 export async function runPod(): Promise<void> {
+  const loops: ReturnType<typeof startLoop>[] = [];
   for await (const line of createInterface(process.stdin)) {
-    const order = JSON.parse(line) as Order;
-    const answers = await Promise.all('connect' in order ? order.connect.map(attempt) : order.listen.map(listen));
-    process.stdout.write(`${JSON.stringify(answers)}\n`);
+    const answers = await obey(JSON.parse(line) as Order);
+    process.stdout.write(`${JSON.stringify(answers ?? null)}\n`);
+  }
+
+  async function obey(order: Order): Promise<unknown> {
+    if ('connect' in order) return Promise.all(order.connect.map(attempt));
+    if ('listen' in order) return Promise.all(order.listen.map(listen));
+    if ('serve' in order) return startServers();
+    if ('loop' in order) return loops.push(...order.loop.map(startLoop));
+    return Promise.all(loops.splice(0).map((stop) => stop()));
   }
 }
 
@@ -61,9 +99,10 @@ function listen(port: number): Promise<void> {
   return new Promise((resolve) => server.listen({ port, host: '::' }, resolve));
 }
 
-function attempt({ to, port, localPort, within }: Try): Promise<Outcome> {
+function attempt({ to, port, localPort, within, from }: Try): Promise<Tried> {
+  const began = Date.now();
   return new Promise((resolve) => {
-    const socket = connect({ host: to, port, localPort });
+    const socket = connect({ ...hostOf(to), port, localPort, ...(from !== undefined && { localAddress: from }) });
     // What has come meanwhile goes first: a slow processor may be late for both.
     const timer = setTimeout(() => setImmediate(end, 'gave up'), within);
     socket.on('connect', () => end('connected')).on('error', ({ code = '' }: NodeJS.ErrnoException) => end(code));
@@ -71,7 +110,14 @@ function attempt({ to, port, localPort, within }: Try): Promise<Outcome> {
     function end(outcome: Outcome): void {
       clearTimeout(timer);
       socket.destroy();
-      resolve(outcome);
+      resolve({ outcome, began, ended: Date.now() });
     }
   });
+}
+
+function hostOf(to: Try['to']) {
+  if (typeof to === 'string') return { host: to };
+  const found = to.map((address) => ({ address, family: isIP(address) }));
+  const lookup = ((_, __, callback) => callback(null, found)) as LookupFunction;
+  return { host: 'name.example', lookup, autoSelectFamily: to.some(isIPv6), autoSelectFamilyAttemptTimeout: 250 };
 }

@@ -32,7 +32,7 @@ async function tryRounds(rounds: readonly Pick<Round, 'rules' | 'connections'>[]
       const own = connections.filter((each) => each.from === from);
       const tries = own.map(({ address, port, localPort }): Try => ({ to: address, port, localPort, within }));
       const outcomes = tries.length === 0 ? [] : await connect(tries);
-      return own.map(({ localPort }, place) => [localPort, outcomes[place]]);
+      return own.map(({ localPort }, place) => [localPort, outcomes[place]?.outcome]);
     });
     print('round', (await Promise.all(ended)).flat());
   }
