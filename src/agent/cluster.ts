@@ -26,7 +26,7 @@ import {
 } from '../explain/resolving/resolving.ts';
 import type { RestoredState } from '../publish/state/state.ts';
 import type { Metrics } from './telemetry/metrics.ts';
-import type { ApiProblems, ProblemCounts } from './problems.ts';
+import { type ApiProblems, isFailedRequest, type ProblemCounts } from './problems.ts';
 import { createDirectoryFinder } from './directory/directory.ts';
 
 export { createMemory } from './memory.ts';
@@ -77,7 +77,7 @@ export async function connect({ kubeconfig, who, metrics, counts, clock }: Conne
     onRequest({ verb, resource, code, took }) {
       metrics.apiRequests.add(1, { verb, resource, code: String(code) });
       metrics.apiRequestSeconds.observe(took / 1000, { verb });
-      if (code === 0 || code >= 400) counts.requestsFailed++;
+      if (isFailedRequest({ verb, code })) counts.requestsFailed++;
     },
     clock,
   });

@@ -140,6 +140,15 @@ export function noProblems(): ProblemCounts {
   };
 }
 
+/**
+ * Says whether a request counts as failed. 403 and 404 answer a read: not every cluster has each kind and each right, and whoever needs
+ * them reports that.
+ */
+export function isFailedRequest({ verb, code }: { verb: string; code: number }): boolean {
+  if (verb === 'GET' && (code === 403 || code === 404)) return false;
+  return code === 0 || code >= 400;
+}
+
 const deniers: Readonly<Record<`event denied by ${Denier}`, string>> = {
   'event denied by webhook': 'An admission webhook denies',
   'event denied by policy': 'A ValidatingAdmissionPolicy denies',

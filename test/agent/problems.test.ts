@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { attempt, nine, series } from '../builders.ts';
+import { isFailedRequest } from '../../src/agent/problems.ts';
 import { createProblemsScene, refused } from './problems-scene.ts';
 
 let { problems, entries, metrics, clock } = createProblemsScene();
@@ -20,6 +21,20 @@ test.each([37_000, -3_600_000])('a clock that is %i ms off is logged once, and t
 test.each([undefined, 0, 4999, -5000])('a clock that is %s ms off is no problem', (skew) => {
   problems.api.clock(skew);
   expect(entries).toEqual([]);
+});
+
+test.each([
+  ['GET', 200, false],
+  ['GET', 403, false],
+  ['GET', 404, false],
+  ['GET', 0, true],
+  ['GET', 429, true],
+  ['GET', 500, true],
+  ['POST', 403, true],
+  ['POST', 404, true],
+  ['PATCH', 409, true],
+])('%s that is answered with %i is a failed request: %s', (verb, code, expected) => {
+  expect(isFailedRequest({ verb, code })).toBe(expected);
 });
 
 test('a source that cannot be read is logged once, and that it is read again, each time', () => {
