@@ -33,8 +33,15 @@ export async function installCilium({ succeed }: Connection): Promise<void> {
   await succeed(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
 }
 
-/** Some of its sockets and its mount of cgroups are there, whatever its settings are. */
-const boot = 'mkdir -p /run/cilium && mount -t tmpfs tmpfs /run/cilium && exec env "$@" >&2';
+/**
+ * Some of its sockets and its mount of cgroups are in /run/cilium whatever its settings are, and it sets what holds for the whole kernel
+ * (unprivileged_bpf_disabled, timer_migration) if it can.
+ */
+const boot = `
+mkdir -p /run/cilium && mount -t tmpfs tmpfs /run/cilium
+mount --bind /proc/sys/kernel /proc/sys/kernel && mount -o remount,bind,ro /proc/sys/kernel
+exec env "$@" >&2
+`;
 
 /**
  * A real cilium-agent, which compiles and loads its BPF programs, on a node of network namespaces. Its real CNI plug-in joins the Pods, whose
@@ -55,7 +62,7 @@ export async function startCilium({ connection, node, pods, settings }: CiliumOp
   const flags = Object.entries({ ...flagsOf(connection, folder, socket), ...settings });
   const path = `PATH=${join(folder, 'bin')}:${process.env['PATH']}`;
   const command = [path, `K8S_NODE_NAME=${node}`, programs['cilium-agent']];
-  const shellWords = ['-c', boot, 'sh', ...command, ...flags.map((each) => `--${each.join('=')}`)];
+  const shellWords = ['-ec', boot, 'sh', ...command, ...flags.map((each) => `--${each.join('=')}`)];
   const agent = followErrors('cilium-agent', place.start('sh', shellWords));
   await agent.untilLine(/Daemon initialization completed/, 0);
 
