@@ -6,6 +6,8 @@ const [, , host, , ...command] = process.argv;
 // Bash takes the pipes of Node.js for a connection by rsh and would read ~/.bashrc, unless it is not the first shell.
 const request: Command = { command, env: { PATH: process.env['PATH'], SHLVL: '1' } };
 const socket = connect({ host: host ?? '', port: SHELL_PORT, allowHalfOpen: true });
+// A guest that is switched off says nothing: its commands end within a minute.
+socket.setKeepAlive(true, 30_000);
 socket.on('error', ({ message }) => {
   console.error(message);
   process.exitCode = 255;
