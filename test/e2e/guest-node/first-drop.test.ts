@@ -3,7 +3,7 @@
  * NetworkPolicy denies becomes an Event, whether this kernel drops it or only the sender notices. Prints how long each step takes.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -53,6 +53,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await shell?.end();
   await cluster?.end();
+  rmSync(folder, { recursive: true, force: true });
   process.stdout.write(`[guest-node] ${times.join('\n[guest-node] ')}\n`);
 }, 120_000);
 
