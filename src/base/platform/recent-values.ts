@@ -4,7 +4,8 @@ import { oldestKeyOf } from './oldest-key.ts';
 export class RecentValues<V extends {}> {
   readonly #values = new Map<string, V>();
   readonly #most: number;
-  readonly #oldestKey = oldestKeyOf(this.#values);
+  /** Made when it is needed first, because most of these never get full. */
+  #oldestKey: (() => string | undefined) | undefined;
   readonly #onDropped: ((key: string, value: V) => void) | undefined;
 
   /** `onDropped`: also called for a value that another one replaces. */
@@ -23,8 +24,13 @@ export class RecentValues<V extends {}> {
 
   set(key: string, value: V): void {
     this.#drop(key);
-    if (this.#values.size >= this.#most) this.#drop(this.#oldestKey() as string);
+    if (this.#values.size >= this.#most) this.#dropOldest();
     this.#values.set(key, value);
+  }
+
+  #dropOldest(): void {
+    this.#oldestKey ??= oldestKeyOf(this.#values);
+    this.#drop(this.#oldestKey() as string);
   }
 
   #drop(key: string): void {
