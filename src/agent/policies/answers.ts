@@ -37,6 +37,8 @@ export interface PolicyAnswersOptions {
   readonly memory?: MemoryBudget;
   /** How long an Event waits at most. Its next write contains an answer that came later. */
   readonly longestWait?: Millis;
+  /** The same until policies were read for the first time. */
+  readonly firstWait?: Millis;
   /** A steady clock with fractions of a millisecond. */
   readonly stopwatch?: () => Millis;
 }
@@ -72,13 +74,14 @@ export function createPolicyAnswers({
   clock,
   memory = unlimitedMemory(),
   longestWait = 2000,
+  firstWait = 10_000,
   stopwatch = () => performance.now(),
 }: PolicyAnswersOptions): PolicyAnswers {
   const rights = createPolicyRights(connection, log, clock.now);
   const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog), memory);
   const objects = createPolicyObjects({ reader, ownPod, onFailed: rights.failed, now: clock.now, memory });
   const knownFor = createKnownFor(objects);
-  const patiently = createWaitLimit({ clock, longestWait });
+  const patiently = createWaitLimit({ clock, longestWait, firstWait });
   const timed = createTimed(rateLimitedLog);
   const forEvents = createVerdictTime(parts.events, stopwatch);
   const forRows = createVerdictTime(parts.rows, stopwatch);
@@ -188,16 +191,23 @@ function askerOf({ regarding }: Finding): string {
 function createWaitLimit({
   clock,
   longestWait,
-}: Required<Pick<PolicyAnswersOptions, 'clock' | 'longestWait'>>): (
+  firstWait,
+}: Required<Pick<PolicyAnswersOptions, 'clock' | 'longestWait' | 'firstWait'>>): (
   asker: string,
   reading: Promise<void>,
 ) => Promise<void> {
   const inVain = createCooldown<string>(noWait.for, clock.now);
+  /** The first time takes longest, because rights and kinds are also asked for. If a flow has no second packet, its Event has no next write. */
+  let isFirst = true;
   return async (asker, reading) => {
+    const read = reading.then(() => {
+      isFirst = false;
+      return false;
+    });
     if (inVain.has(asker) || inVain.size >= noWait.most) return;
     const timer = new AbortController();
-    const late = delay(longestWait, true, { signal: timer.signal }).catch(() => false);
-    if (await Promise.race([reading.then(() => false), late])) inVain.add(asker);
+    const late = delay(isFirst ? firstWait : longestWait, true, { signal: timer.signal }).catch(() => false);
+    if (await Promise.race([read, late])) inVain.add(asker);
     timer.abort();
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
 import { externalEnd, nine, nodeEnd, podRef, workerEnd } from '../../builders.ts';
@@ -43,6 +44,20 @@ test('an answer that comes late is used for the next Event', async () => {
   // Nothing is waited for before that.
   scene.now += 10_000;
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
+});
+
+test('until policies were read for the first time, an Event waits longer', async () => {
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  const { scene, answerOn } = setUp({ [shopPolicies]: () => promise }, [60_000, 20]);
+  const first = answerOn(dropped());
+  // Longer than a later Event waits.
+  await delay(200);
+  resolve(cluster[shopPolicies] as Answer);
+  expect(await first).toMatchObject({ outcome: 'denies' });
+  scene.answers[shopPolicies] = pending;
+  scene.now += 120_000;
+  // By the policies that were read before, as soon as it has waited for newer ones.
+  expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'denies' });
 });
 
 test('policies that were read before the packet admit nothing', async () => {

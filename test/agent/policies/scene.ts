@@ -33,12 +33,13 @@ export const cluster: Answers = {
 /** An agent's answers at an API server that answers as `answers` say, which may be changed. */
 export function setUp(
   given: Answers = {},
-  longestWait = 2000,
+  wait: number | readonly [first: number, longest: number] = 2000,
   stopwatch = () => 0,
   ownPod?: PolicyAnswersOptions['ownPod'],
   room = 32 * 2 ** 20,
 ) {
   const answers: Record<string, Answer | (() => Promise<Answer>)> = { ...cluster, ...given };
+  const [firstWait, longestWait] = typeof wait === 'number' ? [wait, wait] : wait;
   const say = (): void => void scene.logged++;
   const log = { info: say, warn: say } as unknown as Log;
   const scene = { now: nine, asked: [] as string[], queries: [] as string[], logged: 0, answers };
@@ -58,6 +59,7 @@ export function setUp(
     rateLimitedLog: createRateLimitedLog(log, { now: () => scene.now }),
     clock: { now: () => scene.now, toWall: (time) => time },
     longestWait,
+    firstWait,
     stopwatch,
     memory,
   });
