@@ -1,25 +1,20 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { slimEndpointSlice, slimPod } from '../../../src/agent/kubernetes/slim.ts';
 import { createLiveLists } from '../../../src/explain/resolving/live-lists.ts';
 import { nine } from '../../builders.ts';
+import { heapInUse } from '../../heap.ts';
 
 /* What is left of objects that are gone. Whoever may make Pods, or EndpointSlices, decides how long their texts are. */
 
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 const hour = 3_600_000;
 const name = (number: number, length: number): string => `${number}${'x'.repeat(length)}`.slice(0, length);
 
 /** Bytes that are left of `count` objects, each made and deleted. */
-function leftOf(count: number, pass: (number: number) => void): number {
+async function leftOf(count: number, pass: (number: number) => void): Promise<number> {
   pass(0);
-  collect();
-  const before = process.memoryUsage().heapUsed;
+  const before = await heapInUse();
   for (let number = 1; number <= count; number++) pass(number);
-  collect();
-  return process.memoryUsage().heapUsed - before;
+  return (await heapInUse()) - before;
 }
 
 const podOwnedBy = (number: number, owner: string): unknown => ({
@@ -35,9 +30,9 @@ const podOwnedBy = (number: number, owner: string): unknown => ({
 test.each([
   ['200 owners of a megabyte, which no API server refuses', 200, 2 ** 20],
   ['20,000 owners with the longest names that there are', 20_000, 253],
-])('a Pod that is gone is still known: %s', (_, count, length) => {
+])('a Pod that is gone is still known: %s', async (_, count, length) => {
   const lists = createLiveLists('node-a', undefined);
-  const left = leftOf(count, (number) => {
+  const left = await leftOf(count, (number) => {
     lists.setPod(slimPod(podOwnedBy(number, name(number, length))), nine);
     lists.removePod('shop', `web-${number}`, nine);
     if (number % 1000 === 0) lists.sweep(nine + hour);
@@ -45,8 +40,8 @@ test.each([
   expect(left).toBeLessThan(5_000_000);
 });
 
-test('EndpointSlices: 2,000 lists of a hundred ports', () => {
-  const left = leftOf(2000, (number) => {
+test('EndpointSlices: 2,000 lists of a hundred ports', async () => {
+  const left = await leftOf(2000, (number) => {
     const ports = Array.from({ length: 100 }, (_, port) => ({ name: name(1000 * number + port, 63), port: 80 }));
     slimEndpointSlice({ metadata: { namespace: 'shop', name: 'web' }, ports, endpoints: [] });
   });
