@@ -26,7 +26,7 @@ import { createCooldown } from '../../base/platform/rates.ts';
 import { type MemoryBudget, unlimitedMemory } from '../../base/platform/memory-budget.ts';
 import type { Log, RateLimitedLog } from '../telemetry/logger.ts';
 import { createPolicyObjects, freshFor, type PolicyKnowledge, type PolicyObjectsOptions } from './objects.ts';
-import { createVerdictTime, type InShareOf, type VerdictTime } from './verdict-time.ts';
+import { type Clocks, createVerdictTime, type InShareOf, systemClocks, type VerdictTime } from './verdict-time.ts';
 
 export interface PolicyAnswersOptions {
   readonly connection: Pick<Connection, 'request'>;
@@ -39,8 +39,7 @@ export interface PolicyAnswersOptions {
   readonly longestWait?: Millis;
   /** The same until policies were read for the first time. */
   readonly firstWait?: Millis;
-  /** A steady clock with fractions of a millisecond. */
-  readonly stopwatch?: () => Millis;
+  readonly verdictClocks?: Clocks;
 }
 
 export interface PolicyAnswers {
@@ -75,7 +74,7 @@ export function createPolicyAnswers({
   memory = unlimitedMemory(),
   longestWait = 2000,
   firstWait = 10_000,
-  stopwatch = () => performance.now(),
+  verdictClocks = systemClocks,
 }: PolicyAnswersOptions): PolicyAnswers {
   const rights = createPolicyRights(connection, log, clock.now);
   const reader = createPolicyReader(connection, clock.now, createListReport(rateLimitedLog), memory);
@@ -83,8 +82,8 @@ export function createPolicyAnswers({
   const knownFor = createKnownFor(objects);
   const patiently = createWaitLimit({ clock, longestWait, firstWait });
   const timed = createTimed(rateLimitedLog);
-  const forEvents = createVerdictTime(parts.events, stopwatch);
-  const forRows = createVerdictTime(parts.rows, stopwatch);
+  const forEvents = createVerdictTime(parts.events, verdictClocks);
+  const forRows = createVerdictTime(parts.rows, verdictClocks);
 
   return {
     async answerOn(this: void, series: Series): Promise<PolicyVerdict | undefined> {

@@ -17,31 +17,47 @@ const atOnce: Millis = 200;
  */
 const usual: Millis = 1;
 
-export function createVerdictTime(part: number, stopwatch: () => Millis): VerdictTime {
+export interface Clocks {
+  /** A steady clock. */
+  readonly now: () => Millis;
+  /** The processor time that this thread has taken. On a busy node, a Namespace does not pay for the time that the thread waits for a processor. */
+  readonly worked: () => Millis;
+}
+
+export const systemClocks: Clocks = {
+  now: () => performance.now(),
+  worked: () => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1000;
+  },
+};
+
+export function createVerdictTime(part: number, { now, worked }: Clocks): VerdictTime {
   const ofAskers = createTimeShare({ part, atOnce });
   /** Apart, so that nobody's packets to a Pod take the time for the Events of that Pod, whatever its policies are. */
   const ofPeers = createTimeShare({ part: part / 2, atOnce: atOnce / 2 });
 
   return (asker, evaluate) => {
-    const began = stopwatch();
+    const began = now();
     if (!ofAskers.mayBegin(asker, began)) return undefined;
+    const before = worked();
     let paidByPeers: Millis = 0;
     try {
       return evaluate((namespace = asker, work) => {
         if (namespace === asker) return work();
-        const start = stopwatch();
+        const start = now();
         if (!ofPeers.mayBegin(namespace, start)) return undefined;
+        const beforeIt = worked();
         try {
           return work();
         } finally {
-          const end = stopwatch();
-          const beyond = Math.max(0, end - start - usual);
-          ofPeers.ended(namespace, end - beyond, end);
+          const beyond = Math.max(0, worked() - beforeIt - usual);
+          ofPeers.ended(namespace, start, start + beyond);
           paidByPeers += beyond;
         }
       });
     } finally {
-      ofAskers.ended(asker, began, stopwatch() - paidByPeers);
+      ofAskers.ended(asker, began, began + worked() - before - paidByPeers);
     }
   };
 }

@@ -335,11 +335,23 @@ test('a row of the audit is admitted only by policies that were read after its f
 
 test('a row of the audit is not evaluated where that would take more than a hundredth of the time', async () => {
   // An evaluation of 200 ms; the next row a second later; the last one after ten seconds.
-  const shown = [0, 0, 0, 0, 0, 200, 1000, 10_001, 10_001];
-  const { answerOn, factsOn } = setUp({}, 2000, () => shown.shift() ?? Infinity);
-  // An outside peer has no policies, so the time is read before and after each evaluation.
+  const [times, worked] = [
+    [0, 0, 0, 1000, 10_001],
+    [0, 0, 0, 0, 0, 200, 200, 200],
+  ];
+  const clocks = { now: () => times.shift() ?? Infinity, worked: () => worked.shift() ?? Infinity };
+  const { answerOn, factsOn } = setUp({}, 2000, clocks);
+  // An outside peer has no policies, so what was worked is read before and after each evaluation, and nowhere else.
   const outside = dropped({ peer: externalEnd() });
   await answerOn(outside);
   const verdicts = [1, 2, 3].map(() => factsOn([outside.finding], nine)?.verdict);
   expect(verdicts).toEqual(['denied', undefined, 'denied']);
+});
+
+test('the time that the agent waits for a processor is not what a verdict takes', async () => {
+  let time = 0;
+  let work = 0;
+  // A minute for each evaluation, of which it works for a millisecond.
+  const { answerOn } = setUp({}, 2000, { now: () => (time += 60_000), worked: () => (work += 1) });
+  for (let each = 0; each < 10; each++) expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
 });

@@ -40,7 +40,7 @@ test('a list of policies above 16 MiB is reported, makes the verdict unknown, an
     },
     clock: { now: () => scene.now, toWall: (time) => time },
     longestWait: 60_000,
-    stopwatch: () => 0,
+    verdictClocks: { now: () => 0, worked: () => 0 },
   });
   const ofShop = (): string[] => logged.filter((each) => each.endsWith('networkpolicies of Namespace shop'));
   expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'unknown' });

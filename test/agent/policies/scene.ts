@@ -1,5 +1,6 @@
 /** An agent that asks policies about drops, at an API server whose answers a test gives. */
 import { createPolicyAnswers, type PolicyAnswersOptions } from '../../../src/agent/policies/answers.ts';
+import type { Clocks } from '../../../src/agent/policies/verdict-time.ts';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
 import { createMemoryBudget } from '../../../src/base/platform/memory-budget.ts';
 import type { Series } from '../../../src/base/model/series.ts';
@@ -34,7 +35,7 @@ export const cluster: Answers = {
 export function setUp(
   given: Answers = {},
   wait: number | readonly [first: number, longest: number] = 2000,
-  stopwatch = () => 0,
+  stopwatch: (() => number) | Clocks = () => 0,
   ownPod?: PolicyAnswersOptions['ownPod'],
   room = 32 * 2 ** 20,
 ) {
@@ -60,7 +61,7 @@ export function setUp(
     clock: { now: () => scene.now, toWall: (time) => time },
     longestWait,
     firstWait,
-    stopwatch,
+    verdictClocks: typeof stopwatch === 'function' ? { now: stopwatch, worked: stopwatch } : stopwatch,
     memory,
   });
   return { scene, answerOn, factsOn, evaluate, prepare, memory };
