@@ -60,7 +60,7 @@ export const foreignNftRulesOfServices: CauseRow = {
     return text === undefined ? undefined : incompatibleChain(text);
   },
   what: (details, node) =>
-    `${program(details)} cannot read the iptables rules on ${node}${onlyFamily(details)}${subjects(details) === '' ? '' : ` (${subjects(details)})`}: there are nft rules among them that iptables does not understand.`,
+    `${program(details)} cannot read the iptables rules on ${node}${onlyFamily(details)}${subjects(details) === '' ? '' : ` (${subjects(details)})`}: some are nft rules that iptables does not understand.`,
   why: (details) =>
     details.failing === 'kube-router'
       ? `${why} kube-router then ends, and k3s with it.`
