@@ -5,7 +5,7 @@
  * Needs root on Linux, and /dev/net/tun.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { API_SERVER, podRangeOf, startKubeProxy, untilReady } from '../cluster/cluster.ts';
 import { KUBE_PROXY_IMAGE } from '../cluster/images.ts';
@@ -15,8 +15,9 @@ import { ownSnapshotter, PAUSE_IMAGE, writeConfiguration } from '../cluster/node
 import { ensurePrograms } from '../control-plane/build.ts';
 import { type ControlPlane, startControlPlane } from '../control-plane/control-plane.ts';
 import { startControllers } from '../control-plane/controllers.ts';
+import { lastLines } from '../control-plane/running.ts';
 import { createOwnFolder } from '../own-folder.ts';
-import { CONTAINERS, startGuestMachine } from './guest-machine.ts';
+import { CONSOLE, CONTAINERS, startGuestMachine } from './guest-machine.ts';
 import { unpackImages } from './unpacked-images.ts';
 
 export interface GuestCluster {
@@ -89,8 +90,11 @@ export async function startGuestCluster(version: string, images: readonly string
     const where = [`--kubeconfig=${routerKubeconfig}`, `--hostname-override=${name}`];
     startService(data, 'kube-router', [kubeRouter, ...parts, ...where, '-v=1']);
     return { controlPlane, node, times: { booted, ready: seconds() }, end };
-  } catch (error) {
+  } catch (cause) {
+    // A kernel that has failed is seen there alone.
+    const log = join(folder, name, CONSOLE);
+    const printed = existsSync(log) ? lastLines(log, 30) : '(it was not started)';
     await end();
-    throw error;
+    throw new Error(`[guest] the cluster did not start. The end of the guest's console:\n${printed}`, { cause });
   }
 }

@@ -36,6 +36,9 @@ const DISK_BYTES = 8 * 2 ** 30;
 /** Where the guest has what containerd keeps. */
 export const CONTAINERS = '/containers';
 
+/** What the guest prints on its console, in its folder. */
+export const CONSOLE = 'console.log';
+
 const BOOTED_WITHIN_MS = 180_000;
 
 const init = (modules: readonly string[], own: readonly string[]): string => `#!/bin/busybox sh
@@ -85,7 +88,7 @@ export async function startGuestMachine(
   const enter = [...network, process.execPath, join(import.meta.dirname, 'guest-command.ts'), address, '--'];
   const qemu = [...network, 'qemu-system-x86_64', ...argumentsOf({ kernel, release, folder, device })];
   for (let boots = 1; ; boots++) {
-    const booting = startQemu(qemu, join(folder, 'console.log'));
+    const booting = startQemu(qemu, join(folder, CONSOLE));
     const isUp = await booting.untilAnswers(enter);
     if (isUp) return { machine: { name, folder, id, enter, hasKernel: true }, address, end: booting.end };
     await booting.end();
