@@ -162,7 +162,7 @@ function judgeOf({ prepare, evaluate }: PolicyAnswers, chains: ClusterContext['l
   return {
     prepare,
     judge: evaluate,
-    targetsOf: ({ namespace = '', name }, to) => chains.targetsOf(namespace, name, to),
+    targetsOf: ({ namespace = '', name }, to, most) => chains.targetsOf(namespace, name, to, most),
     isPublished: chains.isPublished,
   };
 }

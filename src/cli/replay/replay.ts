@@ -71,7 +71,7 @@ export async function replay(
     nodeOfLog: incidents.nodeOfLog,
     judge: {
       judge: policies.judge,
-      targetsOf: ({ namespace = '', name }, to) => incidents.chains.targetsOf(namespace, name, to),
+      targetsOf: ({ namespace = '', name }, to, most) => incidents.chains.targetsOf(namespace, name, to, most),
       isPublished: incidents.chains.isPublished,
     },
     packets: guessed.sink,

@@ -23,8 +23,8 @@ export interface ConnectionJudge {
   readonly prepare?: ((finding: Finding, at: Millis) => Promise<void>) | undefined;
   /** Returns what policies say; undefined if they were not read in time, or there is no time to evaluate them. */
   readonly judge: (finding: Finding, at: Millis) => PolicyAnswer | undefined;
-  /** Returns the ready endpoints behind an address and a port of a Service. */
-  readonly targetsOf: (service: ObjectRef, to: ServiceTarget) => readonly ServiceTarget[];
+  /** Returns the ready endpoints behind an address and a port of a Service; undefined if they are more than `most`, or not all are known. */
+  readonly targetsOf: (service: ObjectRef, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
   /** Returns whether the node may lead connections to that address to endpoints of a Service. */
   readonly isPublished: (address: string) => boolean;
 }
@@ -147,7 +147,7 @@ export function createFailures(options: FailuresOptions): Failures {
     const all = connections.of(flow);
     if (all === undefined) return 'foreign';
     const [first] = all;
-    if (first === undefined || all.length > most.targets) return 'unproven';
+    if (first === undefined) return 'unproven';
     if (told.has(flow, all)) return 'told';
     // While it is looked up who has the address, it looks as if nobody's policies denied it.
     if (all.some(({ ends }) => lookups?.remote.startLookups(ends) === true)) return 'unread';
@@ -229,7 +229,7 @@ function createConnections({ judge, decisions }: Pick<FailuresOptions, 'judge' |
     if (kind === 'node' || (kind === 'external' && judge.isPublished(address))) return [];
     if (kind !== 'service' || object === undefined) return [observation];
     const service = `${object.namespace ?? ''}/${object.name}`;
-    const targets = judge.targetsOf(object, { address, port: destinationPort }).slice(0, most.targets + 1);
+    const targets = judge.targetsOf(object, { address, port: destinationPort }, most.targets) ?? [];
     return targets.map((target) => withTarget(observation, target, service));
   }
 }

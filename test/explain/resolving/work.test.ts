@@ -7,7 +7,7 @@ import { createPodIndex } from '../../../src/explain/resolving/pod-index.ts';
 import { slack } from '../../../src/explain/resolving/pod-changes.ts';
 import { createChainIndex } from '../../../src/explain/resolving/service-chains/chain-index.ts';
 import { chainHash } from '../../../src/explain/resolving/service-chains/chain-name.ts';
-import { backend, endpointSlice, nine, node, pod } from '../../builders.ts';
+import { backend, endpointSlice, nine, node, pod, service } from '../../builders.ts';
 
 vi.mock(import('../../../src/base/platform/address.ts'), async (original) => {
   const real = await original();
@@ -65,6 +65,26 @@ test('of a large slice that is gone no more texts are made than may be kept', ()
   vi.mocked(address.hostAndPort).mockClear();
   chains.removeSlice(slice.namespace, slice.name, nine);
   expect(vi.mocked(address.hostAndPort).mock.calls.length).toBeLessThan(105);
+});
+
+test('what a connection to a Service costs does not depend on the slices of others, nor on the size of its own once it was asked', () => {
+  const chains = createChainIndex();
+  let looks = 0;
+  const add = (name: string, of: string, length: number): void => {
+    const endpoints = Array.from({ length }, (_, index) => backend({ address: `10.1.${index >> 8}.${index & 255}` }));
+    const slice = endpointSlice({ name, service: of, endpoints });
+    chains.setSlice(slice, nine);
+    const packed = slice.endpoints;
+    Object.defineProperty(slice, 'endpoints', { get: () => (looks++, packed) });
+  };
+  for (const name of ['api', 'web']) chains.setService(service({ name }), nine);
+  for (let number = 0; number < 100; number++) add(`api-${number}`, 'api', 1000);
+  add('web-0', 'web', 1);
+  const targetsOf = (name: string) => chains.targetsOf('shop', name, { address: '10.96.0.80', port: 80 }, 16);
+  expect(targetsOf('web')).toHaveLength(1);
+  expect(looks).toBe(1);
+  for (let time = 0; time < 100; time++) expect(targetsOf('api')).toBeUndefined();
+  expect(looks).toBe(2);
 });
 
 test('as long as no Pod changes, only the first two questions about the time of an old line look at Pods', () => {

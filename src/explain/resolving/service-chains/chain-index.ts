@@ -49,9 +49,9 @@ export interface ChainIndex {
   prepare: (chains: readonly string[]) => Promise<void>;
   foundOwnerOf: (chain: string) => OwnedChain | undefined;
   backendsOf: (namespace: string, name: string) => readonly Backend[];
-  /** Returns the ready endpoints behind an address and a port of a Service over TCP. */
-  targetsOf: (namespace: string, name: string, to: ServiceTarget) => readonly ServiceTarget[];
-  /** Returns whether it is the address of a load balancer, or an external one, of a Service. Looks through all Services. */
+  /** Returns the ready endpoints behind an address and a port of a Service over TCP; undefined if they are more than `most`, or in too many slices. */
+  targetsOf: (namespace: string, name: string, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
+  /** Returns whether it is the address of a load balancer, or an external one, of a Service. */
   isPublished: (address: string) => boolean;
   sweep(now: Millis): void;
 }
@@ -61,6 +61,10 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
   const common = { ...limits, memory, weigh: weightOf };
   const services = createHashedObjects(portTexts, { ...common, namespaceOf: ({ service }) => service.namespace });
   const slices = createHashedObjects(endpointTexts, { ...common, namespaceOf: ({ namespace }) => namespace });
+  const slicesOfServices = createGroups<EndpointSlice>(slices.objects, ({ namespace, service }) => [
+    keyOf(namespace, service),
+  ]);
+  const servicesOfPublished = createGroups<Service>(services.objects, ({ published = [] }) => published);
 
   return {
     services: services.objects,
@@ -68,17 +72,20 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
       return slices.objects.size;
     },
     setService: (service: Service, now: Millis): void =>
-      services.replace(keyOf(service.namespace, service.name), service, now),
+      servicesOfPublished.around(keyOf(service.namespace, service.name), (key) => services.replace(key, service, now)),
     removeService: (namespace: string, name: string, now: Millis): void =>
-      services.replace(keyOf(namespace, name), undefined, now),
-    setSlice(this: void, slice: EndpointSlice, now: Millis): void {
-      // kube-proxy ignores slices that belong to no Service.
-      slices.replace(keyOf(slice.namespace, slice.name), slice.service === '' ? undefined : slice, now);
-    },
+      servicesOfPublished.around(keyOf(namespace, name), (key) => services.replace(key, undefined, now)),
+    // kube-proxy ignores slices that belong to no Service.
+    setSlice: (slice: EndpointSlice, now: Millis): void =>
+      slicesOfServices.around(keyOf(slice.namespace, slice.name), (key) =>
+        slices.replace(key, slice.service === '' ? undefined : slice, now),
+      ),
     removeSlice: (namespace: string, name: string, now: Millis): void =>
-      slices.replace(keyOf(namespace, name), undefined, now),
-    leaveOutService: (namespace: string, name: string): void => services.leaveOut(keyOf(namespace, name)),
-    leaveOutSlice: (namespace: string, name: string): void => slices.leaveOut(keyOf(namespace, name)),
+      slicesOfServices.around(keyOf(namespace, name), (key) => slices.replace(key, undefined, now)),
+    leaveOutService: (namespace: string, name: string): void =>
+      servicesOfPublished.around(keyOf(namespace, name), services.leaveOut),
+    leaveOutSlice: (namespace: string, name: string): void =>
+      slicesOfServices.around(keyOf(namespace, name), slices.leaveOut),
     ownerOf(chain: string): OwnedChain | undefined {
       const hashes = hashesIn([chain]);
       services.findNow(hashes.services);
@@ -92,20 +99,19 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
     },
     foundOwnerOf,
     backendsOf: (namespace: string, name: string): readonly Backend[] => backendsIn(slicesOf(namespace, name)),
-    targetsOf(this: void, namespace: string, name: string, to: ServiceTarget): readonly ServiceTarget[] {
+    targetsOf(this: void, namespace: string, name: string, to: ServiceTarget, most: number) {
       const service = services.objects.get(keyOf(namespace, name));
-      return service === undefined ? [] : targetsIn(service, to, slicesOf(namespace, name));
+      return service === undefined ? [] : targetsIn(service, to, slicesOf(namespace, name), most);
     },
-    isPublished: (address: string): boolean =>
-      [...services.objects.values()].some(({ published }) => published?.includes(address) === true),
+    isPublished: (address: string): boolean => servicesOfPublished.has(address),
     sweep(now: Millis): void {
       services.sweep(now);
       slices.sweep(now);
     },
   };
 
-  function slicesOf(namespace: string, name: string): EndpointSlice[] {
-    return [...slices.objects.values()].filter((each) => each.namespace === namespace && each.service === name);
+  function slicesOf(namespace: string, name: string): Iterable<EndpointSlice> {
+    return slicesOfServices.of(keyOf(namespace, name));
   }
 
   function foundOwnerOf(chain: string): OwnedChain | undefined {
@@ -137,6 +143,32 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
       endpoint,
       deleted: current === undefined,
     };
+  }
+}
+
+/** Finds objects by what they are grouped by, because a tenant chooses how often that is asked, and how many objects there are. */
+function createGroups<T>(objects: ReadonlyMap<string, T>, groupsOf: (object: T) => readonly string[]) {
+  const groups = new Map<string, Set<string>>();
+  return {
+    has: (group: string): boolean => groups.has(group),
+    *of(this: void, group: string): Generator<T> {
+      for (const key of groups.get(group) ?? []) yield objects.get(key) as T;
+    },
+    /** `change`: may set or remove the object of this key. */
+    around(this: void, key: string, change: (key: string) => void): void {
+      for (const group of groupsOfKey(key)) {
+        const keys = groups.get(group);
+        keys?.delete(key);
+        if (keys?.size === 0) groups.delete(group);
+      }
+      change(key);
+      for (const group of groupsOfKey(key)) groups.set(group, (groups.get(group) ?? new Set()).add(key));
+    },
+  };
+
+  function groupsOfKey(key: string): readonly string[] {
+    const object = objects.get(key);
+    return object === undefined ? [] : groupsOf(object);
   }
 }
 

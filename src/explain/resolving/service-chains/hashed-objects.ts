@@ -23,7 +23,7 @@ export interface HashedObjects<T, V> {
   objects: ReadonlyMap<string, T>;
   readonly past: (key: string) => V | undefined;
   replace(key: string, after: T | undefined, now: Millis): void;
-  leaveOut(key: string): void;
+  readonly leaveOut: (key: string) => void;
   /** Finds the values of hashes, so that `found` has them. Other work has its turns in between. */
   find(hashes: readonly string[]): Promise<void>;
   findNow(hashes: readonly string[]): void;
@@ -52,7 +52,7 @@ export function createHashedObjects<T, V>(textsOf: TextsOf<T, V>, limits: Tombst
         past.put(text, value, now);
       }
     },
-    leaveOut(key: string): void {
+    leaveOut(this: void, key: string): void {
       if (objects.delete(key)) answers.changed(key);
     },
     async find(hashes: readonly string[]): Promise<void> {

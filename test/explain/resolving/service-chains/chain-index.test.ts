@@ -133,8 +133,8 @@ test('backends may be of another namespace', () => {
 });
 
 const postgres: ServicePort = { name: 'postgres', port: 5432, protocol: 'tcp' };
-const targets = (index: ChainIndex, port: number, address = '10.96.0.80'): string[] =>
-  index.targetsOf('shop', 'api', { address, port }).map((target) => hostAndPort(target.address, target.port));
+const targets = (index: ChainIndex, port: number, address = '10.96.0.80', most = 16): string[] | undefined =>
+  index.targetsOf('shop', 'api', { address, port }, most)?.map((target) => hostAndPort(target.address, target.port));
 
 test('targets are the ready endpoints of the same family, each with its own port', () => {
   const index = createChainIndex();
@@ -164,7 +164,65 @@ test.each([
   const own = ports.map((each) => ({ ...each, port: each.port + 1 }));
   index.setSlice(endpointSlice({ ports: own }), nine);
   expect(targets(index, port)).toEqual([]);
-  expect(index.targetsOf('shop', 'nobody', { address: '10.96.0.80', port })).toEqual([]);
+  expect(index.targetsOf('shop', 'nobody', { address: '10.96.0.80', port }, 16)).toEqual([]);
+});
+
+test.each([
+  ['ready endpoints', { slices: 2, ofEach: 8, isReady: true }, 16],
+  ['ready endpoints', { slices: 2, ofEach: 9, isReady: true }, undefined],
+  ['slices', { slices: 16, ofEach: 1, isReady: false }, 0],
+  ['slices', { slices: 17, ofEach: 1, isReady: false }, undefined],
+])(
+  'targets are not known of a Service with too many %s: of %o there are %s',
+  (_, { slices, ofEach, isReady }, found) => {
+    const index = known();
+    for (let number = 0; number < slices; number++) {
+      const endpoints = Array.from({ length: ofEach }, (__, each) =>
+        backend({ address: `10.65.${number}.${each}`, ready: isReady }),
+      );
+      index.setSlice(endpointSlice({ name: `api-${number}`, endpoints }), nine);
+    }
+    expect(targets(index, 80)?.length).toBe(found);
+  },
+);
+
+test('whatever is set, removed and left out, targets and published addresses are those of the objects that are there', () => {
+  const names = fc.constantFrom('api', 'web');
+  const change = fc.record({
+    of: fc.constantFrom('service', 'slice'),
+    what: fc.constantFrom('set', 'set', 'remove', 'leave out'),
+    name: names,
+    service: fc.constantFrom('api', 'web', ''),
+    addresses: fc.uniqueArray(fc.constantFrom('198.51.100.7', '198.51.100.8'), { maxLength: 2 }),
+  });
+  forAll([fc.array(change, { maxLength: 30 })], { numRuns: 500 }, (changes) => {
+    const index = createChainIndex();
+    const services = new Map<string, readonly string[]>();
+    const slices = new Map<string, string>();
+    for (const { of, what, name, service: owner, addresses } of changes) {
+      if (of === 'service') {
+        if (what === 'set') services.set(name, addresses);
+        else services.delete(name);
+        if (what === 'set') index.setService(service({ name, published: addresses }), nine);
+        else if (what === 'remove') index.removeService('shop', name, nine);
+        else index.leaveOutService('shop', name);
+      } else {
+        if (what === 'set') slices.set(name, owner);
+        else slices.delete(name);
+        const endpoints = [backend({ address: `10.65.0.${name.charCodeAt(0)}` })];
+        if (what === 'set') index.setSlice(endpointSlice({ name, service: owner, endpoints }), nine);
+        else if (what === 'remove') index.removeSlice('shop', name, nine);
+        else index.leaveOutSlice('shop', name);
+      }
+    }
+    for (const address of ['198.51.100.7', '198.51.100.8'])
+      expect(index.isPublished(address)).toBe([...services.values()].some((each) => each.includes(address)));
+    for (const name of ['api', 'web']) {
+      const own = [...slices].flatMap(([slice, owner]) => (owner === name ? `10.65.0.${slice.charCodeAt(0)}` : []));
+      const found = index.targetsOf('shop', name, { address: '10.96.0.80', port: 80 }, 16);
+      expect(found?.map(({ address }) => address).toSorted()).toEqual(services.has(name) ? own.toSorted() : []);
+    }
+  });
 });
 
 test('published are the addresses of load balancers and the external ones, as long as there is the Service', () => {
