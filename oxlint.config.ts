@@ -189,7 +189,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['src/agent/config/config.ts', 'src/agent/config/docs-url.ts', 'src/agent/kubernetes/connection.ts'],
+      files: ['src/agent/{config/config,config/docs-url,kubernetes/connection,kubernetes/kubeconfig}.ts'],
       rules: { 'node/no-process-env': 'off' },
     },
     {

@@ -15,6 +15,7 @@ import { readReportOptions } from './cli/options/report-options.ts';
 import { readWhyOptions, type WhyOptions } from './cli/options/why-options.ts';
 import { type Streams, writeUnlessClosed } from './cli/terminal.ts';
 import { environment, version } from './agent/config/config.ts';
+import { suggest } from './agent/config/suggest.ts';
 import { docsUrlProblem } from './agent/config/docs-url.ts';
 import { reasonOf } from './base/platform/system-error.ts';
 import { hasReadEnough, writeAll } from './base/platform/file-io.ts';
@@ -109,13 +110,21 @@ async function main(args: string[]): Promise<number> {
       return await complete(root, args.slice(1), streams.out);
     }
     attach(root, isPlugin ? 'drops' : '');
-    // commander knows `help COMMAND`, but not `help COMMAND SUBCOMMAND`.
-    const words = args[0] === 'help' && args.length > 2 ? [...args.slice(1), '--help'] : args;
-    await root.parseAsync(words, { from: 'user' });
+    await root.parseAsync(wordsOf(args, root), { from: 'user' });
     return status;
   } catch (error) {
     return statusOf(error);
   }
+}
+
+/** commander knows `help COMMAND`, but not `help COMMAND SUBCOMMAND`; where there is no such command, it prints all help without a word. */
+function wordsOf(args: string[], root: Command): string[] {
+  const [first, asked, ...more] = args;
+  if (first !== 'help' || asked === undefined) return args;
+  const names = root.commands.map((command) => command.name());
+  if (!names.includes(asked) && !asked.startsWith('-'))
+    throw new UsageError([`help ${asked}: there is no such command${suggest(asked, names)}`], pathOf(root));
+  return more.length > 0 ? [asked, ...more, '--help'] : args;
 }
 
 function statusOf(error: unknown): 0 | 1 | 2 {

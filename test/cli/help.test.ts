@@ -98,6 +98,9 @@ test.each([
   expect(await program(['help', ...command])).toMatchObject({ status: 0, err: '', out: expect.stringMatching(shown) });
 });
 
-test('help of an unknown command ends with exit status 2', async () => {
-  expect(await program(['help', 'relpay'])).toMatchObject({ status: 2, out: '' });
+test('help of an unknown command says so, and ends with exit status 2', async () => {
+  const err = expect.stringMatching(
+    /^kube-netfilter-tailer: help relpay: there is no such command; did you mean replay\?\n/,
+  );
+  expect(await program(['help', 'relpay'])).toMatchObject({ status: 2, out: '', err });
 });

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { delimiter } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { Cluster, Context } from '@kubernetes/client-node/dist/config_types.js';
 import { isLabel } from '../../base/platform/api-names.ts';
@@ -105,25 +107,53 @@ export function kubeconfigNames(path: string | undefined): Record<'CONTEXT' | 'C
 
 function placeWith(place: Cluster, flags: UserFlags): Cluster {
   const { server = place.server, certificateAuthority, insecureSkipTlsVerify = false } = flags;
-  // The library refuses a server without TLS, such as kubectl proxy, unless its certificate need not be verified.
-  const skipTLSVerify = insecureSkipTlsVerify || place.skipTLSVerify || server.startsWith('http:');
+  const skipTLSVerify = insecureSkipTlsVerify || place.skipTLSVerify;
   const { caData, caFile, ...others } = place;
   const ca =
     certificateAuthority === undefined ? { caData, caFile } : { caData: undefined, caFile: certificateAuthority };
-  return { ...others, server, skipTLSVerify, ...Object.fromEntries(Object.entries(ca).filter(([, value]) => value)) };
+  const given = Object.fromEntries(Object.entries(ca).filter(([, value]) => value));
+  return withoutTls({ ...others, server, skipTLSVerify, ...given });
 }
 
 function loadKubeconfig(path: string | undefined): KubeConfig {
   const config = new KubeConfig();
   try {
-    if (path === undefined) config.loadFromDefault();
+    if (path === undefined) loadDefault(config);
     else config.loadFromFile(path);
   } catch (error) {
     const { path: file = 'the kubeconfig' } = error as NodeJS.ErrnoException;
     // Further lines of the message quote the file's text, so only the first one is used.
     throw new Error(`${path ?? file}: cannot be used: ${reasonOf(error).split('\n', 1)[0]}`, { cause: error });
   }
+  config.clusters = config.clusters.map(withoutTls);
   return config;
+}
+
+/** The library refuses a server without TLS, such as kubectl proxy, unless its certificate need not be verified. */
+function withoutTls(cluster: Cluster): Cluster {
+  return cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster;
+}
+
+/** As kubectl: of the files in KUBECONFIG, missing ones are left out, and of two values with one name, the first counts. */
+function loadDefault(config: KubeConfig): void {
+  const files = (process.env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '' && existsSync(file));
+  // Of missing files alone, the library reports the first.
+  if (files.length === 0) return config.loadFromDefault();
+  const parts = files.map((file) => {
+    const part = new KubeConfig();
+    part.loadFromFile(file);
+    return part;
+  });
+  config.loadFromOptions({
+    clusters: firstOfEachName(parts.flatMap(({ clusters }) => clusters)),
+    users: firstOfEachName(parts.flatMap(({ users }) => users)),
+    contexts: firstOfEachName(parts.flatMap(({ contexts }) => contexts)),
+    currentContext: parts.map(({ currentContext }) => currentContext).find((name) => name) ?? '',
+  });
+}
+
+function firstOfEachName<Named extends { readonly name: string }>(all: readonly Named[]): Named[] {
+  return [...new Map(all.toReversed().map((each) => [each.name, each])).values()].toReversed();
 }
 
 function accessOf(config: KubeConfig, path: string | undefined): Access {

@@ -13,12 +13,13 @@ interface TableColumn {
   readonly right?: true;
 }
 
+const to: TableColumn = { title: 'TO', text: (row) => flowEndText(row.to) };
 const verdict: TableColumn = { title: 'VERDICT', text: (row) => cell(row.verdict) };
 const policy: TableColumn = { title: 'POLICY', text: (row) => cell(row.policy) };
 const ofEach: readonly TableColumn[] = [
   { title: 'FROM', text: ({ from }) => flowEndText(from) },
-  { title: 'TO', text: ({ to }) => flowEndText(to) },
-  { title: 'PORT', text: ({ port }) => cell(port) },
+  to,
+  { title: 'PORT', text: portText },
   { title: 'COUNT', text: ({ count }) => String(count), right: true },
   { title: 'LAST', text: ({ last }, now) => (last === undefined ? none : humanDuration(now - last)) },
   verdict,
@@ -31,14 +32,30 @@ const wide = [
   { title: 'MESSAGE', text: ({ message }: DropRow) => cell(message.trim(), longestMessage) },
 ];
 
+/** The port is the receiver's, but in an answer the sender's; an ICMP error is about packets to it. */
+function portText({ port, ports, packet }: DropRow): string {
+  const [first] = ports;
+  const more = ports.length - 1 + Number(/,(\d+) more$/.exec(port)?.[1] ?? 0);
+  const shown = first === undefined || port.length <= longestPorts ? port : `${first},${more} more`;
+  const about = packet === undefined ? undefined : packets.get(packet);
+  return cell(about === undefined ? shown : `${shown} (${about})`);
+}
+
+/** In characters: a longer list of ports would make the column wider for all rows. */
+const longestPorts = 20;
+const packets: ReadonlyMap<string, string> = new Map([
+  ['reply', 'reply'],
+  ['error', 'ICMP error'],
+]);
+
 export interface DropsTable {
   title(rows: readonly DropRow[], now: Millis): string;
   lines(rows: readonly DropRow[], now: Millis): string;
 }
 
 /**
- * Columns only grow, so that the lines of a watched table stay aligned. `width`: of the terminal, if there is one. Where the table is
- * wider, the policy stands in a line of its own below the row.
+ * Columns only grow, so that the lines of a watched table stay aligned. `width`: of the terminal, if there is one. If the table is wider,
+ * the policy is in a line of its own below the row; if it is still wider, TO is there as well.
  */
 export function createTable(isWide: boolean, paint: Paint, width = Infinity): DropsTable {
   let columns: readonly TableColumn[] = isWide ? wide : normal;
@@ -47,18 +64,28 @@ export function createTable(isWide: boolean, paint: Paint, width = Infinity): Dr
   return {
     title(rows: readonly DropRow[], now: Millis): string {
       for (const row of rows) grow(row, now);
-      const needed = widths.reduce((sum, each) => sum + each, 2 * (widths.length - 1));
-      if (!isWide && needed > width) columns = ofEach;
-      return lineOf(
-        columns.map(({ title }) => title),
-        (title) => paint('bold', title),
+      if (!isWide && neededWidth() > width) leaveOut(policy);
+      if (!isWide && neededWidth() > width) leaveOut(to);
+      const title = lineOf(
+        columns.map((column) => column.title),
+        (plain) => paint('bold', plain),
       );
+      return columns.includes(to) ? title : `${title}    ${paint('bold', '→ TO  POLICY')}\n`;
     },
     lines(rows: readonly DropRow[], now: Millis): string {
       for (const row of rows) grow(row, now);
       return rows.map((row) => lineOfRow(row, now)).join('');
     },
   };
+
+  function neededWidth(): number {
+    return widths.reduce((sum, each) => sum + each, 2 * (widths.length - 1));
+  }
+
+  function leaveOut(column: TableColumn): void {
+    widths.splice(columns.indexOf(column), 1);
+    columns = columns.filter((each) => each !== column);
+  }
 
   function grow(row: DropRow, now: Millis): void {
     for (const [index, { text }] of columns.entries())
@@ -68,7 +95,11 @@ export function createTable(isWide: boolean, paint: Paint, width = Infinity): Dr
   function lineOfRow(row: DropRow, now: Millis): string {
     const cells = columns.map(({ text }) => text(row, now));
     const line = lineOf(cells, (plain, column) => (column === verdict ? paint(colourOf(row), plain) : plain));
-    return columns !== ofEach || row.policy === none ? line : `${line}    ${policy.text(row, now)}\n`;
+    const below = [
+      ...(columns.includes(to) ? [] : [`→ ${to.text(row, now)}`]),
+      ...(columns.includes(policy) || row.policy === none ? [] : [policy.text(row, now)]),
+    ];
+    return below.length === 0 ? line : `${line}    ${below.join('  ')}\n`;
   }
 
   function lineOf(cells: readonly string[], painted: (plain: string, column: TableColumn) => string): string {

@@ -1,14 +1,18 @@
 /** `kubectl drops`: prints what Pods lost, from the Events of the agents. */
 import { dump } from 'js-yaml';
+import { suggest } from '../../agent/config/suggest.ts';
 import { RefusedError } from '../../agent/kubernetes/kubernetes.ts';
+import { humanDuration } from '../../base/platform/duration.ts';
 import { at, type Json } from '../../base/platform/json.ts';
 import { printable } from '../../base/platform/printable.ts';
 import type { DropsFormat, DropsOptions } from '../options/drops-options.ts';
+import { nameText } from '../options/target-name.ts';
 import { jsonText, type Paint, paintTerminal, plural, type Streams } from '../terminal.ts';
 import { type DropRow, rowOf } from './drop-row.ts';
 import { createTable } from './drops-table.ts';
 import { createQuery, type EventQuery, listDrops, watchDrops } from './events.ts';
 import { isInRows, joinRows } from './joined-rows.ts';
+import { hasPod } from './selected-pods.ts';
 import { AccessError } from './user-cluster.ts';
 
 /** `program`: what the user typed, for messages. Resolves to the exit status; with `--watch` only on an error. */
@@ -33,7 +37,7 @@ export async function drops(
             output,
           ),
         );
-      if (events.length === 0 && leftOut > 0) streams.err(nothing(wanted, leftOut));
+      if (events.length === 0 && leftOut > 0) streams.err(await nothing(wanted, leftOut));
       if (options.watch)
         for await (const event of watchDrops(wanted, listed, tell)) streams.out(printOne(event, output));
     }
@@ -51,9 +55,14 @@ export async function withStatus<T extends number>(
     return await command();
   } catch (error) {
     if (!(error instanceof RefusedError) && !(error instanceof AccessError)) throw error;
-    err(`${program}: ${printable(error.message)}\n`);
+    err(`${program}: ${printable(error.message)}${hintFor(error)}\n`);
     return error instanceof AccessError ? 2 : 1;
   }
+}
+
+function hintFor(error: RefusedError | AccessError): string {
+  const isUnknown = error instanceof RefusedError && error.refusal.status === 401;
+  return isUnknown ? ': the API server does not know these credentials; log in to the cluster again' : '';
 }
 
 async function printTable(
@@ -71,7 +80,7 @@ async function printTable(
   const rows = joinRows(events);
   let hasTitle = rows.length > 0;
   if (hasTitle) out(table.title(rows, Date.now()) + table.lines(rows, Date.now()));
-  else err(nothing(wanted, leftOut));
+  else err(await nothing(wanted, leftOut));
   if (!watch) return;
   const seen = events.slice(-mostSeen);
   for await (const event of watchDrops(wanted, listed, tell)) {
@@ -95,16 +104,38 @@ function shown(event: Json, isWide: boolean): DropRow {
   return isWide ? row : { ...row, message: '' };
 }
 
-function nothing({ options, namespace, filter }: EventQuery, leftOut: number): string {
+/** `leftOut`: the number of Events that the filter has left out. */
+async function nothing(query: EventQuery, leftOut: number): Promise<string> {
+  const { options, namespace, filter } = query;
+  const { target, allNamespaces } = options;
   const where = namespace === undefined ? 'in this cluster' : `in namespace ${namespace}`;
+  const asked = askedText(options);
+  const of = `${asked === '' ? '' : ` for ${printable(asked)}`} ${where}`;
   if (leftOut > 0)
-    return `${plural(leftOut, 'Event')} of lost packets ${where}, ${leftOut === 1 ? 'which does not match' : 'none matches'} ${printable(filter.text)}\n`;
-  const wider = options.allNamespaces ? '' : '; -A looks into all namespaces';
+    return `${plural(leftOut, 'Event')} of lost packets${of}, ${leftOut === 1 ? 'which does not match' : 'none matches'} ${printable(filter.text)}\n`;
+  if (target?.kind === 'Pod' && !(await hasPod(query, target.name)))
+    return `There is no Pod ${target.name} ${where}, and no lost packets of one are known${suggest(target.name, subcommands)}\n`;
+  const wider = allNamespaces ? '' : '; -A looks into all namespaces';
   return (
-    `No lost packets are known ${where}. An Event is kept for an hour after it was last written${wider}.\n` +
+    `No lost packets are known${of}. An Event is kept for an hour after it was last written${wider}.\n` +
     'Are they logged, and read? kubectl exec -n kube-netfilter-tailer ds/kube-netfilter-tailer -- kube-netfilter-tailer doctor\n'
   );
 }
+
+/** What is asked for besides the filter, as on the command line. */
+function askedText({ target, selector, node, filters: { since } }: EventQuery['options']): string {
+  return [
+    target && nameText(target),
+    selector && `--selector ${selector}`,
+    node && `--node ${node}`,
+    since && `--since ${humanDuration(since)}`,
+  ]
+    .filter((part) => part !== undefined)
+    .join(' ');
+}
+
+/** Who mistypes one of them asks for a Pod. */
+const subcommands = ['top', 'why', 'report'];
 
 function printList(events: readonly Json[], format: Exclude<DropsFormat, 'table' | 'wide'>): string {
   if (format === 'name') return events.join('');

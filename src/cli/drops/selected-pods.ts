@@ -27,6 +27,19 @@ export async function podsOf(cluster: Cluster, name: Omit<TargetName, 'namespace
   return await podsWith(cluster, await selectorOf(cluster, name));
 }
 
+/** A Pod that may not be read counts as existing. */
+export async function hasPod(
+  { connection, namespace }: Pick<Cluster, 'connection' | 'namespace'>,
+  name: string,
+): Promise<boolean> {
+  const answer =
+    namespace === undefined
+      ? await connection.request('GET', '/api/v1/pods', { query: { fieldSelector: `metadata.name=${name}` } })
+      : await connection.request('GET', `${apiPath('/api/v1', namespace, 'pods')}/${name}`);
+  if (answer.kind === 'refused') return answer.status !== 404;
+  return namespace !== undefined || list(at(answer.body, 'items')).length > 0;
+}
+
 async function podsWith(cluster: Cluster, labelSelector: string): Promise<PodSet> {
   // The cache is limited, because Events may name any number of Pods during a watch.
   const found = new LRUCache<string, boolean>({ max: 100_000 });

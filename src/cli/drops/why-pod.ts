@@ -1,7 +1,7 @@
 /** `kubectl drops why POD`: shows the rules that deny the latest lost packets of a Pod. */
 import { canonicalAddress } from '../../base/platform/address.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
-import { at, type Json, list, text } from '../../base/platform/json.ts';
+import { at, type Json, text } from '../../base/platform/json.ts';
 import type { WhyPodOptions } from '../options/drops-options.ts';
 import { nameText, type TargetName } from '../options/target-name.ts';
 import type { NamedEnd, WhyOptions } from '../options/why-options.ts';
@@ -10,7 +10,8 @@ import { why } from '../why/why.ts';
 import { annotationsIn } from './drop-row.ts';
 import { withStatus } from './drops.ts';
 import { createQuery, type EventQuery, listDrops } from './events.ts';
-import { apiPath, type Cluster } from './user-cluster.ts';
+import { hasPod } from './selected-pods.ts';
+import { apiPath } from './user-cluster.ts';
 
 const mostConnections = 5;
 
@@ -59,7 +60,7 @@ async function withoutConnection(
 ): Promise<{ reason: string; status: 2 | 3 }> {
   const name = nameText(target);
   // Of a workload that is not there, its Pods could not be listed.
-  if (events === 0 && target.kind === 'Pod' && !(await isThere({ connection, namespace }, target.name))) {
+  if (events === 0 && target.kind === 'Pod' && !(await hasPod({ connection, namespace }, target.name))) {
     const where = namespace === undefined ? 'in this cluster' : `in Namespace ${namespace}`;
     return { reason: `${name}: there is no such Pod ${where}, and no Event of the last hour of one`, status: 2 };
   }
@@ -98,19 +99,6 @@ const conclusion = `No policy explains these drops now. What remains:
   - a connection that conntrack does not know (any more)
 The Events, with LOG prefix and node:
 `;
-
-/** A Pod that may not be read counts as existing. */
-async function isThere(
-  { connection, namespace }: Pick<Cluster, 'connection' | 'namespace'>,
-  name: string,
-): Promise<boolean> {
-  const answer =
-    namespace === undefined
-      ? await connection.request('GET', '/api/v1/pods', { query: { fieldSelector: `metadata.name=${name}` } })
-      : await connection.request('GET', `${apiPath('/api/v1', namespace, 'pods')}/${name}`);
-  if (answer.kind === 'refused') return answer.status !== 404;
-  return namespace !== undefined || list(at(answer.body, 'items')).length > 0;
-}
 
 interface Connection extends Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'> {
   readonly peer: NamedEnd;

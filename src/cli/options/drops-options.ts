@@ -51,13 +51,19 @@ const listOptions = {
   },
 } as const satisfies OptionTable;
 
+/** `readTarget` reads it, and says what is wrong with further ones. */
+const operand = [
+  '[POD]',
+  `POD, NAMESPACE/POD, pod/NAME: one Pod. TYPE/NAME: the present Pods of a ${workloadWords}`,
+] as const;
+
 export function dropsCommand(name: string, commands: readonly Command[]): Command {
   return createCommand(name, {
     summary: 'list the packets that Pods lost, from the Events; kubectl starts it as: kubectl drops',
     usage: '[POD | TYPE/NAME] [-n NAMESPACE | -A] [OPTION...]',
     about: `Lists the packets that Pods lost, the newest last. Reads the agents' Events with your rights; changes nothing.`,
     more: 'NO_COLOR=1 turns colours off.',
-    argument: ['[POD]', `POD, pod/NAME: one Pod. TYPE/NAME: the present Pods of a ${workloadWords}`],
+    argument: operand,
     options: [
       ...optionsOf(listOptions),
       ...optionsOf(filterOptions, filterGroup),
@@ -69,16 +75,16 @@ export function dropsCommand(name: string, commands: readonly Command[]): Comman
       'the API server refused, or cannot be reached',
       'the command line or the kubeconfig is wrong',
     ],
-  });
+  }).allowExcessArguments();
 }
 
 export function readDropsOptions(command: Command): DropsOptions {
   return readOptions(command, { ...listOptions, ...filterOptions, ...kubectlOptions }, (given, problems) => {
     const { selector, node, output = 'table', watch, all } = given;
-    const target = readTarget(command.args[0], given, problems);
+    const { target, within } = readTarget(command.args, given, problems);
     problems.push(...filterProblems(given));
     if (selector !== undefined && target !== undefined) problems.push('--selector and a name exclude each other');
-    return { ...clusterOf(given), target, selector, node, filters: given, output, watch, all };
+    return { ...clusterOf(within), target, selector, node, filters: given, output, watch, all };
   });
 }
 
@@ -93,14 +99,17 @@ export function whyPodCommand(): Command {
     summary: 'which rule denies the newest drops of a Pod, or any connection',
     usage: 'POD | TYPE/NAME | --from END --to END --port PORT',
     about: 'Names the policy, rule and clause that deny the newest drops of a Pod, or any connection.',
-    argument: ['[POD]', `POD, pod/NAME: one Pod. TYPE/NAME: the present Pods of a ${workloadWords}`],
+    argument: operand,
     options: [
       ...optionsOf(namespaceOptions),
       ...optionsOf(connectionOptions, 'Any connection'),
       ...optionsOf(kubectlOptions, kubectlGroup),
     ],
-  });
+  }).allowExcessArguments();
 }
+
+/** Stands for a target that is missing, which is a problem. */
+const noTarget: TargetName = { kind: 'Pod', namespace: undefined, name: '' };
 
 export function readWhyPodOptions(command: Command): WhyPodOptions {
   const { output } = connectionOptions;
@@ -108,10 +117,9 @@ export function readWhyPodOptions(command: Command): WhyPodOptions {
     command,
     { ...namespaceOptions, ...filterOptions, ...kubectlOptions, output },
     (given, problems) => {
-      const [operand] = command.args;
-      if (operand === undefined) problems.push('why: of which Pod?');
-      const target = readTarget(operand, given, problems) ?? { kind: 'Pod', namespace: undefined, name: '' };
-      return { ...clusterOf(given), target, filters: given, output: given.output ?? 'text' };
+      if (command.args.length === 0) problems.push('why: of which Pod?');
+      const { target = noTarget, within } = readTarget(command.args, given, problems);
+      return { ...clusterOf(within), target, filters: given, output: given.output ?? 'text' };
     },
   );
 }

@@ -93,25 +93,41 @@ export type FilterValues = OptionValues<typeof filterOptions>;
 
 export const filterGroup = 'Flows, as for hubble; several values with commas, or repeated';
 
-/** Adds problems. Undefined without an operand. */
-export function readTarget(
-  operand: string | undefined,
-  { allNamespaces }: { allNamespaces: boolean },
+/** Reads the operand, and in which namespaces it is. Adds problems. */
+export function readTarget<Given extends { allNamespaces: boolean; namespace: string | undefined }>(
+  operands: readonly string[],
+  given: Given,
   problems: string[],
-): TargetName | undefined {
-  if (operand === undefined) return undefined;
-  const types = Object.keys(podTypes)
-    .slice(1)
-    .map((kind) => kind.toLowerCase());
+): { target: TargetName | undefined; within: Given } {
+  const [operand, ...others] = operands;
+  if (operand === undefined) return { target: undefined, within: given };
+  if (others.length > 0)
+    problems.push(
+      podKindOf(operand) === undefined
+        ? `${operands.join(' ')}: takes one name; --from-pod and --to-pod take several`
+        : `${operands.join(' ')}: write ${operand}/${others[0]}`,
+    );
+  // A Namespace of that name is less likely than somebody who means a Node.
+  const target = /^nodes?\//i.test(operand) ? undefined : targetNameOf(operand);
+  if (target === undefined) {
+    problems.push(`${operand}: ${nameProblem(operand)}`);
+    return { target, within: given };
+  }
+  const { namespace = given.namespace } = target;
+  if (namespace !== given.namespace && given.namespace !== undefined)
+    problems.push(`${operand}: is not in --namespace ${given.namespace}`);
+  else if (given.allNamespaces && target.namespace === undefined && target.kind !== 'Pod')
+    problems.push(`${nameText(target)}: is in one namespace; name it: TYPE/NAMESPACE/NAME`);
+  const allNamespaces = given.allNamespaces && target.namespace === undefined;
+  return { target, within: { ...given, namespace, allNamespaces } };
+}
+
+function nameProblem(operand: string): string {
   const [type = '', ...rest] = operand.split('/');
   const kind = rest.length === 0 ? 'Pod' : podKindOf(type);
-  const target = rest.length > 1 ? undefined : targetNameOf(operand);
-  if (kind === undefined) problems.push(`${operand}: must be POD, or one of ${types.join(', ')} and /NAME`);
-  else if (target === undefined)
-    problems.push(`${operand}: is not the name of a ${kind === 'Pod' ? 'Pod' : kind.toLowerCase()}`);
-  else if (allNamespaces && kind !== 'Pod')
-    problems.push(`${kind.toLowerCase()}/${target.name}: is in one namespace; --all-namespaces excludes it`);
-  return target;
+  if (kind !== undefined) return `is not the name of a ${kind === 'Pod' ? 'Pod' : kind.toLowerCase()}`;
+  const types = Object.keys(podTypes).slice(1);
+  return `must be POD, NAMESPACE/POD, or TYPE/NAME with one of ${types.map((each) => each.toLowerCase()).join(', ')}`;
 }
 
 /** Without a Namespace, a workload or a Service cannot be found. */

@@ -69,7 +69,7 @@ export function topCommand(): Command {
     usage: '[POD | TYPE/NAME] [-n NAMESPACE] [OPTION...]',
     argument: [
       '[POD]',
-      `POD: only flows from or to this Pod. TYPE/NAME: from or to the present Pods of a ${workloadWords}`,
+      `POD, NAMESPACE/POD: only flows from or to this Pod. TYPE/NAME: from or to the present Pods of a ${workloadWords}`,
     ],
     about: `Shows a live table of the flows that are dropped now: FROM, TO, port, packets a second, and the policy if it is known. Reads from the agents through the API server's proxy, with your rights; the agents must serve it (docs/live-drops.md).`,
     more: `Keys:
@@ -89,7 +89,7 @@ export function topCommand(): Command {
       ...optionsOf(filterOptions, filterGroup),
       ...optionsOf(kubectlOptions, kubectlGroup),
     ],
-  });
+  }).allowExcessArguments();
 }
 
 /** `hasTerminal`: whether standard input and output are a terminal. Throws a `UsageError` that lists all that is wrong. */
@@ -98,7 +98,8 @@ export function readTopOptions(command: Command, hasTerminal: boolean): TopOptio
     const { agentsNamespace, agentsPort: port, node, interval, sort = 'rate', filter = '', count, ...given } = values;
     const plain = given.plain || !hasTerminal;
     if (count !== undefined && !plain) problems.push('--count: is for --plain');
-    const target = readTarget(command.args[0], given, problems);
+    // Here --namespace does not say where the target is.
+    const { target } = readTarget(command.args, { ...given, namespace: undefined }, problems);
     problems.push(...filterProblems(given));
     return {
       ...clusterOf(given),

@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
-import { afterEach, expect, test, vi } from 'vitest';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { delimiter } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { contextNamespace, readKubeconfig, readUserAccess } from '../../../src/agent/kubernetes/kubeconfig.ts';
 import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
 
@@ -62,6 +63,58 @@ test('--server without TLS, as of kubectl proxy, is asked without a certificate'
   const access = readUserAccess({ kubeconfig: within('config'), server: 'http://127.0.0.1:8001' });
   expect(access.server).toBe('http://127.0.0.1:8001');
   expect(await access.authenticate()).toMatchObject({ headers: { Authorization: 'Bearer old' } });
+});
+
+test.each(['readKubeconfig', 'readUserAccess'] as const)(
+  'a server without TLS in the kubeconfig is asked: %s',
+  async (by) => {
+    write('old');
+    writeFileSync(within('config'), readFileSync(within('config'), 'utf8').replace('https:', 'http:'));
+    const access =
+      by === 'readKubeconfig' ? readKubeconfig(within('config')) : readUserAccess({ kubeconfig: within('config') });
+    expect(access.server).toBe('http://old.example.org');
+    expect(await access.authenticate()).toMatchObject({ headers: { Authorization: 'Bearer old' } });
+  },
+);
+
+const named = (name: string, current?: string, server = name) => {
+  const config = {
+    ...(current !== undefined && { 'current-context': current }),
+    contexts: [{ name, context: { cluster: name, user: name, namespace: server } }],
+    clusters: [{ name, cluster: { server: `https://${server}.example.org` } }],
+    users: [{ name, user: { token: server } }],
+  };
+  writeFileSync(within(server), JSON.stringify(config));
+};
+const use = (...files: string[]) => vi.stubEnv('KUBECONFIG', files.map((file) => within(file)).join(delimiter));
+
+describe('of several files in KUBECONFIG', () => {
+  afterEach(() => void vi.unstubAllEnvs());
+
+  test.each<[string, () => void, string]>([
+    ['a missing one is left out', () => (named('one', 'one'), use('missing', 'one')), 'one'],
+    ['the first current context counts', () => (named('one', 'one'), named('two', 'two'), use('one', 'two')), 'one'],
+    [
+      'one without a current context leaves it to the next',
+      () => (named('one'), named('two', 'two'), use('one', 'two')),
+      'two',
+    ],
+    [
+      'of two values with one name, the first counts',
+      () => (named('one', 'one'), named('one', 'one', 'later'), use('one', 'later')),
+      'one',
+    ],
+  ])('%s', async (_, prepare, expected) => {
+    prepare();
+    const access = readUserAccess({});
+    expect([access.server, access.namespace]).toEqual([`https://${expected}.example.org`, expected]);
+    expect(await access.authenticate()).toMatchObject({ headers: { Authorization: `Bearer ${expected}` } });
+  });
+
+  test('the first is named if none is there', () => {
+    use('missing', 'gone');
+    expect(() => readUserAccess({})).toThrow(`${within('missing')}: cannot be used: no such file`);
+  });
 });
 
 test('--insecure-skip-tls-verify and --certificate-authority go over the kubeconfig', async () => {

@@ -4,7 +4,7 @@ import { drops } from '../../../src/cli/drops/drops.ts';
 import { type FilteredFlow, createFilter } from '../../../src/cli/drops/filters.ts';
 import type { Cluster } from '../../../src/cli/drops/user-cluster.ts';
 import { readDropsOptions } from '../../../src/cli/options/drops-options.ts';
-import { json, type ScriptedServer, startScriptedServer } from '../../agent/kubernetes/scripted-server.ts';
+import { json, refuse, type ScriptedServer, startScriptedServer } from '../../agent/kubernetes/scripted-server.ts';
 import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
 import { parsed } from '../parsed.ts';
 import { kubeconfigFor } from '../scene.ts';
@@ -13,6 +13,8 @@ const path = temporaryFolder();
 let server: ScriptedServer;
 /** What was asked, without the paths of Events. */
 let asked: string[];
+/** The status with which the server refuses everything. */
+let refusal: number | undefined;
 
 const eventOf = (name: string, port: number, verdict = 'dropped') => ({
   metadata: {
@@ -37,16 +39,21 @@ beforeEach(async () => {
   asked = [];
   const events = [eventOf('web-1', 53), eventOf('web-1', 443, 'rejected'), eventOf('db-0', 53)];
   const objects: Record<string, object> = {
-    '/api/v1/namespaces/shop/events': { metadata: { resourceVersion: '1' }, items: events },
     '/apis/apps/v1/namespaces/shop/deployments/web': {
       metadata: { namespace: 'shop', name: 'web' },
       spec: { selector: { matchLabels: { app: 'web' } } },
     },
     '/api/v1/namespaces/shop/pods': { items: [{ metadata: { namespace: 'shop', name: 'web-1' } }] },
   };
-  server = await startScriptedServer(({ path: place, response }) => {
+  refusal = undefined;
+  server = await startScriptedServer(({ path: place, query, response }) => {
+    if (refusal !== undefined) return refuse(response, refusal);
     if (!place.endsWith('events')) asked.push(place);
-    json(response, 200, objects[place] ?? { items: [] });
+    if (/\/pods\/(?!web)/.test(place)) return refuse(response, 404, 'NotFound');
+    const [, name] = /involvedObject\.name=([^,]*)/.exec(query['fieldSelector'] ?? '') ?? [];
+    const named = events.filter(({ involvedObject }) => name === undefined || involvedObject.name === name);
+    const found = place.endsWith('events') ? { metadata: { resourceVersion: '1' }, items: named } : objects[place];
+    json(response, 200, found ?? { items: [] });
   });
   writeFileSync(path('kubeconfig'), kubeconfigFor(server.url));
 });
@@ -93,6 +100,35 @@ test('where a filter leaves nothing, it is said how many there are without', asy
   expect(err).toBe(
     '3 Events of lost packets in namespace shop, none matches --from-pod deployment/web --port 80 --verdict dropped,rejected\n',
   );
+});
+
+test.each<[string[], RegExp]>([
+  [['nobody'], /^There is no Pod nobody in namespace shop, and no lost packets of one are known\n$/],
+  [['reprot'], /; did you mean report\?\n$/],
+  [['web-9'], /^No lost packets are known for web-9 in namespace shop\. .*\n.* doctor\n$/],
+  [
+    ['deploy/web', '--node', 'node-x'],
+    /^No lost packets are known for deployment\/web --node node-x in namespace shop\./,
+  ],
+  [
+    ['--since', '90m', '-l', 'app=web'],
+    /^No lost packets are known for --selector app=web --since 90m in namespace shop\./,
+  ],
+  [
+    ['shop/web-1', '--port', '80'],
+    /^2 Events of lost packets for shop\/web-1 in namespace shop, none matches --port 80\n$/,
+  ],
+])('where there is nothing, the message has what was asked for: %j', async (args, expected) => {
+  const { names, err } = await listed('-o', 'table', ...args);
+  expect({ names, err }).toEqual({ names: [], err: expect.stringMatching(expected) });
+});
+
+test('credentials that the API server does not know: what to do is said', async () => {
+  refusal = 401;
+  expect(await listed()).toEqual({
+    names: [],
+    err: 'kubectl drops: refused with 401: the API server does not know these credentials; log in to the cluster again\n',
+  });
 });
 
 test('Pods of a workload are asked for once, whatever Pods are in the Events', async () => {

@@ -15,8 +15,19 @@ test.each([
   [['StatefulSet/db'], { kind: 'StatefulSet', name: 'db' }],
   [['svc/db'], { kind: 'Service', name: 'db' }],
   [['job/report'], { kind: 'Job', name: 'report' }],
+  [['batch/worker-7'], { kind: 'Pod', namespace: 'batch', name: 'worker-7' }],
+  [['deploy/batch/worker'], { kind: 'Deployment', namespace: 'batch', name: 'worker' }],
 ])('%j asks for the drops of', (args, target) => {
   expect(read(...args).target).toEqual(target && { namespace: undefined, ...target });
+});
+
+test.each<[string[], string | undefined, boolean]>([
+  [['batch/worker-7'], 'batch', false],
+  [['-n', 'batch', 'batch/worker-7'], 'batch', false],
+  [['-A', 'deploy/batch/worker'], 'batch', false],
+  [['-A', 'worker-7'], undefined, true],
+])('%j looks into the namespace %s', (args, namespace, allNamespaces) => {
+  expect(read(...args)).toMatchObject({ namespace, allNamespaces });
 });
 
 test.each([
@@ -70,6 +81,12 @@ test('drops top: on a terminal it goes on, by rate, over all namespaces', () => 
     namespace: undefined,
     agents: { namespace: 'kube-netfilter-tailer', port: undefined },
   });
+});
+
+test('drops top: the namespace of a name narrows the other end of its flows no further than -n', () => {
+  const target = { kind: 'Pod', namespace: 'batch', name: 'worker-7' };
+  expect(readTop(['batch/worker-7'])).toMatchObject({ namespace: undefined, target });
+  expect(readTop(['-n', 'shop', 'batch/worker-7'])).toMatchObject({ namespace: 'shop', target });
 });
 
 test('drops top: without a terminal it is one plain table', () => {

@@ -138,6 +138,36 @@ test('columns stay as wide as what was shown before', () => {
   expect(second.indexOf('dropped')).toBe(first.indexOf('dropped'));
 });
 
+test.each<[string, Record<string, string>, string]>([
+  ['several ports', { ports: '2', 'port-list': '22/TCP,80/TCP' }, '22/TCP,80/TCP'],
+  ['many ports', { ports: '300', 'port-list': '1/TCP,2/TCP,3/TCP,4/TCP,5/TCP' }, '1/TCP,299 more'],
+  ['five ports', { ports: '5', 'port-list': '1/TCP,2/TCP,3/TCP,4/TCP,5/TCP' }, '1/TCP,4 more'],
+  ['answers', { port: '443', protocol: 'TCP', packet: 'reply' }, '443/TCP (reply)'],
+  ['ICMP errors', { port: '443', protocol: 'TCP', packet: 'error' }, '443/TCP (ICMP error)'],
+  ['another kind of packets', { port: '443', protocol: 'TCP', packet: 'constructor' }, '443/TCP'],
+])('the column of ports shows %s', (_, annotations, shown) => {
+  const [line = ''] = createTable(false, plain)
+    .lines([rowOf(withAnnotations(example, { schema: '1', ...annotations }))], now)
+    .split('\n');
+  expect(line.split(/ {2,}/)[2]).toBe(shown);
+});
+
+test('on a terminal that is still too narrow, TO is below the row, and lines of a watch stay aligned', () => {
+  const [sent] = sides() as [ReturnType<typeof rowOf>];
+  const table = createTable(false, plain, 60);
+  const long = { ...sent, policy: '-', to: { ...sent.to, pod: 'x'.repeat(40) } };
+  const text = table.title([long], now) + table.lines([long, { ...sent, policy: 'NetworkPolicy shop/a' }], now);
+  expect(text.split('\n').map((line) => line.trimEnd())).toEqual([
+    'FROM            PORT      COUNT  LAST  VERDICT',
+    '    → TO  POLICY',
+    expect.stringMatching(/^batch\/worker-1 {2}5432\/TCP {6}6 {2}\S+ +dropped$/),
+    `    → shop/${'x'.repeat(40)}`,
+    expect.stringMatching(/^batch\/worker-1 {2}5432\/TCP {6}6 {2}\S+ +dropped$/),
+    '    → shop/postgres-0  NetworkPolicy shop/a',
+    '',
+  ]);
+});
+
 test('a colour is around the verdict alone, and columns are aligned as without', () => {
   const row = rowOf(example);
   const coloured = createTable(false, (colour, text) => `<${colour}>${text}</>`).lines([row], now);
