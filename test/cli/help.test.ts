@@ -72,12 +72,32 @@ test('man and completion print to standard output', async () => {
   expect([wrong.status, wrong.out]).toEqual([2, '']);
 });
 
-test.each([['replay'], ['config'], ['completion']])('the help of %s fits a terminal of 80 columns', async (command) => {
+/** The help of a command in a terminal of 80 columns. */
+async function helpIn80Columns(command: string): Promise<string> {
   const terminal = path('terminal.cjs');
   writeFileSync(terminal, 'process.stdout.columns = 80;');
   const { out, status } = await program([command, '--help'], { env: { NODE_OPTIONS: `--require=${terminal}` } });
   expect(status).toBe(0);
-  expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  return out;
+}
+
+test.each([['replay'], ['why'], ['config'], ['completion']])(
+  'the help of %s fits a terminal of 80 columns',
+  async (command) => {
+    const help = await helpIn80Columns(command);
+    expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  },
+);
+
+/** The examples of a help text, each in one line. */
+function examples(help: string): string[] {
+  return help.replaceAll(/ \\\n +/g, ' ').match(/^ {2}kube.*$/gm) ?? [];
+}
+
+test('an example that is wider than the terminal can still be pasted', async () => {
+  const wide = examples(helpOf('why'));
+  expect(wide.some((example) => example.length > 80)).toBe(true);
+  expect(examples(await helpIn80Columns('why'))).toEqual(wide);
 });
 
 test.each([[['drops']], [['drops', 'top']], [['drops', 'why']], [['why']], [['suggest']]])(

@@ -61,6 +61,8 @@ export function createCommand(name: string, parts: CommandParts): Command {
       optionDescription: ({ description }) => description,
       subcommandTerm: (sub) => sub.name(),
       preformatted: () => false,
+      boxWrap,
+      visibleCommands,
       formatItem,
       formatHelp: (shown, helper) => formatHelp(shown, helper, parts),
     })
@@ -96,6 +98,20 @@ export function durationOf(text = ''): Millis | undefined {
 /** Indents a long option without a short form, so that all long options are aligned. */
 function optionTerm({ flags, short }: Option): string {
   return `${short === undefined ? '    ' : ''}${flags.replace(' <', ' ').replace(/>$/, '')}`;
+}
+
+/** Wraps texts at blanks, and example commands so that they can still be pasted. */
+function boxWrap(this: Help, text: string, width: number): string {
+  const wrapLine = (line: string): string =>
+    /^ {2}(?:kubectl|kube-netfilter-tailer|journalctl) /.test(line)
+      ? Help.prototype.boxWrap.call(this, line, width - '     \\'.length).replaceAll('\n', ' \\\n    ')
+      : Help.prototype.boxWrap.call(this, line, width);
+  return text.split('\n').map(wrapLine).join('\n');
+}
+
+/** Leaves out `help` where it is the only subcommand. */
+function visibleCommands(this: Help, command: Command): Command[] {
+  return command.commands.length === 0 ? [] : Help.prototype.visibleCommands.call(this, command);
 }
 
 /** An option without a text needs no room before one. */

@@ -46,7 +46,7 @@ function completionCommand(): Command {
   return createCommand('completion', {
     summary: 'print a script that completes commands and options in a shell',
     usage: 'SHELL',
-    about: `Prints a script for bash, zsh, fish, or kubectl, that completes commands, options and their values; names of namespaces, Pods, workloads and Nodes come from the cluster, with your rights.
+    about: `Prints a completion script for bash, zsh, fish, or kubectl. It completes commands, options and their values; names of namespaces, Pods, workloads and Nodes are read from the cluster, with your rights.
 
   source <(kube-netfilter-tailer completion bash)
   source <(kube-netfilter-tailer completion zsh)
@@ -55,7 +55,7 @@ function completionCommand(): Command {
   chmod +x ~/.local/bin/kubectl_complete-drops
 
 The last two are for kubectl drops: kubectl starts a program of that name when it completes a plugin.`,
-  }).addArgument(new Argument('<SHELL>', 'of these').choices(shells));
+  }).addArgument(new Argument('<SHELL>', 'the shell, or kubectl').choices(shells));
 }
 
 export function manualPage(program: Command): string {
