@@ -37,17 +37,17 @@ function demo() {
   const drops = readFileSync(join(root, 'samples', 'policy-deny.log'), 'utf8')
     .split('\n')
     .filter((line) => line.includes('calico-drop'));
-  console.log(`Since a rollout the workers of the namespace batch reach no database. No Pod logs why, but the kernel of node-b has ${drops.length} lines such as
+  console.log(`Since a rollout, workers in the namespace batch cannot reach their database. No Pod logs why, but the kernel of node-b has logged ${drops.length} lines like this one:
 
   ${drops[0]?.slice(0, 150)}…
 
-kube-netfilter-tailer makes Events of them. This replays the log of that node, without a cluster:
+kube-netfilter-tailer turns them into Events. This command replays the log of that node, without a cluster:
 
 $ kube-netfilter-tailer ${args.join(' ')}
 `);
   const status = run(args, root);
   console.log(`
-The workers have Events, too: leave out --namespace shop. Other cases, each with a section in samples/README.md:
+The workers also have Events: to see them, leave out --namespace shop. Other cases, which samples/README.md explains:
 
   npm start -- replay --pods samples/cluster.json samples/kube-proxy-lw8zd-fight.log   # Service rules are deleted under kube-proxy
   npm start -- replay --pods samples/cluster.json samples/port-scan.log                # one Pod scans another

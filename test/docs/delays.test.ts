@@ -12,11 +12,15 @@ const sentences = [
     /\| each Event that fails \(500\) is tried again after (.*?) and delays no other \|/,
     'failed',
   ],
-  ['docs/reliability.md', /\| each is tried again after (.*?), others go on; logged as `event failed` \|/, 'failed'],
+  [
+    'docs/reliability.md',
+    /\| tries each again after (.*?) and continues with the others; logs it as `event failed` \|/,
+    'failed',
+  ],
   ['docs/reliability.md', /\| an Event is denied by .* \| (.*?) \|\n/, 'denied'],
   ['docs/reliability.md', /tries again with the first packet after (.*?) \|/, 'abandoned'],
   ['docs/reliability.md', /\| does not try its Events for (.*?), `events_abandoned_total`/, 'abandoned'],
-  ['docs/threat-model.md', /reported as a denial with its author, tried every (.*?);/, 'denied'],
+  ['docs/threat-model.md', /reported as a denial with its author, and tried again every (.*?);/, 'denied'],
   ['docs/alerts/KubeNetfilterTailerEventsRefused.md', /The agent tries again every (.*?); no count/, 'denied'],
 ] as const;
 

@@ -33,7 +33,7 @@ export const metricTable = {
   ),
   forgottenLines: counter(
     'forgotten_lines_total',
-    "Always 0, as one source gives the kernel's lines and none is waited for.",
+    "Always 0: only one source delivers the kernel's lines, so the agent does not wait for others.",
   ),
   sourceState: gauge('source_state', '1 for the state that a source is in, 0 for the others.', {
     source,
@@ -41,16 +41,16 @@ export const metricTable = {
   }),
   lastLine: gauge(
     'last_line_timestamp_seconds',
-    'When a line was last read, relevant or not (Unix time, good to five seconds); missing: none since the start.',
+    'When a line was last read, relevant or not (Unix time, good to five seconds); missing: no line since the start.',
     { source },
   ),
   // Findings in the logs.
-  packets: counter('packets_total', 'Packets that were logged, by verdict, as far as the LOG prefix tells it.', {
+  packets: counter('packets_total', 'Logged packets, by the verdict that the LOG prefix shows.', {
     verdict: verdicts,
   }),
   lastDrop: gauge(
     'last_drop_timestamp_seconds',
-    'When a lost packet was last seen (Unix time, good to five seconds; over a restart, from the state); 0: none is known of.',
+    'When a lost packet was last seen (Unix time, good to five seconds; after a restart, from the state); 0: never.',
   ),
   drops: counter(
     'drops_total',
@@ -66,11 +66,11 @@ export const metricTable = {
   kernelDrops: counter(
     'kernel_drops_total',
     'Packets that the kernel has dropped on this node, in all network namespaces, including those that make no Event; missing without the source kernel-drops or the kernel option CONFIG_HIST_TRIGGERS.',
-    { reason: "the kernel's name, such as NETFILTER_DROP; other: it has none there" },
+    { reason: "the kernel's name, such as NETFILTER_DROP; other: a reason without a name" },
   ),
   connectFailures: counter(
     'connect_failures_total',
-    "Connections of this node's Pods that failed without an answer, by what became of them; 0 without the source kernel-drops.",
+    "Connections of this node's Pods that failed without an answer, by result; 0 without the source kernel-drops.",
     {
       result: ['denied', 'told', 'unproven', 'foreign', 'overflowed'],
     },
@@ -117,7 +117,7 @@ export const metricTable = {
   ),
   waitingOverflowPackets: counter(
     'waiting_overflow_packets_total',
-    'Lost packets that found no room to wait and were counted with what was known.',
+    'Lost packets for which the queue was full, so that they were counted without waiting for look-ups.',
   ),
   // Events written to the API server.
   eventWrites: counter('event_writes_total', 'Attempts to write an Event, and how they ended.', {
@@ -130,7 +130,7 @@ export const metricTable = {
   eventPacketsPublished: counter('event_packets_published_total', 'Lost packets that Events on the API server count.'),
   lastEvent: gauge(
     'last_event_timestamp_seconds',
-    'When an Event was last written (Unix time, good to five seconds; over a restart, from the state); 0: none is known of.',
+    'When an Event was last written (Unix time, good to five seconds; after a restart, from the state); 0: never.',
   ),
   eventsDue: gauge('events_due', 'Events that are due to be written now.'),
   oldestDue: gauge('oldest_due_seconds', 'Age of the oldest overdue Event.'),
@@ -153,12 +153,12 @@ export const metricTable = {
   ),
   watchRestarts: counter('watch_restarts_total', 'Watches that had to be started again after an error.', { resource }),
   cachedObjects: gauge('cached_objects', 'API objects held in memory.', { resource }),
-  keptBytes: gauge('kept_bytes', 'Memory taken by what is kept of API objects and answers, as estimated.', {
+  keptBytes: gauge('kept_bytes', 'Estimated memory of the API objects and answers that the agent keeps.', {
     resource,
   }),
   keptBytesLimit: gauge(
     'kept_bytes_limit',
-    'The most of it; past this, objects of the Namespace that has the most are left out.',
+    'The limit of that memory; past it, objects of the Namespace that has the most are left out.',
   ),
   leftOutObjects: gauge(
     'left_out_objects',
@@ -168,55 +168,45 @@ export const metricTable = {
     },
   ),
   tombstones: gauge('tombstones', 'Deleted Pods that are still known, for lines that come late.'),
-  podLookups: counter('pod_lookups_total', 'Look-ups of whose Pod a remote address is; refused: past the budget.', {
+  podLookups: counter('pod_lookups_total', 'Look-ups of the Pod that has a remote address; refused: past the budget.', {
     result: lookupResults,
   }),
   podLookupWays: counter(
     'pod_lookup_ways_total',
-    'The same by the way that was taken, several for one address where the first leads nowhere; refused: past the budget of that way.',
+    'The same look-ups, by each way that was tried; refused: past the budget of that way.',
     { way: lookupWays, result: ['hit', 'miss', 'failed', 'refused'] },
   ),
-  directoryAnswers: counter(
-    'directory_answers_total',
-    'Of the shared directory, what became of the questions of agents.',
-    {
-      result: 'hit, miss, stranger (no agent), busy (not listed yet, or too many tokens to review), wrong (no address)',
-    },
-  ),
-  dnsLookups: counter(
-    'dns_lookups_total',
-    'Questions to the DNS for the host name of an address; refused: past the budget.',
-    { result: lookupResults },
-  ),
+  directoryAnswers: counter('directory_answers_total', 'Answers of the shared directory to agents, by result.', {
+    result: 'hit, miss, stranger (no agent), busy (not listed yet, or too many tokens to review), wrong (no address)',
+  }),
+  dnsLookups: counter('dns_lookups_total', 'DNS look-ups of the host name of an address; refused: past the budget.', {
+    result: lookupResults,
+  }),
   missingPermission: gauge(
     'missing_permission',
-    '1 while a right that is needed is missing (a 403 of RBAC; what admission denies is a write with the result "denied").',
+    '1 while a required right is missing (a 403 of RBAC; writes that admission denies count in event_writes_total).',
     { verb: 'a verb of RBAC', resource },
   ),
   clockSkew: gauge('clock_skew_seconds', 'Clock of this node minus clock of the API server, good to a second.'),
   // The audit.
-  auditRows: counter(
-    'audit_rows_total',
-    'Flow records, by what became of them at each sink; lost: the queue was full.',
-    {
-      sink,
-      result: ['sent', 'refused', 'lost'],
-    },
-  ),
-  auditAttempts: counter('audit_attempts_total', 'Batches of flow records that a sink was sent.', {
+  auditRows: counter('audit_rows_total', 'Flow records by sink and result; lost: the queue was full.', {
+    sink,
+    result: ['sent', 'refused', 'lost'],
+  }),
+  auditAttempts: counter('audit_attempts_total', 'Batches of flow records that were sent to a sink.', {
     sink,
     result: ['ok', 'failed'],
   }),
   auditBehind: gauge('audit_behind_rows', 'Flow records that a sink has not confirmed.', { sink }),
   auditQueueBytes: gauge('audit_queue_bytes', 'Flow records that wait for sinks, in bytes.'),
-  auditFlows: gauge('audit_open_flows', 'Flows of intervals that are not over.'),
+  auditFlows: gauge('audit_open_flows', 'Flows whose interval has not ended.'),
   // The program's own settings and state.
-  configReloads: counter('config_reloads_total', 'Changes of the config file that were followed, or refused.', {
+  configReloads: counter('config_reloads_total', 'Changes of the config file that took effect, or were refused.', {
     result: ['ok', 'failed'],
   }),
   configInForce: gauge(
     'config_in_force',
-    '1 while what the config file says holds, and where there is none; 0: it is wrong, cannot be read, or needs a restart.',
+    '1 if the settings of the config file are in force, or if there is no config file; 0: the file is wrong, cannot be read, or needs a restart.',
   ),
   stateSaved: gauge(
     'state_saved_timestamp_seconds',
@@ -226,7 +216,7 @@ export const metricTable = {
   stateErrors: counter('state_errors_total', 'Failures to read or write the state.', {
     operation: 'load, save; lost: another program changed it on disk, so it was written again',
   }),
-  buildInfo: gauge('build_info', 'Always 1; the labels say what is running.', {
+  buildInfo: gauge('build_info', 'Always 1; the labels have the versions.', {
     version: 'of the program',
     node_version: 'of Node.js',
   }),

@@ -93,7 +93,7 @@ export function recipesText(recipes: readonly Recipe[], seen: Detection, obstacl
   const parts = [...kernelDropsText(recipes), ...recipes.map(recipeText)];
   if (recipes.length === 0)
     parts.push(
-      `No network plug-in was recognised${obstacles.length > 0 ? '' : ' by its Pods'}. ${documentAt('docs/logging.md')} says how to find it on a node, and how rules of your own log.\n`,
+      `No network plug-in was recognised${obstacles.length > 0 ? '' : ' by its Pods'}. ${documentAt('docs/logging.md')} says how to find it on a node, and how to make your own rules log.\n`,
     );
   if (seen.plugIns.length > 1)
     parts.push('Several plug-ins were recognised: follow the one that enforces your policies.\n');

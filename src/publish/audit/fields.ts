@@ -53,18 +53,18 @@ function fieldsOfEnd(end: End) {
   const ocsf = `${endNames[end]}_endpoint`;
   return {
     address: text(
-      `Address of the ${end}, or its network (\`203.0.113.0/24\`) by the settings of privacy; of several, the first that was seen.`,
+      `Address of the ${end}, or its network (\`203.0.113.0/24\`) if the privacy settings say so. If there were several, the first one.`,
       'avoid',
       { ecs: `${end}.address`, ocsf: `${ocsf}.ip`, address: true },
     ),
-    addresses: integer(`Distinct addresses of the ${end}, if there was more than one.`, 'avoid'),
+    addresses: integer(`Number of distinct addresses of the ${end}, if there was more than one.`, 'avoid'),
     addresses_at_least: boolean(`There were more addresses of the ${end} than were remembered.`, 'fine'),
     port: integer(`Port of the ${end}: of the end that offers the service; of both in \`packet\` mode.`, 'careful', {
       ecs: `${end}.port`,
       ocsf: `${ocsf}.port`,
     }),
     kind: text(
-      `What has the address; \`redacted\` by the settings of privacy, \`other\` where flows past a limit were joined.`,
+      `Kind of the object that has the address; \`redacted\`: hidden by the privacy settings; \`other\`: flows past a limit, counted together.`,
       'fine',
       { values: kinds, ocsf: `${ocsf}.type` },
     ),
@@ -75,10 +75,10 @@ function fieldsOfEnd(end: End) {
       { varies: true, live: false },
     ),
     'k8s.namespace.name': text(`Namespace of the ${end}.`, 'fine'),
-    'k8s.pod.name': text(`Pod, if all packets were of one.`, 'avoid', { ocsf: `${ocsf}.name`, varies: true }),
+    'k8s.pod.name': text(`Pod, if all packets belong to one Pod.`, 'avoid', { ocsf: `${ocsf}.name`, varies: true }),
     'k8s.pod.uid': text(`Its uid.`, 'avoid', { ocsf: `${ocsf}.uid` }),
     'k8s.pod.labels': text(
-      `Labels of the setting \`auditLabels\`, in its order: \`app=web,team=shop\`; if all packets were of Pods with the same.`,
+      `Labels of the setting \`auditLabels\`, in its order: \`app=web,team=shop\`. Absent if Pods of the record have different labels.`,
       'careful',
       { varies: true },
     ),
@@ -103,24 +103,24 @@ export const fields = {
     ocsf: 'time',
   }),
   'schema.version': text('MAJOR.MINOR of this table.', 'fine'),
-  'event.id': text('Equal only where the same record was sent twice.', 'avoid', {
+  'event.id': text('Two records have the same id only if one record was sent twice.', 'avoid', {
     ecs: 'event.id',
     ocsf: 'metadata.uid',
   }),
-  'event.name': text('What kind of record it is.', 'fine', {
+  'event.name': text('Kind of the record.', 'fine', {
     live: false,
     ocsf: 'metadata.event_code',
     values: ['network.flow.drop', 'network.flow.log', 'network.flow.gap'],
   }),
-  'event.action': text('What became of the packets; `lost` of a gap: records of the log are missing.', 'fine', {
+  'event.action': text('Fate of the packets. In a gap, `lost`: records of the log are missing.', 'fine', {
     ecs: 'event.action',
     ocsf: 'action_id',
     values: ['dropped', 'rejected', 'logged', 'accepted', 'lost'],
   }),
   'event.start': time('First packet.', 'avoid', { ecs: 'event.start', ocsf: 'start_time' }),
   'event.end': time('Last packet.', 'avoid', { ecs: 'event.end', ocsf: 'end_time' }),
-  'event.time_estimated': boolean('The log line had no time of its own.', 'fine'),
-  'event.reason': text('Of a gap: who lost or suppressed records.', 'fine', { ecs: 'event.reason' }),
+  'event.time_estimated': boolean('The log line had no time.', 'fine'),
+  'event.reason': text('In a gap: the program that lost or suppressed records.', 'fine', { ecs: 'event.reason' }),
   'event.noise': text('Chatter of the link (multicast, broadcast, DHCP, …) that makes no Event, and its kind.', 'fine'),
   'k8s.cluster.name': text('The setting `cluster`.', 'fine', { ecs: 'orchestrator.cluster.name' }),
   'k8s.node.name': text('Node that logged it.', 'careful', { live: false, ecs: 'host.name', ocsf: 'device.hostname' }),
@@ -140,13 +140,16 @@ export const fields = {
   }),
   'network.reply': boolean('The packets were answers: the port is that of the source.', 'fine'),
   'network.packets': integer('Packets that were logged.', 'avoid', { ecs: 'network.packets', ocsf: 'traffic.packets' }),
-  'network.packets_at_least': boolean('Log was lost or suppressed meanwhile: there were at least as many.', 'fine'),
+  'network.packets_at_least': boolean(
+    'Log records were lost or suppressed in this interval, so there were at least this many packets.',
+    'fine',
+  ),
   'icmp.type': integer('Type of an ICMP message.', 'fine'),
   'icmp.code': integer('Its code.', 'fine'),
   ...endFields('source'),
   ...endFields('destination'),
   'destination.domain': text(
-    'Name by which the source has asked for the destination, where the logger has seen the look-up (Hubble); not where addresses are cut.',
+    'Name by which the source looked up the destination, if the logger saw that (Hubble). Absent if addresses are truncated.',
     'careful',
     { ecs: 'destination.domain', ocsf: 'dst_endpoint.hostname', varies: true },
   ),
@@ -159,7 +162,7 @@ export const fields = {
     live: false,
   }),
   'policy.verdict': text(
-    'What the policies say of the flow, as far as they were known when the interval was closed. `admitted`: something else dropped it.',
+    'Verdict of the policies that were known when the interval was closed. `admitted`: something else dropped the packets.',
     'fine',
     { values: ['denied', 'admitted', 'unknown'], live: false },
   ),
@@ -168,32 +171,32 @@ export const fields = {
     'fine',
     { values: ['evaluated', 'logged'], live: false },
   ),
-  'policy.direction': text('Whose policies: `ingress` of the destination, `egress` of the source.', 'fine', {
+  'policy.direction': text('`ingress`: policies of the destination decided; `egress`: those of the source.', 'fine', {
     values: ['ingress', 'egress'],
   }),
   'policy.decided_by': text(
-    'The policy whose rule decides, or else those that isolate the Pod: `NetworkPolicy shop/default-deny,NetworkPolicy shop/web`; eight at most.',
+    'The policy whose rule decides or, if no rule does, the policies that isolate the Pod: `NetworkPolicy shop/default-deny,NetworkPolicy shop/web`; eight at most.',
     'careful',
     { live: false },
   ),
-  'policy.decided_by_count': integer('How many, if there are more than are named.', 'avoid'),
+  'policy.decided_by_count': integer('Number of these policies, if not all are named.', 'avoid'),
   'policy.rule': text('The rule that decides: `ingress[0]`.', 'careful'),
   'policy.nearest': text(
-    'Of what was denied, the rule that fails at the fewest places: `NetworkPolicy shop/web ingress[0]`.',
+    'If the flow was denied: the rule that fails in the fewest places: `NetworkPolicy shop/web ingress[0]`.',
     'careful',
   ),
-  'policy.enforced_by': text('What kind of thing wrote the rule.', 'fine', {
+  'policy.enforced_by': text('Kind of program that wrote the rule.', 'fine', {
     values: ['network-policy', 'host-firewall'],
   }),
   'log.logger': text('The format of the line.', 'fine', { ecs: 'log.logger', live: false }),
   'log.prefix': text('The LOG prefix.', 'careful', { live: false }),
-  'log.records_lost': integer('Of a gap: records that are missing, where that is known.', 'avoid', { live: false }),
-  'interface.in': text('Interface the packets came from, if it was one.', 'avoid', {
+  'log.records_lost': integer('In a gap: number of missing records, if known.', 'avoid', { live: false }),
+  'interface.in': text('Interface the packets came from, if all came from the same.', 'avoid', {
     ecs: 'observer.ingress.interface.name',
     varies: true,
     live: false,
   }),
-  'interface.out': text('Interface they were to leave by, if it was one.', 'avoid', {
+  'interface.out': text('Interface they were to leave by, if it was the same for all.', 'avoid', {
     ecs: 'observer.egress.interface.name',
     varies: true,
     live: false,
@@ -209,7 +212,10 @@ export const fields = {
   'packet.tcp_flags': text('`packet` mode: `SYN ACK`.', 'careful', { ocsf: 'connection_info.tcp_flags' }),
   'packet.mark': integer('`packet` mode: mark of the packet.', 'careful'),
   'packet.uid': integer('`packet` mode: user of the process that sent it.', 'careful'),
-  'packet.mtu': integer('`packet` mode: MTU that an ICMP error asks for, or that a packet was too big for.', 'careful'),
+  'packet.mtu': integer(
+    '`packet` mode: the MTU in an ICMP error, or the MTU of the link that a packet was too big for.',
+    'careful',
+  ),
   'packet.later_fragment': boolean('A fragment without ports.', 'fine'),
   'packet.incomplete': boolean('`packet` mode: the kernel could not print all of it.', 'fine'),
   'log.file.path': text('`packet` mode: the log.', 'careful', { ecs: 'log.file.path', live: false }),

@@ -51,7 +51,7 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Detection):
       commands: apply,
       manifest,
       undo,
-      cost: 'no limit: a line for each packet that meets the rule, allowed ones of other rules too; what is not read in time is lost and counted',
+      cost: 'a line for each packet that meets the rule, also if another rule allows it, without a limit; lines that are not read in time are lost and counted',
       page,
     };
   const isNew = version !== undefined && namesPolicies(version);
@@ -65,12 +65,12 @@ export function calicoRecipe(plugIn: 'calico' | 'canal', { calico }: Detection):
     works: 'switch',
     why:
       calico.bpf === undefined
-        ? 'FelixConfiguration could not be read: with bpfEnabled nothing would be logged, and the undo removes what default has of it'
+        ? 'FelixConfiguration could not be read: with bpfEnabled nothing would be logged, and the undo removes these fields of default even if they are set now'
         : 'a Kubernetes NetworkPolicy cannot log; a policy of Calico behind it can',
     before: [
-      'Each rule with "action: Log" must stand before a Deny, or its packets count as dropped. See: kubectl get networkpolicies.crd.projectcalico.org,globalnetworkpolicies.crd.projectcalico.org -A -o yaml | grep -A1 "action: Log"',
+      'Put each rule with "action: Log" right before a Deny; otherwise allowed packets count as dropped. To see these rules: kubectl get networkpolicies.crd.projectcalico.org,globalnetworkpolicies.crd.projectcalico.org -A -o yaml | grep -A1 "action: Log"',
       selects,
-      ...calico.hiding.map((object) => `FelixConfiguration ${object} has a logPrefix of its own: patch it, too`),
+      ...calico.hiding.map((object) => `FelixConfiguration ${object} has its own logPrefix: patch it as well`),
       ...instead,
     ],
     commands: [`kubectl patch felixconfiguration default --type=merge --patch='${JSON.stringify({ spec })}'`, ...apply],

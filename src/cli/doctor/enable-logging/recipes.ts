@@ -32,7 +32,7 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
     works: 'switch',
     why: 'its agent writes flows that it drops to a file of the node, once Hubble exports them',
     before: [
-      'VERSION is the chart that runs: helm -n kube-system list. The agents of Cilium restart, node by node (rollOutCiliumPods); connections stay. On AKS the switch is another one: docs/networks/aks.md.',
+      "VERSION is the installed version of the chart: helm -n kube-system list. Cilium's agents restart, node by node (rollOutCiliumPods); connections stay. AKS has its own switch: docs/networks/aks.md.",
       'Let the agent read the file: mount /run/cilium/hubble read-only, and SOURCES=auto,file:/run/cilium/hubble/events.log,containers',
     ],
     commands: [
@@ -47,7 +47,7 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
     works: 'switch',
     why: "GKE's network policy logging writes what policies deny to a file of the node",
     before: [
-      'The base mounts the file: SOURCES=auto,file:/var/log/network/policy_action.log,containers. On Autopilot, take the overlay gke-autopilot, which reads it.',
+      'The agent already mounts the folder of the file: set SOURCES=auto,file:/var/log/network/policy_action.log,containers. On Autopilot, use the overlay gke-autopilot, which reads it.',
     ],
     commands: [networkLogging(true)],
     undo: [networkLogging(false)],
@@ -82,25 +82,25 @@ const recipes: Readonly<Record<Exclude<PlugIn, 'calico' | 'canal' | 'aws-vpc-cni
   'azure-npm': {
     name: 'Azure Network Policy Manager',
     works: 'no',
-    why: 'its chains AZURE-NPM drop without logging, and a LOG rule in them is gone after its next sync',
+    why: 'its chains AZURE-NPM drop without logging, and its next sync removes a LOG rule from them',
     page: 'docs/networks/aks.md',
   },
   'kube-network-policies': {
     name: 'kube-network-policies',
     works: 'ready',
-    why: 'it writes each packet that it judges into the log of its container, at --v=2 as its manifests start it',
+    why: 'at --v=2, which its manifests set, it logs each packet that it judges in its container',
     page: 'docs/logging/kube-network-policies.md',
   },
   kindnet: {
     name: 'kindnet',
     works: 'switch',
-    why: 'it writes each packet that it judges into the log of its container, at -v=2',
+    why: 'at -v=2, it logs each packet that it judges in its container',
     before: [
-      'Its own manifest has --v=2. In kind it has not: the command is for kind with images of before 2026-05-27; newer ones log no addresses.',
+      'Its own manifest sets --v=2. In kind, use the command with node images built from 2025-05 to 2026-05-27; newer ones log no addresses.',
     ],
     commands: [kindnetArguments('{"op":"add","path":"/spec/template/spec/containers/0/args","value":["-v=2"]}')],
     undo: [kindnetArguments('{"op":"remove","path":"/spec/template/spec/containers/0/args"}')],
-    cost: 'six to nine records for each new connection, admitted ones too, 60 µs of CPU for them; kindnet restarts on each node',
+    cost: 'six to nine records for each new connection, including allowed ones, and 60 µs of CPU for them; kindnet restarts on each node',
     page: 'docs/logging/kube-network-policies.md',
   },
   flannel: {
@@ -142,15 +142,15 @@ function awsRecipe({ hasAwsPolicyAgent }: Detection): LoggingRecipe {
   return {
     name: 'AWS VPC CNI with its network policy agent',
     works: 'switch',
-    why: 'its policy agent logs where it is turned on, to a file of the node',
+    why: 'its policy agent logs to a file of the node once the logging is turned on',
     before: [
-      'The values replace those of the add-on, and without enableNetworkPolicy nothing is enforced. Add the other values that this shows: aws eks describe-addon --cluster-name CLUSTER --addon-name vpc-cni --query addon.configurationValues',
+      'These values replace those of the add-on, and without enableNetworkPolicy nothing is enforced. Add the other values that this command shows: aws eks describe-addon --cluster-name CLUSTER --addon-name vpc-cni --query addon.configurationValues',
       'EKS Auto Mode has no add-on: see docs/networks/eks.md#auto-mode.',
-      'The overlay eks reads the file; any other: SOURCES=auto,file:/var/log/aws-routed-eni/network-policy-agent.log,containers',
+      'The overlay eks reads the file. With any other overlay, set SOURCES=auto,file:/var/log/aws-routed-eni/network-policy-agent.log,containers',
     ],
     commands: [updateAddOn(true)],
     undo: [updateAddOn(false)],
-    cost: 'AWS asks for one more vCPU on each node. A line for each denied flow without a limit (agents before 1.2.2: for allowed ones also); aws-node restarts on each node',
+    cost: 'AWS asks for one more vCPU on each node. A line for each denied packet, without a limit (agents before 1.2.2 also log allowed connections); aws-node restarts on each node',
     page,
   };
 }
