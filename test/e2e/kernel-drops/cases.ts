@@ -19,9 +19,9 @@ export interface Case {
 }
 
 const pod = 'ip netns exec a';
-/** Where nothing answers, it ends after this second. */
-const tcp = (port: number, address = '10.244.1.21'): string => `timeout 1 nc ${address} ${port}`;
-const ping = (address: string, options = ''): string => `timeout 5 ping -c 1 -W 1 ${options}${address}`;
+/** Where nothing answers, it ends after three seconds. Processes of a loaded guest may take seconds to start. */
+const tcp = (port: number, address = '10.244.1.21'): string => `timeout 20 nc -w 3 ${address} ${port}`;
+const ping = (address: string, options = ''): string => `timeout 20 ping -c 1 -W 1 ${options}${address}`;
 const drop = (chain: string, port: number, table = 'filter'): string =>
   `iptables -t ${table} -A ${chain} -p tcp --dport ${port} -j DROP`;
 const fromPod = (port: number, address = '10.244.1.21'): string => `TCP 10.244.1.22 > ${address}:${port}`;
@@ -114,7 +114,7 @@ export const cases: readonly Case[] = [
       'ip netns exec c httpd -p 5446 -h /run',
       'iptables -A FORWARD -p tcp --dport 5446 -m length --length 1501:65535 -j DROP',
     ],
-    run: `${pod} timeout 1 nc 10.3.0.2 5446 -e /bin/busybox head -c 20000 /dev/zero`,
+    run: `${pod} timeout 20 nc 10.3.0.2 5446 -e /bin/busybox head -c 20000 /dev/zero`,
     seen: `NETFILTER_DROP ${va} > ${fromPod(5446, '10.3.0.2')}`,
   },
   {

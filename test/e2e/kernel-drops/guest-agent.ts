@@ -63,7 +63,7 @@ export async function tryAgent(): Promise<void> {
   run(`iptables -I FORWARD -d ${web?.address} -j DROP`);
   run(`ip -n ${cart?.netns} addr add ${other?.address}/32 dev lo`);
   const send = (count: number, from = cart): Promise<unknown> => {
-    const ping = `ip netns exec ${cart?.netns} timeout 5 ping -c 1 -W 1 -I ${from?.address} ${web?.address}`;
+    const ping = `ip netns exec ${cart?.netns} timeout 20 ping -c 1 -W 1 -I ${from?.address} ${web?.address}`;
     return Promise.all(Array.from({ length: count }, () => attempt(ping)));
   };
 

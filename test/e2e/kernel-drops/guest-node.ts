@@ -67,6 +67,7 @@ export function begin(): void {
   for (const path of (process.env['MODULES'] ?? '').split(' ')) run(`insmod /${path}`);
   for (const file of ['ipv4/ip_forward', 'ipv6/conf/all/forwarding']) writeFileSync(`/proc/sys/net/${file}`, '1');
   run('ip link set lo up');
+  setInterval(() => print('alive', performance.now()), 30_000).unref();
   print('kernel', readFileSync('/proc/sys/kernel/osrelease', 'latin1').trim());
 }
 

@@ -32,11 +32,21 @@ export interface MachineOptions {
   program: string;
   /** Files of the guest by their paths there, with their text. */
   texts?: Readonly<Record<string, string>>;
-  /** Arguments of QEMU: the processors, and how they are emulated. Two by default, each in a thread of its own. */
+  /** Arguments of QEMU: the processors, and how they are emulated. Two by default, see `twoProcessors`. */
   processors?: string;
   /** A folder for the image. */
   folder: string;
 }
+
+/**
+ * One thread emulates both in turn. With a thread for each, QEMU 7.2 may go on with a breakpoint that the kernel has put into its code for
+ * the moment, as it does for each probe that is switched on: that processor never leaves the breakpoint, and the other waits for it.
+ */
+export const twoProcessors = '-accel tcg,thread=single -smp 2';
+
+/** Ten times as long as a program of the guest is silent (guest-node.ts): the guest hangs. */
+const SILENT_MS = 300_000;
+const silence = '[the guest has printed nothing for five minutes, and was switched off]\n';
 
 /** Files of the guest: the path there without a slash at its beginning, and the file of this machine that it is a copy of. */
 type GuestFiles = Map<string, string | Buffer>;
@@ -60,15 +70,7 @@ export function networkPrograms(): Record<string, string> {
 
 /** Resolves to what the guest has printed. */
 export async function runMachine(options: MachineOptions): Promise<string> {
-  const {
-    version,
-    modules,
-    programs,
-    program,
-    texts = {},
-    processors = '-accel tcg,thread=multi -smp 2',
-    folder,
-  } = options;
+  const { version, modules, programs, program, texts = {}, processors = twoProcessors, folder } = options;
   const kernel = await unpackKernel(version);
   const release = releaseOf(kernel);
   const needed = await modulesOf(kernel, release, modules);
@@ -99,9 +101,9 @@ export async function runMachine(options: MachineOptions): Promise<string> {
 
 export const mostBoots = 3;
 
-/** An emulated processor may run instructions that the kernel is just replacing. Then the kernel fails before any program of the guest runs. */
+/** Where each processor has a thread of its own (see `twoProcessors`), the kernel may fail or hang before any program of the guest runs. */
 export function hasFailedToBoot(printed: string): boolean {
-  return printed.includes('Kernel panic') && !/^@/m.test(printed);
+  return (printed.includes('Kernel panic') || printed.endsWith(silence)) && !/^@/m.test(printed);
 }
 
 /** Fetches the newest package of that version from Debian once, and keeps it unpacked. Throws where apt-get does not have it. */
@@ -203,7 +205,13 @@ async function start(kernel: string, image: string, processors: string): Promise
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   let printed = '';
-  machine.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  let isSilent = false;
+  const silent = setTimeout(() => (isSilent = machine.kill('SIGKILL')), SILENT_MS);
+  machine.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+    silent.refresh();
+  });
   await new Promise((resolve, reject) => machine.on('close', resolve).on('error', reject));
-  return printed.replaceAll('\r', '');
+  clearTimeout(silent);
+  return printed.replaceAll('\r', '') + (isSilent ? `\n${silence}` : '');
 }

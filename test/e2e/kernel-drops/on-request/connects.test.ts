@@ -18,7 +18,7 @@ import { until } from '../../until.ts';
 import { type Expected, isDenied, receiverOf, scenes } from '../connect-scenes.ts';
 import { createConnectsScene, guard, noEgress } from '../connect-setup.ts';
 import type { Tried } from '../guest-pod.ts';
-import { networkPrograms, runMachine } from '../machine.ts';
+import { networkPrograms, runMachine, twoProcessors } from '../machine.ts';
 import { bundleFile, kubeconfigFile, sceneFile } from '../scene.ts';
 
 /**
@@ -108,7 +108,7 @@ describe.concurrent.each(kernels)('Linux %s', (version) => {
       programs: { ...networkPrograms(), [bundleFile]: bundle },
       program: join(import.meta.dirname, '../connects-guest.ts'),
       texts: { [sceneFile]: JSON.stringify(scene), [kubeconfigFile]: readFileSync(kubeconfig, 'utf8') },
-      processors: env('PROCESSORS', '-accel tcg,thread=multi -smp 2'),
+      processors: env('PROCESSORS', twoProcessors),
       folder: createOwnFolder(`connects-${version}`),
     });
     server.close();
