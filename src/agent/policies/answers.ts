@@ -19,6 +19,7 @@ import {
 } from '../kubernetes/kubernetes.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Finding } from '../../base/model/finding.ts';
+import { connectFailure } from '../../base/model/packet.ts';
 import type { PolicyAnswer, PolicyFacts, PolicyVerdict } from '../../base/model/policy-answer.ts';
 import type { Series } from '../../base/model/series.ts';
 import type { Clock } from '../../base/platform/clock.ts';
@@ -131,7 +132,7 @@ export function createPolicyAnswers({
     const needs = policyNeeds(finding);
     if (needs === undefined) return undefined;
     return timed(forEvents, askerOf(finding), (inShareOf) => {
-      const known = knownFor(finding, needs, now - usableForEvents, inShareOf);
+      const known = knownFor(finding, needs, usableSince(finding, last, now), inShareOf);
       const answer = known && policyAnswer(finding, known.policies, clock.toWall(last));
       // Older policies may admit what a new policy denies.
       return answer?.verdict.outcome === 'denies' || (known !== undefined && known.at >= sinceFor(last, now))
@@ -167,6 +168,12 @@ function createKnownFor(objects: ReturnType<typeof createPolicyObjects>): KnownF
 /** Policies that were read before the packet may lack the one that denied it. */
 function sinceFor(last: Millis, now: Millis): Millis {
   return Math.max(Math.min(last, now), now - freshFor);
+}
+
+/** That a packet was dropped is certain. That a connection failed because of a policy is not, so that policy must have been there about then. */
+function usableSince({ details }: Finding, last: Millis, now: Millis): Millis {
+  const isFailure = details.kind === 'flow' && details.logger === connectFailure;
+  return isFailure ? Math.min(last, now) - freshFor : now - usableForEvents;
 }
 
 /** Evaluates in the Namespace's share of the time. Catches errors, because a fault in the evaluation must not prevent the Event or the row. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
+import { connectFailure } from '../../../src/base/model/packet.ts';
 import { externalEnd, nine, nodeEnd, podRef, workerEnd } from '../../builders.ts';
 import { answered, refused } from '../../cli/doctor/fake.ts';
 import { networkPolicy } from '../../explain/policies/objects.ts';
@@ -76,6 +77,17 @@ test('policies that were read before the packet deny it for ten minutes', async 
   expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'denies' });
   scene.now += 2000;
   expect(await answerOn(dropped({}, scene.now))).toBeUndefined();
+});
+
+test('policies that were read before a connection failed deny it for a minute, since it may have failed for another reason', async () => {
+  const { scene, answerOn } = setUp();
+  const failed = (): ReturnType<typeof answerOn> => answerOn(dropped({ logger: connectFailure }, scene.now));
+  await failed();
+  scene.answers[shopPolicies] = refused(503);
+  scene.now += 60_000;
+  expect(await failed()).toMatchObject({ outcome: 'denies' });
+  scene.now += 1000;
+  expect(await failed()).toBeUndefined();
 });
 
 test('without the right to list policies nothing else is asked, one line is logged, and it is asked again after ten minutes', async () => {
