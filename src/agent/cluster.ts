@@ -91,6 +91,7 @@ export function createClusterContext(options: ClusterContextOptions): ClusterCon
   const remote = createRemoteLookups({
     findPods: podLookups?.find,
     findHostName: config.reverseDns ? createReverseDns() : undefined,
+    hasAllPods: config.podCache === 'cluster',
     onChange() {
       lists.endpoints.changed('remote');
       changes.emit('cluster');

@@ -8,7 +8,7 @@ import type { Connection } from '../../src/agent/kubernetes/connection.ts';
 import { createEventStore } from '../../src/agent/kubernetes/written-objects.ts';
 import { createFelixReader } from '../../src/agent/kubernetes/incident-facts.ts';
 import { createCalicoBlockFinder } from '../../src/agent/kubernetes/calico-block.ts';
-import type { Ends } from '../../src/base/model/endpoint.ts';
+import type { Endpoint, Ends } from '../../src/base/model/endpoint.ts';
 import type { Millis } from '../../src/base/model/log-line.ts';
 import type { StateChange } from '../../src/base/platform/keyed-changes.ts';
 import { createPrefixTable } from '../../src/read/parsing/netfilter/prefixes.ts';
@@ -222,6 +222,7 @@ function lazyLookups(create: () => RemoteLookups): RemoteLookups {
       return made?.latestChange ?? -Infinity;
     },
     startLookups: (ends: Ends) => (made ??= create()).startLookups(ends),
+    isUnsure: (end: Endpoint) => (made ??= create()).isUnsure(end),
     get counts() {
       return (made ??= create()).counts;
     },

@@ -59,7 +59,7 @@ export interface DecisionSettings {
 export interface DecisionOptions extends DecisionSettings, MeaningOptions {
   /** See `observe`. */
   programsAnywhere?: boolean;
-  /** Whether kernel-drops is a source, so that each drop may have a second line. By default, from its first line on. */
+  /** Whether kernel-drops is a source, so that each drop may have a second line. By default, from its first line on, of either kind. */
   hasKernelDrops?: boolean;
 }
 
@@ -103,6 +103,8 @@ export function createDecisions(options: DecisionOptions): Decisions {
       case 'martian':
         return observation.notice === undefined ? logged(line, observation) : twin(line, observation);
       case 'connect-failure':
+        // It is compared with each line of a packet, so none of them may be joined.
+        hasKernelDrops = true;
         return { kind: 'failure', observation };
       case 'suppressed':
         return { kind: 'gap', observation, node: meanings.nodeOf(line) };

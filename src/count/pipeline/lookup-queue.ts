@@ -172,10 +172,12 @@ function keyOf(line: LogLine, observation: PacketObservation | Martian): string 
 /** The look-ups of owners that no list of this node has. */
 export interface Lookups {
   queue: LookupQueue;
-  remote: Pick<RemoteLookups, 'startLookups'>;
+  remote: Pick<RemoteLookups, 'startLookups' | 'isUnsure'>;
   /** Returns whether the lists of Pods, Nodes and Services are there. Before that, no owner is known. */
   isSynced: () => boolean;
   now: () => Millis;
+  /** The processor time of this thread, which limits the work for connections that failed; by default as the kernel counts it. */
+  worked?: () => Millis;
   /** Sets timers on the clock that `now` reads; by default the process's timers. */
   schedule?: Schedule;
 }

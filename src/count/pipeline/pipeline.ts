@@ -27,7 +27,8 @@ import {
   type LostPacket,
   weightOf,
 } from './decision.ts';
-import { type ConnectionJudge, createFailures, type Failures } from './failures.ts';
+import { createFailures, type Failures } from './failures.ts';
+import type { ConnectionJudge } from './judging.ts';
 import { createWaiting, type Lookups, type QueuedFlow, reviewInterval, type PacketWait } from './lookup-queue.ts';
 import type { Drop, FlowMeaning } from './meaning.ts';
 import { createRepeatedDecisions, type LineGroup } from './repeated-decisions.ts';
@@ -36,7 +37,7 @@ import { createFlowTwins } from './twins.ts';
 
 export { createDecisions, type Decision, type Decisions, observe } from './decision.ts';
 export { createLookupQueue, type LookupQueue, type QueuedFlow } from './lookup-queue.ts';
-export type { ConnectionJudge } from './failures.ts';
+export type { ConnectionJudge } from './judging.ts';
 export type { Drop, FlowMeaning } from './meaning.ts';
 export { textOfSeries } from './message.ts';
 export { createStatistics, failureResults, type Statistics } from './statistics.ts';

@@ -1,137 +1,15 @@
 import { expect, test } from 'vitest';
-import type { Finding, FlowDetails } from '../../../src/base/model/finding.ts';
 import type { PolicyAnswer } from '../../../src/base/model/policy-answer.ts';
 import { parse } from '../../../src/read/parsing/parsing.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
-import {
-  createPipeline,
-  createStatistics,
-  type ConnectionJudge,
-  type Drop,
-} from '../../../src/count/pipeline/pipeline.ts';
-import { createLookupQueue } from '../../../src/count/pipeline/lookup-queue.ts';
-import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { foundAnswer } from '../../../src/explain/drops/drops.ts';
-import { createSeriesTable } from '../../../src/count/series/series.ts';
-import { cluster, line, nine, node, pod, service } from '../../builders.ts';
-import { stateOf } from '../series/state-of.ts';
-import { nodeIncidents } from '../../explain/incidents/node-incidents.ts';
-import { fakeTime } from '../../read/sources/fake-time.ts';
+import type { FlowDetails } from '../../../src/base/model/finding.ts';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
+import { createLiveLists } from '../../../src/explain/resolving/resolving.ts';
+import { cluster, nine, pod, service } from '../../builders.ts';
+import { answer, failureLine, logLine, peerOf, rig, settled, uid } from './failed-connections.ts';
 
 /** Tests which connections that failed count as drops. */
-
-const uid = '0b4fe5a1-6d2c-4c35-9d55-5e1c2b2f7a01';
-const wordOf = (address: string): string =>
-  Buffer.from(address.split('.').map(Number)).readUInt32LE().toString(16).padStart(1, '0');
-
-interface Connection {
-  from?: string;
-  to?: string;
-  port?: number;
-  sourcePort?: number;
-  of?: string;
-}
-
-/** As the probe printed it in a guest with Linux 6.12. */
-function failureLine({
-  from = '10.244.1.22',
-  to = '10.244.1.30',
-  port = 5432,
-  sourcePort = 41_856,
-  of = uid,
-}: Connection = {}): string {
-  return (
-    `(sock.inet_sock_set_state) oldstate=2 newstate=7 protocol=6 family=2 sport=${sourcePort} dport=${port} from=0x${wordOf(from)} ` +
-    `to=0x${wordOf(to)} from6={0x0,0x0} to6={0x0,0x0} error=110 tries=6 answers=0 queued=0 reported=0 cgroup=0xff43 level=4 ` +
-    `first="kubepods.slice" second="kubepods-burstable.slice" third="kubepods-burstable-pod${of.replaceAll('-', '_')}.slice"`
-  );
-}
-
-const endpoints = createEndpointFinder(
-  cluster({
-    pods: [
-      pod({ name: 'cart-0', uid, addresses: ['10.244.1.22'] }),
-      pod({ name: 'db-0', uid: 'uid-db-0', addresses: ['10.244.1.30'] }),
-      pod({ name: 'db-1', uid: 'uid-db-1', addresses: ['10.244.1.31'] }),
-    ],
-    nodes: [node({ addresses: ['192.168.50.12'] })],
-    services: [service({ name: 'db', addresses: ['10.96.0.7'] })],
-  }),
-);
-
-const answer = (outcome: PolicyAnswer['verdict']['outcome'], text = ''): PolicyAnswer => ({
-  verdict: { outcome, text, act: '', policy: undefined, isOwn: true },
-  facts: {
-    verdict: outcome === 'denies' ? 'denied' : 'admitted',
-    direction: 'egress',
-    decidedBy: [text],
-    count: 1,
-    rule: undefined,
-    nearest: undefined,
-  },
-});
-
-const peerOf = ({ details }: Finding): string => (details as FlowDetails).peer.address;
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-function rig(
-  judge: Partial<ConnectionJudge> = {},
-  {
-    isSynced = true,
-    hasKernelDrops,
-    isLookedUp = () => false,
-  }: { isSynced?: boolean; hasKernelDrops?: boolean; isLookedUp?: () => boolean } = {},
-) {
-  const time = fakeTime(nine);
-  const table = createSeriesTable({ limits: { perObject: 1000, total: 1000 } });
-  const statistics = createStatistics();
-  const lists = { isSynced };
-  const shown: Drop[] = [];
-  const pipeline = createPipeline({
-    prefixes: createPrefixTable(),
-    endpoints,
-    statistics,
-    counts: () => ({ table, incidents: nodeIncidents(table.count) }),
-    node: 'node-a',
-    includeNoise: false,
-    packets: { drop: (drop) => void shown.push(drop) },
-    ...(hasKernelDrops !== undefined && { hasKernelDrops }),
-    judge: { judge: () => answer('denies'), targetsOf: () => [], isPublished: () => false, ...judge },
-    lookups: {
-      queue: createLookupQueue(10),
-      remote: { startLookups: isLookedUp },
-      isSynced: () => lists.isSynced,
-      now: time.now,
-      schedule: time.schedule,
-    },
-  });
-  return {
-    lists,
-    statistics,
-    shown,
-    fail: (connection?: Connection): void =>
-      pipeline.take(line({ text: failureLine(connection), time: time.now(), program: 'kernel-drops' }), 'kernel'),
-    read: (text: string, program?: string): void =>
-      pipeline.take(line({ text, time: time.now(), ...(program !== undefined && { program }) }), 'kernel'),
-    stop: pipeline.stop,
-    series: () => stateOf(table).series,
-    /** Waits so long, and until all that is due is judged. */
-    async wait(this: void, duration = 4000): Promise<void> {
-      for (let waited = 0; waited < duration; waited += 250) {
-        time.advance(250);
-        await settled();
-      }
-    },
-    counted: (): string[] =>
-      stateOf(table).series.map(({ finding, count }) => {
-        const { peer, port } = finding.details as FlowDetails;
-        return `${count} ${finding.regarding.name} > ${peer.address}:${port}`;
-      }),
-  };
-}
-
-const logLine = (sourcePort: number, from = '10.244.1.22'): string =>
-  `calico-drop: IN=va OUT=vb SRC=${from} DST=10.244.1.31 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=${sourcePort} DPT=5432 WINDOW=64240 RES=0x00 SYN URGP=0 `;
 
 test('the line names the Pod by its cgroup, and the connection', () => {
   expect(parse(failureLine(), createPrefixTable(), 'kernel', 'kernel-drops')).toMatchObject({
@@ -309,6 +187,53 @@ test('while the owner of an address is looked up, the connection is not judged',
   isLookedUp = false;
   await wait();
   expect(statistics.failures).toMatchObject({ denied: 1, unproven: 0 });
+});
+
+test.each([
+  ['deny the connection whoever has the address', 'denies', { denied: 1, unproven: 0 }],
+  ['deny it only if it is outside the cluster', 'admits', { denied: 0, unproven: 1 }],
+] as const)(
+  'while no look-up has said whose an address is, it counts if policies %s',
+  async (_, ofUnknown, expected) => {
+    const { fail, wait, statistics } = rig(
+      { judge: ({ details }) => answer((details as FlowDetails).peer.kind === 'unknown' ? ofUnknown : 'denies') },
+      { isUnsure: () => true },
+    );
+    fail({ to: '10.77.0.9' });
+    for (let waited = 0; waited < 150_000; waited += 1000) await wait(1000);
+    expect(statistics.failures).toMatchObject(expected);
+  },
+);
+
+test('a LOG line that came before its sender was known tells of the connection', async () => {
+  const young = pod({ name: 'cart-0', uid, addresses: ['10.244.1.22'] });
+  const lists = createLiveLists('node-a', undefined);
+  lists.setPod(pod({ name: 'db-0', uid: 'uid-db-0', addresses: ['10.244.1.30'] }), nine);
+  const { fail, read, wait, statistics } = rig({}, { endpoints: lists.endpoints });
+  read(logLine(40_000));
+  lists.setPod(young, nine);
+  for (const sourcePort of [40_000, 40_001]) fail({ sourcePort, port: sourcePort });
+  await wait();
+  expect(statistics.failures).toMatchObject({ denied: 1, told: 1 });
+});
+
+test('of each of a thousand connections that LOG lines tell of, it is known', async () => {
+  const { fail, read, wait, statistics } = rig();
+  for (let number = 0; number < 1000; number++) read(logLine(40_000 + number));
+  for (let number = 0; number < 1000; number += 10) fail({ sourcePort: 40_000 + number, port: 1 + number });
+  await wait();
+  expect(statistics.failures).toMatchObject({ denied: 0, told: 100 });
+});
+
+test('an address that may be of a Service which is not known is nobody’s', async () => {
+  const services = ['db', 'api'].map((name) => service({ name, uid: `uid-of-${name}`, addresses: ['10.96.0.9'] }));
+  const endpoints = createEndpointFinder(
+    cluster({ pods: [pod({ name: 'cart-0', uid, addresses: ['10.244.1.22'] })], services }),
+  );
+  const { fail, wait, statistics } = rig({}, { endpoints });
+  fail({ to: '10.96.0.9' });
+  await wait();
+  expect(statistics.failures).toMatchObject({ denied: 0, unproven: 1 });
 });
 
 test('until the cluster is listed, it waits', async () => {

@@ -65,7 +65,7 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     packets: { drop: ({ weight }) => void told.push(weight) },
     lookups: {
       queue: Object.create(queue, { release: { value: release } }) as LookupQueue,
-      remote: { startLookups },
+      remote: { startLookups, isUnsure: () => false },
       isSynced: () => syncedAt <= Date.now(),
       now: Date.now,
     },

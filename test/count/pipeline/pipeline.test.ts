@@ -455,7 +455,14 @@ test('a remembered packet does not hold its line, which may have 64 KiB', () => 
   const take = (count: number): void => {
     const texts = Array.from({ length: count }, (_, port) => `${syn({ port })}${'x'.repeat(64_000)}`);
     const queue = createLookupQueue(1000);
-    run(texts, { lookups: { queue, remote: { startLookups: () => true }, isSynced: () => false, now: () => nine } });
+    run(texts, {
+      lookups: {
+        queue,
+        remote: { startLookups: () => true, isUnsure: () => false },
+        isSynced: () => false,
+        now: () => nine,
+      },
+    });
     kept.push(...queue.flows);
   };
   take(1);

@@ -49,6 +49,8 @@ export interface Lookup<V> {
   counts: Readonly<LookupCounts>;
   /** Returns the last answer, even an old one. */
   get: (address: string) => V | undefined;
+  /** Returns whether there is an answer that holds now, perhaps "nobody". */
+  readonly isKnown: (address: string) => boolean;
   /** Remembers an answer that came together with another one. */
   learn: (address: string, value: V) => void;
   /** `asker`: the Namespace whose share of the budget it takes. */
@@ -70,6 +72,7 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
   return {
     counts: counts,
     get: (address: string): V | undefined => answers.get(address)?.value,
+    isKnown: (address) => isFresh(address) && answers.get(address)?.failed === false,
     learn: (address: string, value: V): void => answers.set(address, { value, failed: false }, ages.hit),
     ask(address: string, asker: string): LookupState {
       if (pending.has(address)) return 'pending';

@@ -10,6 +10,8 @@ import type { Pod } from '../objects.ts';
 export interface RemoteOptions {
   findPods: ((address: string, asker: string) => Promise<Owners>) | undefined;
   findHostName: ((address: string) => Promise<string | undefined>) | undefined;
+  /** All Pods of the cluster are listed, so nothing has to be looked up. Default: false. */
+  hasAllPods?: boolean;
   onChange: (address: string) => void;
   now: () => Millis;
   /** Where answers about Pods are weighed: a tenant may have thousands of Pods that had one address. */
@@ -38,11 +40,13 @@ export interface RemoteLookups {
   readonly latestChange: Millis;
   /** Returns whether it is worth waiting for the answers. */
   startLookups(ends: Ends): boolean;
+  /** Returns whether the address is nobody's only because no look-up has said whose it is. */
+  readonly isUnsure: (end: Endpoint) => boolean;
   readonly counts: { pods: Readonly<LookupCounts>; hostNames: Readonly<LookupCounts> };
 }
 
 export function createRemoteLookups(options: RemoteOptions): RemoteLookups {
-  const { findPods, findHostName, onChange, now, memory = unlimitedMemory() } = options;
+  const { findPods, findHostName, hasAllPods = false, onChange, now, memory = unlimitedMemory() } = options;
   let latestChange: Millis = -Infinity;
   const common = { onSettled: onChange, entries: 4096, now };
   const pods: Lookup<Owners> | undefined =
@@ -69,6 +73,8 @@ export function createRemoteLookups(options: RemoteOptions): RemoteLookups {
       const ofTarget = inner !== undefined && isWorthWaiting(inner.destination, askerOf(destination, source));
       return ofSource || ofDestination || ofSender || ofTarget;
     },
+    isUnsure: ({ kind, range, address }) =>
+      kind === 'external' && range === 'private' && !hasAllPods && pods?.isKnown(address) !== true,
     get counts(): { pods: Readonly<LookupCounts>; hostNames: Readonly<LookupCounts> } {
       return { pods: pods?.counts ?? nothing, hostNames: hostNames?.counts ?? nothing };
     },

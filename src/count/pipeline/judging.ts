@@ -1,0 +1,124 @@
+/** Finds out what a connection that failed was for, and whether policies deny it. */
+import type { ObjectRef } from '../../base/model/endpoint.ts';
+import type { Finding } from '../../base/model/finding.ts';
+import type { Millis } from '../../base/model/log-line.ts';
+import type { PacketObservation } from '../../base/model/packet.ts';
+import type { PolicyAnswer } from '../../base/model/policy-answer.ts';
+import type { ServiceTarget } from '../../explain/resolving/resolving.ts';
+import type { Decisions } from './decision.ts';
+import type { HeldFlow } from './held-flows.ts';
+import type { Lookups } from './lookup-queue.ts';
+import type { FailureResult } from './statistics.ts';
+import type { Told } from './told-connections.ts';
+
+/** Who knows what policies decide about a connection. */
+export interface ConnectionJudge {
+  /** Reads what `judge` needs. Never rejects. Undefined if all that can be known is known. */
+  readonly prepare?: ((finding: Finding, at: Millis) => Promise<void>) | undefined;
+  /** Returns what policies say; undefined if they were not read in time, or there is no time to evaluate them. */
+  readonly judge: (finding: Finding, at: Millis) => PolicyAnswer | undefined;
+  /** Returns the ready endpoints behind an address and a port of a Service; undefined if they are more than `most`, or not all are known. */
+  readonly targetsOf: (service: ObjectRef, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
+  /** Returns whether the node may lead connections to that address to endpoints of a Service. */
+  readonly isPublished: (address: string) => boolean;
+}
+
+export interface Denial {
+  readonly observation: PacketObservation;
+  readonly answer: PolicyAnswer;
+}
+
+/** `unread`: it has to be judged again. */
+export type FlowResult = FailureResult | 'unread' | Denial;
+
+const mostTargets = 16;
+
+export interface JudgingOptions {
+  judge: ConnectionJudge;
+  decisions: Pick<Decisions, 'meaningOf'>;
+  lookups: Lookups | undefined;
+}
+
+export interface Judging {
+  /** Yields what policies are needed for, before they are asked. */
+  judging: (flow: HeldFlow) => Generator<Finding, FlowResult>;
+  /** Starts the look-ups that will be needed. */
+  startLookups: (flow: HeldFlow) => void;
+}
+
+export function createJudging({ judge, decisions, lookups }: JudgingOptions, told: Pick<Told, 'has'>): Judging {
+  const { isOwn, targetsOf } = createConnections({ judge, decisions });
+  return {
+    judging,
+    startLookups(flow) {
+      for (const target of targetsOf(flow)) lookups?.remote.startLookups(decisions.meaningOf(flow.line, target).ends);
+    },
+  };
+
+  /** If all targets are denied, the first answer counts, because each endpoint of a Service may be the one. */
+  function* judging(flow: HeldFlow): Generator<Finding, FlowResult> {
+    if (!isOwn(flow)) return 'foreign';
+    const targets = targetsOf(flow);
+    const [observation] = targets;
+    if (observation === undefined) return 'unproven';
+    let first: PolicyAnswer | undefined;
+    for (const target of targets) {
+      if (told.has(flow, targets)) return 'told';
+      const { ends, findings } = decisions.meaningOf(flow.line, target);
+      const [finding] = findings;
+      if (finding === undefined) return 'unproven';
+      // While it is looked up who has the address, it looks as if nobody's policies denied it.
+      if (lookups?.remote.startLookups(ends) === true) return 'unread';
+      const isUnsure = lookups?.remote.isUnsure(ends.destination) === true;
+      const asked = isUnsure ? withUnknownPeer(finding) : finding;
+      yield asked;
+      const answer = judge.judge(asked, flow.last);
+      if (answer === undefined) return 'unread';
+      if (answer.verdict.outcome !== 'denies') return isUnsure ? 'unread' : 'unproven';
+      first ??= answer;
+    }
+    // A line may have come while policies were read.
+    return told.has(flow, targets) ? 'told' : { observation, answer: first as PolicyAnswer };
+  }
+}
+
+/** Policies deny the connection if they do whoever has the address. */
+function withUnknownPeer(finding: Finding): Finding {
+  const { details } = finding;
+  if (details.kind !== 'flow') return finding;
+  return { ...finding, details: { ...details, peer: { ...details.peer, kind: 'unknown' } } };
+}
+
+function createConnections({ judge, decisions }: Pick<JudgingOptions, 'judge' | 'decisions'>) {
+  return { isOwn, targetsOf };
+
+  /** Returns whether the source address is that of the Pod whose cgroup has the socket. */
+  function isOwn({ pod, line, observation }: HeldFlow): boolean {
+    const { kind, object, note } = decisions.meaningOf(line, observation).ends.source;
+    return kind === 'pod' && object?.uid === pod && note === undefined;
+  }
+
+  /**
+   * Returns the connection to each Pod that it may have been for. The sender's socket has the address of a Service, and policies see that of
+   * an endpoint. A port of a Node, or another published address, may lead to any endpoint. Returns nothing if it is not known to which.
+   */
+  function targetsOf({ line, observation }: HeldFlow): PacketObservation[] {
+    const { destinationPort = 0 } = observation.packet;
+    const { kind, object, address, evidence } = decisions.meaningOf(line, observation).ends.destination;
+    if (kind === 'node' || (kind === 'external' && judge.isPublished(address))) return [];
+    // It may be the address of a Service, whose endpoints have other ports.
+    if (kind === 'unknown' && evidence !== 'address-range') return [];
+    if (kind !== 'service' || object === undefined) return [observation];
+    const service = `${object.namespace ?? ''}/${object.name}`;
+    const targets = judge.targetsOf(object, { address, port: destinationPort }, mostTargets) ?? [];
+    return targets.map((target) => withTarget(observation, target, service));
+  }
+}
+
+function withTarget(
+  observation: PacketObservation,
+  { address, port }: ServiceTarget,
+  service: string,
+): PacketObservation {
+  return { ...observation, service, packet: { ...observation.packet, destination: address, destinationPort: port } };
+}

@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
+import type { ServiceTarget } from '../../../src/explain/resolving/resolving.ts';
+import { cluster, nine, node, pod, service } from '../../builders.ts';
+import { forAllAsync } from '../../for-all.ts';
+import { answer, logLine, peerOf, rig, uid } from './failed-connections.ts';
+
+/*
+ * Holds which connections count against the rules of docs/connect-failures.md, read literally. Where the rules leave the moment open (a
+ * connection is judged between three seconds and two minutes after it failed), they say that it must count, that it must not, or nothing.
+ */
+
+const second = 1000;
+const young = '1b4fe5a1-6d2c-4c35-9d55-5e1c2b2f7a01';
+const replacedAt = 60 * second;
+const length = 200 * second;
+const own = '10.244.1.22';
+const pods = ['10.244.1.30', '10.244.1.31', '10.244.1.32'];
+const clusterIp = '10.96.0.7';
+
+/** `cart-0` has the address until `replacedAt`, and then `cart-1`. */
+const endpoints = createEndpointFinder(
+  cluster({
+    pods: [
+      pod({ name: 'cart-0', uid, addresses: [own], until: nine + replacedAt }),
+      pod({ name: 'cart-1', uid: young, addresses: [own], from: nine + replacedAt }),
+      ...pods.map((address, number) => pod({ name: `db-${number}`, uid: `uid-db-${number}`, addresses: [address] })),
+    ],
+    nodes: [node({ addresses: ['192.168.50.12'] })],
+    services: [service({ name: 'db', addresses: [clusterIp] })],
+  }),
+);
+
+interface Attempt {
+  at: number;
+  of: string;
+  to: string;
+}
+
+interface LoggedLine {
+  at: number;
+  /** The connection whose source port it has. */
+  number: number;
+}
+
+interface World {
+  attempts: readonly Attempt[];
+  lines: readonly LoggedLine[];
+  /** From when on policies can be evaluated. */
+  policiesFrom: number;
+  /** What policies deny, from each time on. */
+  denied: readonly (readonly string[])[];
+  /** The ready endpoints of the Service, from each time on. */
+  ready: readonly (readonly string[])[];
+}
+
+/** The state changes so often, at equal times. */
+const stateAt = <T>(states: readonly T[], at: number): T =>
+  states[Math.min(states.length - 1, Math.floor((at * states.length) / length))] as T;
+
+const someOf = (values: readonly string[]) => fc.subarray([...values]);
+const time = fc.integer({ min: 0, max: 120 }).map((each) => each * second);
+const world: fc.Arbitrary<World> = fc.record({
+  attempts: fc.array(
+    fc.record({
+      at: time,
+      of: fc.constantFrom(uid, young),
+      to: fc.constantFrom(clusterIp, clusterIp, ...pods, '192.168.50.12'),
+    }),
+    { minLength: 1, maxLength: 6 },
+  ),
+  lines: fc.array(fc.record({ at: time, number: fc.integer({ min: 0, max: 11 }) }), { maxLength: 4 }),
+  policiesFrom: fc.oneof(fc.constant(0), time),
+  denied: fc.array(fc.oneof(fc.constant(pods), someOf(pods)), { minLength: 1, maxLength: 3 }),
+  ready: fc.array(someOf(pods), { minLength: 1, maxLength: 3 }),
+});
+
+/** Each connection has its own port, so that each has its own count. */
+const portOf = (number: number): number => 5000 + number;
+const sourcePortOf = (number: number): number => 40_000 + number;
+
+/** Between these the connection is judged, at the latest when policies are known for long enough to be asked. */
+function judgedWithin({ at }: Attempt, { policiesFrom }: World): { from: number; until: number } {
+  return { from: at + 3 * second, until: Math.max(at, policiesFrom) + 9 * second };
+}
+
+function ruleOn(number: number, all: World): 'must' | 'must not' | 'may' {
+  const attempt = all.attempts[number] as Attempt;
+  const { at, of, to } = attempt;
+  if (of !== (at < replacedAt ? uid : young)) return 'must not';
+  // A line of the Pod that had the address before tells of another connection.
+  const toldAt = all.lines.flatMap((each) =>
+    each.number === number && each.at < replacedAt === at < replacedAt ? each.at : [],
+  );
+  const { from, until } = judgedWithin(attempt, all);
+  // The line itself is of a packet, and it is told from then on.
+  if (toldAt.some((each) => each <= from)) return 'must not';
+  const verdicts = new Set<boolean>();
+  for (let moment = from; moment <= until; moment += second / 4) {
+    const targets = to === clusterIp ? stateAt(all.ready, moment) : pods.includes(to) ? [to] : [];
+    verdicts.add(targets.length > 0 && targets.every((target) => stateAt(all.denied, moment).includes(target)));
+  }
+  if (verdicts.size > 1) return 'may';
+  if (verdicts.has(false)) return 'must not';
+  return toldAt.length > 0 ? 'may' : 'must';
+}
+
+/** Returns how often each connection was counted, and how many were settled. */
+async function play(all: World): Promise<{ counts: number[]; settled: number }> {
+  let now = 0;
+  const targetsOf = (_: unknown, { port }: ServiceTarget): ServiceTarget[] =>
+    stateAt(all.ready, now).map((address) => ({ address, port }));
+  const { fail, read, wait, series, statistics } = rig(
+    {
+      targetsOf,
+      judge: (finding) =>
+        now < all.policiesFrom
+          ? undefined
+          : answer(stateAt(all.denied, now).includes(peerOf(finding)) ? 'denies' : 'admits'),
+    },
+    { endpoints, worked: () => 0 },
+  );
+  // What is due at a time comes before the line of that time is read.
+  const due = (at: number): boolean => at === now;
+  for (; now < length; now += second / 4) {
+    for (const { at, number } of all.lines) if (due(at)) read(logLine(sourcePortOf(number), own));
+    for (const [number, { at, of, to }] of all.attempts.entries())
+      if (due(at)) fail({ of, to, port: portOf(number), sourcePort: sourcePortOf(number) });
+    await wait(second / 4);
+  }
+  const counts = all.attempts.map((_, number) =>
+    series()
+      .filter(({ finding: { details } }) => details.kind === 'flow' && details.port === portOf(number))
+      .reduce((sum, { count }) => sum + count, 0),
+  );
+  return { counts, settled: Object.values(statistics.failures).reduce((sum, each) => sum + each, 0) };
+}
+
+test('each connection counts once if the rules say so, and not at all if they do not', async () => {
+  const rules = { must: [1], 'must not': [0], may: [0, 1] };
+  const seen = { must: 0, 'must not': 0, may: 0 };
+  await forAllAsync([world], { numRuns: 60 }, async (all) => {
+    const { counts, settled } = await play(all);
+    for (const [number, count] of counts.entries()) {
+      const rule = ruleOn(number, all);
+      seen[rule]++;
+      expect({ number, rule, isRight: rules[rule].includes(count), count }).toEqual({
+        number,
+        rule,
+        isRight: true,
+        count,
+      });
+    }
+    expect(settled).toBe(all.attempts.length);
+  });
+  // The worlds are not all alike.
+  expect(Math.min(seen.must, seen['must not'], seen.may)).toBeGreaterThan(0);
+}, 120_000);
