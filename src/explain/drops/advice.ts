@@ -1,4 +1,4 @@
-import { isPlainInterface } from '../../base/platform/api-names.ts';
+import { isLabel, isPlainInterface } from '../../base/platform/api-names.ts';
 import type { FlowDetails } from '../../base/model/finding.ts';
 import { connectFailure, kernelDrop } from '../../base/model/packet.ts';
 import { adviseOnFirewall, adviseOnUfw, isProbe, type Own } from './host-firewall.ts';
@@ -17,7 +17,8 @@ interface Advice {
 const table: readonly Advice[] = [
   {
     applies: ({ dropReason }) => dropReason !== undefined,
-    say: ({ dropReason = '', nextMtu, peer, direction, ownAddress }, { namespace, node }) => {
+    say: ({ dropReason = '', nextMtu, peer, direction, ownAddress, refusedBy }, { namespace, node }) => {
+      const isMine = refusedBy === (direction === 'receiving' ? 'receiver' : 'sender');
       const service = peer.kind === 'service' ? peer.object : undefined;
       return adviseOnReason(dropReason, {
         namespace,
@@ -26,6 +27,9 @@ const table: readonly Advice[] = [
         node,
         to: direction === 'sending' ? peer.address : ownAddress,
         mtu: nextMtu,
+        refusing:
+          refusedBy &&
+          (isMine ? { name: 'this Pod', namespace } : { name: nameOf(peer), namespace: peer.object?.namespace }),
       });
     },
   },
@@ -123,7 +127,8 @@ const table: readonly Advice[] = [
   },
   {
     applies: ({ logger }) => logger === connectFailure,
-    say: () => 'When they failed, policies of one of the two ends denied them.',
+    say: (details, { namespace }) =>
+      `When they failed, policies of one of the two ends denied them. ${check(namespace, details)}`,
     sayAnswer: textOfVerdict,
   },
   {
@@ -210,7 +215,7 @@ function policyAdvice(details: FlowDetails, namespace: string): string {
   // Policies of other Namespaces are not shown, so this one is the reader's own, or one of the whole cluster.
   if (policy !== undefined && isShown(policy))
     return `${policy.namespace === undefined ? 'Cluster admins' : 'Check'}: ${showPolicy(policy)}`;
-  const peerNamespace = peer.object?.namespace;
+  const peerNamespace = peer.object?.namespace ?? namespaceOfPods(peer.address);
   const receiving = direction === 'receiving';
   const [mine, theirs] = receiving ? (['ingress', 'egress'] as const) : (['egress', 'ingress'] as const);
   // A record without a prefix comes from a program that enforces policies, and names the policy that denied. An operator chooses a prefix,
@@ -223,7 +228,16 @@ function policyAdvice(details: FlowDetails, namespace: string): string {
   }
   const isMine = refusedBy === undefined || refusedBy === (receiving ? 'receiver' : 'sender');
   if (isMine) return `${denied} an ${mine} policy of this Pod. ${check(namespace, details)}`;
-  if (peerNamespace === undefined) return '';
+  if (peerNamespace === undefined) {
+    const who = peer.object ? nameOf(peer) : receiving ? 'the sender' : 'the receiver';
+    return `${denied} an ${theirs} policy of ${who}. Ask the cluster admins.`;
+  }
   const whose = `${denied} an ${theirs} policy of ${nameOf(peer)}.`;
   return isNear ? `${whose} ${check(namespace, details)}` : `${whose} Ask the owners of namespace ${peerNamespace}.`;
+}
+
+/** Of Pods that are not known, a log may tell the beginning of their names: `batch/worker-84f9d6c5bb-*`. */
+function namespaceOfPods(address: string): string | undefined {
+  const [, namespace = ''] = /^([^/]+)\/[^/]+\*$/.exec(address) ?? [];
+  return isLabel(namespace) ? namespace : undefined;
 }

@@ -201,7 +201,7 @@ function scanSentences({ of, example }: ScanDetails, series: Series, answer: Pol
   const look = lookOf(series, example);
   const ends = logged(example, finding.node);
   if (of === 'target') {
-    const place = peer.object?.kind === 'Pod' ? nameOf(peer) : `node ${finding.node}`;
+    const place = peer.object?.kind === 'Pod' ? nameOf(peer) : finding.node ? `node ${finding.node}` : 'the node';
     const scanner = peer.kind === 'pod' ? `Check what ${nameOf(peer)} runs.` : '';
     const advice = series.scan?.look === 'scan' ? scanner : targetAdvice(example, series, answer);
     const whole = `Many Pods are tried; their summary is the Event NetworkScan of ${place}.`;

@@ -1,7 +1,7 @@
 /** Explains the reasons that data planes give for dropping packets, and says what to do. docs/logging/cilium.md has the same list. */
 
 interface DropContext {
-  /** The Pod's, or that of the Service to which the packet went. */
+  /** Of the objects to look at: the Pod's, that of the Service to which the packet went, or that of the end that refused it. */
   readonly namespace: string;
   /** The Service of that Namespace to which the packet went. */
   readonly service?: string | undefined;
@@ -20,6 +20,8 @@ interface Reason {
   readonly act: string | ((about: DropContext) => string);
   /** Whether a policy is the cause, though not by addresses and ports. */
   readonly ofPolicy?: true;
+  /** Whether the cause is at the end that refused the packet, which then belongs to the sentence. */
+  readonly ofRefusing?: true;
   /** The dropper of the packet, as a part of a sentence. Default: Cilium. */
   readonly by?: string;
 }
@@ -187,7 +189,7 @@ export const kernelReasons: ReadonlyMap<string, Reason> = new Map(
     IPV6DISABLED: {
       by: kernel,
       means: 'IPv6 is off on that device',
-      act: ({ node }) => `Cluster admins: turn IPv6 on on ${node}, or give Pods no IPv6 address`,
+      act: ({ node }) => `Cluster admins: enable IPv6 on ${node}, or give Pods no IPv6 address`,
     },
     VXLAN_NO_REMOTE: {
       by: kernel,
@@ -207,13 +209,16 @@ export const awsReasons: ReadonlyMap<string, Reason> = new Map(
   Object.entries<Reason>({
     'Tier DEFAULT': {
       by: awsAgent,
-      means: 'strict mode is on, and no policy is in force for one of the two Pods',
+      ofRefusing: true,
+      means: 'strict mode is on, and no policy is in force',
       act: ({ namespace }) => `Each Pod needs a policy for each direction: kubectl -n ${namespace} get networkpolicies`,
     },
     'Tier ERROR': {
       by: awsAgent,
-      means: 'its programs had no state yet for one of the two Pods, as when a Pod starts',
-      act: ({ node }) => `Wait a minute. If it continues, cluster admins: restart the aws-node Pod of ${node}`,
+      ofRefusing: true,
+      means: 'its programs had no state yet',
+      act: ({ node }) =>
+        `Usual while a Pod starts: wait a minute. If it continues, cluster admins: restart the aws-node Pod of ${node}`,
     },
   }),
 );
@@ -241,16 +246,30 @@ interface PodContext extends Partial<Omit<DropContext, 'namespace'>> {
   readonly namespace: string;
   /** That of the Service, if the packet went to one. Policies of another Namespace are not the Pod's. */
   readonly ofServices?: string | undefined;
+  /** The end that refused the packet, if it is known; the Namespace of a Pod. */
+  readonly refusing?: { readonly name: string; readonly namespace: string | undefined } | undefined;
 }
 
 /** Returns one or two sentences. `reason`: a name or a number, which the parser has checked. */
-export function adviseOnReason(reason: string, { namespace, ofServices, service, node, to, mtu }: PodContext): string {
+export function adviseOnReason(
+  reason: string,
+  { namespace: own, ofServices, service, node, to, mtu, refusing }: PodContext,
+): string {
   const about = { service, node: node || 'the node', to: to || 'that address', mtu };
   const known = reasons.get(reason) ?? kernelReasons.get(reason) ?? awsReasons.get(reason);
   if (known === undefined)
     return `Cilium dropped it (${reason}), not a policy. Cluster admins, in the Cilium Pod of ${about.node}: cilium-dbg monitor --type drop`;
-  const { means, act, ofPolicy, by } = known;
+  const { means, act, ofPolicy, ofRefusing, by } = known;
   const cause = by ?? (ofPolicy ? 'Cilium' : 'Cilium, not a policy');
-  const whose = ofPolicy ? namespace : (ofServices ?? namespace);
-  return `Dropped by ${cause}: ${means} (${reason}). ${typeof act === 'string' ? act : act({ ...about, namespace: whose })}`;
+  const end = ofRefusing ? ` for ${refusing?.name ?? 'one of the two Pods'}` : '';
+  const namespace = (ofPolicy ? undefined : ofRefusing ? refusing?.namespace : ofServices) ?? own;
+  const action = typeof act === 'string' ? act : act({ ...about, namespace });
+  const isOfOthers = namespace !== own && action.includes(` -n ${namespace} `);
+  return `Dropped by ${cause}: ${means}${end} (${reason}). ${isOfOthers ? toOwners(namespace, action) : action}`;
+}
+
+/** Readers of a Pod's Events seldom have rights in another Namespace. */
+function toOwners(namespace: string, action: string): string {
+  const [first = '', ...rest] = action.replace(/^See: /, '');
+  return `Owners of namespace ${namespace}: ${first.toLowerCase()}${rest.join('')}`;
 }

@@ -31,13 +31,34 @@ test.each([...reasons])('%s: the reason, what it means and what to do', (name, {
 
 test.each([...kernelReasons, ...awsReasons])(
   '%s: the reason, who dropped it, what it means and what to do',
-  (name, { means, by }) => {
+  (name, { means, by, ofRefusing }) => {
     const text = adviseOnReason(name, { namespace: 'shop' });
-    expect(text).toContain(`Dropped by ${by}: ${means} (${name}). `);
+    const end = ofRefusing ? ' for one of the two Pods' : '';
+    expect(text).toContain(`Dropped by ${by}: ${means}${end} (${name}). `);
     expect(text).not.toContain('Cilium');
     expect(text.length).toBeLessThan(420);
   },
 );
+
+test.each([
+  [
+    { name: 'this Pod', namespace: 'shop' },
+    'in force for this Pod (Tier DEFAULT). Each Pod needs a policy for each direction: kubectl -n shop get',
+  ],
+  [
+    { name: 'batch/worker-7', namespace: 'batch' },
+    'in force for batch/worker-7 (Tier DEFAULT). Owners of namespace batch: each Pod needs',
+  ],
+])('of the end that refused a packet, those who own it are asked: %j', (refusing, expected) => {
+  expect(adviseOnReason('Tier DEFAULT', { namespace: 'shop', refusing })).toContain(expected);
+});
+
+test('objects of a Service in another Namespace are for its owners', () => {
+  const about = { namespace: 'shop', ofServices: 'batch', service: 'api' };
+  expect(adviseOnReason('SERVICE_BACKEND_NOT_FOUND', about)).toMatch(
+    / Owners of namespace batch: kubectl -n batch get endpointslices -l kubernetes\.io\/service-name=api$/,
+  );
+});
 
 test('a reason that is not in the table is given by its name', () => {
   expect(adviseOnReason('reason 231', { namespace: 'shop' })).toMatch(
