@@ -121,6 +121,7 @@ export function rig(
     read: (text: string, program?: string): void =>
       pipeline.take(line({ text, time: time.now(), ...(program !== undefined && { program }) }), 'kernel'),
     stop: pipeline.stop,
+    repeats: pipeline.repeats,
     series: () => stateOf(table).series,
     /** Waits so long, and until all that is due is judged. */
     async wait(this: void, duration = 4000): Promise<void> {

@@ -163,6 +163,17 @@ test('without the source kernel-drops, LOG lines are remembered from the first c
   expect(statistics.failures).toMatchObject({ denied: 1, told: 1 });
 });
 
+test('once a connection has failed, no LOG line is joined with one that differs by its source port', async () => {
+  const { fail, read, wait, repeats, statistics } = rig();
+  read(logLine(40_000));
+  expect(repeats?.last()).toBeDefined();
+  fail({ sourcePort: 40_001 });
+  read(logLine(40_001));
+  expect(repeats?.last()).toBeUndefined();
+  await wait();
+  expect(statistics.failures).toMatchObject({ denied: 0, told: 1 });
+});
+
 test.each([
   ['in a while', 100_000, { denied: 3, unproven: 0 }],
   ['never', Infinity, { denied: 0, unproven: 3 }],
