@@ -172,7 +172,7 @@ async function reportFor(what: string, instead: string) {
   const loaded = await loadReport().catch((error: NodeJS.ErrnoException): undefined => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;
     streams.err(
-      `${programName}: ${what} is no part of the image, the npm package and the executables; a checkout has it. ${instead}\n`,
+      `${programName}: ${what} is not in the image, the npm package and the executables; a checkout has it. ${instead}\n`,
     );
   });
   if (loaded !== undefined) stopSignal().addEventListener('abort', () => process.exit(1));

@@ -20,7 +20,7 @@ export interface MemoryProblems {
 export function createMemoryProblems({ report, resolve }: Pick<RateLimitedLog, 'report' | 'resolve'>): MemoryProblems {
   return {
     leftOut(resource, namespace) {
-      const text = `Memory has no room for all ${resource}: what the Namespace with the most has of them is left out, and what needs it is unknown`;
+      const text = `Memory has no room for all ${resource}: those of the Namespace with the most are left out, and everything that depends on them is unknown`;
       report('warn', `left out ${resource}`, { resource, namespace }, text);
     },
     settleMemory(accounts) {

@@ -40,7 +40,7 @@ export interface OpenSourcesOptions {
   positions: Readonly<Record<string, Position>>;
   /** Records of programs that only some of the sources have shown so far. */
   once: JsonValue | undefined;
-  /** Whether there was no earlier run, so that recent lines are read, too. */
+  /** Whether there was no earlier run, so that recent lines are also read. */
   first: boolean;
   pipeline: Pick<Pipeline, 'take' | 'lost' | 'repeats'>;
   problems: Pick<Problems, 'source' | 'lost'>;

@@ -43,7 +43,7 @@ export function createStateProblems({ metrics, rateLimitedLog, counts, clock }: 
     },
     lost(reason) {
       countError('lost');
-      const text = `What was kept on disk is no longer as it was written: ${reason}. All of it is written again`;
+      const text = `The saved state is no longer as the agent wrote it: ${reason}. All of it is written again`;
       report('error', 'state lost', {}, text);
     },
   };

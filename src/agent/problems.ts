@@ -56,7 +56,7 @@ export function createApiProblems(options: ApiAnswersOptions, counts: ProblemCou
       metrics.watchRestarts.add(1, { resource });
       counts.watchRestarts++;
       if (refusal !== undefined) return answers.refused(verb, resource, refusal);
-      // If the server's etcd does not answer, watches are silent, too. That is one problem.
+      // If the server's etcd does not answer, watches are also silent. That is one problem.
       if (silent !== true || answers.shared.wasReported('api server')) return;
       const text = `The watch of ${resource} was silent and is started again`;
       answers.shared.report('silence', resource, 'info', { resource }, text);
@@ -216,7 +216,7 @@ const obstacles = ['missing', 'deleted', 'not-a-file', 'unreadable', 'read', 'fa
 export interface Problems {
   readonly counts: ProblemCounts;
   readonly api: ApiProblems;
-  /** Something that a source tells of its log. `name`: as in `sources`. */
+  /** Something that a source reports about its log. `name`: as in `sources`. */
   source: (name: string, notice: Notice) => void;
   lost: (source: string, loss: Loss) => void;
   readonly state: StateProblems;

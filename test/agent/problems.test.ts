@@ -135,7 +135,7 @@ test('a server that is away is one problem, whatever is asked of it', () => {
   expect(problems.counts).toMatchObject({ eventsWritten: 1, eventWritesFailed: 1 });
 });
 
-test('a watch that is silent while the server is away, or was a moment ago, is no problem of its own', () => {
+test('a watch that is silent while the server is away, or was a moment ago, is not a separate problem', () => {
   const silence = (): void => problems.api.watchFailed('pods', { verb: 'watch', refusal: undefined, silent: true });
   problems.api.watchFailed('nodes', { verb: 'watch', refusal: refused(0, 'The operation was aborted due to timeout') });
   silence();

@@ -99,7 +99,7 @@ test('a state that is changed on disk, a disk that does not keep it, and then do
   problems.state.failed(new Error('full'));
   problems.state.saved(1);
   expect(entries.map(({ text }) => text)).toEqual([
-    'What was kept on disk is no longer as it was written: state-1.log was removed. All of it is written again',
+    'The saved state is no longer as the agent wrote it: state-1.log was removed. All of it is written again',
     'Positions and counts cannot be kept on disk: if this program is killed now, packets may be counted twice or not at all',
     'Positions and counts are kept on disk again',
     'All of the state is on disk again',

@@ -98,7 +98,7 @@ describe('with a cluster', () => {
     expect([wordsOf(lines), lines.at(-1)]).toEqual([expected, end]);
   });
 
-  test('what is no name in Kubernetes is not offered: it would go into a command line', async () => {
+  test('names that are not valid in Kubernetes are not offered: they would go into a command line', async () => {
     expect(wordsOf(await ask('-n', 'shop', '--from-pod', ''))).toEqual(['web-0', 'web-1', 'db-0']);
   });
 

@@ -60,7 +60,7 @@ test('warnings are comments', () => {
   ]);
 });
 
-test('warnings are there as JSON, too', () => {
+test('warnings are also there as JSON', () => {
   const printed = runConfig(['print', '-o', 'json'], { ...env, METRICS_SERVER_PORT: '1' });
   expect(JSON.parse(printed)).toMatchObject({ warnings: [expect.stringMatching(/^METRICS_SERVER_PORT /)] });
 });

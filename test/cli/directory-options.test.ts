@@ -20,7 +20,7 @@ test('with what the Pod has alone, all the rest has a default', () => {
   expect(readDirectoryOptions(parsed('directory'), pod)).toEqual(defaults);
 });
 
-test('an option goes over a variable', () => {
+test('an option overrides a variable', () => {
   const env = { ...pod, LISTEN_ADDRESS: ':1', AGENT_ACCOUNT: 'other', LOG_LEVEL: 'WARN', POD_IP: 'fd00::9' };
   expect(readDirectoryOptions(parsed('directory', '--listen', '127.0.0.1:2', '--config-map=mine'), env)).toEqual({
     ...defaults,

@@ -74,7 +74,7 @@ test('100 MB of text on standard input, without a newline, are refused', async (
   expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
 });
 
-test('a line that ends within the addresses is no packet', async () => {
+test('a line that ends within the addresses is not a packet', async () => {
   const half = stamped.slice(0, stamped.indexOf('DST=10.244.1.30') + 'DST=10.244.1.3'.length);
   const outcome = await replay([...json, '-'], { stdin: stamped + half });
   expect(outcome.status).toBe(0);
@@ -176,7 +176,7 @@ function records(lineBreak: object): string {
   return made.map((record) => `${JSON.stringify(record)}\n`).join('');
 }
 
-test('the rest of a line of k3s, which journald made a record of its own, is no record of kube-proxy', async () => {
+test('the rest of a line of k3s, which journald made a separate record, is not a record of kube-proxy', async () => {
   expect(eventsIn(await replay([...json, write('whole.json', records({}))]))).not.toEqual([]);
   expect(eventsIn(await replay([...json, write('nul.json', records({ _LINE_BREAK: 'nul' }))]))).toEqual([]);
 });

@@ -43,7 +43,7 @@ test('the order of logs holds over New Year', async () => {
   expect(times).toStrictEqual(['2026-12-31T23:59:50.000Z', '2027-01-01T00:00:10.000Z']);
 });
 
-test('a log that is packed to less than a hundredth is read in its turn, too', async () => {
+test('a log that is packed to less than a hundredth is also read in its turn', async () => {
   const newer = write('new.log.gz', gzipSync(line('Nov 21 11:00:00') + ' '.repeat(17 << 20)));
   const older = write('old.log', line('Nov 21 10:00:00'));
   const { out } = await replay(['--pods', cluster, '-q', '-o', 'audit', newer, older]);

@@ -55,7 +55,7 @@ test('rows of --output audit have the verdict, the policies that decide, and the
   expect(without).not.toContain('policy.verdict');
 });
 
-test('policies on standard input, beside Pods, are read with them', async () => {
+test('policies on standard input, together with Pods, are read with them', async () => {
   const { out } = await start(['--pods', '-', '-q', '-o', 'json', policyDeny], { stdin: readFileSync(cluster) });
   expect(out).toContain('shop/postgres (and 1 more): ingress[0]');
 });

@@ -60,7 +60,7 @@ test('records of Hubble that decide nothing are read, and are no lines that are 
   expect(out).not.toContain('not read');
 });
 
-test('what a stranger has written in such a line is shown short and printable', async () => {
+test('text that a stranger has written in such a line is shown short and printable', async () => {
   const { out } = await replay(['--pods', cluster, '-'], {
     stdin: `xx drop (Policy denied) \u001B]0;title\u0007${'a'.repeat(9000)}\n`,
   });

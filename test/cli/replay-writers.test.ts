@@ -40,7 +40,7 @@ test('they are believed in the log of kube-proxy, and in a log that names no con
   expect(await eventsOf(write('kube-proxy-lw8zd.log', records))).toBeGreaterThan(0);
 });
 
-test('a line of the kernel in the log of a container is refused, in a log that was rotated and packed, too', async () => {
+test('a line of the kernel in the log of a container is refused, also in a log that was rotated and packed', async () => {
   mkdirSync(path('shop_web-1_0f/app'), { recursive: true });
   const log = write('shop_web-1_0f/app/0.log.20261121-101010', line('Nov 21 10:15:04'));
   const { out } = await replay(['--pods', cluster, log]);

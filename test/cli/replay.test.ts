@@ -155,7 +155,7 @@ test('--output audit prints a row for each dropped packet, named by file and lin
   ]);
 });
 
-test('a table: the summary stands below, and --quiet leaves it out', async () => {
+test('a table: the summary is below it, and --quiet leaves it out', async () => {
   const loud = await replay(['--pods', cluster, policyDeny]);
   const quiet = await replay(['--pods', cluster, '-q', policyDeny]);
   expect([loud.err, quiet.err]).toStrictEqual(['', '']);

@@ -108,10 +108,10 @@ test.each([
   },
 );
 
-test('a large file that is no text is refused before it is read to its end', async () => {
+test('a large file that is not text is refused before it is read to its end', async () => {
   const file = write('large.json', '');
   truncateSync(file, 2 ** 40);
-  await expect(readFiles([file])).rejects.toThrow(`--pods ${file}: is no text`);
+  await expect(readFiles([file])).rejects.toThrow(`--pods ${file}: is not UTF-8 text`);
 });
 
 test('all files that cannot be read are named', async () => {

@@ -105,7 +105,7 @@ test.each<[string, string, string, string, Record<string, object>?]>([
   },
 );
 
-test('a Pod is found by its second address, too', async () => {
+test('a Pod is also found by its second address', async () => {
   const both = {
     ...podOf('batch', 'worker-7', '10.65.2.9'),
     status: { phase: 'Running', podIPs: [{ ip: '10.65.2.9' }, { ip: 'fd00::9' }] },

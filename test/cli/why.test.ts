@@ -517,7 +517,7 @@ test.each([
   },
 );
 
-test('an output that cannot be written is no verdict', async () => {
+test('an output that cannot be written is not a verdict', async () => {
   const full = Object.assign(new Error('no space left on device'), { syscall: 'write', code: 'ENOSPC' });
   const options = readWhyOptions(
     parsed('why', '--from', worker, '--to', postgres, '--port', '80', '--policies', path('cluster.json')),

@@ -48,7 +48,7 @@ test('the files are there', () => {
 });
 
 describe.each(policies)('$object.metadata.name in $name', ({ object }) => {
-  test('every Log stands right before a Deny, and both match the same', () => {
+  test('every Log is right before a Deny, and both match the same packets', () => {
     const lists = [object.spec.ingress, object.spec.egress].filter((list) => list !== undefined);
     expect(lists).not.toEqual([]);
     for (const rules of lists) {

@@ -45,7 +45,7 @@ describe.each(kustomizations)('%s', (file) => {
   const folder = join(root, dirname(file));
   const kustomization = readKustomization(file);
 
-  test('uses every file beside it', () => {
+  test('uses every file next to it', () => {
     const { resources = [], patches = [] } = kustomization;
     const used = new Set([...resources, ...patches.map(({ path }) => path ?? '')].map((name) => join(folder, name)));
     const beside = files.filter((each) => dirname(each) === dirname(file) && each !== file);

@@ -107,7 +107,7 @@ describe('Pod Security', () => {
     expect(await deploying.admit(withoutHost(pod), 'deploy-baseline')).toMatchObject({ code: 0 });
   });
 
-  test('only root keeps it from restricted, beside these folders', async () => {
+  test('only root keeps it from restricted, apart from these folders', async () => {
     const { code, stderr } = await deploying.admit(
       withoutHost(podOf(await deploying.render('overlays/journal'))),
       'deploy-restricted',

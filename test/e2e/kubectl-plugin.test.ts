@@ -149,7 +149,7 @@ test('a packet between two Pods of the namespace is one row, in all namespaces t
   expect((await drops(['-o', 'name', '--port', '5432'])).stdout.trimEnd().split('\n')).toHaveLength(2);
 });
 
-test('--insecure-skip-tls-verify goes over a certificate that cannot be verified', async () => {
+test('--insecure-skip-tls-verify accepts a certificate that cannot be verified', async () => {
   const { code, stderr } = await drops(['--insecure-skip-tls-verify', '--certificate-authority', '/dev/null']);
   expect([code, stderr]).toEqual([0, '']);
 });

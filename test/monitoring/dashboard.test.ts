@@ -23,7 +23,7 @@ test('whose packets are lost comes first; the other rows are collapsed', () => {
   ]);
 });
 
-test('panels lie beside each other, none lies on another of its row', () => {
+test('panels of a row are next to each other and do not overlap', () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   const open = panels.slice(0, panels.indexOf(rows[1] as (typeof panels)[number]));
   for (const group of [open, ...rows.map(({ panels: own = [] }) => own)]) {

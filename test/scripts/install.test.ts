@@ -52,7 +52,7 @@ test('npm start installs what the program needs, npm test the rest, and each doe
   expect(installed()).toEqual([]);
 });
 
-test('a changed lockfile is installed anew, by whoever comes first', () => {
+test('a changed lockfile is installed again, by the first process that needs it', () => {
   const { run, installed, changeLock } = checkout('changed');
   run('install.mjs');
   changeLock();

@@ -90,7 +90,7 @@ export const auditSettings = {
     help: 'Pod labels that the audit records, for example app.kubernetes.io/name; eight at most. Default: none',
     default: '',
     list: /[,\s]+/,
-    schema: listOf(text.check(z.refine(isLabelName, { error: 'is no name of a label' }))).check(
+    schema: listOf(text.check(z.refine(isLabelName, { error: 'is not a label name' }))).check(
       z.maxLength(8, { error: 'must be eight labels at most' }),
       z.refine((list) => new Set(list).size === list.length, { error: 'names a label twice' }),
     ),

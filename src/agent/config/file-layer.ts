@@ -126,11 +126,11 @@ const limit = 256 * 1024;
 /** Throws an Error whose message says why the text cannot be read, such as `is a folder`. */
 export function readConfigText(path: string): string {
   const bytes = readBytes(path);
-  if (bytes.includes(0)) throw new Error('is no text: it holds zero bytes');
+  if (bytes.includes(0)) throw new Error('is not text: it contains zero bytes');
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new Error('is no text in UTF-8');
+    throw new Error('is not UTF-8 text');
   }
 }
 
@@ -141,9 +141,9 @@ function readBytes(path: string): Buffer {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = fstatSync(file);
     if (stat.isDirectory()) throw new Error('is a folder');
-    if (!stat.isFile()) throw new Error('is no regular file');
+    if (!stat.isFile()) throw new Error('is not a regular file');
     const bytes = readAtMost(file, limit);
-    if (bytes === undefined) throw new Error(`is larger than ${limit / 1024} KiB: that is no config file`);
+    if (bytes === undefined) throw new Error(`is larger than ${limit / 1024} KiB: that is not a config file`);
     return bytes;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;

@@ -27,7 +27,7 @@ export const inputSettings = {
             ? 'is not set; in a DaemonSet it comes from valueFrom: fieldRef: fieldPath: spec.nodeName'
             : 'must be text; put it in quotes',
       })
-      .check(z.regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, { error: 'is no name of a Node' })),
+      .check(z.regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, { error: 'is not a Node name' })),
   },
   sources: {
     flag: 'source',
@@ -51,7 +51,7 @@ export const inputSettings = {
   },
   containers: {
     value: 'NAMESPACES/PODS/CONTAINERS',
-    help: 'the containers whose logs the source "containers" reads; each part is a list with commas, in which * stands for any text',
+    help: 'the containers whose logs the source "containers" reads; each part is a list with commas, in which * matches any text',
     default:
       'kube-system,calico-system/kube-proxy*/kube-proxy kube-system,calico-system/calico-node*/calico-node kube-system/kube-network-policies*,kindnet*/kube-network-policies,kindnet-cni',
     list: /\s+/,

@@ -149,7 +149,7 @@ export function envTypos(env: NodeJS.ProcessEnv): string[] {
 /** The setting that replaces a variable of kube-iptables-tailer (its util/envar.go). */
 export interface Successor {
   setting: SettingName;
-  /** Returns undefined for a value that kube-iptables-tailer ignores, too. */
+  /** Returns undefined for a value that kube-iptables-tailer also ignores. */
   translate: (value: string, env: NodeJS.ProcessEnv) => string | readonly string[] | undefined;
 }
 

@@ -49,7 +49,7 @@ const rows = {
     value: 'ZONE',
     help: 'time zone of stamps without a zone in files, for example Europe/Berlin',
     default: 'UTC',
-    schema: text.check(z.refine(isTimeZone, { error: 'is no time zone; try Europe/Berlin, UTC or +02:00' })),
+    schema: text.check(z.refine(isTimeZone, { error: 'is not a time zone; try Europe/Berlin, UTC or +02:00' })),
   },
   reverseDns: {
     value: 'true|false',
@@ -111,29 +111,29 @@ const rows = {
   ...auditSettings,
   maxNodes: {
     value: 'N',
-    help: 'in a cluster of more than N Nodes, watch only this one',
+    help: 'if the cluster has more than N Nodes, watch only this one',
     default: '200',
     schema: wholeNumber,
   },
   maxServices: {
     value: 'N',
     help:
-      'in a cluster of more than N Services, watch none, and count them again every hour or two: until then, a private address without ' +
-      'another owner may be that of a Service. kube-proxy already watches all Services from every node',
+      'if the cluster has more than N Services, do not watch them, and count them again every hour or two; until they are watched, ' +
+      'private addresses without another owner are unknown. kube-proxy already watches all Services from every node',
     default: '100000',
     schema: wholeNumber,
   },
   maxEndpointSlices: {
     value: 'N',
     help:
-      'in a cluster of more than N EndpointSlices, stop watching them: Pods behind a Service are looked up when they are needed, and ' +
-      'chains of single endpoints stay unexplained. kube-proxy already watches them all from every node; 0: never watch them',
+      'if the cluster has more than N EndpointSlices, stop watching them: Pods behind a Service are looked up when they are needed, and ' +
+      'chains of single endpoints stay unexplained. kube-proxy already watches all of them from every node; 0: never watch them',
     default: '1000',
     schema: wholeNumber,
   },
   procRoot: {
     value: 'DIR',
-    help: "folder of the host's /proc, to find out who fills the connection tracking table, and whose table it is",
+    help: "folder of the host's /proc, to find out which connection tracking table is full, and who fills it",
     default: '/proc',
     schema: path,
   },

@@ -70,7 +70,7 @@ export const prefix = z.pipe(
 /** The name of a unit (systemd.unit(5)). As in systemctl, a name without a suffix means a service. */
 export const unit = z.pipe(
   text.check(
-    z.regex(/^[\w:.@\\-]{1,255}$/, { error: 'is no name of a systemd unit, such as kube-proxy or k3s.service' }),
+    z.regex(/^[\w:.@\\-]{1,255}$/, { error: 'is not the name of a systemd unit, such as kube-proxy or k3s.service' }),
     z.refine((given) => !/@(?:\.[a-z]+)?$/.test(given), {
       error: 'is a template: name its instance, such as kube-proxy@node-a',
     }),

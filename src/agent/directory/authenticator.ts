@@ -95,7 +95,7 @@ export function createAuthenticator(
   function mayReview(isAgent: boolean, pod: string, address: string): boolean {
     if (isAgent) return ofAgents.take(now());
     const place = places.get(pod);
-    // The claims are not verified yet: whoever makes them up must also ask from the agent's address.
+    // The claims are not verified yet: somebody who makes them up must also ask from the agent's address.
     if (place !== undefined && place.address === address && place.until > now())
       return place.reviews.take(now()) && ofAgents.take(now());
     let bucket = addresses.get(address);

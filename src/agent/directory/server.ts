@@ -45,7 +45,7 @@ export async function startDirectoryServer(options: DirectoryServerOptions): Pro
     listen: address,
     tls: { key: certificate.key, certificate: certificate.certificate },
     limits,
-    // Who is an agent is known only behind its first answer.
+    // Whether the client is an agent is known only after its first answer.
     isClose: () => false,
     isOwnHost: () => false,
     timeout: 5000,

@@ -165,7 +165,7 @@ async function countOf(
       },
     });
   } catch (error) {
-    // Without the right to list, return 0, so that an informer begins: it will be refused, too, and tries again.
+    // Without the right to list, return 0, so that an informer begins: it will also be refused, and tries again.
     return isFinal(resource, refusalOfError(error).status) ? undefined : 0;
   }
 }

@@ -172,7 +172,7 @@ function resourceOf(path: string): string {
 
 const mostTries = 3;
 
-/** The shortest wait before the next try, because other kept connections may be closing, too. */
+/** The shortest wait before the next try, because other kept connections may also be closing. */
 const closingTime: Millis = 100;
 
 /** Tries again if a kept connection turns out to be closed. This is safe, because every request may be sent twice. */

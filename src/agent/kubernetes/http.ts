@@ -65,7 +65,7 @@ export async function send(access: Access, { method, path, headers, body, signal
   return {
     status: answer.statusCode ?? 0,
     headers: answer.headers,
-    // An error of the answer reaches the reader of the unpacked body, too.
+    // An error of the answer also reaches the reader of the unpacked body.
     body: packed ? pipeline(answer, createGunzip(), () => {}) : answer,
   };
 }

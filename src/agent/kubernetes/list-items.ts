@@ -14,7 +14,7 @@ const largestList = 512 * 1024 * 1024;
 /** The most bytes of objects that are collected, for whoever needs a short list at once. */
 const largestCollection = 16 * 1024 * 1024;
 
-/** Past so many bytes of objects, other work gets its turn. */
+/** After this many bytes of objects, other work gets its turn. */
 const bytesOfTurn = 256 * 1024;
 
 /** What a small object takes besides its bytes. */

@@ -19,7 +19,7 @@ export interface WatchEvent {
 
 const newline = 10;
 
-/** Past so many bytes of events, other work gets its turn. */
+/** After this many bytes of events, other work gets its turn. */
 const bytesOfTurn = 256 * 1024;
 
 /** The longest event in bytes: etcd takes objects of 1.5 MiB, and JSON may need six bytes for one. */
@@ -27,7 +27,7 @@ const longestEvent = 10 * 1024 * 1024;
 
 /**
  * Yields undefined when the answer begins, then events. Throws a `SilentWatchError` after `silence` without a byte. The time before
- * the head of the answer counts, too, because a proxy may hold it back until the first event, which is a bookmark after a minute.
+ * the head of the answer also counts, because a proxy may hold it back until the first event, which is a bookmark after a minute.
  */
 export async function* watchEvents(
   { stream }: Pick<Connection, 'stream'>,

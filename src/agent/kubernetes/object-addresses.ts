@@ -62,7 +62,7 @@ const addressAnnotations = [
   'flannel.alpha.coreos.com/public-ip',
 ];
 
-/** The most addresses that are kept of one object, because whoever may create a Service may give it ninety thousand. */
+/** The most addresses that are kept of one object, because a user who may create a Service may give it ninety thousand. */
 export const mostAddresses = { ofService: 8, ofPod: 16, ofNode: 32 };
 
 /** Keeps valid addresses only, without host names, `None` and the prefix length of a CIDR. */

@@ -75,7 +75,7 @@ export async function listPolicies(
   const scope = namespace === undefined ? '' : `/namespaces/${namespace}`;
   return itemsIn(
     await request('GET', `/apis/${apiVersion}${scope}/${plural}`, { query, onItem }),
-    `the answer is no list of ${plural}`,
+    `the answer is not a list of ${plural}`,
   );
 }
 
@@ -139,7 +139,7 @@ export async function discoverKinds(
     all.map(async (version) => {
       const answer = await request('GET', `/apis/${version}`, {});
       const isList = answer.kind === 'refused' || Array.isArray(at(answer.body, 'resources'));
-      return isList ? answer : refusalOfError(new Error(`the answer is no list of what ${version} has`));
+      return isList ? answer : refusalOfError(new Error(`the answer is not a list of the kinds of ${version}`));
     }),
   );
   const served = new Map<string, ReadonlySet<Json>>();

@@ -195,7 +195,7 @@ async function takeReadable(
 ): Promise<boolean> {
   const answer = itemsIn(
     await request('GET', path, { query: { ...selector, ...fromCache }, onItem: take }),
-    `the answer to ${path} is no list`,
+    `the answer to ${path} is not a list`,
   );
   if (answer.kind === 'listed') {
     await inTurns(answer.items, take);

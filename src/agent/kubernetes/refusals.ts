@@ -80,7 +80,7 @@ export function isAskedFor(verb: string, path: string, sent: Json, body: Json): 
   const kind = text(at(body, 'kind'));
   if (kind === undefined || kind === 'Status') return false;
   const resource = /^\/(?:api|apis\/[^/]+)\/[^/]+\/(?:namespaces\/[^/]+\/)?[^/]+(?:\/([^/]+))?/.exec(path);
-  // What groups, versions and kinds there are.
+  // The groups, versions and kinds that exist.
   if (resource === null) return kind.startsWith('API');
   const metadata = at(body, 'metadata');
   if (typeof metadata !== 'object' || metadata === null) return false;

@@ -151,7 +151,7 @@ function backend(namespace: string, endpoint: Json): Backend[] {
   const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1), 1);
   if (address === undefined) return [];
   const target = at(endpoint, 'targetRef');
-  // Whoever may write slices may name any Pod; the Pods of a Service are in its own Namespace.
+  // A user who may write slices may name any Pod; the Pods of a Service are in its own Namespace.
   const isOwn = at(target, 'kind') === 'Pod' && (at(target, 'namespace') ?? namespace) === namespace;
   const name = isOwn ? spelled(at(target, 'name'), isSubdomain) : undefined;
   return [

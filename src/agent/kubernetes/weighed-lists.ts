@@ -43,7 +43,7 @@ export function createReading(
   return { connection, onListed, lease: createMemoryLeases(memory, 'policies'), largest: memory.total * partOfObject };
 }
 
-/** NetworkPolicies must be listed. If another kind may not be listed, one unknown policy stands for all of it. */
+/** NetworkPolicies must be listed. If another kind may not be listed, one unknown policy represents all of it. */
 export async function readPolicies(
   { connection, onListed, lease, largest }: ListReadOptions,
   policyKind: PolicyKind,
@@ -63,7 +63,7 @@ export async function readPolicies(
     const compiled = compile(item);
     isLarge ||= compiled.isTooLarge;
     bytes += compiled.bytes;
-    // What was compiled before is weighed already.
+    // Policies that were compiled before are weighed already.
     if (!room.take(compiled.isNew ? compiled.bytes : bytesOfEntry)) clear();
     return compiled.isNew ? compiled.bytes / usualPolicy : 1;
   };

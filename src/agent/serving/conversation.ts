@@ -21,13 +21,13 @@ export interface ConversationOptions {
   readonly idleTimeout: Millis;
   /** The most bytes of a head. */
   readonly longestHead: number;
-  /** Whether a name is one of this program's own, beside addresses and names of Services. */
+  /** Whether a name is one of this program's own, in addition to addresses and names of Services. */
   readonly isOwnHost: (host: string) => boolean;
   /** `approve`: strangers cannot push this connection out any more. */
   readonly answer: (asked: RequestHead, address: string, approve: () => void) => Promise<ServedAnswer>;
   /** A connection, or a part of a request, has come. */
   readonly onArrival?: (() => void) | undefined;
-  /** What is not answered as a request. */
+  /** Events of a connection that are not answered as a request. */
   readonly refuse: (refusal: HttpRefusal) => ServedAnswer;
 }
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
-/** What a server reads of a connection: after a request nothing, before it is told to go on. */
+/** Bounds the bytes that a server reads of a connection: after a request none, until it may continue. */
 export interface Gate {
   readonly stream: Duplex;
   /** Whether bytes wait that nothing has read yet. */

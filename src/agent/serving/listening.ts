@@ -10,7 +10,7 @@ export interface ServingOptions extends ConversationOptions {
   /** PEM. Without it, plain HTTP. */
   readonly tls?: { readonly key: string; readonly certificate: string } | undefined;
   readonly limits: ConnectionLimits;
-  /** Whether connections of this address are the node's own, beside which strangers have no room. */
+  /** Whether connections of this address are the node's own, whose room strangers cannot take. */
   readonly isClose: (address: string) => boolean;
 }
 

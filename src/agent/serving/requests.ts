@@ -24,7 +24,7 @@ export interface HttpRefusal {
 
 export const mostHeaders = 100;
 
-export const malformed: HttpRefusal = { status: 400, text: 'This is no HTTP/1.1 request.\n' };
+export const malformed: HttpRefusal = { status: 400, text: 'This is not an HTTP/1.1 request.\n' };
 export const tooLong: HttpRefusal = { status: 431, text: 'The head of this request is too long.\n' };
 
 const unknownHost: HttpRefusal = {
@@ -41,7 +41,7 @@ export function readRequest(request: IncomingMessage, own: (host: string) => boo
   if (hosts.length > 1 || (hosts.length === 0 && httpVersion !== '1.0') || host === undefined) return malformed;
   if (rawHeaders.length > 2 * mostHeaders) return tooLong;
   if (headers['transfer-encoding'] !== undefined || !/^0*$/.test(headers['content-length'] ?? ''))
-    return { status: 413, text: 'A request has no body here.\n' };
+    return { status: 413, text: 'A request must not have a body here.\n' };
   if (headers.expect !== undefined) return { status: 417, text: 'Nothing can be expected here.\n' };
   if (!isServed(host, headers, own)) return unknownHost;
   return { method, target: path === undefined ? url : path || '/', headers };

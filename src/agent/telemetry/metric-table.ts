@@ -113,7 +113,7 @@ export const metricTable = {
   ),
   waitingFlows: gauge(
     'waiting_flows',
-    'Flows whose Pods are being looked up. A flow that waits for minutes counts in each of them.',
+    'Flows whose Pods are being looked up. A flow that waits for several minutes counts once for each minute.',
   ),
   waitingOverflowPackets: counter(
     'waiting_overflow_packets_total',

@@ -66,7 +66,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
     isOwnHost: (host) => host === hostname().toLowerCase() || isOfNode?.(host) === true,
     timeout,
     onArrival,
-    // Who scrapes or probes asks less often than a connection may be idle.
+    // Scrapers and probes ask less often than a connection may be idle.
     idleTimeout: 0,
     longestHead,
     answer: (asked) => answerTo(asked, served, given.health),

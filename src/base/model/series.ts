@@ -139,7 +139,7 @@ export interface SeriesState {
   counts: { uncounted: number; overflowed: number };
 }
 
-/** What is left of a node's hourly writes. It is saved, so that an agent that is killed again and again writes no more than others. */
+/** The rest of a node's hourly writes. It is saved, so that an agent that is killed again and again writes no more than others. */
 export interface WriteBudgetState {
   /** The number of writes left; it may have a fraction. */
   left: number;

@@ -109,7 +109,7 @@ export function createMemoryBudget(options: MemoryBudgetOptions): MemoryBudget {
     const { account, key, group } = entry;
     shares.remove(entry);
     account.leaveOut(key);
-    // What is removed where it is kept counts as deleted, so it is counted after that.
+    // An object that is removed from its store counts as deleted, so it is counted after that.
     countLeftOut(account, key);
     onLeftOut?.(account.resource, group.namespace);
   }

@@ -11,7 +11,7 @@ interface ShareUse {
 /** Sums and differences of fractions are not exact. */
 const nearly = 1e-9;
 
-/** What was taken comes back at `rate` (in a millisecond), in equal parts to all keys that have taken some. */
+/** The part that was taken comes back at `rate` (in a millisecond), in equal parts to all keys that have taken some. */
 function createShares({ rate, burst }: { rate: number; burst: number }) {
   const taken = new Map<string, ShareUse>();
   let filled: Millis | undefined;
@@ -121,7 +121,7 @@ export function createTimeShare({ part, atOnce }: { part: number; atOnce: Millis
   return {
     mayBegin(key, now) {
       const { own, owed, left } = shares.standing(key, now);
-      // What comes back raises `left`, too, so a piece that was too long would else be paid by half.
+      // The part that comes back also raises `left`, so otherwise only half of a piece that was too long would be paid.
       return own + owed < left;
     },
     ended(key, began, now) {

@@ -189,7 +189,7 @@ function tailOf(path: string): string[] {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stat = fstatSync(fd);
-    if (!stat.isFile() && !stat.isDirectory()) throw new Error('is no regular file');
+    if (!stat.isFile() && !stat.isDirectory()) throw new Error('is not a regular file');
     const { size } = stat;
     const buffer = Buffer.alloc(Math.min(size, reach));
     const length = readSync(fd, buffer, 0, buffer.length, size - buffer.length);

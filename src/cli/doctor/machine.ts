@@ -95,7 +95,7 @@ export interface PodName {
 
 const accountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** Finds the Pod of this process by POD_NAME and POD_NAMESPACE, else by the host's name, which is the Pod's unless it has hostNetwork. */
+/** Finds the Pod of this process by POD_NAME and POD_NAMESPACE or, without these, by the host's name, which is the Pod's unless it has hostNetwork. */
 export function findOwnPod(env: NodeJS.ProcessEnv): PodName | undefined {
   const name = env['POD_NAME'] || (existsSync(accountFolder) ? hostname() : undefined);
   const namespace = env['POD_NAMESPACE'] || readFile(`${accountFolder}/namespace`);
@@ -137,7 +137,7 @@ export type StateFolder = { kind: 'writable' | 'missing'; free: number } | { kin
 /** If the folder does not exist, the one in which it would be made is checked. */
 export function lookAtFolder(path: string): StateFolder {
   try {
-    if (!statSync(path).isDirectory()) return { kind: 'refused', reason: `${path}: is no folder` };
+    if (!statSync(path).isDirectory()) return { kind: 'refused', reason: `${path}: is not a folder` };
     accessSync(path, constants.W_OK | constants.X_OK);
     const { bavail, bsize } = statfsSync(path);
     return { kind: 'writable', free: bavail * bsize };

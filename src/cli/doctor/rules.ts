@@ -87,7 +87,7 @@ export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFi
   };
 }
 
-/** Joins equal rules. A rule of iptables that nft shows, too, counts once. */
+/** Joins equal rules. A rule of iptables that nft also shows counts once. */
 function distinct(
   ofIptables: readonly LogRule[],
   ofIptablesNft: readonly LogRule[],
@@ -145,7 +145,7 @@ export function readIptablesSave(text: string): IptablesSave {
     if (rule === undefined) continue;
     rules++;
     hasClusterChains ||= /^(?:KUBE|cali)-/.test(rule);
-    // Parse only rules that may log: a few of some ten thousand. A comment may match, too.
+    // Parse only rules that may log: a few of some ten thousand. A comment may also match.
     if (!/ -j N?F?LOG(?: |$)/.test(line)) continue;
     const words = iptablesWords(rule);
     const after = (option: string): string | undefined =>

@@ -10,7 +10,7 @@ export interface DropRow {
   readonly to: FlowEnd;
   /** `5432/TCP`; of packets on several ports the first ones. */
   readonly ports: readonly string[];
-  /** What is in place of ports, or behind them. */
+  /** Text in place of ports, or behind them. */
   readonly port: string;
   readonly protocol: string | undefined;
   readonly count: number;

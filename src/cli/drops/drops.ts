@@ -122,7 +122,7 @@ async function nothing(query: EventQuery, leftOut: number): Promise<string> {
   );
 }
 
-/** What is asked for besides the filter, as on the command line. */
+/** The request apart from the filter, as on the command line. */
 function askedText({ target, selector, node, filters: { since } }: EventQuery['options']): string {
   return [
     target && nameText(target),
@@ -134,7 +134,7 @@ function askedText({ target, selector, node, filters: { since } }: EventQuery['o
     .join(' ');
 }
 
-/** Who mistypes one of them asks for a Pod. */
+/** A typo in one of these looks like the name of a Pod. */
 const subcommands = ['top', 'why', 'report'];
 
 function printList(events: readonly Json[], format: Exclude<DropsFormat, 'table' | 'wide'>): string {

@@ -22,7 +22,7 @@ export interface EventQuery extends Cluster {
   readonly filter: FlowFilter;
 }
 
-/** What is kept of an Event, and what identifies it. */
+/** The fields that are kept of an Event, and its identity. */
 export interface ListedEvent<Kept> {
   readonly key: string;
   /** Changes with each write of the Event. */

@@ -8,7 +8,7 @@ export function joinRows(rows: readonly DropRow[]): DropRow[] {
   for (const row of withoutDoubles(rows)) {
     const key = JSON.stringify([flowEndText(row.from), flowEndText(row.to), row.port, row.verdict, row.packet]);
     const same = joined.get(key) ?? [];
-    // What was set again is the last of the map.
+    // A key that was set again is the last of the map.
     joined.delete(key);
     joined.set(key, [row, ...same]);
   }

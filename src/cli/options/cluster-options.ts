@@ -6,7 +6,7 @@ import { optionName } from '../../agent/config/settings.ts';
 import { durationOf } from './command.ts';
 import { checked, converted, type OptionRow, type OptionTable, type OptionValues } from './option-table.ts';
 
-export const namespaceName = checked(isLabel, 'is no name of a Namespace');
+export const namespaceName = checked(isLabel, 'is not a Namespace name');
 export const nodeName = checked(isSubdomain, 'is not the name of a Node');
 
 export const namespaceOptions = {

@@ -1,4 +1,4 @@
-/** What may stand at the end of a command line, from the tree of commands alone. */
+/** Candidates for the end of a command line, from the tree of commands alone. */
 import type { Command, Option } from 'commander';
 
 export interface CompletionWord {

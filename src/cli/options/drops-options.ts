@@ -44,7 +44,7 @@ const listOptions = {
     help: 'wide: also node and message; json, yaml: the Events; name: their names',
     choices: dropsFormats.slice(1),
     schema: converted(
-      // As in kubectl, -o=json is allowed, too.
+      // As in kubectl, -o=json is also allowed.
       (text) => dropsFormats.find((each) => each === text.replace(/^=/, '')),
       `must be ${dropsFormats.slice(1).join(', ')}; for others: kubectl get events`,
     ),

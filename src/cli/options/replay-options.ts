@@ -68,7 +68,7 @@ export function replayCommand(): Command {
     options: [
       ...optionsOf(input, 'What to read'),
       ...optionsOf(shown, 'What to show'),
-      ...optionsOf(privacy, 'What audit rows leave out (docs/audit.md)'),
+      ...optionsOf(privacy, 'Privacy of audit rows (docs/audit.md)'),
     ],
     exits: [
       'all input was read',
@@ -134,7 +134,7 @@ const input = {
     flag: 'time-zone',
     value: 'ZONE',
     help: 'zone of time stamps without one, for example Europe/Berlin. Default: UTC',
-    schema: converted(zoneOf, 'is no time zone; try Europe/Berlin, UTC or +02:00'),
+    schema: converted(zoneOf, 'is not a time zone; try Europe/Berlin, UTC or +02:00'),
   },
   bootTime: {
     value: 'TIME',

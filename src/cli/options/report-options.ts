@@ -12,7 +12,7 @@ csv       every pair of source, destination and service, for a spreadsheet
 json      all sums, and every pair`;
 
 const input = {
-  baseline: { value: 'ROWS', help: 'rows to compare with, to see what is new and what is gone', list: true },
+  baseline: { value: 'ROWS', help: 'rows to compare with, to see new and gone flows', list: true },
   events: {
     value: 'FILE',
     help: 'Events as JSON, from replay or kubectl; their incidents are marked',
@@ -34,9 +34,9 @@ const output = {
 
 export function reportCommand(): Command {
   return createCommand('report', {
-    summary: 'HTML report of audit rows: who was denied what, and what is new',
+    summary: 'HTML report of audit rows: the denied flows, and which are new',
     usage: 'ROWS...',
-    about: `Makes a report from audit rows (docs/audit.md): who was denied what, when, by which rule, and what is new since a baseline. ROWS are NDJSON files or patterns in quotes; .gz and .zst are unpacked; - is standard input.
+    about: `Makes a report from audit rows (docs/audit.md): the denied flows with times and rules, and the differences from a baseline. ROWS are NDJSON files or patterns in quotes; .gz and .zst are unpacked; - is standard input.
 
   kube-netfilter-tailer report '/var/log/audit/*.ndjson*' > report.html
   kube-netfilter-tailer report --baseline before.ndjson after.ndjson > changes.html

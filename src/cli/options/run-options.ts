@@ -64,7 +64,7 @@ const exits = ['all is right', '', 'a setting, the file or the command line is w
 
 export function configCommand(): Command {
   const print = createCommand('print', {
-    summary: 'what is set, and where each setting is from',
+    summary: 'print the settings, and where each is from',
     usage: '[OPTION...]',
     about: `Prints the settings that "run" would have here, from the given options, the environment and the config file that they name.
 The YAML is a config file itself; a comment behind each value says where it is from.`,
@@ -186,7 +186,7 @@ export function doctorCommand(): Command {
 }
 
 export interface DoctorOptions extends UsableConfig {
-  /** Who asks the API server, beside the setting `kubeconfig`. */
+  /** Who asks the API server, in addition to the setting `kubeconfig`. */
   access: AccessOptions;
   output: 'text' | 'json';
   sendTestEvent: boolean;

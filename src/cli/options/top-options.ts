@@ -65,7 +65,7 @@ const topTable = {
 
 export function topCommand(): Command {
   return createCommand('top', {
-    summary: 'a live table of what is dropped now',
+    summary: 'a live table of the flows that are dropped now',
     usage: '[POD | TYPE/NAME] [-n NAMESPACE] [OPTION...]',
     argument: [
       '[POD]',

@@ -15,7 +15,7 @@ export interface ReadTotals {
   guessedTimes: number;
   /** Host names in the lines, against which `--node` is checked. */
   hosts: Set<string>;
-  /** What tells of packets and was not read, by its name and what is missing. */
+  /** Texts about packets that were not read, by their names and what is missing. */
   unread: Map<string, UnreadLines>;
 }
 

@@ -12,7 +12,7 @@ export type TakeObject = (object: Json, place: string) => void;
 
 const byteOrderMark = Buffer.from('\uFEFF');
 
-/** What Node.js makes a text of at most. */
+/** The most bytes that Node.js makes a text of. */
 const longestText = 512 * 1024 * 1024 - 24;
 
 export interface SavedObjectsOptions {
@@ -73,7 +73,7 @@ interface ObjectReader {
 }
 
 function readerOf(file: string, beginning: Buffer, take: TakeObject): ObjectReader {
-  if (beginning.includes(0)) throw new WhyError(`${file}: is no text in UTF-8: save it as UTF-8`);
+  if (beginning.includes(0)) throw new WhyError(`${file}: is not UTF-8 text: save it as UTF-8`);
   const [first] = beginning.toString('latin1', 0, 64).trimStart();
   // JSON has no line of dashes, but a document of YAML may be JSON.
   if ((first !== '{' && first !== '[') || beginning.includes('\n---')) return readDocuments(file, take);
@@ -135,7 +135,7 @@ function readDocuments(file: string, take: TakeObject): ObjectReader {
     const content = Buffer.concat(parts, size).toString('utf8');
     [parts, size] = [[], 0];
     const isEmpty = !/^[ \t]*[^\s#%]/m.test(content);
-    // What stands before the first dashes may be comments.
+    // The text before the first dashes may be comments.
     if (isEmpty && !isOpened && !isLast) return;
     const place = isLast && number === 0 ? file : `${file}: document ${number + 1}`;
     number++;

@@ -104,7 +104,7 @@ export interface Gap {
   reason: string;
   node: string;
   /**
-   * The number of rows: each tells of the loss in one interval of the audit, or of all records that a receiver did not get, however long that
+   * The number of rows: each reports the loss in one interval of the audit, or of all records that a receiver did not get, however long that
    * took. `lost`: the least number of missing records.
    */
   intervals: number;

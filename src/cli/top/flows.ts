@@ -42,7 +42,7 @@ function endOf(flow: Json, end: 'source' | 'destination'): FlowEnd {
   return { kind, namespace: kind === undefined && owner === undefined ? undefined : namespace, name, pod };
 }
 
-/** The policies that deny, else the one that the log names, else the one that nearly admits. */
+/** The policies that deny; if these are not known, the one that the log names or, without one, the one that nearly admits. */
 function policyOf(flow: Json): string {
   const of = (name: string): string | undefined => text(at(flow, name));
   const deciding = of('policy.verdict') === 'denied' ? of('policy.decided_by') : undefined;

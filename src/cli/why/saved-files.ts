@@ -49,7 +49,7 @@ function documentsOf(file: string): { content: string; documents: readonly Json[
 
 /** Reads the documents of a file from its content. Throws a `WhyError`. */
 export function documentsIn(file: string, content: string): readonly Json[] {
-  if (content.includes('\0')) throw new WhyError(`${file}: is no text in UTF-8: save it as UTF-8, unpacked`);
+  if (content.includes('\0')) throw new WhyError(`${file}: is not UTF-8 text: save it as UTF-8, unpacked`);
   if (content.trim() === '') throw new WhyError(`${file}: is empty`);
   // Try JSON first, because it is read ten times faster than YAML.
   let failure: Error;

@@ -8,7 +8,7 @@ import type { Verdict } from '../../base/model/packet.ts';
 const keep = 256;
 
 /**
- * What became of connections that failed without an answer. `denied`: counted as drops. `told`: another line tells of them. `unproven`: no
+ * Results of connections that failed without an answer. `denied`: counted as drops. `told`: another line reports them. `unproven`: no
  * policy is known to deny them. `foreign`: their source address is not that of their Pod. `overflowed`: there was no room for them.
  */
 export const failureResults = ['denied', 'told', 'unproven', 'foreign', 'overflowed'] as const;

@@ -7,7 +7,7 @@ import type { FlowMeaning } from './meaning.ts';
 
 /** How long the kernel tries by default (net.ipv4.tcp_syn_retries), 127 seconds, and some more. */
 const longestTry: Millis = 150_000;
-/** Calico tells of flows at the end of an interval. */
+/** Calico reports flows at the end of an interval. */
 const longestInterval: Millis = 600_000;
 /** A node seldom has more than 250 Pods. */
 const most = { senders: 512, toldOfSender: 1024 };
@@ -22,7 +22,7 @@ export interface FailedConnections {
 }
 
 export interface Told {
-  /** Notes what this line tells of. */
+  /** Notes the connection that this line reports. */
   note: (decision: Decision | undefined, time: Millis) => void;
   /** Returns whether other lines told of any of the connections. `targets`: the same connections to each Pod that they may have been for. */
   has: (failed: FailedConnections, targets: readonly PacketObservation[]) => boolean;

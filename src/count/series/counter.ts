@@ -84,7 +84,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
   /** Returns the series that counts the packets; undefined if none does. `from`: the series that counted the finding before. */
   function countOne({ finding, time, weight, last, from }: PacketCount): Series | undefined {
     const series = open.seriesFor(finding, time, last);
-    // A scan's packets without a series are not lost, because Events of Pods count them, too.
+    // A scan's packets without a series are not lost, because Events of Pods also count them.
     const isCountedElsewhere = finding.details.kind === 'scan';
     if (series === undefined) {
       if (!isCountedElsewhere) counts.uncounted += weight;

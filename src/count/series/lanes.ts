@@ -71,7 +71,7 @@ interface LaneTable {
 }
 
 export const laneCount = 2 * lastLane + 2;
-/** Outdated entries leave a heap only at its front. So the heaps are made anew after two puts for each ready series, and this many more. */
+/** Outdated entries leave a heap only at its front. So the heaps are rebuilt after two puts for each ready series, and this many more. */
 const putsBeforeReset = 10_000;
 /** How often the time of a flow is checked. New packets may shorten its average pause, so that it becomes quiet earlier. */
 const lookAgain: Millis = 60_000;
@@ -114,7 +114,7 @@ export function createLanes() {
     noteTurn: (index: number): void => void (isByNamespace[index] = isByNamespace[index] !== true),
     /**
      * `index`: a half-lane, as in `indexOf`. Every second turn is by namespaces alone, so that nobody delays a namespace by packets to its peers.
-     * The others are by peers, too, so that one peer delays nobody by packets to all namespaces.
+     * The others are also by peers, so that one peer delays nobody by packets to all namespaces.
      */
     firstOf(index: number, now: Millis): ReadySeries | undefined {
       const lane = sorted.lanes[index];
@@ -229,7 +229,7 @@ function byOwnTurn(a: Front, b: Front): number {
   return a.own - b.own || byPlace(a.at, b.at);
 }
 
-/** The last turn of its first peer counts, too. */
+/** The last turn of its first peer also counts. */
 function byTurn(a: Front, b: Front): number {
   return a.turn - b.turn || byPlace(a.at, b.at);
 }

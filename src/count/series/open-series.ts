@@ -245,7 +245,7 @@ function createPlacement(
 
   function begin(finding: Finding, time: Millis, clock: Millis): Series {
     const series = newSeries(finding, windowOf(clock, objectKey(finding.regarding)), time);
-    // The signs of a scan are carried over from the hour before, but the conclusion (`look`) is drawn anew.
+    // The signs of a scan are carried over from the hour before, but the conclusion (`look`) is drawn again.
     const before = held.get(finding.identity)?.scan;
     if (before !== undefined) series.scan = { ...before, look: undefined };
     held.add(series);

@@ -24,7 +24,7 @@ export interface Slots {
   fill(series: Series): void;
   /** Frees the slot of a series, because another series counts its packets. */
   free: (series: Series) => void;
-  /** Frees the slot, too, but keeps the peer's share as used. */
+  /** Also frees the slot, but keeps the peer's share as used. */
   giveUp: (series: Series) => void;
   sweep(clock: Millis): void;
   takeChanges: () => StateChange[];

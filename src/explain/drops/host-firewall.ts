@@ -22,7 +22,7 @@ export function isProbe({ peer, direction, protocol }: FlowDetails, own: Own): b
 
 /**
  * Names the chain that dropped the packet, and on which side of it the Pods are: a rule for another way does not let the packet through.
- * A packet that is logged before or after its routing has only one device, too, but is forwarded.
+ * A packet that is logged before or after its routing also has only one device, but is forwarded.
  */
 function chainOf({ path, direction, peer }: FlowDetails): ['input' | 'output' | 'forwarding', 'from' | 'to'] {
   const [isReceiving, isOfPods] = [direction === 'receiving', peer.kind === 'pod'];

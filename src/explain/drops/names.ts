@@ -110,7 +110,7 @@ export function isPacketTooBig(protocol: string, type: number | undefined, code:
   return protocol === 'ICMPv6' ? type === 2 : type === 3 && code === 4;
 }
 
-/** kubectl's names for the kinds in Antrea's log. The short names are ambiguous, because other projects use them, too. */
+/** kubectl's names for the kinds in Antrea's log. The short names are ambiguous, because other projects also use them. */
 const resources = new Map([
   ['AntreaNetworkPolicy', 'networkpolicies.crd.antrea.io'],
   ['AntreaClusterNetworkPolicy', 'clusternetworkpolicies.crd.antrea.io'],

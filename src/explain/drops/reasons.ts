@@ -204,7 +204,7 @@ export const kernelReasons: ReadonlyMap<string, Reason> = new Map(
 
 const awsAgent = "AWS's network policy agent";
 
-/** Tiers in the log of AWS's network policy agent that are of no policy. docs/logging/aws-vpc-cni.md explains them, too. */
+/** Tiers in the log of AWS's network policy agent that are of no policy. docs/logging/aws-vpc-cni.md also explains them. */
 export const awsReasons: ReadonlyMap<string, Reason> = new Map(
   Object.entries<Reason>({
     'Tier DEFAULT': {

@@ -46,7 +46,7 @@ export type End =
   | { readonly kind: 'external'; readonly address: string; readonly hostName?: string | undefined }
   | { readonly kind: 'unknown'; readonly address: string };
 
-/** A connection from its opener (`source`). Replies belong to it, too. If the addresses are of two families, the verdict is unknown. */
+/** A connection from its opener (`source`). Replies also belong to it. If the addresses are of two families, the verdict is unknown. */
 export interface PolicyFlow {
   readonly source: End;
   readonly destination: End;
@@ -140,7 +140,7 @@ export interface RuleTrace {
 
 export interface NearestRule {
   readonly path: string;
-  /** The number of alternatives of each group, and the first one that matches, else the first one. */
+  /** The number of alternatives of each group, and the first one that matches or, if none does, the first one. */
   readonly groups: readonly { readonly count: number; readonly clause: ClauseTrace }[];
 }
 

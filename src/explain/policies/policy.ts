@@ -21,7 +21,7 @@ export interface Clause {
   readonly note?: (probe: Probe) => string;
   /** Adds the objects that the clause needs besides the two ends. */
   readonly requires?: (into: Needs) => void;
-  /** The alternatives that the clause stands for, if they are packed into one, because there are thousands. */
+  /** The alternatives of the clause, if they are packed into one, because there are thousands. */
   readonly packed?: ClauseList;
 }
 

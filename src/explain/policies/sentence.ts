@@ -132,7 +132,7 @@ function isOfPorts({ clause }: NearestRule['groups'][number]): boolean {
 
 const portFields = /(?:ports|protocols?|icmps?)$/i;
 
-/** The first of the alternatives stands for all, if none matches. */
+/** The first of the alternatives is shown for all, if none matches. */
 function allowsText({ count, clause }: NearestRule['groups'][number]): string {
   const { allows = clause.wants } = clause.inWords() ?? {};
   return `${allows}${clause.match !== true && count > 1 ? ` (and ${count - 1} more)` : ''}`;

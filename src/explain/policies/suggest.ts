@@ -172,7 +172,7 @@ function suggestOne(
   };
 }
 
-/** Returns the ports to open; none for a protocol without ports. DNS needs TCP, too, because long answers do not fit into a UDP packet. */
+/** Returns the ports to open; none for a protocol without ports. DNS also needs TCP, because long answers do not fit into a UDP packet. */
 export function openedPorts({ protocol, port }: PolicyFlow): { protocol: string; port: number }[] {
   if (port === undefined) return [];
   const isDns = port === 53 && (protocol === 'UDP' || protocol === 'TCP');

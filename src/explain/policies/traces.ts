@@ -123,7 +123,7 @@ function traceNearest(rule: Rule, index: number, probe: Probe): NearestRule {
   return { path, groups };
 }
 
-/** Returns the first packed alternative that matches, else the first one. `place`: its place in the field. */
+/** Returns the first packed alternative that matches or, if none does, the first one. `place`: its place in the field. */
 function firstIn({ count, at }: ClauseList, place: number, probe: Probe): { clause: Clause; place: number } {
   for (let index = 0; index < count; index++) {
     const clause = at(index);

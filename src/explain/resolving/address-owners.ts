@@ -11,7 +11,7 @@
  * | 6 | a Node | its annotations, if no look-up finds another owner | its kubelet, the network plug-in |
  * | 7 | a Pod that is not known | the Pod range of a Node | the controller manager |
  *
- * Of several owners in one class none is believed, unless a row says which: whoever adds one could choose the other's fate.
+ * Of several owners in one class none is believed, unless a row says which: somebody who adds one could choose the other's fate.
  *
  * A tenant's claims are not in the table: `externalIPs` and addresses of load balancers of a Service, addresses in an EndpointSlice,
  * annotations of a Pod. They never say whose an address is.

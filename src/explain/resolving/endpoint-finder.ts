@@ -51,7 +51,7 @@ export interface LiveEndpointFinder {
   readonly version: number;
   readonly nodes: readonly Node[];
   readonly podCount: number;
-  /** Call this after each change of a list. `left-out`: of an object that was in no list, so that no index is made anew. */
+  /** Call this after each change of a list. `left-out`: of an object that was in no list, so that no index is rebuilt. */
   changed(what: 'pods' | 'nodes' | 'services' | 'remote' | 'left-out'): void;
   /** Returns the time span around `time` in which answers are the same, as long as `version` is. */
   epoch: (time: Millis) => { from: Millis; until: Millis };

@@ -109,7 +109,7 @@ export function scopeOf(address: string): AddressScope {
   return { range, role: undefined, note: notes[range] };
 }
 
-/** A name instead of an address usually stands for Pods, so it is private. */
+/** A name instead of an address usually belongs to Pods, so it is private. */
 export function rangeOf(address: string): AddressRange {
   const value = ipv4Number(address);
   if (value !== undefined) return ipv4Range(value);

@@ -19,7 +19,7 @@ const places = 4;
 
 /** A Bloom filter. `isAny`: whether anything is left out; once nothing is, all addresses are forgotten. */
 export function createLeftOutAddresses(isAny: () => boolean): LeftOutAddresses {
-  // Whoever knows it could choose addresses that stand for those of others.
+  // Somebody who knows it could choose addresses with the same hash as those of others.
   const seed = randomInt(2 ** 32);
   let filter: Uint8Array | undefined;
   let areServicesMissing: (() => boolean) | undefined;

@@ -205,7 +205,7 @@ export function ownerOfName(name: string, at: Moment, node: string | undefined, 
   const index = lists.pods.byName(name).length > 0 ? lists.pods : lists.earlier;
   const isThere = (pod: Pod): boolean => !isGroup || node === '' || pod.node === node;
   const all = ownersAt(index?.byName(name).filter(isThere) ?? [], at);
-  // A Pod without a controller may have such a name, too.
+  // A Pod without a controller may also have such a name.
   const replicas = isGroup ? all.filter(({ workload }) => workload !== undefined) : [];
   const owners = replicas.length > 0 ? replicas : all;
   const candidates = owners.map((pod) => podEndpoint(pod, pod.addresses[0] ?? name, 'pod-name'));
@@ -222,7 +222,7 @@ function namedEndpoint(name: string, kind: 'external' | 'unknown', note: string)
   return { ...addressOnly(name), kind, evidence: 'none', note };
 }
 
-/** Returns later Pods, too, because the time is only the beginning of an interval. */
+/** Also returns later Pods, because the time is only the beginning of an interval. */
 function ownersAt(pods: readonly Pod[], { time }: Moment): Pod[] {
   const there = pods.filter(({ until }) => until === Infinity || until > time - slack);
   const unique = new Map(there.map((pod) => [objectKey(pod), pod]));

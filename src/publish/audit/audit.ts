@@ -50,7 +50,7 @@ export interface AuditOptions {
 /** What the agent keeps on disk of the audit. */
 export interface KeptAudit {
   readonly revision: number;
-  /** What is small, and so is saved as a whole. */
+  /** Small parts, which are saved as a whole. */
   progress: () => AuditProgress;
   takeChanges: () => StateChange[];
   entries(): Generator<StateChange>;

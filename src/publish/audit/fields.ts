@@ -70,7 +70,7 @@ function fieldsOfEnd(end: End) {
     ),
     role: text(`A part that the ${end} plays in the cluster.`, 'fine', { values: ['dns', 'api-server', 'metadata'] }),
     evidence: text(
-      `How the owner of the address was found; \`pod-name\`: the logger names Pods and has no addresses; \`earlier-run\`: a Pod that only the state of an earlier run of the agent has; \`node-annotation\`: only an annotation of the Node names the address.`,
+      `How the owner of the address was found; \`pod-name\`: the logger names Pods and has no addresses; \`earlier-run\`: the Pod is known only from the state of an earlier run; \`node-annotation\`: only an annotation of the Node names the address.`,
       'fine',
       { varies: true, live: false },
     ),

@@ -55,7 +55,7 @@ function namespaceOf(fields: FlowRecord, end: End): string | undefined {
   return fields[`${end}.k8s.namespace.name`];
 }
 
-/** Returns the end to hide: outside the policy's Namespace; without a policy, the destination of an egress packet, else the source. */
+/** Returns the end to hide: outside the policy's Namespace; without a policy, the destination of an egress packet, or the source of any other. */
 function foreignPeerOf(fields: FlowRecord): End | undefined {
   const [source, destination] = ends.map((end) => namespaceOf(fields, end));
   if (source === undefined || destination === undefined || source === destination) return undefined;
@@ -65,7 +65,7 @@ function foreignPeerOf(fields: FlowRecord): End | undefined {
   return fields['network.direction'] === 'egress' ? 'destination' : 'source';
 }
 
-/** Removes the fields of an end, except its port. The interface is removed, too, because CNI plug-ins name interfaces after Pods. */
+/** Removes the fields of an end, except its port. The interface is also removed, because CNI plug-ins name interfaces after Pods. */
 function withoutEnd(fields: FlowRecord, end: End): FlowRecord {
   const kept = Object.entries(fields).filter(
     ([name]) => name === `${end}.port` || !(name.startsWith(`${end}.`) || name === interfaceOf[end]),
@@ -109,7 +109,7 @@ function withCutAddresses(fields: FlowRecord, bits: Privacy['bits']): FlowRecord
   return cut;
 }
 
-/** Shortens an address. If it was already shortened, it is shortened further or stays. A name is not an address, and stays, too. */
+/** Shortens an address. If it was already shortened, it is shortened further or stays. A name is not an address, and also stays. */
 function cutAddress(address: string, bits: Privacy['bits']): string | undefined {
   const [bare = '', length] = address.split('/', 2);
   const limits =

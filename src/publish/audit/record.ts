@@ -11,7 +11,7 @@ export function rowOf(record: FlowRecord): string {
   return `${printableJson(JSON.stringify(record))}\n`;
 }
 
-/** The Namespace whose share of the audit's room a record takes: that of the sending Pod, else of the receiving one; '' if none is named. */
+/** The Namespace whose share of the audit's room a record takes: that of the sending Pod or, without one, of the receiving Pod; '' if neither is named. */
 export function namespaceOf(record: FlowRecord): string {
   const { 'source.k8s.namespace.name': source, 'destination.k8s.namespace.name': destination } = record;
   if (record['source.kind'] !== 'Pod' && record['destination.kind'] === 'Pod') return destination ?? '';

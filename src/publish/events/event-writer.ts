@@ -18,7 +18,7 @@ const maxTries = 3;
 export type Outcome =
   | { kind: 'written'; verb: 'create' | 'update'; packets: number; published: WrittenEvent }
   | { kind: 'refused'; verb: 'create' | 'update' | 'read'; refusal: Refusal }
-  /** Something else has the name of the Event, and its other name, too. */
+  /** Something else has the name of the Event, and also its other name. */
   | { kind: 'foreign'; component: string };
 
 export interface EventWriterOptions {
@@ -118,7 +118,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     return isForItself ? await elsewhere(attempt, refused) : refused;
   }
 
-  /** Whoever may create Events can take the name of one of ours before it. Then the other one counts as gone. */
+  /** A user who may create Events can take the name of one of ours before it. Then the other one counts as gone. */
   async function elsewhere(attempt: Attempt, otherwise: Outcome): Promise<Outcome> {
     const { event, published, tries } = attempt;
     if (tries === 1) return otherwise;
@@ -211,7 +211,7 @@ function isOwned({ annotations }: StoredEvent, stateId: string): boolean {
   return annotations[stateAnnotation]?.split(' ', 1)[0] === stateId;
 }
 
-/** Whoever may create Events can write any text there. */
+/** A user who may create Events can write any text there. */
 function numbersIn({ annotations }: StoredEvent): number[] {
   const [, ...numbers] = (annotations[stateAnnotation] ?? '').split(' ').map(Number);
   const [base = 0, counted = 0] = numbers;

@@ -25,7 +25,7 @@ const rules: Readonly<Record<WriteResult, 'publish' | Millis | 'back off' | 'aba
   forbidden: 30_000,
   failed: retryDelays.failed,
   denied: retryDelays.denied,
-  // Others would be refused, too, at least in this namespace. The series is postponed.
+  // Others would also be refused, at least in this namespace. The series is postponed.
   throttled: 'back off',
   unauthorized: 'back off',
   unavailable: 'back off',
@@ -122,7 +122,7 @@ export function createRetries(now: () => Millis, random: () => number) {
     backOff.reset();
   }
 
-  /** Handles a refusal that other writes would get, too, at least in this namespace. */
+  /** Handles a refusal that other writes would also get, at least in this namespace. */
   function backOffFrom({ finding }: Series, answer: Refusal, took: Millis): TurnEnd {
     const scope = refusedScope(answer, took);
     if (scope === 'all') {

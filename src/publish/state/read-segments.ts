@@ -46,7 +46,7 @@ export function readSegments(folder: string): SegmentContents {
     const read = readWhole(file);
     if (read === undefined) {
       kept.noFiles.push(file);
-      kept.damage ??= `${basename(file)} is no regular file`;
+      kept.damage ??= `${basename(file)} is not a regular file`;
       continue;
     }
     kept.segments.set(number, read.size);
@@ -90,7 +90,7 @@ function hasBatch(text: string): boolean {
 }
 
 function unreadable(header: Record<string, unknown>): string | undefined {
-  if (header['format'] !== format) return 'is no state log of this program';
+  if (header['format'] !== format) return 'is not a state log of this program';
   if (header['version'] === version) return undefined;
   return `has version ${String(header['version'])}, this program reads ${version}`;
 }

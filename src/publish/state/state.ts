@@ -96,7 +96,7 @@ export interface StateFiles {
   saved: Millis;
   damage?: string | undefined;
   files: readonly string[];
-  /** What has the name of a file of the state and is none. */
+  /** Files that have the name of a state file but are not one. */
   noFiles: readonly string[];
   segments: Readonly<SegmentSizes>;
 }
@@ -110,7 +110,7 @@ export function findState(folder: string): StateFiles | undefined {
 }
 
 export function unusableReason({ state, damage }: StateFiles): string | undefined {
-  return shape.safeParse(state).success ? undefined : (damage ?? 'it is no state of an agent');
+  return shape.safeParse(state).success ? undefined : (damage ?? 'it is not the state of an agent');
 }
 
 /** How far these times may be ahead of the clock. All other times are in the past. */

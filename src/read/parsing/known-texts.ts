@@ -46,7 +46,7 @@ export const knownTexts = {
     isHubble(record) || ('disposition' in record && isGke(record)) || 'oob.prefix' in record || 'oob.family' in record,
   reads(text: string): boolean {
     const found = parse(text, prefixes);
-    // What is cut off may be a copy of what is whole.
+    // A text that is cut off may be a copy of a whole one.
     const isCut = found?.kind === 'unparsable' && text.startsWith('{');
     if (found !== undefined && found.kind !== 'refused' && !isCut) return true;
     return parseDroppedLogs(text, undefined) !== undefined || isProgramRecord(text);

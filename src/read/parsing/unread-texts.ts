@@ -3,7 +3,7 @@ import { parsedBytes } from '../../base/platform/json.ts';
 import { knownTexts } from './known-texts.ts';
 
 export interface UnreadText {
-  /** What the text is. */
+  /** The kind of the text. */
   name: string;
   /** What is missing, or what to do. */
   advice: string;

@@ -219,7 +219,7 @@ function lookAtEnd(path: string): Traces | { reason: string } {
   let fd: number | undefined;
   try {
     // Opening a pipe or a device can change it, so the kind of file is checked first.
-    if (!statSync(path).isFile()) return { reason: 'it is no regular file' };
+    if (!statSync(path).isFile()) return { reason: 'it is not a regular file' };
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const { size, mtimeMs: written } = fstatSync(fd);
     const buffer = Buffer.alloc(Math.min(size, reach));

@@ -24,7 +24,7 @@ export interface SharedLines {
   readonly dedupe: LineDedupe;
 }
 
-/** What is known of lines that several sources have. */
+/** The state of lines that several sources have. */
 export interface LineDedupe {
   /** How many lines another source had shown before, since the start. */
   readonly repeats: number;

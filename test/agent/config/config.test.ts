@@ -184,7 +184,7 @@ test.each([
   expect(['', ' ', 'hello: '].map((raw) => table.look(raw).verdict)).toEqual(['dropped', 'dropped', 'logged']);
 });
 
-test('a prefix is understood as it stands in the rule, with a space at its end', () => {
+test('a prefix is understood as the rule has it, with a space at its end', () => {
   const { prefixes } = read({ prefix: ['noted: =rejected'] });
   const table = createPrefixTable(prefixes);
   expect(table.look('noted: ').verdict).toBe('rejected');

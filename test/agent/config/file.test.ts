@@ -55,7 +55,7 @@ test.each<[string, object]>(tables.files)('a file: %j', (text, expected) => {
   expect(readFileOf(text).config).toEqual({ ...base, ...expected });
 });
 
-test('a file goes over the default, a variable over the file, an option over that', () => {
+test('a file overrides the default, a variable the file, and an option the variable', () => {
   const text = 'maxNodes: 1\nmaxServices: 1\nmaxEndpointSlices: 1\nsources: [kernel]';
   const env = { MAX_SERVICES: '2', MAX_ENDPOINT_SLICES: '2', SOURCES: 'journal' };
   expect(readFileOf(text, { env, flags: { 'max-endpoint-slices': '3' } }).config).toEqual({
@@ -67,7 +67,7 @@ test('a file goes over the default, a variable over the file, an option over tha
   });
 });
 
-test('a file is named by the variable, or the option that goes over it', () => {
+test('a file is named by the variable, or by the option, which overrides it', () => {
   const file = files('settings.yaml');
   writeFileSync(file, 'node: from-file');
   expect(readConfig({}, { CONFIG_FILE: file }).node).toBe('from-file');
@@ -101,12 +101,12 @@ test('settings of a file that cannot be understood are not missed', () => {
   ]);
 });
 
-test('a wrong value that an option goes over is no problem, but a typo in a key is', () => {
+test('a wrong value that an option overrides is not a problem, but a typo in a key is', () => {
   const problems = problemsOf('maxNodes: x\nnod: a', { flags: { 'max-nodes': '1' } });
   expect(subjectsOf(problems)).toEqual(['2:1: nod']);
 });
 
-test('each problem stands on one line and in bounds, whatever stands there', () => {
+test('each problem is on one line and bounded, whatever its text is', () => {
   const long = 'x'.repeat(10_000);
   const problems = problemsOf(`stateDir: "\\e[31m${long}"\n"${long}\\n": 1\nsources: [${'x,'.repeat(1000)}]`);
   expect(problems).toHaveLength(26);

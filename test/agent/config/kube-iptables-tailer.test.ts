@@ -62,7 +62,7 @@ test('a variable of kube-iptables-tailer has no effect behind the file', () => {
   expect(variablesOf(warnings)).toEqual(['METRICS_SERVER_PORT']);
 });
 
-test('a log file beside a journal, as there', () => {
+test('a log file next to a journal, as there', () => {
   const { config, warnings } = read({ IPTABLES_LOG_PATH: '/a', JOURNAL_DIRECTORY: '/b' });
   expect(config.sources).toEqual([{ kind: 'journal', directory: '/b' }, containers]);
   expect(variablesOf(warnings)).toEqual(['JOURNAL_DIRECTORY', 'IPTABLES_LOG_PATH']);

@@ -121,7 +121,7 @@ test('a file that cannot be read is reported once, and once when it can be read 
   expect(reload.counts).toEqual({ ok: 0, failed: 1 });
 });
 
-test('an option or a variable goes over a changed file, too', () => {
+test('an option or a variable also overrides a changed file', () => {
   const { write, look, applied } = createReloadScene('{}', {
     env: { LOG_LEVEL: 'warn' },
     flags: { 'include-noise': 'false' },

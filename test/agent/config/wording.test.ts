@@ -42,9 +42,9 @@ const folder = temporaryFolder();
 
 test.each<[string, string | Buffer | undefined, string]>([
   ['missing', undefined, 'cannot be read: no such file'],
-  ['zero', 'a: \0', 'is no text: it holds zero bytes'],
-  ['latin1', Buffer.from('a: \xfc', 'latin1'), 'is no text in UTF-8'],
-  ['large', Buffer.alloc(256 * 1024 + 1, '#'), 'is larger than 256 KiB: that is no config file'],
+  ['zero', 'a: \0', 'is not text: it contains zero bytes'],
+  ['latin1', Buffer.from('a: \xfc', 'latin1'), 'is not UTF-8 text'],
+  ['large', Buffer.alloc(256 * 1024 + 1, '#'), 'is larger than 256 KiB: that is not a config file'],
   ['file/below', undefined, 'cannot be read: a part of the path is not a folder'],
   ['', undefined, 'is a folder'],
 ])('a path is refused where there is no config file: %j', (name, bytes, expected) => {
@@ -55,7 +55,7 @@ test.each<[string, string | Buffer | undefined, string]>([
 });
 
 test('a device', () => {
-  expect(checkConfigFile('/dev/null')).toEqual(['/dev/null: is no regular file']);
+  expect(checkConfigFile('/dev/null')).toEqual(['/dev/null: is not a regular file']);
 });
 
 test('a variable that looks like one of a setting', () => {

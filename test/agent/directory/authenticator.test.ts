@@ -93,7 +93,7 @@ test('a header of 8,192 characters is short enough for a review', async () => {
   expect(reviewed).toHaveLength(1);
 });
 
-test('an API server that does not answer is no refusal, and asked again', async () => {
+test('an API server that does not answer is not a refusal, and is asked again', async () => {
   const { check, reviewed } = scene(() => undefined);
   expect([await check(bearer()), await check(bearer())]).toEqual(['busy', 'busy']);
   expect(reviewed).toHaveLength(2);
@@ -151,7 +151,7 @@ test('the place of an agent is of its address: its claims from another one are r
   expect(reviewed.length).toBeLessThanOrEqual(11);
 });
 
-test('a token that is none of an agent any more has no place among theirs', async () => {
+test('a token that no longer belongs to an agent has no place among theirs', async () => {
   let isAgent = true;
   const { check, clock } = scene(() => ({ authenticated: isAgent, username }));
   await check(bearer());

@@ -140,7 +140,7 @@ test('EndpointSlices are not even counted with a limit of 0', async () => {
   expect(cluster.watches('endpointslices')).toBe(false);
 });
 
-test('an answer to their count that is no list is a failure: they are counted again', async () => {
+test('an answer to their count that is not a list is a failure: they are counted again', async () => {
   answerSlices = (asked) => {
     if (asked.query['watch'] !== undefined) return;
     const isFirst = askedForSlices().length === 1;

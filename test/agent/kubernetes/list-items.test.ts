@@ -96,7 +96,7 @@ test.each([
   await expect(read(endless(begin, part))).rejects.toThrow(TooLargeError);
 });
 
-test('objects of what is no list by its beginning are not taken', async () => {
+test('objects of an answer that does not begin as a list are not taken', async () => {
   const taken: Json[] = [];
   const heads: Json[] = [];
   const body = Readable.from([Buffer.from('{"kind":"Page","items":[{"a":1},{"a":2}]}')]);

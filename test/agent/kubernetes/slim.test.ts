@@ -329,7 +329,7 @@ test('slimNode keeps these fields', () => {
   });
 });
 
-test('a kubelet may say what it likes: what is no name of a host is none', () => {
+test('a kubelet may say anything: only valid host names count', () => {
   const addresses = ['node-a\n', '<!channel>', `a${'x'.repeat(253)}`, '$(reboot)', 'Node_A.internal'];
   const status = { addresses: addresses.map((address) => ({ type: 'Hostname', address })) };
   expect(slimNode({ ...saved, status }).hostNames).toEqual(['Node_A.internal', 'host-a']);

@@ -52,7 +52,7 @@ test('a count that has grown has the time of the check, and keeps it', async () 
   ]);
 });
 
-test('a packet that was only logged or accepted is no drop', async () => {
+test('a packet that was only logged or accepted is not a drop', async () => {
   const { verdicts, look, shown } = scene();
   verdicts.logged = 1;
   verdicts.accepted = 1;

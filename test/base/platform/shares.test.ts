@@ -77,7 +77,7 @@ test('where each key has a part of its own, a key finds it, however many others 
   });
 });
 
-test('what a key has taken of its own part comes back at the rate of all, so that it costs no more in the long run', () => {
+test('the part that a key has taken of its own share comes back at the rate of all, so that it costs no more in the long run', () => {
   const bucket = createSharedBucket({ ...limits, each: 4 });
   let sum = 0;
   for (let time = 0; time < 3600; time++)

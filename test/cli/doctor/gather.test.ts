@@ -249,7 +249,7 @@ test('no units are reported where none is named, or the journal cannot be read',
   expect(await look({}, [])).toBe('');
 });
 
-test('the source with the most packets of several tells of prefixes', () => {
+test('of several sources, the one with the most packets shows the prefixes', () => {
   const packets = [{ prefix: 'my-drop:', verdict: 'dropped', time: nine - 60_000 }] as const;
   const kernelSources = [
     ...sourceWith({ reason: 'no' }),

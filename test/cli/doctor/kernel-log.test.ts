@@ -78,9 +78,9 @@ test('a file that is not there has no lines', async () => {
   await expect(read({ kind: 'file', path: within('none') })).resolves.toEqual({ reason: 'no such file' });
 });
 
-test('a pipe is no log, and is not waited at', async () => {
+test('a pipe is not a log, and is not waited for', async () => {
   execFileSync('mkfifo', [within('pipe')]);
-  await expect(read({ kind: 'file', path: within('pipe') })).resolves.toEqual({ reason: 'is no regular file' });
+  await expect(read({ kind: 'file', path: within('pipe') })).resolves.toEqual({ reason: 'is not a regular file' });
 });
 
 test('each line of a record with several is read', async () => {

@@ -7,7 +7,7 @@ import { askAgent, findOwnPod, reachableAt } from '../../../src/cli/doctor/machi
 import { found } from './scene.ts';
 import { agentWith } from './sentences.ts';
 
-test('a right that it has got since is no problem', async () => {
+test('a right that it has got since is not a problem', async () => {
   const agent = await agentWith((metrics) => metrics.missingPermission.set(0, { verb: 'patch', resource: 'events' }));
   expect(found('agent', agent)).toMatchObject([{ status: 'ok' }]);
 });

@@ -39,7 +39,7 @@ test('state: one that cannot be used stays as it is', () => {
   expect(readFileSync(file, 'utf8')).toBe('nonsense\nnonsense\n');
 });
 
-test('state: one that is no file is not waited for', () => {
+test('state: one that is not a file is not waited for', () => {
   mkdirSync(within('pipe'));
   execFileSync('mkfifo', [segmentFile(within('pipe'), 1)]);
   expect(readKeptState(within('pipe'))).toEqual({
@@ -50,7 +50,7 @@ test('state: one that is no file is not waited for', () => {
 
 test('state: one that lacks what every state has', async () => {
   await log('odd', { agent: { node: 'node-a' } });
-  expect(readKeptState(within('odd'))).toEqual({ kind: 'unusable', reason: expect.stringContaining('no state') });
+  expect(readKeptState(within('odd'))).toEqual({ kind: 'unusable', reason: expect.stringContaining('not the state') });
 });
 
 test('a state or a folder that is not there is reported', () => {
@@ -61,7 +61,7 @@ test('a state or a folder that is not there is reported', () => {
 
 test('a folder that may not be written to', () => {
   writeFileSync(within('file'), '');
-  expect(lookAtFolder(within('file'))).toEqual({ kind: 'refused', reason: `${within('file')}: is no folder` });
+  expect(lookAtFolder(within('file'))).toEqual({ kind: 'refused', reason: `${within('file')}: is not a folder` });
   expect(lookAtFolder(within('file/state'))).toEqual({
     kind: 'refused',
     reason: expect.stringMatching(new RegExp(`^${RegExp.escape(within('file/state'))}: `)),

@@ -49,7 +49,7 @@ test.each([
   expect(read(...args)).toMatchObject({ output });
 });
 
-test('short options may stand in one word', () => {
+test('short options may be in one word', () => {
   expect(read('-Aw')).toMatchObject({ allNamespaces: true, watch: true });
 });
 

@@ -175,7 +175,7 @@ test('a colour is around the verdict alone, and columns are aligned as without',
   expect(coloured.replaceAll(/<[^>]*>/g, '')).toBe(createTable(false, plain).lines([row], now));
 });
 
-test('on a terminal that is too narrow, the policy stands below its row, and no word is cut', () => {
+test('on a terminal that is too narrow, the policy is below its row, and no word is cut', () => {
   const rows = ['NetworkPolicy/shop/postgres', undefined].map((policy) =>
     rowOf({
       ...withAnnotations(example, {

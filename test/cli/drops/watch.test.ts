@@ -56,7 +56,7 @@ async function watched(...args: string[]): Promise<{ status: number; out: string
 
 const forbid = ({ response }: Asked): void => refuse(response, 403, 'Forbidden');
 
-test('a broken watch is told once, and once more when it works again', async () => {
+test('a broken watch is reported once, and once more when it works again', async () => {
   lists = [[event('a')]];
   watches = [
     ({ response }) => refuse(response, 503),

@@ -184,7 +184,7 @@ test.each<[string, string[], number]>([
   expect((await aggregated(rowsOfPolicies, undefined, policy)).extent).toMatchObject({ records, gaps: 1 });
 });
 
-test('nodes are those of its records, and the baseline has only its records, too', async () => {
+test('nodes are those of its records, and the baseline also has only its records', async () => {
   const { nodes, changes } = await aggregated(rowsOfPolicies, rowsOfPolicies, ['other/web']);
   expect({ nodes, baseline: changes?.baseline.records }).toEqual({ nodes: 1, baseline: 1 });
 });
@@ -198,7 +198,7 @@ test('policies that deny the same packets are not new: the baseline has not all 
   expect(policiesIn(changes?.policies.appeared.top)).toEqual([`${web} denied 1`]);
 });
 
-test('packets stand in the interval in which the first of a record was logged', async () => {
+test('packets are in the interval in which the first of a record was logged', async () => {
   const { timeLine } = await aggregated([row(0, { 'network.packets': 3 }), row(2, { 'event.action': 'rejected' })]);
   expect(timeLine).toEqual({
     start,
@@ -211,7 +211,7 @@ test('packets stand in the interval in which the first of a record was logged', 
   });
 });
 
-test('a clock of 1970 or of next year is no part of the time line; its packets count', async () => {
+test('times of 1970 or of next year are not in the time line, but their packets count', async () => {
   const rows = [
     row(1),
     ...['1970-01-01T00:00:10.000Z', '2027-11-20T09:00:00.000Z'].map((time, number) =>

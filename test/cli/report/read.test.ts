@@ -133,7 +133,7 @@ test('Events of other programs are left out without a word', () => {
   expect(readEvents([write('other.json', JSON.stringify({ items: [other] }))])).toMatchObject({ problems: [] });
 });
 
-test('an incident is told from a packet by the code at its end, also where a diagnosis stands before it', () => {
+test('an incident is distinguished from a packet by the code at its end, also if a diagnosis is before it', () => {
   const [firstTimestamp, lastTimestamp] = ['2026-11-20T09:00:00Z', '2026-11-20T09:00:00Z'];
   const items = [
     ['IptablesRestoreFailed', 'a [KN102]'],

@@ -109,7 +109,7 @@ test.each([
   expect(statistics.failures).toMatchObject({ denied: 0, unproven: 1 });
 });
 
-test('a connection of which a LOG line tells does not count again, although its address was translated', async () => {
+test('a connection that a LOG line reports does not count again, although its address was translated', async () => {
   const { fail, read, wait, counted, statistics } = rig({ targetsOf: () => [{ address: '10.244.1.31', port: 5432 }] });
   read(logLine(40_000));
   await wait(100_000);
@@ -119,7 +119,7 @@ test('a connection of which a LOG line tells does not count again, although its 
   expect(counted().filter((each) => each.includes('cart-0'))).toEqual(['1 cart-0 > 10.244.1.31:5432']);
 });
 
-test('a LOG line that comes later tells of it, too', async () => {
+test('a LOG line that comes later is also about it', async () => {
   const { fail, read, wait, statistics } = rig();
   fail({ sourcePort: 40_000 });
   await wait(1000);
@@ -128,7 +128,7 @@ test('a LOG line that comes later tells of it, too', async () => {
   expect(statistics.failures).toMatchObject({ denied: 0, told: 1 });
 });
 
-test('a LOG line of another connection, or an old one, tells nothing of it', async () => {
+test('a LOG line of another connection, or an old one, is not about it', async () => {
   const { fail, read, wait, statistics } = rig();
   read(logLine(40_001));
   read(logLine(40_002));

@@ -125,7 +125,7 @@ test('no more than 20 Pods are notified in any hour', () => {
     expect(times.filter((time) => time >= from && time < from + hour).length).toBeLessThanOrEqual(20);
 });
 
-test('Pods that are made later are notified, too', () => {
+test('Pods that are made later are also notified', () => {
   const late = [...byPod.keys()].filter((name) => Number(/^pod-(\d+)-/.exec(name)?.[1]) >= 3);
   expect(late.length).toBeGreaterThan(5);
 });

@@ -396,7 +396,7 @@ describe('a packet whose ends are being found out', () => {
     expect(series()).toEqual(['web-0 sending 10.65.2.200 x1', 'web-0 sending Node/node-b x1']);
   });
 
-  test('counts at once when there is no place to wait, which is counted too', async () => {
+  test('counts at once if there is no place to wait, which is also counted', async () => {
     const { drop, series, open, queue } = scene({ limit: 1 });
     drop();
     drop({ to: '10.65.2.10' });

@@ -159,7 +159,7 @@ test('a packet with lines that repeat it is counted at once where the queue is f
   expect([one.counted(), one.full()]).toEqual([['203.0.113.8 80 x6'], 6]);
 });
 
-test('a packet that waits is counted once where a flow of Calico tells of it, too', () => {
+test('a packet that waits is counted once if a flow of Calico also reports it', () => {
   const one = rig({ unknown: () => false, synced: false });
   one.read(7);
   one.pipeline.take(line({ text: flowText, time: Date.now(), program: 'calico-flows' }), 'kernel');

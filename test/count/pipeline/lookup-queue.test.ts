@@ -107,7 +107,7 @@ test('a text of 64 KiB is not kept', () => {
   expect(queue.flows).toMatchObject([{ line: { text: '', time: nine, host: 'node-a' } }]);
 });
 
-test('a packet that stands for several weighs as many', () => {
+test('a packet that represents several has their weight', () => {
   const queue = createLookupQueue(10);
   queue.admit(line(), syn(80, { repeat: 5 }), nine);
   queue.admit(line(), syn(80), nine);
@@ -115,7 +115,7 @@ test('a packet that stands for several weighs as many', () => {
   expect(queue.flows).toMatchObject([{ weight: 8 }]);
 });
 
-test('martians wait, too', () => {
+test('martians also wait', () => {
   const queue = createLookupQueue(10);
   for (const each of [martian(), martian(), martian({ impossible: 'destination' }), martian({ device: 'eth1' })])
     expect(queue.admit(line(), each, nine)).toBe(true);

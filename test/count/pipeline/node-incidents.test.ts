@@ -105,7 +105,7 @@ test.each([
   },
 );
 
-test('a reload of the host’s firewall is no incident where nothing is dropped', () => {
+test('a reload of the host’s firewall is not an incident if nothing is dropped', () => {
   const one = scene();
   one.say(overwritten, nine, calicoLog);
   one.incidents.tick(nine + 10 * minute);
@@ -178,7 +178,7 @@ describe('a kube-proxy that is no container', () => {
     expect(one.incidents.tracker.incidents[0]?.quote).toContain('no such device');
   });
 
-  test('once is none', () => {
+  test('a single failure is not an incident', () => {
     const one = scene();
     for (const at of [0, minute, 20 * minute]) one.say(started, nine + at, 'journal');
     expect(one.counts()).toEqual({});

@@ -285,7 +285,7 @@ test('a record of a program is none of kube-proxy in the log of a program that j
   expect(statistics.programRecords).toBe(0);
 });
 
-test('a record of a program is no drop, however its text looks', () => {
+test('a record of a program is not a drop, however its text looks', () => {
   const text = `I1121 09:00:00.836390       1 proxier.go:15] "${syn()}"`;
   for (const origin of ['container', 'program'] as const)
     expect(run([{ text, origin }]).statistics).toMatchObject({ programRecords: 1, verdicts: { dropped: 0 } });
@@ -429,7 +429,7 @@ test('a line that cannot be read is counted', () => {
   expect(statistics).toMatchObject({ unparsable: 1, verdicts: { dropped: 0 } });
 });
 
-test('a node that was given goes over what the lines say', () => {
+test('a node that was given overrides the nodes of the lines', () => {
   expect(run([syn(), { text: syn(), host: undefined }], { node: 'node-b' }).series).toEqual([
     'node-b PacketDrop shop/web-0 x2',
   ]);

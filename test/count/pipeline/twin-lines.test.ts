@@ -48,7 +48,7 @@ test('packets of different ports are different packets', () => {
   expect(counted(['verdict'], ['drop', 0, 1, 40113])).toEqual([1, 1]);
 });
 
-test('lines that stand for several packets are set against each other by their counts', () => {
+test('lines that represent several packets are compared by their counts', () => {
   expect(counted(['verdict', 0, 3], ['drop', 1, 3])).toEqual([3, 0]);
   expect(counted(['verdict', 0, 3], ['drop', 1, 5])).toEqual([3, 2]);
   expect(counted(['verdict', 0, 5], ['drop', 1, 3], ['drop', 2, 2], ['drop', 3, 1])).toEqual([5, 0, 0, 1]);

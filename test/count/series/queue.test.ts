@@ -157,7 +157,7 @@ test('after a restart, an object that has had no Event has its first before what
   expect(objectsOf(write(table, at(5)))).toEqual(['a/web', 'b/web']);
 });
 
-test('an update of an Event is no turn for the next problem of its object', () => {
+test('an update of an Event does not count as a turn of the next problem of its object', () => {
   const table = createSeriesTable();
   for (const object of ['a/web', 'b/web']) table.count(drop(object, 1), at(0));
   write(table, at(2));

@@ -74,7 +74,7 @@ test('drops on 5,000 nodes are spread over half a minute, an incident over more 
 const laneOfRole = (role: 'full' | 'pod-notice'): number =>
   laneOf(series({ finding: incident({ details: incidentDetails({ role }) }) }), nine);
 
-test('an Event that only tells a Pod of an incident waits until the updates of drops are written', () => {
+test('an Event that only notifies a Pod of an incident waits until the updates of drops are written', () => {
   const published = { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined };
   const update = laneOf(series({ published }), nine);
   expect(laneOfRole('full')).toBeLessThan(update);

@@ -8,7 +8,7 @@ import { outputs } from './outputs.ts';
 const pages = documentPaths().map((path) => ({ path, text: textOf(path) }));
 const shown = pages.flatMap(({ path, text }) => shownBlocks(text).map((block) => ({ name: block.name, path, block })));
 
-test('what a page shows of a command is marked by what makes it, or by the test that holds it', () => {
+test('the output of a command on a page has a mark that names its row or its test', () => {
   const without = pages.flatMap(({ path, text }) =>
     unmarked(text, ['text', 'console', 'json']).map((line) => `${path}: ${line}`),
   );

@@ -61,7 +61,7 @@ test('packets that Calico denies have Events on both Pods, those that it allows 
   expect(existsSync(instance())).toBe(false);
 });
 
-test('what is printed while a killed agent is away is read by the next one', async () => {
+test('lines that are printed while a killed agent is away are read by the next one', async () => {
   const denied = await pods('bpf-kill', 2);
   const settings = env();
   const first = rig.start(settings);

@@ -48,7 +48,7 @@ test('there are commands to run, and output is shown', () => {
   expect(steps.filter(({ shown }) => shown.length > 0)).toHaveLength(3);
 });
 
-test('what fails, and what is shown but not printed, is noticed', async () => {
+test('a failing command, and a shown line that is not printed, are noticed', async () => {
   expect(await shell.run('echo before\nfalse\necho after\n')).toMatchObject({ status: 1, output: 'before\n' });
   expect(await shell.run('cat missing | head -n 1\n')).toMatchObject({ status: 1 });
   const output = 'Events:\n  Warning  PacketDrop  12s  from 10.0.0.1\nend\n';

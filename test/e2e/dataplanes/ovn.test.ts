@@ -186,7 +186,7 @@ const admitted = {
   of: 'open',
 } as const;
 
-test('what a policy admits arrives, and its line is no drop', async () => {
+test('a packet that a policy admits arrives, and its line is not a drop', async () => {
   await run('ip', ['netns', 'exec', ovn.namespaceOf('web'), 'ping', '-c', '1', '-W', '20', addressOf('open', 0)]);
   const [line] = await ovn.linesOf(admitted.acl);
   expect(line).toContain('verdict=allow');
@@ -220,7 +220,7 @@ test('doctor finds nothing to mend', async () => {
   expect(checks.find(({ name }) => name === 'log-rules')?.finding).toMatch(/ovn-acl does: \d+ lines lately/);
 });
 
-test('at the end nothing is told of what was admitted', async () => {
+test('at the end, admitted packets are not reported', async () => {
   expect(await rig.events(namespace, 'open')).toEqual([]);
 });
 

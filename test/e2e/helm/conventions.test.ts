@@ -64,7 +64,7 @@ test('no agent goes to a node that runs none, whatever the preset, unless its af
   expect(podOf(await helm.template({ affinity: own }))['affinity']).toEqual(own);
 });
 
-test('the directory has a place of its own, and one replica can be evicted, too', async () => {
+test('the directory has its own place, and one replica can be evicted', async () => {
   const place = {
     nodeSelector: { pool: 'system' },
     tolerations: [{ key: 'only', operator: 'Exists' }],
@@ -108,7 +108,7 @@ test('live drops are at the port that the agents listen on', async () => {
 });
 
 const rightsWithoutGuard = /redirect kubectl exec and logs of any node/;
-const openDrops = /whoever reaches port 9092 of any node/;
+const openDrops = /anyone who reaches port 9092 of any node/;
 test.each<[string, Values, RegExp, boolean]>([
   [
     'nodeCondition without its guard',
@@ -166,7 +166,7 @@ test('a label that selects Pods cannot be a common one', async () => {
   expect(stderr).toContain('commonLabels: app.kubernetes.io/name');
 });
 
-test('a field of a security context goes over that of chart and preset, and the others stay', async () => {
+test('a field of a security context overrides that of chart and preset, and the others stay', async () => {
   const pod = podOf(
     await helm.template({
       preset: 'openshift',

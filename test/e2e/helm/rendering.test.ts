@@ -61,7 +61,7 @@ test.each(ways)('preset %s with %j is the overlay with these components', async 
   expect(comparable(withoutHelmsLabels(ours))).toEqual(comparable(withoutNamespace(parseManifests(theirs))));
 });
 
-test('what adds a source leaves those of the preset', async () => {
+test('a component that adds a source leaves those of the preset', async () => {
   const added = { bpfTrace: true, calicoFlows: true, kernelDrops: true };
   const [agent] = podOf(await helm.template({ preset: 'k3s', ...added })).containers;
   expect(agent?.env?.find(({ name }) => name === 'SOURCES')?.value).toBe(

@@ -74,7 +74,7 @@ describe.concurrent.each(['6.1', withAgent])('Linux %s', (version) => {
     (_, expected) => expect([...seen()]).toContain(expected),
   );
 
-  test('nothing else is told: no drop within a Pod, and no closed port', () => {
+  test('nothing else is reported: no drop within a Pod, and no closed port', () => {
     const expected = new Set(cases.map((each) => each.seen));
     expect([...seen()].filter((each) => !expected.has(each))).toEqual([]);
   });

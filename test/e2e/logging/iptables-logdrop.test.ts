@@ -47,7 +47,7 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     expect(await rules()).toBe(before);
   });
 
-  test('what Calico has accepted is not logged, wherever felix appends its rules', async () => {
+  test('packets that Calico has accepted are not logged, wherever felix appends its rules', async () => {
     const { apply, log, scene } = ground;
     const mark = ['-m', 'mark', '--mark', '0x10000/0x10000'];
     const appended = [
@@ -77,7 +77,7 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     expect(await ground.rules()).toBe(ground.before);
   });
 
-  test('what felix puts before all else does not hide INVALID packets', async () => {
+  test('rules that felix puts before all others do not hide INVALID packets', async () => {
     const { apply, log, scene } = ground;
     const connection = await openConnection(scene.network, client, server, serverAddresses[4]);
     const drop = ['FORWARD', '-m', 'conntrack', '--ctstate', 'INVALID', '-j', 'DROP'];

@@ -51,7 +51,7 @@ describe.each([4, 6] as const)('IPv%i', (family) => {
   describe('kube-router: ulogd-kube-router.conf', () => {
     afterEach(() => ulogd.stop());
 
-    test('what has no prefix is a drop', async () => {
+    test('a line without a prefix is a drop', async () => {
       await start('ulogd-kube-router.conf', false);
       await send();
       const [line = ''] = await ulogd.untilLines(1);

@@ -40,13 +40,13 @@ describe.each(files)('%s', (name) => {
   const text = readFileSync(join(folder, name), 'utf8');
   const { permissions, jobs } = load(text) as { permissions: object; jobs: Record<string, Job> };
 
-  test('each action is named by its commit, with the version beside it', () => {
+  test('each action is named by its commit, with the version behind it', () => {
     const uses = [...text.matchAll(/^\s*(?:- )?uses: (.+)$/gm)].map(([, used = '']) => used);
     for (const used of uses)
       expect(used).toMatch(/^(?:\.\/\.github\/workflows\/[\w-]+\.yml|[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/);
   });
 
-  test('what builds images and lists what is in them is named by version and digest', () => {
+  test('programs that build images and list their contents are named by version and digest', () => {
     const builders = [...text.matchAll(/docker buildx create .+/g)].map(([command]) => command);
     for (const command of builders) expect(command).toMatch(/image=moby\/buildkit:v\d+\.\d+\.\d+@sha256:[0-9a-f]{64}$/);
     const scanners = [...text.matchAll(/--sbom\b.*|generator=\S+/g)].map(([option]) => option);

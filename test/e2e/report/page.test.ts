@@ -177,7 +177,7 @@ describe('a page on 100 rows', () => {
     });
   });
 
-  test('is dark where the system is, else light; axe finds nothing in either', async () => {
+  test('is dark if the system is, otherwise light; axe finds nothing in either', async () => {
     await withPage(
       file,
       async ({ page }) => {

@@ -115,7 +115,7 @@ test('an ICMP error affects the sender of the packet it is about', () => {
   });
 });
 
-test('an ICMP error is a finding of the Pod that reports it, too', () => {
+test('an ICMP error is also a finding of the Pod that reports it', () => {
   const found = explainPacket(
     tooBig,
     ends({ source: db, destination: web, inner: { source: web, destination: db } }),

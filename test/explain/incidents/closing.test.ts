@@ -19,7 +19,7 @@ test('felix says that it succeeded only when it did', () => {
   ]);
 });
 
-test('a success says nothing of what is no part of a sync', () => {
+test('a success says nothing about failures outside a sync', () => {
   expect(play('0 KN204\n 5 KN204\n 6 complete\n 545 tick', start(), 'felix')).toEqual([
     '5 opened KN204 2',
     '545 closed KN204 by silence',

@@ -10,7 +10,7 @@ function startUnpublished(restored?: TrackerState): Started {
   return { heard, tracker: ledTracker(({ kind }) => void heard.push(kind), restored) };
 }
 
-test('unpublished changes are still unpublished after a restart, and are not reported anew', () => {
+test('unpublished changes are still unpublished after a restart, and are not reported again', () => {
   const before = startUnpublished();
   play('0 attempt KN102\n 30 attempt KN102\n 60 attempt KN102', before);
   const after = startUnpublished(throughDisk(before.tracker.state()));

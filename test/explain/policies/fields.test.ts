@@ -17,7 +17,7 @@ function objectsIn(value: unknown, path: string[] = []): { object: Record<string
   return Array.isArray(value) ? inside : [{ object: value as Record<string, unknown>, path }, ...inside];
 }
 
-test('all fields of policies are known, and one that is added is found wherever it stands', () => {
+test('all fields of policies are known, and one that is added is found in any place', () => {
   forAll([policies, fc.nat()], { numRuns: 2000 }, (given, pick) => {
     const policy = JSON.parse(JSON.stringify(given)) as object;
     expect(policyProblems(policy)).toEqual([]);
@@ -40,7 +40,7 @@ test.each<[string, object, string[] | undefined]>([
   expect(policyProblems(networkPolicy(spec)).map((each) => each.path)).toEqual(path === undefined ? [] : [path]);
 });
 
-test('an object that is no policy has no problems', () => {
+test('an object that is not a policy has no problems', () => {
   expect(policyProblems({ apiVersion: 'v1', kind: 'ConfigMap', spec: { moon: 'full' } })).toEqual([]);
   expect(policyProblems(null)).toEqual([]);
 });

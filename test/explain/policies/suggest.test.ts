@@ -219,7 +219,7 @@ test('labels of a suggestion are those that the owner of each Pod selects by', (
   ]);
 });
 
-test('labels of a suggestion are its expressions, too', () => {
+test('labels of a suggestion include those of its expressions', () => {
   const expression = { key: 'app', operator: 'In', values: ['postgres', 'worker'] };
   expect(selectorsOf({ matchExpressions: [expression] })).toEqual([
     { matchExpressions: [expression] },

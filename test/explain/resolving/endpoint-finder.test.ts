@@ -229,7 +229,7 @@ test('an address is not the next Pod’s while the one before it still runs', ()
   expect(owner([first, waiting], '09:12:00')).toBe('waiting');
 });
 
-test('an inexact time does not stand between the only Pod and its address', () => {
+test('an inexact time does not take an address from the only Pod that had it', () => {
   expect(owner([third], '09:00:00', false)).toBe('third');
   expect(owner([third], '09:00:00', true)).toBe('nobody');
 });

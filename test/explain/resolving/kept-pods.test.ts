@@ -199,7 +199,7 @@ test('the Pods of this node that run in a network of their own are kept', () => 
   expect(keptOf(...others, web).records).toMatchObject([{ name: 'web-0' }]);
 });
 
-test('a Pod that completes or goes is no longer kept', () => {
+test('a Pod that completes or is deleted is no longer kept', () => {
   const kept = createKeptPods('node-a', undefined, clock);
   kept.set(web);
   kept.set({ ...web, until: nine });

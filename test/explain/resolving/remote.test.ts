@@ -124,7 +124,7 @@ test('a Pod by its interface is who it is', () => {
   expect(asked()).toEqual([]);
 });
 
-test('Pods that a flow of Calico names are not, because a name is no address', () => {
+test('Pods that a flow of Calico names are not, because a name is not an address', () => {
   const { remote, asked } = scene();
   const named = podEnd({ kind: 'unknown', evidence: 'none', object: undefined, address: 'shop/web-*' });
   expect(remote.startLookups(ends({ source: podEnd(), destination: named }))).toBe(false);
@@ -206,7 +206,7 @@ test('a found Pod answers for packets since its start only are the same from the
   expect(epoch(nine)).toEqual({ from: nine - minute, until: Infinity });
 });
 
-test('a found Pod goes over a host name', async () => {
+test('a found Pod takes precedence over a host name', async () => {
   const { resolve, asked } = scene({ pods: [db], names: { '10.65.2.9': 'db.example.org' } });
   expect((await resolve('10.65.2.9')).kind).toBe('pod');
   expect(asked()).toEqual(['pods 10.65.2.9']);
@@ -401,7 +401,7 @@ test('a Pod’s other addresses: other addresses of a Pod that has ended take no
   expect(who('fd00:99::9').object?.name).toBe('db-0');
 });
 
-test('a remembered Pod is confirmed after five minutes, and stands until then', async () => {
+test('a remembered Pod is confirmed after five minutes, and counts until then', async () => {
   const { resolve, cluster, clock, asked, drop, who } = scene({ pods: [db] });
   await resolve('10.65.2.9');
   asked();
@@ -415,7 +415,7 @@ test('a remembered Pod is confirmed after five minutes, and stands until then', 
   expect(who('10.65.2.9').object?.name).toBe('db-1');
 });
 
-test('a remembered Pod stands when it cannot be confirmed', async () => {
+test('a remembered Pod counts if it cannot be confirmed', async () => {
   const { resolve, cluster, clock } = scene({ pods: [db] });
   await resolve('10.65.2.9');
   cluster.failing = true;

@@ -213,7 +213,7 @@ test('a silent server is a failure, after one try and before a finding has to go
   expect(questions).toHaveLength(1);
 });
 
-test('no answer: yet does not stand in the way of the next', async () => {
+test('no answer: yet does not block the next one', async () => {
   const first = find('203.0.113.13');
   const [query, { port }] = (await once(server, 'message')) as [Buffer, { port: number }];
   answer = { code: 'found', names: [good] };
@@ -228,7 +228,7 @@ test.each(['SERVFAIL', 'REFUSED', 'NOTIMP'] as const)('no answer: %s is a failur
   await expect(find('203.0.113.14')).rejects.toMatchObject({ code: `E${code}` });
 });
 
-test('no answer can come from something that is no address', async () => {
+test('no answer can come from something that is not an address', async () => {
   await expect(find('not an address')).rejects.toThrow(/./);
   expect(questions).toEqual([]);
 });

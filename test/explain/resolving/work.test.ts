@@ -67,7 +67,7 @@ test('of a large slice that is gone no more texts are made than may be kept', ()
   expect(vi.mocked(address.hostAndPort).mock.calls.length).toBeLessThan(105);
 });
 
-test('what a connection to a Service costs does not depend on the slices of others, nor on the size of its own once it was asked', () => {
+test('the cost of a connection to a Service does not depend on the slices of others, nor on the size of its own once it was asked', () => {
   const chains = createChainIndex();
   let looks = 0;
   const add = (name: string, of: string, length: number): void => {

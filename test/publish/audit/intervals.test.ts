@@ -112,7 +112,7 @@ test('each further address of a workload is kept on disk', () => {
   expect(intervals.takeChanges()).toMatchObject([['set', expect.any(String), { others }]]);
 });
 
-test('facts that turn out to differ between Pods of one address are gone from the disk, too', () => {
+test('facts that turn out to differ between Pods of one address are also gone from the disk', () => {
   const { intervals, drop } = open();
   drop(1, fromWorker('version=1', 'pod-address'));
   intervals.takeChanges();
@@ -293,7 +293,7 @@ test('the verdict of policies is left out where nothing is known of it, and of a
   expect(restored).not.toHaveProperty(['policy.verdict']);
 });
 
-test('the verdict of policies is in no record that stands for several flows', () => {
+test('the verdict of policies is not in a record that joins several flows', () => {
   const { drop, closeAt } = open({ ...noted, limits: { total: 100, perSubject: 3, joined: 100 } });
   for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
   const records = closeAt(66);
@@ -401,7 +401,7 @@ describe('past the limits packets are counted and not lost', () => {
     expect(ofShop.find((record) => record['source.kind'] === 'other')).toMatchObject({ 'network.packets': 70 });
   });
 
-  test('one record stands for the rest past the limit of namespaces', () => {
+  test('one record counts the rest past the limit of namespaces', () => {
     const { drop, closeAt } = open({ limits: { ...roomy, total: 1, joined: 2 } });
     for (let index = 0; index < 6; index++) {
       const workload = { kind: 'Deployment', namespace: `space-${index}`, name: 'web' };

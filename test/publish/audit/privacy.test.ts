@@ -305,7 +305,7 @@ test('records that an earlier run kept are redacted by the settings of this one,
   expect(redactRestored(redacted, redact)).toEqual(redacted);
 });
 
-test('further addresses that an earlier run kept are cut, and each network stands once', () => {
+test('further addresses that an earlier run kept are truncated, and each network is there once', () => {
   const source = externalEnd({ address: '198.51.100.1' });
   const { fields, ...of } = flow({}, { ends: ends({ source, destination: podEnd() }) });
   const others = { source: ['203.0.113.7', '203.0.113.8', '198.51.100.9'], destination: [] };

@@ -112,6 +112,6 @@ test.each([
   expect([namespace, namespaceOf(fields), namespaceOfRow(rowOf(fields))]).toEqual([expected, expected, expected]);
 });
 
-test('a row that is no record takes the room of none', () => {
+test('a row that is not a record does not take the room of one', () => {
   expect(['', 'null', '7', '{"a":'].map(namespaceOfRow)).toEqual(['', '', '', '']);
 });

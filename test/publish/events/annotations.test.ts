@@ -126,7 +126,7 @@ test('a scan on the Node says who scans, and how many Pods were tried', () => {
   expect(ofScan('stranger')).toMatchObject({ peer: 'external/203.0.113.9', peers: '2' });
 });
 
-test('an Event on the Node says that Events of Pods count its packets, too', () => {
+test('an Event on the Node says that Events of Pods also count its packets', () => {
   const details = { kind: 'scan', of: 'stranger', example } as const;
   expect(annotated({ finding: finding({ regarding: nodeRefByName('node-a'), details }) })).toMatchObject({
     summary: 'true',

@@ -58,7 +58,7 @@ test.each(tables.denials)(
   },
 );
 
-test('a namespace that is being deleted is no denial', () => {
+test('a namespace that is being deleted is not a denial', () => {
   const message = `${forbidden}unable to create new content in namespace shop because it is being terminated`;
   expect(denierOf({ status: 403, reason: 'NamespaceTerminating', message })).toBeUndefined();
 });

@@ -181,7 +181,7 @@ test('an Event is written in time, most urgent first, one after the other where 
   expect(one.most).toBe(1);
 });
 
-test('a summary on the Node is no part of the packets that were published', async () => {
+test('a summary on the Node does not count among the packets that were published', async () => {
   const one = rig();
   for (let pod = 0; pod < 12; pod++)
     one.count({ ...drop(`web-${pod}`), regarding: podRef(`web-${pod}`), details: flow({ peer: externalEnd() }) });

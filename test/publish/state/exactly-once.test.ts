@@ -23,7 +23,7 @@ async function check(
   });
 }
 
-test('killed at any moment, each packet stands in one Event', async () => {
+test('killed at any moment, each packet is in one Event', async () => {
   await check(steps(kills), fates('answer lost', 'killed before', 'killed after'), (world, object) =>
     expect(world.published(object)).toBe(world.logged(object)),
   );

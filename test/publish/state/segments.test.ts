@@ -86,7 +86,7 @@ test('a segment that cannot be made leaves no file open', async () => {
 
 test('a segment that no agent can have written is not read', () => {
   mkdirSync(segmentFile(folder('odd'), 1), { recursive: true });
-  expect(readSegments(folder('odd'))).toMatchObject({ damage: 'state-0000000001.log is no regular file' });
+  expect(readSegments(folder('odd'))).toMatchObject({ damage: 'state-0000000001.log is not a regular file' });
   mkdirSync(folder('large'));
   writeFileSync(segmentFile(folder('large'), 1), '');
   truncateSync(segmentFile(folder('large'), 1), 256 * 1024 * 1024 + 1);

@@ -317,7 +317,7 @@ test.each(hand)(
   },
 );
 
-test('a state that another process changed while it was in use is noticed when nothing was counted, too', async () => {
+test('a state that another process changed while it was in use is noticed even if nothing was counted', async () => {
   const map = createMap();
   const { log, losses } = open(map);
   map.set('a', { n: 1, text: '' });

@@ -181,7 +181,7 @@ test('a log of another version is set aside, and both versions are named', async
   expectSetAside(folder, 'version 3');
 });
 
-test('a file that is no state log is set aside', () => {
+test('a file that is not a state log is set aside', () => {
   const folder = fresh();
   writeFileSync(join(folder, 'state-0000000001.log'), 'damaged\ndamaged\n');
   expectSetAside(folder);

@@ -32,7 +32,7 @@ const tables: { types: Parameters<typeof btfOf>[0] } = {
 
 const btf = readBtf(btfOf(tables.types));
 
-test('a field stands where its structure says', () => {
+test('a field is where its structure says', () => {
   expect(btf.offsetOf('outer', 'first')).toBe(0);
   expect(btf.offsetOf('other', 'data')).toBe(8);
 });

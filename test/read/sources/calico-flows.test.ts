@@ -143,7 +143,7 @@ test('a flow that Felix hands over is read as a packet', async () => {
   );
 });
 
-test('flows that are sent again are taken once, by the next agent, too', async () => {
+test('flows that are sent again are taken once, also by the next agent', async () => {
   const { heard, source } = await listen();
   await send(connect(), 'denied', 'egress');
   await send(connect(), 'egress', 'denied');
@@ -164,7 +164,7 @@ test('a flow is forgotten after Felix has forgotten it, and the oldest first pas
   expect(source.position?.['taken']).toHaveLength(1);
 });
 
-test('a position of another kind is none', async () => {
+test('a position of another kind is not used', async () => {
   for (const saved of [{ taken: 7 }, { taken: [7, [1, 2], ['a'], null] }, {}]) {
     const { heard, source } = await listen(saved);
     await send(connect(), 'denied');

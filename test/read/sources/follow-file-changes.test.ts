@@ -260,7 +260,7 @@ describe('cut off, but not emptied', () => {
     expect(source.position).toMatchObject({ files: [{ offset: 100_000 }] });
   });
 
-  test('a file that is cut off behind what was read is read on, in the middle of a line that is no line any more', () => {
+  test('a file that is cut off behind the position is read on, although the position is within a line that is gone', () => {
     const file = written(text(0, 10));
     const first = follow(file);
     first.source.stop();

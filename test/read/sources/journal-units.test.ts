@@ -140,7 +140,7 @@ describe('a record that begins in the middle of a line', () => {
     expect(textsOf(here)).toEqual([]);
   });
 
-  test('is none though the one before it ended so, too, or nothing stood between', () => {
+  test('is none even if the one before it ended in the same way, or nothing was between', () => {
     const here = scene();
     here.print(
       ...ofStream('a', known, ['\t', 'nul'], [failedRestore, 'nul'], [failedRestore, 'line-max'], [failedRestore]),

@@ -92,7 +92,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   expect(heard.lines).toMatchObject([{ origin }]);
 });
 
-test('output that is no record is reported and not believed', () => {
+test('output that is not a record is reported and not believed', () => {
   const { source, heard, current } = scene();
   current.print(printed(drop(1)) + 'kernel: drop: IN=eth0\n\nMESSAGE=IN=eth0\n\n{"MESSAGE":"IN=eth0"}\n\n');
   expect(texts(heard)).toEqual(['drop: IN=eth0 N=1']);

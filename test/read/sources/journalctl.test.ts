@@ -60,7 +60,7 @@ test('a system without descriptors left, which gives no output to read', async (
   kill();
 });
 
-test('an error of its pipes is no error of the source, which hears of the end anyway', async () => {
+test('an error of its pipes is not an error of the source, which hears of the end anyway', async () => {
   let child: ChildProcess | undefined;
   const ending = await new Promise<Ending>((resolve) => {
     runJournalctl(

@@ -142,7 +142,7 @@ function running() {
 
 const drop = '(skb.kfree_skb) code=7 protocol=2048 node=4026531840 device=0x0 rest="of it"';
 
-test('every reason that is told has a text, and every text is of such a reason', () => {
+test('every reported reason has a text, and every text belongs to such a reason', () => {
   expect([...kernelReasons.keys(), 'NETFILTER_DROP', 'IP_RPFILTER'].toSorted()).toEqual(toldReasons.toSorted());
 });
 
@@ -249,7 +249,7 @@ test('of an agent before, which knew no connections, the buffer is kept', () => 
   expect(readFileSync(join(folderOf(events[1] ?? ''), 'enable'), 'latin1')).toBe('1');
 });
 
-test('a kernel that cannot tell of connections tells of drops, and says so', () => {
+test('a kernel that cannot report connections reports drops, and says so', () => {
   const { heard, source } = running();
   expect(source.state).toBe('reading');
   expect(heard.notices).toContainEqual(expect.objectContaining({ level: 'info', key: 'connections' }));

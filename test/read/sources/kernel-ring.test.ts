@@ -119,7 +119,7 @@ test('a record that comes while nothing else does is of now, whatever its stamp 
   expect(lines.map(({ time }) => time - noon)).toStrictEqual([-3000, 1024]);
 });
 
-test('text that is no record is passed over, and reported', () => {
+test('text that is not a record is skipped, and reported', () => {
   const all = machine();
   all.ring.log('IN=1');
   all.ring.logRaw('no record\n');

@@ -57,7 +57,7 @@ const keepings: readonly ((record: object) => string)[] = [
   (record) => JSON.stringify(record).slice(0, -1),
 ];
 
-test('a line of a container is never the kernel’s, under whatever name its text stands and whatever names the container', () => {
+test('a line of a container is never the kernel’s, for any key of its text and any field that names the container', () => {
   forAll(
     [anyName, anyKey, fc.constantFrom(...keepings), fc.boolean()],
     { numRuns: 2000 },

@@ -187,7 +187,7 @@ test('notices of the journal have the expected words where records are broken or
   ]);
 });
 
-test('the journal: why there is none', () => {
+test('the journal: why it cannot be read', () => {
   mkdirSync(folder('bin'));
   mkdirSync(folder('empty'));
   mkdirSync(folder('closed', 'a'.repeat(32)), { recursive: true });

@@ -28,7 +28,7 @@ import {
   views,
 } from './views.ts';
 
-/** Names the tables of sums, which users see with `--db`, too. */
+/** Names the tables of sums, which users also see with `--db`. */
 export const pairTables = { rows: 'pairs', baseline: 'baseline_pairs' } as const;
 const policyTables = { rows: 'by_policy', baseline: 'baseline_by_policy' } as const;
 

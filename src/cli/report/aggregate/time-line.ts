@@ -69,7 +69,7 @@ const gapTime = 'coalesce("event.start", "@timestamp")';
 const gapEnd = `greatest(${gapTime}, coalesce("event.end", "@timestamp"))`;
 
 /**
- * Returns the indexes of the intervals that a gap overlaps. A gap may be longer than the time line: if a receiver is away, one row tells of all
+ * Returns the indexes of the intervals that a gap overlaps. A gap may be longer than the time line: if a receiver is away, one row reports all
  * records that it did not get. As with packets, a gap that begins at a time of a wrong clock is left out.
  */
 export async function readGapIntervals(engine: Engine, { start, step, series }: TimeLine): Promise<number[]> {

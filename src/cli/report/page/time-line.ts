@@ -58,7 +58,7 @@ ${pictures.join('\n')}
 
 const minute = 60_000;
 
-/** What is drawn. `textOf`: a time, as exactly as the step is. */
+/** The input of the drawing. `textOf`: a time, as exactly as the step is. */
 interface Scene {
   intervals: readonly Interval[];
   marks: readonly Strip[];

@@ -88,7 +88,7 @@ function reportedIn(event: Json): ReportEntry | 'unreadable' | 'of others' {
   if (typeof event !== 'object' || event === null) return 'unreadable';
   if (message === undefined || first === undefined || last === undefined) return isOurs ? 'unreadable' : 'of others';
   const reason = shortened(at(event, 'reason'));
-  // The message of a martian packet has a code, too.
+  // The message of a martian packet also has a code.
   const isIncident = reason !== 'PacketDrop' && code.test(message);
   if (!isIncident && !isOurs) return 'of others';
   const [kind, namespace, name] = ['kind', 'namespace', 'name'].map((key) =>

@@ -135,7 +135,7 @@ export function createWorkFolder(parent = tmpdir()): { path: string; remove: () 
     process.off('exit', remove);
     rmSync(path, { recursive: true, force: true });
   };
-  // Remove the folder at exit, too, because an interrupted report calls `process.exit`.
+  // Also remove the folder at exit, because an interrupted report calls `process.exit`.
   process.once('exit', remove);
   return { path, remove };
 }

@@ -203,7 +203,7 @@ function createTable(table: string): string {
 
 /**
  * Inserts a row for each line that is not blank, in the order of the file. If a line is not JSON, all its fields are NULL. Fields are read
- * as text first, because a value of a wrong type would become NULL, too.
+ * as text first, because a value of a wrong type would also become NULL.
  */
 function insertFile(table: string, path: string, kind: Packing): string {
   const columns = names.map((name) => `${literal(name)}: 'VARCHAR'`).join(', ');

@@ -66,7 +66,7 @@ export const apiUnreachable: CauseRow = {
     'On the node: curl -k https://ADDRESS:PORT/healthz for the address above, then for the API server itself. If only the Service address fails, look at kube-proxy on this node first. For Typha: kubectl -n calico-system get endpoints calico-typha; TCP 5473 must be open.',
 };
 
-/** What shows kube-proxy in a record without a writer: what it alone lists, its selector or its account. The kubelet watches Services and Nodes, too. */
+/** What shows kube-proxy in a record without a writer: what it alone lists, its selector or its account. The kubelet also watches Services and Nodes. */
 const ofKubeProxy =
   /\*(?:v1|v1beta1|core|api|discovery)\.(?:EndpointSlice|Endpoints|ServiceCIDR)\b|service-proxy-name|User "system:(?:serviceaccount:[\w-]{1,63}:)?kube-proxy"/;
 

@@ -39,7 +39,7 @@ export const felixDeletesChains: CauseRow = {
 };
 
 /**
- * In BPF mode felix assumes that kube-proxy is gone and deletes its rules, since 2026 its nftables tables, too, unless that is turned off
+ * In BPF mode felix assumes that kube-proxy is gone and deletes its rules, since 2026 also its nftables tables, unless that is turned off
  * (felix/dataplane/linux/int_dataplane.go). If the kernel has no eBPF, felix runs without that mode (felix/daemon/daemon.go).
  */
 function isDeletedByFelix({ felix, ebpf, kubeProxyHere }: NodeFacts, { failing, subjects: named }: Symptoms): boolean {

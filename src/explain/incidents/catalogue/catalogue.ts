@@ -180,7 +180,7 @@ function failureOf(record: ProgramRecord): FailureSign | undefined {
   return undefined;
 }
 
-/** Match records of a completed sync. felix logs only its first sync and syncs after a retry; kube-proxy logs failed syncs as complete, too. */
+/** Match records of a completed sync. felix logs only its first sync and syncs after a retry; kube-proxy also logs failed syncs as complete. */
 const completions: Partial<Record<Failing, RegExp>> = {
   'kube-proxy': /^[Ss]yncProxyRules (?:complete|took)\b/,
   felix: /^(?:Succeeded after retry|Completed first update to dataplane)/,

@@ -25,7 +25,7 @@ export interface CauseRow {
   programs?: readonly Failing[];
   /** Literals. Every record that `match` accepts contains one of them, except fatal records of klog. Printable ASCII, at least eight characters. */
   needles?: readonly string[];
-  /** Beginnings of info records for which `match` is called, too. Other info records are no failures. */
+  /** Beginnings of info records for which `match` is also called. Other info records are no failures. */
   infoOpenings?: readonly string[];
   /** Returns undefined for records of other causes. Never throws, and takes linear time. */
   match?: (record: ProgramRecord) => CauseMatch | undefined;
@@ -79,6 +79,6 @@ export interface Cause extends CauseRow {
   needles: readonly string[];
   match: (record: ProgramRecord) => CauseMatch | undefined;
   retryInterval: Millis;
-  /** `serious`: affected Pods are notified, too. `warning`: only the failing Pod and the Node get Events. */
+  /** `serious`: affected Pods are also notified. `warning`: only the failing Pod and the Node get Events. */
   severity: 'serious' | 'warning';
 }

@@ -63,7 +63,7 @@ const configuration =
 
 const runningFailed = 'Error running ProxyServer';
 
-/** With a primary family of IPv6, kube-proxy also does without IPv4; but then a failure that repeats has other reasons, too. */
+/** With a primary family of IPv6, kube-proxy also does without IPv4; but then a failure that repeats also has other reasons. */
 export const noIptables = 'No iptables support for family';
 
 /** Returns the error if kube-proxy does not start because it cannot read the tables of iptables. */

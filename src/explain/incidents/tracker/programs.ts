@@ -78,7 +78,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}): Sync
   }
 }
 
-/** Returns whether the program logs failed attempts as complete, too. Only kube-proxy does. */
+/** Returns whether the program also logs failed attempts as complete. Only kube-proxy does. */
 export function completesWhatFailed(failing: Failing): boolean {
   return failing === 'kube-proxy';
 }

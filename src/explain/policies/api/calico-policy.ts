@@ -52,7 +52,7 @@ function compile(object: Json, namespace: string | undefined): Policy {
   const spec = at(object, 'spec');
   const tier = tierNameOf(text(at(spec, 'tier')) ?? 'default');
   const order = readOrder(at(spec, 'order'));
-  if (order === undefined) return unknownPolicy(object, tier, 'its order is no number');
+  if (order === undefined) return unknownPolicy(object, tier, 'its order is not a number');
   const strange = strangeField(spec, calicoPolicyFields);
   if (strange !== undefined) return unknownPolicy(object, tier, `it has the unknown field ${strange}`);
   const { selector, text: selected } = subjectSelector(spec, namespace);
@@ -192,7 +192,8 @@ function notSelectorClause(
 
 function netGroup(entity: Json, side: ConnectionSide): ClauseGroup | undefined {
   const nets = readNetworks(list(at(entity, 'nets')), parseNet);
-  if (typeof nets === 'string') return { field: `${side}.nets`, alternatives: [unusable('one of nets is no network')] };
+  if (typeof nets === 'string')
+    return { field: `${side}.nets`, alternatives: [unusable('one of nets is not a network')] };
   return nets.length === 0
     ? undefined
     : { field: `${side}.nets`, alternatives: nets.map((net) => new NetClause(side, net)) };
@@ -200,7 +201,7 @@ function netGroup(entity: Json, side: ConnectionSide): ClauseGroup | undefined {
 
 function notNetsClause(value: Json, side: ConnectionSide): Clause | undefined {
   const nets = readNetworks(list(value), parseNet);
-  if (typeof nets === 'string') return unusable('one of notNets is no network');
+  if (typeof nets === 'string') return unusable('one of notNets is not a network');
   return nets.length === 0 ? undefined : new NotNetsClause(side, nets);
 }
 
@@ -228,8 +229,8 @@ function portClauses(
     if (first === undefined)
       return /^[a-zA-Z0-9_.-]{1,128}$/.test(written)
         ? namedPortClause(written, protocol, selector)
-        : unusable('a port is no port');
+        : unusable('a port is not valid');
     const isRange = Number(first) <= Number(last) && Number(last) <= 65_535;
-    return isRange ? new PortRange(protocol, Number(first), Number(last)) : unusable('a port is no port');
+    return isRange ? new PortRange(protocol, Number(first), Number(last)) : unusable('a port is not valid');
   });
 }

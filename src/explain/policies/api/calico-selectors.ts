@@ -6,7 +6,7 @@ import { parseSelector, type Selector, SelectorError, withPrefix } from '../cali
 
 function parsedSelector(value: Json): Selector | Unknown | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value !== 'string') return new Unknown('a selector is no text');
+  if (typeof value !== 'string') return new Unknown('a selector is not text');
   try {
     return parseSelector(value);
   } catch (error) {
@@ -94,7 +94,7 @@ export function entitySelector(
 
 function accountSelector(accounts: Json): Selector | Unknown | undefined {
   const names = list(at(accounts, 'names'));
-  if (!names.every((each) => typeof each === 'string')) return new Unknown('the name of a ServiceAccount is no text');
+  if (!names.every((each) => typeof each === 'string')) return new Unknown('the name of a ServiceAccount is not text');
   const named: Selector | undefined =
     names.length === 0 ? undefined : { kind: 'in', label: serviceAccountLabel, values: names };
   return all([named, prefixed(parsedSelector(at(accounts, 'selector')), serviceAccountPrefix)]);

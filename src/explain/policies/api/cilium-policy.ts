@@ -185,7 +185,8 @@ function networksPeer(value: Json, except: readonly Json[]): Clause {
   const cidr = text(value) ?? '';
   const networks = readNetworks([cidr.includes('/') ? cidr : `${cidr}/${cidr.includes(':') ? 128 : 32}`]);
   const excepted = readNetworks(except);
-  if (typeof networks === 'string' || typeof excepted === 'string') return unusable('an address of a rule is no CIDR');
+  if (typeof networks === 'string' || typeof excepted === 'string')
+    return unusable('an address of a rule is not a CIDR');
   return new CiliumNetworks(networks, excepted, `CIDR ${cidr}${exceptText(excepted)}`);
 }
 
@@ -216,7 +217,7 @@ function portsOf(given: Json): Clause[] {
     if (!/^\d{1,5}$/.test(port)) return new PortName(port.toLowerCase(), protocol);
     const first = Number(port);
     const last = typeof end === 'number' ? Math.max(first, end) : first;
-    if (last > 65_535) return unusable('a port is no port');
+    if (last > 65_535) return unusable('a port is not valid');
     return first === 0 && last === 0 ? new PortRange(protocol) : new PortRange(protocol, first, last);
   });
 }

@@ -70,7 +70,7 @@ function compile(object: Json, tier: string, kind: Kind): Policy {
   const spec = at(object, 'spec');
   const priority = at(spec, 'priority');
   const hasPriority = typeof priority === 'number' && Number.isInteger(priority);
-  if (!hasPriority && kind !== baselineKind) return unknownPolicy(object, tier, 'its priority is no number');
+  if (!hasPriority && kind !== baselineKind) return unknownPolicy(object, tier, 'its priority is not a number');
   const strange = strangeField(spec, kind.fields);
   if (strange !== undefined) return unknownPolicy(object, tier, `it has the unknown field ${strange}`);
   const subject = readSubject(at(spec, 'subject'));
@@ -139,7 +139,7 @@ function peerClause(peer: Json, direction: PolicyDirection): Clause | undefined 
   if (field === 'domainNames') return domainPeer(list(value).map(shown));
   if (field !== 'networks') return undefined;
   const networks = readNetworks(list(value));
-  if (typeof networks === 'string') return unusable(`${networks} of networks is no CIDR`);
+  if (typeof networks === 'string') return unusable(`${networks} of networks is not a CIDR`);
   return new NetworkPeer(networks, `networks ${networks.map(({ text: network }) => network).join(', ')}`);
 }
 
@@ -174,5 +174,5 @@ function rangeClause(protocol: string, number: Json, range: Json): Clause {
   if (isPort(number)) return new PortRange(protocol, number, number);
   const [start, end] = [at(range, 'start'), at(range, 'end')];
   if (isPort(start) && isPort(end) && start <= end) return new PortRange(protocol, start, end);
-  return unusable('a port is no port');
+  return unusable('a port is not valid');
 }

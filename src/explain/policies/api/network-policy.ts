@@ -62,7 +62,7 @@ function portClause(given: Json): Clause {
   if (isPort(port) && (end === undefined || (isPort(end) && end >= port)))
     return new PortRange(protocol, port, end ?? port);
   if (end !== undefined) return unusable('an endPort needs a port that is a number and not above it');
-  return unusable(typeof port === 'string' ? 'a port in quotes is no number' : 'a port is no port');
+  return unusable(typeof port === 'string' ? 'a port in quotes is not a number' : 'a port is not valid');
 }
 
 /** Fewer ipBlocks are not packed. */
@@ -123,6 +123,6 @@ function blockClause(block: Json): Clause {
   const [cidr, except] = [at(block, 'cidr'), list(at(block, 'except'))];
   const networks = readNetworks([cidr]);
   const excepted = readNetworks(except);
-  if (typeof networks === 'string' || typeof excepted === 'string') return unusable('an ipBlock is no CIDR');
+  if (typeof networks === 'string' || typeof excepted === 'string') return unusable('an ipBlock is not a CIDR');
   return new BlockPeer(networks, excepted, `ipBlock ${shown(cidr)}${exceptText(excepted)}`);
 }

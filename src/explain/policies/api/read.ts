@@ -160,7 +160,7 @@ export function lastingContainers(pod: Json): Json[] {
   return [...sidecars, ...list(at(pod, 'spec', 'containers'))];
 }
 
-/** Each clause of a policy that names a port compares all of them, and whoever may create a Pod may name ten thousands. */
+/** Each clause of a policy that names a port compares all of them, and a user who may create a Pod may name ten thousands. */
 const mostNamedPorts = 128;
 
 /** Undefined if there are too many to compare. */

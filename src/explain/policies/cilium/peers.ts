@@ -125,7 +125,7 @@ export function domainNames(name: string): Clause {
       if (peer.kind === 'pod' || peer.kind === 'node') return false;
       const { hostName } = peer.kind === 'external' ? peer : {};
       if (hostName !== undefined && matchesPattern(name, hostName)) return true;
-      // An address that has another name may have this name, too.
+      // An address that has another name may also have this name.
       return new Unknown(`whether ${name} had the address ${endName(peer)}`);
     },
     (probe) =>

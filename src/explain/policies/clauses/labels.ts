@@ -16,12 +16,12 @@ export type LabelSelector = readonly Requirement[] | Unknown;
 /** Never throws. */
 export function readSelector(value: Json): LabelSelector {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return new Unknown('a selector is no object');
+    return new Unknown('a selector is not an object');
   const strange = Object.keys(value).find((key) => key !== 'matchLabels' && key !== 'matchExpressions');
   if (strange !== undefined) return new Unknown(`a selector has the unknown field ${strange}`);
   const requirements: Requirement[] = [];
   for (const [key, wanted] of Object.entries(at(value, 'matchLabels') ?? {})) {
-    if (typeof wanted !== 'string') return new Unknown(`the label ${key} of a selector is no text`);
+    if (typeof wanted !== 'string') return new Unknown(`the label ${key} of a selector is not text`);
     requirements.push({ key, operator: 'In', values: [wanted] });
   }
   for (const each of list(at(value, 'matchExpressions'))) {
@@ -35,7 +35,7 @@ export function readSelector(value: Json): LabelSelector {
 function readExpression(expression: Json): Requirement | Unknown {
   const [key, operator, values] = [at(expression, 'key'), at(expression, 'operator'), list(at(expression, 'values'))];
   if (typeof key !== 'string' || key === '') return new Unknown('an expression of a selector names no label');
-  if (!values.every((each) => typeof each === 'string')) return new Unknown(`a value for the label ${key} is no text`);
+  if (!values.every((each) => typeof each === 'string')) return new Unknown(`a value for the label ${key} is not text`);
   switch (operator) {
     case 'In':
     case 'NotIn':

@@ -92,7 +92,7 @@ export class PodPeer implements Clause {
   }
 }
 
-/** Addresses of Pods match, too, because netfilter sees no difference. */
+/** Addresses of Pods also match, because netfilter sees no difference. */
 export class NetworkPeer implements Clause {
   readonly #ranges: readonly Range[];
   readonly #text: string;

@@ -81,7 +81,7 @@ export class PortName implements Clause {
     if (!isPortProtocol(protocol) || (this.#protocol !== undefined && protocol !== this.#protocol))
       return `is ${portText(probe)}`;
     const pod = selectablePod(destination);
-    if (!pod || pod instanceof Unknown) return `is ${portText(probe)}, and the destination is no Pod`;
+    if (!pod || pod instanceof Unknown) return `is ${portText(probe)}, and the destination is not a Pod`;
     const named = this.#named(pod.ports ?? [], protocol);
     if (named.length === 0) {
       // Events must not reveal port names of other Namespaces.

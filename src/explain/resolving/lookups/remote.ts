@@ -87,7 +87,7 @@ export function createRemoteLookups(options: RemoteOptions): RemoteLookups {
     if (end.evidence === 'pod-address' || end.evidence === 'node-address')
       return pods?.get(end.address) !== undefined && askForPods(end.address, asker);
     if (end.object !== undefined || end.role !== undefined) return false;
-    // The source of a martian is never looked up, because whoever has the address did not send it.
+    // The source of a martian is never looked up, because the owner of the address did not send it.
     if (end.kind === 'external' && end.evidence === 'none') return false;
     if (end.kind === 'unknown' || end.range === 'private') {
       if (askForPods(end.address, asker)) return true;
@@ -96,7 +96,7 @@ export function createRemoteLookups(options: RemoteOptions): RemoteLookups {
     return end.range === 'public' && ask(hostNames, end.address, asker);
   }
 
-  /** Looks up the first address of a known Pod, because some ways find only that. The answer confirms the Pod's other addresses, too. */
+  /** Looks up the first address of a known Pod, because some ways find only that. The answer also confirms the Pod's other addresses. */
   function askForPods(address: string, asker: string): boolean {
     const first = pods?.get(address)?.pods[0]?.addresses[0] ?? address;
     if (first === address) return ask(pods, address, asker);

@@ -8,7 +8,7 @@ import { chainHash } from './chain-name.ts';
 /** An incident names at most 16 chains. */
 const mostAsked = 256;
 
-/** Hashing so many texts takes two milliseconds. Tenants may have hundreds of thousands of endpoints. */
+/** Hashing this many texts takes two milliseconds. Tenants may have hundreds of thousands of endpoints. */
 const textsOfTurn = 1024;
 
 interface Answer<V> {
@@ -31,7 +31,7 @@ export interface HashedObjects<T, V> {
   sweep(now: Millis): void;
 }
 
-/** `textsOf`: without the texts that `except` has, too, found without making these, because a slice may have half a million. */
+/** `textsOf`: without the texts that `except` also has, found without making these, because a slice may have half a million. */
 export function createHashedObjects<T, V>(textsOf: TextsOf<T, V>, limits: TombstoneOptions<V>): HashedObjects<T, V> {
   const objects = new Map<string, T>();
   const past = createTombstones<V>(limits);

@@ -8,7 +8,7 @@ import type { Sink } from '../deliver.ts';
 import { thinFile } from './thin-file.ts';
 
 export interface FileSinkOptions {
-  /** The path of the current file. Finished files are beside it: `audit-2026-11-21-090000-1.ndjson.gz`. */
+  /** The path of the current file. Finished files are next to it: `audit-2026-11-21-090000-1.ndjson.gz`. */
   path: string;
   /** The size of one file in MiB. */
   size: number;
@@ -50,7 +50,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     if (handle !== undefined && found !== undefined && found.ino === (await handle.stat()).ino) return found.size;
     await closeFile();
     // Opening a pipe without a reader would block one of the four threads for files.
-    if (found?.isFile() === false) throw new Error(`${path} is no file`);
+    if (found?.isFile() === false) throw new Error(`${path} is not a file`);
     await mkdir(dirname(path), { recursive: true, mode: 0o750 });
     handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o640);
     day = dayOf(found?.mtimeMs ?? now());
@@ -111,13 +111,13 @@ async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   // After a power failure, some file systems have zeros where the end of the last row was to be.
   const isTorn = tail[end] === brace || (end > 0 && tail[end] === 0);
   if (!isTorn || (end === 0 && size > tailLength))
-    throw new Error(`${path} is no file of records: its last line is none`);
+    throw new Error(`${path} is not a file of records: its last line is not a record`);
   const length = size - bytesRead + end;
   await file.truncate(length);
   return length;
 }
 
-/** What is left of files after thinning may take half of the room, in so many files. */
+/** After thinning, the remaining files may take half of the room, in this many files. */
 const mostSmall = 1000;
 
 function createFinishedFiles(path: string, mostBytes: number) {

@@ -84,7 +84,7 @@ export function readHeaders(file: string): Record<string, string> {
   for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
     if (line.trim() === '') continue;
     const [, name, value] = /^([\w-]{1,100}):\s*(\S.*)$/.exec(line.trim()) ?? [];
-    if (name === undefined || value === undefined) throw new Error(`${file}: line ${index + 1} is no "NAME: VALUE"`);
+    if (name === undefined || value === undefined) throw new Error(`${file}: line ${index + 1} is not "NAME: VALUE"`);
     headers[name] = value;
   }
   return headers;

@@ -7,7 +7,7 @@ import { parsed } from '../../../base/platform/json.ts';
 import type { FlowRecord } from '../fields.ts';
 import { headOf, namespaceOf, rowOf } from '../record.ts';
 
-/** A Namespace keeps so many times what the Namespace in the middle has. */
+/** A Namespace keeps this many times as much as the Namespace in the middle. */
 const timesMedian = 4;
 
 /** A file is thinned only if no more than this part of it is kept, so that a file of equal Namespaces stays whole until it is deleted. */

@@ -66,7 +66,10 @@ export function parseCalicoFlow(text: string): PacketObservation | Unparsable | 
   const source = endName(at(key, 'source_type'), at(key, 'source_namespace'), at(key, 'source_name'));
   const destination = endName(at(key, 'dest_type'), at(key, 'dest_namespace'), at(key, 'dest_name'));
   if (source === undefined || destination === undefined)
-    return unparsable(flowLogger, `the ${source === undefined ? 'source' : 'destination'} is no Pod, host or network`);
+    return unparsable(
+      flowLogger,
+      `the ${source === undefined ? 'source' : 'destination'} is not a Pod, host or network`,
+    );
   const repeat = packetsOf(flow);
   // Felix still reports a flow for some intervals after its last packet.
   if (repeat === 0) return undefined;

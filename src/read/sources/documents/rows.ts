@@ -81,7 +81,7 @@ export function createRows(delimiter: string, { take, tooLong }: RowSink): RowRe
     length += to - from;
     if (length > longest) {
       [isSkipped, cell, cells] = [true, '', []];
-      // What follows a quote that is never closed is read from the next line on.
+      // The text after a quote that is never closed is read from the next line on.
       const end = isQuoted ? text.indexOf('\n', from) : -1;
       if (end >= 0 && end < to) [isQuoted, length] = [false, 0];
       return;

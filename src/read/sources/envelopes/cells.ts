@@ -107,7 +107,7 @@ function cellsOf(text: string, separator: string | undefined): string[] {
         .replace(/ \|$/, ' | ')
         .split(separator, most)
     : [];
-  // What stands before one bar or tab is a prefix, which further lines of the record have as well.
+  // The text before one bar or tab is a prefix, which further lines of the record also have.
   return cells.length < 3 ? [] : cells;
 }
 

@@ -66,7 +66,7 @@ export interface LinePlace {
   keys: readonly (readonly string[])[];
   /** One for each separator, as rows may stand in markup. */
   cells: readonly { index: number; count: number; separator: string | undefined }[];
-  /** What stands before a text in quotes, with the quote; the last one first. */
+  /** The text before a text in quotes, with the quote; the last one first. */
   quotes: readonly string[];
 }
 

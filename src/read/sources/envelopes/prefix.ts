@@ -26,7 +26,7 @@ const stern = /^[a-z0-9][a-z0-9.-]{0,252} [a-z0-9][a-z0-9-]{0,62} /;
 /** Matches the beginnings of lines that no LOG prefix and no name contains. */
 const beginning =
   /(?<=[\s:|\])>+-])(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} |\[ {0,8}\d{1,10}\.\d{6}\] |\d{1,3},\d{1,20},\d{1,20},[-c][;,]|<\d{1,3}>|\{ {0,4}"|\[ {0,4}\{|\[\[\d{10})/;
-/** What may stand before a line: three words without quotes. */
+/** The text that may be before a line: three words without quotes. */
 const words = /^(?:[\w./:@%+~,()[\]#>$|\x80-\xff-]{1,300}[ \t]+){0,3}[\w./:@%+~,()[\]#>$|\x80-\xff-]{0,300}$/;
 /** Matches a collector's tag between its stamp and a record, which is never the kernel's. */
 const tag = /^[\w./*@-]{1,256}:? (?=\{ {0,4}")/;

@@ -24,7 +24,7 @@ import { readDmesg, readMonthStamp, readNumericStamp } from './stamps.ts';
  */
 const maxLayers = 12;
 
-/** What may stand before a line: a byte order mark; the separator of `journalctl -o json-seq`; the field name of `json-sse`. */
+/** The text that may be before a line: a byte order mark; the separator of `journalctl -o json-seq`; the field name of `json-sse`. */
 const marks = /^(?:\u00ef\u00bb\u00bf|\x1e|data: (?=\{))/;
 
 /**
@@ -61,9 +61,9 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
     const before = envelope.text;
     const last = envelope.layers.at(-1);
     const mayHavePrefix = last === undefined || beforePrefixes.test(last);
-    // What a program or a Pod prints is its own, whatever cells and quotes it has.
+    // The output of a program or a Pod is its own, whatever cells and quotes it has.
     const isUnnamed = mayHavePrefix && envelope.origin === 'unknown';
-    // What begins with a key and a quote ends with the quote, whatever stands between.
+    // A text that begins with a key and a quote ends with the quote, whatever is between.
     if (
       isUnnamed &&
       mayBeginWithKey(before) &&
@@ -104,7 +104,7 @@ function readSamePlace(envelope: Envelope, reading: Reading): void {
   const { clock } = reading;
   const { cells, quotes } = clock.recent.place;
   if ((cells.length === 0 && quotes.length === 0) || mayBeJson.test(text)) return;
-  // What begins a record goes on none.
+  // A line that begins a record does not continue another one.
   if (hasKlogHeader(text) || (reading.known?.mentions(text) === true && reading.known.reads(text))) return;
   if (cells.length > 0 && mayHaveCells(text)) readSameCell(envelope, clock, isLine);
   if (envelope.text === text && quotes.length > 0) readSameQuote(envelope, clock, isLine);

@@ -51,7 +51,7 @@ function namesIn(list: string, what: string): string[] {
     if (name === '') throw new RangeError(`names no ${what} where one should be (* for any); it ${form}`);
     if (!/^[a-z0-9.*-]{1,253}$/.test(name))
       throw new RangeError(
-        `${JSON.stringify(name)} is no name of a ${what}: those have lower-case letters, digits, - and .; * stands for any text`,
+        `${JSON.stringify(name)} is not the name of a ${what}: those have lower-case letters, digits, - and .; * matches any text`,
       );
   }
   return names;

@@ -60,7 +60,7 @@ export function conditionOn(field: string, numbers: readonly number[]): string {
 
 /** An event probe. */
 export interface EventProbe {
-  /** What its name begins with. */
+  /** The beginning of its name. */
   event: string;
   /** `GROUP.EVENT` of the tracepoint. */
   on: string;

@@ -207,7 +207,7 @@ describe.each(scenes)('$family', ({ place, nodeAddress, prefix }) => {
     );
   });
 
-  test('nothing is told of what policies admit', async () => {
+  test('nothing is reported about packets that policies admit', async () => {
     // The policy of `db` is for ingress only, and lines of allowed egress of such Pods have been reported (aws-network-policy-agent#582).
     const admitted: readonly Ends[] = [
       { from: 'db', to: 'client-open', protocol: 'udp' },
@@ -222,7 +222,7 @@ describe.each(scenes)('$family', ({ place, nodeAddress, prefix }) => {
     expect(reading.rowsOf({ 'source.k8s.pod.name': 'db' })).toEqual([]);
   });
 
-  test('what answers an admitted datagram, because no program listens, is denied over IPv4 only', async () => {
+  test('an ICMP error that answers an admitted datagram is denied over IPv4 only', async () => {
     const answer = [`Src IP: ${addressOf('client-open')} `, `Dest IP: ${addressOf('db')} `];
     if (isIPv6(nodeAddress)) {
       expect(await node.untilLines(0, ...answer)).toEqual([]);

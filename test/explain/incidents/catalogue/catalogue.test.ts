@@ -16,7 +16,7 @@ it('has each name and reason once', () => {
   }
 });
 
-it('throws for a code that is none', () => {
+it('throws for an unknown code', () => {
   expect(() => causeOf('KN999')).toThrow('KN999');
 });
 

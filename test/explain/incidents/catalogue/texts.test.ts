@@ -61,13 +61,13 @@ it.each([
   expect(unreachable(detailsOf({ failing }))).toMatch(new RegExp(`^${beginning}`));
 });
 
-it('KN101 pastes no name of an object that is none', () => {
+it('KN101 pastes only valid names of objects', () => {
   const settings = felixSettings({ bpfEnabled: true, bpfFrom: "default; rm -rf / '" });
   const details = detailsOf({ facts: factsOf({ felix: { kind: 'settings', settings } }) });
   expect(causeOf('KN101').fix(details, 'node-a')).not.toContain('rm -rf');
 });
 
-it('KN105 pastes no name of a module that is none', () => {
+it('KN105 pastes only valid names of modules', () => {
   const details = detailsOf({ subjects: ['x;reboot', '$(reboot)'] });
   expect(causeOf('KN105').fix(details, 'node-a')).not.toContain('reboot');
 });

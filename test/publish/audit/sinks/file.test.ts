@@ -127,7 +127,7 @@ test.each([
   const { sink, path, logs } = scene(name);
   mkdirSync(logs);
   execFileSync(make, [path]);
-  await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow(`${path} is no file`);
+  await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow(`${path} is not a file`);
 });
 
 test('a file that was moved away or removed while it is open is followed by another one', async () => {

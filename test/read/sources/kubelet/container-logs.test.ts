@@ -101,7 +101,7 @@ test('a Pod, its container and its log that come one after the other', () => {
   expect(keys()).toStrictEqual([first]);
 });
 
-test('a log that is a symbolic link, and none where a file stands for a folder', () => {
+test('a log that is a symbolic link, and no log where a file is in the place of a folder', () => {
   const { root, keys, make, time } = follow({ there: ['target', proxy] });
   make(`${node}/calico-node/x`);
   symlinkSync(`${root}/target`, `${root}/${node}/calico-node/0.log`);

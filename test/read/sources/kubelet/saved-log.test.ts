@@ -201,7 +201,7 @@ test("Docker's log is read", () => {
   ]);
 });
 
-test('a line of something else stands for itself', () => {
+test('a line of another kind is left as it is', () => {
   const { records, counts } = read([cri('stderr', klog('"a" err=<')), '\tb', cri('stderr', '\tc')]);
   expect(records.map(({ text, time }) => [text, time === undefined])).toStrictEqual([
     ['\tb', true],

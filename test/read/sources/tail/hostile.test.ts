@@ -46,7 +46,7 @@ test.each<[string, (file: string) => void]>([
   expect(lines).toStrictEqual([line(0), line(1)].map(bare));
 });
 
-test('a file with the name of a gzip that is none is passed over', () => {
+test('a file that has the name of a gzip file but is not one is skipped', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const { lines, time, losses } = read(log);

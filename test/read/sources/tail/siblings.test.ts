@@ -92,13 +92,13 @@ test('which of them are packed', () => {
   expect(siblingsOf(join(folder, 'kern.log')).map(({ isPacked }) => isPacked)).toStrictEqual([true, false]);
 });
 
-test('files are found beside a symbolic link, then beside its target', () => {
+test('files are found next to a symbolic link, then next to its target', () => {
   const [here, there] = [folderWith('log.1', '0.log.2'), folderWith('0.log', '0.log.20261121-101500', 'log.2')];
   symlinkSync(`../${basename(there)}/0.log`, join(here, 'log'));
   expect(namesOf(join(here, 'log'))).toStrictEqual(['log.1', '0.log.20261121-101500']);
 });
 
-test('files are found beside the target of a chain of links, also while there is none', () => {
+test('files are found next to the target of a chain of links, also while it does not exist', () => {
   const [here, between, there] = [folderWith(), folderWith('0.log.7'), folderWith('x.log', 'x.log.1')];
   symlinkSync(join(there, 'x.log'), join(between, '0.log'));
   symlinkSync(join(between, '0.log'), join(here, 'log'));
