@@ -40,8 +40,8 @@ export function parseAntrea(text: string): PacketObservation | Unparsable | unde
   const [, table = '', kind = '', policy = '', rest = ''] = found ?? [];
   if (!found || rest.length > 1000) return undefined;
   const words = rest.split(' ');
-  // A rule may be named like an action, but only after the action comes the OpenFlow priority.
-  const at = words.findIndex((word, index) => actions.has(word) && /^(?:\d+|<nil>)$/.test(words[index + 1] ?? ''));
+  // Antrea takes any text as a rule's name, even one that reads like the fields after it. After those there is only the label, which is a word.
+  const at = words.findLastIndex((word, index) => actions.has(word) && /^(?:\d+|<nil>)$/.test(words[index + 1] ?? ''));
   const verdict = actions.get(words[at] ?? '');
   if (verdict === undefined) return unparsable('antrea', 'no action (Allow, Drop, Reject) in the line');
   // Between the action and the addresses: the priority and, since 1.12, the Pod that the rule is applied to.
@@ -50,7 +50,7 @@ export function parseAntrea(text: string): PacketObservation | Unparsable | unde
     (word, index) => index > 0 && /^(?:\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f:]+)$/i.test(word),
   );
   const [source, sourcePort, destination, destinationPort, protocol, length] = flow.slice(first < 0 ? 1 : first);
-  const repeated = /\[(\d{1,9}) packets in /.exec(rest);
+  const repeated = / \[(\d{1,9}) packets in [^\s\]]{1,40}\]$/.exec(rest);
   return observePacket({
     logger: 'antrea',
     verdict,
@@ -61,7 +61,7 @@ export function parseAntrea(text: string): PacketObservation | Unparsable | unde
     sourcePort,
     destination,
     destinationPort,
-    protocol: protocol === '<nil>' ? undefined : protocol,
+    protocol: unnamedProtocols.has(protocol) ? undefined : protocol,
     length,
   });
 }
@@ -73,6 +73,9 @@ const actions = new Map<string, Verdict>([
   ['Pass', 'logged'],
   ['Redirect', 'accepted'],
 ]);
+
+/** Of protocols other than TCP, UDP, SCTP, ICMP and IGMP. */
+const unnamedProtocols: ReadonlySet<string | undefined> = new Set(['<nil>', 'UnknownProtocol']);
 
 function antreaPolicy(kind: string, text: string): PolicyName {
   const slash = text.indexOf('/');
