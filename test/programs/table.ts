@@ -76,7 +76,7 @@ e2e,capture python3 python3
 e2e ethtool ethtool
 e2e containernetworking-plugins /usr/lib/cni/ptp /usr/lib/cni/host-local /usr/lib/cni/loopback
 # A real OVN, with the libraries that it needs
-e2e unpack:openvswitch-common usr/bin/ovsdb-tool usr/sbin/ovsdb-server
+e2e unpack:openvswitch-common usr/bin/ovs-appctl usr/bin/ovs-ofctl usr/bin/ovsdb-tool usr/sbin/ovsdb-server
 e2e unpack:openvswitch-switch usr/bin/ovs-vsctl usr/lib/openvswitch-switch/ovs-vswitchd usr/share/openvswitch/vswitch.ovsschema
 e2e unpack:ovn-common usr/bin/ovn-nbctl
 e2e unpack:ovn-central usr/bin/ovn-northd usr/share/ovn/ovn-nb.ovsschema usr/share/ovn/ovn-sb.ovsschema

@@ -139,7 +139,11 @@ function ownKernelLog({ name, id }: Machine): readonly string[] {
 }
 
 /** Starts a program that outlives this process and ends with the machine; its output goes to `<program>.log` of the machine's folder. */
-export function startService({ machine, path }: NodeData, program: string, command: readonly string[]): void {
+export function startService(
+  { machine, path }: Pick<NodeData, 'machine' | 'path'>,
+  program: string,
+  command: readonly string[],
+): void {
   const log = openSync(join(machine.folder, `${program}.log`), 'a');
   const [nsenter = '', ...args] = [...machine.enter, ...command];
   const env = { ...process.env, PATH: path };
