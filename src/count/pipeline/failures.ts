@@ -44,7 +44,7 @@ export function createFailures(options: FailuresOptions): Failures {
   const held = createHeldFlows(({ weight }) => count('overflowed', weight));
   const told = createTold();
   let isNoting = options.hasKernelDrops !== false;
-  const { judging, startLookups } = createJudging(options, told);
+  const judging = createJudging(options, told);
   const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, () => void judgeDue(lookups));
   const { mayWork, inShare, worked } = createPodShare(lookups);
   let isJudging = false;
@@ -55,9 +55,7 @@ export function createFailures(options: FailuresOptions): Failures {
       isNoting = true;
       const flow = flowOf(line, failure, lookups?.now() ?? line.time);
       if (lookups === undefined) return settle(flow, judgedNow(flow));
-      const taken = held.take(flow);
-      if (taken === 'overflowed') return count('overflowed', 1);
-      if (taken === 'new' && lookups.isSynced() && mayWork(flow)) inShare(flow, () => startLookups(flow));
+      if (!held.take(flow)) return count('overflowed', 1);
       timer?.setEarliest(holdFor);
     },
     note(decision, at) {
@@ -110,7 +108,7 @@ export function createFailures(options: FailuresOptions): Failures {
   function settle(flow: HeldFlow, result: FlowResult): void {
     if (result === 'unread' && lookups !== undefined && ++flow.tries < mostTries) {
       flow.since = lookups.now();
-      if (held.take(flow) === 'overflowed') count('overflowed', flow.weight);
+      if (!held.take(flow)) count('overflowed', flow.weight);
       return;
     }
     if (typeof result === 'string') return count(result === 'unread' ? 'unproven' : result, flow.weight);

@@ -16,7 +16,8 @@ export interface HeldFlow extends QueuedFlow {
 
 export interface HeldFlows {
   readonly size: number;
-  take: (flow: HeldFlow) => 'new' | 'joined' | 'overflowed';
+  /** Returns false if there is no room. */
+  take: (flow: HeldFlow) => boolean;
   /** Takes out the oldest flow, if it is held since `latest` or longer. */
   takeOldest: (latest: Millis) => HeldFlow | undefined;
 }
@@ -39,13 +40,13 @@ export function createHeldFlows(onDisplaced: (flow: HeldFlow) => void): HeldFlow
       const known = held.get(key);
       if (known !== undefined) {
         join(known, flow);
-        return 'joined';
+        return true;
       }
       const ofPod = pods.sizeOf(flow.pod);
-      if (ofPod >= most.flowsOfPod || (held.size >= most.flows && !displace(ofPod + 1))) return 'overflowed';
+      if (ofPod >= most.flowsOfPod || (held.size >= most.flows && !displace(ofPod + 1))) return false;
       held.set(key, flow);
       pods.add(key, flow.pod);
-      return 'new';
+      return true;
     },
     takeOldest(latest) {
       const [oldest] = held;

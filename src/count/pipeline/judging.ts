@@ -39,25 +39,19 @@ export interface JudgingOptions {
   lookups: Lookups | undefined;
 }
 
-export interface Judging {
-  /** Yields what policies are needed for, before they are asked. */
-  judging: (flow: HeldFlow) => Generator<Finding, FlowResult>;
-  /** Starts the look-ups that will be needed. */
-  startLookups: (flow: HeldFlow) => void;
-}
+/** Yields what policies are needed for, before they are asked. */
+export type Judging = (flow: HeldFlow) => Generator<Finding, FlowResult>;
 
 export function createJudging({ judge, decisions, lookups }: JudgingOptions, told: Pick<Told, 'has'>): Judging {
   const { isOwn, targetsOf } = createConnections({ judge, decisions });
-  return {
-    judging,
-    startLookups(flow) {
-      for (const target of targetsOf(flow)) lookups?.remote.startLookups(decisions.meaningOf(flow.line, target).ends);
-    },
-  };
+  return judging;
 
   /** If all targets are denied, the first answer counts, because each endpoint of a Service may be the one. */
   function* judging(flow: HeldFlow): Generator<Finding, FlowResult> {
     if (!isOwn(flow)) return 'foreign';
+    const { ends: asSent } = decisions.meaningOf(flow.line, flow.observation);
+    // What an earlier look-up found may be over.
+    if (asSent.destination.kind === 'unknown' && lookups?.remote.startLookups(asSent) === true) return 'unread';
     const targets = targetsOf(flow);
     const [observation] = targets;
     if (observation === undefined) return 'unproven';
@@ -68,7 +62,10 @@ export function createJudging({ judge, decisions, lookups }: JudgingOptions, tol
       const [finding] = findings;
       if (finding === undefined) return 'unproven';
       // While it is looked up who has the address, it looks as if nobody's policies denied it.
-      if (lookups?.remote.startLookups(ends) === true) return 'unread';
+      if (lookups?.remote.startLookups(ends) === true) {
+        startLookups(flow, targets);
+        return 'unread';
+      }
       const isUnsure = lookups?.remote.isUnsure(ends.destination) === true;
       const asked = isUnsure ? withUnknownPeer(finding) : finding;
       yield asked;
@@ -79,6 +76,10 @@ export function createJudging({ judge, decisions, lookups }: JudgingOptions, tol
     }
     // A line may have come while policies were read.
     return told.has(flow, targets) ? 'told' : { observation, answer: first as PolicyAnswer };
+  }
+
+  function startLookups({ line }: HeldFlow, targets: readonly PacketObservation[]): void {
+    for (const target of targets) lookups?.remote.startLookups(decisions.meaningOf(line, target).ends);
   }
 }
 

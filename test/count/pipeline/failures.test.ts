@@ -236,13 +236,17 @@ test('of each of a thousand connections that LOG lines tell of, it is known', as
   expect(statistics.failures).toMatchObject({ denied: 0, told: 100 });
 });
 
-test('an address that may be of a Service which is not known is nobody’s', async () => {
+test('an address that may be of a Service which is not known is looked up, and nobody’s if that finds no Pod', async () => {
   const services = ['db', 'api'].map((name) => service({ name, uid: `uid-of-${name}`, addresses: ['10.96.0.9'] }));
   const endpoints = createEndpointFinder(
     cluster({ pods: [pod({ name: 'cart-0', uid, addresses: ['10.244.1.22'] })], services }),
   );
-  const { fail, wait, statistics } = rig({}, { endpoints });
+  let isLookedUp = true;
+  const { fail, wait, statistics } = rig({}, { endpoints, isLookedUp: () => isLookedUp });
   fail({ to: '10.96.0.9' });
+  await wait(10_000);
+  expect(statistics.failures).toMatchObject({ denied: 0, unproven: 0 });
+  isLookedUp = false;
   await wait();
   expect(statistics.failures).toMatchObject({ denied: 0, unproven: 1 });
 });
