@@ -25,6 +25,8 @@ export const common = {
   // `npm run fuzz` generates more.
   testTimeout: process.env['FUZZ'] === undefined ? 480_000 : 600_000,
   hookTimeout: 120_000,
+  // By default a second, in which a loaded machine does not even load gRPC.
+  expect: { poll: { timeout: 60_000 } },
 };
 
 export const globalSetup = 'test/programs/unit-setup.ts';

@@ -1,24 +1,18 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { weightOf } from '../../../src/base/platform/weight.ts';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+import { heapInUse } from '../../heap.ts';
 
 /** Bytes of heap that each of `count` values takes. The first time, code is compiled, too. */
-function measured(count: number, make: (number: number) => unknown): number {
-  heapOf(count, make);
-  return Math.min(heapOf(count, make), heapOf(count, make));
+async function measured(count: number, make: (number: number) => unknown): Promise<number> {
+  await heapOf(count, make);
+  return Math.min(await heapOf(count, make), await heapOf(count, make));
 }
 
-function heapOf(count: number, make: (number: number) => unknown): number {
+async function heapOf(count: number, make: (number: number) => unknown): Promise<number> {
   const values = Array.from({ length: count }, (): unknown => 0);
-  collect();
-  const before = process.memoryUsage().heapUsed;
+  const before = await heapInUse();
   for (let number = 0; number < count; number++) values[number] = make(number);
-  collect();
-  const after = process.memoryUsage().heapUsed;
+  const after = await heapInUse();
   expect(values).toHaveLength(count);
   return (after - before) / count;
 }
@@ -38,16 +32,16 @@ test.each<[what: string, make: (number: number) => unknown]>([
   ['lists in lists', () => copy(times(10, () => times(10, () => [1, 2])))],
   ['a map', (number) => new Map(times(40, (index) => [`key-${number}-${index}`, index]))],
   ['a set', (number) => new Set(times(40, (index) => `key-${number}-${index}`))],
-])('the weight of plain data is near the memory that it takes: %s', (_, make) => {
-  const ratio = weightOf(make(0)) / measured(2000, make);
+])('the weight of plain data is near the memory that it takes: %s', async (_, make) => {
+  const ratio = weightOf(make(0)) / (await measured(2000, make));
   expect(ratio).toBeGreaterThan(0.8);
   expect(ratio).toBeLessThan(2);
 });
 
-test.each([1, 3, 40, 400])('%i labels with keys of their own weigh what they take', (count) => {
+test.each([1, 3, 40, 400])('%i labels with keys of their own weigh what they take', async (count) => {
   const make = (number: number): unknown =>
     copy(Object.fromEntries(times(count, (index) => [`key-${number}-${index}`, `value-${number}`])));
-  const ratio = weightOf(make(0), { freeKeys: true }) / measured(Math.ceil(4000 / count), make);
+  const ratio = weightOf(make(0), { freeKeys: true }) / (await measured(Math.ceil(4000 / count), make));
   expect(ratio).toBeGreaterThan(0.7);
   expect(ratio).toBeLessThan(2);
 });

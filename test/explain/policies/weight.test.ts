@@ -1,5 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createPolicyObjects } from '../../../src/agent/policies/objects.ts';
 import { policyNeeds } from '../../../src/explain/drops/drops.ts';
@@ -14,10 +12,9 @@ import {
 import { networkSetsAt } from '../../../src/explain/policies/calico/endpoint.ts';
 import { textOfIPv4 } from '../../../src/explain/policies/clauses/networks.ts';
 import { finding, flow, podRef } from '../../builders.ts';
+import { heapInUse } from '../../heap.ts';
 import { namespace, pod } from './objects.ts';
 
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 const count = 10_000;
 
 const np = (spec: object) => ({
@@ -221,13 +218,11 @@ const cases: readonly (readonly [what: string, policy: object])[] = [
   ],
 ];
 
-test.each(cases)('a compiled policy takes no more memory than its weight says: %s', (_, policy) => {
+test.each(cases)('a compiled policy takes no more memory than its weight says: %s', async (_, policy) => {
   const object = JSON.parse(JSON.stringify(policy)) as object;
-  collect();
-  const before = process.memoryUsage().heapUsed;
+  const before = await heapInUse();
   const compiled = compilePolicy(object);
-  collect();
-  const took = process.memoryUsage().heapUsed - before;
+  const took = (await heapInUse()) - before;
   const weight = weightOfPolicy(object, compiled);
   expect(weight).toBeGreaterThan(0.85 * took);
   expect(largestWeightOf(object)).toBeGreaterThan(0.85 * took);
@@ -286,17 +281,15 @@ test.each(selecting)(
     const objects = await agentWith(policies.flatMap((each) => compilePolicy(each)));
     const pods = rep((index) => `web-${index}`, 400).map(String);
     await objects.ask('first');
-    collect();
-    const before = process.memoryUsage().heapUsed;
+    const before = await heapInUse();
     for (const name of pods) await objects.ask(name);
-    collect();
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(4 * 2 ** 20);
+    expect((await heapInUse()) - before).toBeLessThan(4 * 2 ** 20);
     // They are still there.
     expect(objects.policies).toHaveLength(many);
   },
 );
 
-test('however many addresses are in however many network sets, what is kept of them stays within 2 MiB', () => {
+test('however many addresses are in however many network sets, what is kept of them stays within 2 MiB', async () => {
   const { add, read } = collectCalicoObjects();
   for (let index = 0; index < 3000; index++)
     add({ ...cal({ nets: ['0.0.0.0/0'] }), kind: 'NetworkSet', metadata: { namespace: 'shop', name: `set-${index}` } });
@@ -306,11 +299,9 @@ test('however many addresses are in however many network sets, what is kept of t
     return networkSetsAt({ kind: 'external', address }, index, () => anyLabels, calico).found.length;
   };
   expect(ask(0)).toBe(64);
-  collect();
-  const before = process.memoryUsage().heapUsed;
+  const before = await heapInUse();
   for (let index = 1; index < 1000; index++) ask(index);
-  collect();
-  expect(process.memoryUsage().heapUsed - before).toBeLessThan(2 * 2 ** 20);
+  expect((await heapInUse()) - before).toBeLessThan(2 * 2 ** 20);
   expect(calico.networkSets).toHaveLength(3000);
 });
 
