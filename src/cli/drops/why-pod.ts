@@ -38,8 +38,8 @@ export async function whyPod(
       return status;
     }
     const statuses: number[] = [];
-    for (const { peer, ...connection } of connections) {
-      const problem = await goneText(query, peer);
+    for (const connection of connections) {
+      const problem = (await goneText(query, connection.from)) ?? (await goneText(query, connection.to));
       if (problem !== undefined) streams.err(`${program}: ${connectionText(connection)}: ${problem}\n`);
       if (problem !== undefined) continue;
       if (statuses.length > 0 && output === 'text') streams.out('\n');
@@ -84,7 +84,7 @@ async function goneText({ connection }: EventQuery, end: NamedEnd): Promise<stri
   return isFinished ? `${name} has finished, and policies are evaluated for Pods that run` : undefined;
 }
 
-function connectionText({ from, to, port, protocol }: Omit<Connection, 'peer'>): string {
+function connectionText({ from, to, port, protocol }: Connection): string {
   return `${nameOfEnd(from)} → ${nameOfEnd(to)} ${protocol}${port === undefined ? '' : ` ${port}`}`;
 }
 
@@ -100,9 +100,7 @@ const conclusion = `No policy explains these drops now. What remains:
 The Events, with LOG prefix and node:
 `;
 
-interface Connection extends Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'> {
-  readonly peer: NamedEnd;
-}
+type Connection = Pick<WhyOptions, 'from' | 'to' | 'port' | 'protocol'>;
 
 /** Returns undefined if the Event is about an answer, an ICMP error, a scan, or a protocol other than TCP, UDP, SCTP and ICMP. */
 function connectionOf(event: Json): Connection | undefined {
@@ -112,7 +110,7 @@ function connectionOf(event: Json): Connection | undefined {
   const peer = podEnd(at(event, 'related')) ?? addressOf(of('peer-address') ?? address);
   const what = serviceOf(of('protocol'), of('port'));
   if (own === undefined || peer === undefined || what === undefined || of('packet') !== undefined) return undefined;
-  return { ...(of('direction') === 'sending' ? { from: own, to: peer } : { from: peer, to: own }), peer, ...what };
+  return { ...(of('direction') === 'sending' ? { from: own, to: peer } : { from: peer, to: own }), ...what };
 }
 
 function serviceOf(protocol = '', port = ''): Pick<Connection, 'port' | 'protocol'> | undefined {

@@ -151,6 +151,16 @@ test.each([
   expect([status, out.match(/→/g)]).toEqual([0, ['→']]);
 });
 
+test('a Pod that is gone and has Events of the last hour is said, without an option that nobody has typed', async () => {
+  delete objects['/api/v1/namespaces/shop/pods/web-0'];
+  const { status, out, err } = await ran('web-0', '-n', 'shop');
+  const gone = 'Pod shop/web-0 is gone, and policies are evaluated for Pods that run';
+  expect(err.trimEnd().split('\n')).toEqual(
+    [443, 8080].map((port) => `kubectl drops why: batch/worker-7 → shop/web-0 TCP ${port}: ${gone}`),
+  );
+  expect([status, out]).toEqual([3, '']);
+});
+
 test.each<[string, string[], number, string]>(tables.unknown)('a Pod that %s', async (_, args, status, reason) => {
   const none = { metadata: { resourceVersion: '1' }, items: [] };
   Object.assign(objects, {
