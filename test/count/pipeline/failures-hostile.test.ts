@@ -84,6 +84,20 @@ test('however many Pods need more time than there is, a Pod whose turn comes aft
   expect(judged).toBeLessThan(200);
 });
 
+test('on a node where each look takes 300 ms, connections of 24 Pods count within two minutes, though policies come late', async () => {
+  let took = 0;
+  let isRead = false;
+  const { fail, wait, statistics } = rig(
+    { judge: () => ((took += 300), isRead ? answer('denies') : undefined) },
+    { endpoints, worked: () => took },
+  );
+  for (const [number, { uid: of }] of attackers.slice(0, 24).entries()) fail({ of, from: addressOf(number) });
+  await wait(15_000);
+  isRead = true;
+  await wait(100_000);
+  expect(statistics.failures).toMatchObject({ denied: 24, unproven: 0 });
+});
+
 test.each([
   ['tell nothing of the connections of the Pod that has the address', 1, 0],
   ['do not make forgotten what a LOG line told of them', 300, 1],
