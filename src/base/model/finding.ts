@@ -38,6 +38,7 @@ export interface FlowDetails {
   /** The end whose policies refused the packet, as far as the interfaces or the logger show. */
   refusedBy: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
+  byNetworkPolicies?: true | undefined;
   /** The Service to which a connection went, if this Pod of it is an example. */
   service?: string | undefined;
   dropReason?: string | undefined;

@@ -30,6 +30,7 @@ export const observationFields: Readonly<
   policy: 'flow',
   policySide: 'flow',
   clusterTier: 'flow',
+  byNetworkPolicies: 'flow',
   sourceName: 'flow',
   destinationName: 'flow',
   destinationHost: 'flow',
@@ -114,6 +115,7 @@ export function isSameFlow(one: OrientedPacket, b: PacketObservation, orientatio
     a.logger === b.logger &&
     a.policySide === b.policySide &&
     a.clusterTier === b.clusterTier &&
+    a.byNetworkPolicies === b.byNetworkPolicies &&
     a.sourceName === b.sourceName &&
     a.destinationName === b.destinationName &&
     a.destinationHost === b.destinationHost &&

@@ -61,6 +61,8 @@ export interface PacketObservation {
   /** The end whose policies decided, if the logger says so. */
   policySide?: 'sender' | 'receiver' | undefined;
   clusterTier?: ClusterTier | undefined;
+  /** The logger says that NetworkPolicies of Kubernetes decided, and policies of other kinds did not. */
+  byNetworkPolicies?: true | undefined;
   /** The Pods that the logger names, such as `shop/web-0`. They are compared with the owners of the addresses; trusted as names only. */
   sourceName?: string | undefined;
   destinationName?: string | undefined;

@@ -189,6 +189,7 @@ function flow(
     policy,
     refusedBy: refusedBy(observation, ends),
     clusterTier: observation.clusterTier,
+    byNetworkPolicies: observation.byNetworkPolicies,
     service: observation.service,
     dropReason: observation.dropReason,
     nextMtu: observation.mtu,

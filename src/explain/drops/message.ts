@@ -150,7 +150,14 @@ function loggedAt({ enforcer, prefix, policy, path, martian }: FlowDetails, node
 }
 
 const none = undefined;
-const differing = { port: none, policy: none, refusedBy: none, clusterTier: none, dropReason: none };
+const differing = {
+  port: none,
+  policy: none,
+  refusedBy: none,
+  clusterTier: none,
+  byNetworkPolicies: none,
+  dropReason: none,
+};
 
 /** Describes packets of one peer on several ports: a scan by or of this Pod, or a protocol that chooses ports. */
 function portsSentences(given: FlowDetails, series: Series): string[] {

@@ -11,6 +11,7 @@ import {
   type Evaluator,
   isCalico,
   type Namespace,
+  networkPolicyTier,
   type PolicyDirection,
   type PolicyFlow,
   type PolicyPod,
@@ -93,7 +94,8 @@ export function questionOf({ details, regarding }: Finding, known: Pick<KnownPol
   const ends =
     details.direction === 'receiving' ? { source: peer, destination: own } : { source: own, destination: peer };
   const byCilium = details.logger === 'hubble' || details.logger === 'gke-policy-action';
-  return { flow: { ...connectionOf(details, ends, details), byCilium }, sides: sidesOf(details) };
+  const byTier = details.byNetworkPolicies && networkPolicyTier;
+  return { flow: { ...connectionOf(details, ends, details), byCilium, byTier }, sides: sidesOf(details) };
 }
 
 export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | undefined {

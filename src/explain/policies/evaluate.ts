@@ -87,7 +87,7 @@ export function createEvaluator({
   }
 
   function needsOf(probe: Probe): Needs {
-    const list = tiersOf(policies, probe);
+    const list = policies.selecting(probe.pod, probe.direction, namespaceLabels);
     let needs = neededBy.get(list);
     if (needs === undefined) {
       const staged = policies.staged === undefined ? [] : allSelecting(policies.staged, probe);
@@ -107,8 +107,9 @@ export function createEvaluator({
     return { verdict, policies: refs.slice(0, maxTraced) };
   }
 
-  function tiersOf(asked: PolicySet, { pod, direction }: Probe): readonly TierPolicies[] {
-    return asked.selecting(pod, direction, namespaceLabels);
+  function tiersOf(asked: PolicySet, { pod, direction, flow }: Probe): readonly TierPolicies[] {
+    const tiers = asked.selecting(pod, direction, namespaceLabels);
+    return flow.byTier === undefined ? tiers : tiers.filter(({ tier }) => tier.name === flow.byTier);
   }
 
   function allSelecting(asked: PolicySet, probe: Probe): PolicySelection[] {

@@ -57,6 +57,8 @@ export interface PolicyFlow {
   readonly viaService?: boolean;
   /** Cilium decided, so that an ipBlock matches no Pod. */
   readonly byCilium?: boolean;
+  /** The name of the tier that decided, if that is known. Policies of others are not asked. */
+  readonly byTier?: string | undefined;
 }
 
 export type PolicyDirection = 'ingress' | 'egress';

@@ -22,5 +22,5 @@ export { openedPorts, suggest, type PolicySuggestion, type SuggestOptions, type 
 export type { OwningWorkload } from './suggest-selector.ts';
 export type { Policy } from './policy.ts';
 export { maxTraced } from './traces.ts';
-export { anyTier, isCalico, isCilium, Unknown } from './model.ts';
+export { anyTier, isCalico, isCilium, networkPolicyTier, Unknown } from './model.ts';
 export { largestWeightOf, weightOfPolicy, weightOfSpec } from './weight.ts';

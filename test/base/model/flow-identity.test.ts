@@ -34,6 +34,7 @@ const others: Readonly<Required<Omit<PacketObservation, 'kind' | 'packet' | 'inn
   policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined },
   policySide: 'sender',
   clusterTier: 'Admin',
+  byNetworkPolicies: true,
   sourceName: 'shop/another',
   destinationName: 'shop/another',
   destinationHost: 'pay.example.com',

@@ -29,6 +29,8 @@ type Given = Omit<Partial<FlowDetails>, 'peer'> & { peer?: Peer; policyName?: st
 type Known = { policies: (string | object)[]; namespaces?: string[]; isPeerKnown?: boolean; hostNetwork?: boolean };
 type Row = [string, { received?: Given; sent?: Given }, Known];
 
+const byNetworkPolicies: Given = { logger: 'antrea', prefix: '', refusedBy: 'receiver', byNetworkPolicies: true };
+
 const tables: { cases: Row[] } = {
   // Packets from batch/worker-7 to shop/postgres-0: a title; what differs in the finding of the end that received it, or of the one that sent it; and the policies that are known, by their names in policies.yaml.
   cases: [
@@ -63,6 +65,16 @@ const tables: { cases: Row[] } = {
       { policies: ['unreadable-there'] },
     ],
     ['a policy of the whole cluster denies', { received: { refusedBy: 'receiver' } }, { policies: ['lockdown'] }],
+    [
+      'the log says that NetworkPolicies decided: one that cannot be evaluated, and one of the whole cluster, did not',
+      { received: byNetworkPolicies },
+      { policies: ['allow-frontend', 'default-deny', 'unreadable', 'lockdown'] },
+    ],
+    [
+      'the sender reads of it',
+      { sent: byNetworkPolicies },
+      { policies: ['allow-frontend', 'default-deny', 'unreadable-there', 'lockdown'] },
+    ],
     ['the labels of the peer are not known', { received: {} }, { policies: ['allow-frontend'], isPeerKnown: false }],
     [
       'the Namespace of the peer asked not to be named',

@@ -55,6 +55,7 @@ export function parseAntrea(text: string): PacketObservation | Unparsable | unde
     logger: 'antrea',
     verdict,
     policy: policy === '<nil>' ? undefined : antreaPolicy(kind, policy),
+    byNetworkPolicies: kind === 'K8sNetworkPolicy' || undefined,
     policySide: table.includes('Egress') ? 'sender' : table.includes('Ingress') ? 'receiver' : undefined,
     repeat: repeated ? Math.max(1, Number(repeated[1])) : 1,
     source,

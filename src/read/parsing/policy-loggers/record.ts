@@ -62,6 +62,7 @@ export function observePacket(record: PacketRecord): PacketObservation | Unparsa
     policy: record.policy,
     policySide: record.policySide,
     clusterTier: record.clusterTier,
+    byNetworkPolicies: record.byNetworkPolicies,
     sourceName: record.sourceName,
     destinationName: record.destinationName,
     destinationHost: record.destinationHost,
