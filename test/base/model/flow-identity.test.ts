@@ -98,7 +98,7 @@ const mixedInAudit = new Set([
   'destinationMac',
   'mtu',
 ]);
-const notInAudit = new Set(['sourcePort', 'prefixRule', 'policySide']);
+const notInAudit = new Set(['sourcePort', 'prefixRule', 'policySide', 'byNetworkPolicies']);
 
 function auditKeyOf(each: PacketObservation): string {
   const { ends, node, noise } = createMeanings({ endpoints, node: 'node-a' }).meaningOf(line({ time: nine }), each);
