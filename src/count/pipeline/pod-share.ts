@@ -6,7 +6,7 @@ import type { HeldFlow } from './held-flows.ts';
 import type { Lookups } from './lookup-queue.ts';
 
 /** Verdicts have a share of their own. On a slow node, each piece takes long, but the first one of each Pod may always begin. */
-const share = { part: 0.25, atOnce: 2000 };
+const share = { part: 0.05, atOnce: 2000 };
 
 export interface PodShare {
   /** Returns whether there is time left for the Pod of this flow. */
