@@ -31,7 +31,7 @@ try {
   const { status, stderr } = program(['replay', join(folder, 'missing.log')]);
   if (status !== 1 || !stderr.includes('no such file')) failures.push(`a missing log ended with ${status}: ${stderr}`);
   const absent = program(['report', 'rows.ndjson']);
-  if (absent.status !== 2 || !absent.stderr.includes('no part'))
+  if (absent.status !== 2 || !absent.stderr.includes('is not in the image'))
     failures.push(`report ended with ${absent.status}: ${absent.stderr}`);
   const plugin = spawnSync(
     process.env.TRY_NODE ?? process.execPath,

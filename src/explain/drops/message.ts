@@ -211,7 +211,7 @@ function scanSentences({ of, example }: ScanDetails, series: Series, answer: Pol
     const place = peer.object?.kind === 'Pod' ? nameOf(peer) : finding.node ? `node ${finding.node}` : 'the node';
     const scanner = peer.kind === 'pod' ? `Check what ${nameOf(peer)} runs.` : '';
     const advice = series.scan?.look === 'scan' ? scanner : targetAdvice(example, series, answer);
-    const whole = `Many Pods are tried; their summary is the Event NetworkScan of ${place}.`;
+    const whole = `Many Pods are tried: see the Event NetworkScan of ${place}.`;
     return [`${openingOfMany(example, series)}.`, ...ends, look, whole, advice];
   }
   if (of === 'scanner') {

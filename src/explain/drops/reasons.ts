@@ -28,10 +28,9 @@ interface Reason {
 
 const lookAtServices = (namespace: string): string => `kubectl -n ${namespace} get services,endpointslices`;
 const ports: Reason = {
-  means:
-    'masquerading found no free port or no entry for the connection, often because of many connections to one address',
+  means: 'masquerading found no free port or entry, often because of many connections to one address',
   act: ({ node }) =>
-    `Reuse connections to that address. Cluster admins: raise bpf.natMax; cilium-dbg bpf nat list in the Cilium Pod of ${node} lists the entries`,
+    `Reuse connections to that address. Cluster admins: raise bpf.natMax; in the Cilium Pod of ${node}: cilium-dbg bpf nat list`,
 };
 const fragments: Reason = {
   means: 'a later fragment came without the first one, which has the ports',

@@ -117,8 +117,8 @@ test.each<[string, Values, RegExp, boolean]>([
     true,
   ],
   ['nodeCondition with it', { nodeCondition: true }, rightsWithoutGuard, false],
-  ['no guard', { admissionPolicy: { enabled: false } }, /No admission policy holds an agent/, true],
-  ['a guard', {}, /No admission policy holds an agent/, false],
+  ['no guard', { admissionPolicy: { enabled: false } }, /No admission policy limits an agent/, true],
+  ['a guard', {}, /No admission policy limits an agent/, false],
   ['liveDrops on the network of the node', { liveDrops: true, hostNetwork: true }, openDrops, true],
   ['liveDrops elsewhere', { liveDrops: true }, openDrops, false],
 ])('the notes on %s', async (_, values, text, isThere) => {

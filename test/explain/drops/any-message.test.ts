@@ -249,7 +249,7 @@ test.each(kinds)(
 );
 
 const action =
-  /\b(?:[Aa]llow|[Aa]sk|[Cc]heck|[Cc]hange|[Cc]ompare|[Ff]ind|[Ff]ix|[Ll]ook|[Rr]aise|[Rr]estart|[Rr]euse|[Ss]end|See|Wait|add|enable|exempt|give|needs|set|turn on)\b|\bOn (?:node-a|the node): |\b(?:Cluster|Node) admins[:,]|^Owners of/;
+  /\b(?:[Aa]llow|[Aa]sk|[Cc]heck|[Cc]hange|[Cc]ompare|[Ff]ind|[Ff]ix|[Ll]ook|[Rr]aise|[Rr]estart|[Rr]euse|[Ss]end|See|Wait|add|enable|exempt|give|needs|set|turn on)\b|\bOn (?:node-a|the node): |\b(?:Cluster|Node) admins[:,]|\bOwners of namespace /;
 
 test.each(Object.entries(causes))('any Event whose packet has a known cause says what to do: %s', (name, cause) => {
   forAll([drop(cause)], { numRuns: 250 }, (one) => {
