@@ -12,6 +12,7 @@ import {
   targetsIn,
 } from '../objects.ts';
 import { hostAndPort } from '../../../base/platform/address.ts';
+import { createGroups } from '../../../base/platform/groups.ts';
 import { serviceRef } from '../endpoints.ts';
 import type { TombstoneLimits } from '../tombstones.ts';
 import { unlimitedMemory } from '../../../base/platform/memory-budget.ts';
@@ -61,10 +62,10 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
   const common = { ...limits, memory, weigh: weightOf };
   const services = createHashedObjects(portTexts, { ...common, namespaceOf: ({ service }) => service.namespace });
   const slices = createHashedObjects(endpointTexts, { ...common, namespaceOf: ({ namespace }) => namespace });
-  const slicesOfServices = createGroups<EndpointSlice>(slices.objects, ({ namespace, service }) => [
+  const slicesOfServices = createObjectGroups<EndpointSlice>(slices.objects, ({ namespace, service }) => [
     keyOf(namespace, service),
   ]);
-  const servicesOfPublished = createGroups<Service>(services.objects, ({ published = [] }) => published);
+  const servicesOfPublished = createObjectGroups<Service>(services.objects, ({ published = [] }) => published);
 
   return {
     services: services.objects,
@@ -147,22 +148,18 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
 }
 
 /** Finds objects by what they are grouped by, because a tenant chooses how often that is asked, and how many objects there are. */
-function createGroups<T>(objects: ReadonlyMap<string, T>, groupsOf: (object: T) => readonly string[]) {
-  const groups = new Map<string, Set<string>>();
+function createObjectGroups<T>(objects: ReadonlyMap<string, T>, groupsOf: (object: T) => readonly string[]) {
+  const keys = createGroups<string>();
   return {
-    has: (group: string): boolean => groups.has(group),
+    has: (group: string): boolean => keys.all.has(group),
     *of(this: void, group: string): Generator<T> {
-      for (const key of groups.get(group) ?? []) yield objects.get(key) as T;
+      for (const key of keys.all.get(group) ?? []) yield objects.get(key) as T;
     },
     /** `change`: may set or remove the object of this key. */
     around(this: void, key: string, change: (key: string) => void): void {
-      for (const group of groupsOfKey(key)) {
-        const keys = groups.get(group);
-        keys?.delete(key);
-        if (keys?.size === 0) groups.delete(group);
-      }
+      for (const group of groupsOfKey(key)) keys.remove(group, key);
       change(key);
-      for (const group of groupsOfKey(key)) groups.set(group, (groups.get(group) ?? new Set()).add(key));
+      for (const group of groupsOfKey(key)) keys.add(group, key);
     },
   };
 
