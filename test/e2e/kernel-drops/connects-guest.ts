@@ -12,7 +12,7 @@ import {
   receiverOf,
   scenes,
   senders,
-  untilRepeated,
+  short,
 } from './connect-scenes.ts';
 import { makeScene, startAgent } from './guest-agent.ts';
 import { begin, print, run, switchOff, wait } from './guest-node.ts';
@@ -103,10 +103,10 @@ interface Runner {
 async function tryAll({ podNamed, processes, service }: Runner, round: number): Promise<Tried[]> {
   return await Promise.all(
     scenes.map(async (scene, index) => {
-      const { from, within = untilRepeated, isForeign, isKilled } = scene;
+      const { from, within, isForeign, isKilled } = scene;
       const receiver = podNamed(receiverOf(index));
       const to = addressesOf(scene, receiver, service);
-      if (isKilled === true) return await kill(podNamed(from), String(to), within);
+      if (isKilled === true) return await kill(podNamed(from), String(to));
       // No port is used twice: what a line told of a connection is remembered by its port.
       const localPort = 20_000 + index * 400 + round;
       const other = isForeign === true ? podNamed('web').address : undefined;
@@ -133,13 +133,13 @@ function addressesOf({ to }: ConnectScene, { address, address6 }: ConnectPod, se
   }
 }
 
-async function kill({ netns, uid }: ConnectPod, to: string, within: number): Promise<Tried> {
+async function kill({ netns, uid }: ConnectPod, to: string): Promise<Tried> {
   const client = spawnInPod(netns, uid, `/bin/busybox nc ${to} ${port}`);
   const ended = new Promise((resolve) => client.on('close', resolve));
   // Its socket is there before it is killed.
   while (!isSending(client.pid, to)) await wait(10);
   const began = Date.now();
-  await wait(within);
+  await wait(short);
   client.kill('SIGKILL');
   await ended;
   return { outcome: 'killed', began, ended: Date.now() };

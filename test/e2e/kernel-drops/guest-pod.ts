@@ -1,6 +1,6 @@
 /** A Pod of the guest: a program in its network, and in a cgroup as a kubelet makes it, which listens and connects as it is told. */
 import { spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import type { LookupFunction } from 'node:net';
 import { connect, createServer, isIP, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -11,13 +11,16 @@ const burstable = '/sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice';
 /** The argument by which the program of the guest knows that it is one of these. */
 export const podProgram = 'pod';
 
+/** Longer than the second after which the kernel repeats the first packet. */
+const leastMs = 2000;
+
 export interface Try {
   /** An address, or several of a name, which the client tries one after another (happy eyeballs). */
   to: string | readonly string[];
   port: number;
   localPort: number;
-  /** Milliseconds until the client gives up. */
-  within: number;
+  /** Milliseconds until the client gives up. By default `leastMs`, and as long as the kernel needs to repeat the first packet. */
+  within?: number | undefined;
   /** The source address, if it is not the Pod's own. */
   from?: string | undefined;
 }
@@ -103,15 +106,31 @@ function attempt({ to, port, localPort, within, from }: Try): Promise<Tried> {
   const began = Date.now();
   return new Promise((resolve) => {
     const socket = connect({ ...hostOf(to), port, localPort, ...(from !== undefined && { localAddress: from }) });
-    // What has come meanwhile goes first: a slow processor may be late for both.
-    const timer = setTimeout(() => setImmediate(end, 'gave up'), within);
+    let timer = setTimeout(giveUp, within ?? leastMs);
     socket.on('connect', () => end('connected')).on('error', ({ code = '' }: NodeJS.ErrnoException) => end(code));
+
+    function giveUp(): void {
+      // A slow processor sends the first packet late: an early end would look like a client that closed it before it was repeated.
+      if (within === undefined && !isRepeated(localPort)) timer = setTimeout(giveUp, 200);
+      // An answer that has come meanwhile goes first, because a slow processor may be late for both.
+      else setImmediate(end, 'gave up');
+    }
 
     function end(outcome: Outcome): void {
       clearTimeout(timer);
       socket.destroy();
       resolve({ outcome, began, ended: Date.now() });
     }
+  });
+}
+
+/** Whether the kernel has repeated the first packet of the connection from that port of this network. */
+function isRepeated(localPort: number): boolean {
+  const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => readFileSync(path, 'latin1').split('\n'));
+  return rows.some((row) => {
+    // NUMBER: LOCAL REMOTE STATE QUEUES TIMER RETRANSMITS …; 02 is SYN_SENT.
+    const [, local = '', , state, , , retransmits] = row.trim().split(/ +/);
+    return state === '02' && Number(retransmits) > 0 && Number.parseInt(local.split(':')[1] ?? '', 16) === localPort;
   });
 }
 

@@ -7,9 +7,6 @@ import { podProgram, runPod, startPod, type Try } from './guest-pod.ts';
 import { gateway, ports, randomPods, roundsFile } from './random-pods.ts';
 import type { Round } from './random-policies.ts';
 
-/** Longer than the second after which the first packet is repeated. */
-const within = 2000;
-
 async function tryRounds(rounds: readonly Pick<Round, 'rules' | 'connections'>[]): Promise<void> {
   addPods(randomPods, gateway);
   const pods = randomPods.map(({ netns, uid }) => startPod(netns, uid));
@@ -30,7 +27,7 @@ async function tryRounds(rounds: readonly Pick<Round, 'rules' | 'connections'>[]
     for (const [index, text] of rules.entries()) run(`ip netns exec p${index} nft -f -`, text);
     const ended = pods.map(async ({ connect }, from) => {
       const own = connections.filter((each) => each.from === from);
-      const tries = own.map(({ address, port, localPort }): Try => ({ to: address, port, localPort, within }));
+      const tries = own.map(({ address, port, localPort }): Try => ({ to: address, port, localPort }));
       const outcomes = tries.length === 0 ? [] : await connect(tries);
       return own.map(({ localPort }, place) => [localPort, outcomes[place]?.outcome]);
     });
@@ -40,7 +37,7 @@ async function tryRounds(rounds: readonly Pick<Round, 'rules' | 'connections'>[]
   const drop = ['table inet u {', 'chain c {', 'type filter hook input priority 0;', 'drop', '}', '}', ''];
   run('ip netns exec p1 nft -f -', drop.join('\n'));
   const to = randomPods[1]?.address ?? '';
-  await pods[0]?.connect([{ to, port: 80, localPort: lastPort, within }]);
+  await pods[0]?.connect([{ to, port: 80, localPort: lastPort }]);
   await end.promise;
   source.stop();
 }
