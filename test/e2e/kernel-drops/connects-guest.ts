@@ -72,9 +72,15 @@ async function startReceivers(podNamed: (name: string) => ConnectPod): Promise<v
     await untilAnswered(address);
     if (!isFull) continue;
     server.kill('SIGSTOP');
+    // Until then it accepts what is to fill its queue.
+    while (!isStopped(server.pid)) await wait(10);
     // One more than the queue has room for.
     for (let filling = 0; filling < 2; filling++) await untilAnswered(address, true);
   }
+}
+
+function isStopped(pid: number | undefined): boolean {
+  return readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') T ');
 }
 
 /** Resolves when a connection is there. `isKept`: it stays open. */
@@ -134,11 +140,11 @@ function addressesOf({ to }: ConnectScene, { address, address6 }: ConnectPod, se
 }
 
 async function kill({ netns, uid }: ConnectPod, to: string): Promise<Tried> {
+  const began = Date.now();
   const client = spawnInPod(netns, uid, `/bin/busybox nc ${to} ${port}`);
   const ended = new Promise((resolve) => client.on('close', resolve));
   // Its socket is there before it is killed.
   while (!isSending(client.pid, to)) await wait(10);
-  const began = Date.now();
   await wait(short);
   client.kill('SIGKILL');
   await ended;

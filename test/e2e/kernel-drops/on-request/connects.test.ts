@@ -172,10 +172,12 @@ describe.concurrent.each(kernels)('Linux %s', (version) => {
       foreign: all('foreign'),
       overflowed: 0,
     });
-    // A killed client may have been late, too.
-    const killed = scenes.findIndex(({ isKilled }) => isKilled);
+    // On a slow machine, a client that is killed, or that turns to its second address, may have been late as well.
+    const late = scenes.flatMap((scene, index) =>
+      scene.isKilled === true || scene.to === 'both families' ? [lateIn(index)] : [],
+    );
     expect(failures('unproven') - all('unproven')).toBeGreaterThanOrEqual(0);
-    expect(failures('unproven') - all('unproven')).toBeLessThanOrEqual(lateIn(killed));
+    expect(failures('unproven') - all('unproven')).toBeLessThanOrEqual(late.reduce((sum, count) => sum + count, 0));
   });
 
   test('no other object has an Event', () => {
