@@ -52,11 +52,11 @@ test.each<[Verdicts, Verdict, boolean]>([
 test.each<[Verdicts, { audit?: boolean }]>([
   [['dropped', 'rejected'], {}],
   [['logged', 'accepted'], { audit: false }],
-])('with AUDIT_VERDICTS %j and %j, packets that were not dropped are not even looked at', (verdicts, given) => {
+])('with AUDIT_VERDICTS %j and %j, packets that were not dropped are ignored', (verdicts, given) => {
   expect(rig(verdicts, given).sink.logged).toBeUndefined();
 });
 
-test('lost lines are a gap of the audit', () => {
+test('the audit has a gap record for lost lines', () => {
   const suppressed = { kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' } as const;
   const { sink, seen } = rig(['dropped']);
   sink.gap?.(suppressed, nine);

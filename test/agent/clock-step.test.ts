@@ -73,7 +73,7 @@ async function publishFor(step: number): Promise<{ written: string[]; lastStamps
 }
 
 describe.each([8, -8])('the wall clock is stepped by %d h', (hours) => {
-  test('nothing is written sooner, later, again or under another name', async () => {
+  test('no Event is written earlier, later, twice or under another name', async () => {
     const expected = await publishFor(0);
     expect(expected.written).toHaveLength(7);
     expect((await publishFor(hours * hour)).written).toEqual(expected.written);
@@ -126,7 +126,7 @@ test('without a step the stamps of lines stay as they are, to the millisecond', 
   expect([clock.fromWall(start), clock.toWall(start)]).toEqual([start - 1000, start + 1000]);
 });
 
-test('a state that was saved while the clock was eight hours ahead makes nothing wait longer than it may', async () => {
+test('after a state was saved with a clock eight hours ahead, nothing waits longer than its limit', async () => {
   const store = createMemoryStore();
   let now = start + 8 * hour;
   const write = createEventWriter({ store, messageOf: () => '', stateId: 'ours', now: () => now });

@@ -47,16 +47,16 @@ test.each<[string, number[], string[]]>([
   expect((await after(counts)).changes).toEqual(expected);
 });
 
-test('one that was high when the agent was restarted is until it is below 80 %', async () => {
+test('a table that was nearly full before a restart counts as such until it is below 80 %', async () => {
   expect((await after([850, 850], true)).changes).toEqual(['30 opened KN404']);
   expect((await after([850, 850])).changes).toEqual([]);
 });
 
-test('how full it is, is known as it was at the last look', async () => {
+test('the level is that of the last look', async () => {
   expect((await after([500, 600])).level).toEqual({ count: 600, max });
 });
 
-test('one that cannot be read, as in a Pod without the host’s /proc, is neither high nor known', async () => {
+test("a table that cannot be read, as in a Pod without the host's /proc, is neither high nor known", async () => {
   expect(await after([undefined, undefined, undefined])).toEqual({ changes: [], level: undefined });
   expect((await after([950, undefined, undefined])).level).toBeUndefined();
 });

@@ -33,12 +33,12 @@ test.each([
   ['a file that is not there', { of: 'audit' }],
   ['stdout', { of: 'audit' }],
   ['two files, of which one is there', { of: 'everything', reason: deleted }],
-])('of a start without a state and with %s as audit, it is known what may be missing', (audit, loss) => {
+])('after a start without a state and with %s as audit, the agent knows the possible losses', (audit, loss) => {
   const first = restoreState(join(folder, 'no-state'), 'node-a', new Date());
   expect(lossOfState(first, sinks[audit] ?? [])).toEqual(loss);
 });
 
-test('of a start with an unusable state, everything may be missing, whatever the audit', () => {
+test('after a start with an unusable state, everything may be missing, whatever the audit', () => {
   for (const audit of Object.values(sinks))
     expect(lossOfState({ first: false, problem: 'it is damaged' }, audit)).toEqual({
       of: 'everything',
@@ -46,7 +46,7 @@ test('of a start with an unusable state, everything may be missing, whatever the
     });
 });
 
-test('of a start with a state, nothing is missing, whatever the audit', () => {
+test('after a start with a state, nothing is missing, whatever the audit', () => {
   for (const audit of Object.values(sinks))
     expect(lossOfState({ first: false, problem: undefined }, audit)).toBeUndefined();
 });

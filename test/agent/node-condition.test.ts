@@ -62,14 +62,14 @@ function scene({ condition, nodes = 1, refuse = () => undefined }: Scene = {}) {
   };
 }
 
-test('the condition of a Node is made where there is none, once, and then nothing is written while all is well', async () => {
+test('if the Node has no condition, it is written once, and nothing more is written while all is well', async () => {
   const { asked, condition, pass } = scene();
   await pass(120 * minute);
   expect(condition()).toMatchObject({ status: 'False', reason: 'NetfilterRulesCurrent' });
   expect(asked).toEqual(['read', 'write']);
 });
 
-test('the condition that is there and right is read, and not written', async () => {
+test('a condition that is already right is read and not written', async () => {
   const first = scene();
   await first.pass(minute);
   const { asked, pass } = scene({ condition: first.condition() as NodeCondition });
@@ -77,7 +77,7 @@ test('the condition that is there and right is read, and not written', async () 
   expect(asked).toEqual(['read']);
 });
 
-test('the condition of a Node becomes True with the incident, with its beginning, and False with its end', async () => {
+test('the condition becomes True when the incident begins, with that time, and False when it ends', async () => {
   const { incidents, condition, pass } = scene();
   await pass(2 * minute);
   incidents.push({ ...broken, opened: nine + 2 * minute });
@@ -93,7 +93,7 @@ test('the condition of a Node becomes True with the incident, with its beginning
   expect(condition()).toMatchObject({ status: 'False', lastTransitionTime: expect.stringMatching(/T09:03:/) });
 });
 
-test('the condition of a Node has a heartbeat every ten minutes while it is True, and keeps the time of its beginning', async () => {
+test('while the condition is True, it has a heartbeat every ten minutes and keeps the time of its beginning', async () => {
   const { incidents, asked, condition, pass } = scene();
   incidents.push(broken);
   await pass(61 * minute);
@@ -104,13 +104,13 @@ test('the condition of a Node has a heartbeat every ten minutes while it is True
   });
 });
 
-test('the condition that an earlier run set is cleared by an agent without state', async () => {
+test('an agent without state clears the condition of an earlier run', async () => {
   const { condition, pass } = scene({ condition: kept });
   await pass(minute);
   expect(condition()).toMatchObject({ status: 'False', lastTransitionTime: expect.stringMatching(/T09:00:/) });
 });
 
-test('the condition that an earlier run set goes on where the state says that it lasts', async () => {
+test('a condition of an earlier run continues if the state says that it lasts', async () => {
   const { incidents, condition, pass } = scene({ condition: kept });
   incidents.push(broken);
   await pass(minute);
@@ -127,7 +127,7 @@ test('the condition of a Node is written at most once a minute, however often in
   expect(asked.filter((verb) => verb === 'write').length).toBeLessThanOrEqual(10);
 });
 
-test('the condition of 5,000 nodes is written over more than a minute: this one, in the middle, 37 s later', async () => {
+test('the conditions of 5,000 nodes are written over more than a minute: this Node, in the middle, 37 s later', async () => {
   const { incidents, asked, pass } = scene({ nodes: 5000 });
   await pass(5 * minute);
   incidents.push(broken);
@@ -139,7 +139,7 @@ test('the condition of 5,000 nodes is written over more than a minute: this one,
 });
 
 test.each([9e15, -9e15, NaN, nine + 86_400_000])(
-  'a log that is stamped %d makes no condition of the future, and no crash',
+  'a log with the stamp %d causes neither a condition in the future nor a crash',
   async (opened) => {
     const { incidents, condition, pass } = scene();
     incidents.push({ ...broken, first: opened, opened });
@@ -148,7 +148,7 @@ test.each([9e15, -9e15, NaN, nine + 86_400_000])(
   },
 );
 
-test('a refused write is reported, tried again ever more seldom, and over when it is taken', async () => {
+test('a refused write is reported, tried again with growing pauses, and resolved when it is accepted', async () => {
   let refused = true;
   const { asked, reported, pass } = scene({
     refuse: (verb) => (refused && verb === 'write' ? refusal(403, 'Forbidden') : undefined),
@@ -161,13 +161,13 @@ test('a refused write is reported, tried again ever more seldom, and over when i
   expect(new Set(reported)).toEqual(new Set(['list ok', 'patch 403', 'patch ok']));
 });
 
-test('a refused read writes nothing: what is there is not known', async () => {
+test('after a refused read nothing is written, because the present condition is unknown', async () => {
   const { asked, pass } = scene({ refuse: () => refusal(503) });
   await pass(30 * minute);
   expect(new Set(asked)).toEqual(new Set(['read']));
 });
 
-test('a refusal that asks to wait is waited for', async () => {
+test('a refusal with a time to wait delays the next try by that time', async () => {
   const { asked, pass } = scene({ refuse: () => refusal(429, 'TooManyRequests', 5 * minute) });
   await pass(5 * minute);
   expect(asked).toEqual(['read']);

@@ -34,7 +34,7 @@ function opened(
   return { names: made.map(({ name }) => name), notices };
 }
 
-test('a source has the name that its position is kept under', () => {
+test('a source has the name under which its position is saved', () => {
   const { names, notices } = opened([
     { kind: 'kernel' },
     { kind: 'file', path: '/var/log/kern.log' },
@@ -49,27 +49,27 @@ test.each<[string, KernelSource, string]>([
   ['the journal', { kind: 'journal', directory: '/run/log/journal' }, 'journal'],
   ['a file', { kind: 'file', path: '/var/log/messages' }, '/var/log/messages'],
   ['the ring buffer', { kind: 'ring', path: '/dev/kmsg' }, '/dev/kmsg'],
-])('auto is %s, where that was found, with a notice', (_, source, name) => {
+])('auto is %s if that was found, with a notice', (_, source, name) => {
   const { names, notices } = opened([{ kind: 'auto' }, { kind: 'containers' }], { source });
   expect(names).toEqual([name, 'containers']);
   expect(notices).toEqual([['auto', { level: 'info', key: 'chosen', text: 'Reading it' }]]);
 });
 
-test('a log that was found and is set, too, is read once', () => {
+test('a log that is both found and set is read once', () => {
   const path = '/var/log/kern.log';
   expect(opened([{ kind: 'file', path }, { kind: 'auto' }], { source: { kind: 'file', path } }).names).toEqual([path]);
 });
 
 const kubeProxy = { program: 'kube-proxy', path: '/var/log/kube-proxy.log' };
 
-test('auto reads the log file of kube-proxy, too, where there is one, and says so', () => {
+test("auto also reads kube-proxy's log file if it exists, and says so", () => {
   const found: KernelSource = { kind: 'journal', directory: '/run/log/journal' };
   const { names, notices } = opened([{ kind: 'auto' }, { kind: 'containers' }], { source: found }, [kubeProxy]);
   expect(names).toEqual(['journal', 'containers', kubeProxy.path]);
   expect(notices[1]).toMatchObject(['auto', { level: 'info', key: 'program kube-proxy' }]);
 });
 
-test('one that was named is read once, and without auto none is looked for', () => {
+test('a log that is named is read once, and without auto no log is searched for', () => {
   const named = { kind: 'program', ...kubeProxy } as const;
   const { names, notices } = opened([{ kind: 'auto' }, named], {}, [kubeProxy]);
   expect(names).toEqual(['/dev/kmsg', kubeProxy.path]);
@@ -77,12 +77,12 @@ test('one that was named is read once, and without auto none is looked for', () 
   expect(opened([{ kind: 'kernel' }], {}, [kubeProxy]).names).toEqual(['/dev/kmsg']);
 });
 
-test('a doubtful choice is a warning', () => {
+test('an uncertain choice gives a warning', () => {
   const { notices } = opened([{ kind: 'auto' }], { source: { kind: 'file', path: '/a' }, isCertain: false });
   expect(notices).toMatchObject([['auto', { level: 'warn' }]]);
 });
 
-test('where nothing can be read it is an error, and the ring buffer is tried again', () => {
+test('if nothing can be read, an error is logged, and the ring buffer is tried again', () => {
   const { names, notices } = opened([{ kind: 'auto' }], { isCertain: false, text: 'nothing\n- help' });
   expect(names).toEqual(['/dev/kmsg']);
   expect(notices).toMatchObject([['auto', { level: 'error', text: 'Nothing\n- help' }]]);

@@ -9,7 +9,7 @@ beforeEach(() => {
   ({ problems, entries, metrics, clock } = createProblemsScene());
 });
 
-test.each([37_000, -3_600_000])('a clock that is %i ms off is logged once, and that it is right again', (skew) => {
+test.each([37_000, -3_600_000])('a clock that is %i ms off is logged once, and its correction once', (skew) => {
   problems.api.clock(skew);
   problems.api.clock(skew);
   expect(keys()).toEqual(['clock']);
@@ -33,11 +33,11 @@ test.each([
   ['POST', 403, true],
   ['POST', 404, true],
   ['PATCH', 409, true],
-])('%s that is answered with %i is a failed request: %s', (verb, code, expected) => {
+])('%s with the answer %i is a failed request: %s', (verb, code, expected) => {
   expect(isFailedRequest({ verb, code })).toBe(expected);
 });
 
-test('a source that cannot be read is logged once, and that it is read again, each time', () => {
+test('a source that cannot be read is logged once, and its recovery once, each time', () => {
   const unreadable = { level: 'error', key: 'unreadable', text: 'a' } as const;
   const well = { level: 'info', key: 'well', text: 'b' } as const;
   for (let time = 0; time < 2; time++) {
@@ -59,14 +59,14 @@ test('each file of a source has its own problems, which end separately', () => {
   ]);
 });
 
-test('a Node that is not there is logged with some that are', () => {
+test('a missing Node is logged together with some that exist', () => {
   problems.api.node('node-x', false, ['node-a', 'node-b']);
   problems.api.node('node-x', true, []);
   expect(keys()).toEqual(['node', 'over: node']);
   expect(entries[0]).toMatchObject({ level: 'error', fields: { nodes: ['node-a', 'node-b'] } });
 });
 
-test('a missing right is named once, and shown for as long as it is missing', async () => {
+test('a missing right is named once, and shown as long as it is missing', async () => {
   const refusal = refused(403, 'pods is forbidden: User "x" cannot list resource "pods"');
   for (let time = 0; time < 3; time++) problems.api.watchFailed('pods', { verb: 'list', refusal });
   expect(keys()).toEqual(['right list pods']);
@@ -78,7 +78,7 @@ test('a missing right is named once, and shown for as long as it is missing', as
   expect(problems.counts.watchRestarts).toBe(3);
 });
 
-test('a right that is missing in one namespace is one problem, although Events of another are written meanwhile', async () => {
+test('a right that is missing in one namespace is one problem, even if Events in other namespaces are written meanwhile', async () => {
   const refusal = refused(
     403,
     'events is forbidden: User "x" cannot create resource "events" in the namespace "other"',
@@ -96,7 +96,7 @@ test('a right that is missing in one namespace is one problem, although Events o
 });
 
 test.each(['terminating', 'gone', 'invalid'] as const)(
-  'a right is there again when an Event of its namespace comes to its end by being %s',
+  'a right counts as granted again when an Event of its namespace is %s',
   (result) => {
     problems.api.attempted(attempt('create', 'forbidden', series(), refused(403, 'events is forbidden')));
     problems.api.attempted(attempt('create', result, series(), refused(404, 'namespaces "shop" not found')));
@@ -104,7 +104,7 @@ test.each(['terminating', 'gone', 'invalid'] as const)(
   },
 );
 
-test('a shared directory that fails now and then is one problem, which ends when it has not for a while', () => {
+test('a shared directory that fails now and then is one problem, which ends after a while without failures', () => {
   for (let time = 0; time < 5; time++) {
     problems.api.directory(new Error('answers 503'));
     problems.api.directory(undefined);
@@ -117,7 +117,7 @@ test('a shared directory that fails now and then is one problem, which ends when
   expect(keys()).toEqual(['directory', 'over: directory']);
 });
 
-test('a server that is away is one problem, whatever is asked of it', () => {
+test('a server that is away is one problem, whatever the requests', () => {
   const refusal = refused(0, 'connect ECONNREFUSED');
   problems.api.watchFailed('pods', { verb: 'list', refusal });
   problems.api.watchFailed('nodes', { verb: 'watch', refusal });
@@ -135,7 +135,7 @@ test('a server that is away is one problem, whatever is asked of it', () => {
   expect(problems.counts).toMatchObject({ eventsWritten: 1, eventWritesFailed: 1 });
 });
 
-test('a watch that is silent while the server is away, or was a moment ago, is not a separate problem', () => {
+test('a silent watch is not a separate problem while the server is away or was away a moment ago', () => {
   const silence = (): void => problems.api.watchFailed('pods', { verb: 'watch', refusal: undefined, silent: true });
   problems.api.watchFailed('nodes', { verb: 'watch', refusal: refused(0, 'The operation was aborted due to timeout') });
   silence();
@@ -148,7 +148,7 @@ test('a watch that is silent while the server is away, or was a moment ago, is n
   expect(keys().slice(2)).toEqual(['silence']);
 });
 
-test('a server that refuses now and then has one problem, which ends when it has not for a while', () => {
+test('a server that refuses now and then is one problem, which ends after a while without refusals', () => {
   for (let time = 0; time < 5; time++) {
     problems.api.attempted(attempt('create', 'throttled', series(), refused(429, 'too many')));
     problems.api.attempted(attempt('create', 'ok', series(), undefined));
@@ -161,7 +161,7 @@ test('a server that refuses now and then has one problem, which ends when it has
   expect(keys()).toEqual(['throttled', 'over: throttled']);
 });
 
-test('rights that a server does not know yet when it comes back are missing if it refuses once more', () => {
+test('a returning server that does not know rights yet causes a problem only if it refuses once more', () => {
   problems.api.watchFailed('nodes', { verb: 'watch', refusal: refused(0, 'connect ECONNREFUSED') });
   const refusal = refused(403, 'nodes is forbidden: User "x" cannot watch resource "nodes"');
   problems.api.watchFailed('nodes', { verb: 'watch', refusal });
@@ -171,7 +171,7 @@ test('rights that a server does not know yet when it comes back are missing if i
   expect(keys().slice(1)).toEqual(['right watch nodes']);
 });
 
-test('a right that is missing is named although the server fails on something else all the time', () => {
+test('a missing right is named even if the server keeps failing on other requests', () => {
   const refusal = refused(403, 'nodes is forbidden: User "x" cannot watch resource "nodes"');
   for (let time = 0; time < 3; time++) {
     problems.api.attempted(attempt('create', 'unavailable', series(), refused(503, 'not now')));
@@ -181,7 +181,7 @@ test('a right that is missing is named although the server fails on something el
   expect(keys()).toEqual(['api server', 'right watch nodes']);
 });
 
-test('an Event on which admission fails all the time neither is nor prolongs a failure of the server', () => {
+test('an Event that admission keeps rejecting neither causes nor prolongs a failure of the server', () => {
   const failing = (): void =>
     problems.api.attempted(
       attempt('create', 'failed', series(), { ...refused(500, 'failed calling webhook'), reason: 'InternalError' }),
@@ -207,7 +207,7 @@ test.each([
   [`events "a" is forbidden: ValidatingAdmissionPolicy 'p' denied request: no`, 'policy'],
   ['events "a" is forbidden: exceeded quota: small, requested: count/events=1', 'quota'],
   ['events "a" is forbidden: not here', 'admission'],
-])('%s: is no missing right, but denied by %s', async (message, denier) => {
+])('%s: is not a missing right, but denied by %s', async (message, denier) => {
   problems.api.attempted(
     attempt('create', 'forbidden', series(), refused(403, 'events is forbidden: User "x" cannot create')),
   );

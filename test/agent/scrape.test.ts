@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { collectConntrack, collectDrops, collectSources } from '../../src/agent/scrape.ts';
 import { createMetrics } from '../../src/agent/telemetry/metrics.ts';
 
-test('a scrape shows the drops that the kernel has counted by reason, and of a source without such counts none', async () => {
+test('a scrape has the drops counted by the kernel by reason, and no such series for a source without counts', async () => {
   const metrics = createMetrics({ version: '0.1.0' });
   const counts = { lines: 3, bytes: 600, tooLong: 0 };
   const dropReasons = new Map([['NO_SOCKET', 1]]);
@@ -22,7 +22,7 @@ test('a scrape shows the drops that the kernel has counted by reason, and of a s
   ]);
 });
 
-test('a scrape shows the workloads that have drops now, however many there have been', async () => {
+test('a scrape has only the workloads that have drops now, however many there were before', async () => {
   const metrics = createMetrics({ version: '0.1.0' });
   const labels = { namespace: 'shop', direction: 'ingress', verdict: 'dropped', reason: 'unknown' } as const;
   for (let job = 0; job < 300; job++) {
@@ -35,7 +35,7 @@ test('a scrape shows the workloads that have drops now, however many there have 
   expect(shown).toEqual([expect.stringMatching(/workload="job-299".* 299$/)]);
 });
 
-test('a scrape shows how full the connection tracking table is, and nothing where that is not known', async () => {
+test('a scrape has the level of the connection tracking table, if it is known', async () => {
   const metrics = createMetrics({ version: '0.1.0' });
   const shown = async () => (await metrics.text()).split('\n').filter((line) => /^[^#]*_conntrack_/.test(line));
   collectConntrack(metrics, { level: undefined });

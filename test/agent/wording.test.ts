@@ -93,7 +93,7 @@ test('the log of the agent has the expected words for the API server', async () 
   await expectLines(import.meta.dirname, 'api.expected.txt', said);
 });
 
-test('a state that is changed on disk, a disk that does not keep it, and then does', () => {
+test('a state that is changed on disk, and a disk that fails and then works', () => {
   const { problems, entries } = createProblemsScene();
   problems.state.lost('state-1.log was removed');
   problems.state.failed(new Error('full'));

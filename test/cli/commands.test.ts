@@ -10,14 +10,14 @@ describe.concurrent('commands and options', () => {
   test.each<[string[], string]>([
     [['replay', '--colour', 'kern.log'], 'replay --help'],
     [['relpay', 'kern.log'], '--help'],
-  ])('%j is no command line: one problem, and where the help is', async (args, help) => {
+  ])('%j is not a command line: prints one problem and where the help is', async (args, help) => {
     const { status, out, err } = await program(args);
     expect([status, out]).toStrictEqual([2, '']);
     expect(err).toMatch(/^kube-netfilter-tailer: .+\nTry: kube-netfilter-tailer .+\n$/);
     expect(err.endsWith(`Try: kube-netfilter-tailer ${help}\n`)).toBe(true);
   });
 
-  test('no command: the help, as an error', async () => {
+  test('without a command, prints the help as an error', async () => {
     const { status, out, err } = await program([]);
     expect([status, out]).toStrictEqual([2, '']);
     expect(err).toContain('Usage: kube-netfilter-tailer COMMAND');
@@ -36,7 +36,7 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const env = { PATH: '/nowhere', NODE_NAME: 'node-a', KUBECONFIG: '/nowhere', STATE_DIR: '/proc/nowhere' };
 
 describe.concurrent('output that cannot be written', () => {
-  test('doctor has its exit status also when its output is not read', async () => {
+  test('doctor has its exit status even if its output is not read', async () => {
     const child = spawn(process.execPath, [main, 'doctor'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
     const [err, [status]] = await Promise.all([text(child.stderr as NodeJS.ReadableStream), once(child, 'close')]);

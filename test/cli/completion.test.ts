@@ -31,7 +31,7 @@ test.each<[string, string[], string[]]>([
   ['values behind a comma', ['drops', '--verdict', 'dropped,r'], ['dropped,rejected']],
   ['nothing, where nothing begins so', ['doctor', '--zzz'], []],
   ['no command behind an operand', ['drops', 'web-0', 't'], []],
-])('%s are offered', async (_, words, expected) => {
+])('offers %s', async (_, words, expected) => {
   const lines = await completed(words);
   expect([wordsOf(lines), lines.at(-1)]).toEqual([expected, ':4']);
 });
@@ -45,7 +45,7 @@ test.each([
   [['replay', '-q', 'kern']],
   [['config', 'check', '']],
   [['drops', 'report', 'a', '']],
-])('files belong to %j', async (words) => {
+])('offers files for %j', async (words) => {
   expect(await completed(words)).toEqual([':0']);
 });
 
@@ -93,23 +93,23 @@ describe('with a cluster', () => {
     ['namespaces of an end', ['why', '--from', 'sh'], ['shop/', 'shop-test/'], ':6'],
     ['Pods of an end', ['why', '--to=shop/d'], ['--to=shop/db-0'], ':4'],
     ['contexts', ['--context', ''], ['c'], ':4'],
-  ])('%s are offered', async (_, words, expected, end) => {
+  ])('offers %s', async (_, words, expected, end) => {
     const lines = await ask(...words);
     expect([wordsOf(lines), lines.at(-1)]).toEqual([expected, end]);
   });
 
-  test('names that are not valid in Kubernetes are not offered: they would go into a command line', async () => {
+  test('names that are invalid in Kubernetes are not offered, because they would become part of a command line', async () => {
     expect(wordsOf(await ask('-n', 'shop', '--from-pod', ''))).toEqual(['web-0', 'web-1', 'db-0']);
   });
 
   test.each<[string, string[]]>([
     ['who may not list them', ['-n', 'other', 'web']],
     ['a kubeconfig that is not there', ['--kubeconfig', '/nowhere', '-n', '']],
-  ])('%s: nothing is offered, and nothing is said', async (_, words) => {
+  ])('%s: offers nothing and prints nothing', async (_, words) => {
     expect(await ask(...words)).toEqual([':4']);
   });
 
-  test('options need no cluster', async () => {
+  test('options are offered without a cluster', async () => {
     await ask('--wa');
     expect(asked).toEqual([]);
   });

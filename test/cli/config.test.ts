@@ -33,7 +33,7 @@ function problemsOf(args: string[], given: Record<string, string> = env): string
   return [];
 }
 
-test('print shows what option, variable or file set', () => {
+test('print shows the values of options, variables and the file', () => {
   const configFile = file('set.yaml', 'maxNodes: 5');
   expect(runConfig(['print', '--config', configFile, '--log-level=debug'], env)).toBe(
     `node: node-a  # NODE_NAME\nlogLevel: debug  # --log-level\nmaxNodes: 5  # ${configFile}:1:11\n`,
@@ -60,7 +60,7 @@ test('warnings are comments', () => {
   ]);
 });
 
-test('warnings are also there as JSON', () => {
+test('warnings are also in JSON', () => {
   const printed = runConfig(['print', '-o', 'json'], { ...env, METRICS_SERVER_PORT: '1' });
   expect(JSON.parse(printed)).toMatchObject({ warnings: [expect.stringMatching(/^METRICS_SERVER_PORT /)] });
 });
@@ -73,18 +73,18 @@ test.each([['-o', 'json'], ['--output=json']])('print: %s', (...args) => {
   });
 });
 
-test('print refuses what run refuses, all at once', () => {
+test('print refuses the same values as run, all at once', () => {
   expect(subjectsOf(problemsOf(['print', '--max-nodes', 'x'], {}))).toEqual(['NODE_NAME or --node', '--max-nodes "x"']);
   expect(subjectsOf(problemsOf(['print', '-o', 'toml']))).toEqual(['--output toml']);
   expect(problemsOf(['print', '--effective=yes'])).toHaveLength(1);
 });
 
-test('a file that is right, though it does not name the node', () => {
+test('a correct file is accepted, even if it does not name the node', () => {
   const right = file('right.yaml', 'maxNodes: 5');
   expect(runConfig(['check', right], {})).toBe(`${right}: right\n`);
 });
 
-test('a file that is wrong, whatever the environment has', () => {
+test('a wrong file is refused, whatever the environment has', () => {
   const wrong = file('wrong.yaml', 'maxNods: 5\nlogLevel: x');
   expect(subjectsOf(problemsOf(['check', wrong], { LOG_LEVEL: 'debug' }))).toEqual([
     `${wrong}:1:1: maxNods`,
@@ -92,7 +92,7 @@ test('a file that is wrong, whatever the environment has', () => {
   ]);
 });
 
-test('the program prints and ends well', async () => {
+test('the program prints and ends with status 0', async () => {
   expect(await program(['config', 'print', '--node', 'node-z'], { env: { NODE_NAME: '', CONFIG_FILE: '' } })).toEqual({
     status: 0,
     out: 'node: node-z  # --node\n',
@@ -100,7 +100,7 @@ test('the program prints and ends well', async () => {
   });
 });
 
-test('the program says what is wrong, with exit status 2, and run refuses the file in the same words', async () => {
+test('the program prints the problem, with exit status 2, and run refuses the file in the same words', async () => {
   const wrong = file('wrong-run.yaml', 'maxNods: 5');
   const checked = await program(['config', 'check', wrong]);
   expect([checked.status, checked.out, subjectsIn(checked.err)]).toEqual([2, '', [`${wrong}:1:1: maxNods`]]);

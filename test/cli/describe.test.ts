@@ -49,7 +49,7 @@ test.each([
   expect(humanDuration(millis)).toBe(expected);
 });
 
-test('each column is as wide as its widest cell, the last one ragged', () => {
+test('each column is as wide as its widest cell, and the last one is not padded', () => {
   expect(
     alignColumns([
       ['a', 'bbb', 'c'],
@@ -70,7 +70,7 @@ test('alignColumns counts characters, not UTF-16 units', () => {
 const event = (given: Parameters<typeof series>[0], message: string, now: number): ReturnType<typeof eventOf> =>
   eventOf(series(given), message, now);
 
-test('describeEvents is what kubectl describe prints, last seen last', () => {
+test('describeEvents prints the same as kubectl describe, last seen last', () => {
   const repeated = event(
     {
       count: 9,

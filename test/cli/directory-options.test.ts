@@ -16,7 +16,7 @@ const defaults = {
   podAddress: '10.65.1.9',
 };
 
-test('with what the Pod has alone, all the rest has a default', () => {
+test("with only the Pod's own variables, all other settings have defaults", () => {
   expect(readDirectoryOptions(parsed('directory'), pod)).toEqual(defaults);
 });
 
@@ -37,7 +37,7 @@ test.each([
   ['kube-netfilter-tailer-directory-s', 'kube-netfilter-tailer-s'],
   ['kube-netfilter-tailer-directory', 'kube-netfilter-tailer'],
   ['my-directory-kube-netfilter-tailer-directory', 'my-directory-kube-netfilter-tailer'],
-])('with its own account %s, agents are %s, and the ConfigMap has the name of its own', (own, account) => {
+])('with its own account %s, agents are %s, and the ConfigMap has its own name', (own, account) => {
   const env = { ...pod, DIRECTORY_ACCOUNT: own };
   expect(readDirectoryOptions(parsed('directory'), env)).toEqual({ ...defaults, account, configMap: own });
   expect(readDirectoryOptions(parsed('directory'), { ...env, AGENT_ACCOUNT: 'other' }).account).toBe('other');
@@ -48,7 +48,7 @@ const read = (): unknown =>
     POD_IP: 'x',
   });
 
-test('all that is wrong is reported at once', () => {
+test('all mistakes are reported at once', () => {
   expect(read).toThrow(UsageError);
   for (const part of ['--listen 8443', '--account a/b', '--log-level loud', 'POD_NAME', 'POD_IP "x"'])
     expect(read).toThrow(part);

@@ -6,7 +6,7 @@ import { cluster, drop, line, stamped } from './scene.ts';
 
 const path = temporaryFolder();
 
-test('each stage says what it found', async () => {
+test('each stage prints its result', async () => {
   const { status, out, err } = await replay(['--pods', cluster, '--explain', stamped]);
   expect([status, err]).toStrictEqual([0, '']);
   for (const row of [
@@ -30,7 +30,7 @@ test('a forged ICMP error regards its sender, not the addresses in it', async ()
   ]);
 });
 
-test('without saved objects nothing is said of the cluster', async () => {
+test('without saved objects, nothing is printed about the cluster', async () => {
   const { status, out } = await replay(['--explain', stamped]);
   expect(status).toBe(0);
   expect(out).toMatch(/^source +10\.244\.0\.41 \(--pods says whose address it is\)$/m);
@@ -38,7 +38,7 @@ test('without saved objects nothing is said of the cluster', async () => {
   expect(out).not.toMatch(/cluster|neither/);
 });
 
-test('several lines: each is explained', async () => {
+test('several lines: explains each', async () => {
   const { out } = await replay([
     '--pods',
     cluster,
@@ -70,20 +70,20 @@ test('a line of no known format is explained', async () => {
   expect(out).toMatch(/^format +none/m);
 });
 
-test('a line that another program has forged', async () => {
+test('a line forged by another program is refused', async () => {
   const { out } = await replay(['--explain', `Nov 21 10:15:04 node-b evil[7]: ${drop}`]);
   expect(out).toMatch(/^written by +evil$/m);
   expect(out).toMatch(/^format +refused/m);
 });
 
-test('saved objects that cannot be read', async () => {
+test('saved objects that cannot be read are reported', async () => {
   const { status, out, err } = await replay(['--pods', path('no.json'), '--explain', stamped]);
   expect([status, out]).toStrictEqual([2, '']);
   expect(subjectsIn(err)).toContain(`--pods ${path('no.json')}`);
 });
 
 test.each(['', '2026-11-21T15:23:57.943Z stdout F '])(
-  'a record of felix, which has a stamp of its own: %j',
+  'a record of felix with its own stamp is explained: %j',
   async (before) => {
     const text =
       '2026-11-21 15:23:57.942 [WARNING][56] felix/table.go 654: Detected out-of-sync inserts, marking for resync chainName="OUTPUT" ipVersion=0x4 table="raw"';

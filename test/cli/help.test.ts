@@ -33,12 +33,12 @@ test.each<[string, string[], string[]]>([
   expect(offeredByBash(...words)).toEqual(expected);
 });
 
-test('the value of an option that is a file is completed by bash', () => {
+test('bash completes the value of an option that is a file', () => {
   writeFileSync(path('cluster.json'), '');
   expect(offeredByBash('replay', '--pods', 'clus')).toEqual(['cluster.json']);
 });
 
-test('the manual page has a section for each command, and no line of help is taken for an instruction', () => {
+test('the manual page has a section for each command, and no line of help becomes an instruction', () => {
   const page = manual();
   const sections = [...page.matchAll(/^\.SH (.*)$/gm)].map(([, name]) => name);
   expect(sections).toEqual(
@@ -48,7 +48,7 @@ test('the manual page has a section for each command, and no line of help is tak
   expect(instructions).toEqual([]);
 });
 
-test('the manual page has no line that a terminal of 80 columns breaks, and every word of the help', () => {
+test('the manual page has no line wider than 80 columns, and every word of the help', () => {
   const laidOut = [
     ...manual()
       .replaceAll(String.raw`\-`, '-')
@@ -101,7 +101,7 @@ test('an example that is wider than the terminal can still be pasted', async () 
 });
 
 test.each([[['drops']], [['drops', 'top']], [['drops', 'why']], [['why']], [['suggest']]])(
-  'the help of %j has texts beside the options, and no empty text below one that needs none',
+  'the help of %j has texts beside the options, and no empty line below an option without a text',
   (command) => {
     const help = helpOf(...command);
     expect(help).toMatch(/^ {2}-h, --help {2,}this help$/m);
@@ -114,11 +114,11 @@ test.each([
   [['replay'], /^Usage: kube-netfilter-tailer replay /],
   [['drops', 'top'], /^Usage: kube-netfilter-tailer drops top /],
   [[], /^Usage: kube-netfilter-tailer COMMAND/],
-])('what a reader asks for first: help %j is the help of that command', async (command, shown) => {
+])('first words of a reader: help %j is the help of that command', async (command, shown) => {
   expect(await program(['help', ...command])).toMatchObject({ status: 0, err: '', out: expect.stringMatching(shown) });
 });
 
-test('help of an unknown command says so, and ends with exit status 2', async () => {
+test('help of an unknown command is an error with exit status 2', async () => {
   const err = expect.stringMatching(
     /^kube-netfilter-tailer: help relpay: there is no such command; did you mean replay\?\n/,
   );

@@ -80,7 +80,7 @@ describe.each(strangers)('a server that sends %s', (_, text, reason) => {
   });
 });
 
-test('the connection is tried again where a server answers 101 once', async () => {
+test('if a server answers 101 once, the connection is tried again', async () => {
   let asked = 0;
   const page = '{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[]}';
   const answer = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${page.length}\r\n\r\n${page}`;

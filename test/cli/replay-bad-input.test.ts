@@ -8,7 +8,7 @@ import { cluster, drop, eventsIn, json, policyDeny, stamped, twoEvents, writerIn
 const path = temporaryFolder();
 const write = writerIn(path);
 
-test('each log that cannot be read is named, and the rest is read', async () => {
+test('each unreadable log is named, and the others are read', async () => {
   mkdirSync(path('logs'));
   const bad = [path('missing.log'), path('logs'), process.execPath, `${policyDeny}/kern.log`];
   const outcome = await replay([...json, bad[0] as string, policyDeny, ...bad.slice(1)]);
@@ -17,7 +17,7 @@ test('each log that cannot be read is named, and the rest is read', async () => 
   expect(eventsIn(outcome)).toStrictEqual(eventsIn(await replay([...json, policyDeny])));
 });
 
-test('bad lines alone give no Event, and no age of nothing', async () => {
+test('a log with only bad lines gives no Event and no age', async () => {
   const { status, out, err } = await replay(['--pods', cluster, path('none.log')]);
   expect([status, notedIn(err)]).toStrictEqual([1, [path('none.log')]]);
   expect(out).toContain('0 in 0 files');
@@ -28,7 +28,7 @@ test('an empty log has no Event', async () => {
   expect(await replay([...json, write('empty.log', '')])).toStrictEqual({ status: 0, out: '', err: '' });
 });
 
-test('a log without any line of a logger: the summary says how to turn logging on', async () => {
+test('a log without any packet or record: the summary says how to turn logging on', async () => {
   const nothing = await replay(['--pods', cluster, write('empty.log', '')]);
   expect(nothing.out).toMatch(/^lines +0 in 1 file, 0 bytes; .* needs root/m);
   const unrelated = await replay(['--pods', cluster, '-'], { stdin: 'Nov 21 10:00:00 node-a kernel: eth0: up\n' });
@@ -36,7 +36,7 @@ test('a log without any line of a logger: the summary says how to turn logging o
   expect((await replay(['--pods', cluster, policyDeny])).out).not.toContain('LOG rule');
 });
 
-test('a binary log: one warning, its lines of text are read', async () => {
+test('a binary log: gives one warning, and its lines of text are read', async () => {
   const file = write(
     'binary.log',
     Buffer.concat([
@@ -52,7 +52,7 @@ test('a binary log: one warning, its lines of text are read', async () => {
   expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z', 2));
 });
 
-test('100 MB of nothing on disk, without a newline, are refused', async () => {
+test('a sparse file of 100 MB without a newline is refused', async () => {
   const file = write('sparse.log', stamped);
   truncateSync(file, 100_000_000);
   const outcome = await replay(['--pods', cluster, '-o', 'json', file]);
@@ -62,7 +62,7 @@ test('100 MB of nothing on disk, without a newline, are refused', async () => {
   expect(outcome.err).toContain('2 in 1 file, 100 MB');
 });
 
-test('100 MB of text on standard input, without a newline, are refused', async () => {
+test('100 MB of text on standard input without a newline are refused', async () => {
   const block = Buffer.alloc(1_000_000, 'IN= ');
   function* blocks(): Generator<Buffer> {
     for (let i = 0; i < 100; i++) yield block;
@@ -81,14 +81,14 @@ test('a line that ends within the addresses is not a packet', async () => {
   expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
 });
 
-test('a line that ends within the port makes no Event about a port that was never tried', async () => {
+test('a line that ends within the port makes no Event about a wrong port', async () => {
   const half = stamped.slice(0, stamped.indexOf('DPT=5432') + 'DPT=543'.length);
   const outcome = await replay([...json, '-'], { stdin: stamped + half });
   expect(outcome.status).toBe(0);
   expect(outcome.out).not.toMatch(/port 543\//);
 });
 
-test('a whole line that only lacks its newline counts', async () => {
+test('a complete line without a newline counts', async () => {
   const outcome = await replay([...json, '-'], { stdin: stamped + stamped.trimEnd() });
   expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z', 2));
 });
@@ -101,7 +101,7 @@ test.each<[string, string]>([
   ['an uptime beyond all time', `4,1,1500000,-;${drop}\n4,2,99999999999999999999,-;${drop}\n`],
   ['a month and a minute that are none', `2026-99-99T99:99:99Z node-b kernel: ${drop}\n`],
   ['the year 0', `0000-01-01T00:00:00Z node-b kernel: ${drop}\n`],
-])('a time that is none: %s', async (name, text) => {
+])('an invalid time is reported: %s', async (name, text) => {
   for (const format of ['json', 'audit']) {
     const { status, err } = await replay([
       '-q',
@@ -122,7 +122,7 @@ test.each<[string, string]>([
   ['spaces behind a stamp', `Nov 21 10:15:04 node-b kernel: ${' '.repeat(60_000)}IN=`],
   ['equal signs', `Nov 21 10:15:04 node-b kernel: IN=${'='.repeat(60_000)}`],
   ['open braces', `${'{"log":'.repeat(8000)}IN=}`],
-])('reading takes no more than in proportion to the length: %s', async (_, hostile) => {
+])('reading takes time in proportion to the length: %s', async (_, hostile) => {
   // In the square of the length this would take minutes, and a busy loop can only be killed in a process of its own.
   const outcome = await start([...json, '-'], { stdin: `${`${hostile}\n`.repeat(50)}${stamped}` });
   expect(outcome).toMatchObject({ status: 0, err: '' });
@@ -145,7 +145,7 @@ test.each([
   await expect(eventsBefore(name, marker)).resolves.toContain(event);
 });
 
-test('no incident in a log that ends before the second failure', async () => {
+test('a log that ends before the second failure has no incident', async () => {
   await expect(eventsBefore('twice', '"Failed to execute')).resolves.toEqual([]);
 });
 
@@ -176,7 +176,7 @@ function records(lineBreak: object): string {
   return made.map((record) => `${JSON.stringify(record)}\n`).join('');
 }
 
-test('the rest of a line of k3s, which journald made a separate record, is not a record of kube-proxy', async () => {
+test('the rest of a k3s line that journald stored as its own record is not a record of kube-proxy', async () => {
   expect(eventsIn(await replay([...json, write('whole.json', records({}))]))).not.toEqual([]);
   expect(eventsIn(await replay([...json, write('nul.json', records({ _LINE_BREAK: 'nul' }))]))).toEqual([]);
 });

@@ -42,7 +42,7 @@ const cases = Object.keys(shapes).flatMap((shape) =>
 const expected = twoEvents('2026-11-21T10:15:04Z', 2);
 
 test.each(cases.filter(([shape, encoding]) => encoding !== 'NUL between lines' || shape.startsWith('lines')))(
-  '%s in %s are read, also from a pipe and packed',
+  '%s in %s are read, also from a pipe and compressed',
   async (shape, encoding) => {
     const bytes = encodings[encoding]?.(shapes[shape] ?? '') ?? Buffer.alloc(0);
     const plain = await replay([...json, write('kern.log', bytes)]);
@@ -54,19 +54,22 @@ test.each(cases.filter(([shape, encoding]) => encoding !== 'NUL between lines' |
   },
 );
 
-test.each(Object.keys(shapes))('of a packed log that is cut off, %s, what came before is counted', async (shape) => {
-  const packed = gzipSync((shapes[shape] ?? '').repeat(shape === 'a document' || shape === 'a table' ? 1 : 2000), {
-    level: 0,
-  });
-  const { status, err } = await replay([...json, write('cut.log.gz', packed.subarray(0, packed.length - 40))]);
-  expect([status, err]).toStrictEqual([1, expect.stringMatching(/cut\.log\.gz: .*damaged or cut off/)]);
-});
+test.each(Object.keys(shapes))(
+  'of a truncated compressed log, %s, the part before the end is counted',
+  async (shape) => {
+    const packed = gzipSync((shapes[shape] ?? '').repeat(shape === 'a document' || shape === 'a table' ? 1 : 2000), {
+      level: 0,
+    });
+    const { status, err } = await replay([...json, write('cut.log.gz', packed.subarray(0, packed.length - 40))]);
+    expect([status, err]).toStrictEqual([1, expect.stringMatching(/cut\.log\.gz: .*damaged or cut off/)]);
+  },
+);
 
 test.each([
   ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 0, 4]],
   ['bzip2', [0x42, 0x5a, 0x68, 0x39, 0x31, 0x41, 0x59, 0x26]],
   ['binary journal', [...Buffer.from('LPKSHHRH')]],
-])('%s on standard input has the word that a file has', async (name, bytes) => {
+])('%s on standard input has the same message as in a file', async (name, bytes) => {
   const { status, err } = await replay([...json, '-'], { stdin: [Buffer.from([...bytes, 1, 2, 3])] });
   expect([status, err]).toStrictEqual([1, expect.stringMatching(new RegExp(`^-: is (?:a )?${name}`))]);
 });

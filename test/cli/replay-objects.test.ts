@@ -20,17 +20,17 @@ function expectEnd({ status, out, err }: Outcome, ...files: string[]): void {
   expect(err).toContain('kubectl get pods,nodes,services,namespaces,networkpolicies -A -o json');
 }
 
-test('no LOG is opened: opening a named pipe without a writer would never end', async () => {
+test('no LOG is opened, because opening a named pipe without a writer would never end', async () => {
   execFileSync('mkfifo', [path('fifo')]);
   // In a process of its own, which can be killed while it waits for a writer.
   expectEnd(await start(['--pods', path('no.json'), path('fifo')]), path('no.json'));
 });
 
-test('a log that was taken for them', async () => {
+test('a log given as objects is refused', async () => {
   expectEnd(await replay(['--pods', policyDeny, cluster]), policyDeny);
 });
 
-test('saved Nodes without a Pod are used, with a note on what is missing', async () => {
+test('saved Nodes without a Pod are used, with a note on the missing objects', async () => {
   const file = write('nodes.json', list('{"kind":"Node","metadata":{"name":"node-b","uid":"u"}}'));
   const outcome = await replay(['-o', 'audit', '--pods', file, '-'], { stdin: stamped });
   expect(outcome.status).toBe(0);
@@ -38,7 +38,7 @@ test('saved Nodes without a Pod are used, with a note on what is missing', async
   expect((await replay(['-q', '--pods', file, '-'], { stdin: stamped })).err).toBe('');
 });
 
-test('items without a name: each is named by its place, the others count', async () => {
+test('items without a name are named by their place, and the others count', async () => {
   const file = write(
     'nameless.json',
     list(
@@ -54,7 +54,7 @@ test('items without a name: each is named by its place, the others count', async
   expect(eventsIn(outcome)).toStrictEqual(['PacketDrop shop/db x1 2026-11-21T10:15:04Z']);
 });
 
-test('objects on standard input may be more than a pipe holds', async () => {
+test('objects on standard input may exceed the size of a pipe', async () => {
   // In blocks, so that the program is faster than what it reads, as it is with kubectl.
   const stdin = [readFileSync(cluster), ...Array.from({ length: 200 }, () => Buffer.alloc(100_000, ' '))];
   expect(await start(['-q', '-o', 'json', '--pods', '-', policyDeny], { stdin })).toStrictEqual(

@@ -87,7 +87,7 @@ const defaults: ReplayOptions = {
 const clock = Date.parse('2026-11-22T08:00:00Z');
 const times = new Set(['now', 'since', 'bootTime']);
 
-test.each(tables.lines)('the command line %j', (args, expected) => {
+test.each(tables.lines)('the command line %j is refused', (args, expected) => {
   const given = Object.entries(expected).map(([key, value]) => [
     key,
     times.has(key) ? Date.parse(String(value)) : value,
@@ -99,7 +99,7 @@ test.each(tables.lines)('the command line %j', (args, expected) => {
 });
 
 test.each([[['--help']], [['-h']], [['--help', '-o', 'xml']], [['kern.log', '-h']]])(
-  'help is shown for the command line: the command line %j',
+  'help is shown for the command line %j',
   (args) => {
     expect(asksForHelp('replay', ...args)).toBe(true);
   },

@@ -19,7 +19,7 @@ const save = (name: string, time: number): string => {
   utimesSync(file, time / 1000 + 60, time / 1000 + 60);
   return file;
 };
-test('several logs that are given newest first, as the shell sorts them, give the Events of the whole', async () => {
+test('several logs given newest first, as the shell sorts them, give the Events of the whole', async () => {
   const lines = policyDenyText.split(/(?<=\n)/);
   const third = Math.ceil(lines.length / 3);
   const newest = write('kern.log', lines.slice(2 * third).join(''));
@@ -34,7 +34,7 @@ test('several logs that are given newest first, as the shell sorts them, give th
   );
 });
 
-test('the order of logs holds over New Year', async () => {
+test('the order of logs is right over New Year', async () => {
   const newer = write('january.log', line('Jan  1 00:00:10'));
   const older = write('december.log', line('Dec 31 23:59:50'));
   const args = ['--pods', cluster, '-q', '-o', 'audit', newer, older];
@@ -43,14 +43,14 @@ test('the order of logs holds over New Year', async () => {
   expect(times).toStrictEqual(['2026-12-31T23:59:50.000Z', '2027-01-01T00:00:10.000Z']);
 });
 
-test('a log that is packed to less than a hundredth is also read in its turn', async () => {
+test('a log compressed to less than a hundredth is read in its place too', async () => {
   const newer = write('new.log.gz', gzipSync(line('Nov 21 11:00:00') + ' '.repeat(17 << 20)));
   const older = write('old.log', line('Nov 21 10:00:00'));
   const { out } = await replay(['--pods', cluster, '-q', '-o', 'audit', newer, older]);
   expect(recordsIn(out).map((row) => row['log.file.path'])).toStrictEqual([older, newer]);
 });
 
-test('logs saved years ago: the time of the last write gives each its year, and with it the order', async () => {
+test('logs saved years ago: the last write gives each log its year, and so the order', async () => {
   // Around the day of today two years ago, where the year would be another one if it were taken from today.
   const today = Date.now() - 730 * 86_400_000;
   const newer = save('newer.log', today + 10 * 86_400_000);
@@ -63,7 +63,7 @@ const logOf = (name: string): string => write(name, policyDenyText);
 const rows = (out: string): number => out.split('\n').length - 1;
 
 describe('a log that is given twice is read once, with a note', () => {
-  test('a log may be given by one path, by another, by a link and by a hard link', async () => {
+  test('a log may be given by two paths, a link and a hard link', async () => {
     const log = logOf('twice.log');
     symlinkSync(log, path('link.log'));
     linkSync(log, path('hard.log'));
@@ -78,7 +78,7 @@ describe('a log that is given twice is read once, with a note', () => {
     expect((await replay([...args, '-q', ...names])).err).toBe('');
   });
 
-  test('a log may be given again as what standard input was redirected from', async () => {
+  test('a log may be given again if standard input was redirected from it', async () => {
     const log = logOf('redirected.log');
     const main = join(import.meta.dirname, '../../src/main.ts');
     const args = [process.execPath, main, 'replay', '--pods', cluster, '-o', 'audit', log, '-'];
@@ -94,7 +94,7 @@ describe('a log that is given twice is read once, with a note', () => {
     expect(stderr).toContain(` ${log}`);
   });
 
-  test.each(['gz', 'zst'])('packed beside what was packed: %s', async (ending) => {
+  test.each(['gz', 'zst'])('a compressed log beside its original: %s', async (ending) => {
     const log = logOf(`kept.${ending}.log`);
     const packed = write(`kept.${ending}.log.${ending}`, gzipSync(policyDenyText));
     const args = ['--pods', cluster, '-o', 'audit'];
@@ -107,7 +107,7 @@ describe('a log that is given twice is read once, with a note', () => {
     expect(rows((await replay([...args, '-q', packed, log])).out)).toBe(36);
   });
 
-  test('two that are missing are both named, and two that are empty are no copies', async () => {
+  test('two missing logs are both named, and two empty logs are not copies', async () => {
     const { status, err } = await replay([
       ...json,
       path('no.log'),

@@ -20,30 +20,30 @@ function log(): string {
   return name;
 }
 
-test('replay shows only objects of a Namespace', async () => {
+test("replay shows only a Namespace's objects", async () => {
   expect(namesIn(await replay(['--pods', cluster, '-n', 'shop', policyDeny]))).toEqual(['shop/postgres-0']);
 });
 
-test('replay shows only the Events of a Pod, and none of a Node', async () => {
+test("replay shows only a Pod's Events, and none of a Node", async () => {
   const pod = ['--pod', 'worker-84f9d6c5bb-2fkjz'];
   const outcome = await replay(['--pods', cluster, ...pod, policyDeny, sample('kube-proxy-lw8zd-fight.log')]);
   expect(namesIn(outcome)).toEqual(['batch/worker-84f9d6c5bb-2fkjz']);
 });
 
-test('replay shows nothing of a Namespace without Events, and says how many others there are', async () => {
+test('replay shows nothing for a Namespace without Events, and prints the number of others', async () => {
   const { out, err, status } = await replay(['--pods', cluster, '-n', 'nobody', policyDeny]);
   expect([status, /^Events +(\d+)/m.exec(out)?.[1], err.split('\n').length]).toEqual([0, '7', 2]);
   expect(err).toContain('Namespace nobody');
 });
 
-test('packets as audit rows of which either end is in the Namespace', async () => {
+test('audit rows are those with either end in the Namespace', async () => {
   const { out } = await replay(['--pods', cluster, '-q', '-o', 'audit', '-n', 'shop', policyDeny]);
   expect(recordsIn(out)).toHaveLength(36);
   const { out: none } = await replay(['--pods', cluster, '-q', '-o', 'audit', '-n', 'monitoring', policyDeny]);
   expect(none).toBe('');
 });
 
-test('writes of its objects only', async () => {
+test('writes are those of its objects', async () => {
   const { out } = await replay(['--pods', cluster, '-q', '--writes', '-n', 'shop', policyDeny]);
   expect([...new Set(out.split('\n').flatMap((each) => each.split('  ')[3] ?? []))]).toEqual(['Pod shop/postgres-0']);
 });
@@ -66,7 +66,7 @@ test.each<[string, string[], string[]]>([
   expect([rows.length, namespacesIn(rows)]).toEqual([36, expected]);
 });
 
-test('rows show nothing but the port of a Namespace with the label', async () => {
+test('rows show only the port of a Namespace with the label', async () => {
   const labels = { 'kube-netfilter-tailer/audit': 'redacted' };
   const namespaces = ['shop', 'batch'].map((name) => ({
     kind: 'Namespace',
@@ -79,7 +79,7 @@ test('rows show nothing but the port of a Namespace with the label', async () =>
   expect(JSON.stringify(rows)).not.toMatch(/postgres|10\.244\.1\.30/);
 });
 
-test('audit rows for others have addresses that are cut', async () => {
+test('audit rows for others have truncated addresses', async () => {
   const [row] = await rowsOf('--audit-ipv4-prefix', '16');
   expect(row).toMatchObject({ 'source.address': '10.244.0.0/16', 'destination.address': '10.244.0.0/16' });
 });
@@ -97,7 +97,7 @@ test.each<[string, string, number]>([
   expect(counts.reduce((sum, each) => sum + each, 0)).toBe(count);
 });
 
-test('replay counts since: replay says what it left out, and not that nothing is logged', async () => {
+test('replay counts since: prints what it left out, and not that nothing is logged', async () => {
   const { out } = await replay(['--pods', cluster, '--since', '2026-11-21T11:30:00Z', log()]);
   expect([/^earlier +(\d+)/m.exec(out)?.[1], /^drops +(.*)$/m.exec(out)?.[1]]).toEqual(['5', '0']);
 });
@@ -114,12 +114,12 @@ test('wide prints a row for each Event', async () => {
   expect(cells[7]).toBe('36');
 });
 
-test('wide: nothing where there is no Event', async () => {
+test('wide: prints nothing without an Event', async () => {
   const { out } = await replay(['-q', '-o', 'wide', '-'], { stdin: 'nothing\n' });
   expect(out).toBe('');
 });
 
-test('yaml: a List of the Events that json has', async () => {
+test('yaml: prints a List of the same Events as json', async () => {
   const [yaml, lines] = await Promise.all([
     replay(['--pods', cluster, '-q', '-o', 'yaml', policyDeny]),
     replay([...json, policyDeny]),
@@ -148,7 +148,7 @@ test('mermaid draws a node for each workload, and an arrow with the packets of e
     `);
 });
 
-test('mermaid: of no packet a chart that says so', async () => {
+test('mermaid: without packets, prints a chart that says so', async () => {
   writeFileSync(path('empty.log'), 'Nov 21 10:00:00 node-b kernel: docker0: port 1 entered disabled state\n');
   const { out } = await replay(['--pods', cluster, '-q', '-o', 'mermaid', path('empty.log')]);
   expect(out).toMatchInlineSnapshot(`
@@ -177,7 +177,7 @@ test('html is one page with the Events and the packets', async () => {
   expect(/<dt>Packets<\/dt><dd>(\d+)/.exec(out)?.[1]).toBe('36');
 });
 
-test('html: with no place for temporary files says so', async () => {
+test('html: says so if temporary files have no place', async () => {
   const outcome = await start(['-q', '-o', 'html', policyDeny], { env: { TMPDIR: path('nowhere') } });
   expect([outcome.status, outcome.out, subjectsIn(outcome.err).length]).toEqual([2, '', 1]);
 });
@@ -186,7 +186,7 @@ test.each([
   ['always', true],
   ['never', false],
   ['auto', false],
-])('a table that goes to a file has colours with --color %s', async (when, expected) => {
+])('a table in a file has colours with --color %s', async (when, expected) => {
   const { out } = await replay(['--pods', cluster, '-q', '--color', when, policyDeny]);
   expect(out.includes('\u001b[')).toBe(expected);
 });

@@ -10,13 +10,13 @@ import { eventsIn, json, policyDeny, policyDenyText, stamped, writerIn } from '.
 const path = temporaryFolder();
 const write = writerIn(path);
 
-test('standard input is a log like any other', async () => {
+test('standard input is read like any other log', async () => {
   const outcome = await start([...json, '-'], { stdin: policyDenyText });
   expect(outcome).toMatchObject({ status: 0, err: '' });
   expect(eventsIn(outcome)).toStrictEqual(eventsIn(await replay([...json, policyDeny])));
 });
 
-test('standard input may be packed: the help says that .gz and .zst are unpacked', async () => {
+test('standard input may be compressed: the help says that .gz and .zst are unpacked', async () => {
   const outcome = await replay([...json, '-'], { stdin: gzipSync(policyDenyText) });
   expect(eventsIn(outcome)).toStrictEqual(eventsIn(await replay([...json, policyDeny])));
 });
@@ -33,7 +33,7 @@ test('a named pipe is read', async () => {
   }
 });
 
-test.each([['audit'], ['json'], ['table']])('the reader of the output may stop: %s', async (format) => {
+test.each([['audit'], ['json'], ['table']])('the reader of the output may close it: %s', async (format) => {
   // Two Events for each, which is far more than a pipe holds.
   const addresses = Array.from({ length: 1000 }, (_, i) => `10.7.${i >> 8}.${i & 255}`);
   const items = addresses.map((ip, i) => ({
@@ -48,6 +48,6 @@ test.each([['audit'], ['json'], ['table']])('the reader of the output may stop: 
   expect(await start(args, { stdin, readsOnlyTheStart: true })).toMatchObject({ status: 0, err: '' });
 });
 
-test('the reader of the help may stop', async () => {
+test('the reader of the help may close it', async () => {
   expect(await program(['replay', '--help'], { readsOnlyTheStart: true })).toMatchObject({ status: 0, err: '' });
 });

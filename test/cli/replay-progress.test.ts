@@ -27,7 +27,7 @@ async function progressOf(quiet: boolean): Promise<string> {
   return sent.replaceAll('\u001b[K', '<clear>');
 }
 
-test('a terminal shows how much of a large log has been read, and nothing of it stays', async () => {
+test('a terminal shows the progress in a large log, and clears it at the end', async () => {
   const name = String.raw`kern\x1b.log`;
   expect(await progressOf(false)).toBe(`\r${name}: 16 MiB read<clear>\r${name}: 32 MiB read<clear>\r<clear>`);
   expect(await progressOf(true)).toBe('');

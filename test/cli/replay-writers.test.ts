@@ -31,16 +31,16 @@ test('records of kube-proxy in the log of another container are refused, however
   }
 });
 
-test('they are refused in the log of a container that only has the name, in a Namespace of its own', async () => {
+test('records are refused in the log of a container that only has the name, in its own Namespace', async () => {
   expect(await eventsOf(logOf('shop_kube-proxy-1', 'kube-proxy'))).toBe(0);
 });
 
-test('they are believed in the log of kube-proxy, and in a log that names no container', async () => {
+test('records are believed in the log of kube-proxy, and in a log that names no container', async () => {
   expect(await eventsOf(logOf('kube-system_kube-proxy-lw8zd', 'kube-proxy'))).toBeGreaterThan(0);
   expect(await eventsOf(write('kube-proxy-lw8zd.log', records))).toBeGreaterThan(0);
 });
 
-test('a line of the kernel in the log of a container is refused, also in a log that was rotated and packed', async () => {
+test("a kernel line in a container's log is refused, also in a rotated and compressed log", async () => {
   mkdirSync(path('shop_web-1_0f/app'), { recursive: true });
   const log = write('shop_web-1_0f/app/0.log.20261121-101010', line('Nov 21 10:15:04'));
   const { out } = await replay(['--pods', cluster, log]);

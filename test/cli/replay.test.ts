@@ -40,7 +40,7 @@ test('--boot-time places uptimes', async () => {
   expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
 });
 
-test('without --boot-time the last line is taken to be as late as can be, and the summary says so', async () => {
+test('without --boot-time, the last line is assumed to be as late as possible, and the summary says so', async () => {
   const file = write('uptimes.log', `[ 4504.000000] ${drop}\n[ 4564.000000] net0: nothing\n`);
   const { out } = await replay(['--pods', cluster, '-o', 'audit', '-q', file]);
   expect(JSON.parse(out)).toMatchObject({ '@timestamp': '2026-11-21T19:59:00.000Z', 'event.time_estimated': true });
@@ -65,7 +65,7 @@ test.each<[string, string[], RegExp | undefined]>([
   else expect(err).toMatch(expected);
 });
 
-test('--node without objects: lines may know it, and where they name no host there is nothing to know', async () => {
+test('--node without objects: gives a note only if the lines name other hosts', async () => {
   expect(await withoutObjects('node-b', stamped)).not.toMatch(/^node /m);
   expect(await withoutObjects('node-c', stamped)).toMatch(/^node .*\bnode-c\b.* node-b;/m);
   expect(await withoutObjects('node-c', `[ 4504.000000] ${drop}\n`)).not.toMatch(/^node /m);
@@ -74,7 +74,7 @@ test('--node without objects: lines may know it, and where they name no host the
   expect(await withoutObjects('h300', hosts)).toMatch(/^node /m);
 });
 
-test('--prefix comes before the built-in meanings', async () => {
+test('--prefix has precedence over the built-in meanings', async () => {
   const mine = line('Nov 21 10:15:04', drop.replace('calico-drop', 'my-rule'));
   const both = mine + line('Nov 21 10:15:05');
   expect(eventsIn(await replay([...json, '-'], { stdin: both }))).toStrictEqual(twoEvents('2026-11-21T10:15:05Z'));
@@ -85,7 +85,7 @@ test('--prefix comes before the built-in meanings', async () => {
   expect(eventsIn(await replay(args, { stdin: both }))).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
 });
 
-test('--include-noise', async () => {
+test('--include-noise counts noise', async () => {
   const without = eventsIn(await replay([...json, sample('ipv6.log')]));
   const withNoise = eventsIn(await replay([...json, '--include-noise', sample('ipv6.log')]));
   expect(without.length).toBeGreaterThan(0);
@@ -109,7 +109,7 @@ test('--writes: each Event is created once and then patched, in the order of tim
   expect(seen.size).toBe(eventsIn(await replay([...json, policyDeny])).length);
 });
 
-test('--writes -o json', async () => {
+test('--writes -o json prints the requests', async () => {
   const { out } = await replay(['-q', '--pods', cluster, '--writes', '-o', 'json', '-'], { stdin: stamped });
   expect(recordsIn(out)).toMatchObject([
     { verb: 'create', event: { kind: 'Event', count: 1 } },
@@ -117,7 +117,7 @@ test('--writes -o json', async () => {
   ]);
 });
 
-test('--output json: Events that kubectl takes, and nothing else on standard output', async () => {
+test('--output json: prints Events that kubectl accepts, and nothing else on standard output', async () => {
   const { status, out, err } = await replay(['--pods', cluster, '-o', 'json', '-'], { stdin: stamped });
   expect(status).toBe(0);
   expect(err).toMatch(/^Events +2/m);
@@ -155,7 +155,7 @@ test('--output audit prints a row for each dropped packet, named by file and lin
   ]);
 });
 
-test('a table: the summary is below it, and --quiet leaves it out', async () => {
+test('a table: the summary is below it, and --quiet omits it', async () => {
   const loud = await replay(['--pods', cluster, policyDeny]);
   const quiet = await replay(['--pods', cluster, '-q', policyDeny]);
   expect([loud.err, quiet.err]).toStrictEqual(['', '']);

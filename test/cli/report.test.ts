@@ -15,7 +15,7 @@ const denied: FlowRecord = {
   'policy.decided_by': 'NetworkPolicy shop/web,NetworkPolicy shop/default-deny',
 };
 
-test('rows that replay prints are read from standard input', async () => {
+test('rows printed by replay are read from standard input', async () => {
   const { out } = await replay(['-q', '-o', 'audit', '--pods', sample('cluster.json'), sample('policy-deny.log')]);
   const outcome = await program(['report', '--output', 'csv', '-'], { stdin: out });
   expect(outcome).toMatchObject({ status: 0, err: '' });
@@ -29,19 +29,19 @@ test('broken rows are named on standard error, and the exit status is 1', async 
   expect(out).toMatch(/^Packets +1$/m);
 });
 
-test('without a row to read the exit status is 2, and nothing is printed', async () => {
+test('without any row, the exit status is 2, and nothing is printed', async () => {
   expect(await program(['report', path('missing.ndjson')])).toMatchObject({ status: 2, out: '' });
   expect(await program(['report', '-'])).toMatchObject({ status: 2, out: '' });
   expect(await program(['report', sample('policy-deny.log')])).toMatchObject({ status: 2, out: '' });
 });
 
-test('a page of replay, for which nothing was dropped, is printed', async () => {
+test('a page of replay without drops is printed', async () => {
   const log = write('quiet.log', 'Nov 21 10:00:00 node-b kernel: docker0: port 1 entered disabled state\n');
   const { status, out } = await replay(['-q', '-o', 'html', '--pods', sample('cluster.json'), log]);
   expect({ status, isPage: out.startsWith('<!doctype html>') }).toEqual({ status: 0, isPage: true });
 });
 
-test('--db leaves a database with the rows, their names and pairs; it replaces none', async () => {
+test('--db leaves a database with the rows, their names and pairs, and replaces none', async () => {
   const file = write('rows.ndjson', linesOf([row(1), row(2, denied)]));
   const db = path('audit.duckdb');
   expect(await program(['report', '-o', 'table', '--db', db, file])).toMatchObject({ status: 0 });
@@ -87,14 +87,14 @@ test.each<[string, string, number]>([
   });
 });
 
-test('--policy that names none is refused', async () => {
+test('--policy without a name is refused', async () => {
   expect(await program(['report', '-o', 'json', '--policy=shop/web,', 'rows.ndjson'])).toMatchObject({
     status: 2,
     out: '',
   });
 });
 
-test('files that a failed report has written are removed', async () => {
+test('files written by a failed report are removed', async () => {
   mkdirSync(path('tmp'));
   const { status } = await program(['report', '-o', 'json', '-'], {
     stdin: linesOf([row(1)]),

@@ -43,13 +43,13 @@ test.each<[string[], object]>([
   expect(configOf(args, env)).toEqual({ ...readConfig({}, env), ...expected });
 });
 
-test('settings that are not given come from the environment of the process', () => {
+test("settings without options come from the process's environment", () => {
   vi.stubEnv('NODE_NAME', 'node-z');
   vi.stubEnv('MAX_NODES', '3');
   expect(configOf(['--max-services', '4'])).toMatchObject({ node: 'node-z', maxNodes: 3, maxServices: 4 });
 });
 
-test('settings that cannot be followed are reported all at once, each with its origin', () => {
+test('unusable settings are reported all at once, each with its origin', () => {
   const problems = problemsOf(['--max-nodes', 'x', '--state-dir', 'y'], { LOG_LEVEL: 'z' });
   expect(subjectsOf(problems)).toEqual(['NODE_NAME or --node', '--state-dir "y"', 'LOG_LEVEL "z"', '--max-nodes "x"']);
 });

@@ -56,17 +56,17 @@ test.each<[string, string | Buffer, string[]]>([
   ['YAML that begins with a brace', '{kind: Pod, metadata: {name: a, namespace: shop}}\n', ['a']],
   ['YAML in braces on lines', "{\n  'kind': Pod,\n  'metadata': {'name': a, 'namespace': shop},\n}\n", ['a']],
   ['other kinds do no harm', json({ kind: 'List', items: [pod('d', 'Deployment'), pod('a')] }), ['a']],
-])('a saved list is read in the shape of: %s', async (_, content, expected) => {
+])('reads a saved list in the shape of: %s', async (_, content, expected) => {
   const snapshot = await read(content);
   expect(snapshot.problems).toEqual([]);
   expect(names(snapshot)).toEqual(expected);
 });
 
-test('several files add up', async () => {
+test('objects of several files are combined', async () => {
   expect(names(await read(json(pod('a')), json(pod('b'))))).toEqual(['a', 'b']);
 });
 
-test('right objects are kept, and each problem is named with its place', async () => {
+test('correct objects are kept, and each problem is named with its place', async () => {
   const items = [pod('a'), { kind: 'Pod', metadata: {} }, { kind: 'Service', metadata: { name: 'api' } }];
   const snapshot = await read(json({ kind: 'List', items }), `${json(pod('b'))}\n${json({ kind: 'Node' })}`);
   expect(names(snapshot)).toEqual(['a', 'b']);
@@ -84,7 +84,7 @@ test.each<[string, string | Buffer]>([
   ['other kinds', json({ kind: 'List', items: [pod('a', 'Secret'), pod('b', 'ConfigMap')] })],
   ['what an API server answers when it refuses', json({ kind: 'Status', reason: 'Forbidden' })],
   ['an empty file', ''],
-])('a file that is not what it should be is refused: %s', async (_, content) => {
+])('a wrong file is refused: %s', async (_, content) => {
   await expect(read(content)).rejects.toThrow(UsageError);
   await expect(read(content)).rejects.toThrow(`--pods ${path('0.json')}: `);
 });
@@ -100,21 +100,18 @@ test.each([
   ['a quoted key without its value', '{"kind": Pod}', ':1:10: ', "Unexpected token 'P'\n"],
   ['YAML in braces that is cut', '{kind: Pod, metadata: {name: a', ': ', 'neither JSON nor YAML'],
   ['several texts', '{\n"a": 1}\n{\n"b": 2}', ':3:1: ', 'several JSON texts'],
-])(
-  'a file that is not what it should be is refused with the place and the reason: %s',
-  async (_, content, place, reason) => {
-    await expect(read(content)).rejects.toThrow(`--pods ${path('0.json')}${place}`);
-    await expect(read(content)).rejects.toThrow(reason);
-  },
-);
+])('a wrong file is refused with the place and the reason: %s', async (_, content, place, reason) => {
+  await expect(read(content)).rejects.toThrow(`--pods ${path('0.json')}${place}`);
+  await expect(read(content)).rejects.toThrow(reason);
+});
 
-test('a large file that is not text is refused before it is read to its end', async () => {
+test('a large binary file is refused before it is read to its end', async () => {
   const file = write('large.json', '');
   truncateSync(file, 2 ** 40);
   await expect(readFiles([file])).rejects.toThrow(`--pods ${file}: is not UTF-8 text`);
 });
 
-test('all files that cannot be read are named', async () => {
+test('all unreadable files are named', async () => {
   const missing = path('missing.json');
   const reading = readFiles([missing, path()]);
   await expect(reading).rejects.toThrow(`--pods ${missing}: no such file\n`);
@@ -164,7 +161,7 @@ const contents = fc.oneof(
     .map(([head, documents]) => head + documents.join('---\n')),
 );
 
-test('objects of a large file are read one by one as if it were read whole, also packed and cut off', async () => {
+test('objects of a large file are read one by one with the same result, also compressed and truncated', async () => {
   const examples: [string, number, boolean][] = ['---', '---\n---\n', '---\nk', 'kind: Pod\n---\nk'].map((text) => [
     text,
     0,
@@ -196,13 +193,13 @@ test('objects of a large file are read one by one as if it were read whole, also
 const felix = (name: string, spec: object): string =>
   json({ apiVersion: 'crd.projectcalico.org/v1', kind: 'FelixConfiguration', metadata: { name }, spec });
 
-test('FelixConfiguration is known for each node, its own over the common one', async () => {
+test('each node has its FelixConfiguration, its own over the common one', async () => {
   const snapshot = await read(felix('default', { bpfEnabled: true }), felix('node.node-b', { bpfEnabled: false }));
   expect(snapshot.problems).toEqual([]);
   expect(felixOf(snapshot, 'node-a')).toMatchObject({ settings: { bpfEnabled: true, bpfFrom: 'default' } });
   expect(felixOf(snapshot, 'node-b')).toMatchObject({ settings: { bpfEnabled: false, bpfFrom: 'node.node-b' } });
 });
 
-test('a FelixConfiguration that was not saved is not known', async () => {
+test('a FelixConfiguration that was not saved is unknown', async () => {
   expect(felixOf(await read(json(pod('a'))), 'node-a')).toBeUndefined();
 });

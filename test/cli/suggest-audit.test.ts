@@ -57,7 +57,7 @@ async function counted(rows: readonly FlowRecord[], port?: string): Promise<stri
   return out.slice(0, out.indexOf('# admits')).split('\n').slice(0, -1);
 }
 
-test('flows of the audit that a suggestion would newly admit are counted with their packets, those with most packets first', async () => {
+test('newly admitted flows of the audit are counted with their packets, those with most packets first', async () => {
   const rows = [
     row(1, { ...from('worker'), 'network.packets': 3 }),
     row(2, { ...from('worker'), 'network.packets': 4 }),
@@ -78,13 +78,13 @@ test.each<[string, FlowRecord]>([
   ['that answers', { ...from('twin'), 'network.reply': true }],
   ['to a Namespace that isolates nothing', { ...from('twin'), 'destination.k8s.namespace.name': 'batch' }],
   ['of an address outside', { 'source.kind': 'external', 'source.address': '203.0.113.9' }],
-])('flows of the audit that a suggestion would newly admit are not those %s', async (_, changes) => {
+])('newly admitted flows of the audit do not include those %s', async (_, changes) => {
   expect(await counted([row(1, changes)])).toStrictEqual([
     '# of 1 row of the audit, 0 flows with 0 packets would newly be admitted',
   ]);
 });
 
-test('flows of the audit that a suggestion would newly admit are counted of both protocols for DNS', async () => {
+test('newly admitted flows of the audit are counted for both protocols of DNS', async () => {
   const rows = [
     row(1, { ...from('worker'), 'destination.port': 53, 'network.transport': 'udp', 'network.packets': 3 }),
     row(2, { ...from('worker'), 'destination.port': 53, 'network.transport': 'tcp', 'network.packets': 4 }),
@@ -93,7 +93,7 @@ test('flows of the audit that a suggestion would newly admit are counted of both
   expect((await counted(rows, '53/UDP'))[0]).toContain('2 flows with 7 packets');
 });
 
-test('flows of the audit that a suggestion would newly admit are counted once where a row was sent twice', async () => {
+test('newly admitted flows of the audit are counted once if a row was sent twice', async () => {
   const sent = row(1, { ...from('twin'), 'network.packets': 5 });
   expect((await counted([sent, sent]))[0]).toContain('1 flow with 5 packets');
 });
@@ -102,16 +102,16 @@ test.each<[string, FlowRecord]>([
   ['whose Pods are gone', from('gone')],
   ['whose end is redacted', { 'source.kind': 'redacted', 'source.address': undefined }],
   ['of a network in place of an address', { 'source.kind': 'external', 'source.address': '203.0.113.0/24' }],
-])('flows of the audit that a suggestion would newly admit may be those %s, which is shown', async (_, changes) => {
+])('newly admitted flows of the audit may include those %s, which is shown', async (_, changes) => {
   expect((await counted([row(1, changes)]))[1]).toMatch(/^# not known of 1 more/);
 });
 
-test('names with line breaks stay in the comment of a suggestion', async () => {
+test('names with line breaks stay within the comment of a suggestion', async () => {
   const lines = await counted([row(1, { ...from('twin'), 'destination.k8s.owner.name': 'x\nkind: Secret' })]);
   expect(lines.filter((line) => !line.startsWith('# '))).toStrictEqual([]);
 });
 
-test('files of --audit are unpacked, taken by pattern, and broken rows are named by file and line', async () => {
+test('files of --audit are unpacked and matched by pattern, and broken rows are named by file and line', async () => {
   writeFileSync(path('a.ndjson.gz'), gzipSync(linesOf([row(1, from('twin'))])));
   writeFileSync(
     path('a.ndjson.zst'),
@@ -124,13 +124,13 @@ test('files of --audit are unpacked, taken by pattern, and broken rows are named
   expect(status).toBe(0);
 });
 
-test('files that are missing, or have no row at all, end it with 2', async () => {
+test('files of --audit that are missing or have no row end it with 2', async () => {
   writeFileSync(path('none.ndjson'), 'x\n');
   for (const file of ['missing.ndjson', 'none.ndjson'])
     expect(await suggested([file])).toMatchObject({ status: 2, out: '' });
 });
 
-test('files of --audit: cut anywhere have each row that is whole, and one that is broken at most', async () => {
+test('files of --audit: truncated anywhere, each complete row is read, and at most one is broken', async () => {
   const whole = Buffer.from(linesOf([row(1), row(2), row(3)]));
   await forAllAsync([fc.nat(whole.length)], { numRuns: 100 }, async (length) => {
     writeFileSync(path('cut.ndjson'), whole.subarray(0, length));
@@ -145,7 +145,7 @@ test('files of --audit: cut anywhere have each row that is whole, and one that i
   });
 });
 
-test('a file with a line of many megabytes, or a name of thousands of characters, is read on after it', async () => {
+test('after a line of many megabytes, or a name of thousands of characters, a file is read on', async () => {
   const long = row(1, { ...from('twin'), 'source.k8s.owner.name': 'x'.repeat(5000) });
   writeFileSync(path('long.ndjson'), `{"a":"${'x'.repeat(3_000_000)}"}\n${linesOf([long, row(2)])}`);
   const { rows, broken } = await readAuditRows([path('long.ndjson')], () => {});

@@ -97,7 +97,7 @@ test.each<[string, string, string, string, Record<string, object>?]>([
   ['Nodes, from an address', office, '/api/v1/nodes', 'which Pod has 192.0.2.7'],
   ['Services, from an address', office, '/api/v1/services', 'which Pod has 192.0.2.7'],
 ])(
-  'a list above 16 MiB makes the verdict unknown, and names what is missing: %s',
+  'a list above 16 MiB makes the verdict unknown, and the missing objects are named: %s',
   async (_, from, large, missing, more) => {
     const { status, text } = await ask('why', from, large, more);
     expect(text).toContain(missing);
@@ -119,13 +119,13 @@ test('a Pod is also found by its second address', async () => {
   expect(server.asked.map(({ path }) => path)).not.toContain('/api/v1/namespaces/lab');
 });
 
-test('a list above 16 MiB, and no suggestion: it names what is missing', async () => {
+test('a list above 16 MiB gives no suggestion, and the missing objects are named', async () => {
   const { status, text } = await ask('suggest', worker, shop);
   expect(text).toContain('the list of networkpolicies is too large');
   expect(status).toBe(3);
 });
 
-test('where the server of projectcalico.org/v3 is away, a Node may have a HostEndpoint, so its side is unknown, too', async () => {
+test('if the server of projectcalico.org/v3 is away, a Node may have a HostEndpoint, so its verdict is unknown too', async () => {
   const { status, text } = await ask('why', '192.168.7.12', '', { '/api/v1/nodes': { items: [nodeB] }, [away]: {} });
   expect(text).toMatch(/^egress of Node node-b: UNKNOWN: .*192\.168\.7\.12/m);
   expect(status).toBe(3);
@@ -135,7 +135,7 @@ test('the same cluster without such a list has a verdict', async () => {
   expect(await ask('why', worker, '')).toMatchObject({ status: 0 });
 });
 
-test("the Node of a Pod on the Node's network is read, because it may send from the address of a tunnel", async () => {
+test("the Node of a Pod on the Node's network is read, because it may send from a tunnel's address", async () => {
   const proxy = podObject('batch', 'proxy', 'proxy', '192.168.7.12', { hostNetwork: true, nodeName: 'node-b' });
   const annotations = { 'projectcalico.org/IPv4IPIPTunnelAddr': '10.65.2.0' };
   const { text } = await ask('why', 'batch/proxy', '', {

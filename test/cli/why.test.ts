@@ -432,21 +432,21 @@ test.each<[string, string, string | undefined]>([
     '4:80',
   ],
   ['a typo in an object of a cluster', strange('ingres', 'uid: x, '), '6:3'],
-])('a policy with a field that there is not is an error: %s', async (_, text, place) => {
+])('an unknown field of a policy is an error: %s', async (_, text, place) => {
   expect(await verdictWith(text)).toEqual({ status: 2, place });
 });
 
-test('a policy with a field that there is not is a missing fact in an object of a cluster, whose API is newer', async () => {
+test("an unknown field of a policy is a missing fact in a cluster's object, whose API is newer", async () => {
   expect(await verdictWith(strange('tier', 'uid: x, '))).toEqual({ status: 3, place: undefined });
 });
 
-test('a policy with a field that there is not is found behind a merge key, as kubectl reads it', async () => {
+test('an unknown field of a policy is found behind a merge key, as kubectl reads it', async () => {
   expect((await verdictWith(change.replace('  ingress:', '  <<: {ingress: [{}]}\n  egress:'))).status).toBe(2);
   const merged = change.replace(/  ingress:[^]*/, '  <<: {ingress: [{}]}\n');
   expect((await verdictWith(merged)).status).toBe(0);
 });
 
-test('the program reads saved objects from standard input, and ends with the verdict as its status', async () => {
+test('the program reads saved objects from standard input, and its exit status is the verdict', async () => {
   const args = ['why', '--from', worker, '--to', postgres, '--port', '5432', '--policies', '-'];
   const { status, out } = await program(args, { stdin: list(objects) });
   expect(status).toBe(1);
@@ -470,7 +470,7 @@ test('the policy of suggest admits the connection when it is added to the saved 
 });
 
 test.each(['0X1F', '0B11', '0O17', '0X_F', '1_e5', '1_0', '0x1', '017', '1e3', 'yes', 'null'])(
-  'suggest puts the label %s in quotes, as a name and as a value: kubectl would read another text',
+  'suggest quotes the label %s, as a name and as a value, because kubectl would read another text',
   async (text) => {
     const pod = ownedBy(podObject('batch', 'worker-7', 'worker', '10.65.2.9'), 'Job', 'worker', { [text]: text });
     writeFileSync(path('numbers.json'), list([pod]));
@@ -479,7 +479,7 @@ test.each(['0X1F', '0B11', '0O17', '0X_F', '1_e5', '1_0', '0x1', '017', '1e3', '
   },
 );
 
-test('the verdict is the status also where the reader closes the output early', async () => {
+test('the exit status is the verdict even if the reader closes the output early', async () => {
   const args = ['why', '--from', worker, '--to', postgres, '--port', '5432', '--policies', '-'];
   const many = Array.from({ length: 2000 }, (_, index) =>
     networkPolicy({ ingress: [{ ports: [{ port: index + 1 }] }] }, `p-${index}`),
@@ -498,26 +498,23 @@ test.each([
     'clauses',
     (port: number) => ({ ingress: [{ ports: Array.from({ length: 5000 }, (_, index) => ({ port: port + index })) }] }),
   ],
-])(
-  'of a policy with thousands of %s, the first ones are shown, and the deciding one wherever it stands',
-  async (_, spec) => {
-    const verdictFrom = async (from: number, ...more: string[]) => {
-      writeFileSync(path('long.json'), list([...objects.slice(0, -2), networkPolicy(spec(from), 'long')]));
-      return await run(worker, postgres, '5432', ['long.json'], ...more);
-    };
-    const admitted = await verdictFrom(1432);
-    expect(admitted.status).toBe(0);
-    expect(admitted.out).toContain('[4000]');
-    expect(admitted.out).toContain('  and 4949 more ');
-    expect(admitted.out.length).toBeLessThan(10_000);
-    expect((await verdictFrom(1432, '-o', 'json')).out.length).toBeLessThan(30_000);
-    const denied = await verdictFrom(6000);
-    expect(denied.status).toBe(1);
-    expect(denied.out).toContain('  and 4950 more ');
-  },
-);
+])('a policy with thousands of %s shows the first ones, and the deciding one wherever it is', async (_, spec) => {
+  const verdictFrom = async (from: number, ...more: string[]) => {
+    writeFileSync(path('long.json'), list([...objects.slice(0, -2), networkPolicy(spec(from), 'long')]));
+    return await run(worker, postgres, '5432', ['long.json'], ...more);
+  };
+  const admitted = await verdictFrom(1432);
+  expect(admitted.status).toBe(0);
+  expect(admitted.out).toContain('[4000]');
+  expect(admitted.out).toContain('  and 4949 more ');
+  expect(admitted.out.length).toBeLessThan(10_000);
+  expect((await verdictFrom(1432, '-o', 'json')).out.length).toBeLessThan(30_000);
+  const denied = await verdictFrom(6000);
+  expect(denied.status).toBe(1);
+  expect(denied.out).toContain('  and 4950 more ');
+});
 
-test('an output that cannot be written is not a verdict', async () => {
+test('an output that cannot be written gives no verdict', async () => {
   const full = Object.assign(new Error('no space left on device'), { syscall: 'write', code: 'ENOSPC' });
   const options = readWhyOptions(
     parsed('why', '--from', worker, '--to', postgres, '--port', '80', '--policies', path('cluster.json')),

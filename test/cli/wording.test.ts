@@ -50,7 +50,7 @@ test('report does not print the page on a terminal', () => {
   expect(readReportOptions(parsed('report', 'a.ndjson', '-o', 'csv'), true)).toMatchObject({ output: 'csv' });
 });
 
-test('notes on the inputs of replay are worded so', async () => {
+test('notes on the inputs of replay have the expected words', async () => {
   mkdirSync(path('logs'));
   const packed = gzipSync(policyDenyText.repeat(3));
   const [cut, binary, node, log, uptimes] = [
@@ -80,7 +80,7 @@ test('notes on the inputs of replay are worded so', async () => {
   expect(err).toMatch(/^time +\d+ lines? ha(?:s|ve) no wall-clock time: it was inferred/m);
 });
 
-test('saved objects that cannot be used, and those of another cluster', async () => {
+test('unusable saved objects, and those of another cluster, are reported', async () => {
   const bad = write('no-items.json', '{"kind":"List","items":[]}');
   expect((await replay(['--pods', bad, policyDeny])).err).toBe(
     `kube-netfilter-tailer: --pods ${bad}: has no Pod, Node, Service, EndpointSlice, Namespace, NetworkPolicy or FelixConfiguration\n` +

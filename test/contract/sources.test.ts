@@ -30,7 +30,7 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
     expect(source.state).toBe('reading');
   });
 
-  test('goes on from any position it ever had, with what was counted until then', () => {
+  test('continues from any position it ever had, with the counts until then', () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('write' as const), lines: fc.integer({ min: 1, max: 5 }) }),
       fc.record({ do: fc.constantFrom('settle', 'keep', 'stop', 'kill'), lines: fc.constant(0) }),
@@ -69,7 +69,7 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
     });
   });
 
-  test('stopped, it hands over nothing more and waits for nothing, and its position stays', () => {
+  test('after a stop, it hands over nothing, waits for nothing, and keeps its position', () => {
     const { write, settle, heard, source, time } = begun();
     write(nextText());
     settle();
@@ -84,7 +84,7 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
     expect(time.pending).toBe(0);
   });
 
-  test('stopped by whom it hands a line to, that line was the last, and the next source goes on behind it', () => {
+  test('if the listener stops it, that line was the last, and the next source continues after it', () => {
     const ground = prepare(path(`run-${++runs}`));
     const first = begin(ground, undefined, (source, heard) => heard.lines.length === 2 && source.stop());
     ground.settle();
@@ -99,7 +99,7 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
     second.source.stop();
   });
 
-  test('an error of whom it hands a line to passes through', () => {
+  test('an error of the listener passes through', () => {
     const ground = prepare(path(`run-${++runs}`));
     // A read of a device ends with this code.
     const own = Object.assign(new Error('a defect'), { code: 'EAGAIN' });
@@ -112,7 +112,7 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
     source.stop();
   });
 
-  test('names where a line is from, and when it was logged', () => {
+  test('gives each line its place and time', () => {
     const { write, settle, heard, source, time } = begun();
     write(nextText());
     settle();

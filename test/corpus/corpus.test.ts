@@ -6,12 +6,12 @@ import { lines } from './lines.ts';
 
 const prefixes = createPrefixTable();
 
-test('all that is read from the lines of the corpus is as expected', async () => {
+test('all fields read from the lines of the corpus are as expected', async () => {
   const read = lines.map(({ id, text }) => `${id}: ${JSON.stringify(parse(text, prefixes)) ?? 'nothing of ours'}`);
   await expectLines(import.meta.dirname, 'meanings.expected.txt', read);
 });
 
-test('every ICMP error that was met goes back to the sender of the packet it is about', () => {
+test('every ICMP error in the corpus goes back to the sender of the packet that it is about', () => {
   const errors = lines.map(({ text }) => parse(text, prefixes)).filter((each) => each?.kind === 'packet' && each.inner);
   expect(errors).toHaveLength(6);
   for (const error of errors)

@@ -42,13 +42,13 @@ const patches = calicoFiles.filter((name) => name.endsWith('.patch.yaml'));
 const policyFiles = calicoFiles.filter((name) => !patches.includes(name));
 const policies = policyFiles.flatMap((name) => readPolicies(name).map((object) => ({ name, object })));
 
-test('the files are there', () => {
+test('the files exist', () => {
   expect(patches).toHaveLength(2);
   expect(policies).toHaveLength(6);
 });
 
 describe.each(policies)('$object.metadata.name in $name', ({ object }) => {
-  test('every Log is right before a Deny, and both match the same packets', () => {
+  test('every Log rule stands right before a Deny rule, and both match the same packets', () => {
     const lists = [object.spec.ingress, object.spec.egress].filter((list) => list !== undefined);
     expect(lists).not.toEqual([]);
     for (const rules of lists) {
@@ -58,12 +58,12 @@ describe.each(policies)('$object.metadata.name in $name', ({ object }) => {
     }
   });
 
-  test('types are those that have rules', () => {
+  test("a policy's types are those for which it has rules", () => {
     const { ingress, egress, types } = object.spec;
     expect(types).toEqual([...(ingress ? ['Ingress'] : []), ...(egress ? ['Egress'] : [])]);
   });
 
-  test('the prefix that Felix makes is a drop, and names it in the 29 characters of iptables', () => {
+  test("Felix's prefix counts as a drop, and names the policy within the 29 characters of iptables", () => {
     const { namespace } = object.metadata;
     // Before 3.32 Felix takes the tier off; from then on it is left out where the name is given.
     const name = object.metadata.name.replace(/^default\./, '');
@@ -82,7 +82,7 @@ describe.each(policies)('$object.metadata.name in $name', ({ object }) => {
 });
 
 test.each(policies.filter(({ object }) => object.metadata.name.startsWith('default.')))(
-  'Felix 3.32 with $object.metadata.name as it is in $name: a drop, its name cut off by iptables',
+  'Felix 3.32 with $object.metadata.name as in $name: counts as a drop, its name cut off by iptables',
   ({ object }) => {
     const { name, namespace } = object.metadata;
     const printed = `calico-drop ${namespace === undefined ? 'gnp ' : `np ${namespace}/`}${name}: `.slice(0, 29);
@@ -98,7 +98,7 @@ test.each(policies.filter(({ object }) => object.metadata.name.startsWith('defau
   },
 );
 
-test.each(patches)('%s: the prefix is a drop', (name) => {
+test.each(patches)('%s: the prefix counts as a drop', (name) => {
   expect(createPrefixTable().look(readPatch(name).logPrefix)).toMatchObject({
     verdict: 'dropped',
     enforcer: 'network-policy',

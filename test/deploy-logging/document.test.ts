@@ -6,11 +6,11 @@ import { loggingPages, shippedFiles } from './files.ts';
 const text = loggingPages().join('\n');
 const lines = [...text.matchAll(/^```log\n(.*?)^```$/gms)].flatMap(([, block = '']) => block.trimEnd().split('\n'));
 
-test('the pages on logging show lines', () => {
+test('the pages on logging show log lines', () => {
   expect(lines.length).toBeGreaterThanOrEqual(12);
 });
 
-test.each(lines)('a line that a page on logging shows is a lost packet: %s', (line) => {
+test.each(lines)('a line shown on a page on logging is a lost packet: %s', (line) => {
   const observation = parse(line, createPrefixTable());
   expect(observation?.kind).toBe('packet');
   if (observation?.kind === 'packet') expect(['dropped', 'rejected']).toContain(observation.verdict);

@@ -4,7 +4,7 @@ import { readShipped } from './files.ts';
 
 const table = createPrefixTable();
 
-test.each(['iptables-logdrop.sh', 'nftables-logdrop.sh'])('%s: its own prefixes are drops', (name) => {
+test.each(['iptables-logdrop.sh', 'nftables-logdrop.sh'])('%s: its own prefixes count as drops', (name) => {
   const [, prefix = ''] = /\bprefix=(\S+)/.exec(readShipped(name)) ?? [];
   expect(prefix).not.toBe('');
   for (const printed of [`${prefix}: `, `${prefix}-invalid: `]) {
@@ -14,14 +14,14 @@ test.each(['iptables-logdrop.sh', 'nftables-logdrop.sh'])('%s: its own prefixes 
 });
 
 test.each(['drop', 'deny', 'denied', 'block', 'DROP', 'DENY', 'DENIED', 'BLOCK'])(
-  'a prefix with %s, which the scripts let pass, is a drop',
+  'a prefix with %s, which the scripts accept, counts as a drop',
   (word) => {
     for (const name of ['iptables-logdrop.sh', 'nftables-logdrop.sh']) expect(readShipped(name)).toContain(`*${word}*`);
     expect(table.look(`my-${word}-1: `).verdict).toBe('dropped');
   },
 );
 
-test('the rules for UFW log with its own prefix, and drop what they logged', () => {
+test('the rules for UFW log with their own prefix, and drop the packets that they log', () => {
   const rules = readShipped('ufw-after.rules')
     .split('\n')
     .filter((line) => line.startsWith('-A '));

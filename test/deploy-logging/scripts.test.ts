@@ -13,7 +13,7 @@ describe.each(['iptables-logdrop.sh', 'nftables-logdrop.sh'])('%s', (name) => {
     await run('sh', ['-n', path]);
   });
 
-  test('lists each option that it takes in its help', async () => {
+  test('lists all its options in its help', async () => {
     const { stdout } = await run(path, ['--help']);
     // Patterns of `case`, such as `--chain | --invalid)`.
     const patterns = [...readShipped(name).matchAll(/^ {4}(--[a-z |-]*)\)/gm)].map(([, pattern = '']) => pattern);
@@ -24,7 +24,7 @@ describe.each(['iptables-logdrop.sh', 'nftables-logdrop.sh'])('%s', (name) => {
     for (const option of options) expect(stdout).toContain(`  ${option} `);
   });
 
-  test('takes the options that the pages on logging name', async () => {
+  test('accepts the options that the pages on logging name', async () => {
     const calls = [
       ...loggingPages()
         .join('\n')
@@ -47,7 +47,7 @@ describe.each(['iptables-logdrop.sh', 'nftables-logdrop.sh'])('%s', (name) => {
 test.each([
   ['iptables-logdrop.sh', 'no-such-iptables-restore is not there: name the command in IPTABLES and IP6TABLES'],
   ['nftables-logdrop.sh', 'nft is not there: install nftables'],
-])('%s says what is missing on the node', async (name, message) => {
+])('%s is named if it is missing on the node', async (name, message) => {
   const path = join(import.meta.dirname, '../../deploy/logging', name);
   const env = { PATH: '/nonexistent', IPTABLES: 'no-such-iptables', IP6TABLES: 'no-such-ip6tables' };
   await expect(run(path, ['--chain', 'MINE'], { env })).rejects.toMatchObject({

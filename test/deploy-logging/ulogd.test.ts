@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { loggingPages, readDocument, readShipped } from './files.ts';
 
 test.each(['ulogd-k3s.conf', 'ulogd-kube-router.conf'])(
-  'the log that %s writes is read by the overlay k3s, and rotated',
+  'the overlay k3s reads the log that %s writes, through its rotation',
   (name) => {
     const [, file = ''] = /^file="(.*)"$/m.exec(readShipped(name)) ?? [];
     expect(readDocument('deploy/overlays/k3s/k3s.yaml')).toContain(`value: auto,file:${file},containers\n`);

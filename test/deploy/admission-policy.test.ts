@@ -11,11 +11,11 @@ import { root } from './manifests.ts';
 
 const policy = readFileSync(join(root, admissionPolicyFile), 'utf8');
 
-test('its list of reasons is up to date', () => {
+test("the policy's list of reasons is up to date", () => {
   expect(withReasons(policy)).toBe(policy);
 });
 
-test('every reason in the sources of Events is in it', () => {
+test('the policy lists every reason in the sources of Events', () => {
   const folders = ['explain/drops', 'count/series', 'explain/incidents/catalogue', 'explain/incidents/reporting'];
   const paths = folders.flatMap((folder) => globSync(join(root, 'src', folder, '**/*.ts')));
   const texts = [...paths, join(root, 'src/cli/doctor/test-event.ts')].map((path) => readFileSync(path, 'utf8'));
@@ -29,7 +29,7 @@ test('every reason in the sources of Events is in it', () => {
   expect(ofEvents.toSorted()).toEqual(eventReasons());
 });
 
-test('the Events of all samples have kinds, fields and annotations that it lists', () => {
+test('the policy lists the kinds, fields and annotations of the Events of all samples', () => {
   const kinds = list(/kind\.orValue\(''\) in \[([^\]]*)\]/);
   const fields = list(/event\[key\] == null \|\| key in \[([^\]]*)\]/);
   const ofMetadata = list(/event\.metadata\[key\] == null \|\| key in \[([^\]]*)\]/);
@@ -52,17 +52,17 @@ test('the Events of all samples have kinds, fields and annotations that it lists
   }
 });
 
-test('the names in it are those of the program', () => {
+test('the policy has the names that the program uses', () => {
   for (const name of [`'${component}'`, `'${annotationPrefix}'`, `'${conditionType}'`]) expect(policy).toContain(name);
 });
 
-test('the longest text of the condition is shorter than the policy lets it be', () => {
+test("the longest text of the condition is shorter than the policy's limit", () => {
   const titles = causes.map(({ code, title }) => `${code}: ${title}`.length).toSorted((a, b) => b - a);
   const longest = titles.slice(0, 4).reduce((sum, length) => sum + length, 0);
   expect(longest + 'n'.repeat(253).length + 60).toBeLessThan(1024);
 });
 
-test('a long name of a node is cut in the reporting instance where the policy cuts it', () => {
+test('the reporting instance cuts a long name of a node where the policy cuts it', () => {
   const node = 'n'.repeat(253);
   const details = { kind: 'overflow' } as const;
   const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: 'a', name: 'b', uid: '', resourceVersion: undefined };

@@ -11,12 +11,12 @@ const { spec } = daemonSet;
 const pod = spec.template.spec;
 const [agent] = pod.containers;
 
-test('its Pods are those that it selects', () => {
+test('it selects its own Pods', () => {
   expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
   expect(pod.containers).toHaveLength(1);
 });
 
-test('a rollout goes a tenth of the nodes at a time, and stops where agents do not stay', () => {
+test('a rollout replaces a tenth of the nodes at a time, and stops if agents do not stay up', () => {
   expect(spec.updateStrategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '10%' } });
   // An agent that can read nothing ends after ten seconds (src/agent/run.ts).
   expect(spec.minReadySeconds).toBeGreaterThan(10);
@@ -30,7 +30,7 @@ test('it runs on every Linux node, whatever its taints', () => {
   });
 });
 
-test('it has the account that may write Events, and the time to write them', () => {
+test('it has the account that may write Events, and enough time at the end to write them', () => {
   expect(pod).toMatchObject({
     serviceAccountName: 'kube-netfilter-tailer',
     automountServiceAccountToken: true,
@@ -38,7 +38,7 @@ test('it has the account that may write Events, and the time to write them', () 
   });
 });
 
-test('it is root without capabilities, which writes to its state folder only', () => {
+test('it runs as root without capabilities, and writes only to its state folder', () => {
   expect(pod.securityContext).toEqual({ runAsUser: 0, runAsGroup: 0, seccompProfile: { type: 'RuntimeDefault' } });
   expect(agent?.securityContext).toEqual({
     privileged: false,
@@ -52,7 +52,7 @@ test('it is root without capabilities, which writes to its state folder only', (
   for (const field of ['hostNetwork', 'hostPID', 'hostIPC']) expect(pod).not.toHaveProperty(field);
 });
 
-test('its folders are those of the host at their own places', () => {
+test('its folders have the same paths as on the host', () => {
   expect(pod.volumes).toEqual([
     { name: 'var-log', hostPath: { path: '/var/log', type: 'Directory' } },
     { name: 'state', hostPath: { path: settings.stateDir.default, type: 'DirectoryOrCreate' } },
@@ -62,7 +62,7 @@ test('its folders are those of the host at their own places', () => {
   expect(settings.podLogs.default).toMatch(/^\/var\/log\//);
 });
 
-test('its probes ask where the program answers', () => {
+test('its probes use the paths and the port that the program serves', () => {
   const [, port] = settings.metricsAddress.default.split(':');
   const health = agent?.env?.find(({ name }) => name === settings.healthAddress.env)?.value;
   expect(agent?.ports).toMatchObject([
@@ -74,11 +74,11 @@ test('its probes ask where the program answers', () => {
   expect(agent?.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'health' });
 });
 
-test('no probe comes before the agent can have begun to listen, which takes it up to four seconds', () => {
+test('the first probe comes after the agent has begun to listen, which takes up to four seconds', () => {
   expect(agent?.startupProbe.initialDelaySeconds).toBeGreaterThanOrEqual(5);
 });
 
-test('only the node reaches the health port, and only labelled namespaces the metrics port', () => {
+test('only the node reaches the health port, and only labelled namespaces reach the metrics port', () => {
   const [policy] = readManifests('deploy/base/network-policy.yaml') as unknown as [{ spec: { ingress: unknown } }];
   const from = [{ namespaceSelector: { matchLabels: { metrics: 'enabled' } } }];
   expect(policy.spec.ingress).toEqual([{ ports: [{ port: 'metrics', protocol: 'TCP' }], from }]);
@@ -94,14 +94,14 @@ test('on the network of the node, only the node itself reaches its health', () =
     expect(patched?.[kind].httpGet).toEqual({ host: '127.0.0.1' });
 });
 
-test('it knows its Node', () => {
+test('it knows the name of its Node', () => {
   expect(agent?.env).toContainEqual({
     name: settings.node.env,
     valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } },
   });
 });
 
-test('the DaemonSet requests what an idle agent was measured to need, is limited by what a storm needs, and has no CPU limit', () => {
+test('the DaemonSet requests the resources of an idle agent, is limited to those of a storm, and has no CPU limit', () => {
   const { requests, limits } = agent?.resources ?? {};
   const { pods, storm } = memoryLimits;
   expect(mebibytes(requests?.['memory'])).toBeGreaterThanOrEqual(pods.limit * 1.2);
@@ -117,14 +117,11 @@ function mebibytes(text: string | undefined): number {
   return Number(number);
 }
 
-test.each(Object.values(memoryLimits))(
-  'docs/performance.md has the limit that was measured: $what',
-  ({ what, limit, aim }) => {
-    const table = readFileSync(join(root, 'docs/performance.md'), 'utf8');
-    const cells = table
-      .split('\n')
-      .find((line) => line.startsWith(`| ${what} |`))
-      ?.split(' | ');
-    expect([cells?.[1], cells?.at(-1)]).toEqual([`${limit} MiB`, `${aim} MiB |`]);
-  },
-);
+test.each(Object.values(memoryLimits))('docs/performance.md has the measured limit: $what', ({ what, limit, aim }) => {
+  const table = readFileSync(join(root, 'docs/performance.md'), 'utf8');
+  const cells = table
+    .split('\n')
+    .find((line) => line.startsWith(`| ${what} |`))
+    ?.split(' | ');
+  expect([cells?.[1], cells?.at(-1)]).toEqual([`${limit} MiB`, `${aim} MiB |`]);
+});

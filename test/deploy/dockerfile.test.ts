@@ -13,7 +13,7 @@ const instructions = text
   .split('\n')
   .filter((line) => line !== '');
 
-test('its linter has nothing to say', () => {
+test('its linter reports nothing', () => {
   expect(validate(text)).toEqual([]);
 });
 
@@ -23,7 +23,7 @@ test('the version is that of package.json', () => {
   expect(text).toMatch(new RegExp(`-t kube-netfilter-tailer:${version}-journal \\.$`, 'm'));
 });
 
-test('every base is named by tag and digest, and can be named otherwise', () => {
+test('every base has a tag and a digest, and can be replaced', () => {
   const stages: string[] = [];
   for (const line of instructions) {
     const [, base, stage] = /^FROM (?:--platform=\S+ )?(\S+) AS (\S+)$/.exec(line) ?? [];
@@ -37,7 +37,7 @@ test('every base is named by tag and digest, and can be named otherwise', () => 
   expect(baseOf('DEBIAN_IMAGE')).toMatch(/^docker\.io\/library\/debian:bookworm-\d{8}-slim@sha256:[0-9a-f]{64}$/);
 });
 
-test('Node.js is the one that the tests run on', () => {
+test('the image has the Node.js that runs the tests', () => {
   const { engines, optionalDependencies } = JSON.parse(read('package.json')) as {
     engines: { node: string };
     optionalDependencies: Record<string, string>;
@@ -47,13 +47,13 @@ test('Node.js is the one that the tests run on', () => {
   expect(engines.node).toMatch(new RegExp(`^>=${release.split('.')[0]}\\.`));
 });
 
-test('docs/agent.md gives the flags of Node.js and the variables of the allocator as the image starts with them', () => {
+test("docs/agent.md names the image's flags of Node.js and variables of the allocator", () => {
   const { flags, allocator } = imageCommand();
   const variables = Object.entries(allocator).map((pair) => pair.join('='));
   expect(read('docs/agent.md')).toContain(`\`${[...variables, 'node', ...flags].join(' ')}\``);
 });
 
-test('Node.js of the image starts the program of the image', () => {
+test('Node.js of the image starts the program', () => {
   const { entrypoint } = imageCommand();
   expect([entrypoint.at(0), entrypoint.at(-1)]).toEqual([
     '/usr/local/bin/node',
@@ -61,7 +61,7 @@ test('Node.js of the image starts the program of the image', () => {
   ]);
 });
 
-test('each file that the Dockerfile copies is there, and let through by .dockerignore', () => {
+test('each file that the Dockerfile copies exists, and .dockerignore lets it through', () => {
   const allowed = read('.dockerignore')
     .split('\n')
     .filter((line) => line.startsWith('!'))

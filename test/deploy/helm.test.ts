@@ -49,7 +49,7 @@ test('the versions are that of package.json', () => {
   expect(chart).toMatchObject({ apiVersion: 'v2', name: 'kube-netfilter-tailer', version, appVersion: version });
 });
 
-test('the presets are the overlays', () => {
+test('the presets equal the overlays', () => {
   const presets = Object.keys(load(read('files/presets.yaml')) as object);
   expect(presets.toSorted()).toEqual(foldersOf('overlays'));
   expect(schema.properties?.['preset']?.enum?.toSorted()).toEqual(foldersOf('overlays'));
@@ -69,18 +69,18 @@ test('the table of README.md is up to date', () => {
   expect(page).toContain('| `image.repository` |  |');
 });
 
-test('`config` has every setting but the name of the Node, of which each Pod has its own', () => {
+test("`config` has every setting except the Node's name, which differs for each Pod", () => {
   expect(Object.keys(configSchema().properties ?? {})).toEqual(settingNames.filter((name) => name !== 'node'));
 });
 
-test('new Pods are made for every setting that agents do not follow, and for no other', () => {
+test('Pods are replaced for exactly those settings that agents do not follow', () => {
   const omitted = /omit \.Values\.config ((?:"\w+" )+)\|/.exec(read('templates/_agent.tpl'))?.[1] ?? '';
   const followed = settingNames.filter((name) => settingOf(name).reload === true);
   expect([...omitted.matchAll(/\w+/g)].map(String).toSorted()).toEqual(followed.toSorted());
   for (const name of followed) expect(read('README.md')).toContain(`\`${name}\``);
 });
 
-test('values.schema.json has the keys of values.yaml, and no others', () => {
+test('values.schema.json has exactly the keys of values.yaml', () => {
   // A chart that this one is part of may give `enabled`; a key of `config` has no default here.
   const { config: _, enabled: __, ...properties } = structuredClone(schema.properties ?? {});
   const { config, ...others } = values;
@@ -88,24 +88,24 @@ test('values.schema.json has the keys of values.yaml, and no others', () => {
   expect(keysOfSchema(properties)).toEqual(keysOfValues(others, properties));
 });
 
-test('every key is explained', () => {
+test('every key has a description', () => {
   expect(unexplained(schema.properties ?? {})).toEqual([]);
 });
 
-test('no map takes just any key, but where a structure of Kubernetes is passed on', () => {
+test('no map accepts arbitrary keys, except where a structure of Kubernetes is passed on', () => {
   expect([schema, ...Object.values(schema.definitions ?? {})].flatMap((each) => openMaps(each)).toSorted()).toEqual(
     tables.openMaps,
   );
 });
 
 test.each(files().filter((name) => name.endsWith('.yaml') && !name.startsWith('templates/')))(
-  '%s is YAML, with no key twice',
+  '%s is YAML without a repeated key',
   (file) => {
     expect(() => loadAll(read(file))).not.toThrow();
   },
 );
 
-test('every template and file that is named is there, and every one that is there is named', () => {
+test('every named template and file exists, and every existing one is named', () => {
   const text = files()
     .filter((name) => /^templates\/.*\.(?:tpl|yaml|txt)$/.test(name))
     .map(read)

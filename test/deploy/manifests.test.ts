@@ -32,7 +32,7 @@ test('the overlays and components are those of docs/deploy.md and docs/component
   expect(named).toHaveLength(foldersOf('overlays').length + foldersOf('components').length);
 });
 
-test('a ConfigMap with a key of the token’s name does not take its place: the kubelet lets the last source of a name count', () => {
+test("a ConfigMap with a key of the token's name does not replace the token, because the kubelet uses the last source of a name", () => {
   const last = files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8');
     const sources = [...text.matchAll(/^ *- (serviceAccountToken|configMap):$/gm)].map(([, kind]) => kind);
@@ -71,14 +71,14 @@ test('an agent that reads the journal has the image with journalctl', () => {
   }
 });
 
-test.each(daemonSets)('$file sets what the program knows', ({ manifest }) => {
+test.each(daemonSets)('$file sets only variables that the program knows', ({ manifest }) => {
   // Beside the settings, doctor takes the name of its own Pod from the environment.
   const known = new Set<string>([...Object.values(settings).map(({ env }) => env), 'POD_NAME', 'POD_NAMESPACE']);
   for (const { env = [] } of containersOf(manifest)) for (const { name } of env) expect(known).toContain(name);
 });
 
 test.each(daemonSets)(
-  '$file mounts from the host read-only, but for the state, the audit, the trace of BPF programs and the socket of flows',
+  "$file mounts host folders read-only, except for the state, the audit, BPF programs' trace and the socket of flows",
   ({ manifest }) => {
     const { volumes = [] } = manifest.spec.template.spec;
     for (const { name, volumeMounts = [] } of containersOf(manifest)) {
@@ -93,7 +93,7 @@ test.each(daemonSets)(
   },
 );
 
-test("the host's processes are seen by conntrack-owners only: their files are behind /proc/PID/root, also where it is read-only", () => {
+test("only conntrack-owners sees the host's processes, because their files can be reached through /proc/PID/root even if it is read-only", () => {
   const seen = daemonSets.flatMap(({ file, manifest }) =>
     (manifest.spec.template.spec.volumes ?? []).map(({ hostPath }) => ({ file, path: hostPath?.path ?? '' })),
   );
@@ -105,7 +105,7 @@ test("the host's processes are seen by conntrack-owners only: their files are be
   ]);
 });
 
-test('only the base, what looks up Pods, what asks Namespaces, what sets a condition and who may look at flows grant rights', () => {
+test('rights are granted only by the base and by components that look up Pods, read Namespaces, set a condition or show flows', () => {
   const granting = files.filter((file) =>
     readManifests(file).some(
       (each) => /^(?:Cluster)?Role(?:Binding)?$|^ServiceAccount$/.test(each.kind) && !('$patch' in each),

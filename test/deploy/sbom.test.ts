@@ -66,7 +66,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('both are CycloneDX 1.6, by its schema', () => {
+test('both are valid CycloneDX 1.6', () => {
   const schemas = join(root, 'node_modules/@cyclonedx/cyclonedx-library/res/schema');
   // Formats: neither bill has a field with one.
   const ajv = new Ajv({ strict: false, validateFormats: false });
@@ -80,7 +80,7 @@ test('both are CycloneDX 1.6, by its schema', () => {
   expect(validate({ ...ofBundle, components: [{ type: 'library' }] })).toBe(false);
 });
 
-test('the SBOM of the bundle has the packages that the program imports, each as it is locked, and none that only the tests need', () => {
+test('the SBOM of the bundle has exactly the packages that the program imports, in their locked versions, and none only for tests', () => {
   const names = ofBundle.components.map(({ group, name }) => (group === undefined ? name : `${group}/${name}`));
   expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
   for (const component of ofBundle.components) {
@@ -92,7 +92,7 @@ test('the SBOM of the bundle has the packages that the program imports, each as 
   }
 });
 
-test('the bill of the bundle names the very file, the package URL of each part and who needs it', () => {
+test("the bill of the bundle names its file, each part's package URL and what needs the part", () => {
   const { component } = ofBundle.metadata;
   expect(component.hashes).toEqual([
     // sha256sum of `the bundle\n`.
@@ -128,14 +128,14 @@ test('the bill names the bundle and its parts, Node.js, and the Debian packages 
   ]);
 });
 
-test('licences of all that is in the bundle let it be passed on', () => {
+test('the licences of all packages in the bundle allow its distribution', () => {
   const others = ofBundle.components.filter(
     ({ licenses = [] }) => licenses.length === 0 || licenses.some(({ license }) => !allowed.has(license.id)),
   );
   expect(others).toEqual([]);
 });
 
-test('licences are in the image with their whole text', () => {
+test('the image has the full text of each licence', () => {
   const texts = new Map(
     notices.split(/^={80}\n(?=\S+ \S+: )/m).map((part): [string, string] => {
       const [title = '', , ...text] = part.split('\n');

@@ -7,7 +7,7 @@ import { root } from './manifests.ts';
 const run = promisify(execFile);
 const script = join(root, 'deploy/try-on-kind.sh');
 
-test('its help says what it needs and what it changes on the machine', async () => {
+test('its help names its needs and its changes to the machine', async () => {
   const { stdout } = await run(script, ['--help']);
   for (const text of ['docker, kind, kubectl', 'nf_log_all_netns', '--delete', 'CALICO_MANIFEST'])
     expect(stdout).toContain(text);
@@ -20,7 +20,7 @@ test.each([
   await expect(run(script, args)).rejects.toMatchObject({ code: 2, stderr: `try-on-kind.sh: ${message}\n` });
 });
 
-test('a program that is missing is named, before anything is done', async () => {
+test('a missing program is named before anything is changed', async () => {
   await expect(run('/bin/bash', [script], { env: { PATH: '/usr/bin:/bin' } })).rejects.toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/^try-on-kind\.sh: (?:docker|kind|kubectl) is missing: see --help\n$/),

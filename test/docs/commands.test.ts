@@ -33,14 +33,14 @@ const fence = '```';
 const of = (text: string): [number, string][] =>
   commandsOf('page.md', text).map(({ line, text: command }) => [line, command]);
 
-test('every line of a block of sh is one, but for comments and empty lines', () => {
+test('every line of a block of sh is one command, except comments and empty lines', () => {
   expect(of(`Do:\n\n${fence}sh\n# first\nls /etc     # why\n\n  sysctl -a | grep x\n${fence}\n`)).toEqual([
     [5, 'ls /etc     # why'],
     [7, '  sysctl -a | grep x'],
   ]);
 });
 
-test('commands of a document: continued lines and here-documents are one', () => {
+test('commands of a document: continued lines and here-documents are one command', () => {
   const block = ['cat <<END > a', 'one', '# two', 'END', String.raw`ls \ `.trim(), '  -l', 'pwd'];
   expect(of(`${fence}sh\n${block.join('\n')}\n${fence}`)).toEqual([
     [2, 'cat <<END > a\none\n# two\nEND'],
@@ -49,7 +49,7 @@ test('commands of a document: continued lines and here-documents are one', () =>
   ]);
 });
 
-test('commands of a document: code is found in a sentence, over two lines, in a cell, with backticks in it', () => {
+test('commands of a document: code is found in a sentence, across two lines, in a cell, and with backticks in it', () => {
   expect(
     of('a `ip route` b\n`kubectl -n\nx get pods`\n\n| `nft list ruleset \\| grep a` |\n|---|\n\n`` kubectl get `x` ``'),
   ).toEqual([

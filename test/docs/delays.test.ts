@@ -24,6 +24,6 @@ const sentences = [
   ['docs/alerts/KubeNetfilterTailerEventsRefused.md', /The agent tries again every (.*?); no count/, 'denied'],
 ] as const;
 
-test.each(sentences)('%s has the delay of retry.ts in %s', (document, sentence, delay) => {
+test.each(sentences)('%s states the delay of retry.ts in %s', (document, sentence, delay) => {
   expect(sentence.exec(textOf(document))?.[1]).toBe(words[retryDelays[delay]]);
 });

@@ -5,7 +5,7 @@ import { filesBelow, textOf } from './documents.ts';
 
 const names = Object.keys(floors);
 
-test('architecture.md names each arrow between the floors of src, and says how many there are', () => {
+test('architecture.md names each arrow between the floors of src, and their number', () => {
   const drawn = /```text\n([^`]*→[^`]*)```/.exec(textOf('docs/architecture.md'))?.[1] ?? '';
   const lines = names.map((floor) => `${floor}${importedBy(floor)}`);
   expect(

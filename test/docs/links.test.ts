@@ -13,7 +13,7 @@ describe.each(documents)('%s', (document) => {
     expect(indented).toEqual([]);
   });
 
-  test('every link leads somewhere', () => {
+  test('every link has a target', () => {
     const targets = linksOf(textOf(document));
     const lost = targets.filter((target) => {
       const [path = '', anchor] = target.split('#');
@@ -34,7 +34,7 @@ test('links are found', () => {
   expect(documents.flatMap((document) => linksOf(textOf(document))).length).toBeGreaterThan(200);
 });
 
-test('anchors are those that GitHub makes', () => {
+test('anchors equal those that GitHub makes', () => {
   expect(anchorsOf('# What `is` kept?\n## Twice\n## Twice\n```sh\n# no heading\n```')).toEqual([
     'what-is-kept',
     'twice',
@@ -70,7 +70,7 @@ function anchorsOf(text: string): string[] {
 }
 
 test.each(['CONTRIBUTING.md', 'docs/architecture.md'])(
-  'each path of the repository that %s names is there',
+  'each path of the repository that %s names exists',
   (document) => {
     const paths = readMarkdown(textOf(document)).spans.filter(({ text }) =>
       /^(?:src|test|scripts)\/[\w./-]+$/.test(text),

@@ -31,11 +31,11 @@ const matcherOf = (pattern: string): RegExp =>
     's',
   );
 
-test.each(patterns)('a command is there for the row %s', (pattern) => {
+test.each(patterns)('the row %s has a command', (pattern) => {
   expect(commands.some(({ text }) => matcherOf(pattern).test(text))).toBe(true);
 });
 
-test('each command for another project has a row that says how it was checked', () => {
+test('each command for another project has a row that says how it was tested', () => {
   const matchers = patterns.map(matcherOf);
   const without = commands.filter(({ text }) => !matchers.some((matcher) => matcher.test(text)));
   expect([...new Set(without.map(({ document, line, text }) => `${document}:${line}: ${text}`))]).toEqual([]);

@@ -57,7 +57,7 @@ const named = documentPaths().flatMap((document) =>
   }),
 );
 
-test('every variable that a document names is a setting, or a setting of another program', () => {
+test('every variable that a document names is a setting of this or another program', () => {
   expect(named.length).toBeGreaterThan(60);
   expect(named.filter(({ name, at }) => !variables.has(name) && !Object.hasOwn(others, name) && !isReason(at))).toEqual(
     [],

@@ -82,13 +82,13 @@ test.each([
   ['a Pod of another node, which lost a packet here', event({ involvedObject: { name: 'elsewhere' } })],
   ['its own Node', event({ metadata: { namespace: 'default' }, involvedObject: nodeReference(nodeA) })],
   ['a Service', event({ involvedObject: { kind: 'Service', name: 'db' } })],
-])('an Event on %s, and changes of it', async (_, body) => {
+])('accepts an Event on %s, and changes of it', async (_, body) => {
   const created = await create(tokens.a, body);
   expect(created).toMatchObject({ status: 201 });
   expect(await patch(tokens.a, nameOf(created), { count: 2 }, body.metadata.namespace)).toMatchObject({ status: 200 });
 });
 
-test('a change through the newer API group', async () => {
+test('accepts a change through the newer API group', async () => {
   const name = nameOf(await create(tokens.a, event({})));
   expect(await annotateNewer(name)).toMatchObject({ status: 200 });
 });
@@ -109,7 +109,7 @@ describe('the Node of an agent with the component node-condition', () => {
     ['what can be allocated', { status: { allocatable: { cpu: '99' } } }],
     ['a label', { metadata: { labels: { trusted: 'yes' } } }],
     ['an annotation', { metadata: { annotations: { trusted: 'yes' } } }],
-  ])('%s may not be', async (_, body) => {
+  ])('%s may not be set', async (_, body) => {
     expectRefusal(
       await patchStatus(tokens.a, nodeA, body),
       /an agent changes nothing of a Node but its condition NetfilterRulesStale$/,
@@ -125,7 +125,7 @@ describe('the Node of an agent with the component node-condition', () => {
 });
 
 /** With every right on Nodes and Events, so that nothing but the policy holds it. */
-describe('a thief of the token who has every right that RBAC knows', () => {
+describe('a stolen token with every right of RBAC', () => {
   let own: string;
   beforeAll(async () => {
     await grant('admitted-all', account, [
@@ -135,7 +135,7 @@ describe('a thief of the token who has every right that RBAC knows', () => {
     await until(isGranted, () => 'the rights are not in force');
   });
 
-  test('changes no field of its Node but its own condition, by any verb, at no subresource', async () => {
+  test('changes only the condition of its own Node, with any verb and on any subresource', async () => {
     const path = `/api/v1/nodes/${nodeA}`;
     const read = async (): Promise<object> => (await request('GET', path)).body as object;
     const changes = await fieldChanges(connection, 'Node');
@@ -147,7 +147,7 @@ describe('a thief of the token who has every right that RBAC knows', () => {
     expect(after).toEqual([]);
   });
 
-  test('changes of its Event only what the program changes', async () => {
+  test('changes only those fields of its Event that the program changes', async () => {
     const path = `/api/v1/namespaces/${tenant}/events/${own}`;
     const read = async (): Promise<object> => (await request('GET', path)).body as object;
     const changes = await fieldChanges(connection, 'Event');
@@ -190,7 +190,7 @@ describe('a thief of the token who has every right that RBAC knows', () => {
     expect([400, 403, 422]).toContain(status);
   });
 
-  test('writes in no name but its own, and takes nothing from the kubelet', async () => {
+  test("writes only in its own name, and removes nothing of the kubelet's", async () => {
     const conditions = [{ type: 'NetfilterRulesStale', status: 'False', reason: 'x', message: 'x' }];
     const path = `/api/v1/nodes/${nodeA}/status`;
     const contentType = 'application/strategic-merge-patch+json';
@@ -211,7 +211,7 @@ describe('a thief of the token who has every right that RBAC knows', () => {
     });
   });
 
-  describe('of a Node that ten others have written', () => {
+  describe('a Node that ten others have written', () => {
     const crowded = 'admitted-crowded';
     const path = `/api/v1/nodes/${crowded}/status`;
     const contentType = 'application/strategic-merge-patch+json';
@@ -235,7 +235,7 @@ describe('a thief of the token who has every right that RBAC knows', () => {
     });
     const updates = async (): Promise<Writer[]> => (await writers()).filter(({ operation }) => operation === 'Update');
 
-    test('the first condition of its own is taken, though the API server merges two of the others', async () => {
+    test('its first own condition is accepted, although the API server merges two of the others', async () => {
       expect(await updates()).toHaveLength(10);
       expect(await write(account, staleAs('True'))).toMatchObject({ status: 200 });
       const managers = (await writers()).map(({ manager }) => manager);
@@ -243,7 +243,7 @@ describe('a thief of the token who has every right that RBAC knows', () => {
       expect(await write(account, staleAs('False'))).toMatchObject({ status: 200 });
     });
 
-    test('nobody is taken out of those who have written, or put in', async () => {
+    test('no other writer can be removed or added', async () => {
       const before = await writers();
       const entry = {
         manager: account,
@@ -278,7 +278,7 @@ describe('a thief of the token who has every right that RBAC knows', () => {
       expect(others(await writers())).toEqual(others(before));
     });
 
-    test('it sets no condition in the name of one who has written before', async () => {
+    test('it cannot set a condition in the name of an earlier writer', async () => {
       for (const { manager } of (await updates()).filter((each) => each.manager !== account))
         expectRefusal(await write(manager, staleAs('True')), /managedFields|changes nothing of a Node/);
     });
@@ -326,7 +326,7 @@ describe('a thief of the token who has every right that RBAC knows', () => {
   }
 });
 
-describe('what is refused', () => {
+describe('refused requests', () => {
   const foreignHost =
     /the token is bound to node admitted-a: an agent writes only Events whose source\.host is its node, and changes no others$/;
   const foreignComponent =
@@ -375,7 +375,7 @@ describe('what is refused', () => {
     expectRefusal(await patch(tokens.a, name, { source: { component: 'kubelet' } }), foreignComponent);
   });
 
-  test('an Event through the newer API group is refused: there, the API server takes none with a source', async () => {
+  test('an Event through the newer API group is refused, because the API server accepts none with a source there', async () => {
     const path = `/apis/events.k8s.io/v1/namespaces/${tenant}/events`;
     expectRefusal(await request('POST', path, { body: newer({}), token: tokens.a }), foreignComponent);
     const body = newer({ deprecatedSource: { component: account, host: nodeA } });
@@ -389,7 +389,7 @@ describe('what is refused', () => {
     expectRefusal(await annotateNewer(nameOf(await create(connection.adminToken, body))), message);
   });
 
-  test('deleting is refused, by RBAC or else by the policy, and an Event in another namespace than its object by the API server', async () => {
+  test('deleting is refused by RBAC or by the policy, and an Event in another namespace than its object by the API server', async () => {
     const name = nameOf(await create(tokens.a, event({})));
     const gone = await request('DELETE', `/api/v1/namespaces/${tenant}/events/${name}`, { token: tokens.a });
     expect(gone).toMatchObject({
@@ -415,7 +415,7 @@ test('the agent itself sends its test Event', async () => {
   expect(await rig.events('default', nodeA)).toContainEqual(expect.objectContaining({ reason: 'TestEvent' }));
 });
 
-describe('an Event whose name a tenant has taken before', () => {
+describe('an Event whose name a tenant has already used', () => {
   const owner = { apiVersion: 'v1', kind: 'Pod', name: 'gone', uid: '00000000-0000-0000-0000-000000000000' };
 
   test.each<[string, (event: CoreEvent) => object]>([
@@ -434,7 +434,7 @@ describe('an Event whose name a tenant has taken before', () => {
     ],
     ['with a text of a megabyte', () => ({ message: 'x'.repeat(1_000_000) })],
     ['that is as it will be, but for the count', () => ({ count: 7 })],
-  ])('%s: the Events of Pod, Node and Service are as they should be, and can be changed', async (what, change) => {
+  ])('%s: the Events of Pod, Node and Service are right, and can be changed', async (what, change) => {
     const KUBECONFIG = await connection.writeKubeconfig('admitted-agent', tokens.a);
     const clock = { now: Date.now, wall: Date.now };
     const store = createEventStore(createConnection({ access: readKubeconfig(KUBECONFIG), userAgent: account, clock }));

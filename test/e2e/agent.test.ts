@@ -12,7 +12,7 @@ const namespace = 'remote';
 const rig = await createAgentRig(controlPlane);
 afterAll(() => rig.killAll());
 
-test('a drop between Pods of two nodes has Events on both, the remote Pod being looked up', async () => {
+test('a drop between Pods of two nodes has Events on both Pods; the remote one is looked up', async () => {
   const ports = [{ name: 'postgres', containerPort: 5432 }];
   await createInQuietHours(controlPlane, [
     nodeObject(node, '192.168.80.1'),

@@ -65,13 +65,13 @@ function nameOf(object: unknown): string {
 }
 
 describe('lists', () => {
-  test('lists from the cache are whole, whatever the limit; by node too', async () => {
+  test('lists from the cache are complete whatever the limit, also by node', async () => {
     const query = { resourceVersion: '0', limit: 1, fieldSelector: 'spec.nodeName=answers-node' };
     const answer = await connection.request('GET', '/api/v1/pods', { query });
     expect(answer).toMatchObject({ kind: 'answered', body: { items: { length: 3 } } });
   });
 
-  test('lists in pages are the same', async () => {
+  test('lists in pages are equal to complete ones', async () => {
     const whole = await listAll(connection, ours, { pageSize: undefined }, slimPod);
     const paged = await listAll(connection, ours, { pageSize: 2 }, slimPod);
     expect(whole.items).toHaveLength(3);
@@ -79,7 +79,7 @@ describe('lists', () => {
     expect(Number(paged.resourceVersion)).toBeGreaterThan(0);
   });
 
-  test('lists of objects as large as the API server takes, in characters that JSON escapes, are whole; so are events of a watch', async () => {
+  test('lists of objects of the largest accepted size, in characters that JSON escapes, are complete, and so are watch events', async () => {
     const large = '/apis/rbac.authorization.k8s.io/v1/namespaces/answers-large/roles';
     const space = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'answers-large' } };
     expect(await controlPlane.request('POST', '/api/v1/namespaces', { body: space })).toMatchObject({ status: 201 });
@@ -99,17 +99,17 @@ describe('lists', () => {
     expect(await controlPlane.request('DELETE', large)).toMatchObject({ status: 200 });
   });
 
-  test('can be counted without being read', async () => {
+  test('lists can be counted without being read', async () => {
     expect(await countAll(connection, ours)).toBe(3);
   });
 
-  test('lists from a page that never was are refused', async () => {
+  test('lists from an invalid page are refused', async () => {
     const answer = await connection.request('GET', '/api/v1/pods', { query: { limit: 1, continue: 'nonsense' } });
     expect(answer).toMatchObject({ kind: 'refused', status: 400, reason: 'BadRequest' });
   });
 });
 
-test('a look-up by field selector finds Pods on the host’s network by the address of their node', async () => {
+test("a look-up by field selector finds Pods on the host's network by their node's address", async () => {
   const { find } = createFieldSelectorFinder({ connection, clock });
   expect(await find('192.168.90.1', 'shop')).toMatchObject({
     pods: [{ name: 'host', hostNetwork: true, node: 'answers-node' }],
@@ -118,14 +118,14 @@ test('a look-up by field selector finds Pods on the host’s network by the addr
   expect(await find('fd00:90::1', 'shop')).toEqual({ pods: [] });
 });
 
-test('a look-up by the range of a node finds all its Pods, by each of their addresses', async () => {
+test("a look-up by a node's range finds all its Pods, by each of their addresses", async () => {
   const ranges = { homeOf: () => 'answers-node', followed: () => true, describe: () => '' };
   const { find } = createPodCidrFinder({ connection, ranges, clock });
   expect(await find('fd00:90::1', 'shop')).toMatchObject({ pods: [{ name: 'one' }, { name: 'two' }] });
   expect(await find('10.90.0.99', 'shop')).toBeUndefined();
 });
 
-test('a look-up by a block of Calico finds a second Pod of it by one request, with the rights of the component', async () => {
+test("a look-up by a block of Calico finds a second Pod of the block with one request and the component's rights", async () => {
   // Its namespace is where accounts are made.
   await createAgentRig(controlPlane);
   const group = 'crd.projectcalico.org';
@@ -156,7 +156,7 @@ test('a look-up by a block of Calico finds a second Pod of it by one request, wi
   expect(asked.slice(before)).toEqual([`${ours}/two`]);
 });
 
-test('an Event is made once, changed by its version, and refused by an old one', async () => {
+test('an Event is created once, changed by its version, and refused with an old version', async () => {
   const store = createEventStore(connection);
   const event = exampleEvent('changed', 1);
   const made = await store.create(event);
@@ -169,7 +169,7 @@ test('an Event is made once, changed by its version, and refused by an old one',
   expect(await store.read(namespace, event.metadata.name)).toEqual(changed);
 });
 
-test('an annotation that a later write no longer has is gone, where it may go; those of others stay', async () => {
+test('an annotation missing in a later write is removed if it may be; annotations of others stay', async () => {
   const store = createEventStore(connection);
   const event = exampleEvent('annotated', 1);
   const annotated = (annotations: Record<string, string>): CoreEvent => ({
@@ -184,7 +184,7 @@ test('an annotation that a later write no longer has is gone, where it may go; t
   expect(changed.kind === 'stored' && changed.event.annotations).toEqual({ [peer]: 'Node/b', other: 'x' });
 });
 
-describe('an Event that is denied, though the right is there', () => {
+describe('an Event that is denied despite the right to write it', () => {
   const place = 'answers-denied';
   const admission = '/apis/admissionregistration.k8s.io/v1';
 
@@ -192,7 +192,7 @@ describe('an Event that is denied, though the right is there', () => {
     await controlPlane.kubectl(['create', 'namespace', place]);
   });
 
-  test('an Event without the right is not denied but refused', async () => {
+  test('an Event without the right counts as refused, not as denied', async () => {
     // Its namespace is where accounts are made.
     await createAgentRig(controlPlane);
     const token = await accountWith(controlPlane, 'answers-reader', []);
@@ -209,7 +209,7 @@ describe('an Event that is denied, though the right is there', () => {
     ['Forbidden', 403],
     ['Invalid', 422],
     ['RequestEntityTooLarge', 413],
-  ])('an Event that a policy denies is known, with the reason %s', async (reason, status) => {
+  ])('an Event that a policy denies is recognized, with the reason %s', async (reason, status) => {
     const name = `answers-${reason.toLowerCase()}`;
     const message = `not \u202e\u001b[31m ${'here '.repeat(200)}`;
     await post(`${admission}/validatingadmissionpolicies`, {
@@ -235,7 +235,7 @@ describe('an Event that is denied, though the right is there', () => {
     expect(denierOf(refusal)).toBe('policy');
   });
 
-  test('an Event that a webhook denies is known', async () => {
+  test('an Event that a webhook denies is recognized', async () => {
     const certificate = join(controlPlane.folder, CERTIFICATES, 'apiserver');
     const [cert, key] = await Promise.all([readFile(`${certificate}.crt`), readFile(`${certificate}.key`)]);
     const webhook = createServer({ cert, key }, (asked, answer) => void deny(asked, answer));
@@ -269,7 +269,7 @@ describe('an Event that is denied, though the right is there', () => {
     }
   });
 
-  test('a quota denies no Event, which quotas leave out, but whatever they count', async () => {
+  test('no quota denies an Event, because quotas leave out Events, whatever they count', async () => {
     const here = 'answers-quota';
     await controlPlane.kubectl(['create', 'namespace', here]);
     const quotas = `/api/v1/namespaces/${here}/resourcequotas`;
@@ -305,7 +305,7 @@ describe('an Event that is denied, though the right is there', () => {
   }
 });
 
-test('its clock is ours: both run on this machine', async () => {
+test('its clock equals ours, because both run on this machine', async () => {
   const before = Date.now();
   const frozen = connectAs(controlPlane.adminKubeconfig, () => before);
   await frozen.request('GET', ours);

@@ -55,7 +55,7 @@ function makeRoom(): void {
   rmSync(join(folder, 'filler'));
 }
 
-test('the kernel takes a part of what does not fit', () => {
+test('the kernel writes a part of a batch that does not fit', () => {
   leave(20);
   const file = join(folder, 'probe');
   const descriptor = openSync(file, 'a');
@@ -65,7 +65,7 @@ test('the kernel takes a part of what does not fit', () => {
   expect(written).toBeLessThan(rows.join('').length);
 });
 
-test('a batch that does not fit leaves no row and no part of one, and is whole once there is room', async () => {
+test('a batch that does not fit leaves no row or part of one, and is written completely once there is room', async () => {
   const sink = createFileSink({ path, size: 10, total: 10 });
   await sink.send(['{"first":true}\n'], never);
   leave(20);
@@ -79,7 +79,7 @@ test('a batch that does not fit leaves no row and no part of one, and is whole o
   await sink.close();
 });
 
-test('a file that cannot be packed stays as it is, and is packed with the next one', async () => {
+test('a file that cannot be compressed stays as it is, and is compressed with the next one', async () => {
   const sink = createFileSink({ path, size: 1, total: 10 });
   const batch = Array.from({ length: 1000 }, (_, index) => `{"n":${index},"x":"${'y'.repeat(900)}"}\n`);
   await sink.send(batch, never);

@@ -67,7 +67,7 @@ const period = {
 const insert =
   "INSERT INTO audit SELECT * FROM file('audit.ndjson', 'JSONEachRow') SETTINGS input_format_skip_unknown_fields = 1, date_time_input_format = 'best_effort'";
 
-test('ClickHouse, with deploy/audit/clickhouse.sql: rows that were sent twice count once', async () => {
+test('ClickHouse, with deploy/audit/clickhouse.sql: rows sent twice count once', async () => {
   const [sums] = await query(
     [insert, insert],
     ['SELECT count() AS rows, sum(`network.packets`) AS packets FROM audit FINAL'],
@@ -76,7 +76,7 @@ test('ClickHouse, with deploy/audit/clickhouse.sql: rows that were sent twice co
   expect(sums).toEqual([{ rows: rows.length, packets }]);
 });
 
-test('ClickHouse, with deploy/audit/clickhouse.sql: what a row leaves out is empty, and each field has its column', async () => {
+test('ClickHouse, with deploy/audit/clickhouse.sql: fields missing in a row are empty, and each field has its column', async () => {
   const [first] = await query(
     [insert],
     ["SELECT * FROM audit FINAL WHERE `source.kind` = 'external' ORDER BY `event.id` LIMIT 1"],
@@ -89,7 +89,7 @@ test('ClickHouse, with deploy/audit/clickhouse.sql: what a row leaves out is emp
   expect(row).toMatchObject({ 'source.k8s.pod.name': '', 'icmp.type': null });
 });
 
-test('ClickHouse, with deploy/audit/clickhouse.sql: the queries of deploy/audit/clickhouse-queries.sql say what the rows say', async () => {
+test('ClickHouse, with deploy/audit/clickhouse.sql: the queries of deploy/audit/clickhouse-queries.sql give the same result as the rows', async () => {
   const text = clickHouse('clickhouse-queries.sql');
   const queries = text.split(';\n').filter((each) => each.includes('SELECT'));
   const [denied = [], appeared = [], scans = [], all = []] = await query(
@@ -118,7 +118,7 @@ describe('rotel, a receiver of OTLP', () => {
   });
   afterAll(() => rotel.stop());
 
-  test('reads every record with the fields, the name and the Resource that it was sent with', async () => {
+  test('reads every record with its fields, name and Resource', async () => {
     const sink = createOtlpSink({
       url: rotel.url,
       headers: () => ({}),

@@ -112,7 +112,7 @@ async function untilPackets(records: () => readonly (FlowRecord | OtlpReceiver['
   await expect.poll(() => packetsIn(records()), { timeout: 60_000, interval: 1000 }).toBe(total);
 }
 
-test('records say who and how often, in the file and by OTLP', async () => {
+test('records name the ends and the number of packets, in the file and by OTLP', async () => {
   const { start, drop, inFile, inFileWithGaps, written } = await scene();
   const agent = start();
   await agent.untilReady();
@@ -135,7 +135,7 @@ test('records say who and how often, in the file and by OTLP', async () => {
   await untilMetric(agent, /audit_rows_total\{sink="otlp",result="sent"\} [1-9]/m);
 });
 
-test('killed at any moment, with a receiver that fails at any moment and policies that come to be known, each packet is in one record, and what is sent again is the same', async () => {
+test('with the agent killed and the receiver failing at any moment, and policies read meanwhile, each packet is in one record, and resent records are equal', async () => {
   const { env, drop, inFile, written } = await scene();
   const rights = rulesIn('deploy/base/rbac.yaml', 'deploy/base/policies.yaml');
   const KUBECONFIG = await kubeconfigWith(controlPlane, 'audit-policies', rights);
@@ -188,7 +188,7 @@ test('killed at any moment, with a receiver that fails at any moment and policie
 
 const denyAll = (name: string): object => networkPolicy({ podSelector: {} }, name, namespace);
 
-test('a namespace that opted out is named neither in the file nor in the state, and is from the next interval on once it no longer does', async () => {
+test('a namespace that opted out is named neither in the file nor in the state; once it opts in again, it is named from the next interval on', async () => {
   const { env, drop, inFile, folder } = await scene();
   const label = (value: string | null) =>
     controlPlane.kubectl([

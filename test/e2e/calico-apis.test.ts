@@ -166,7 +166,7 @@ test.each<[string, (readonly [Api, string, 'Allow' | 'Deny'] | 'away')[], string
   expect([await seenByAgent(), await seenByWhy()]).toEqual([byAgent, byWhy]);
 });
 
-test('the commands that doctor --enable-logging prints can be applied and undone as they are: nothing is left', async () => {
+test('the commands that doctor --enable-logging prints can be applied and undone as printed, and leave nothing behind', async () => {
   const { group } = stored;
   const kinds = ['FelixConfiguration', 'GlobalNetworkPolicy'];
   installed.push(...kinds.map((kind) => definitionOf({ ...stored, kind, scope: 'Cluster' })));

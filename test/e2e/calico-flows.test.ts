@@ -61,7 +61,7 @@ async function send(folder: string, flows: readonly object[]): Promise<void> {
   client.close();
 }
 
-test('flows that Calico denied have an Event with the policy, and are counted once when they are sent again to the agent after a killed one', async () => {
+test('flows denied by Calico have an Event with the policy, and count once if they are sent again after the agent was killed', async () => {
   const flows = rig.newFolder();
   const settings = { NODE_NAME: node, SOURCES: `calico-flows:${flows}`, STATE_DIR: rig.newFolder() };
   const first = rig.start(settings);

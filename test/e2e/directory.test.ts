@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterEach(() => rig.killAll());
 afterAll(() => Promise.all(replicas.map((replica) => replica.kill())));
 
-test('the Pod of another node is found without a question to the API server', async () => {
+test('the Pod of another node is found without a request to the API server', async () => {
   const { place, log } = await scene('directory-remote', '10.83.1.1', { db: ['10.83.2.9', 'fd00:83::9'] });
   // Other tests may have policies in the cluster, for which an agent with policies would read Pods.
   const settings = { NODE_NAME: node, SOURCES: `file:${log}`, POLICIES: 'off', ...(await directorySettings()) };
@@ -62,7 +62,7 @@ test('the Pod of another node is found without a question to the API server', as
   expect(agent.log.map(({ msg }) => msg)).not.toContainEqual(expect.stringContaining('networkpolicies'));
 });
 
-test('a Pod that does not exist has its Event; in a namespace that does not exist, it is given up', async () => {
+test('a Pod that does not exist has its Event; an Event in a namespace that does not exist is given up', async () => {
   const { place, log } = await scene('directory-invented', '10.83.1.3', {});
   const { key, certificate } = createCertificate('127.0.0.1', Date.now() - 60_000, Date.now() + 3_600_000);
   const lying = createServer({ key, cert: certificate }, ({ url = '' }, response) => {

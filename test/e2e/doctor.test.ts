@@ -24,13 +24,13 @@ async function checks(): Promise<Record<string, Check>> {
   return Object.fromEntries(report.checks.map((check) => [check.name, check]));
 }
 
-test('doctor says that there are no rules', async () => {
+test('doctor reports that there are no rules', async () => {
   const found = await checks();
   expect(found['log-rules']).toMatchObject({ status: 'problem' });
   expect(found['iptables-backends']).toMatchObject({ status: 'ok', finding: 'no rules of iptables' });
 });
 
-test('doctor finds LOG in both backends of iptables, with its prefix', async () => {
+test('doctor finds LOG in both backends of iptables, with their prefixes', async () => {
   for (const [command, chain, prefix] of [
     ['iptables-legacy', 'FORWARD', 'knt-doctor-drop: '],
     ['iptables-legacy', 'FORWARD', 'knt-doctor: '],

@@ -61,7 +61,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('kubectl finds it', async () => {
+test('kubectl finds the plug-in', async () => {
   expect((await shell.kubectl(['plugin', 'list'])).stdout).toContain(shell.plugin);
 });
 

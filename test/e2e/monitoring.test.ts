@@ -18,12 +18,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('promtool takes the rules', async () => {
+test('promtool accepts the rules', async () => {
   const { stdout } = await run('promtool', ['check', 'rules', join(folder, 'rules.yaml')]);
   expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
 });
 
-test('alerts fire when they should, and not when an agent starts', async () => {
+test('alerts fire when they should, and not at the start of an agent', async () => {
   const path = join(folder, 'tests.yaml');
   await writeFile(path, `rule_files: [rules.yaml]\n${textOf('test/monitoring/rules.test.yaml')}`);
   // It ends with another status and prints what differs when one fails.
@@ -31,7 +31,7 @@ test('alerts fire when they should, and not when an agent starts', async () => {
   expect(stdout).toContain('SUCCESS');
 });
 
-test('kubectl puts rules and dashboard together', async () => {
+test('kubectl builds rules and dashboard together', async () => {
   const { code, stdout, stderr } = await connect(inject('controlPlane')).kubectl(['kustomize', 'deploy/monitoring']);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout.match(/^kind: .*/gm)?.toSorted()).toEqual(['kind: ConfigMap', 'kind: PrometheusRule']);
@@ -39,7 +39,7 @@ test('kubectl puts rules and dashboard together', async () => {
   expect(stdout).toContain('grafana_dashboard: "1"');
 });
 
-test('one value says where the pages are served, and an overlay adds the label that an operator selects by', async () => {
+test('one value sets the address of the pages, and an overlay adds the label by which an operator selects', async () => {
   const own = join(folder, 'kube-netfilter-tailer/deploy/monitoring');
   await cp(fileURLToPath(new URL('deploy/monitoring', root)), own, { recursive: true });
   const kustomization = textOf('deploy/monitoring/kustomization.yaml');

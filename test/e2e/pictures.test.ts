@@ -51,7 +51,7 @@ test.each(['picture.svg', 'architecture.svg'])(
   },
 );
 
-test('Chromium keeps the columns of docs/picture.svg: no space is left out', async () => {
+test('Chromium keeps the columns of docs/picture.svg: every space is there', async () => {
   const laid = await layOut('picture.svg');
   expect(laid.filter(({ text }) => /^ {2}/.test(text)).length).toBeGreaterThan(5);
   expect(laid.filter(({ text, shown }) => shown !== text.length)).toEqual([]);

@@ -50,7 +50,7 @@ const objectOf = {
   'reused-address': 'report-29920440-gq5ks',
 };
 
-test('the API server takes the Events of the samples as they are, and kubectl shows of them what the program shows', async () => {
+test('the API server accepts the Events of the samples unchanged, and kubectl shows the same as the program', async () => {
   const logs = await Promise.all(Object.keys(objectOf).map(shifted));
   const replay = async (...args: string[]): Promise<string> =>
     (await runBundle(['replay', '--pods', snapshot, ...args, ...logs])).stdout;

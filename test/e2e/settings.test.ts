@@ -11,7 +11,7 @@ const controlPlane = connect(inject('controlPlane'));
 const rig = await createAgentRig(controlPlane);
 afterAll(() => rig.killAll());
 
-test('with nothing but the variables of kube-iptables-tailer it does the same work, and says what to change', async () => {
+test('with only the variables of kube-iptables-tailer, it does the same work and names the settings to change', async () => {
   const [node, namespace] = ['inheriting-node', 'inherited'];
   await createInQuietHours(controlPlane, [
     nodeObject(node, '192.168.83.1'),
@@ -49,7 +49,7 @@ test('with nothing but the variables of kube-iptables-tailer it does the same wo
   expect(logged).toHaveLength(5);
 });
 
-test('a prefix in a mounted ConfigMap is followed without a restart, and what was counted stays', async () => {
+test('a prefix in a mounted ConfigMap is followed without a restart, and counts stay', async () => {
   const [node, namespace] = ['settings-node', 'reloaded'];
   await createInQuietHours(controlPlane, [
     nodeObject(node, '192.168.83.2'),

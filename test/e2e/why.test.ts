@@ -133,22 +133,22 @@ test.each([
   expect(code).toBe(1);
 });
 
-test('why answers for a workload, of which one Pod stands for all', async () => {
+test('why answers for a workload, for which one Pod stands', async () => {
   const ends = ['--from', `${batch}/worker-7`, '--to', `sts/${shop}/postgres`, '--port', '5432'];
   expect(await ask('why', undefined, ends)).toMatchObject({ code: 1 });
 });
 
-test('why says what the rights of who asks do not show', async () => {
+test("why names objects that the user's rights do not show", async () => {
   const { code, stdout } = await ask('why', clerk);
   expect(stdout).toContain(`Namespace ${batch}`);
   expect(code).toBe(3);
 });
 
-test('why takes kinds that the API server does not have for absent, whoever asks', async () => {
+test("why treats kinds that the API server does not have as absent, whatever the user's rights", async () => {
   expect(await ask('why', reader)).toMatchObject({ code: 1, stderr: '' });
 });
 
-test('with --context the cluster is that of the context, and another name is refused', async () => {
+test("with --context, the cluster is the context's, and an unknown name is refused", async () => {
   const { users, contexts, clusters } = JSON.parse(
     await controlPlane.succeed(['config', 'view', '--raw', '-o', 'json', '--kubeconfig', controlPlane.adminKubeconfig]),
   ) as { users: object[]; contexts: { name: string; context: object }[]; clusters: object[] };
@@ -171,7 +171,7 @@ test('with --context the cluster is that of the context, and another name is ref
   expect(code).toBe(2);
 });
 
-test('suggest takes labels that the StatefulSet selects by; those of the Pod where it may not be read', async () => {
+test('suggest uses labels by which the StatefulSet selects; without the right to read it, those of the Pod', async () => {
   const readable = await ask('suggest');
   expect(readable.stdout).toContain(`StatefulSet ${shop}/postgres selects by`);
   expect(readable.stdout).not.toContain('shard');
@@ -183,7 +183,7 @@ test('suggest takes labels that the StatefulSet selects by; those of the Pod whe
   expect(unreadable.stdout).toContain('shard: a');
 });
 
-test('kubectl reads labels that look like numbers as suggest has taken them from the Pod', async () => {
+test('kubectl reads number-like labels as suggest printed them', async () => {
   const { stdout } = await ask('suggest', undefined, ['--from', `${batch}/numbers-1`, ...asked.slice(2)]);
   const read = JSON.parse(
     await controlPlane.succeed(['create', '--dry-run=server', '-o', 'json', '-f', '-'], { input: stdout }),
@@ -191,7 +191,7 @@ test('kubectl reads labels that look like numbers as suggest has taken them from
   expect(read.spec.ingress[0].from[0].podSelector.matchLabels).toStrictEqual(numbers);
 });
 
-test('what suggest prints is a policy that the API server takes, and that admits the connection', async () => {
+test('the API server accepts the policies that suggest prints, and they admit the connection', async () => {
   const { code, stdout } = await ask('suggest');
   expect(code).toBe(0);
   expect(await controlPlane.succeed(['apply', '--dry-run=server', '-f', '-'], { input: stdout })).toContain(

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { causes } from '../../src/explain/incidents/catalogue/catalogue.ts';
 import { alerts, root, textOf } from './files.ts';
 
-test.each(alerts)('$alert says what it is, for how long, and where its page is', ({ alert, annotations, ...rule }) => {
+test.each(alerts)('$alert states the problem, its duration and its page', ({ alert, annotations, ...rule }) => {
   expect(alert).toMatch(/^KubeNetfilterTailer[A-Z]/);
   expect(rule.for).toMatch(/^\d+m$/);
   expect(['critical', 'warning']).toContain(rule.labels.severity);
@@ -14,7 +14,7 @@ test.each(alerts)('$alert says what it is, for how long, and where its page is',
   expect(textOf(annotations.runbook_url)).toContain('](../monitoring.md');
 });
 
-test('no name is given twice, and no page is of an alert that is not there', () => {
+test('no name is given twice, and every page belongs to an alert', () => {
   const names = alerts.map(({ alert }) => alert);
   expect(new Set(names).size).toBe(names.length);
   expect(readdirSync(new URL('docs/alerts/', root)).toSorted()).toEqual(names.map((name) => `${name}.md`).toSorted());

@@ -11,7 +11,7 @@ const chosen = '${datasource}';
 
 const rows = panels.filter(({ type }) => type === 'row');
 
-test('whose packets are lost comes first; the other rows are collapsed', () => {
+test('the first row has the owners of lost packets; the other rows are collapsed', () => {
   expect(rows.map(({ title, collapsed }) => [title, collapsed])).toEqual([
     ['Whose packets are lost', false],
     ...rows.slice(1).map(({ title }) => [title, true]),
@@ -23,7 +23,7 @@ test('whose packets are lost comes first; the other rows are collapsed', () => {
   ]);
 });
 
-test('panels of a row are next to each other and do not overlap', () => {
+test('panels of a row are side by side and do not overlap', () => {
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
   const open = panels.slice(0, panels.indexOf(rows[1] as (typeof panels)[number]));
   for (const group of [open, ...rows.map(({ panels: own = [] }) => own)]) {
@@ -35,7 +35,7 @@ test('panels of a row are next to each other and do not overlap', () => {
   expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
 });
 
-test('metrics that all programs have are asked for with the labels of the agents', () => {
+test('metrics that all programs have are queried with the labels of the agents', () => {
   // With `.*` for "All", `up{job=~"$job"}` would be every target of that Prometheus.
   expect(templating.list.find(({ name }) => name === 'job')).not.toHaveProperty('allValue');
   const shared = queries.flatMap((expr) => readQuery(expr).selectors).filter(({ metric }) => isShared.test(metric));
@@ -46,22 +46,19 @@ test('metrics that all programs have are asked for with the labels of the agents
 const isShared = /^(?:up|process_|nodejs_|kube_(?!netfilter))/;
 const asking = panels.filter(({ type }) => type !== 'row' && type !== 'text');
 
-test('there are panels that ask', () => {
+test('some panels have queries', () => {
   expect(asking.length).toBeGreaterThan(20);
   expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: 'prometheus' });
 });
 
-test.each(asking)(
-  '$title asks the data source that is chosen, of the clusters that are',
-  ({ datasource, targets = [] }) => {
-    expect(datasource?.uid).toBe(chosen);
-    expect(targets.length).toBeGreaterThan(0);
-    for (const target of targets) {
-      expect(target.datasource.uid).toBe(chosen);
-      expect(target.expr).toContain('cluster=~"$cluster"');
-    }
-  },
-);
+test.each(asking)('$title queries the chosen data source and clusters', ({ datasource, targets = [] }) => {
+  expect(datasource?.uid).toBe(chosen);
+  expect(targets.length).toBeGreaterThan(0);
+  for (const target of targets) {
+    expect(target.datasource.uid).toBe(chosen);
+    expect(target.expr).toContain('cluster=~"$cluster"');
+  }
+});
 
 test('every cause has a link to its page', () => {
   const content = panels.find(({ title }) => title === 'Causes')?.options?.content ?? '';
@@ -70,18 +67,18 @@ test('every cause has a link to its page', () => {
   expect(links.map(([, path = '']) => path).filter(isMissing)).toEqual([]);
 });
 
-test('no link leads nowhere before "Documentation at" is set: an address alone becomes a link once it is whole', () => {
+test('before "Documentation at" is set, no link is broken: an address becomes a link only once it is complete', () => {
   expect(textOf('deploy/monitoring/dashboard.json')).not.toMatch(/\]\(\$\{docs\}|"url": "\$\{docs\}/);
 });
 
 const drawn = asking.filter(({ type }) => type === 'timeseries');
 
-test.each(drawn)('$title has one unit: rates or numbers, not both', ({ fieldConfig, targets = [] }) => {
+test.each(drawn)('$title has one unit: either rates or numbers', ({ fieldConfig, targets = [] }) => {
   expect(new Set(targets.map(({ expr }) => /\b(?:rate|histogram_quantile)\(/.test(expr))).size).toBe(1);
   expect(JSON.stringify(fieldConfig)).not.toMatch(/"overrides":.*"unit"/);
 });
 
-test('links lead to documents', () => {
+test('links lead to existing documents', () => {
   const paths = [...textOf('deploy/monitoring/dashboard.json').matchAll(/\$\{docs\}\/(docs\/[\w/-]+\.md)/g)];
   expect(paths.map(([, path = '']) => path).filter(isMissing)).toEqual([]);
 });
@@ -100,7 +97,7 @@ test('nearly all metrics are shown', () => {
   );
 });
 
-test('connection tracking tables are shown with the share from which on they are an incident', () => {
+test('connection tracking tables are shown with the level at which an incident begins', () => {
   const panel = panels.find(({ title }) => title === 'Connection tracking tables');
   const { unit, thresholds, custom } = panel?.fieldConfig?.defaults ?? {};
   expect(unit).toBe('percentunit');

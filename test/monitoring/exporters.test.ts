@@ -46,7 +46,7 @@ describe.each(Object.entries(sent))('%s', (program, timesOf) => {
   });
 });
 
-test('recoveries, when the "#" is taken away', () => {
+test('sends recoveries if the "#" is removed', () => {
   const optional = readExporterConfig(shipped.replace(/^( +)# (?=- match:|  )/gm, '$1'), env);
   const events = eventsOfSample('kube-proxy-lw8zd-lock');
   const over = events.map((event): CoreEvent => Object.assign(event, recovery));
@@ -69,7 +69,7 @@ test('teams are distinguished by labels of the object', () => {
   expect(receiversOf(teams, event, { team: 'other' })).toEqual([]);
 });
 
-test('teams are distinguished by namespace, which asks the API server nothing', () => {
+test('teams are distinguished by namespace, without a request to the API server', () => {
   const [line = ''] = /^# {3}(namespace: '\^\(payments\|checkout\)\$')$/m.exec(shipped)?.slice(1) ?? [];
   const teams = (name: string) =>
     readExporterConfig(
@@ -93,13 +93,13 @@ test('no field of an Event can mention a channel', () => {
   expect(render(text, event)).toBe(`*${escaped}* Node ${escaped}/${escaped}: ${escaped}`);
 });
 
-test('the secret is put in, and no expression is harmed by that', () => {
+test('the secret is inserted, and no expression is damaged', () => {
   expect(receivers[0]?.webhook.endpoint).toBe(env.SLACK_WEBHOOK_URL);
   expect(expandEnv("'^a$' ^b$) ${X} $Y-", { X: '1', Y: '2' })).toBe("'^a$' ^b$) 1 2-");
   expect(expandEnv(shipped, env)).toBe(shipped.replace('${SLACK_WEBHOOK_URL}', env.SLACK_WEBHOOK_URL));
 });
 
-test('a setting that it does not have, an expression that Go cannot compile and a field that no Event has are refused', () => {
+test('an unknown setting, an expression that Go cannot compile and a field that no Event has are refused', () => {
   expect(() => readExporterConfig(shipped.replace('reason:', 'reasons:'), env)).toThrow('reasons');
   for (const pattern of ['^(?!Node)PacketDrop$', '(?<=x)PacketDrop', String.raw`(.)\1`])
     expect(() =>
@@ -122,7 +122,7 @@ test.each([
   ['${A', 'A'],
   ["${a{b} ${} '${|${A}", "two  '"],
   ['${\n}a$\n$', 'a$\n$'],
-])('the stand-in answers as the program did: variables of %j', (text, expected) => {
+])('the stand-in answers like the real program: variables of %j', (text, expected) => {
   expect(expandEnv(text, { A: 'one', 'a{b': 'two' })).toBe(expected);
 });
 
@@ -130,7 +130,7 @@ test.each([
   ['{{.Reason}} {{ .Source.Component }}', 'XtablesLockHeld kube-netfilter-tailer'],
   ['{{ with .InvolvedObject.Namespace }}{{ . }}/{{ end }}{{ .InvolvedObject.Name }}', 'node-a'],
   ['{{ .InvolvedObject.APIVersion | replace "v" "<" | replace "<" ">" }}', '>1'],
-])('the stand-in answers as the program did: the template %s', (template, expected) => {
+])('the stand-in answers like the real program: the template %s', (template, expected) => {
   expect(render(template, nodeEvent)).toBe(expected);
 });
 
@@ -145,7 +145,7 @@ const fieldsOf = (event: CoreEvent): object =>
       .filter(([, value]) => value !== ''),
   );
 
-test('a line has a field for each annotation of a drop, so that no query has to read the message', () => {
+test('a line has a field for each annotation of a drop, so no query has to parse the message', () => {
   const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
   expect(loki).toMatchObject({ url: 'http://l', streamLabels: { job: 'kube-netfilter-tailer' } });
   expect(receiversOf(lokiConfig.route, drop)).toEqual(['loki']);
@@ -164,7 +164,7 @@ test('a line has a field for each annotation of a drop, so that no query has to 
   });
 });
 
-test('no annotation that a sample has is missing in a line', () => {
+test('a line has every annotation that a sample has', () => {
   for (const event of [
     ...eventsOfSample('port-scan'),
     ...eventsOfSample('kube-proxy-lw8zd-lock'),
@@ -185,7 +185,7 @@ test('Events of other components are left out', () => {
   expect(receiversOf(lokiConfig.route, { ...drop, source: { component: 'kubelet' } })).toEqual([]);
 });
 
-test('Alertmanager: what is routed and what is held back are alerts that there are', () => {
+test('Alertmanager: routed and inhibited alerts exist', () => {
   const text = textOf('deploy/exporters/alertmanager.yaml');
   const names = alerts.map(({ alert }) => alert);
   const patterns = [...text.matchAll(/alertname =~? "([^"]+)"/g)].map(([, pattern = '']) => pattern);
@@ -195,7 +195,7 @@ test('Alertmanager: what is routed and what is held back are alerts that there a
   expect(load(text)).toMatchObject({ route: { routes: [{ group_interval: '1h' }] } });
 });
 
-test('Alertmanager: no value that is put into a text can mention a channel', () => {
+test('Alertmanager: no inserted value can mention a channel', () => {
   const { receivers: all } = load(textOf('deploy/exporters/alertmanager.yaml')) as {
     receivers: { slack_configs?: { title: string; text: string }[] }[];
   };
@@ -208,7 +208,7 @@ test('Alertmanager: no value that is put into a text can mention a channel', () 
     expect(value).toMatch(/ \| reReplaceAll "&" "&amp;" \| reReplaceAll "<" "&lt;" \| reReplaceAll ">" "&gt;"$/);
 });
 
-test('Alertmanager: what an alert is held back by has the labels that both must share', () => {
+test('Alertmanager: an inhibiting alert has the labels that both must share', () => {
   const { inhibit_rules: inhibitions } = load(textOf('deploy/exporters/alertmanager.yaml')) as {
     inhibit_rules: { source_matchers: string[]; target_matchers: string[]; equal: string[] }[];
   };
@@ -224,7 +224,7 @@ function alertsThatMatch(matcher: string): readonly AlertRule[] {
   return alerts.filter(({ alert }) => new RegExp(`^(?:${pattern})$`).test(alert));
 }
 
-test('Botkube: drops and incidents are of different sources, and an Event with a mention is of none', () => {
+test('Botkube: drops and incidents have different sources, and an Event with a mention has none', () => {
   const [drop] = eventsOfSample('policy-deny') as [CoreEvent];
   const ofNode = { ...drop, involvedObject: { ...drop.involvedObject, kind: 'Node' } };
   const sourcesOf = (event: CoreEvent) => [drops, incidents].filter((source) => isSentByBotkube(source, event));
@@ -233,7 +233,7 @@ test('Botkube: drops and incidents are of different sources, and an Event with a
   for (const event of [drop, ofNode]) expect(sourcesOf({ ...event, message: '<!channel>' })).toEqual([]);
 });
 
-test('the three that read Events send the same drops, in every sample', () => {
+test('the three exporters that read Events send the same drops in every sample', () => {
   const samples = readdirSync(new URL('samples', root))
     .filter((name) => name.endsWith('.expected.json'))
     .map((name) => name.replace('.expected.json', ''));
@@ -251,7 +251,7 @@ test('the three that read Events send the same drops, in every sample', () => {
   );
 });
 
-test('docs/slack.md shows messages as they are', () => {
+test('docs/slack.md shows the real messages', () => {
   const document = textOf('docs/slack.md');
   for (const [name, object] of [
     ['policy-deny', 'postgres-0'],

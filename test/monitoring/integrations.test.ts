@@ -14,13 +14,13 @@ const { plugins } = load(textOf('deploy/integrations/k9s-plugins.yaml')) as {
   plugins: Record<string, { shortCut: string; description: string; scopes: string[]; command: string; args: string[] }>;
 };
 
-test('no view of k9s has two plugins on one key', () => {
+test('no view of k9s has two plug-ins on one key', () => {
   const keys = Object.values(plugins).flatMap(({ shortCut, scopes }) => scopes.map((scope) => `${scope} ${shortCut}`));
   expect(new Set(keys).size).toBe(keys.length);
 });
 
 test.each(Object.entries(plugins))(
-  'k9s: %s hands names on as they are, and kubectl-drops understands its options',
+  'k9s: %s passes names on unchanged, and kubectl-drops accepts its options',
   (_, { command, args }) => {
     const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-k9s-'));
     try {
@@ -88,7 +88,7 @@ test.each(tools)('HolmesGPT: $name asks the API server', ({ command }) => {
   expect(runTool(command, values).stderr).toContain('ECONNREFUSED 127.0.0.1:1');
 });
 
-test.each(tools)('HolmesGPT: $name takes no value for an option, which could name another server', ({ command }) => {
+test.each(tools)('HolmesGPT: $name accepts no value as an option, which could name another server', ({ command }) => {
   for (const name of ['namespace', 'pod', 'from', 'to', 'port']) {
     const values = { namespace: 'shop', pod: 'cart-0', from: 'shop/cart-0', to: 'svc/shop/postgres', port: '5432/TCP' };
     const { stderr } = runTool(command, { ...values, [name]: '--server=http://127.0.0.2:2' });
@@ -96,7 +96,7 @@ test.each(tools)('HolmesGPT: $name takes no value for an option, which could nam
   }
 });
 
-test('HolmesGPT: its check whether the plugin is there succeeds without a cluster', () => {
+test('HolmesGPT: its check for the plug-in succeeds without a cluster', () => {
   const [check] = Object.values(toolsets).flatMap(({ prerequisites }) => prerequisites);
   expect(runTool(check?.command ?? '', {})).toMatchObject({ status: 0 });
 });
@@ -157,7 +157,7 @@ test('Headlamp, with stand-ins for its parts: an Event of many peers says how ma
   expect(cellsOf({ metadata: {} })).toMatchObject({ Peer: '', Port: '', Policy: '', Code: '' });
 });
 
-test('Headlamp, with stand-ins for its parts: while nothing has arrived, and where Events may not be listed, the page is there', () => {
+test('Headlamp, with stand-ins for its parts: the page is shown before anything has arrived, and without the right to list Events', () => {
   expect(shown(null).table.props).toMatchObject({ data: null, errorMessage: null });
   expect(shown(null, new Error('forbidden')).table.props.errorMessage).toContain('forbidden');
 });
@@ -171,12 +171,12 @@ describe('Loki', () => {
     expect(query).toMatch(/\{job="(?:kubernetes-events|kube-netfilter-tailer)"/);
   });
 
-  test('there are queries, and the parser finds mistakes', () => {
+  test('queries exist, and the parser finds mistakes', () => {
     expect(queries.length).toBeGreaterThan(2);
     expect(errorsIn('sum by (namespace) (rate({job="x"} | logfmt [5m])')).toBeGreaterThan(0);
   });
 
-  test('labels that the queries select by are those that Alloy sets', () => {
+  test('the queries select by labels that Alloy sets', () => {
     const config = textOf('deploy/integrations/alloy.alloy');
     expect(config).toContain('job_name   = "kubernetes-events"');
     const labels = queries.flatMap((query) =>
@@ -194,7 +194,7 @@ describe('Loki with the audit', () => {
     expect(query).toContain('{action=~"dropped|rejected"}');
   });
 
-  test('both shippers set the labels cluster, namespace and action, and no others', () => {
+  test('both shippers set exactly the labels cluster, namespace and action', () => {
     const fluentBit = load(textOf('deploy/audit/fluent-bit.yaml')) as {
       pipeline: { outputs: { name: string; labels?: string }[] };
     };

@@ -28,7 +28,7 @@ const all = [
   ...queries.map((expr) => ['the dashboard', expr] as const),
 ];
 
-test.each(all)('%s asks in PromQL for metrics and labels that there are: %s', (_, expr) => {
+test.each(all)('%s queries existing metrics and labels in PromQL: %s', (_, expr) => {
   const { errors, selectors, grouping } = readQuery(expr);
   expect(errors).toEqual([]);
   expect(selectors).not.toEqual([]);
@@ -51,12 +51,12 @@ const compared = all.flatMap(([, expr]) =>
   ),
 );
 
-test('states, results and verdicts that are asked for are those that there are', () => {
+test('queried states, results and verdicts exist', () => {
   expect(new Set(compared.map(({ label }) => label))).toEqual(new Set(['state', 'result', 'verdict']));
   expect(compared.filter(({ value, possible }) => !possible.includes(value))).toEqual([]);
 });
 
-test('the variables of the dashboard ask for what there is', () => {
+test('the variables of the dashboard query existing labels', () => {
   const variables = dashboard.templating.list.filter(({ type }) => type === 'query');
   expect(variables.map(({ name }) => name)).toEqual(['cluster', 'node', 'namespace', 'job']);
   for (const { definition = '' } of variables) {

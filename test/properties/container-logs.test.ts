@@ -59,7 +59,7 @@ test.each(paths.flatMap((path) => Object.keys(runtimes).map((runtime) => [path, 
   },
 );
 
-test('a line in the log of a container means what it means bare, from that writer', async () => {
+test("a line in a container's log has the same meaning as the bare line of that writer", async () => {
   const anyLine = anyPrinted.filter((text) => !text.includes('\n'));
   await forAllAsync([fc.constantFrom(...paths), anyLine], { numRuns: 250 }, async (path, text) => {
     const { replay } = await readers.contained({ path, text: printedBy('cri', [text]) });

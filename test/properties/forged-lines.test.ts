@@ -55,17 +55,14 @@ function isBelieved(line: string): boolean {
   return found.some((each) => each?.kind === 'packet');
 }
 
-test.each(ofPrograms)(
-  "whatever a program prints around a line of the kernel, it stays the program's own: %s",
-  (_, around) => {
-    const believed = [...prefixes, ...objects].flatMap(({ name, wrap }) =>
-      forged.filter((line) => isBelieved(around(wrap([line], at).replace(/\n$/, '')))).map(() => name),
-    );
-    expect(believed).toEqual([]);
-  },
-);
+test.each(ofPrograms)("text that a program prints around a kernel line stays the program's own: %s", (_, around) => {
+  const believed = [...prefixes, ...objects].flatMap(({ name, wrap }) =>
+    forged.filter((line) => isBelieved(around(wrap([line], at).replace(/\n$/, '')))).map(() => name),
+  );
+  expect(believed).toEqual([]);
+});
 
-test('the same wrappings are read where nobody says who wrote them', () => {
+test('the same wrappings are read if the writer is unknown', () => {
   const [line = ''] = forged;
   const read = [...prefixes, ...objects].filter(({ wrap }) => isBelieved(wrap([line], at).replace(/\n$/, '')));
   expect(read.length).toBeGreaterThan(40);

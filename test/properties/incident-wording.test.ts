@@ -104,7 +104,7 @@ test('any Event message of an incident is one line of at most 1,024 bytes that e
   });
 });
 
-test('the fault and the command to run stay whole', () => {
+test('the fault and the command to run are never cut', () => {
   forAll([details, anyNode], runs, (given, node) => {
     const open: IncidentDetails = { ...given, role: 'full', phase: 'open' };
     const cause = causeOf(open.diagnosis);
@@ -114,7 +114,7 @@ test('the fault and the command to run stay whole', () => {
   });
 });
 
-test('nothing is left out that there is room for', () => {
+test('everything that has room is included', () => {
   const given = detailsOf({
     code: 'KN114',
     diagnosis: 'KN114',
@@ -145,7 +145,7 @@ test('nothing is left out that there is room for', () => {
     expect(` ${message} `).toContain(` ${part} `);
 });
 
-test('Services keep their names when those of their backends do not fit', () => {
+test('Services keep their names if those of their backends do not fit', () => {
   const message = incidentMessage(detailsOf({ code: 'KN114', diagnosis: 'KN114', services: [longest] }), 'node-a');
   expect(message).toContain(`Service ${longest.object.namespace}/${longest.object.name} ports`);
   expect(message).not.toContain('Behind');

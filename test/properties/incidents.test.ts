@@ -94,7 +94,7 @@ function publishInto(published: string[]): Listener {
 
 const throughDisk = (tracker: Tracker) => JSON.parse(JSON.stringify(tracker.state())) as TrackerState;
 
-test('one cause alone is as a slow and obvious reference has it', () => {
+test('a single cause gives the result of a slow and simple reference', () => {
   forAll([fc.array(wait, { maxLength: 40 })], runs, (waits) => {
     let time = 0;
     const times = waits.map((each) => (time += each));
@@ -139,7 +139,7 @@ test('every failure of an incident is published once, at once or later', () => {
   });
 });
 
-test('each cause of a program is there once, opens and closes in turn, and no time is odd', () => {
+test('each cause of a program exists once, opens and closes in turn, and has only possible times', () => {
   forAll([anySteps], runs, (all) => {
     const open = new Set<string>();
     run(
@@ -168,7 +168,7 @@ test('each cause of a program is there once, opens and closes in turn, and no ti
   });
 });
 
-test('all failures are counted, and opened are those closed and those open', () => {
+test('all failures are counted, and as many incidents are opened as are closed or open', () => {
   forAll([anySteps], runs, (all) => {
     const { counts, incidents } = run(all, () => true);
     const failures = all.filter(({ happens }) => typeof happens === 'object' && happens.kind === 'failure');
@@ -177,7 +177,7 @@ test('all failures are counted, and opened are those closed and those open', () 
   });
 });
 
-test('a restart of the agent at any point changes nothing that follows', () => {
+test('a restart of the agent at any point changes no later result', () => {
   forAll([anySteps, fc.nat({ max: 60 })], runs, (all, at) => {
     const [whole, parted]: [string[], string[]] = [[], []];
     const one = run(all, publishInto(whole));
@@ -189,7 +189,7 @@ test('a restart of the agent at any point changes nothing that follows', () => {
   });
 });
 
-test('after a crash everything is unpublished that was, and no failure is published twice', () => {
+test('after a crash, unpublished changes are still unpublished, and no failure is published twice', () => {
   forAll([anySteps, fc.nat({ max: 60 })], runs, (all, at) => {
     const before = run(all.slice(0, at), () => false);
     const after = trackerWith(() => false, throughDisk(before));
@@ -199,7 +199,7 @@ test('after a crash everything is unpublished that was, and no failure is publis
   });
 });
 
-test('the revision is another whenever the state is', () => {
+test('the revision changes whenever the state does', () => {
   forAll([anySteps, fc.func(fc.boolean())], runs, (all, isHeardAt) => {
     const states = new Map<number, string>();
     run(
@@ -216,7 +216,7 @@ test('the revision is another whenever the state is', () => {
   });
 });
 
-test('how often it ticks only decides how soon an end is known', () => {
+test('the number of ticks only affects how soon an end is known', () => {
   forAll([fc.array(inOrder, { maxLength: 60 }), fc.integer({ min: 10_000, max: 400_000 })], runs, (all, interval) => {
     expect(trace(all, interval)).toEqual(trace(all, Infinity));
   });
@@ -238,7 +238,7 @@ function trace(steps: readonly Step[], interval: Millis): unknown {
   return { changes, counts: tracker.counts, left: tracker.incidents };
 }
 
-test('100,000 signs of any kind are few incidents', () => {
+test('100,000 signs of any kind make few incidents', () => {
   const [first] = fc.sample(fc.array(disordered, { minLength: 1000, maxLength: 1000 }), { numRuns: 1, seed: 7 });
   const tracker = trackerWith(() => true);
   let time = 1_800_000_000_000;

@@ -34,7 +34,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
 };
 
 describe.each(Object.entries(readers))('a line %s', (_, read) => {
-  test('takes linear time, whatever of it is repeated', () => {
+  test('takes linear time, whichever part is repeated', () => {
     const texts = new Set([...packets, ...records].map(({ text }) => text));
     expect([...texts].flatMap((text) => slowest(text, read))).toEqual([]);
   });

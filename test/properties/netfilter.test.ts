@@ -61,13 +61,13 @@ function agrees(text: string): void {
   expect(shortened(bare(parsed), expected)).toStrictEqual(shortened(expected, expected));
 }
 
-test('the reference parser reads back what the kernel prints', () => {
+test("the reference parser reads back the kernel's output", () => {
   forAll([printedLine], often, (printed) => {
     expect(referenceParse(printed.line)).toStrictEqual(printed.expected);
   });
 });
 
-test('parse agrees with the reference on what the kernel prints', () => {
+test("parse agrees with the reference on the kernel's output", () => {
   fc.assert(fc.property(line, agrees), often);
 });
 
@@ -75,7 +75,7 @@ test('parse agrees with the reference on damaged lines', () => {
   fc.assert(fc.property(mutated(line), agrees), often);
 });
 
-test('parse agrees with the reference on lines damaged after they were read as bytes', () => {
+test('parse agrees with the reference on lines damaged after their bytes were learned', () => {
   const bytes = line.map((text) => Buffer.from(text, 'utf8').toString('latin1'));
   fc.assert(fc.property(mutated(bytes), agrees), often);
 });
@@ -84,7 +84,7 @@ test('parse agrees with the reference on the words of the format in any order', 
   fc.assert(fc.property(wordSalad, agrees), often);
 });
 
-test('the number of bytes behind INCOMPLETE does not end the packet within an ICMP error', () => {
+test('the number of bytes after INCOMPLETE does not end the packet within an ICMP error', () => {
   const error = 'IN=a OUT= SRC=10.0.0.1 DST=10.0.0.2 PROTO=ICMP TYPE=3 CODE=1';
   agrees(`${error} [SRC=10.0.0.2 DST=10.0.0.3 PROTO=ICMP INCOMPLETE [2 bytes] TYPE=8 ] MARK=0x1 `);
 });

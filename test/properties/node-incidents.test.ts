@@ -290,7 +290,7 @@ function expectPairs(counted: readonly Counted[]): void {
 
 const cuts = fc.array(fc.nat(50), { maxLength: 8 }).map((all) => new Set(all));
 
-test('restarts of the agent change nothing of what is counted', async () => {
+test('restarts of the agent do not change the counts', async () => {
   await forAllAsync([steps, cuts], { numRuns: 30 }, async (some, restarts) => {
     // The portions differ between what is published at once and later, when the server is back; see below.
     const all = some.filter((step) => step.happening.what !== 'server');
@@ -309,7 +309,7 @@ test('every failure of an incident is counted once, and each object with a begin
   });
 });
 
-test('the same holds when facts come late, in another order, or not before the process ends', async () => {
+test('the same holds if facts come late, in another order, or only after the process has ended', async () => {
   await forAllAsync([steps, cuts], { numRuns: 30 }, async (all, restarts) => {
     const { counted, failures } = await play(all, { restarts, late: true });
     expect(countedFailures(counted)).toEqual(failures);
@@ -317,7 +317,7 @@ test('the same holds when facts come late, in another order, or not before the p
   });
 });
 
-test('nothing is left in the end, and what is kept is small', async () => {
+test('nothing is left at the end, and the kept state is small', async () => {
   await forAllAsync([steps], { numRuns: 20 }, async (all) => {
     const { incidents } = await play(all, { late: true });
     const { table, reported } = incidents.state();

@@ -250,7 +250,7 @@ async function eventsOf(objects: readonly object[], log: string): Promise<string
 
 let told = 0;
 
-test('an Event names and shows nothing of another Namespace that its readers may not know', async () => {
+test('an Event neither names nor shows anything of another Namespace that its readers may not know', async () => {
   await forAllAsync([policies, fc.boolean(), lines], { numRuns }, async (policy, isAccountSaved, line) => {
     const events = await eventsOf([...cluster, policy, ...(isAccountSaved ? [account] : [])], line);
     for (const event of events) {
@@ -289,7 +289,7 @@ const rules: readonly [string, object][] = [
   ]),
 ];
 
-test.each(rules)('an Event does not say what a %s that a rule names is in another Namespace', async (_, policy) => {
+test.each(rules)('an Event does not describe a %s of another Namespace that a rule names', async (_, policy) => {
   const events = await eventsOf([...cluster, policy], kernelLine('calico-drop: ', ours, theirs));
   const own = events.filter((event) => event.includes('"name":"probe-0"'));
   expect(own.some((event) => event.includes('does not match'))).toBe(true);

@@ -84,7 +84,7 @@ function expectHarmless(event: object & { message?: string }): void {
   for (const leaf of leavesOf(event)) expect(leaf.replaceAll(own, '')).not.toMatch(/<|:\/\//);
 }
 
-test('no stranger steers a reader of Events', async () => {
+test('text from outside cannot control the terminal of a reader of Events', async () => {
   await forAllAsync([strangeObjects, strangeLog], { numRuns }, async (objects, log) => {
     const { out } = await run(objects, log, '-q', '-o', 'json');
     for (const line of linesOf(out)) {
@@ -94,7 +94,7 @@ test('no stranger steers a reader of Events', async () => {
   });
 });
 
-test('no stranger steers a reader of tables', async () => {
+test('text from outside cannot control the terminal of a reader of tables', async () => {
   await forAllAsync([strangeObjects, strangeLog, fc.boolean()], { numRuns }, async (objects, log, writes) => {
     const { out, err } = await run(objects, log, ...(writes ? ['--writes'] : []));
     for (const line of linesOf(out + err)) {
@@ -104,7 +104,7 @@ test('no stranger steers a reader of tables', async () => {
   });
 });
 
-test('no stranger steers a reader of audit rows', async () => {
+test('text from outside cannot control the terminal of a reader of audit rows', async () => {
   await forAllAsync([strangeObjects, strangeLog], { numRuns }, async (objects, log) => {
     const { out } = await run(objects, log, '-q', '-o', 'audit');
     for (const line of linesOf(out)) {
@@ -114,7 +114,7 @@ test('no stranger steers a reader of audit rows', async () => {
   });
 });
 
-test('no stranger steers a reader of what one line is explained by', async () => {
+test('text from outside cannot control the terminal of a reader of an explained line', async () => {
   const given = [strangeObjects, fc.constantFrom(...templates), hostile] as const;
   await forAllAsync([...given], { numRuns }, async (objects, template, text) => {
     const printed: string[] = [];
@@ -125,7 +125,7 @@ test('no stranger steers a reader of what one line is explained by', async () =>
   });
 });
 
-test('no stranger steers a reader of Events and labels of packets from an address whose owner answers reverse DNS', async () => {
+test("a DNS owner's text cannot control the terminal of a reader of Events and labels of packets", async () => {
   const namings = fc.constantFrom('namespace', 'name', 'name_with_namespace', 'workload');
   await forAllAsync(
     [strangeObjects, hostile, hostile, namings],
@@ -166,7 +166,7 @@ test('no stranger steers a reader of Events and labels of packets from an addres
   );
 });
 
-test('no stranger steers a reader of the log of the agent', async () => {
+test("text from outside cannot control the terminal of a reader of the agent's log", async () => {
   const lines: string[] = [];
   const write = (line: string): void => void lines.push(line);
   const json = await createLogger({ level: 'debug', terminal: false, node: 'node-b', write });
@@ -182,7 +182,7 @@ test('no stranger steers a reader of the log of the agent', async () => {
   });
 });
 
-test('no stranger adds to what is to be run against an incident', () => {
+test('text from outside adds nothing to the commands against an incident', () => {
   const named = anyDetails.chain((details) =>
     fc.array(hostile, { minLength: 1, maxLength: 3 }).map((texts) => {
       const [name = ''] = texts;

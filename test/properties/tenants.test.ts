@@ -225,7 +225,7 @@ async function printed(objects: readonly object[], log: string, ...args: readonl
 /** In whichever order the lists have them. */
 const places = fc.constantFrom('first', 'last');
 
-test('nothing that a Namespace may create changes an Event, a verdict or a row of another', async () => {
+test('no object that a Namespace may create changes an Event, a verdict or a row of another Namespace', async () => {
   await forAllAsync(
     [honestPolicies, fc.array(attack, { minLength: 1, maxLength: 4 }), places, lines],
     { numRuns },

@@ -60,7 +60,7 @@ async function expectAlike(wrappings: readonly Wrapping[], line: string): Promis
 }
 
 test.each([...prefixes, ...objects].map((each) => [each.name, each] as const))(
-  'a line kept as %s is read as the bare line',
+  'a line stored as %s is read as the bare line',
   async (_, wrapping) => {
     for (const { line, isStamped } of [...ofKernel, ...ofLoggers, ...bare])
       if (isStamped || wrapping.needsStamp !== true) await expectAlike([wrapping], line);
@@ -70,7 +70,7 @@ test.each([...prefixes, ...objects].map((each) => [each.name, each] as const))(
 const outermost = [...objects, ...prefixes.filter((each) => each.needsStamp !== true)];
 
 test.each(objects.map((each) => [each.name, each] as const))(
-  'a line kept as %s, which another tool keeps in its own way, is read as the bare line',
+  "a line stored as %s, in another tool's own form, is read as the bare line",
   async (_, inner) => {
     for (const [i, outer] of outermost.entries()) {
       const { line } = anyLines[i % anyLines.length] ?? { line: '' };
@@ -100,7 +100,7 @@ test.each(documents.map((each) => [each.name, each] as const))(
   },
 );
 
-test('a text that something closes is whole, also at the end of a file without a line break', async () => {
+test('a text with a closing character is read completely, even at the end of a file without a line break', async () => {
   const line = `${heads[0]}calico-drop: IN=a OUT=b SRC=10.65.1.4 DST=10.65.2.9 LEN=60 PROTO=TCP SPT=40112 DPT=8443`;
   const [wanted] = await readers.replayed(`${line}\n`);
   const [found] = await readers.replayed(JSON.stringify({ message: line }));

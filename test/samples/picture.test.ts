@@ -2,6 +2,6 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { picture } from '../../scripts/picture.ts';
 
-test('docs/picture.svg shows what the program says (npm run update -- picture)', async () => {
+test("docs/picture.svg shows the program's real output (npm run update -- picture)", async () => {
   expect(readFileSync(new URL('../../docs/picture.svg', import.meta.url), 'utf8')).toBe(await picture());
 });

@@ -11,7 +11,7 @@ const otherHubbleLine = /"event_type":\{"type":(?:4|1,"sub_type")/;
 
 // A difference that is wanted: node scripts/update-samples.ts, then read what git diff shows.
 describe.each(cases)('%s', (name) => {
-  test('gives what is expected', async () => {
+  test('gives the expected output', async () => {
     const expected = JSON.parse(readFileSync(expectedPath(name), 'utf8')) as Outcome;
     expect(await replaySample(name)).toEqual(expected);
   });
@@ -34,7 +34,7 @@ describe.each(cases)('%s', (name) => {
   });
 });
 
-test('every log has an expected outcome and a row in the README, and the other way round', () => {
+test('every log has an expected outcome and a row in the README, and every row has a log', () => {
   const readme = readFileSync(join(samplesFolder, 'README.md'), 'utf8');
   const rows = [...readme.matchAll(/^\| `([a-z0-9-]+)` \|/gm)].map(([, name = '']) => name);
   expect(cases).not.toEqual([]);

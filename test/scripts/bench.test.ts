@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-test('every bench that a document or a file names is one that the help names', () => {
+test('every bench that a document or a file names is in the help', () => {
   const { status, stdout } = bench('--help');
   expect(status).toBe(0);
   const benches = namesIn(stdout);
@@ -19,11 +19,11 @@ test('every bench that a document or a file names is one that the help names', (
   expect(named.difference(benches)).toEqual(new Set());
 });
 
-test('the help of one says its options, and starts nothing', () => {
+test('the help of a bench lists its options, and starts nothing', () => {
   expect(bench('growth', '--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--beside BUNDLE') });
 });
 
-test.each([['growht'], ['../bench/growth'], ['--nonsense']])('%s is none: the help says which there are', (name) => {
+test.each([['growht'], ['../bench/growth'], ['--nonsense']])('%s is unknown: the help lists the benches', (name) => {
   expect(bench(name)).toMatchObject({
     status: 2,
     stdout: '',

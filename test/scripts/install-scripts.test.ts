@@ -33,4 +33,4 @@ test.each([
   'npm --quiet ci',
   "spawnSync('npm', ['ci', '--no-audit'])",
   'npm i x',
-])('a command that would let it is found: %s', (line) => expect(installing(line)).toEqual([line]));
+])('a command that allows scripts is found: %s', (line) => expect(installing(line)).toEqual([line]));

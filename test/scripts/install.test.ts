@@ -39,7 +39,7 @@ function checkout(name: string) {
   };
 }
 
-test('npm start installs what the program needs, npm test the rest, and each does so once', () => {
+test("npm start installs the program's packages, npm test the others, and each does so once", () => {
   const { run, installed } = checkout('both');
   expect(run('start.mjs', 'replay', 'x.log')).toMatchObject({ status: 0, stdout: 'ran\n' });
   expect(installed()).toEqual(['program']);
@@ -52,7 +52,7 @@ test('npm start installs what the program needs, npm test the rest, and each doe
   expect(installed()).toEqual([]);
 });
 
-test('a changed lockfile is installed again, by the first process that needs it', () => {
+test('a changed lockfile is installed again by the first process that needs it', () => {
   const { run, installed, changeLock } = checkout('changed');
   run('install.mjs');
   changeLock();
@@ -67,7 +67,7 @@ test.each([
   ['replay', '--output=html', 'x.log'],
   ['replay', '-o', 'html', 'x.log'],
   ['replay', '-ohtml', 'x.log'],
-])('what makes a report has the development packages, too: %s %s', (...args) => {
+])('commands that make a report also get the development packages: %s %s', (...args) => {
   const { run, installed } = checkout(args.join(' '));
   expect(run('start.mjs', ...args)).toMatchObject({ status: 0, stdout: 'ran\n' });
   expect(installed()).toEqual(['all']);

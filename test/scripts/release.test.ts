@@ -26,7 +26,7 @@ test('package.json and Chart.yaml name the same home, repository and description
   expect(bugs).toBe(`${homepage}/issues`);
 });
 
-test('a checkout with a placeholder, a date to come or another tag is refused, each with its file', () => {
+test('a checkout with a placeholder, a future date or another tag is refused, each with its file', () => {
   const problems = problemsOf(project, 'v9.9.9', { GITHUB_REPOSITORY: 'someone/fork' });
   const subjects = problems.map((problem) => problem.split(':')[0]);
   const isPlaced = project.homepage.includes(placeholder);
@@ -35,7 +35,7 @@ test('a checkout with a placeholder, a date to come or another tag is refused, e
   expect(subjects.includes(`${chartFolder}/Chart.yaml`)).toBe(isPlaced);
 });
 
-test('the account of the repository is in lower case, as registries want it', () => {
+test('the account of the repository is in lower case, as registries require', () => {
   expect(ownerOf({ ...project, homepage: 'https://github.com/My-Org/kube-netfilter-tailer' })).toBe('my-org');
   expect(ownerOf({ ...project, homepage: 'https://example.org/' })).toBe(placeholder.toLowerCase());
 });
@@ -48,7 +48,7 @@ test('release notes are the section of the version, without its heading', () => 
   expect(() => releaseNotes('1.2.0', changelog)).toThrow('1.2.0');
 });
 
-test('there are release notes of this version', () => {
+test('this version has release notes', () => {
   expect(releaseNotes(project.version)).toMatch(/^\S/);
 });
 
@@ -78,7 +78,7 @@ test('the npm package needs no other package and runs no script', () => {
   );
 });
 
-test('a Node.js that is too old gets one sentence on what is needed, and not a syntax error', () => {
+test('a Node.js that is too old gets one sentence with the required version, and not a syntax error', () => {
   const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-old-node-'));
   try {
     const pretend = join(folder, 'pretend.cjs');
@@ -99,7 +99,7 @@ test('a Node.js that is too old gets one sentence on what is needed, and not a s
   }
 });
 
-test('the file that an old Node.js reads first has no syntax that it does not know', () => {
+test('the file that an old Node.js reads first has no newer syntax', () => {
   const source = readFileSync(join(root, 'bin/kube-netfilter-tailer.cjs'), 'utf8');
   const modern = /=>|`|\b(?:const|let|class|async)\b|\?\.|\?\?|\.\.\./.exec(source.replaceAll(/^\s*\/\/.*$/gm, ''));
   expect(modern?.[0]).toBeUndefined();

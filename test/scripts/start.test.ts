@@ -34,7 +34,7 @@ async function run(program: string, args: string[], cwd: string, env: NodeJS.Pro
 
 describe.concurrent('npm start, run from another folder', () => {
   test.each([['--prefix'], ['--prefix, by a link']])(
-    '%s: LOG and --pods are in the folder of the caller',
+    "%s: LOG and --pods are relative to the caller's folder",
     async (way) => {
       const link = path('link');
       if (way.endsWith('link')) symlinkSync(root, link);
@@ -88,7 +88,7 @@ describe.concurrent('scripts/start.mjs, run by hand within the script of a packa
     ],
     ['of this one, another folder', () => folder('by hand'), command, (called) => ({ ...own, INIT_CWD: called })],
     ['of a folder that is gone', () => root, inRoot, (called) => ({ ...own, INIT_CWD: join(called, 'gone') })],
-  ])('%s: INIT_CWD is not of this call', async (_, cwd, args, envOf) => {
+  ])('%s: INIT_CWD belongs to another call', async (_, cwd, args, envOf) => {
     const ended = await run(process.execPath, [join(root, 'scripts/start.mjs'), ...args], cwd(), envOf(path()));
     expect(ended).toMatchObject({ code: 0, stderr: '' });
   });

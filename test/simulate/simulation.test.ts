@@ -46,7 +46,7 @@ describe.each(scenarios.map(({ name }) => name))('25 of 5,000 nodes in the scena
     expect(nodes.filter((writes) => writes > 0).length).toBeGreaterThan(0.9 * sample.nodes);
   });
 
-  test('leave no Pod without an Event that is to have one', async () => {
+  test('leave no Pod without its Event', async () => {
     const { affected, waits } = await played;
     expect(affected).toBeGreaterThan(sample.nodes / 2);
     // 20 Pods of a node are notified of a conflict, and 10 are named in the Events of the others.
@@ -58,7 +58,7 @@ function play(seed: number): Promise<Results> {
   return simulate(scenarioNamed('api-away'), { ...sample, nodes: 5, seed });
 }
 
-test('the same seed gives the same figures, another one others', async () => {
+test('the same seed gives the same figures, another seed others', async () => {
   const [one, same, other] = [await play(1), await play(1), await play(2)];
   expect(one).toEqual(same);
   expect(one.writes).not.toEqual(other.writes);
@@ -69,18 +69,18 @@ async function writesOf(nodes: number): Promise<number> {
   return writes.reduce((sum, each) => sum + each, 0);
 }
 
-test('twice as many nodes of the same cluster write twice as much: a part of them shows the whole', async () => {
+test("a sample of a cluster's nodes shows the whole: twice as many write twice as much", async () => {
   const ratio = (await writesOf(20)) / (await writesOf(10));
   expect(ratio).toBeGreaterThan(1.9);
   expect(ratio).toBeLessThan(2.1);
 });
 
-test('the table has a row for what was played', async () => {
+test('the table has a row for the simulated scenario', async () => {
   const results = await simulate(scenarioNamed('noisy-policy'), { ...sample, nodes: 3 });
   expect(table([{ scenario: scenarioNamed('noisy-policy'), results }]).split('\n')).toHaveLength(4);
 });
 
-test('an Event is read as it was written, so an agent that has lost its state continues it', async () => {
+test('an Event is read as it was written, so an agent without state continues it', async () => {
   const time = createVirtualTime(0);
   const cluster = createCluster(1, 1, 1);
   const api = createApiServer(time, cluster, createMeasurements(0, 60_000, 1, time.now));

@@ -5,7 +5,7 @@ import { forAll } from '../for-all.ts';
 
 const end = 30;
 
-test('runs of lines agree with a count for each number', () => {
+test('runs of lines agree with a count of each number', () => {
   forAll([fc.array(fc.nat(end - 1), { maxLength: 60 })], {}, (numbers) => {
     const runs: Run[] = [];
     for (const number of numbers) addTo(runs, number);

@@ -112,7 +112,7 @@ const problemsOfOne = (flag: string, value: string): readonly string[] => proble
 const names = Object.keys(settings) as (keyof Config)[];
 const variables = names.filter((name) => settings[name].env !== '');
 
-test('with a node alone, all the rest has a default', () => {
+test('with only a node, all other settings have defaults', () => {
   expect(readConfig({ node: 'node-a' }, {})).toEqual(defaults);
   expect(readConfig({}, { NODE_NAME: 'node-a', HOME: '/root' })).toEqual(defaults);
 });
@@ -136,13 +136,13 @@ test.each(variables)('%s is not set by an empty variable', (name) => {
   expect(read({}, { [settings[name].env]: '' })).toEqual(defaults);
 });
 
-test.each(variables)('%s by its flag goes over the environment', (name) => {
+test.each(variables)('the flag of %s overrides the environment', (name) => {
   const { flag, env } = settings[name];
   const [byFlag, , expected] = others[name];
   expect(read({ [flag]: byFlag }, { [env]: '!' })).toEqual({ ...defaults, [name]: expected });
 });
 
-test('a kubeconfig of the environment is the client library’s to find', () => {
+test('a kubeconfig named in the environment is left to the client library', () => {
   expect(read({}, { KUBECONFIG: '/kubeconfig', kubeconfig: '/kubeconfig' }).kubeconfig).toBeUndefined();
 });
 
@@ -152,13 +152,13 @@ test('flags and variables are distinguished', () => {
 });
 
 test.each<[string, Config['sources']]>(tables.sources)(
-  'a list: in the environment is separated by commas or newlines: %j',
+  'a list in the environment is separated by commas or newlines: %j',
   (text, sources) => {
     expect(read({}, { SOURCES: text }).sources).toEqual(sources);
   },
 );
 
-test('a list of flags may hold commas', () => {
+test('a list of flags may contain commas', () => {
   expect(read({ source: ['file:/a,b'], prefix: ['a,b=logged'] })).toMatchObject({
     sources: [{ kind: 'file', path: '/a,b' }],
     prefixes: [{ prefix: 'a,b', verdict: 'logged' }],
@@ -169,7 +169,7 @@ test('a list of flags replaces that of the environment', () => {
   expect(read({ source: ['file:/a'] }, { SOURCES: 'kernel' }).sources).toEqual([{ kind: 'file', path: '/a' }]);
 });
 
-test('a prefix may hold what separates it from its verdict', () => {
+test('a prefix may contain the character that separates it from its verdict', () => {
   expect(read({ prefix: ['a=b=dropped', '=c=rejected'] }).prefixes).toEqual([
     { prefix: 'a=b', verdict: 'dropped' },
     { prefix: '=c', verdict: 'rejected' },
@@ -179,19 +179,19 @@ test('a prefix may hold what separates it from its verdict', () => {
 test.each([
   ['an option', { prefix: ['=dropped'] }, {}],
   ['a variable', {}, { PREFIXES: '=dropped' }],
-])('lines without a prefix have the meaning that %s gives them, and no others', (_, options, env) => {
+])('only lines without a prefix have the meaning that %s gives them', (_, options, env) => {
   const table = createPrefixTable(read(options, env).prefixes);
   expect(['', ' ', 'hello: '].map((raw) => table.look(raw).verdict)).toEqual(['dropped', 'dropped', 'logged']);
 });
 
-test('a prefix is understood as the rule has it, with a space at its end', () => {
+test("a prefix has its meaning even if the rule's text ends with a space", () => {
   const { prefixes } = read({ prefix: ['noted: =rejected'] });
   const table = createPrefixTable(prefixes);
   expect(table.look('noted: ').verdict).toBe('rejected');
 });
 
-describe('what cannot be followed', () => {
-  test('is reported with the flag or variable that it is from', () => {
+describe('an unusable setting', () => {
+  test('is reported with its flag or variable', () => {
     expect(subjectsOf(problemsOf({}, { NODE_NAME: 'node-a', MAX_NODES: 'many' }))).toEqual(['MAX_NODES "many"']);
   });
 
@@ -199,15 +199,15 @@ describe('what cannot be followed', () => {
     [{ source: [] }, {}, '--source'],
     [{ source: ['', ' '] }, {}, '--source'],
     [{}, { SOURCES: ', \n' }, 'SOURCES'],
-  ])('is a list of nothing to read', (flags, env: Record<string, string>, place) => {
+  ])('a list without a source is refused', (flags, env: Record<string, string>, place) => {
     expect(subjectsOf(problemsOf({ node: 'node-a', ...flags }, env))).toEqual([place]);
   });
 
-  test.each(tables.zones)('is a time zone that there is not: %s', (zone, exists) => {
+  test.each(tables.zones)('an unknown time zone is refused: %s', (zone, exists) => {
     expect(problemsOfOne('time-zone', zone)).toHaveLength(exists ? 0 : 1);
   });
 
-  test.each([':9090', '127.0.0.1:0', '[::]:65535', 'localhost:80'])('is no address like %s', (address) => {
+  test.each([':9090', '127.0.0.1:0', '[::]:65535', 'localhost:80'])('an invalid address is refused: %s', (address) => {
     expect(read({ 'metrics-address': address }).metricsAddress).toBe(address);
   });
 });
@@ -222,7 +222,7 @@ test.each([
 });
 
 test.each(['kube-proxy@', 'kube-proxy@.service'])(
-  '%s is a template, which has no records; its instances have',
+  '%s is a template without records; its instances have records',
   (name) => {
     expect(subjectsOf(problemsOf({ node: 'a', unit: [name] }, {}))).toEqual([`--unit "${name}"`]);
     expect(readConfig({ node: 'a', unit: ['kube-proxy@node-a'] }, {}).units).toEqual(['kube-proxy@node-a.service']);

@@ -14,7 +14,7 @@ test.each([
   ['without a slash at its end', 'https://wiki.example.org/network'],
   ['with a slash at its end', 'https://wiki.example.org/network/'],
   ['with many slashes at its end', 'https://wiki.example.org/network///'],
-])('a page has an address where DOCS_URL is set %s', async (_, url) => {
+])('a page has a full address if DOCS_URL is set %s', async (_, url) => {
   const { documentAt, withAddresses, docsUrlProblem } = await fresh(url);
   expect(documentAt(page)).toBe(`https://wiki.example.org/network/${page}`);
   expect(withAddresses('as docs/a-b/c.md says; not mydocs/a.md')).toBe(

@@ -49,7 +49,7 @@ test('documents that are made from the settings: docs/configuration.md is up to 
   expect(withTable(page)).toBe(page);
 });
 
-test('an old table is replaced, whatever it holds, and nothing else', () => {
+test('an old table is replaced whatever it contains, and the rest stays', () => {
   expect(withTable('a\n\n| key in the file | $& |\n|---|\n| old |\n\nb')).toBe(`a\n\n${referenceTable()}\n\nb`);
 });
 
@@ -62,7 +62,7 @@ test('docs/migrating.md names every variable of kube-iptables-tailer', () => {
 const schema = configJsonSchema() as { properties: Record<string, { description?: string; default?: unknown }> };
 const validator = fromJSONSchema(schema);
 
-test('the schema for editors describes every setting, with its default where there is one', () => {
+test('the schema for editors describes every setting, with its default if it has one', () => {
   expect(Object.keys(schema.properties)).toEqual(['$schema', ...settingNames]);
   for (const property of Object.values(schema.properties)) expect(property.description).toMatch(/\S/);
   const without = settingNames.filter((name) => schema.properties[name]?.default === undefined);
@@ -78,7 +78,7 @@ test('the schema for editors describes every setting, with its default where the
   ]);
 });
 
-test('the schema for editors takes its own defaults', () => {
+test('the schema for editors accepts its own defaults', () => {
   const defaults = settingNames.flatMap((name) => {
     const preset = schema.properties[name]?.default;
     return preset === undefined ? [] : [[name, preset]];
@@ -87,7 +87,7 @@ test('the schema for editors takes its own defaults', () => {
 });
 
 test.each<[unknown, boolean]>([...tables.values, [{ kubeconfig: null }, false]])(
-  'the schema for editors says of %j what the program says',
+  'the schema for editors judges %j as the program does',
   (value, isRight) => {
     expect(validator.safeParse(value).success).toBe(isRight);
     const read = () => readFileOf(JSON.stringify(value));

@@ -110,7 +110,7 @@ const example = readFileOf('maxNodes: 5\nprefixes:\n  a: dropped', {
   flags: { 'time-zone': 'Europe/Berlin' },
 });
 
-test('each value has a comment that names where it is from', () => {
+test('each value has a comment that names its origin', () => {
   const lines = printYaml(example.given).split('\n');
   expect(lines).toEqual(
     expect.arrayContaining([
@@ -139,7 +139,7 @@ test('each value has a comment that names where it is from', () => {
   expect(keys).toEqual(settingNames.filter((name) => !without.has(name)));
 });
 
-test('without default values there is what option, variable or file set', () => {
+test('without default values, only values of options, variables or the file are printed', () => {
   expect(Object.keys(withoutDefaults(example.given)).toSorted()).toEqual([
     'logLevel',
     'maxNodes',
@@ -159,7 +159,7 @@ test('the name of a file cannot end the comment', () => {
   expect(readBack(printYaml(given)).config.node).toBe('node-a');
 });
 
-test('as JSON, settings and where they are from have the same keys', () => {
+test('as JSON, settings and their origins have the same keys', () => {
   const { config, from } = JSON.parse(printJson(example.given, [])) as Record<string, Record<string, unknown>>;
   expect(Object.keys(from ?? {})).toEqual(Object.keys(config ?? {}));
   expect(config).toMatchObject({ maxNodes: 5, includeNoise: false, prefixes: ['a=dropped'] });

@@ -37,11 +37,11 @@ test.each(tables.typos)('%s is taken for a typo of %s', (name, meant) => {
   expect(typo).toContain(`${meant}?`);
 });
 
-test.each(tables.others)('no warning of %s', (_, env) => {
+test.each(tables.others)('%s gives no warning', (_, env) => {
   expect(envTypos(env)).toEqual([]);
 });
 
-test('it is a warning: the program starts', () => {
+test('a typo is only a warning: the program starts', () => {
   const { warnings } = loadConfig({ flags: { node: 'node-a' }, env: { MAX_NODE: '5' }, readText: () => '' });
   expect(subjectsOf(warnings)).toEqual(['MAX_NODE']);
 });

@@ -67,7 +67,7 @@ test('a file overrides the default, a variable the file, and an option the varia
   });
 });
 
-test('a file is named by the variable, or by the option, which overrides it', () => {
+test('the variable or the option names the file; the option overrides the variable', () => {
   const file = files('settings.yaml');
   writeFileSync(file, 'node: from-file');
   expect(readConfig({}, { CONFIG_FILE: file }).node).toBe('from-file');
@@ -94,7 +94,7 @@ test('a number that is a name needs quotes', () => {
   expect(readFileOf('node: "123"', { env }).config.node).toBe('123');
 });
 
-test('settings of a file that cannot be understood are not missed', () => {
+test('if a file cannot be parsed, its settings are not reported as missing', () => {
   expect(subjectsOf(problemsOf('{', { env: { NODE_NAME: '', MAX_NODES: 'x' } }))).toEqual([
     expect.stringMatching(/^[12]:\d+/),
     'MAX_NODES "x"',
@@ -106,7 +106,7 @@ test('a wrong value that an option overrides is not a problem, but a typo in a k
   expect(subjectsOf(problems)).toEqual(['2:1: nod']);
 });
 
-test('each problem is on one line and bounded, whatever its text is', () => {
+test('each problem is one line of limited length, whatever its text', () => {
   const long = 'x'.repeat(10_000);
   const problems = problemsOf(`stateDir: "\\e[31m${long}"\n"${long}\\n": 1\nsources: [${'x,'.repeat(1000)}]`);
   expect(problems).toHaveLength(26);
@@ -127,7 +127,7 @@ test.each([
   ['items', `sources: [${'x,'.repeat(120_000)}]`],
   ['a long prefix', `prefixes: ["${' x'.repeat(60_000)}"]`],
   ['many prefixes', `prefixes:\n${Array.from({ length: 12_000 }, (_, i) => ` p${i}: x\n`).join('')}`],
-])('bombs end soon: %s', (_, text) => {
+])('an input that expands without limit is refused quickly: %s', (_, text) => {
   const began = process.threadCpuUsage();
   const problems = problemsOf(text);
   const { user, system } = process.threadCpuUsage(began);
@@ -139,19 +139,19 @@ test.each([
 
 const largeFiles = temporaryFolder();
 
-test('a file of 256 KiB may be used', () => {
+test('a file of 256 KiB is accepted', () => {
   writeFileSync(largeFiles('full'), Buffer.alloc(256 * 1024, '#'));
   expect(checkConfigFile(largeFiles('full'))).toEqual([]);
 });
 
 const check = (text: string) => checkConfigFile('f', () => text);
 
-test('a check of a file alone does not miss what is set elsewhere', () => {
+test('a check of a file alone does not report settings that may be set elsewhere as missing', () => {
   expect(check('maxNodes: 1')).toEqual([]);
   expect(check('node: node-a')).toEqual([]);
 });
 
-test('a check of a file alone lists what is wrong', () => {
+test('a check of a file alone lists its mistakes', () => {
   expect(subjectsOf(check('node: Node\nmaxNodes: x'))).toEqual(['f:1:7: node "Node"', 'f:2:11: maxNodes "x"']);
 });
 

@@ -34,7 +34,7 @@ test.each<[Record<string, string>, object]>([
   expect(warnings).toHaveLength(1);
 });
 
-test('a warning for each inherited variable names the setting to use instead', () => {
+test('the warning for each inherited variable names the setting to use instead', () => {
   for (const [variable, { setting }] of Object.entries(successors)) {
     const [warning = ''] = read({ [variable]: variable === 'METRICS_SERVER_PORT' ? '80' : '/a' }).warnings;
     expect(variablesOf([warning])).toEqual([variable]);
@@ -52,7 +52,7 @@ test.each<[string, Record<string, string>, Record<string, string>]>([
   expect(variablesOf(warnings)).toEqual(['IPTABLES_LOG_PREFIX']);
 });
 
-test('a variable of kube-iptables-tailer has no effect behind the file', () => {
+test('a variable of kube-iptables-tailer has no effect if the file has the setting', () => {
   const { config, warnings } = loadConfig({
     flags: { config: 'f' },
     env: { NODE_NAME: 'node-a', METRICS_SERVER_PORT: '1' },
@@ -62,18 +62,18 @@ test('a variable of kube-iptables-tailer has no effect behind the file', () => {
   expect(variablesOf(warnings)).toEqual(['METRICS_SERVER_PORT']);
 });
 
-test('a log file next to a journal, as there', () => {
+test('a log file overrides a journal, as in kube-iptables-tailer', () => {
   const { config, warnings } = read({ IPTABLES_LOG_PATH: '/a', JOURNAL_DIRECTORY: '/b' });
   expect(config.sources).toEqual([{ kind: 'journal', directory: '/b' }, containers]);
   expect(variablesOf(warnings)).toEqual(['JOURNAL_DIRECTORY', 'IPTABLES_LOG_PATH']);
 });
 
-test('an invalid port is ignored with a warning, as there', () => {
+test('an invalid port is ignored with a warning, as in kube-iptables-tailer', () => {
   expect(read({ METRICS_SERVER_PORT: 'http' }).config.metricsAddress).toBe(':9090');
   expect(read({ METRICS_SERVER_PORT: 'http' }).warnings).toHaveLength(1);
 });
 
-test('the URL that each container next to a Service metrics-server has, without a word', () => {
+test('a URL that Kubernetes sets because of a Service metrics-server is ignored silently', () => {
   expect(read({ METRICS_SERVER_PORT: 'tcp://10.96.0.1:443' })).toMatchObject({
     config: { metricsAddress: ':9090' },
     warnings: [],

@@ -21,7 +21,7 @@ test('without a config file, nothing is logged', () => {
   expect(reload.counts).toEqual({ ok: 0, failed: 0 });
 });
 
-test('a change is followed when it has stood for two looks, and once', () => {
+test('a change is applied once, after two looks have seen it', () => {
   const { write, look, applied, config, logged, reload } = createReloadScene('logLevel: info');
   write('logLevel: debug\nprefixes: {a: dropped}\nincludeNoise: true');
   look(1);
@@ -36,7 +36,7 @@ test('a change is followed when it has stood for two looks, and once', () => {
   expect(reload.counts).toEqual({ ok: 1, failed: 0 });
 });
 
-test('a file that is being written is not read half', () => {
+test('a file that is still being written is not read in part', () => {
   const { write, look, applied, logged } = createReloadScene('logLevel: info\nincludeNoise: true');
   for (const text of ['', 'logLev', 'logLevel: debug\n', 'logLevel: debug\nincl']) {
     write(text);
@@ -48,14 +48,14 @@ test('a file that is being written is not read half', () => {
   expect(logged).toHaveLength(1);
 });
 
-test('a setting that is taken out has its default again', () => {
+test('a removed setting has its default again', () => {
   const { write, look, applied } = createReloadScene('logLevel: debug\nprefixes: {a: dropped}');
   write('# all gone');
   look();
   expect(applied).toMatchObject([{ logLevel: 'info', prefixes: [] }]);
 });
 
-test('a change of a setting that needs a restart is reported once to need a restart, and stays in force', () => {
+test('a change that needs a restart is reported once, and the old value stays in force', () => {
   const { write, look, applied, records } = createReloadScene('maxNodes: 1');
   write('maxNodes: 2\nstateDir: /a');
   look(10);
@@ -66,7 +66,7 @@ test('a change of a setting that needs a restart is reported once to need a rest
   ]);
 });
 
-test('a change of a setting that needs a restart does not come along with a setting that is followed', () => {
+test('a change that needs a restart does not take effect together with another change', () => {
   const { write, look, applied, config, records } = createReloadScene('maxNodes: 1');
   write('maxNodes: 2\nlogLevel: debug');
   look();
@@ -77,7 +77,7 @@ test('a change of a setting that needs a restart does not come along with a sett
   ]);
 });
 
-test.each(settingNames)('a change of a setting that needs a restart: %s: what the table says holds', (name) => {
+test.each(settingNames)('a change that needs a restart: %s: the table is right', (name) => {
   const setting = settings[name];
   const [value] = others[name];
   const text = /^(?:true|false|\d+)$/.test(String(value)) ? value : JSON.stringify(value);
@@ -88,7 +88,7 @@ test.each(settingNames)('a change of a setting that needs a restart: %s: what th
   expect(records()).toContainEqual({ level: 'reload' in setting ? 'info' : 'warn', settings: [name] });
 });
 
-test('a file that is wrong is reported once with all that is wrong, and changes nothing', () => {
+test('a wrong file is reported once with all its mistakes, and changes nothing', () => {
   const { write, look, applied, logged, reload } = createReloadScene('logLevel: debug');
   write('logLevel: x\nmaxNode: 1\nincludeNoise: true');
   look(10);
@@ -100,7 +100,7 @@ test('a file that is wrong is reported once with all that is wrong, and changes 
   expect(reload.counts).toEqual({ ok: 0, failed: 1 });
 });
 
-test('a file that is wrong is followed once it is right', () => {
+test('a wrong file is applied once it is right', () => {
   const { write, look, applied, reload } = createReloadScene('logLevel: debug');
   write('logLevel: x');
   look();
@@ -110,7 +110,7 @@ test('a file that is wrong is followed once it is right', () => {
   expect(reload.counts).toEqual({ ok: 1, failed: 1 });
 });
 
-test('a file that cannot be read is reported once, and once when it can be read again', () => {
+test('a file that cannot be read is reported once, and once more when it can be read again', () => {
   const { write, look, records, reload } = createReloadScene('logLevel: debug');
   write(new Error('no luck'));
   look(10);
@@ -141,7 +141,7 @@ function swap(revision: string, text: string): void {
   renameSync(folder('..data_tmp'), folder('..data'));
 }
 
-test('a mounted ConfigMap is followed through the swap of its link', () => {
+test('a mounted ConfigMap is followed when its link is swapped', () => {
   swap('..1', 'logLevel: info');
   symlinkSync('..data/settings.yaml', folder('settings.yaml'));
   const { look, applied, records } = follow(
@@ -162,7 +162,7 @@ test.each<[string, string | Error]>([
   ['cannot be read', new Error('is gone')],
   ['needs a restart', 'maxNodes: 7'],
   ['needs a restart in part', 'logLevel: debug\nmaxNodes: 7'],
-])('the file does not hold while it %s, and holds again later', (_, next) => {
+])('the file is not in force while it %s, and is again later', (_, next) => {
   const { write, look, reload } = createReloadScene('logLevel: info');
   write(next);
   look();
@@ -174,7 +174,7 @@ test.each<[string, string | Error]>([
   expect(reload.inForce).toBe(true);
 });
 
-test('a wrong one that is gone and comes back is still wrong', () => {
+test('a wrong file that disappears and comes back is still wrong', () => {
   const { write, look, reload } = createReloadScene('logLevel: info');
   for (const next of ['logLevel: loud', new Error('is gone'), 'logLevel: loud']) {
     write(next);

@@ -26,7 +26,7 @@ const tables: { words: [string, string | undefined][] } = {
 const names = ['stateDir', 'podLogs', 'podCache', 'node', 'kubeconfig'];
 
 test.each([...tables.words, ['x'.repeat(100_000), undefined]])(
-  'the setting that is nearest to %j',
+  'suggests the nearest setting for %j',
   (word, expected) => {
     expect(nearest(word, names)).toBe(expected);
   },
@@ -37,7 +37,7 @@ test('the nearest one wins, then the first', () => {
   expect(nearest('ab', ['ax', 'bb'])).toBe('ax');
 });
 
-test('no suggestion is made in words, or not at all', () => {
+test('a suggestion is a question, or empty', () => {
   expect(suggest('nodes', names)).toBe('; did you mean node?');
   expect(suggest('colour', names)).toBe('');
 });

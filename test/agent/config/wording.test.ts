@@ -82,11 +82,11 @@ test.each<[Record<string, string>, string]>([
     { [variable]: '7' },
     `${variable} is a variable of kube-iptables-tailer and has no counterpart (see docs/migrating.md)`,
   ]),
-])('variables of kube-iptables-tailer: %j', (env, expected) => {
+])('variables of kube-iptables-tailer give the expected warnings: %j', (env, expected) => {
   expect(loaded(env).warnings).toEqual([expected]);
 });
 
-test('a setting that a warning about a variable of kube-iptables-tailer proposes does the same as the variable', () => {
+test('a setting that replaces a variable of kube-iptables-tailer has the same effect', () => {
   const env = { IPTABLES_LOG_PATH: '/var/log/iptables.log', IPTABLES_LOG_PREFIX: 'a:', METRICS_SERVER_PORT: '1' };
   const { config, warnings } = loaded(env);
   const taken = warnings.map((warning) => /taken as (.*): set (\w+)/.exec(warning) ?? []);
@@ -118,7 +118,7 @@ test.each<[string, string | Error, string[]]>([
   expect(logged.map(([, text]) => text)).toEqual(expected);
 });
 
-test('a file that is there again', () => {
+test('a file that is back is reported', () => {
   const { write, look, logged } = createReloadScene('logLevel: info');
   write(new Error('is gone'));
   look();

@@ -67,7 +67,7 @@ const db = pod({
   from: nine,
 });
 
-test('an answer is read as it was written', () => {
+test('a decoded answer equals the encoded one', () => {
   const gone = pod({ name: 'job', addresses: ['10.65.2.9'], from: nine - 9000, until: nine - 1000, running: false });
   const owners = { pods: [db, gone], node: undefined };
   expect(decodeAnswer(encodeAnswer(owners, clock), '10.65.2.9', clock)).toEqual(owners);
@@ -77,13 +77,13 @@ test('an answer is read as it was written', () => {
   });
 });
 
-test('times are of the wall clock in between', () => {
+test('times are sent as wall-clock times', () => {
   const ahead = { toWall: (time: number) => time + 5000, fromWall: (stamp: number) => stamp - 7000 };
   const [read] = decodeAnswer(encodeAnswer({ pods: [db] }, ahead), '10.65.2.9', ahead).pods;
   expect([read?.from, read?.until]).toEqual([nine - 2000, Infinity]);
 });
 
-test('those of many Pods that have the address come first, then the latest; the longest names fit', () => {
+test('Pods that have the address come first, then the latest; the longest names fit', () => {
   const long = { namespace: 'n'.repeat(63), name: 'p'.repeat(253), node: 'n'.repeat(253) };
   const pods = Array.from({ length: 30 }, (_, number) =>
     pod({
@@ -104,12 +104,12 @@ test('those of many Pods that have the address come first, then the latest; the 
 const decode = (change: object) =>
   decodeAnswer(JSON.stringify({ pods: [{ ...db, until: undefined, ...change }] }), '10.65.2.9', clock).pods;
 
-describe('an answer that lies', () => {
+describe('an answer with invalid content', () => {
   test.each(tables.refused)('names no Pod: %j', (change) => {
     expect(decode(change)).toEqual([]);
   });
 
-  test.each(tables.corrected)('is believed as far as it may be: %j', (change, expected) => {
+  test.each(tables.corrected)('is used as far as it is valid: %j', (change, expected) => {
     expect(decode(change)).toMatchObject([expected]);
   });
 
@@ -117,11 +117,11 @@ describe('an answer that lies', () => {
     expect(decode({ ports }).map((each) => each.ports)).toEqual([undefined]);
   });
 
-  test.each(['', 'x', 'null', '[]', '{}', '{"pods":{}}'])('is none: %j', (text) => {
+  test.each(['', 'x', 'null', '[]', '{}', '{"pods":{}}'])('is refused: %j', (text) => {
     expect(() => decodeAnswer(text, '10.65.2.9', clock)).toThrow(/JSON|no Pods/);
   });
 
-  test('is bounded, whatever it is', () => {
+  test('is limited in size, whatever its content', () => {
     forAll([fc.jsonValue()], {}, (value) => {
       const { pods } = decodeAnswer(JSON.stringify({ pods: [value, db] }), '10.65.2.9', clock);
       expect(pods.every(({ addresses }) => addresses.includes('10.65.2.9'))).toBe(true);

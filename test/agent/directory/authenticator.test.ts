@@ -62,7 +62,7 @@ test.each([
   ['is not authenticated', { authenticated: false, username }],
   ['is not meant for the directory', { authenticated: true, username, audiences: [] }],
   ['is of another account', { authenticated: true, username: 'system:serviceaccount:drops:other' }],
-])('one that %s is refused, and reviewed again after ten seconds', async (_, review) => {
+])('a token that %s is refused, and reviewed again after ten seconds', async (_, review) => {
   const { check, reviewed, clock } = scene(() => review);
   expect([await check(bearer()), await check(bearer())]).toEqual(['stranger', 'stranger']);
   expect(reviewed).toHaveLength(1);
@@ -81,7 +81,7 @@ test.each([
   ['a token of another account', `Bearer ${tokenOf({ sub: 'system:serviceaccount:drops:other', aud: audience })}`],
   ['a token with its claims in more than 8,192 characters', bearer('x'.repeat(9000))],
   ['a token with more than 8,192 characters after its claims', bearer().padEnd(8193, 's')],
-])('%s costs the API server nothing', async (_, authorization) => {
+])('%s needs no request to the API server', async (_, authorization) => {
   const { check, reviewed } = scene();
   expect(await check(authorization)).toBe('stranger');
   expect(reviewed).toEqual([]);
@@ -93,13 +93,13 @@ test('a header of 8,192 characters is short enough for a review', async () => {
   expect(reviewed).toHaveLength(1);
 });
 
-test('an API server that does not answer is not a refusal, and is asked again', async () => {
+test('an API server that does not answer does not refuse the token, and is asked again', async () => {
   const { check, reviewed } = scene(() => undefined);
   expect([await check(bearer()), await check(bearer())]).toEqual(['busy', 'busy']);
   expect(reviewed).toHaveLength(2);
 });
 
-test('forged tokens of one address use up its reviews, and no others', async () => {
+test('forged tokens from one address use up only the reviews of that address', async () => {
   const { check, reviewed, clock } = scene(real);
   await check(bearer());
   for (let number = 0; number < 2000; number++) await check(`${bearer(number)}forged`, '10.65.2.66');
@@ -110,7 +110,7 @@ test('forged tokens of one address use up its reviews, and no others', async () 
   expect(await check(bearer(8), '10.65.2.66')).toBe('agent');
 });
 
-test('forged tokens of many addresses use up the reviews of a second, and no more; who is known is answered', async () => {
+test('forged tokens from many addresses use up at most the reviews of a second; known agents are answered', async () => {
   const { check, reviewed, clock } = scene(real);
   await check(bearer());
   for (let number = 0; number < 2000; number++) await check(`${bearer(number)}forged`, `10.66.${number % 200}.1`);
@@ -120,7 +120,7 @@ test('forged tokens of many addresses use up the reviews of a second, and no mor
   expect(await check(bearer(7))).toBe('agent');
 });
 
-test('no flood of forged tokens, from any addresses and with any claims, locks an agent out when its token is renewed', async () => {
+test('a flood of forged tokens with any addresses and claims does not lock out an agent whose token is renewed', async () => {
   const { check, clock } = scene(real);
   expect(await check(ofPod('agent'))).toBe('agent');
   const renewed: string[] = [];
@@ -134,7 +134,7 @@ test('no flood of forged tokens, from any addresses and with any claims, locks a
   expect(renewed).toEqual(Array.from({ length: 5 }, () => 'agent'));
 });
 
-test('an agent that asks once in an hour is not forgotten for 20,000 forged tokens', async () => {
+test('an agent that asks once an hour is remembered through 20,000 forged tokens', async () => {
   const { check, clock } = scene(real);
   await check(ofPod('quiet'));
   for (let number = 0; number < 20_000; number++) {
@@ -144,14 +144,14 @@ test('an agent that asks once in an hour is not forgotten for 20,000 forged toke
   expect(await check(ofPod('quiet'))).toBe('agent');
 });
 
-test('the place of an agent is of its address: its claims from another one are reviewed as those of a stranger', async () => {
+test("an agent's place belongs to its address: the same claims from another address are reviewed as unknown", async () => {
   const { check, reviewed } = scene(real);
   await check(ofPod('agent'));
   for (let number = 0; number < 100; number++) await check(`${ofPod('agent', number)}forged`, '10.65.2.66');
   expect(reviewed.length).toBeLessThanOrEqual(11);
 });
 
-test('a token that no longer belongs to an agent has no place among theirs', async () => {
+test('a token that no longer belongs to an agent loses its place', async () => {
   let isAgent = true;
   const { check, clock } = scene(() => ({ authenticated: isAgent, username }));
   await check(bearer());
@@ -163,7 +163,7 @@ test('a token that no longer belongs to an agent has no place among theirs', asy
   expect(await check(bearer())).toBe('stranger');
 });
 
-test('an agent is reviewed again, also in the middle of a flood of forged tokens', async () => {
+test('an agent is reviewed again even in the middle of a flood of forged tokens', async () => {
   let isAway = false;
   const { check, clock } = scene((token) =>
     isAway ? undefined : { authenticated: !token.includes('forged'), username },

@@ -21,7 +21,7 @@ test.each(['10.65.2.9', 'fd00:65::9'])(
   },
 );
 
-test('each has another key and another number', () => {
+test('each certificate has its own key and serial number', () => {
   const [one, other] = [1, 2].map(() => createCertificate('10.65.2.9', nine, nine + day));
   expect(one?.key).not.toBe(other?.key);
   expect(new X509Certificate(one?.certificate ?? '').serialNumber).not.toBe(
@@ -29,7 +29,7 @@ test('each has another key and another number', () => {
   );
 });
 
-test('any address and time up to 2049 gives one that can be read', () => {
+test('any address and time up to 2049 gives a certificate that can be parsed', () => {
   const time = fc.integer({ min: Date.UTC(2026, 0), max: Date.UTC(2049, 0) });
   forAll([fc.oneof(fc.ipV4(), fc.ipV6()), time], { numRuns: 50 }, (address, from) => {
     const { certificate } = createCertificate(address, from, from + day);

@@ -93,7 +93,7 @@ test('a Pod, a Pod that is gone, a node and an address without any', async () =>
   expect(new Set(asked)).toEqual(new Set(['Bearer a-token']));
 });
 
-test('where it does not answer: another replica does, and goes on to; the first is tried again later', async () => {
+test('if a replica does not answer, another one does and is asked from then on; the first is tried again later', async () => {
   const first = await replica('one', () => ({ pods: [db] }));
   const second = await replica('two', () => ({ pods: [db] }));
   const { find } = finder();
@@ -146,7 +146,7 @@ test('the replicas and the token of the folder are read again after ten seconds'
   expect(asked).toEqual(['Bearer a-token', 'Bearer a-token', 'Bearer another']);
 });
 
-test('a stranger at the address is a refusal', async () => {
+test("a server without a replica's certificate counts as a refusal", async () => {
   await replica('one', () => ({ pods: [db] }), 'stranger');
   await expect(finder().find('10.65.2.9', 'shop')).rejects.toThrow('answers 401');
 });
@@ -188,7 +188,7 @@ test('a certificate of another address is not believed', async () => {
   await expect(finder().find('10.65.2.9', 'shop')).rejects.toThrow(/IP/);
 });
 
-test('an answer that has no end is not believed', async () => {
+test('an answer without an end is not believed', async () => {
   await lying((response) => {
     const write = (): void => {
       if (!response.destroyed) response.write('x'.repeat(16_384), write);
@@ -204,12 +204,12 @@ test.each([
   '{"host":"example.org","port":1,"certificate":"x"}',
   '{"host":"10.1.1.1","port":0,"certificate":"x"}',
   '{"host":"10.1.1.1","port":1,"certificate":"x"}',
-])('what is not believed: an entry that is none: %s', async (text) => {
+])('an invalid entry is not believed: %s', async (text) => {
   writeFileSync(join(folder, 'one'), text);
   await expect(finder().find('10.65.2.9', 'shop')).rejects.toThrow('replica');
 });
 
-test('for doctor: it is there, or why not', async () => {
+test('doctor learns whether the directory answers, or why not', async () => {
   await expect(finder({ folder: undefined }).look()).resolves.toEqual({ usable: false, why: 'none is configured' });
   await expect(finder({ folder: '/nowhere' }).look()).resolves.toEqual({
     usable: false,
@@ -223,6 +223,6 @@ test('for doctor: it is there, or why not', async () => {
   });
 });
 
-test('for doctor: doctor says that no way leads there when none is configured', async () => {
+test('doctor learns that no directory is configured', async () => {
   await expect(finder({ folder: undefined }).find('10.65.2.9', 'shop')).resolves.toBeUndefined();
 });

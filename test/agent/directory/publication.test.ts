@@ -38,7 +38,7 @@ test.each([
   expect(api.asked.map(({ path }) => path)).toEqual([1, 2].map(() => '/api/v1/namespaces/drops/configmaps/directory'));
 });
 
-test('those that are not seen twice in a row are taken out', async () => {
+test('a replica that is missing twice in a row is removed', async () => {
   const { api, publish: write } = scene({ one: encodeReplica(replica), two: other, three: other, x: 'y' });
   await write();
   expect(api.asked.map(({ verb }) => verb)).toEqual(['GET']);
@@ -46,7 +46,7 @@ test('those that are not seen twice in a row are taken out', async () => {
   expect(api.asked.at(-1)).toMatchObject({ verb: 'PATCH', body: { data: { three: null, x: null } } });
 });
 
-test('nothing is written where nothing has changed', async () => {
+test('nothing is written if nothing has changed', async () => {
   const { api, publish: write } = scene({ one: encodeReplica(replica), two: other });
   await write();
   expect(api.asked.map(({ verb }) => verb)).toEqual(['GET']);

@@ -25,7 +25,7 @@ const slice = (name: string, address: string, pod: string): unknown => ({
   endpoints: [{ addresses: [address], nodeName: 'node-b', targetRef: { kind: 'Pod', namespace: 'shop', name: pod } }],
 });
 
-test('asks once, for the slices of that Service', async () => {
+test('asks only once, for the slices of that Service', async () => {
   const items = [slice('api-1', '10.65.2.9', 'api-0'), null, slice('api-2', 'fd00:65::9', 'api-0')];
   const { find, asked } = lookup({ kind: 'answered', body: { items } });
   expect(await find('shop', 'api')).toEqual([backend()]);
@@ -51,7 +51,7 @@ test.each([[null], [{}], [{ items: 'all' }], [[]]])('no backend is found in %j',
   expect(await find('shop', 'api')).toEqual([]);
 });
 
-test('of a Service with 100,000 endpoints, about 10,000 are kept', async () => {
+test('about 10,000 endpoints are kept of a Service with 100,000', async () => {
   const items = Array.from({ length: 100 }, (_, part) => ({
     metadata: { namespace: 'shop', name: `api-${part}`, labels: { 'kubernetes.io/service-name': 'api' } },
     endpoints: Array.from({ length: 1000 }, (__, index) => ({

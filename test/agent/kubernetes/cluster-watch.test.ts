@@ -98,7 +98,7 @@ async function until(isSo: () => boolean): Promise<void> {
 
 const askedForSlices = (): Asked[] => server.asked.filter(({ path }) => path === slicesPath);
 
-test('EndpointSlices are counted, listed and watched where there are few', async () => {
+test('EndpointSlices are counted, listed and watched if there are few', async () => {
   let watch: Asked | undefined;
   answerSlices = (asked) => {
     if (asked.query['watch'] !== undefined) watch = asked;
@@ -123,7 +123,7 @@ test('EndpointSlices are counted, listed and watched where there are few', async
   await until(() => lists.chains.backendsOf('ns1', 'svc1').length === 0);
 });
 
-test('EndpointSlices are reported and not watched where there are many', async () => {
+test('EndpointSlices are reported and not watched if there are many', async () => {
   answerSlices = ({ response }) => json(response, 200, { metadata: { remainingItemCount: 9 }, items: [slice] });
   start(9);
   await until(() => reported.length > 0 && cluster.synced);
@@ -132,7 +132,7 @@ test('EndpointSlices are reported and not watched where there are many', async (
   expect(askedForSlices()).toHaveLength(1);
 });
 
-test('EndpointSlices are not even counted with a limit of 0', async () => {
+test('with a limit of 0, EndpointSlices are not even counted', async () => {
   answerSlices = () => {};
   start(0);
   await until(() => cluster.synced);
@@ -140,7 +140,7 @@ test('EndpointSlices are not even counted with a limit of 0', async () => {
   expect(cluster.watches('endpointslices')).toBe(false);
 });
 
-test('an answer to their count that is not a list is a failure: they are counted again', async () => {
+test('if the answer to a count is not a list, EndpointSlices are counted again', async () => {
   answerSlices = (asked) => {
     if (asked.query['watch'] !== undefined) return;
     const isFirst = askedForSlices().length === 1;
@@ -165,7 +165,7 @@ test.each([
   ['to count', 404, 0, 'list'],
   ['to list', 403, 1, 'list'],
   ['to watch', 403, 2, 'watch'],
-])('EndpointSlices are given up when it is refused %s them with %i', async (_, status, answered, verb) => {
+])('EndpointSlices are given up if the server refuses %s them with %i', async (_, status, answered, verb) => {
   answerSlices = ({ response }) => {
     if (askedForSlices().length > answered) refuse(response, status);
     else json(response, 200, { metadata: { resourceVersion: '8' }, items: [] });
@@ -179,7 +179,7 @@ test.each([
   expect(cluster.informers.has('endpointslices')).toBe(false);
 });
 
-test('EndpointSlices are asked for again long after they were refused: the right may be there by then', async () => {
+test('EndpointSlices are asked for again long after a refusal, because the right may have been granted', async () => {
   const pauses: number[] = [];
   const goOn = Promise.withResolvers<void>();
   answerSlices = ({ response, query }) => {
@@ -208,7 +208,7 @@ test('EndpointSlices are asked for again when the server only failed', async () 
 test.each([
   [5000, 5000],
   [0, 1],
-])('where %i Nodes are counted and none is watched but the own one, there are %i', async (counted, nodes) => {
+])("if %i Nodes are counted and only this agent's Node is watched, there are %i", async (counted, nodes) => {
   remainingNodes = counted;
   answerSlices = () => {};
   start(0);
@@ -219,7 +219,7 @@ test.each([
 
 const namespacesPath = '/api/v1/namespaces';
 
-test('Namespaces are not asked for where no setting needs them', async () => {
+test('Namespaces are not asked for if no setting needs them', async () => {
   answerSlices = (asked) => json(asked.response, 200, { items: [] });
   start(0);
   await until(() => cluster.synced);
@@ -227,7 +227,7 @@ test('Namespaces are not asked for where no setting needs them', async () => {
   expect(cluster.watches('namespaces')).toBe(false);
 });
 
-test('Namespaces are those with the label alone, and names come and go', async () => {
+test('only Namespaces with the label are listed, and their names come and go', async () => {
   const optedOut = new Set<string>();
   start(0, undefined, optedOut);
   const watchOf = (): Asked | undefined =>
@@ -248,7 +248,7 @@ test('Namespaces are those with the label alone, and names come and go', async (
 
 const ownerOf = (address: string): Endpoint => lists.endpoints.byAddress(address, { time: nine, exact: true });
 
-test('Services that were too many are watched once they are few again, and addresses are unknown until then', async () => {
+test('Services that were too many are watched once they are few, and addresses are unknown until then', async () => {
   const goOn = Promise.withResolvers<void>();
   const pauses: number[] = [];
   answerSlices = () => {};
@@ -272,7 +272,7 @@ test('Services that were too many are watched once they are few again, and addre
   expect(ownerOf('10.96.0.10')).toMatchObject({ kind: 'external' });
 });
 
-test('EndpointSlices that were too many are watched once they are few again', async () => {
+test('EndpointSlices that were too many are watched once they are few', async () => {
   const goOn = Promise.withResolvers<void>();
   answerSlices = ({ response, query }) => {
     const remainingItemCount = askedForSlices().length === 1 ? 9 : 0;

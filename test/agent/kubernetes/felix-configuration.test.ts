@@ -50,7 +50,7 @@ test.each(rows)('a FelixConfiguration is read: %s', async (_, script, expected) 
   expect(await reader(script).felix.read()).toEqual(known);
 });
 
-test('a group that does not answer is not followed by the other', async () => {
+test('if one API group does not answer, the other is not asked', async () => {
   const { felix, asked } = reader({ [`${v1}default`]: 0, [v1 + own]: 0 });
   await felix.read();
   expect(asked()).toEqual([`${v1}default`, v1 + own]);
@@ -78,7 +78,7 @@ test('a server that did not answer is asked again', async () => {
   expect(asked()).toHaveLength(4);
 });
 
-test('a change is seen after a minute', async () => {
+test('a change takes effect after a minute', async () => {
   const { felix, objects, pass } = reader({ [`${v1}default`]: { bpfEnabled: true } });
   await felix.read();
   objects[`${v1}default`] = { spec: { bpfEnabled: false } };
@@ -92,7 +92,7 @@ test('calls at the same time share the requests', async () => {
   expect(asked()).toHaveLength(2);
 });
 
-test('the name of a node stays one part of the path', async () => {
+test("a node's name stays one segment of the path", async () => {
   const asked: string[] = [];
   const request: Connection['request'] = (_, path) => {
     asked.push(path);
@@ -102,7 +102,7 @@ test('the name of a node stays one part of the path', async () => {
   expect(asked).toContain(`${v1}node.a%2F..%2Fb%3Fc`);
 });
 
-test('FelixConfiguration is read without an error, whatever the objects hold', async () => {
+test('FelixConfiguration is read without an error, whatever its content', async () => {
   await forAllAsync([fc.anything(), fc.jsonValue()], {}, async (body, spec) => {
     const bodies = [body, { spec }];
     const request: Connection['request'] = () => Promise.resolve({ kind: 'answered', body: bodies.pop() });

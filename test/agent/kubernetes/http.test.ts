@@ -20,13 +20,13 @@ async function get(signal = new AbortController().signal): Promise<HttpAnswer> {
   return await send(server.access('secret'), { method: 'GET', path: '/api', headers: { accept: 'a/b' }, signal });
 }
 
-test('a request has the headers of its caller and those that say who asks', async () => {
+test("a request has its caller's headers and those that identify the user", async () => {
   answer = ({ response }) => json(response, 200, {});
   await text((await get()).body);
   expect(server.asked[0]?.headers).toMatchObject({ accept: 'a/b', authorization: 'Bearer secret' });
 });
 
-test('a packed answer is unpacked', async () => {
+test('a compressed answer is decompressed', async () => {
   answer = ({ response }) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('a list'));
   expect(await text((await get()).body)).toBe('a list');
 });
@@ -65,7 +65,7 @@ test('brackets in texts of an answer are neither objects nor lists', async () =>
   expect((await textOfBody(await get())).length).toBe(whole.length);
 });
 
-test('one connection is used again', async () => {
+test('a connection is reused', async () => {
   const ports = new Set<number | undefined>();
   answer = ({ response }) => {
     ports.add(response.socket?.remotePort);
@@ -75,7 +75,7 @@ test('one connection is used again', async () => {
   expect(ports.size).toBe(1);
 });
 
-test('large answers are read one at a time, and none holds up the others when it breaks', async () => {
+test('large answers are read one at a time, and a broken one does not hold up the others', async () => {
   const parts = [0, 0, 0];
   const bodies = parts.map(
     (_, at) => new Readable({ highWaterMark: 1, read: () => void (parts[at] === 8 || sendOne(at)) }),
@@ -103,7 +103,7 @@ function bodyOf(mebibytes: number): Readable {
   return body;
 }
 
-test('a large answer that breaks while it waits fails at once, and the next one still waits for the one that is read', async () => {
+test('a large answer that breaks while it waits fails at once, and the next one still waits for the current one', async () => {
   const [read, broken, next] = [bodyOf(3), bodyOf(3), bodyOf(3)];
   const texts = [read, broken, next].map(async (body) => (await textOfBody({ body })).length / 2 ** 20);
   broken.destroy(new Error('out of time'));

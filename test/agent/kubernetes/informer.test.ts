@@ -156,7 +156,7 @@ test('a long list comes in pages', async () => {
   ]);
 });
 
-test('a list whose pages have expired begins again', async () => {
+test('a list whose pages have expired is started again', async () => {
   script = [
     ({ response }) => json(response, 200, { metadata: { continue: 'next' }, items: [pod('web-0', '9')] }),
     ({ response }) => refuse(response, 410, 'Expired'),
@@ -169,7 +169,7 @@ test('a list whose pages have expired begins again', async () => {
   expect(seen).toEqual(['set web-0 9', 'problem list 410', 'set web-1 20', 'delete web-0', 'synced']);
 });
 
-test('a watch that ends in good order goes on where it was, without a new list', async () => {
+test('a watch that ends properly continues from its place, without a new list', async () => {
   script = [
     listOf('10'),
     (asked) => {
@@ -241,7 +241,7 @@ test.each(waysToExpire)(
   },
 );
 
-test('a watch that ends by silence is made again where it was', async () => {
+test('a watch that goes silent is continued from its place', async () => {
   // Each sends what comes after the place it was asked for, then nothing: one may be given up before it was heard.
   script = [
     listOf('10'),
@@ -259,7 +259,7 @@ test('a watch that ends by silence is made again where it was', async () => {
   for (const { response } of server.asked.slice(1, -1)) if (!response.destroyed) await once(response, 'close');
 });
 
-test('a watch that ends over and over is not asked for without a pause', async () => {
+test('a watch that ends over and over is requested with pauses', async () => {
   // A tenth of a second each.
   vi.mocked(Math.random).mockReturnValue(0.1);
   const began = performance.now();
@@ -290,7 +290,7 @@ test('a server that refuses the watch is asked again, without a new list', async
   expect(server.asked.map(({ query }) => query['watch'] ?? 'list')).toEqual(['list', 'true', 'true']);
 });
 
-test('a server that says how long to wait is not asked before', async () => {
+test('a server that says how long to wait is not asked earlier', async () => {
   const began = performance.now();
   script = [({ response }) => refuse(response, 429, 'TooManyRequests', { 'retry-after': '1' }), listOf('10'), watch()];
   start();
@@ -306,7 +306,7 @@ test('a server that does not answer is asked again', async () => {
   expect(seen[0]).toBe('problem list 0');
 });
 
-test('a server that answers with no JSON is asked again', async () => {
+test('a server that answers without JSON is asked again', async () => {
   script = [
     ({ response }) => response.end('<html>a proxy</html>'),
     ({ response }) => response.writeHead(502).end('<html>Bad gateway</html>'),
@@ -318,7 +318,7 @@ test('a server that answers with no JSON is asked again', async () => {
   expect(problems.map(({ refusal }) => refusal?.status)).toEqual([0, 502]);
 });
 
-test('a server that comes back empty leaves nothing behind, and all again when it has it again', async () => {
+test('a server that comes back empty removes all objects, and they return with its next list', async () => {
   script = [
     listOf('10', 'web-0', 'web-1'),
     ({ response }) => refuse(response, 410),
@@ -348,7 +348,7 @@ test('a server that sends an object without a name does not stop the others', as
   expect(seen).toEqual(['unusable', 'set web-0 9', 'synced', 'unusable', 'set web-1 11']);
 });
 
-test('a token file that is away between two watches ends nothing', async () => {
+test('a token file that is missing between two watches does no harm', async () => {
   script = [
     listOf('10'),
     ({ response }) => response.writeHead(200, { 'content-type': 'application/json' }).end(),
@@ -362,7 +362,7 @@ test('a token file that is away between two watches ends nothing', async () => {
   expect(problems[0]?.refusal?.message).toContain("open 'token'");
 });
 
-test('once stopped, it asks no more', async () => {
+test('once stopped, it sends no requests', async () => {
   script = [listOf('10'), watch()];
   start();
   await until('synced');
@@ -380,7 +380,7 @@ const forgotten = ({ response }: Asked): void => refuse(response, 410, 'Expired'
 test.each([
   ['before it asks for a second one', 1],
   ['before it asks for a third one', 2],
-])('stopped between two watches, %s, it begins none', async (_, lastPause) => {
+])('if it is stopped between two watches, %s, no watch begins', async (_, lastPause) => {
   script = [listOf('10'), forgotten, listOf('20'), forgotten, listOf('30')];
   const paused = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -412,7 +412,7 @@ const large = (name: string, resourceVersion: string, bytes: number): object => 
   },
 });
 
-test('an object that memory has no room for is left out, when it is new and when it has grown', async () => {
+test('an object for which memory has no room is left out, both when it is new and when it has grown', async () => {
   const memory = createMemoryBudget({ total: 1000, isPreferred: () => false });
   script = [
     listOf('10', 'web-0', 'web-1'),
@@ -437,7 +437,7 @@ test('an object that memory has no room for is left out, when it is new and when
   expect([...memory.accounts].map(({ leftOut }) => leftOut)).toEqual([2]);
 });
 
-test('what was left out is listed again when there is room, once in a minute at most', async () => {
+test('left-out objects are listed again when there is room, at most once a minute', async () => {
   const memory = createMemoryBudget({ total: 900, isPreferred: () => false });
   let time = 0;
   script = [

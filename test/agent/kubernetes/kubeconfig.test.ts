@@ -31,7 +31,7 @@ test('a kubeconfig is read again when the server refuses it, every five seconds 
   expect(await access.authenticate()).toMatchObject({ headers: { Authorization: 'Bearer new' } });
 });
 
-test('a kubeconfig that is being replaced is not taken', () => {
+test('a half-replaced kubeconfig is not used', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   write('old');
   const access = readKubeconfig(within('config'));
@@ -41,7 +41,7 @@ test('a kubeconfig that is being replaced is not taken', () => {
   expect(access.server).toBe('https://old.example.org');
 });
 
-test('--context chooses the server and the user, and one that the kubeconfig does not have is refused', async () => {
+test('--context chooses the server and the user; an unknown context is refused', async () => {
   const names = ['current', 'other'];
   const config = {
     'current-context': 'current',
@@ -88,7 +88,7 @@ const named = (name: string, current?: string, server = name) => {
 };
 const use = (...files: string[]) => vi.stubEnv('KUBECONFIG', files.map((file) => within(file)).join(delimiter));
 
-describe('of several files in KUBECONFIG', () => {
+describe('with several files in KUBECONFIG', () => {
   afterEach(() => void vi.unstubAllEnvs());
 
   test.each<[string, () => void, string]>([
@@ -111,13 +111,13 @@ describe('of several files in KUBECONFIG', () => {
     expect(await access.authenticate()).toMatchObject({ headers: { Authorization: `Bearer ${expected}` } });
   });
 
-  test('the first is named if none is there', () => {
+  test('the first file is named if no file exists', () => {
     use('missing', 'gone');
     expect(() => readUserAccess({})).toThrow(`${within('missing')}: cannot be used: no such file`);
   });
 });
 
-test('--insecure-skip-tls-verify and --certificate-authority go over the kubeconfig', async () => {
+test('--insecure-skip-tls-verify and --certificate-authority override the kubeconfig', async () => {
   write('old');
   const kubeconfig = within('config');
   writeFileSync(within('ca.crt'), 'certificates');

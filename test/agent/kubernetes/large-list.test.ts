@@ -59,7 +59,7 @@ test('while thousands of objects that are gone are removed, other work gets its 
 });
 
 test.each([0, 300])(
-  'while a list is stored, an address that has changed hands is never of nobody (%i)',
+  'while a list is stored, an address that changes hands always has an owner (%i)',
   async (position) => {
     let now = nine;
     const lists = createLiveLists('node-a', undefined);

@@ -86,7 +86,7 @@ const attack = fc.array(
   { minLength: 300, maxLength: 900 },
 );
 
-test('a tenant whose objects fill the memory takes no name, and no outside address, from Events of others', () => {
+test('a tenant whose objects fill the memory removes neither names nor outside addresses from Events of others', () => {
   let mostLeftOut = 0;
   forAll([attack, attack], { numRuns: 25 }, (before, after) => {
     const { lists, pods, services, bytes } = setUp();

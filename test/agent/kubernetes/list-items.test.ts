@@ -22,7 +22,7 @@ function cutAt(text: string, places: readonly number[]): Buffer[] {
   return ends.map((end, index) => whole.subarray(ends[index - 1] ?? 0, end));
 }
 
-test('a list is the same object by object as at once, wherever its bytes are cut and whatever stands in it', async () => {
+test('a list read object by object equals the list read at once, wherever its bytes are cut and whatever its content', async () => {
   const value = fc.oneof(
     fc.json().map((text) => JSON.parse(text) as Json),
     fc.constantFrom('items', '"items":[', ']', '},{', '\\', '\\"', 'é日', '', null, [], {}),
@@ -52,12 +52,12 @@ test.each([
   '{"metadata":{"items":[1]}}',
   '"items"',
   '{}',
-])('an answer without a list is whole: %s', async (text) => {
+])('an answer that is not a list is kept whole: %s', async (text) => {
   expect(await read(cutAt(text, [3, 7]))).toEqual({ items: [], frame: JSON.parse(text) });
 });
 
 test.each(['{"items":[{"a":1},', '{"items":[{"a":1}]', '<html>"items":[', '{"items":[{"a":]}', ''])(
-  'an answer that is broken is no list: %j',
+  'a broken answer is not a list: %j',
   async (text) => {
     await expect(read([Buffer.from(text)])).rejects.toThrow(SyntaxError);
   },
@@ -96,7 +96,7 @@ test.each([
   await expect(read(endless(begin, part))).rejects.toThrow(TooLargeError);
 });
 
-test('objects of an answer that does not begin as a list are not taken', async () => {
+test('objects of an answer that does not begin like a list are not used', async () => {
   const taken: Json[] = [];
   const heads: Json[] = [];
   const body = Readable.from([Buffer.from('{"kind":"Page","items":[{"a":1},{"a":2}]}')]);

@@ -29,7 +29,7 @@ test.each([
   ['all at once from the cache', undefined, [...megabytes(10, 0), ...megabytes(25, 1.5), ...megabytes(10, 0)]],
   ['a hundred a page', 100, [...megabytes(150, 0), ...megabytes(30, 1.5), ...megabytes(100, 0)]],
   ['each as large as an object may be', 100, megabytes(4, 9)],
-])('a list of large objects is read object by object, each once: %s', async (_, pageSize, sizes) => {
+])('a list of large objects is read object by object, each one once: %s', async (_, pageSize, sizes) => {
   const { items, resourceVersion } = await listAll(await connectionTo(sizes), '/api/v1/pods', { pageSize }, number);
   expect(items).toEqual([...sizes.keys()]);
   expect(resourceVersion).toBe('7');
@@ -40,6 +40,6 @@ test('a list with an object that is larger than etcd takes is refused', async ()
   await expect(listAll(connection, '/api/v1/pods', { pageSize: undefined }, number)).rejects.toThrow(RefusedError);
 });
 
-test('objects are counted, however large the first one is', async () => {
+test('objects are counted, even if the first one is very large', async () => {
   expect(await countAll(await connectionTo([9 * 2 ** 20, 10, 10]), '/api/v1/pods')).toBe(3);
 });

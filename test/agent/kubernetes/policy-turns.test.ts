@@ -49,7 +49,7 @@ test('while thousands of policies are compiled, other work gets its turn', async
   expect(await turnsOf(policies.length)).toBeGreaterThan(4);
 });
 
-test('a few large policies are compiled one in a turn', async () => {
+test('large policies are compiled one per turn', async () => {
   const from = Array.from({ length: 5000 }, () => ({ podSelector: { matchLabels: { app: 'web' } } }));
   const items = Array.from({ length: 8 }, (_, index) => ({
     metadata: { name: `policy-${index}`, namespace: 'shop' },
@@ -66,7 +66,7 @@ function item(name: string, resourceVersion: string | undefined): object {
   return { metadata: { name, namespace: 'shop', resourceVersion }, spec };
 }
 
-test('a policy is compiled again when its version is another one, and only then', async () => {
+test('a policy is compiled again only when its version changes', async () => {
   answers[listOfShop] = { items: [item('same', '1'), item('changed', '1'), item('gone', '1'), item('old', undefined)] };
   const first = await reader.namespace('shop');
   answers[listOfShop] = { items: [item('changed', '2'), item('same', '1'), item('old', undefined)] };
@@ -96,7 +96,7 @@ async function sizeWith(selector: string): Promise<number> {
   return (await reading.namespace('shop')).bytes;
 }
 
-test('a selector of a megabyte counts as the many conditions that it may have', async () => {
+test('a selector of a megabyte counts as the number of conditions that it may have', async () => {
   const short = await sizeWith("a == 'b'");
   expect((await sizeWith(`a == 'b'${" || a == 'b'".repeat(87_000)}`)) - short).toBeGreaterThan(10_000_000);
 });

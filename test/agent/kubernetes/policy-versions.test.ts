@@ -41,7 +41,7 @@ function cluster(served: Readonly<Record<string, readonly string[]>>): Pick<Conn
 
 const versionsOf = (found: readonly { apiVersion: string }[]): string[] => found.map(({ apiVersion }) => apiVersion);
 
-test('of a kind that is served in two known versions, one is read', async () => {
+test('if a kind is served in two known versions, one is read', async () => {
   const both = cluster({
     'policy.networking.k8s.io/v1alpha2': ['clusternetworkpolicies'],
     'policy.networking.k8s.io/v1beta1': ['clusternetworkpolicies'],
@@ -50,7 +50,7 @@ test('of a kind that is served in two known versions, one is read', async () => 
   expect([versionsOf(served), unevaluated]).toEqual([['policy.networking.k8s.io/v1beta1'], []]);
 });
 
-test('whatever versions a cluster serves, each of its kinds of policies is read once, or is not evaluated', async () => {
+test('whatever versions a cluster serves, each kind of policy is read once or makes verdicts unknown', async () => {
   const groups = [...new Set(kinds.map(({ apiVersion }) => apiVersion.split('/')[0] ?? ''))];
   const pluralsOf = (group: string): string[] =>
     kinds.filter(({ apiVersion }) => apiVersion.startsWith(`${group}/`)).map(({ plural }) => plural);

@@ -23,7 +23,7 @@ function scene() {
   return { lists, view, watch };
 }
 
-test('policies see of a Pod of this node what a look-up would read', () => {
+test('the view of a Pod on this node equals the result of a look-up', () => {
   const { view, watch } = scene();
   const given = object({ app: 'web', tier: 'front' });
   watch(given);
@@ -31,7 +31,7 @@ test('policies see of a Pod of this node what a look-up would read', () => {
   expect(view('shop', 'web-0')?.pod).toBe(view('shop', 'web-0')?.pod);
 });
 
-test('a label that changes is seen at once', () => {
+test('a changed label takes effect at once', () => {
   const { view, watch } = scene();
   watch(object({ app: 'web' }));
   watch(object({ app: 'db' }));

@@ -8,7 +8,7 @@ type Fields = Record<string, unknown>;
 const metadata = { name: 'api', namespace: 'shop' };
 
 const pod = (status: Fields, more: Fields = {}) => slimPod({ metadata: { ...metadata, ...more }, status });
-test('a Pod that is being deleted is meant not to be ready', () => {
+test('a Pod that is being deleted is not expected to be ready', () => {
   const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] };
   expect(pod(status, { deletionTimestamp: '2026-11-21T09:00:00Z' }).problem).toBeUndefined();
 });
@@ -23,7 +23,7 @@ test.each([
   expect(pod({ phase }).running).toBe(expected);
 });
 
-test('the last restart of a Pod is the last of any container', () => {
+test("a Pod's last restart is the latest one of all its containers", () => {
   const times = ['2026-11-21T09:01:00Z', '2026-11-21T09:05:00Z', undefined, 'some time'];
   const containerStatuses = times.map((finishedAt) => ({
     restartCount: 1,
@@ -37,7 +37,7 @@ test('the last restart of a Pod is the last of any container', () => {
 
 const portsOf = (ports: unknown) => slimService({ metadata, spec: { ports } }).ports;
 
-test('a Service’s ports have a name and a protocol, or have none', () => {
+test("a Service's ports have a name and a protocol, or are left out", () => {
   expect(
     portsOf([
       { name: 'dns', port: 53, protocol: 'UDP', targetPort: 'dns', nodePort: 30_053 },
@@ -52,17 +52,17 @@ test('a Service’s ports have a name and a protocol, or have none', () => {
 });
 
 test.each([[undefined], [null], ['80'], [[{ port: '80' }]], [[{ port: 80, protocol: 'ICMP' }]], [[null]]])(
-  'a Service’s ports: %j are none',
+  "a Service's ports that are invalid are left out: %j",
   (ports) => {
     expect(portsOf(ports)).toEqual([]);
   },
 );
 
-test('a Service’s ports are one list for all that have equal ones', () => {
+test('Services with equal ports share one list', () => {
   expect(portsOf([{ name: 'http', port: 80 }])).toBe(portsOf([{ name: 'http', port: 80, protocol: 'TCP' }]));
 });
 
-test('a Service’s ports are the first 16: a tenant may give one tens of thousands', () => {
+test('only the first 16 ports of a Service are kept, because a tenant may set tens of thousands', () => {
   const many = Array.from({ length: 30_000 }, (_, index) => ({ name: `p${index}`, port: index + 1 }));
   expect(portsOf(many).map(({ port }) => port)).toEqual(many.slice(0, 16).map(({ port }) => port));
 });
@@ -89,7 +89,7 @@ test('slimEndpointSlice keeps these fields', () => {
   expect(() => slimEndpointSlice({ metadata: { name: 'api' } })).toThrow(UnusableObject);
 });
 
-test('endpoints are a Pod of their own Namespace each, or an address without one', () => {
+test('each endpoint is a Pod of the same Namespace, or an address without a Pod', () => {
   const targetRef = { kind: 'Pod', namespace: 'shop', name: 'api-0' };
   expect(
     endpointsOf(
@@ -109,7 +109,7 @@ test('endpoints are a Pod of their own Namespace each, or an address without one
 });
 
 test.each([[null], [{}], [{ addresses: [] }], [{ addresses: ['db.example.org'] }], [{ addresses: 'a' }]])(
-  'slimEndpointSlice: %j is no endpoint',
+  'slimEndpointSlice leaves out an invalid endpoint: %j',
   (endpoint) => {
     expect(endpointsOf(endpoint)).toEqual([]);
   },

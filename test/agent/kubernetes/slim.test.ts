@@ -165,12 +165,12 @@ test.each(rowsIn(join(import.meta.dirname, 'slim.txt')))('$id', ({ id, text }) =
   }
 });
 
-test('a Pod keeps none of the named ports past the 128th', () => {
+test('a Pod keeps at most 128 named ports', () => {
   const ports = [...Array.from({ length: 128 }, () => ({ containerPort: 80 })), { name: 'http', containerPort: 80 }];
   expect(slimPod(savedPod({ spec: { containers: [{ ports }] } })).ports).toBeUndefined();
 });
 
-test('a Service keeps none of its addresses past the eighth', () => {
+test('a Service keeps at most eight addresses', () => {
   const clusterIPs = Array.from(
     { length: 90_000 },
     (_, number) => `203.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
@@ -182,7 +182,7 @@ test('a Service keeps none of its addresses past the eighth', () => {
   expect(service.addresses).toEqual(clusterIPs.slice(0, 8));
 });
 
-test('times of the API server are mapped to the clock of packets, after a step of the wall clock', () => {
+test('after a step of the wall clock, times of the API server still match the clock of packets', () => {
   const hours = 3_600_000;
   const restart = { name: 'web', lastState: { terminated: { finishedAt: '2026-11-21T09:10:00Z' } } };
   const running = onSteadyClock(
@@ -214,7 +214,7 @@ describe('slimPod', () => {
     });
   });
 
-  describe('keeps those of the labels that are asked for', () => {
+  describe('keeps only the labels that are asked for', () => {
     const labels = { app: 'web', team: '', 'example.com/tier': 'front_1.a' };
     const longest = 'x'.repeat(63);
     test.each<[string, Record<string, unknown>, string[], string | undefined]>([
@@ -231,7 +231,7 @@ describe('slimPod', () => {
     });
   });
 
-  test('a mirror Pod is known to Events by its annotation, and has no workload', () => {
+  test('Events find a mirror Pod by its annotation, and it has no workload', () => {
     expect(slimPod(savedPod(tables.mirror))).toMatchObject({
       uid: 'b5b3a9b1f2c84d6e9a7075a1f3e2d4c6',
       hostNetwork: true,
@@ -240,11 +240,11 @@ describe('slimPod', () => {
     });
   });
 
-  test.each(tables.roles)('in %s labels %j play the part of %j', (namespace, labels, role) => {
+  test.each(tables.roles)('in %s, labels %j name the component %j', (namespace, labels, role) => {
     expect(slimPod(savedPod({ metadata: { namespace, labels } })).role).toBe(role);
   });
 
-  test('a packet of a Pod in its last second is still its own', () => {
+  test('a packet in the last second of a Pod still belongs to it', () => {
     const ended = savedPod({ status: { phase: 'Failed', containerStatuses: [terminated('2026-11-21T09:05:07Z')] } });
     const endpoints = createEndpointFinder(cluster({ pods: [slimPod(ended)] }));
     expect(endpoints.byAddress('10.65.1.4', { time: clock('09:05:07.300'), exact: true }).kind).toBe('pod');
@@ -271,26 +271,26 @@ describe('slimPod', () => {
     expect(() => slimPod(value)).toThrow(UnusableObject);
   });
 
-  test.each(tables.owners)('an owner with %s is no workload', (_, owner) => {
+  test.each(tables.owners)('an owner with %s does not count as a workload', (_, owner) => {
     const given = savedPod({ metadata: { ownerReferences: [{ ...owner, controller: true }] } });
     expect(slimPod(given).workload).toBeUndefined();
   });
 
-  test('the longest kind and name that there are', () => {
+  test('the longest possible kind and name are kept', () => {
     const owner = { kind: `X${'y'.repeat(62)}`, name: `${'a'.repeat(63)}.`.repeat(3) + 'b'.repeat(61) };
     const given = savedPod({ metadata: { ownerReferences: [{ ...owner, controller: true }] } });
     expect(slimPod(given).workload).toEqual({ ...owner, namespace: 'shop' });
   });
 
   test.each([['50c253ec-85f8-4630-b83a-be6e5ce9ec73'], ['x'], ['B5B3A9B1F2C84D6E9A7075A1F3E2D4C6'], ['\n'.repeat(32)]])(
-    'a mirror annotation %j, which no kubelet writes, is not believed: it may be the uid of another Pod',
+    "a mirror annotation %j, which no kubelet writes, is not believed, because it may be another Pod's uid",
     (annotation) => {
       const annotations = { 'kubernetes.io/config.mirror': annotation };
       expect(slimPod(savedPod({ metadata: { annotations } })).uid).toBe('50c253ec-85f8-4630-b83a-be6e5ce9ec72');
     },
   );
 
-  test('values of a saved list that Kubernetes would not write are unknown', () => {
+  test('values in a saved list that Kubernetes would not write are unknown', () => {
     const given = savedPod({
       metadata: { uid: '<!channel>', resourceVersion: '7\u001b' },
       spec: { nodeName: 'node-a; reboot' },
@@ -298,7 +298,7 @@ describe('slimPod', () => {
     expect(slimPod(given)).toMatchObject({ uid: '', resourceVersion: undefined, node: undefined });
   });
 
-  test('odd values in odd places are passed over', () => {
+  test('unexpected values are skipped', () => {
     const odd = {
       metadata: { name: 'a', namespace: 'b', labels: 7, annotations: [], ownerReferences: 'x' },
       spec: null,
@@ -329,13 +329,13 @@ test('slimNode keeps these fields', () => {
   });
 });
 
-test('a kubelet may say anything: only valid host names count', () => {
+test('only valid host names are taken from a Node, whatever its kubelet reports', () => {
   const addresses = ['node-a\n', '<!channel>', `a${'x'.repeat(253)}`, '$(reboot)', 'Node_A.internal'];
   const status = { addresses: addresses.map((address) => ({ type: 'Hostname', address })) };
   expect(slimNode({ ...saved, status }).hostNames).toEqual(['Node_A.internal', 'host-a']);
 });
 
-test('names and nothing else are no addresses of a Node', () => {
+test("a Node's names are not taken for addresses", () => {
   expect(slimNode({ metadata: { name: 'n' }, status: { addresses: [{ type: 'Hostname', address: 'n' }] } })).toEqual({
     name: 'n',
     uid: '',
@@ -346,6 +346,6 @@ test('names and nothing else are no addresses of a Node', () => {
   });
 });
 
-test.each(tables.serviceRoles)('slimService: %s/%s plays the part of %j', (namespace, name, role) => {
+test.each(tables.serviceRoles)('slimService: %s/%s is the component %j', (namespace, name, role) => {
   expect(slimService({ metadata: { name, namespace } }).role).toBe(role);
 });

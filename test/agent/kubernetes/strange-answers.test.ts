@@ -123,7 +123,7 @@ const pages: fc.Arbitrary<Page> = fc.record({
   ),
 });
 
-test('whoever asks takes no page of another server for an answer', async () => {
+test('no look-up takes a page of another server for an answer', async () => {
   const names = Object.keys(callers);
   await forAllAsync([pages, fc.constantFrom(...names)], { numRuns: 600 }, async (given, caller) => {
     page = given;
@@ -138,7 +138,7 @@ test('whoever asks takes no page of another server for an answer', async () => {
   });
 }, 60_000);
 
-test('no page of another server ends an Event, takes a right away, or says that a kind is not served', async () => {
+test('a page of another server ends no Event, removes no right, and does not make a kind count as not served', async () => {
   await forAllAsync([pages, fc.boolean()], { numRuns: 300 }, async (given, isUpdate) => {
     page = given;
     const write = createEventWriter({
@@ -183,7 +183,7 @@ test.each([
   expect(attemptOf(one, await write(one)).result).toBe(result);
 });
 
-test('an API group that is not served is known by the text of the API server, which has an Audit-ID', async () => {
+test("an API group that is not served is recognized by the API server's text, which has an Audit-ID", async () => {
   page = { status: 404, type: 'text/plain', body: '404 page not found\n', headers: { 'audit-id': 'a' } };
   expect(await discoverKinds(connection, namespacedPolicyKinds, 'projectcalico.org/v3')).toEqual({
     served: [],
@@ -192,7 +192,7 @@ test('an API group that is not served is known by the text of the API server, wh
   });
 });
 
-test('a list whose pages are empty and never end is given up', async () => {
+test('reading a list of endless empty pages is given up', async () => {
   page = {
     status: 200,
     type: 'application/json',

@@ -16,7 +16,7 @@ function watchOf(stream: Parameters<typeof watchEvents>[0]['stream']) {
   return watchEvents({ stream }, '/api/v1/pods', {}, silence, new AbortController().signal);
 }
 
-test('a watch whose head a proxy holds back until the bookmark of the first minute begins then', async () => {
+test('if a proxy holds back the head of a watch until the first bookmark, the watch begins then', async () => {
   const head = Promise.withResolvers<AsyncIterable<Uint8Array>>();
   const events = watchOf((_path, _query, signal) => {
     signal.addEventListener('abort', () => head.reject(signal.reason));
@@ -30,7 +30,7 @@ test('a watch whose head a proxy holds back until the bookmark of the first minu
   expect(await events.next()).toEqual({ done: false, value: { type: 'BOOKMARK' } });
 });
 
-test('a watch that never begins is given up after the silence that a watch may have', async () => {
+test('a watch that never begins is given up after the longest allowed silence', async () => {
   const events = watchOf(
     (_path, _query, signal) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),

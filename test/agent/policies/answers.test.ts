@@ -10,13 +10,13 @@ import { calico, cluster, dropped, podObject, review, setUp, shopPolicies } from
 const inMemory = (bytes: number): [number, () => number, undefined, number] => [60_000, () => 0, undefined, bytes];
 const pending = (): Promise<Answer> => new Promise(() => {});
 
-test('a drop that policies have no part in asks for nothing', async () => {
+test('a drop that no policy can explain sends no requests', async () => {
   const { scene, answerOn } = setUp();
   expect(await answerOn(dropped({ enforcer: 'host-firewall' }))).toBeUndefined();
   expect(scene.asked).toEqual([]);
 });
 
-test('objects that were read for one Event are used for the next, except for packets after the reading', async () => {
+test('objects read for one Event are used for the next one, except for packets after the reading', async () => {
   const { scene, answerOn } = setUp();
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
   const { length } = scene.asked;
@@ -27,7 +27,7 @@ test('objects that were read for one Event are used for the next, except for pac
   expect(scene.asked.slice(length).filter((path) => path.endsWith('/networkpolicies'))).toHaveLength(2);
 });
 
-test('an API server that hangs delays one Event by the longest wait, and others not at all', async () => {
+test('an API server that hangs delays one Event by the longest wait, and other Events not at all', async () => {
   const { scene, answerOn } = setUp({ [shopPolicies]: pending }, 20);
   expect(await answerOn(dropped())).toBeUndefined();
   const started = performance.now();
@@ -37,7 +37,7 @@ test('an API server that hangs delays one Event by the longest wait, and others 
   expect(scene.asked.filter((path) => path === shopPolicies)).toHaveLength(1);
 });
 
-test('an answer that comes late is used for the next Event', async () => {
+test('a late answer is used for the next Event', async () => {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   const { scene, answerOn } = setUp({ [shopPolicies]: () => promise }, 20);
   expect(await answerOn(dropped())).toBeUndefined();
@@ -61,7 +61,7 @@ test('until policies were read for the first time, an Event waits longer', async
   expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'denies' });
 });
 
-test('policies that were read before the packet admit nothing', async () => {
+test('policies read before the packet do not prove that it was admitted', async () => {
   const { scene, answerOn } = setUp({ [shopPolicies]: answered({ items: [] }) });
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'admits' });
   scene.answers[shopPolicies] = refused(503);
@@ -69,7 +69,7 @@ test('policies that were read before the packet admit nothing', async () => {
   expect(await answerOn(dropped({}, scene.now))).toBeUndefined();
 });
 
-test('policies that were read before the packet deny it for ten minutes', async () => {
+test('policies read before the packet prove for ten minutes that it was denied', async () => {
   const { scene, answerOn } = setUp();
   await answerOn(dropped());
   scene.answers[shopPolicies] = refused(503);
@@ -79,7 +79,7 @@ test('policies that were read before the packet deny it for ten minutes', async 
   expect(await answerOn(dropped({}, scene.now))).toBeUndefined();
 });
 
-test('policies that were read before a connection failed deny it for a minute, since it may have failed for another reason', async () => {
+test('policies read before a connection failed prove its denial for a minute, because it may have failed for another reason', async () => {
   const { scene, answerOn } = setUp();
   const failed = (): ReturnType<typeof answerOn> => answerOn(dropped({ logger: connectFailure }, scene.now));
   await failed();
@@ -90,7 +90,7 @@ test('policies that were read before a connection failed deny it for a minute, s
   expect(await failed()).toBeUndefined();
 });
 
-test('without the right to list policies nothing else is asked, one line is logged, and it is asked again after ten minutes', async () => {
+test('without the right to list policies, nothing else is requested, one line is logged, and the right is checked again after ten minutes', async () => {
   const { scene, answerOn } = setUp({ [review]: answered({ status: { allowed: false } }) });
   for (let each = 0; each < 10; each++) expect(await answerOn(dropped())).toBeUndefined();
   expect(scene.asked).toStrictEqual([review]);
@@ -101,7 +101,7 @@ test('without the right to list policies nothing else is asked, one line is logg
   expect(scene.logged).toBe(2);
 });
 
-test('a right that is taken away is noticed by the refusal', async () => {
+test('a right that is taken away is noticed by a refusal', async () => {
   const { scene, answerOn } = setUp();
   await answerOn(dropped());
   scene.answers[shopPolicies] = refused(403);
@@ -130,7 +130,7 @@ test('a kind of policies that may not be listed makes the verdict unknown', asyn
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
 });
 
-test("a policy of Calico that denies is named, and Calico's own API server is not needed where it is away", async () => {
+test("a policy of Calico that denies is named, even if Calico's own API server is away", async () => {
   const { answerOn } = setUp({ ...calico, '/apis/projectcalico.org/v3': refused(503) });
   expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({
     outcome: 'denies',
@@ -138,7 +138,7 @@ test("a policy of Calico that denies is named, and Calico's own API server is no
   });
 });
 
-test("where Calico's stored policies cannot be had for now, those that its own API server shows do not admit", async () => {
+test("if Calico's stored policies cannot be read for now, those of its own API server do not prove that the packet was admitted", async () => {
   const stored = '/apis/crd.projectcalico.org/v1';
   const { scene, answerOn } = setUp({
     ...calico,
@@ -153,13 +153,13 @@ test("where Calico's stored policies cannot be had for now, those that its own A
   expect(await answerOn(dropped({ peer: externalEnd() }, scene.now))).toMatchObject({ outcome: 'denies' });
 });
 
-test('where the server of projectcalico.org/v3 is away, a Node may have a HostEndpoint, so what it lets in is unknown', async () => {
+test('if the server of projectcalico.org/v3 is away, a Node may have a HostEndpoint, so verdicts about it are unknown', async () => {
   const { answerOn } = setUp({ '/apis/projectcalico.org/v3': refused(503) });
   const toNode = dropped({ direction: 'sending', refusedBy: 'receiver', peer: nodeEnd('node-c') });
   expect((await answerOn(toNode))?.outcome).toBe('unknown');
 });
 
-test("where Calico's tiers may not be listed, what depends on their order is unknown", async () => {
+test("if Calico's tiers may not be listed, verdicts that depend on their order are unknown", async () => {
   const ingress = [{ action: 'Deny' }];
   const policy = {
     metadata: { name: 'x' },
@@ -183,7 +183,7 @@ test('kinds that the API server does not have are not listed', async () => {
 });
 
 test.each([shopPolicies, '/apis/crd.projectcalico.org/v1/globalnetworkpolicies'])(
-  'the verdict is unknown with too many policies in %s, and that is logged',
+  'with too many policies in %s, the verdict is unknown, and that is logged',
   async (path) => {
     const policy = networkPolicy({ podSelector: {} }, 'p');
     const items = Array.from({ length: 5000 }, () => policy);
@@ -226,7 +226,7 @@ test.each<[what: string, plural: string, spec: object]>([
 });
 
 test.each(['spec', 'specs'])(
-  'the verdict is unknown of a Namespace with very many values in the %s of Cilium',
+  'the verdict is unknown for a Namespace with very many values in the %s of Cilium',
   async (field) => {
     const endpoints = Array.from({ length: 20_000 }, () => ({}));
     const spec = { endpointSelector: {}, ingress: [{ fromEndpoints: endpoints }] };
@@ -241,7 +241,7 @@ test.each(['spec', 'specs'])(
   },
 );
 
-test('policies of one Namespace that fill the memory take no verdict from another', async () => {
+test('policies of one Namespace that fill the memory do not affect the verdicts of another', async () => {
   const filling = { podSelector: {}, ingress: [{ from: Array.from({ length: 2000 }, () => ({ podSelector: {} })) }] };
   const evil = Array.from({ length: 40 }, (_, number) => networkPolicy(filling, `p${number}`));
   const denying = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'denying');
@@ -263,7 +263,7 @@ test('policies of one Namespace that fill the memory take no verdict from anothe
 test.each([
   ['few are all kept', 10, 12],
   ['very many are not all kept', 30_000, 13],
-])('labels of twelve Pods: %s', async (_, labels, expected) => {
+])('labels of twelve Pods are requested as: %s', async (_, labels, expected) => {
   const many = Object.fromEntries(Array.from({ length: labels }, (__, number) => [`label-${number}`, 'x']));
   const path = '/api/v1/namespaces/shop/pods';
   const { scene, answerOn } = setUp({ [path]: answered({ items: [podObject('web-0', 'shop', many)] }) });
@@ -272,13 +272,13 @@ test.each([
   expect(scene.asked.filter((each) => each === path)).toHaveLength(expected);
 });
 
-test('a Pod that has the name of another by now says nothing about that one', async () => {
+test('a new Pod with the name of an earlier one says nothing about the earlier one', async () => {
   const items = [podObject('web-0', 'shop', {}, 'uid-of-another')];
   const { answerOn } = setUp({ '/api/v1/namespaces/shop/pods': answered({ items }) });
   expect(await answerOn(dropped())).toBeUndefined();
 });
 
-test('policies of a peer that could not be read do not admit', async () => {
+test("if a peer's policies could not be read, the packet does not count as admitted", async () => {
   const { answerOn } = setUp({
     [shopPolicies]: answered({ items: [] }),
     '/apis/networking.k8s.io/v1/namespaces/batch/networkpolicies': refused(500),
@@ -286,14 +286,17 @@ test('policies of a peer that could not be read do not admit', async () => {
   expect(await answerOn(dropped())).toBeUndefined();
 });
 
-test.each([null, {}, 'x', { items: 7 }])('an answer that is no list is not taken for no policies: %j', async (body) => {
-  for (const path of [shopPolicies, '/apis/networking.k8s.io/v1']) {
-    const { answerOn } = setUp({ [path]: answered(body) });
-    expect(await answerOn(dropped())).toBeUndefined();
-  }
-});
+test.each([null, {}, 'x', { items: 7 }])(
+  'an answer that is not a list does not count as "no policies": %j',
+  async (body) => {
+    for (const path of [shopPolicies, '/apis/networking.k8s.io/v1']) {
+      const { answerOn } = setUp({ [path]: answered(body) });
+      expect(await answerOn(dropped())).toBeUndefined();
+    }
+  },
+);
 
-test('a fault of the evaluation costs no Event, and is logged once an hour', async () => {
+test('an exception in the evaluation loses no Event, and is logged once an hour', async () => {
   const { scene, answerOn } = setUp();
   const broken = dropped({ peer: { ...workerEnd(7), object: podRef('worker-7', 'batch') } });
   Object.defineProperty(broken.finding, 'node', {
@@ -317,7 +320,7 @@ test('a storm of Pods costs no more requests than the budget has', async () => {
 
 const findings = [dropped().finding];
 
-test('a row of the audit has what policies say once an Event has made them known, and asks for nothing', async () => {
+test('a row of the audit has a verdict once an Event has loaded the policies, and sends no requests itself', async () => {
   const { scene, answerOn, factsOn } = setUp();
   expect(factsOn(findings, nine)).toBeUndefined();
   expect(scene.asked).toEqual([]);
@@ -327,7 +330,7 @@ test('a row of the audit has what policies say once an Event has made them known
   expect(scene.asked).toHaveLength(length);
 });
 
-test('a row of the audit has it for twenty minutes after policies were read, and asks for nothing then either', async () => {
+test('a row of the audit has a verdict for twenty minutes after policies were read, without requests', async () => {
   const { scene, answerOn, factsOn } = setUp();
   await answerOn(dropped());
   const { length } = scene.asked;
@@ -345,7 +348,7 @@ test('a row of the audit is admitted only by policies that were read after its f
   expect(factsOn(findings, nine + 1)).toBeUndefined();
 });
 
-test('a row of the audit is not evaluated where that would take more than a hundredth of the time', async () => {
+test('a row of the audit is not evaluated if that would take more than a hundredth of the time', async () => {
   // An evaluation of 200 ms; the next row a second later; the last one after ten seconds.
   const [times, worked] = [
     [0, 0, 0, 1000, 10_001],
@@ -360,7 +363,7 @@ test('a row of the audit is not evaluated where that would take more than a hund
   expect(verdicts).toEqual(['denied', undefined, 'denied']);
 });
 
-test('the time that the agent waits for a processor is not what a verdict takes', async () => {
+test('time in which the agent waits for a processor does not count as evaluation time', async () => {
   let time = 0;
   let work = 0;
   // A minute for each evaluation, of which it works for a millisecond.

@@ -71,7 +71,7 @@ test.each([
       spec: { nets: Array.from({ length: 99 }, (__, net) => `10.0.${net}.0/24`) },
     })),
   ],
-])('what is too large is counted as left out until it has room: %s', async (_, path, items) => {
+])('an object that is too large counts as left out until it has room: %s', async (_, path, items) => {
   const { answerOn, memory, scene } = setUp(
     { ...calico, [path]: answered({ items }) },
     2000,

@@ -8,7 +8,7 @@ import { answered } from '../../cli/doctor/fake.ts';
 import { networkPolicy, pod } from '../../explain/policies/objects.ts';
 import { dropped, setUp, shopPolicies } from './scene.ts';
 
-test('the policies of the cluster are put together once for the Pod, and once for peers that are no Pods', async () => {
+test("the cluster's policies are combined once for the Pod, and once for peers that are not Pods", async () => {
   let read = 0;
   const policies: Policy[] = [];
   policies[Symbol.iterator] = () => {
@@ -38,7 +38,7 @@ test.each([
   ['a minute more do not deny', 'web', 660_001, undefined],
   ['a minute before the packet admit', 'db', 60_000, 'admits'],
   ['more than a minute before the packet do not admit', 'db', 60_001, undefined],
-] as const)('labels that a Pod had %s where it cannot be read again', async (_, app, age, outcome) => {
+] as const)('uses the labels that a Pod had %s if it cannot be read again', async (_, app, age, outcome) => {
   const isolating = networkPolicy({ podSelector: { matchLabels: { app } } }, 'isolating');
   const { scene, answerOn } = setUp({ [shopPolicies]: answered({ items: [isolating] }) });
   await answerOn(dropped());

@@ -41,7 +41,7 @@ function denied(to: string, from: string | undefined, last: number, name = 'web-
 
 const outcomes = (verdicts: readonly (PolicyVerdict | undefined)[]) => verdicts.map((verdict) => verdict?.outcome);
 
-test('policies of a sender that take long cost their own Namespace its verdicts, and the receiver none of its own', async () => {
+test('slow policies of a sender cost its own Namespace its verdicts, and the receiver none', async () => {
   const { scene, answerOn } = setUpTimes(
     { evil: 200 },
     {
@@ -57,7 +57,7 @@ test('policies of a sender that take long cost their own Namespace its verdicts,
   expect(outcomes([await answerOn(denied('shop', 'batch', scene.now))])).toEqual(['admits']);
 });
 
-test('where the policies of the receiver deny, a sender whose policies take long changes nothing', async () => {
+test("if the receiver's policies deny, slow policies of the sender change nothing", async () => {
   const { scene, answerOn, factsOn } = setUpTimes(
     { evil: 200 },
     { [`${policies}shop/networkpolicies`]: answered({ items: [denying] }) },
@@ -69,7 +69,7 @@ test('where the policies of the receiver deny, a sender whose policies take long
   }
 });
 
-test('rows of a Namespace say what its own policies decide, whatever those of its peers take', async () => {
+test('rows of a Namespace have the verdict of its own policies, however slow those of its peers are', async () => {
   const { scene, answerOn, factsOn } = setUpTimes(
     { evil: 200 },
     {
@@ -86,7 +86,7 @@ test('rows of a Namespace say what its own policies decide, whatever those of it
   expect(verdictOf(undefined)).toBe('admitted');
 });
 
-test('whoever asks about thousands of packets to a Pod takes its own time, and neither that of the Pod nor that of its other peers', async () => {
+test("a sender of packets to thousands of a Pod's ports uses up its own time, not that of the Pod or of the Pod's other peers", async () => {
   const { scene, answerOn } = setUpTimes(
     { shop: 0.9 },
     {

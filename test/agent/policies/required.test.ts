@@ -43,7 +43,7 @@ const set = (name: string, net: string): object => ({
   spec: { nets: [net] },
 });
 
-test('a policy that names neither Services nor ServiceAccounts nor sets of networks costs no request for them', async () => {
+test('a policy that names no Services, ServiceAccounts or network sets needs no requests for them', async () => {
   const { scene, answerOn } = setUp(withPolicy(denying({ nets: ['203.0.113.0/24'] })));
   expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'denies' });
   expect(scene.asked.filter((path) => /networksets|endpointslices|serviceaccounts/.test(path))).toEqual([
@@ -51,7 +51,7 @@ test('a policy that names neither Services nor ServiceAccounts nor sets of netwo
   ]);
 });
 
-test('endpoints of a Service that a rule names are read by its name alone, and once for Events of the same time', async () => {
+test('endpoints of a Service that a rule names are read by its name, and once for simultaneous Events', async () => {
   const { scene, answerOn } = setUp(
     withPolicy(denying(clients), { [slices]: answered({ items: [slice('203.0.113.9')] }) }),
   );
@@ -63,14 +63,14 @@ test('endpoints of a Service that a rule names are read by its name alone, and o
   ]);
 });
 
-test('a Service that a policy names which does not select the Pod costs no request', async () => {
+test('a Service that a policy names without selecting the Pod needs no request', async () => {
   const spec = denying(clients, { selector: 'app == "another"' });
   const { scene, answerOn } = setUp(withPolicy(spec));
   await answerOn(dropped({ peer: externalEnd() }));
   expect(scene.asked).not.toContain(slices);
 });
 
-test('EndpointSlices that may not be listed are named as what is missing', async () => {
+test('EndpointSlices that may not be listed are named as missing', async () => {
   const { answerOn } = setUp(withPolicy(denying(clients), { [slices]: refused(403) }));
   expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({
     outcome: 'unknown',
@@ -78,7 +78,7 @@ test('EndpointSlices that may not be listed are named as what is missing', async
   });
 });
 
-test('ServiceAccounts of the two Pods are read where a rule selects by their labels', async () => {
+test('ServiceAccounts of the two Pods are read if a rule selects by their labels', async () => {
   const items = [{ metadata: { name: 'default', namespace: 'batch', labels: { team: 'x' } } }];
   const { scene, answerOn } = setUp(
     withPolicy(denying({ serviceAccounts: { selector: 'team == "x"' }, namespaceSelector: 'all()' }), {
@@ -93,7 +93,7 @@ test('ServiceAccounts of the two Pods are read where a rule selects by their lab
   ]);
 });
 
-test('a ServiceAccount that may not be read leaves the verdict unknown', async () => {
+test('if a ServiceAccount may not be read, the verdict is unknown', async () => {
   const spec = denying({ serviceAccounts: { selector: 'team == "x"' }, namespaceSelector: 'all()' });
   const { answerOn } = setUp(withPolicy(spec, { [accounts]: refused(403), [`${stored}/networksets`]: none }));
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown' });
@@ -124,14 +124,14 @@ test.each([
   expect(scene.asked.filter((path) => path.endsWith('/networksets'))).toEqual([listed]);
 });
 
-test('NetworkSets that come too late are not taken for none', async () => {
+test('late NetworkSets do not count as "no NetworkSets"', async () => {
   const spec = denying(blocked);
   const { answerOn } = setUp(withPolicy(spec, { [sets]: () => new Promise(() => {}) }), 20);
   for (let each = 0; each < 2; each++)
     expect(await answerOn(dropped({ peer: externalEnd() }))).toMatchObject({ outcome: 'unknown' });
 });
 
-test('a row of the audit does not take NetworkSets that no Event has needed for none', async () => {
+test('a row of the audit does not count NetworkSets that no Event has needed as "no NetworkSets"', async () => {
   const { answerOn, factsOn } = setUp(
     withPolicy(denying({ selector: 'role == "blocked"', nets: ['203.0.113.0/24'] }), { [sets]: refused(503) }),
   );
@@ -160,7 +160,7 @@ test('a policy that names a thousand Services costs sixteen requests at most', a
   expect(scene.asked.filter((path) => path === slices)).toHaveLength(16);
 });
 
-test("where the server of Calico's API is away and nothing is stored beside it, the verdict is unknown until it is back", async () => {
+test("if the server of Calico's API is away and its objects are not stored elsewhere, the verdict is unknown until it is back", async () => {
   const v3 = '/apis/projectcalico.org/v3';
   const { scene, answerOn } = setUp({ [v3]: refused(503), [shopPolicies]: none });
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'unknown', text: expect.stringContaining(v3.slice(6)) });

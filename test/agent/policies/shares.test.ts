@@ -30,7 +30,7 @@ function answersOf(namespaces: readonly string[]) {
   );
 }
 
-test('while 90 Pods of a Namespace lose packets each second, the Events of another one still say which policy denied', async () => {
+test('while 90 Pods of a Namespace lose packets each second, Events of another Namespace still name the policy', async () => {
   const { scene, answerOn } = setUp(answersOf(['evil', 'shop']));
   const verdicts: (PolicyVerdict | undefined)[] = [];
   for (let time = 0; time < 100; time++) {
@@ -50,7 +50,7 @@ const load = fc.array(
   { maxLength: 30 },
 );
 
-test('whatever three Namespaces ask for, one that asks every half minute gets each verdict', async () => {
+test('whatever three Namespaces ask for, a Namespace that asks every half minute gets each verdict', async () => {
   await forAllAsync([load], { numRuns: 30 }, async (steps) => {
     const { scene, answerOn } = setUp(answersOf(['evil-0', 'evil-1', 'evil-2', 'shop']));
     let asked = -Infinity;
@@ -64,7 +64,7 @@ test('whatever three Namespaces ask for, one that asks every half minute gets ea
   });
 });
 
-test('the policies of a Namespace that are never answered keep no Event of another one from waiting for its own', async () => {
+test('if the policies of one Namespace are never answered, Events of other Namespaces still wait for theirs', async () => {
   const { scene, answerOn } = setUp(
     { ...answersOf(['evil', 'shop']), [policiesOf('evil')]: () => new Promise<Answer>(() => {}) },
     20,
@@ -73,7 +73,7 @@ test('the policies of a Namespace that are never answered keep no Event of anoth
   expect((await answerOn(denied('shop', 'web-0', scene.now)))?.outcome).toBe('denies');
 });
 
-test('if the policies of many Namespaces are not answered, the API server hangs, and no Event waits', async () => {
+test('if the policies of many Namespaces are not answered, the API server counts as hanging, and no Event waits', async () => {
   const { scene, answerOn } = setUp({ '/api/v1/namespaces': () => new Promise<Answer>(() => {}) }, 20);
   const began = performance.now();
   for (let each = 0; each < 500; each++) await answerOn(denied(`shop-${each}`, 'web-0', scene.now));
@@ -81,7 +81,7 @@ test('if the policies of many Namespaces are not answered, the API server hangs,
   expect(performance.now() - began).toBeLessThan(5000);
 });
 
-test('a verdict that takes seconds costs its own Namespace the next ones, and another one nothing', async () => {
+test('a verdict that takes seconds costs its own Namespace the next verdicts, and other Namespaces nothing', async () => {
   let time = 0;
   let each = 0;
   const { scene, answerOn } = setUp(answersOf(['evil', 'shop']), 2000, () => (time += each));
@@ -99,7 +99,7 @@ function ownPod(namespace: string, name: string) {
   return { pod: pod({ namespace, name }), uid: '' };
 }
 
-test('Pods of this node are not looked up: hundreds of them take no look-up but that of their policies', async () => {
+test('Pods of this node need no look-up: hundreds of them need only the one for their policies', async () => {
   const { scene, answerOn } = setUp(answersOf(['evil']), 2000, () => 0, ownPod);
   for (let each = 0; each < 200; each++)
     expect((await answerOn(denied('evil', `e-${each}`, scene.now)))?.outcome).toBe('denies');
@@ -107,7 +107,7 @@ test('Pods of this node are not looked up: hundreds of them take no look-up but 
   expect(scene.asked.filter((path) => path === policiesOf('evil'))).toHaveLength(1);
 });
 
-test('what was found before a drop was counted is neither read nor evaluated again, however little time is left', async () => {
+test('policies found before a drop was counted are neither read nor evaluated again, however little time is left', async () => {
   let time = 0;
   let each = 1;
   const { scene, answerOn, factsOn, evaluate, prepare } = setUp({}, 2000, () => (time += each));

@@ -5,7 +5,7 @@ import { createRateLimitedLog, type Log } from '../../../src/agent/telemetry/log
 import { answered } from '../../cli/doctor/fake.ts';
 import { nine } from '../../builders.ts';
 
-test('a right that is missing, and then is there', async () => {
+test('a right that is missing, and is granted later', async () => {
   const logged: string[] = [];
   const scene = { now: nine, allowed: false };
   const { granted } = createPolicyRights(

@@ -84,7 +84,7 @@ const heads = fc.oneof(
   fc.tuple(fc.nat(40), pieces).map(([head, piece]) => usual.slice(0, head) + piece + usual.slice(head)),
 );
 
-test('whatever comes, a client has one answer at most, or none if it sends no end', async () => {
+test('whatever a client sends, it gets at most one answer, and none if the request does not end', async () => {
   await forAllAsync([heads, fc.nat(3)], { numRuns: 200 }, async (head, more) => {
     const received = await answersTo([`${head}\r\n\r\n`.repeat(1 + more)]);
     expect([head, statuses(received).length]).toEqual([head, expect.toSatisfy((n) => n <= 1)]);
@@ -92,7 +92,7 @@ test('whatever comes, a client has one answer at most, or none if it sends no en
   expect(most).toBe(1);
 });
 
-test('bytes that come in pieces have the answer that they have at once', async () => {
+test('bytes that arrive in pieces get the same answer as bytes that arrive at once', async () => {
   await forAllAsync([heads, fc.array(fc.nat(80), { maxLength: 4 })], { numRuns: 200 }, async (head, cuts) => {
     const sent = `${head}\r\n\r\n`;
     const at = [0, ...cuts.map((cut) => Math.min(cut, sent.length)).toSorted((a, b) => a - b), sent.length];

@@ -176,7 +176,7 @@ describe.each(servers)('%s', (server) => {
     expect(await statusesOf(server, request(paths[server]))).toEqual([expected]);
   });
 
-  test('a client that closes its side behind its request has its answer', async () => {
+  test('a client that half-closes after its request gets its answer', async () => {
     const socket = await open(server);
     socket.end(one(paths[server]));
     const [chunk] = (await once(socket, 'data')) as [Buffer];
@@ -194,7 +194,7 @@ describe.each(servers)('%s', (server) => {
   });
 });
 
-test('requests that come at once cost one answer: the rest is not read', async () => {
+test('several requests that arrive at once get one answer: the others are not read', async () => {
   const before = made;
   const sockets = await Promise.all(Array.from({ length: 8 }, () => open('metrics')));
   for (const socket of sockets) socket.resume().write(one('/metrics').repeat(5000));
@@ -203,7 +203,7 @@ test('requests that come at once cost one answer: the rest is not read', async (
   expect(sockets.every(({ bytesRead }) => bytesRead < 21_000)).toBe(true);
 });
 
-test('over TLS the idle connection is closed, and not the one that is answered', async () => {
+test('over TLS, the idle connection is closed, not the one being answered', async () => {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const server = await startDirectoryServer({
     address: { host: '127.0.0.1', port: 0 },

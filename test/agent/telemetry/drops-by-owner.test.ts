@@ -38,14 +38,14 @@ test('a packet between two Pods counts for both, by workload and direction', () 
   ]);
 });
 
-test('chatter of the link and addresses without a Pod count nowhere', () => {
+test('noise of the link and addresses without a Pod are not counted', () => {
   const drops = createDropsByOwner(now);
   drops.count(meaning({ source: externalEnd(), destination: podEnd() }, 'multicast'), observation(), 1);
   drops.count(meaning({ source: externalEnd(), destination: externalEnd() }), observation(), 1);
   expect(shown(drops)).toEqual([]);
 });
 
-test('past its limit a namespace has one more series, also where others took all room, and past the limit of those there is one for all', () => {
+test('past its limit, a namespace has one more series even if others took all room; past the limit of those, all share one', () => {
   const drops = createDropsByOwner(now, { total: 4, perNamespace: 2, namespaces: 2 });
   for (const name of ['a', 'b', 'c', 'd']) drops.count(to('greedy', name), observation(), 1);
   for (const name of ['a', 'b']) drops.count(to('shop', name), observation(), 1);

@@ -33,7 +33,7 @@ test('nothing has been seen yet', async () => {
   await expect(shown()).resolves.toEqual(['drop 0', 'event 0']);
 });
 
-test('a count that has grown has the time of the check, and keeps it', async () => {
+test('a count that has grown gets the time of the check, and keeps it', async () => {
   const { sources, verdicts, counts, clock, look, shown } = scene();
   sources[0].counts.lines = 5;
   verdicts.rejected = 1;
@@ -60,7 +60,7 @@ test('a packet that was only logged or accepted is not a drop', async () => {
   await expect(shown()).resolves.toContain('drop 0');
 });
 
-test('the last one is known over a restart, as far as an earlier run has kept it', async () => {
+test('the last drop is remembered over a restart, as far as the state has it', async () => {
   const { look, shown } = scene({ lastDrop: nine - 5000, lastEvent: undefined });
   look();
   await expect(shown()).resolves.toEqual([`drop ${seconds - 5}`, 'event 0']);

@@ -38,32 +38,32 @@ test.each<[Naming, string | undefined, string]>([
   ['name_with_namespace', 'web', 'shop/web-5d9c-x7k2p'],
   ['workload', 'web', 'web'],
   ['workload', undefined, 'web-5d9c-x7k2p'],
-])('the ends of a packet are named by %s: a Pod of the workload %s is %s', async (naming, workload, expected) => {
+])('with the naming %s, a Pod of the workload %s is %s', async (naming, workload, expected) => {
   const metric = open(naming);
   metric.count(from(pod('shop', 'web-5d9c-x7k2p', workload)), 1);
   expect(await shown(metric)).toEqual({ [`${expected} 203.0.113.9`]: 1 });
 });
 
-test('the ends of a packet are named as the node, the Service, the host name or the address, whatever the naming', async () => {
+test('nodes, Services, host names and addresses have the same names with every naming', async () => {
   const metric = open('namespace');
   metric.count(from(nodeEnd(), serviceEnd()), 1);
   metric.count(from(externalEnd({ address: '192.0.2.1' }), externalEnd({ address: '2001:db8::1' })), 1);
   expect(await shown(metric)).toEqual({ 'node-a shop': 1, 'db.example.org 2001:db8::1': 1 });
 });
 
-test('the ends of a packet are named: names are in bounds', async () => {
+test('names of the ends of a packet have a limited length', async () => {
   const metric = open();
   metric.count(from(externalEnd({ address: 'x'.repeat(10_000) })), 1);
   expect((await metric.text()).length).toBeLessThan(1000);
 });
 
-test('pairs that get a time series of their own are as many as the limit says; the rest is other', async () => {
+test('at most as many pairs as the limit have their own time series; all others share one', async () => {
   const metric = open('namespace', 2);
   for (const source of [1, 2, 3, 4]) metric.count(pair(source), 1);
   expect(await shown(metric)).toEqual({ 's1 d0': 1, 's2 d0': 1, 'other other': 2 });
 });
 
-test('a busy one takes the place of the least, and counts on from zero', async () => {
+test('a busy pair takes the place of the least busy one, and starts from zero', async () => {
   const metric = open('namespace', 2);
   metric.count(pair(1), 10);
   metric.count(pair(2), 3);
@@ -72,7 +72,7 @@ test('a busy one takes the place of the least, and counts on from zero', async (
   expect(await shown(metric)).toEqual({ 's1 d0': 10, 's3 d0': 5, 'other other': 7 });
 });
 
-test('pairs that get a time series of their own: two that are as busy do not take turns', async () => {
+test('two equally busy pairs do not displace each other', async () => {
   const metric = open('namespace', 1);
   for (let i = 0; i < 100; i++) {
     metric.count(pair(1), 1);
@@ -81,7 +81,7 @@ test('pairs that get a time series of their own: two that are as busy do not tak
   expect(await shown(metric)).toEqual({ 's1 d0': 100, 'other other': 100 });
 });
 
-test('pairs that get a time series of their own are found in a flood of strangers', async () => {
+test('busy pairs are found in a flood of other pairs', async () => {
   const metric = open('namespace', 10);
   for (let i = 0; i < 20_000; i++) {
     metric.count(pair(i + 100), 1);
@@ -92,7 +92,7 @@ test('pairs that get a time series of their own are found in a flood of stranger
   expect(series['s1 d0']).toBeGreaterThan(1900);
 });
 
-test('every packet is counted once, and no time series ever falls but to nothing', async () => {
+test('every packet is counted once, and a time series only ever falls to zero', async () => {
   await forAllAsync(
     [fc.array(fc.tuple(fc.nat(6), fc.nat(2), fc.integer({ min: 1, max: 5 })), { maxLength: 60 })],
     {
@@ -117,7 +117,7 @@ test('every packet is counted once, and no time series ever falls but to nothing
   );
 });
 
-test('lost packets are counted in it and in the statistics, noise only in these', async () => {
+test('lost packets are counted here and in the statistics, noise only in the statistics', async () => {
   const metric = open('namespace');
   const statistics = createStatistics(metric.count);
   statistics.resolved(from(pod('shop', 'a')), false, 5);
@@ -126,7 +126,7 @@ test('lost packets are counted in it and in the statistics, noise only in these'
   expect(statistics).toMatchObject({ withPods: 5, noise: 7 });
 });
 
-test('a scrape shows it behind the other metrics', async () => {
+test('a scrape has this metric after all others', async () => {
   const metrics = createMetrics({ version: '1' });
   const metric = open('namespace');
   metric.count(pair(1), 2);

@@ -34,7 +34,7 @@ test.each(tables.addresses)('the address to listen at %s', (text, expected) => {
   expect(parseListenAddress(text)).toEqual(expected);
 });
 
-test.each(tables.others)('%j is no address', (text) => {
+test.each(tables.others)('%j is not an address', (text) => {
   expect(parseListenAddress(text)).toBeUndefined();
 });
 

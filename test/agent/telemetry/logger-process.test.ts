@@ -25,7 +25,7 @@ test('a line that was logged right before the exit is printed', async () => {
   expect(await closed).toEqual([3, null]);
 });
 
-test('a full pipe that does not block is waited for', async () => {
+test('the process waits until a full, non-blocking pipe has taken its output', async () => {
   execFileSync('mkfifo', [path('pipe')]);
   const pipe = openSync(path('pipe'), constants.O_RDWR | constants.O_NONBLOCK);
   const filling = fill(pipe);

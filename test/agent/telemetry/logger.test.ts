@@ -45,13 +45,13 @@ test.each(logLevels.map((level, index) => [level, logLevels.slice(0, index + 1)]
   },
 );
 
-test('an error has no stack', async () => {
+test('an error is logged without its stack', async () => {
   const { log, objects } = await capture();
   log.error({ error: new Error('no', { cause: Object.assign(new Error('gone'), { code: 'EPIPE' }) }) }, 'failed');
   expect(objects()[0]?.['error']).toEqual({ message: 'no', cause: { message: 'gone', code: 'EPIPE' } });
 });
 
-test('an error has its stack for those who search', async () => {
+test('at level debug, an error is logged with its stack', async () => {
   const { log, objects } = await capture({ level: 'debug' });
   const error = new Error('no');
   log.error({ error }, 'failed');
@@ -83,7 +83,7 @@ test.each([
   expect(objects()[0]).toMatchObject({ msg: 'x' });
 });
 
-test('a person reads time, level, text and fields', async () => {
+test('the text format has time, level, text and fields', async () => {
   const { log, lines } = await capture({ terminal: true });
   log.warn({ pods: 7 }, 'many Pods');
   // Colours, where the tests run on a terminal.
@@ -91,7 +91,7 @@ test('a person reads time, level, text and fields', async () => {
   expect(line).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: many Pods \{"pods":7\}\n$/);
 });
 
-test('on a terminal: log text of strangers does not steer it', async () => {
+test('on a terminal, text from a log cannot control the terminal', async () => {
   const { log, lines } = await capture({ terminal: true, level: 'debug' });
   const evil = '\x1b]0;owned\x07\x9b31m';
   log.info({ prefix: evil, error: new Error(evil) }, evil);
@@ -99,21 +99,24 @@ test('on a terminal: log text of strangers does not steer it', async () => {
   expect(lines.join('')).not.toMatch(/\x1b\]|\x07|\x9b/);
 });
 
-test.each([[true], [false]])('a log that cannot be written stops nothing (terminal: %s)', async (terminal) => {
-  let tries = 0;
-  const { log } = await capture({
-    terminal,
-    write: () => {
-      tries++;
-      throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
-    },
-  });
-  log.info('one');
-  log.info('two');
-  expect(tries).toBe(2);
-});
+test.each([[true], [false]])(
+  'a log that cannot be written does not stop the program (terminal: %s)',
+  async (terminal) => {
+    let tries = 0;
+    const { log } = await capture({
+      terminal,
+      write: () => {
+        tries++;
+        throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+      },
+    });
+    log.info('one');
+    log.info('two');
+    expect(tries).toBe(2);
+  },
+);
 
-test('a change of the level holds at once for all who have the log, stacks of errors included', async () => {
+test('a new level is in force at once for all users of the log, also for stacks of errors', async () => {
   const { log, objects } = await capture({ level: 'info' });
   const holder: Log = log;
   holder.debug('unwanted');
@@ -158,7 +161,7 @@ test.each([
   expect(errorFields(error, false)).toStrictEqual(expected);
 });
 
-test('a stack only if it is asked for, of causes too', () => {
+test('stacks are logged only on request, and then those of causes too', () => {
   const cause = new Error('why');
   const error = new Error('no', { cause });
   expect(errorFields(error, true)).toStrictEqual({
@@ -168,12 +171,12 @@ test('a stack only if it is asked for, of causes too', () => {
   });
 });
 
-test('a message has a limit: an answer may be a whole page of HTML', () => {
+test('a message has a limited length, because an answer may be a whole HTML page', () => {
   expect(errorFields(new Error('x'.repeat(5000)), false)).toStrictEqual({ message: 'x'.repeat(1000) });
   expect(errorFields('x'.repeat(5000), false)).toStrictEqual({ message: 'x'.repeat(1000) });
 });
 
-test('a circle of causes ends', () => {
+test('circular causes end', () => {
   const error = new Error('a');
   error.cause = error;
   let fields = errorFields(error, false) as { message: string; cause?: typeof fields } | undefined;

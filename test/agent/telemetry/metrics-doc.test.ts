@@ -5,7 +5,7 @@ import { allMetrics } from '../../../src/agent/telemetry/metrics.ts';
 
 const document = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
 
-test('docs/metrics.md has the metrics that there are', () => {
+test('docs/metrics.md lists all metrics', () => {
   expect(withMetricsTable(document), 'run: node scripts/update-metrics-docs.ts').toBe(document);
 });
 

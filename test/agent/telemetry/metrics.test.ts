@@ -28,7 +28,7 @@ function shownOf(samples: Record<string, number>, name: string): number {
   return Object.keys(samples).filter((each) => each.startsWith(`${name}{`)).length;
 }
 
-test('at first only what can be counted from zero is there', async () => {
+test('at first, only metrics that can start at zero exist', async () => {
   const { samples } = scene();
   const names = Object.keys(await samples()).filter((name) => name.includes('{'));
   const results = ['hit', 'miss', 'failed', 'refused', 'cached'];
@@ -61,7 +61,7 @@ test('counters count', async () => {
   });
 });
 
-test('a counter may show a total that is counted elsewhere', async () => {
+test('a counter may show a total from elsewhere', async () => {
   const { metrics, samples } = scene();
   for (const total of [3, 7, 7]) {
     metrics.noise.setTotal(total);
@@ -77,7 +77,7 @@ test('a counter may show a total that is counted elsewhere', async () => {
   });
 });
 
-test('gauges show what was set last', async () => {
+test('gauges show the last value', async () => {
   const { metrics, samples } = scene();
   metrics.series.set(4);
   metrics.series.set(3);
@@ -103,7 +103,7 @@ test('a histogram counts seconds', async () => {
   });
 });
 
-test('a scrape collects what is counted elsewhere first, each time', async () => {
+test('each scrape first collects values that are counted elsewhere', async () => {
   let size = 0;
   const { metrics } = scene();
   const scrape = scrapeOf(metrics, undefined, () => metrics.series.set(++size));
@@ -113,7 +113,7 @@ test('a scrape collects what is counted elsewhere first, each time', async () =>
   expect(scrape.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
 });
 
-test('a scrape fails when what is counted elsewhere cannot be collected', async () => {
+test('a scrape fails if values counted elsewhere cannot be collected', async () => {
   const scrape = scrapeOf(scene().metrics, undefined, () => {
     throw new Error('no');
   });
@@ -133,19 +133,22 @@ test.each([
   ['late', { mean: 1.004e9, max: 1.25e9 }, [0.004, 0.25]],
   ['on time', { mean: 0.9999e9, max: 1e9 }, [0, 0]],
   ['not looked at since the last scrape', { mean: Number.NaN, max: 0 }, [0, 0]],
-])('the lag of an event loop that is %s is without the second between two looks', async (_, looks, lags) => {
-  const histogram = { ...looks, min: 0, stddev: 0, percentile: () => 0, enable: () => true, reset: () => {} };
-  const spy = vi.spyOn(perfHooks, 'monitorEventLoopDelay').mockReturnValue(histogram as never);
-  onTestFinished(() => spy.mockRestore());
-  const registry = new Registry();
-  addProcessMetrics(registry);
-  await registry.metrics();
-  const lagOf = async (name: string): Promise<number | undefined> =>
-    (await registry.getSingleMetric(`nodejs_eventloop_lag_${name}_seconds`)?.get())?.values[0]?.value;
-  expect([await lagOf('mean'), await lagOf('max')]).toEqual(lags.map((lag) => expect.closeTo(lag, 6)));
-});
+])(
+  'the lag of an event loop that is %s does not include the second between two measurements',
+  async (_, looks, lags) => {
+    const histogram = { ...looks, min: 0, stddev: 0, percentile: () => 0, enable: () => true, reset: () => {} };
+    const spy = vi.spyOn(perfHooks, 'monitorEventLoopDelay').mockReturnValue(histogram as never);
+    onTestFinished(() => spy.mockRestore());
+    const registry = new Registry();
+    addProcessMetrics(registry);
+    await registry.metrics();
+    const lagOf = async (name: string): Promise<number | undefined> =>
+      (await registry.getSingleMetric(`nodejs_eventloop_lag_${name}_seconds`)?.get())?.values[0]?.value;
+    expect([await lagOf('mean'), await lagOf('max')]).toEqual(lags.map((lag) => expect.closeTo(lag, 6)));
+  },
+);
 
-test('values that are added past 256 combinations of labels are added under other', async () => {
+test('counts past 256 combinations of labels are added under other', async () => {
   const { metrics, samples } = scene();
   fill((source) => metrics.lostRecords.add(2, { source }));
   metrics.lostRecords.add(1, { source: 'source 0' });
@@ -166,7 +169,7 @@ test('256 combinations of labels are kept, whatever their number and order', asy
   expect(after['api_request_seconds_count{verb="other"}']).toBe(44);
 });
 
-test('values that are set past 256 combinations of labels are left out, because under other they would be wrong', async () => {
+test('gauges past 256 combinations of labels are left out, because they would be wrong under other', async () => {
   const { metrics, samples } = scene();
   fill((source) => {
     metrics.lines.setTotal(5, { source });
@@ -177,7 +180,7 @@ test('values that are set past 256 combinations of labels are left out, because 
   expect(shownOf(after, 'source_state')).toBe(256);
 });
 
-test('the table has what a scrape has, no more and no less', async () => {
+test('the table lists exactly the metrics of a scrape', async () => {
   const { metrics } = scene();
   const shown = [...(await metrics.text()).matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(
     ([, name, type]) => `${name} ${type}`,

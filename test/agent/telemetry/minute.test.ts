@@ -17,7 +17,7 @@ function scene(start: MinuteCounts = {}, takeRepeated: MinuteOptions['takeRepeat
   return { entries, counts, summary, tick: () => vi.advanceTimersByTime(60_000) };
 }
 
-test('a line shows what was counted since the last line, in words and as fields', () => {
+test('the line has the counts since the last line, in words and as fields', () => {
   const { entries, counts, tick } = scene();
   Object.assign(counts, { podLookupsFailed: 1, eventsWritten: 3, packetsDropped: 12 });
   tick();
@@ -33,7 +33,7 @@ test('a line shows what was counted since the last line, in words and as fields'
   ]);
 });
 
-test('no line is logged when nothing was counted, and what was counted before the start is not shown', () => {
+test('without new counts no line is logged, and counts from before the start are not shown', () => {
   const { entries, counts, tick, summary } = scene({ packetsDropped: 7 });
   tick();
   expect(entries).toEqual([]);
@@ -42,7 +42,7 @@ test('no line is logged when nothing was counted, and what was counted before th
   expect(entries.map(({ text }) => text)).toEqual(['1 packet dropped']);
 });
 
-test('the rest is logged at the end', () => {
+test('counts since the last line are logged at the end', () => {
   const { entries, counts, summary, tick } = scene();
   counts.packetsRejected = 2;
   summary.stop();
@@ -50,7 +50,7 @@ test('the rest is logged at the end', () => {
   expect(entries.map(({ text }) => text)).toEqual(['2 packets rejected']);
 });
 
-test('problems that were not logged are counted, the ten most frequent by name', () => {
+test('problems without log lines are counted, the ten most frequent by name', () => {
   let repeated: Record<string, number> = { 'watch pods': 1 };
   const { entries, tick } = scene({}, () => repeated);
   tick();
@@ -81,7 +81,7 @@ function timers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 }
 
-test('the summary keeps no process alive', () => {
+test('the summary does not keep the process alive', () => {
   vi.useRealTimers();
   const before = timers();
   const { summary } = scene();

@@ -20,7 +20,7 @@ test('a problem is logged once, with level and fields', () => {
   ]);
 });
 
-test('each key of a problem has a line of its own', () => {
+test('each key of a problem has its own line', () => {
   const { entries, report } = scene();
   report('warn', 'a', {}, 'A');
   report('error', 'b', {}, 'B');
@@ -32,7 +32,7 @@ test('each key of a problem has a line of its own', () => {
   ]);
 });
 
-test('a problem is logged again after an hour, with how often it was not logged', () => {
+test('a problem is logged again after an hour, with the number of suppressed reports', () => {
   const { entries, time, report } = scene();
   for (let i = 0; i < 4; i++) report('warn', 'a', {}, 'A');
   time.now += hour - 1;
@@ -48,7 +48,7 @@ test('a problem is logged again after an hour, with how often it was not logged'
   expect(entries.at(-1)?.fields).toEqual({ problem: 'a', repeated: 0 });
 });
 
-test('the end of a problem is logged once, and the problem forgotten', () => {
+test('the end of a problem is logged once, and the problem is forgotten', () => {
   const { entries, report, resolve } = scene();
   resolve('a', 'A works again');
   expect(entries).toEqual([]);
@@ -65,7 +65,7 @@ test('the end of a problem is logged once, and the problem forgotten', () => {
   ]);
 });
 
-test('reports that were not logged are counted until the counts are taken', () => {
+test('suppressed reports are counted until the counts are taken', () => {
   const { time, report, takeCounts } = scene();
   for (let i = 0; i < 4; i++) report('warn', 'a', {}, 'A');
   report('warn', 'b', {}, 'B');
@@ -77,7 +77,7 @@ test('reports that were not logged are counted until the counts are taken', () =
   expect(takeCounts()).toEqual({ a: 1 });
 });
 
-test('256 keys of problems are known; what is past them has one key', () => {
+test('256 keys of problems are known; all others share one key', () => {
   const { entries, report, resolve, takeCounts } = scene();
   for (let i = 0; i < 300; i++) report('warn', `key ${i}`, {}, `text ${i}`);
   expect(entries).toHaveLength(257);
@@ -96,7 +96,7 @@ test('256 keys of problems are known; what is past them has one key', () => {
   expect(takeCounts()).toEqual({ 'other problems': 1 });
 });
 
-test('keys of problems logged an hour ago make room for new ones', () => {
+test('keys of problems that were logged an hour ago make room for new ones', () => {
   const { entries, time, report, takeCounts } = scene();
   for (let i = 0; i < 257; i++) report('warn', `key ${i}`, {}, '');
   time.now += hour;

@@ -65,7 +65,7 @@ async function closed(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise<void>((resolve) => socket.once('close', () => resolve()));
 }
 
-test('metrics are answered', async () => {
+test('metrics are served', async () => {
   const got = await ask(await start(), '/metrics?name=x');
   expect(got).toEqual({
     status: 200,
@@ -76,11 +76,11 @@ test('metrics are answered', async () => {
   });
 });
 
-test.each([['/healthz'], ['/readyz']])('answers: %s, when all is well', async (path) => {
+test.each([['/healthz'], ['/readyz']])('answers %s when all is well', async (path) => {
   expect(await ask(await start(), path)).toMatchObject({ status: 200, type: plain, body: 'ok\n' });
 });
 
-test('an answer has one line for each reason why not', async () => {
+test('the answer has one line for each reason', async () => {
   const health = { live: () => ['no source'], ready: () => ['the list of Pods', 'line\nbreak\x1b'] };
   const server = await start({ health });
   expect(await ask(server, '/healthz')).toMatchObject({ status: 503, type: plain, body: 'no source\n' });
@@ -90,7 +90,7 @@ test('an answer has one line for each reason why not', async () => {
   });
 });
 
-test('health is looked at for each request', async () => {
+test('health is checked for each request', async () => {
   const reasons = ['starting'];
   const server = await start({ health: { ...well, ready: () => reasons } });
   expect((await ask(server, '/readyz')).status).toBe(503);
@@ -99,7 +99,7 @@ test('health is looked at for each request', async () => {
 });
 
 test.each([['/metrics'], ['/healthz'], ['/nowhere']])(
-  'HEAD of %s is answered the same without the body',
+  'HEAD of %s gets the same answer without the body',
   async (path) => {
     const server = await start();
     const { body, ...rest } = await ask(server, path);
@@ -109,18 +109,18 @@ test.each([['/metrics'], ['/healthz'], ['/nowhere']])(
 );
 
 test.each([['/'], ['/metrics/'], ['/favicon.ico'], ['//metrics']])(
-  'a request for %s is answered 404 with what there is',
+  'a request for %s gets 404 with a list of the paths',
   async (path) => {
     const got = await ask(await start(), path);
     expect(got).toMatchObject({ status: 404, type: plain, body: 'There is /metrics, /healthz and /readyz.\n' });
   },
 );
 
-test.each([['POST'], ['PUT'], ['DELETE'], ['OPTIONS']])('answers: %s is not for us', async (method) => {
+test.each([['POST'], ['PUT'], ['DELETE'], ['OPTIONS']])('refuses %s', async (method) => {
   expect(await ask(await start(), '/metrics', method)).toMatchObject({ status: 405, allow: 'GET, HEAD' });
 });
 
-test('a check or a scrape that fails is an answer, not the end', async () => {
+test('an exception in a check or a scrape gives an error answer, and the server stays up', async () => {
   const server = await start({
     health: { live: fail, ready: fail },
     metrics: { ...metrics, text: () => Promise.reject(new Error('broken')) },
@@ -129,7 +129,7 @@ test('a check or a scrape that fails is an answer, not the end', async () => {
     expect(await ask(server, path)).toMatchObject({ status: 500, type: plain, body: 'Error: broken\n' });
 });
 
-test('a scrape serves all who ask within a second of it', async () => {
+test('requests within a second share one scrape', async () => {
   let texts = 0;
   const server = await start({ metrics: { ...metrics, text: async () => `${++texts}\n` } });
   const all = await Promise.all(Array.from({ length: 6 }, () => ask(server, '/metrics')));
@@ -137,19 +137,19 @@ test('a scrape serves all who ask within a second of it', async () => {
   expect((await ask(server, '/metrics')).body).toBe('1\n');
 });
 
-test('a scrape is another one after that', async () => {
+test('a request after a second gets a new scrape', async () => {
   let texts = 0;
   const server = await start({ scrapeInterval: 1, metrics: { ...metrics, text: async () => `${++texts}\n` } });
   await vi.waitUntil(async () => (await ask(server, '/metrics')).body === '3\n');
 });
 
-test('there is health alone', async () => {
+test('without metrics and flows, only health is served', async () => {
   const server = await start({ metrics: undefined });
   expect((await ask(server, '/readyz')).status).toBe(200);
   expect(await ask(server, '/metrics')).toMatchObject({ status: 404, body: 'There is /healthz and /readyz.\n' });
 });
 
-test('without metrics: one of flows and health has no metrics', async () => {
+test('a server of flows and health has no metrics', async () => {
   const server = await start({ setting: 'DROPS_ADDRESS', metrics: undefined, drops });
   const answer = { status: 200, type: 'application/json', body: '{"version":1}\n' };
   expect(await ask(server, '/drops')).toMatchObject(answer);
@@ -158,7 +158,7 @@ test('without metrics: one of flows and health has no metrics', async () => {
   expect(await ask(server, '/healthz')).toMatchObject({ status: 200 });
 });
 
-test('flows that are asked for by many at once are gathered once', async () => {
+test('simultaneous requests for flows share one collection', async () => {
   let times = 0;
   const server = await start({ drops: async () => String(++times), scrapeInterval: 60_000 });
   const answers = await Promise.all([1, 2, 3].map(() => ask(server, '/drops')));
@@ -171,7 +171,7 @@ test.each([
   ['with half a header', 'GET /metrics HTTP/1.1\r\nHost: x\r\nX-Y: '],
   ['with half a body', 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nx'],
   ['that asks nothing more', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
-])('bad clients: one %s is hung up on', async (_, sent) => {
+])('bad clients: a client %s is disconnected', async (_, sent) => {
   const socket = await open(await start({ timeout: 50 }));
   socket.resume().write(sent);
   await closed(socket);
@@ -180,7 +180,7 @@ test.each([
 test.each([
   ['a header', 'GET /metrics HTTP/1.1\r\n', 'X: y\r\n'],
   ['a body', 'POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n', 'x'],
-])('bad clients: one that sends %s without end is hung up on', async (_, first, more) => {
+])('bad clients: a client that sends %s without end is disconnected', async (_, first, more) => {
   const socket = await open(await start({ timeout: 100 }));
   socket.resume().write(first);
   const dribble = setInterval(() => socket.write(more), 10);
@@ -188,7 +188,7 @@ test.each([
   clearInterval(dribble);
 });
 
-test('bad clients: one that does not take its answer is hung up on', async () => {
+test('bad clients: a client that does not read its answer is disconnected', async () => {
   // More than the buffers between two sockets hold.
   const long = 'x'.repeat(64 * 1024 * 1024);
   const server = await start({ timeout: 50, metrics: { ...metrics, text: async () => long } });
@@ -201,7 +201,7 @@ test('bad clients: one that does not take its answer is hung up on', async () =>
   expect(socket.bytesRead).toBeLessThan(long.length);
 });
 
-test('many idle ones of one address do not keep a probe or a scrape waiting, and few of them stay', async () => {
+test('bad clients: many idle connections of one address do not delay a probe or a scrape, and few of them stay', async () => {
   const server = await start({ timeout: 60_000 });
   const idle = await Promise.all(Array.from({ length: 300 }, () => open(server)));
   const ends = Promise.all(idle.slice(0, 292).map((socket) => closed(socket.resume())));
@@ -209,14 +209,14 @@ test('many idle ones of one address do not keep a probe or a scrape waiting, and
   await ends;
 });
 
-test('headers without end of one address do not keep a probe waiting', async () => {
+test('bad clients: endless headers from one address do not delay a probe', async () => {
   const server = await start({ timeout: 60_000 });
   const slow = await Promise.all(Array.from({ length: 300 }, () => open(server)));
   for (const socket of slow) socket.resume().write('GET /healthz HTTP/1.1\r\nX: y\r\n');
   for (let probe = 0; probe < 20; probe++) expect((await ask(server, '/healthz')).status).toBe(200);
 });
 
-test('many addresses with a few each leave room: the one that has most loses its oldest', async () => {
+test('bad clients: many addresses with a few connections each leave room: the address with most loses its oldest', async () => {
   const server = await start({ timeout: 60_000 });
   const [first = [], ...others] = await Promise.all(
     Array.from({ length: 9 }, (_, address) => openFrom(server, `127.0.1.${address + 1}`, address === 0 ? 8 : 7)),
@@ -230,7 +230,7 @@ test('many addresses with a few each leave room: the one that has most loses its
   expect(others.flat().filter(({ destroyed }) => destroyed).length).toBeLessThan(3);
 });
 
-test('bad clients: one that is being answered outlives idle ones', async () => {
+test('bad clients: a connection that is being answered outlives idle ones', async () => {
   const { server, scraped } = await startScraped({ timeout: 60_000 });
   const got = ask(server, '/metrics');
   const idle = await Promise.all(Array.from({ length: 30 }, () => open(server)));
@@ -242,7 +242,7 @@ test('bad clients: one that is being answered outlives idle ones', async () => {
 test.each([
   ['nonsense', '\x00\xff nonsense\r\n\r\n', 'HTTP/1.1 400 '],
   ['a long header', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(9000)}\r\n\r\n`, 'HTTP/1.1 431 '],
-])('bad clients: %s is refused, and others are served', async (_, sent, expected) => {
+])('bad clients: %s is refused, and other clients are served', async (_, sent, expected) => {
   const server = await start();
   const socket = await open(server);
   socket.end(sent);
@@ -250,7 +250,7 @@ test.each([
   expect((await ask(server, '/healthz')).status).toBe(200);
 });
 
-test('bad clients: one that leaves before its answer', async () => {
+test('bad clients: a client may leave before its answer', async () => {
   const { server, began, scraped } = await startScraped();
   const socket = await open(server);
   socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -261,7 +261,7 @@ test('bad clients: one that leaves before its answer', async () => {
   expect((await ask(server, '/healthz')).status).toBe(200);
 });
 
-test('stop does not wait for those who only are connected', async () => {
+test('stop does not wait for idle clients', async () => {
   const server = await start({ timeout: 60_000 });
   const silent = await open(server);
   const idle = await open(server);
@@ -273,7 +273,7 @@ test('stop does not wait for those who only are connected', async () => {
   await expect(ask(server, '/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('stop lets an answer be finished', async () => {
+test('stop waits for an answer that is being sent', async () => {
   const { server, began, scraped } = await startScraped();
   const got = ask(server, '/metrics');
   await began;
@@ -283,7 +283,7 @@ test('stop lets an answer be finished', async () => {
   await stopped;
 });
 
-test('stop gives up on an answer that does not come', async () => {
+test('stop gives up an answer that is never read', async () => {
   const { server, began } = await startScraped({ timeout: 50 });
   await Promise.all([
     expect(ask(server, '/metrics')).rejects.toThrow('socket hang up'),
@@ -297,33 +297,33 @@ test('stop may be called twice', async () => {
   await server.stop();
 });
 
-test('a port of its own choice', async () => {
+test('port 0 gives a free port', async () => {
   expect((await start()).address).toMatch(/^127\.0\.0\.1:[1-9]\d*$/);
 });
 
-test('it listens at all addresses', async () => {
+test('listens on all addresses', async () => {
   const { address } = await start({ address: ':0' });
   const port = address.slice(address.lastIndexOf(':'));
   expect(await ask({ address: `127.0.0.1${port}`, stop: async () => {} }, '/healthz')).toMatchObject({ status: 200 });
 });
 
-test('a port that is taken', async () => {
+test('refuses a port that is in use', async () => {
   const { address } = await start();
   await expect(start({ address })).rejects.toThrow(`METRICS_ADDRESS is "${address}": `);
 });
 
-test('an address that is not ours', async () => {
+test('refuses an address that this machine does not have', async () => {
   // TEST-NET-1 (RFC 5737).
   await expect(start({ address: '192.0.2.1:0' })).rejects.toThrow('METRICS_ADDRESS is "192.0.2.1:0": ');
 });
 
-test('it listens at no address', async () => {
+test('refuses an address without a colon', async () => {
   await expect(start({ address: '9090' })).rejects.toThrow(
     'METRICS_ADDRESS is "9090": expected HOST:PORT, :PORT or [IPv6]:PORT',
   );
 });
 
-test('a hundred clients that connect at once wait for a few turns of other work, and not for one each', async () => {
+test('a hundred simultaneous connections wait for a few turns of other work, not for one turn each', async () => {
   const arrivals = createArrivals();
   const all = Promise.withResolvers<void>();
   let [arrived, turns] = [0, 0];

@@ -8,7 +8,7 @@ function scene(size: number, interval = 1000) {
   return { clock, made: () => made, take: createSharedText(text, interval, () => clock.now) };
 }
 
-test('all who ask within a second take the same bytes', async () => {
+test('requests within a second get the same bytes', async () => {
   const { take, clock, made } = scene(10);
   const [one, other] = await Promise.all([take(), take()]);
   expect(one).toBe(other);
@@ -17,7 +17,7 @@ test('all who ask within a second take the same bytes', async () => {
   expect(made()).toBe(2);
 });
 
-test('texts that may still be taken come to 16 MiB at most, and two at least: then the latest is given again', async () => {
+test('kept texts take at most 16 MiB but are at least two: past that, the latest is given again', async () => {
   for (const [size, most] of [
     [4_000_000, 5],
     [17_000_000, 2],
@@ -35,7 +35,7 @@ test('texts that may still be taken come to 16 MiB at most, and two at least: th
   }
 });
 
-test('a text that fails is made again for who asks next', async () => {
+test('after a failure, the next request makes the text again', async () => {
   let times = 0;
   const take = createSharedText(
     () => (++times === 1 ? Promise.reject(new Error('broken')) : Promise.resolve('x')),

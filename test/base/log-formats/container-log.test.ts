@@ -58,7 +58,7 @@ test.each(tables.others)('a line that is neither CRI nor Docker: %s', (line) => 
   expect(readRecord(line)).toBeUndefined();
 });
 
-test('any text comes back from either format byte by byte, and as the text that it was', () => {
+test('any text is read back from either format byte for byte and as text', () => {
   forAll([fc.string({ unit: 'grapheme' })], {}, (text) => {
     const written = text.replaceAll('\n', ' ').toWellFormed();
     const bytes = Buffer.from(written).toString('latin1');
@@ -70,11 +70,11 @@ test('any text comes back from either format byte by byte, and as the text that 
   });
 });
 
-test('bytes that are no UTF-8 become U+FFFD', () => {
+test('bytes that are not UTF-8 become U+FFFD', () => {
   expect(decodeText('caf\xe9 \xc3')).toBe('caf\ufffd \ufffd');
 });
 
-test('no line makes it throw', () => {
+test('no line causes an exception', () => {
   const part = fc.constantFrom(
     '2026-11-21T10:00:00Z',
     ' ',

@@ -29,11 +29,11 @@ test.each([
 test.each([
   { name: 'no ports', given: portless('SCTP'), expected: { port: undefined, reply: false } },
   { name: 'a destination port only', given: packet({ sourcePort: undefined }), expected: { port: 5432, reply: false } },
-])('which port is the service: $name', ({ given, expected }) => {
+])('finds the port of the service: $name', ({ given, expected }) => {
   expect(orient(given)).toEqual(expected);
 });
 
-test('a connection is one series from either side, whatever its ephemeral port', () => {
+test('both directions of a connection are one series, whatever the ephemeral port', () => {
   for (const ephemeral of [32768, 40112, 60999]) {
     expect(orient(packet({ sourcePort: ephemeral, tcpFlags: ACK })).port).toBe(5432);
     expect(orient(packet({ sourcePort: 5432, destinationPort: ephemeral, tcpFlags: ACK })).port).toBe(5432);

@@ -33,7 +33,7 @@ function loop(arrives: (turn: number) => boolean) {
   };
 }
 
-test('a task runs in its turn if nothing arrives, also after a delay', () => {
+test('a task runs in its turn if no connection arrives, also after a delay', () => {
   const { arrivals, run } = loop(() => false);
   const ran: string[] = [];
   arrivals.schedule(() => ran.push('at once'), 0);
@@ -44,7 +44,7 @@ test('a task runs in its turn if nothing arrives, also after a delay', () => {
   expect(ran).toStrictEqual(['at once', 'late']);
 });
 
-test('a task that waits is cancelled like another', () => {
+test('a waiting task can be cancelled like any other', () => {
   const { arrivals, run } = loop(() => true);
   const cancel = arrivals.schedule(() => expect.unreachable(), 0);
   run(2);
@@ -52,7 +52,7 @@ test('a task that waits is cancelled like another', () => {
   run(20);
 });
 
-test('however long tasks take: while connections come without end, they have about half of the time', () => {
+test('while connections keep arriving, they get about half of the time, however long tasks take', () => {
   const lengths = fc.array(fc.integer({ min: 4, max: 50 }), { minLength: 20, maxLength: 40 });
   forAll([lengths], {}, (durations) => {
     const clients = loop(() => true);

@@ -4,7 +4,7 @@ import { createBackOff, createCooldown } from '../../../src/base/platform/rates.
 const minute = 60_000;
 const limits = { first: 1000, longest: minute };
 
-test('a pause is up to twice as long after each failure, and never longer than the longest', () => {
+test('after each failure, the pause may be twice as long, up to the longest', () => {
   const backOff = createBackOff(limits, () => 1);
   expect(Array.from({ length: 8 }, () => backOff.next())).toEqual([
     1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000,
@@ -17,7 +17,7 @@ test('after thousands of failures a pause is still the longest', () => {
   expect(backOff.next()).toBe(60_000);
 });
 
-test('after a success, pauses begin with the first again', () => {
+test('after a success, pauses start from the first again', () => {
   const backOff = createBackOff(limits, () => 1);
   backOff.next();
   backOff.next();
@@ -25,13 +25,13 @@ test('after a success, pauses begin with the first again', () => {
   expect(backOff.next()).toBe(1000);
 });
 
-test('a pause that the other side asks for is kept, and a random part comes on top', () => {
+test('a pause requested by the server is kept, and a random part is added', () => {
   const randoms = [0, 0.5];
   const backOff = createBackOff(limits, () => randoms.shift() ?? 0);
   expect([backOff.next(7000), backOff.next(7000)]).toEqual([7000, 8000]);
 });
 
-test('a cooldown holds for its duration from the last time it was added', () => {
+test('a cooldown lasts for its duration after the last addition', () => {
   let now = 0;
   const cooldown = createCooldown<string>(10 * minute, () => now);
   cooldown.add('shop');

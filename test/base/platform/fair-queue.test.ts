@@ -10,7 +10,7 @@ test('keys have turns, and items of one key keep their order', () => {
   expect(taken).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', undefined]);
 });
 
-test('a key that may not begin loses its turn, but nothing of its queue', () => {
+test('a key that may not begin loses its turn, but none of its items', () => {
   const queue = createFairQueue<string>();
   for (const item of ['a1', 'b1']) queue.add(item.charAt(0), item);
   expect(queue.take((key) => key !== 'a')).toBe('b1');
@@ -18,7 +18,7 @@ test('a key that may not begin loses its turn, but nothing of its queue', () => 
   expect(queue.take()).toBe('a1');
 });
 
-test('an item waits for one item of each other key at most, for each item of its own before it', () => {
+test('for each earlier item of its own key, an item waits for at most one item of each other key', () => {
   const keys = fc.array(fc.integer({ min: 0, max: 5 }).map(String), { maxLength: 100 });
   forAll([keys, fc.integer({ min: 1, max: 4 })], {}, (others, own) => {
     const queue = createFairQueue<string>();

@@ -7,6 +7,6 @@ test.each<[string, string, boolean]>([
   ['ECONNRESET', 'write', true],
   ['ECONNRESET', 'read', false],
   ['ENOSPC', 'write', false],
-])('%s of %s means that the reader has gone: %s', (code, syscall, expected) => {
+])('%s of %s means that the reader has closed the stream: %s', (code, syscall, expected) => {
   expect(hasReadEnough(Object.assign(new Error('no'), { code, syscall }))).toBe(expected);
 });

@@ -58,7 +58,7 @@ test('calls during a reading share it', async () => {
   expect(values.get('a')?.value.text).toBe('one');
 });
 
-test('one that failed is read again after a while, and what was read before stays', async () => {
+test('after a failed reading, the old value stays and is read again after a while', async () => {
   const { values, readings, errors, scene } = setUp();
   const first = values.refresh('a', 1000, 'shop');
   readings[0]?.done('one');
@@ -79,13 +79,13 @@ test('one that failed is read again after a while, and what was read before stay
   expect(values.get('a')?.value.text).toBe('two');
 });
 
-test('without budget nothing is read, and there is no wait', async () => {
+test('without budget, nothing is read and nobody waits', async () => {
   const { values, readings } = setUp({ mayRead: () => false });
   await values.refresh('a', 1000, 'shop');
   expect(readings).toEqual([]);
 });
 
-test('weights together stay within the memory, and one that is larger is not kept', async () => {
+test('all values together stay within the memory, and a larger value is not kept', async () => {
   const { values, readings, memory } = setUp();
   const lengths = [150, 100, 100, 501];
   for (const [index, length] of lengths.entries()) {
@@ -102,7 +102,7 @@ test('weights together stay within the memory, and one that is larger is not kep
   expect(memory.bytes).toBe(600);
 });
 
-test('a value that memory has no room for is read again after a while, and what was read before is not used', async () => {
+test('a value for which memory has no room is read again after a while, and the old value is not used', async () => {
   const { values, readings, scene } = setUp();
   const refresh = async (length: number): Promise<void> => {
     const reading = values.refresh('a', scene.now, 'shop');
@@ -120,7 +120,7 @@ test('a value that memory has no room for is read again after a while, and what 
   expect(values.get('a')?.value.text).toHaveLength(10);
 });
 
-test('values that make room for newer ones give back their memory', async () => {
+test('values that are displaced by newer ones free their memory', async () => {
   const { values, readings, memory } = setUp({ max: 2 });
   for (const [index, key] of ['a', 'b', 'c'].entries()) {
     const reading = values.refresh(key, 1000, 'shop');
@@ -131,7 +131,7 @@ test('values that make room for newer ones give back their memory', async () => 
   expect(memory.bytes).toBe(402);
 });
 
-test('shared answers take no more than 4 MiB, and one that is larger is used once', async () => {
+test('shared answers take at most 4 MiB, and a larger one is used once', async () => {
   let asked = 0;
   const answers = createSharedAnswers(
     (key) => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Heap } from '../../../src/base/platform/heap.ts';
 import { forAll } from '../../for-all.ts';
 
-test('gives its values in order, whatever the order of changes', () => {
+test('returns values in order, whatever the order of changes', () => {
   forAll([fc.array(fc.option(fc.integer({ min: -5, max: 5 }), { nil: undefined }))], {}, (steps) => {
     const heap = new Heap<number>((a, b) => a - b);
     let sorted: number[] = [];

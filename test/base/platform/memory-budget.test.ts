@@ -63,7 +63,7 @@ const change = fc.record({
   deletes: fc.integer({ min: 0, max: 3 }).map((chance) => chance === 0),
 });
 
-test('whatever is set and deleted, what is kept never weighs more than the budget, and the sums are those of the objects', () => {
+test('after any changes, kept objects never weigh more than the budget, and the sums are right', () => {
   forAll(
     [fc.array(change, { maxLength: 120 }), fc.integer({ min: 1000, max: 60_000 })],
     { numRuns: 400 },
@@ -82,7 +82,7 @@ test('whatever is set and deleted, what is kept never weighs more than the budge
   );
 });
 
-test('a Namespace that has no more than its share loses nothing, whatever the others do', () => {
+test('a Namespace within its share loses nothing, whatever the others do', () => {
   const total = 30_000;
   const honest = fc.array(fc.record({ resource, name: fc.constantFrom(...names), bytes: fc.nat(150) }), {
     maxLength: 15,
@@ -107,7 +107,7 @@ test('a Namespace that has no more than its share loses nothing, whatever the ot
   });
 });
 
-test('of one Namespace, what explains is left out before what names, and large objects before small ones', () => {
+test('within a Namespace, objects that explain are left out before objects that name, and large ones before small ones', () => {
   const { set, left, kept } = scene(5000);
   set('pods', 'shop', 'web', 1000);
   set('services', 'shop', 'small', 300);
@@ -120,7 +120,7 @@ test('of one Namespace, what explains is left out before what names, and large o
   expect([...kept.keys()]).toEqual(['pods shop/web', 'pods shop/db', 'pods bank/one', 'pods shop/cache']);
 });
 
-test('objects of system Namespaces stay as long as any other has something, up to half of the budget', () => {
+test('objects of system Namespaces are left out last, up to half of the budget', () => {
   const { set, left } = scene(6000);
   set('pods', 'kube-system', 'dns', 1500);
   for (const name of ['a', 'b', 'c']) set('slices', name, 'api', 1100);
@@ -130,7 +130,7 @@ test('objects of system Namespaces stay as long as any other has something, up t
   expect(left).toEqual(['slices a/api', 'pods kube-system/large']);
 });
 
-test('an object that has grown past the room is left out, and not kept as it was before', () => {
+test('an object that has outgrown the room is left out, and its earlier version too', () => {
   const { set, left, accounts } = scene(5000);
   expect(set('services', 'shop', 'api', 100)).toBe(true);
   expect(set('services', 'shop', 'api', 6000)).toBe(false);
@@ -140,14 +140,14 @@ test('an object that has grown past the room is left out, and not kept as it was
   expect(accounts.services.leftOut).toBe(0);
 });
 
-test('an object that is gone is not counted as left out', () => {
+test('a deleted object does not count as left out', () => {
   const { set, remove, accounts } = scene(1000);
   set('services', 'shop', 'api', 6000);
   remove('services', 'shop', 'api');
   expect(accounts.services.leftOut).toBe(0);
 });
 
-test('a closed account gives back what it had', () => {
+test('a closed account frees its memory', () => {
   const { set, budget, accounts } = scene(5000);
   set('slices', 'shop', 'api', 1000);
   set('pods', 'shop', 'web', 1000);
@@ -156,7 +156,7 @@ test('a closed account gives back what it had', () => {
   expect([...budget.accounts].map((each) => each.resource)).toEqual(['pods', 'services']);
 });
 
-test('an answer that was left out counts for ten minutes, because it may never be asked for again; an object of a watch until it has room', () => {
+test('a left-out answer counts for ten minutes, because it may never be asked for again; a left-out object of a watch counts until it has room', () => {
   let now = 0;
   const budget = createMemoryBudget({ total: 1000, isPreferred: () => false, now: () => now });
   const kept = new Set<string>();
@@ -182,7 +182,7 @@ test('an answer that was left out counts for ten minutes, because it may never b
   expect({ answers: answers.leftOut, pods: pods.leftOut }).toEqual({ answers: 0, pods: 1 });
 });
 
-test('if more is left out than is remembered, some counts as left out until all is listed again', () => {
+test('if more objects are left out than are remembered, the rest counts as left out until the next complete list', () => {
   const budget = createMemoryBudget({ total: 1000, isPreferred: () => false });
   const pods = budget.open({ resource: 'pods', rank: ranks.pods, leaveOut: () => {} });
   for (let index = 0; index < 10_000; index++) pods.set(`evil/${index}`, 'evil', 2000);

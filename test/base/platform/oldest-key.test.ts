@@ -6,7 +6,7 @@ import { forAll } from '../../for-all.ts';
 const keys = fc.integer({ min: 0, max: 9 });
 const steps = fc.array(fc.tuple(fc.constantFrom('add', 'delete', 'take oldest'), keys), { maxLength: 60 });
 
-test('returns the key that was added first, also after keys were deleted and added again', () => {
+test('returns the oldest key, also after keys were deleted and added again', () => {
   forAll([steps], {}, (list) => {
     const set = new Set<number>();
     const oldestKey = oldestKeyOf(set);

@@ -16,7 +16,7 @@ test.each([
   expect(printable(text)).toBe(shown);
 });
 
-test('JSON stays the same value, and nothing in it steers a terminal', () => {
+test('JSON keeps its value, and cannot control a terminal', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom('\u009b', '\u202e', '\u{e0041}', '\u3164', '\ud83d', '\n'),

@@ -12,12 +12,12 @@ function taken(bucket: ReturnType<typeof createSharedBucket>, key: string, tries
   return Array.from({ length: tries }, () => bucket.take(key, now)).filter(Boolean).length;
 }
 
-test('one key takes half of what is there, the next one half of the rest', () => {
+test('one key takes half of the budget, the next one half of the remainder', () => {
   const bucket = createSharedBucket(limits);
   expect(['a', 'b', 'c', 'd'].map((key) => taken(bucket, key, 1000, nine))).toEqual([30, 15, 7, 4]);
 });
 
-test('a key that is alone gets the whole rate', () => {
+test('a single key gets the whole rate', () => {
   const bucket = createSharedBucket(limits);
   taken(bucket, 'a', 1000, nine);
   let count = 0;
@@ -26,7 +26,7 @@ test('a key that is alone gets the whole rate', () => {
   expect(taken(bucket, 'b', 1000, nine + 600 * second)).toBeGreaterThanOrEqual(14);
 });
 
-test('if there is one token at a time, keys have turns, however often one of them asks', () => {
+test('with one token at a time, keys take turns, however often one of them asks', () => {
   const bucket = createSharedBucket({ rate: 1, burst: 1 });
   const counts = { evil: 0, shop: 0 };
   for (let time = 0; time < 100 * second; time += 50) {
@@ -42,7 +42,7 @@ const requests = fc.array(fc.tuple(names, fc.integer({ min: 0, max: 100 }), fc.i
   maxLength: 100,
 });
 
-test('whatever others ask for, a key that has asked for nothing finds its part, and all together take no more than the budget', () => {
+test('a key that has not asked before gets its part whatever others ask for, and all keys stay within the budget', () => {
   forAll([requests], { numRuns: 500 }, (asked) => {
     const bucket = createSharedBucket(limits);
     let now = nine;
@@ -62,7 +62,7 @@ const many = fc.array(
   { maxLength: 100 },
 );
 
-test('where each key has a part of its own, a key finds it, however many others have taken more than there is', () => {
+test('if each key has its own part, a key gets it however much others have taken', () => {
   const each = 4;
   forAll([many], { numRuns: 500 }, (asked) => {
     const bucket = createSharedBucket({ ...limits, each });
@@ -77,7 +77,7 @@ test('where each key has a part of its own, a key finds it, however many others 
   });
 });
 
-test('the part that a key has taken of its own share comes back at the rate of all, so that it costs no more in the long run', () => {
+test('tokens that a key took from its own share come back at the common rate, so the long-run total stays the same', () => {
   const bucket = createSharedBucket({ ...limits, each: 4 });
   let sum = 0;
   for (let time = 0; time < 3600; time++)
@@ -85,7 +85,7 @@ test('the part that a key has taken of its own share comes back at the rate of a
   expect(sum).toBeLessThanOrEqual(limits.burst + 10 * 4 + 3600 * limits.rate);
 });
 
-test('a key that asks for less than its part of the rate is never refused, however many others ask all the time', () => {
+test('a key that asks for less than its part of the rate is never refused, however often others ask', () => {
   const others = fc.integer({ min: 1, max: 6 });
   forAll([others, fc.integer({ min: 1, max: 50 })], { numRuns: 100 }, (count, greed) => {
     const bucket = createSharedBucket(limits);
@@ -100,7 +100,7 @@ test('a key that asks for less than its part of the rate is never refused, howev
 
 const share = { part: 0.02, atOnce: 200 };
 
-test('a piece of work that takes too long costs others nothing', () => {
+test('a piece of work that takes too long does not affect other keys', () => {
   const time = createTimeShare(share);
   expect(time.mayBegin('evil', nine)).toBe(true);
   time.ended('evil', nine, nine + 5000);
@@ -116,7 +116,7 @@ const works = fc.array(fc.tuple(names, fc.integer({ min: 1, max: 400 }), fc.inte
   maxLength: 300,
 });
 
-test('no key works for more than its share and one piece, whatever it does, and another one may begin at any time', () => {
+test('a key works at most for its share and one more piece, and another key may begin at any time', () => {
   forAll([works], { numRuns: 500 }, (asked) => {
     const time = createTimeShare(share);
     const worked = new Map<string, { before: number; last: number }>();

@@ -22,7 +22,7 @@ test.each([
   expect(taken(bucket, 40, nine + pause * second)).toBe(expected);
 });
 
-test('says when the next will be there', () => {
+test('says when the next token will be available', () => {
   const bucket = createTokenBucket({ rate: 2, burst: 1 });
   expect(bucket.availableAt(nine)).toBe(nine);
   bucket.take(nine);
@@ -32,14 +32,14 @@ test('says when the next will be there', () => {
   expect(bucket.take(next)).toBe(true);
 });
 
-test('time that runs backwards brings nothing, and does not shorten the wait', () => {
+test('a clock that runs backwards adds no tokens, and does not shorten the wait', () => {
   const bucket = createTokenBucket(limits);
   taken(bucket, 25, nine);
   expect(bucket.take(nine - 60 * second)).toBe(false);
   expect(bucket.availableAt(nine - 60 * second)).toBe(nine + second);
 });
 
-test('tokens that are given back can be taken again, up to the burst', () => {
+test('returned tokens can be taken again, up to the burst', () => {
   const bucket = createTokenBucket({ rate: 1, burst: 2 });
   bucket.refund();
   expect(taken(bucket, 5, nine)).toBe(2);

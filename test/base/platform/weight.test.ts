@@ -32,13 +32,13 @@ test.each<[what: string, make: (number: number) => unknown]>([
   ['lists in lists', () => copy(times(10, () => times(10, () => [1, 2])))],
   ['a map', (number) => new Map(times(40, (index) => [`key-${number}-${index}`, index]))],
   ['a set', (number) => new Set(times(40, (index) => `key-${number}-${index}`))],
-])('the weight of plain data is near the memory that it takes: %s', async (_, make) => {
+])('estimates the memory of plain data: %s', async (_, make) => {
   const ratio = weightOf(make(0)) / (await measured(2000, make));
   expect(ratio).toBeGreaterThan(0.8);
   expect(ratio).toBeLessThan(2);
 });
 
-test.each([1, 3, 40, 400])('%i labels with keys of their own weigh what they take', async (count) => {
+test.each([1, 3, 40, 400])('%i labels with different keys weigh about their memory', async (count) => {
   const make = (number: number): unknown =>
     copy(Object.fromEntries(times(count, (index) => [`key-${number}-${index}`, `value-${number}`])));
   const ratio = weightOf(make(0), { freeKeys: true }) / (await measured(Math.ceil(4000 / count), make));
@@ -46,7 +46,7 @@ test.each([1, 3, 40, 400])('%i labels with keys of their own weigh what they tak
   expect(ratio).toBeLessThan(2);
 });
 
-test('a value that is nested half a million times has a weight', () => {
+test('a value nested half a million times has a weight', () => {
   const deep: unknown = JSON.parse('['.repeat(500_000) + ']'.repeat(500_000));
   expect(weightOf(deep)).toBeGreaterThan(500_000 * 32);
 });

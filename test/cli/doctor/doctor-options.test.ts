@@ -33,7 +33,7 @@ test.each([
   expect(readDoctorOptions(parsed('doctor', ...args), env)).toMatchObject(expected);
 });
 
-test('settings of the environment that are wrong are reported, and the others hold', () => {
+test('wrong settings in the environment are reported, and the others are in force', () => {
   const wrong = { ...env, MAX_NODES: 'many', LOG_LEVEL: 'loud', MAX_SERVICES: '9' };
   expect(readDoctorOptions(parsed('doctor', '--prefix', 'a=dropped'), wrong)).toMatchObject({
     config: { node: 'node-a', maxNodes: 200, logLevel: 'info', maxServices: 9, prefixes: [{ prefix: 'a' }] },
@@ -41,7 +41,7 @@ test('settings of the environment that are wrong are reported, and the others ho
   });
 });
 
-test.each([[{}], [{ NODE_NAME: 'NOT A NODE' }]])('no name of a Node: %j', (given) => {
+test.each([[{}], [{ NODE_NAME: 'NOT A NODE' }]])('is not the name of a Node: %j', (given) => {
   expect(readDoctorOptions(parsed('doctor'), given)).toMatchObject({
     config: { node: '' },
     problems: [expect.stringContaining('NODE_NAME')],
@@ -51,14 +51,14 @@ test.each([[{}], [{ NODE_NAME: 'NOT A NODE' }]])('no name of a Node: %j', (given
 test.each([
   [[], { CONFIG_FILE: '/no/such/file' }],
   [['--config', '/no/such/file'], {}],
-])('a config file that is not there: %j %j', (args, given) => {
+])('a missing config file is reported: %j %j', (args, given) => {
   expect(readDoctorOptions(parsed('doctor', ...args), { ...env, ...given })).toMatchObject({
     config: { node: 'node-a' },
     problems: ['/no/such/file: cannot be read: no such file'],
   });
 });
 
-test('right settings in a wrong file hold', () => {
+test('correct settings in a wrong file are in force', () => {
   writeFileSync(within('half.yaml'), 'stateDir: /else\nlogLevel: loud\nmaxNods: 5');
   expect(readDoctorOptions(parsed('doctor', '--config', within('half.yaml')), env)).toMatchObject({
     config: { stateDir: '/else', logLevel: 'info' },
@@ -66,7 +66,7 @@ test('right settings in a wrong file hold', () => {
   });
 });
 
-test('a wrong option and a wrong file: the option ends it', () => {
+test('with a wrong option and a wrong file, the option ends it', () => {
   expect(() => readDoctorOptions(parsed('doctor', '--max-nodes=x', '--config', '/no/such/file'), env)).toThrow(
     /^kube-netfilter-tailer: --max-nodes "x": must be a whole number\nTry: /,
   );
@@ -79,12 +79,12 @@ test.each([
   [['--send-test-event', '--pod', 'a/b/c'], /--pod a\/b\/c: must be NAMESPACE\/NAME/],
   [['--pod', 'a/b'], /--pod is only for --send-test-event/],
   [['--colour'], /'--colour'/],
-])('a command line that is wrong is refused: %j', (args, expected) => {
+])('a wrong command line is refused: %j', (args, expected) => {
   expect(() => readDoctorOptions(parsed('doctor', ...args), env)).toThrow(UsageError);
   expect(() => readDoctorOptions(parsed('doctor', ...args), env)).toThrow(expected);
 });
 
-test('help names all settings and what the exit status means', () => {
+test('help names all settings and the meaning of each exit status', () => {
   const help = helpOf('doctor');
   for (const { flag } of Object.values(settings)) expect(help).toContain(`--${flag} `);
   expect(help).toMatch(/Exit status:\n( {2}[012] {2}\S.*\n( {5}.*\n)?){3}$/);

@@ -84,7 +84,7 @@ function cluster(
   });
 }
 
-test.each(tables.byLabel)('a network plug-in is recognised: by a Pod with %s: %s', async (labels, expected) => {
+test.each(tables.byLabel)('a network plug-in is recognized: by a Pod with %s: %s', async (labels, expected) => {
   expect((await detectPlugIns(cluster(labels, []), 'node-a')).plugIns).toEqual([expected]);
 });
 
@@ -92,28 +92,28 @@ test.each([
   ['calico-system', 'k8s-app=calico-node', 'calico'],
   ['openshift-ovn-kubernetes', 'app=ovnkube-node', 'ovn-kubernetes'],
   ['kube-flannel', 'app=flannel', 'flannel'],
-])('in the namespace %s, too: %s', async (namespace, labels, expected) => {
+])('a network plug-in is also recognized in the namespace %s: %s', async (namespace, labels, expected) => {
   expect((await detectPlugIns(cluster(labels, [], { namespace }), 'node-a')).plugIns).toEqual([expected]);
 });
 
-test('a network plug-in is recognised: not by a Pod of a tenant that has its labels', async () => {
+test("a network plug-in is not recognized by a tenant's Pod with its labels", async () => {
   const api = cluster('k8s-app=cilium', [], { namespace: 'shop' });
   expect((await detectPlugIns(api, 'node-a')).plugIns).toEqual([]);
 });
 
-test('GKE Dataplane V2 by the name of its Pods', async () => {
+test('GKE Dataplane V2 is recognized by the name of its Pods', async () => {
   const api = cluster('k8s-app=cilium', [], { pod: 'anetd-7x2kq' });
   expect((await detectPlugIns(api, 'node-a')).plugIns).toEqual(['gke-dataplane-v2']);
 });
 
-test('k3s by the version of its kubelet, unless another plug-in has its place', async () => {
+test('k3s is recognized by the version of its kubelet, unless another plug-in replaces its own', async () => {
   const kubelet = 'v1.33.4+k3s1';
   expect((await detectPlugIns(cluster('', [], { kubelet }), 'node-a')).plugIns).toEqual(['k3s']);
   const other = cluster('k8s-app=calico-node', [], { kubelet });
   expect((await detectPlugIns(other, 'node-a')).plugIns).toEqual(['calico']);
 });
 
-test('Calico with its version and how its objects are applied', async () => {
+test('Calico is recognized with its version and the way to apply its objects', async () => {
   const api = cluster('k8s-app=calico-node', ['quay.io/calico/node:v3.31.4-amd64'], {
     groups: ['projectcalico.org'],
   });
@@ -124,7 +124,7 @@ test('Calico with its version and how its objects are applied', async () => {
   });
 });
 
-test('all that is asked is one object of each', async () => {
+test('detection reads only one object of each kind', async () => {
   const api = cluster('k8s-app=calico-node', []);
   await detectPlugIns(api, 'node-a');
   const lists = api.asked.filter(({ path }) => path.startsWith('/api/v1/'));
@@ -144,17 +144,17 @@ test.each<[string, Detection['calico']['version'], string]>(tables.versions)(
 test.each([
   ['the Calico API server', true, 'global-network-policy.yaml'],
   ['its store alone', false, 'global-network-policy-crd.yaml'],
-])('Calico: with %s the policies are those of the file', (_, isServed, file) => {
+])('Calico: with %s, the policies are those of the file', (_, isServed, file) => {
   const [recipe] = recipesFor(seen({ calico: calico([3, 31, 4], { isServed }) }));
   expect(loadAll(recipe?.manifest?.text ?? '')).toEqual(loadAll(textOf(`deploy/logging/calico/${file}`)));
 });
 
-test('Calico: with its store alone from 3.32 on, names are without the tier', () => {
+test('Calico: with only its store, from 3.32 on, names do not contain the tier', () => {
   const [recipe] = recipesFor(seen({ calico: calico([3, 32, 0], { isServed: false }) }));
   expect(recipe?.manifest?.text).toContain('name: deny-in\n');
 });
 
-test('Calico: with eBPF the policies are the same, and nothing of the prefix is set', () => {
+test('Calico: with eBPF the policies are the same, and no prefix is set', () => {
   const [recipe] = recipesFor(seen({ calico: calico([3, 31, 4], { bpf: true }) }));
   expect(recipe?.works).toBe('switch');
   expect(recipe?.manifest).toEqual(recipesFor(seen({}))[0]?.manifest);
@@ -182,13 +182,13 @@ test.each([
   ],
   // It could leave the quotes of the shell.
   [{ logPrefix: "x'; reboot; '" }, unset],
-])('the undo of Calico gives the FelixConfiguration with %j its settings back', async (earlier, spec) => {
+])("Calico's undo gives the FelixConfiguration with %j its settings back", async (earlier, spec) => {
   const [recipe] = await recipesAt({ default: earlier });
   const [, patch = ''] = /--patch='([^']*)'$/.exec(recipe?.undo?.at(-1) ?? '') ?? [];
   expect(JSON.parse(patch)).toEqual({ spec });
 });
 
-test('a FelixConfiguration of the node that hides the patch of the default one is named', async () => {
+test('a FelixConfiguration of the node that overrides the patch of the default one is named', async () => {
   const [recipe] = await recipesAt({ default: { logPrefix: 'all' }, 'node.node-a': { logPrefix: 'own' } });
   expect(recipe?.before?.join()).toContain('node.node-a');
   expect(recipe?.undo?.at(-1)).toContain(
@@ -203,7 +203,7 @@ test('AWS VPC CNI without its policy agent does not work', () => {
 
 const all = tables.all;
 
-test.each(all)('%s: the page is there, and what is switched on can be undone and has a price', (plugIn) => {
+test.each(all)('%s: has a page, an undo and a price', (plugIn) => {
   const [recipe] = recipesFor(seen({ plugIns: [plugIn] }));
   expect(textOf(recipe?.page ?? '')).toMatch(/^# /);
   if (recipe?.works !== 'switch') return;
@@ -262,7 +262,7 @@ async function printed(api: Parameters<typeof enableLogging>[0], output: 'text' 
   return { status, out };
 }
 
-test('JSON has the same', async () => {
+test('JSON has the same content', async () => {
   const { out } = await printed(cluster('k8s-app=cilium', []), 'json');
   expect(JSON.parse(out)).toMatchObject({
     enableLogging: { plugIns: [{ name: 'Cilium', works: 'switch' }], obstacles: [] },
@@ -273,13 +273,13 @@ test.each([
   ['a cluster where nothing is recognised', cluster('', [])],
   ['an API server that refuses', fakeApi(() => refused(403))],
   ['no API server', noApi('there is none')],
-])('%s ends with 1, and says where to go on', async (_, api) => {
+])('%s ends with 1 and names the next step', async (_, api) => {
   const { status, out } = await printed(api);
   expect(status).toBe(1);
   expect(out).toContain('docs/logging.md');
 });
 
-test('names that a cluster made up steer no terminal', async () => {
+test('names from the cluster cannot control the terminal', async () => {
   const api = cluster('k8s-app=calico-node', ['evil\u001b[2J/node:v3.31.4']);
   expect((await printed(api)).out).not.toContain('\u001b');
 });

@@ -9,7 +9,7 @@ const config: Parameters<typeof lookAtFinders>[0]['config'] = {
   directory: undefined,
 };
 
-test('of a Node that could not be read it is not said that it has no podCIDR', async () => {
+test('an unreadable Node is not said to lack a podCIDR', async () => {
   const refused = { kind: 'refused', why: 'no answer in time' } as const;
   const api = { request: () => Promise.resolve({ ...refused, status: 0 }), unusable: undefined } as never;
   const [finder] =

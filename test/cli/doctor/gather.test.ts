@@ -45,17 +45,17 @@ test('the API server is timed, and its clock is compared once it has answered', 
   await expect(askVersion(api, () => time)).resolves.toMatchObject({ took: 3193, clockSkew: 300 });
 });
 
-test('a clock that is a little off is right', () => {
+test('a clock that is a little off counts as right', () => {
   expect(found('api-server', versionOf({ clockSkew: -4900 }))).toMatchObject([{}, { name: 'clock', status: 'ok' }]);
 });
 
-test('the API server: that is nowhere is not asked how Pods are looked up', async () => {
+test('the API server: if none is configured, the way of looking up Pods is not checked', async () => {
   await expect(gathered({ api: noApi('why') })).resolves.toMatchObject({ ways: undefined, nodes: [] });
 });
 
 const node = { metadata: { name: 'node-a', uid: 'u' }, spec: { providerID: 'kind://docker/kind/kind-worker' } };
 
-test('the Node and its Pods are asked for once, and others for their names', async () => {
+test('the Node and its Pods are requested once, and other Pods for their names', async () => {
   const api = fakeApi(({ path }) => (path === '/api/v1/nodes' ? answered({ items: [node] }) : undefined));
   const { ownNode, nodes } = await gathered({ api });
   expect({ ownNode, nodes }).toMatchObject({
@@ -83,7 +83,7 @@ test.each<[string, Answer, Facts['ownNode']]>([
   expect((await gathered({ api })).ownNode).toEqual(expected);
 });
 
-test('the Node is not asked for without a name', async () => {
+test('the Node: is not requested without a name', async () => {
   const api = fakeApi(() => answered({ items: [node] }));
   const config = configOf({ node: '', podLookups: [] });
   await expect(gathered({ api, config })).resolves.toMatchObject({ ownNode: undefined, nodes: [], pods: undefined });
@@ -93,7 +93,7 @@ test('the Node is not asked for without a name', async () => {
 test.each([
   ['k3s://k3d-a-agent-0', 'warning'],
   ['k3s://node-a', 'unknown'],
-])('of provider %s, seen from a Pod, is %s', (providerId, status) => {
+])('the provider %s, seen from a Pod, is %s', (providerId, status) => {
   const ownNode = { kind: 'answered', found: { providerId } } as never;
   expect(found('nf-log-all-netns', { view: 'pod', ownNode })).toMatchObject([{ status }]);
 });
@@ -105,7 +105,7 @@ test.each([
   ['the machine knows', 'initial', {}, 'initial'],
   ['a Pod with hostNetwork', undefined, { hostNetwork: true }, 'node'],
   ['a Pod', undefined, {}, 'pod'],
-] as const)('the network that is seen: %s', async (_, seen, spec, view) => {
+] as const)('detects the network: %s', async (_, seen, spec, view) => {
   const api = fakeApi(({ path }) =>
     path === '/api/v1/namespaces/tools/pods' ? answered({ items: [{ metadata, spec }] }) : undefined,
   );
@@ -117,15 +117,18 @@ test.each([
   ['kernel-drops', 'hist', true],
   ['kernel-drops', 'format', false],
   ['bpf-trace', 'hist', undefined],
-] as const)('%s of a tracefs with the file %s', async (kind, file, countsReasons) => {
-  const directory = within(`tracing-${kind}-${file}`);
-  mkdirSync(`${directory}/events/skb/kfree_skb`, { recursive: true });
-  writeFileSync(`${directory}/events/skb/kfree_skb/${file}`, '');
-  const { feeds } = await gathered({ config: configOf({ sources: [{ kind, directory }] }) });
-  expect(feeds).toMatchObject([{ kind, folder: directory, countsReasons }]);
-});
+] as const)(
+  '%s of a tracefs with the file %s: reports whether it counts reasons',
+  async (kind, file, countsReasons) => {
+    const directory = within(`tracing-${kind}-${file}`);
+    mkdirSync(`${directory}/events/skb/kfree_skb`, { recursive: true });
+    writeFileSync(`${directory}/events/skb/kfree_skb/${file}`, '');
+    const { feeds } = await gathered({ config: configOf({ sources: [{ kind, directory }] }) });
+    expect(feeds).toMatchObject([{ kind, folder: directory, countsReasons }]);
+  },
+);
 
-test("FelixConfiguration of the node goes before the cluster's", async () => {
+test("the node's FelixConfiguration has precedence over the cluster's", async () => {
   const api = fakeApi(({ path }) => {
     if (path === '/apis/crd.projectcalico.org/v1/felixconfigurations/default')
       return answered({ spec: { logPrefix: 'x' } });
@@ -159,12 +162,12 @@ test('the logs of containers are the latest of each', () => {
   ]);
 });
 
-test('the logs of containers make no line where SOURCES does not name them', async () => {
+test('the logs of containers have no line if SOURCES does not name them', async () => {
   const { containers } = await gathered({});
   expect(found('source containers', { containers })).toEqual([]);
 });
 
-test("the host's /proc makes no line where it is not set", () => {
+test("the host's /proc has no line if it is not set", () => {
   expect(found('proc-root')).toEqual([]);
 });
 
@@ -172,13 +175,13 @@ test.each([
   ['all of it', '/host/proc/sys/kernel/osrelease', true],
   ['what conntrack-details mounts', '/host/proc/sys/net/netfilter/nf_conntrack_max', true],
   ['nothing', '', false],
-])("the host's /proc: %s is there", async (_, there, expected) => {
+])("the host's /proc: %s exists", async (_, there, expected) => {
   const machine = fakeMachine({ readFile: (path) => (path === there ? '1' : undefined) });
   const { hasProcRoot } = await gathered({ machine, config: configOf({ procRoot: '/host/proc' }) });
   expect(hasProcRoot).toBe(expected);
 });
 
-test.each(['1', '0', undefined])('a kernel whose switch for all network namespaces is %s', async (value) => {
+test.each(['1', '0', undefined])("a kernel's switch for all network namespaces is %s", async (value) => {
   const machine = fakeMachine({ readFile: (path) => (path.endsWith('/nf_log_all_netns') ? value : undefined) });
   expect((await gathered({ machine })).logsAllNamespaces).toBe(value === '1');
 });
@@ -210,7 +213,7 @@ test.each<[string, (path: string) => void, string]>([
   expect(checked(path)).toEqual(beginning(expected));
 });
 
-test('the log file of a program: not to be read', () => {
+test('the log file of a program: cannot be read', () => {
   const path = within('shut');
   writeFileSync(path, '');
   chmodSync(path, 0);
@@ -221,7 +224,7 @@ test.each([
   ['auto', 'kube-proxy'],
   ['auto,program:k3s=/var/log/kube-proxy.log', 'k3s'],
   ['file:/a', undefined],
-])('the log file of a program is found by auto where it is not named itself: SOURCES=%s', async (sources, program) => {
+])('the log file of a program is found by auto if it is not named itself: SOURCES=%s', async (sources, program) => {
   const config = configOf({ sources: readConfig({}, { NODE_NAME: 'node-a', SOURCES: sources }).sources });
   const { programLogs } = await gathered({ config, machine: fakeMachine({ findPrograms }) });
   expect(programLogs.map((log) => log.program)).toEqual(program === undefined ? [] : [program]);
@@ -239,17 +242,17 @@ async function look(fields: Parameters<typeof programs>[0], units = ['k3s.servic
   return found('sources', { kernelSources })[0]?.finding.replace(/^.*\)/, '');
 }
 
-test('units that have records in the journal are named', async () => {
+test('units with records in the journal are named', async () => {
   expect(await look({ [field]: 'ssh.service\nk3s.service\n' })).toBe('; records of k3s.service');
   expect(await look({ [field]: 'ssh.service\n' })).toBe('; no records of UNITS');
 });
 
-test('no units are reported where none is named, or the journal cannot be read', async () => {
+test('no units are reported if none is named or the journal cannot be read', async () => {
   expect(await look({ [field]: { kind: 'failed', reason: 'no' } })).toBe('');
   expect(await look({}, [])).toBe('');
 });
 
-test('of several sources, the one with the most packets shows the prefixes', () => {
+test('the source with most packets shows the prefixes', () => {
   const packets = [{ prefix: 'my-drop:', verdict: 'dropped', time: nine - 60_000 }] as const;
   const kernelSources = [
     ...sourceWith({ reason: 'no' }),
@@ -259,7 +262,7 @@ test('of several sources, the one with the most packets shows the prefixes', () 
   expect(found('prefixes', { kernelSources }).map(({ name }) => name)).toEqual(['prefix my-drop:']);
 });
 
-test('a fact that cannot be gathered leaves the others as they are', async () => {
+test('a fact that cannot be gathered does not affect the others', async () => {
   const machine = fakeMachine({
     findPrograms() {
       throw new Error('no luck');

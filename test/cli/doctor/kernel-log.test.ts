@@ -38,7 +38,7 @@ test.each<[KernelSetting, Partial<Machine>, object]>([
   expect(look).toMatchObject(expected);
 });
 
-test('the lines of the kernel are read', async () => {
+test("reads the kernel's lines", async () => {
   const path = within('kern.log');
   writeFileSync(
     path,
@@ -56,7 +56,7 @@ test('the lines of the kernel are read', async () => {
   });
 });
 
-test('the end of a long file is read', async () => {
+test('reads the end of a long file', async () => {
   const path = within('long.log');
   const line = `2026-11-21T08:50:00Z node-a kernel: ${drop}\n`;
   writeFileSync(path, line.repeat(20_000));
@@ -74,7 +74,7 @@ test('an empty file has no lines', async () => {
   });
 });
 
-test('a file that is not there has no lines', async () => {
+test('a missing file has no lines', async () => {
   await expect(read({ kind: 'file', path: within('none') })).resolves.toEqual({ reason: 'no such file' });
 });
 
@@ -99,7 +99,7 @@ test.each([
   ['the name of a control group', `drop: page allocation failure: order:0,cpuset=IN=a OUT= ${fields},mems_allowed=0`],
   ['a line that is cut off', drop.slice(0, drop.indexOf(' DST='))],
   ['what a program has written to the ring buffer', drop, 12],
-])('what no LOG rule can have printed is no packet: %s', async (_, text, priority = 4) => {
+])('a line that no LOG rule can have printed is not a packet: %s', async (_, text, priority = 4) => {
   const path = within('kmsg.log');
   writeFileSync(path, `${priority},1,1000000,-;${text}\n`);
   const log = (await read({ kind: 'file', path })) as KernelLog;
@@ -129,7 +129,7 @@ const record = JSON.stringify({
 const command =
   'journalctl --output=json --all --merge --quiet --no-pager --lines=5000 --directory=/var/log/journal _TRANSPORT=kernel';
 
-test('the records of the kernel are read', async () => {
+test("reads the kernel's records", async () => {
   expect(await readJournal(programs({ [command]: `${record}\n` }))).toMatchObject({
     lines: 1,
     last: nine - 5000,
@@ -143,11 +143,11 @@ test.each([
     programs({ journalctl: { kind: 'failed', reason: 'No journal files were opened' } }),
     'No journal files were opened',
   ],
-])('the journal cannot be read', async (run, reason) => {
+])('reports a journal that cannot be read', async (run, reason) => {
   await expect(readJournal(run)).resolves.toEqual({ reason });
 });
 
-test('the ring buffer of this machine, or why it may not be read', async () => {
+test("reads this machine's ring buffer, or says why not", async () => {
   const log = await read({ kind: 'kernel' }, { now: Date.now });
   if ('reason' in log) expect(log.reason).not.toBe('');
   else {

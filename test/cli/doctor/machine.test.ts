@@ -7,12 +7,12 @@ import { askAgent, findOwnPod, reachableAt } from '../../../src/cli/doctor/machi
 import { found } from './scene.ts';
 import { agentWith } from './sentences.ts';
 
-test('a right that it has got since is not a problem', async () => {
+test('a right that was granted since is not a problem', async () => {
   const agent = await agentWith((metrics) => metrics.missingPermission.set(0, { verb: 'patch', resource: 'events' }));
   expect(found('agent', agent)).toMatchObject([{ status: 'ok' }]);
 });
 
-test('an agent without the metrics of the last times says what it has counted', () => {
+test('an agent without the latest metrics reports its counts', () => {
   const metrics = 'kube_netfilter_tailer_build_info{version="0.1.0"} 1\n';
   const agent = { kind: 'answers', address: '127.0.0.1:9090', status: 200, readiness: 'ok', metrics } as const;
   expect(found('agent', { agent })).toMatchObject([
@@ -30,7 +30,7 @@ test.each([
   [{ host: '::', port: 1 }, '127.0.0.1:1'],
   [{ host: '::1', port: 1 }, '[::1]:1'],
   [{ host: '10.0.0.1', port: 1 }, '10.0.0.1:1'],
-])('an agent that listens at %j is asked at %s', (where, expected) => {
+])('an agent that listens on %j is asked at %s', (where, expected) => {
   expect(reachableAt(where)).toBe(expected);
 });
 
@@ -44,11 +44,11 @@ test('the text of metrics is read with labels and their escapes', () => {
   ]);
 });
 
-test.each([':0', 'what'])('METRICS_ADDRESS %s names no address', async (address) => {
+test.each([':0', 'what'])('METRICS_ADDRESS %s does not name an address', async (address) => {
   await expect(askAgent(address)).resolves.toEqual({ kind: 'nowhere' });
 });
 
-test('a server whose answer is too long is silent', async () => {
+test('a server with a too long answer counts as silent', async () => {
   const server = createServer((_, response) => void response.end(Buffer.alloc((16 << 20) + 1)));
   onTestFinished(() => void server.close());
   server.listen(0, '127.0.0.1');
@@ -60,7 +60,7 @@ test('a server whose answer is too long is silent', async () => {
   });
 });
 
-test('a server is asked for readiness and metrics, and is silent once it is gone', async () => {
+test('a server is asked for readiness and metrics, and counts as silent once it is gone', async () => {
   const server = createServer((request, response) => void response.writeHead(201).end(request.url));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

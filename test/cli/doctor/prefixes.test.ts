@@ -45,11 +45,11 @@ test.each<[string, LogRule[], KernelLog | undefined, string[]]>([
   expect(check(rules, log).map(({ name, status }) => `${status} ${name}`)).toEqual(expected);
 });
 
-test('rules that a Pod sees in its own network are not those of the node', () => {
+test("rules that a Pod sees in its own network are not the node's", () => {
   expect(found('prefixes', { rules: rulesOf({ logs: [logRule('drop')] }), view: 'pod' })).toEqual([]);
 });
 
-test('the prefixes of hundreds that need doing come first', () => {
+test('of hundreds of prefixes, those that need a change come first', () => {
   const many = Array.from({ length: 40 }, (_, index) => logRule(`drop-${index}`));
   const shown = check([...many, logRule('what')], undefined);
   expect(shown).toHaveLength(13);
@@ -63,7 +63,7 @@ test.each<[string, LogRule[], KernelLog | undefined, string[]]>([
   ['that is none', [logRule('')], undefined, []],
   ['of lines alone, in which anybody may have written it', [], seen('what:'), []],
   ['of lines alone, which is the one of Calico', [], seen('calico-packet:'), ['PREFIXES=calico-packet=dropped']],
-])('the advice names a setting only where it is safe: a prefix %s', (_, rules, log, settings) => {
+])('the advice names a setting only if it is safe: a prefix %s', (_, rules, log, settings) => {
   const [first] = check(rules, log);
   expect(first?.advice?.match(/PREFIXES=[^ ,]+/g) ?? []).toEqual(settings);
 });

@@ -47,7 +47,7 @@ ok       node      node-a is there
   );
 });
 
-test('text: colours are of the status alone', () => {
+test('text: only the status has a colour', () => {
   const painted = textReport(
     report(answersOf('clock').warning('late', 'set it')),
     (status, text) => `<${status}>${text}</>`,

@@ -27,12 +27,12 @@ test.each([
   ['the agent', rightsFile, rights],
   ['a setting of the audit', 'deploy/components/audit-opt-out/rbac.yaml', [optOutRight]],
   ['the condition of the Node', 'deploy/components/node-condition/rbac.yaml', [conditionRight]],
-])('those of %s are those of the file that grants them', (_, file, expected) => {
+])('the rights for %s equal those of the file that grants them', (_, file, expected) => {
   const asked = expected.flatMap(({ group, resource, verbs }) => verbs.map((verb) => `${verb} ${resource} ${group}`));
   expect(asked.toSorted()).toEqual(grantedBy(file).toSorted());
 });
 
-test('policies.yaml grants a list of each kind that verdicts are made of, and nothing else', () => {
+test('policies.yaml grants listing exactly the kinds that verdicts need', () => {
   const kinds = [...clusterPolicyKinds, ...namespacedPolicyKinds, ...calicoKinds, ...networkSetKinds];
   const asked = [
     // A kind may have several versions.
@@ -70,7 +70,7 @@ async function checked(
   return found('rights', { reviews: await reviewRights(api, config) })[0];
 }
 
-test('all are granted', async () => {
+test('all rights are granted', async () => {
   const api = lacking();
   expect((await checked(api))?.status).toBe('ok');
   expect(new Set(api.asked.map(({ verb, path }) => `${verb} ${path}`))).toEqual(
@@ -79,14 +79,14 @@ test('all are granted', async () => {
   expect(api.asked).toHaveLength(13);
 });
 
-test('the one on Namespaces only where the audit leaves out those that asked for it', async () => {
+test('the right to read Namespaces is checked only if the audit leaves out Namespaces with the label', async () => {
   const optOut = { audit: [{ kind: 'stdout' as const }], auditOptOut: true, nodeCondition: false };
   expect((await checked(lacking('watch namespaces'), optOut))?.status).toBe('problem');
   for (const settings of [base, { ...optOut, auditOptOut: false }, { ...optOut, audit: [] }])
     expect((await checked(lacking('watch namespaces'), settings))?.status).toBe('ok');
 });
 
-test('the one on the status of Nodes only where the Node is to have a condition', async () => {
+test('the right to write the status of Nodes is checked only if the Node has a condition', async () => {
   const api = lacking('patch nodes/status');
   expect((await checked(api, { ...base, nodeCondition: true }))?.status).toBe('warning');
   expect(api.asked).toHaveLength(14);

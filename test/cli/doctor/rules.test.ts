@@ -68,7 +68,7 @@ table inet t {
 `;
 const iptables = { 'ip6tables-legacy-save': '', 'ip6tables-nft-save': '' };
 
-test('iptables-save: rules that log, with their prefixes as they are printed', () => {
+test('iptables-save: lists rules that log, with their printed prefixes', () => {
   expect(readIptablesSave(legacy)).toEqual({
     rules: 4,
     hasClusterChains: false,
@@ -80,19 +80,19 @@ test('iptables-save: rules that log, with their prefixes as they are printed', (
 });
 
 test.each(['-A KUBE-SERVICES -j RETURN', '[0:0] -A cali-FORWARD -j cali-cidr-block'])(
-  'iptables-save: chains of a cluster: %s',
+  'iptables-save: recognizes chains of a cluster: %s',
   (rule) => {
     expect(readIptablesSave(rule).hasClusterChains).toBe(true);
   },
 );
 
-test('a rule that logs without a prefix', () => {
+test('lists a rule that logs without a prefix', () => {
   expect(readIptablesSave('-A INPUT -j LOG').logs).toEqual([
     { target: 'LOG', prefix: '', group: undefined, packets: undefined },
   ]);
 });
 
-test('nft list ruleset: statements that log', () => {
+test('nft list ruleset: lists statements that log', () => {
   expect(readNftRuleset(ruleset)).toEqual([
     { target: 'LOG', prefix: 'x-nft ', group: undefined, packets: 3 },
     { target: 'NFLOG', prefix: 'foo', group: 3, packets: 0 },
@@ -104,7 +104,7 @@ test('nft list ruleset: statements that log', () => {
 });
 
 test.each<[string, string, number?]>(tables.nft)(
-  'a prefix that iptables has set may hold what nft does not escape: %s',
+  'a prefix set by iptables may contain characters that nft does not escape: %s',
   (line, prefix, group) => {
     expect(readNftRuleset(`\t\t${line}\n`)).toMatchObject([{ prefix, group }]);
   },
@@ -140,7 +140,7 @@ test.each([
   expect(rules[other]).toBeUndefined();
 });
 
-test('a run that may not look says so', async () => {
+test('a run without permission says so', async () => {
   const reason = 'iptables-save v1.8.9 (legacy): Cannot initialize: Permission denied (you must be root)';
   const rules = await read({ 'iptables-legacy-save': { kind: 'failed', reason } });
   expect(rules).toMatchObject({
@@ -149,24 +149,24 @@ test('a run that may not look says so', async () => {
   });
 });
 
-test('programs that hang are reported once, not as missing', async () => {
+test('programs that hang are reported once, and not as missing', async () => {
   const hung = { kind: 'failed', reason: 'hung' } as const;
   const rules = await read({ 'iptables-nft-save': hung, 'ip6tables-nft-save': hung, nft: hung }, '');
   expect(found('log-rules', { rules })[0]?.finding).toContain('(iptables-nft-save and 2 more: hung)');
   expect(found('iptables-backends', { rules })[0]?.finding).toContain('(iptables-nft-save and 1 more: hung)');
 });
 
-test('programs: without legacy tables nothing is missed without their program', async () => {
+test('programs: without legacy tables, their program is not missing', async () => {
   await expect(read({ nft: '' }, '')).resolves.toMatchObject({ legacy: { rules: 0 }, unseen: [] });
 });
 
-test('an nft that hides rules needs the program of iptables', async () => {
+test('if nft hides rules, the program of iptables is needed', async () => {
   const hidden = '\t\tcounter packets 0 bytes 0 xt target "LOG"';
   expect((await read({ nft: hidden }, '')).unseen).toEqual(['nft']);
   expect((await read({ nft: hidden, 'iptables-nft-save': nftSave }, '')).unseen).toEqual([]);
 });
 
-test('the rules of a Pod are not those of the node, even where some log', () => {
+test("a Pod's rules are not the node's, even if some of them log", () => {
   const rules = rulesOf({ logs: readIptablesSave(legacy).logs });
   expect(found('log-rules', { rules, view: 'pod' })).toMatchObject([{ status: 'unknown' }]);
 });

@@ -8,7 +8,7 @@ import { ciliumEventsOf, quietCiliums } from './sentences.ts';
 const run = (facts: Partial<FactLookups>, rows: readonly Row[]): Promise<Check[]> =>
   runChecks(facts as FactLookups, () => ({ now: nine }) as never, rows);
 
-test('a check sees the facts that it needs, and the time; findings come in the order of the rows', async () => {
+test('a check gets its facts and the time; findings come in the order of the rows', async () => {
   const { promise, resolve } = Promise.withResolvers<string[]>();
   const facts = { nodes: promise, pods: Promise.resolve([]).finally(() => resolve(['node-a'])) };
   const checks = await run(facts, [
@@ -18,7 +18,7 @@ test('a check sees the facts that it needs, and the time; findings come in the o
   expect(checks.map(({ name }) => name)).toEqual([`first node-a ${nine}`, 'second', 'third']);
 });
 
-test('a check that throws is unknown, and so is one whose facts cannot be had; the others have their result', async () => {
+test('a check that throws or lacks facts is unknown; the others have their result', async () => {
   const pods = Promise.reject(new Error('no pods'));
   const rows: Row[] = [
     { name: 'a', check: (known) => expect.unreachable(JSON.stringify(known.pods)) },
@@ -37,6 +37,6 @@ test('a check that throws is unknown, and so is one whose facts cannot be had; t
   ]);
 });
 
-test.each(quietCiliums)('where Cilium is not known to write Events, no line is about it (%#)', async (api) => {
+test.each(quietCiliums)('if Cilium is not known to write Events, it has no line (%#)', async (api) => {
   await expect(ciliumEventsOf(api)).resolves.toEqual([]);
 });

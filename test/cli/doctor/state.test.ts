@@ -15,7 +15,7 @@ async function log(folder: string, values: Readonly<Record<string, unknown>>): P
   await segment.append(encodeBatch(Object.entries(values).map(([key, value]) => ['set', key, value])));
 }
 
-test('a real state is read', async () => {
+test('reads a real state', async () => {
   const finding = { details: { kind: 'flow' } };
   const incident = { details: { kind: 'incident' } };
   await log('state', {
@@ -31,7 +31,7 @@ test('a real state is read', async () => {
   expect(readKeptState(within('state'))).toMatchObject({ kind: 'kept', node: 'node-a', lastDrop: 8, lastEvent: 9 });
 });
 
-test('state: one that cannot be used stays as it is', () => {
+test('state: an unusable one stays unchanged', () => {
   mkdirSync(within('bad'));
   const file = segmentFile(within('bad'), 1);
   writeFileSync(file, 'nonsense\nnonsense\n');
@@ -39,7 +39,7 @@ test('state: one that cannot be used stays as it is', () => {
   expect(readFileSync(file, 'utf8')).toBe('nonsense\nnonsense\n');
 });
 
-test('state: one that is not a file is not waited for', () => {
+test('state: a pipe in its place is not waited for', () => {
   mkdirSync(within('pipe'));
   execFileSync('mkfifo', [segmentFile(within('pipe'), 1)]);
   expect(readKeptState(within('pipe'))).toEqual({
@@ -48,18 +48,18 @@ test('state: one that is not a file is not waited for', () => {
   });
 });
 
-test('state: one that lacks what every state has', async () => {
+test('state: one that lacks required parts is unusable', async () => {
   await log('odd', { agent: { node: 'node-a' } });
   expect(readKeptState(within('odd'))).toEqual({ kind: 'unusable', reason: expect.stringContaining('not the state') });
 });
 
-test('a state or a folder that is not there is reported', () => {
+test('a missing state or folder is reported', () => {
   expect(readKeptState(within('nowhere'))).toEqual({ kind: 'none' });
   expect(lookAtFolder(within('nowhere/at/all'))).toMatchObject({ kind: 'missing' });
   expect(lookAtFolder(within())).toMatchObject({ kind: 'writable' });
 });
 
-test('a folder that may not be written to', () => {
+test('a folder without write permission is reported', () => {
   writeFileSync(within('file'), '');
   expect(lookAtFolder(within('file'))).toEqual({ kind: 'refused', reason: `${within('file')}: is not a folder` });
   expect(lookAtFolder(within('file/state'))).toEqual({

@@ -23,7 +23,7 @@ function eventIn({ asked }: ReturnType<typeof fakeApi>): CoreEvent {
   return asked.find(({ verb }) => verb === 'POST')?.body as CoreEvent;
 }
 
-test('the test Event is written on the own Pod', async () => {
+test("the test Event is written on the agent's own Pod", async () => {
   const api = cluster();
   const result = await sendTestEvent({ api, node: 'node-a', pod: undefined, ownPod: metadata, now });
   const event = eventIn(api);
@@ -44,7 +44,7 @@ test('the test Event is written on the own Pod', async () => {
   });
 });
 
-test('the test Event is written on the Node where there is no Pod of that name', async () => {
+test('the test Event is written on the Node if no Pod has that name', async () => {
   const api = cluster();
   const ownPod = { namespace: 'tools', name: 'node-a' };
   const result = await sendTestEvent({ api, node: 'node-a', pod: undefined, ownPod, now });

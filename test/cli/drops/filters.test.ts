@@ -91,11 +91,11 @@ test.each<[string[], string[]]>([
   [['--from-pod', 'shop/db-0', '--from-pod', 'batch/web'], ['db-0.53']],
   [['--from-pod', 'deploy/web', '--port', '53'], ['web-1.53']],
   [['--to-pod', 'web-1'], []],
-])('%j leaves Events', async (args, expected) => {
+])('%j selects Events', async (args, expected) => {
   expect((await listed(...args)).names.toSorted()).toEqual(expected);
 });
 
-test('where a filter leaves nothing, it is said how many there are without', async () => {
+test('if a filter leaves nothing, the number of Events without it is printed', async () => {
   const { err } = await listed('--port', '80', '--verdict', 'dropped,rejected', '--from-pod', 'deploy/web');
   expect(err).toBe(
     '3 Events of lost packets in namespace shop, none matches --from-pod deployment/web --port 80 --verdict dropped,rejected\n',
@@ -118,12 +118,12 @@ test.each<[string[], RegExp]>([
     ['shop/web-1', '--port', '80'],
     /^2 Events of lost packets for shop\/web-1 in namespace shop, none matches --port 80\n$/,
   ],
-])('where there is nothing, the message has what was asked for: %j', async (args, expected) => {
+])('without Events, the message names the request: %j', async (args, expected) => {
   const { names, err } = await listed('-o', 'table', ...args);
   expect({ names, err }).toEqual({ names: [], err: expect.stringMatching(expected) });
 });
 
-test('credentials that the API server does not know: what to do is said', async () => {
+test('for credentials that the API server does not know, the message says what to do', async () => {
   refusal = 401;
   expect(await listed()).toEqual({
     names: [],
@@ -131,7 +131,7 @@ test('credentials that the API server does not know: what to do is said', async 
   });
 });
 
-test('Pods of a workload are asked for once, whatever Pods are in the Events', async () => {
+test('Pods of a workload are requested once, whatever Pods are in the Events', async () => {
   await listed('--from-pod', 'deploy/web');
   expect(asked).toEqual(['/apis/apps/v1/namespaces/shop/deployments/web', '/api/v1/namespaces/shop/pods']);
 });
@@ -167,7 +167,7 @@ describe('a flow of', () => {
     expect(await matches(...args)).toBe(expected);
   });
 
-  test('ICMP is also that of IPv6, icmpv4 is not', async () => {
+  test('icmp includes ICMPv6, icmpv4 does not', async () => {
     const ping = { ...flow, ports: [], protocol: 'ICMPv6' };
     const by = async (name: string) => {
       const { filters } = readDropsOptions(parsed('kubectl drops', '--protocol', name));

@@ -17,7 +17,7 @@ test.each([
   [['job/report'], { kind: 'Job', name: 'report' }],
   [['batch/worker-7'], { kind: 'Pod', namespace: 'batch', name: 'worker-7' }],
   [['deploy/batch/worker'], { kind: 'Deployment', namespace: 'batch', name: 'worker' }],
-])('%j asks for the drops of', (args, target) => {
+])('%j requests the drops of', (args, target) => {
   expect(read(...args).target).toEqual(target && { namespace: undefined, ...target });
 });
 
@@ -49,11 +49,11 @@ test.each([
   expect(read(...args)).toMatchObject({ output });
 });
 
-test('short options may be in one word', () => {
+test('short options may be combined in one word', () => {
   expect(read('-Aw')).toMatchObject({ allNamespaces: true, watch: true });
 });
 
-test('the name of the asking user is handed on', () => {
+test("the impersonated user's name is passed on", () => {
   const args = ['--context', 'c', '--as', 'jane', '--as-group', 'a', '--as-group', 'b', '-n', 'shop'];
   expect(read(...args)).toMatchObject({ namespace: 'shop', flags: { context: 'c', as: 'jane', asGroups: ['a', 'b'] } });
 });
@@ -64,14 +64,14 @@ test.each([
   [['--request-timeout=1m'], 60_000],
   [['--request-timeout', '500ms'], 500],
   [['--request-timeout', '0'], 2_147_483_647],
-])('%j is the time of each request', (args, timeout) => {
+])('%j is the time limit of each request', (args, timeout) => {
   expect(read(...args)).toMatchObject({ timeout });
 });
 
 const readTop = (args: string[], hasTerminal = true) =>
   readTopOptions(parsed('kubectl drops', 'top', ...args), hasTerminal);
 
-test('drops top: on a terminal it goes on, by rate, over all namespaces', () => {
+test('drops top: on a terminal it keeps running, sorted by rate, over all namespaces', () => {
   expect(readTop([])).toMatchObject({
     plain: false,
     count: undefined,
@@ -83,7 +83,7 @@ test('drops top: on a terminal it goes on, by rate, over all namespaces', () => 
   });
 });
 
-test('drops top: the namespace of a name narrows the other end of its flows no further than -n', () => {
+test('drops top: the namespace of a name restricts the other end of its flows no more than -n does', () => {
   const target = { kind: 'Pod', namespace: 'batch', name: 'worker-7' };
   expect(readTop(['batch/worker-7'])).toMatchObject({ namespace: undefined, target });
   expect(readTop(['-n', 'shop', 'batch/worker-7'])).toMatchObject({ namespace: 'shop', target });
@@ -94,7 +94,7 @@ test('drops top: without a terminal it is one plain table', () => {
   expect(readTop(['--count', '3'], false)).toMatchObject({ plain: true, count: 3 });
 });
 
-test('drops top: --plain on a terminal goes on', () => {
+test('drops top: --plain on a terminal keeps running', () => {
   expect(readTop(['--plain'])).toMatchObject({ plain: true, count: undefined });
 });
 
@@ -105,7 +105,7 @@ test.each<[string[], RegExp]>([
   expect(() => readWhyPodOptions(parsed('kubectl drops', 'why', ...args))).toThrow(problem);
 });
 
-test('drops why takes a workload, and the port of its drops', () => {
+test('drops why accepts a workload, and the port of its drops', () => {
   expect(readWhyPodOptions(parsed('kubectl drops', '-n', 'shop', 'why', 'deploy/web', '--port', '53'))).toMatchObject({
     namespace: 'shop',
     target: { kind: 'Deployment', name: 'web' },

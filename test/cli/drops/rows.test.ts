@@ -35,7 +35,7 @@ const dropsOf = (sample: string) => eventsOfSample(sample).filter(({ reason }) =
 const drops = samples.flatMap(dropsOf);
 
 /** Some messages name the policy of a Namespace, or no policy at all. */
-test('of several policies that deny, a row has the one that the message names, and how many more there are', () => {
+test('if several policies deny, a row has the one that the message names, and the number of others', () => {
   const denied = drops.filter(({ message }) => / Denied by (?:\S*Polic\S+ )?\S+\/\S+ /.test(message));
   expect(denied.map(rowOf).filter(({ policy }) => policy === '-')).toEqual([]);
   const several = denied.filter(({ message }) => message.includes(' more'));
@@ -67,7 +67,7 @@ test('rows are made of the Events of all samples', async () => {
   );
 });
 
-test('an Event is shown as its annotations say', () => {
+test('an Event is shown according to its annotations', () => {
   const annotations = {
     schema: '1',
     direction: 'sending',
@@ -120,7 +120,7 @@ test.each([
   ['an empty object', {}],
   ['fields of other types', { message: 7, count: '3', involvedObject: [], metadata: { annotations: 'x' }, source: 1 }],
   ['a count that is none', { count: -1, lastTimestamp: 'yesterday' }],
-])('%s is a row with nothing known', (_, event) => {
+])('%s is a row without known fields', (_, event) => {
   expect(rowOf(event)).toMatchObject({ count: 1, port: '-', last: undefined, node: '-', policy: '-' });
 });
 
@@ -130,7 +130,7 @@ test('texts of a megabyte are cut in the table', () => {
   expect(createTable(true, plain).lines([rowOf(event)], now).length).toBeLessThan(3000);
 });
 
-test('columns stay as wide as what was shown before', () => {
+test('columns stay as wide as those shown before', () => {
   const table = createTable(false, plain);
   const wide = { ...withoutAnnotations(example), involvedObject: { ...example.involvedObject, name: 'x'.repeat(200) } };
   const [first = ''] = table.lines([rowOf(wide)], now).split('\n');
@@ -152,7 +152,7 @@ test.each<[string, Record<string, string>, string]>([
   expect(line.split(/ {2,}/)[2]).toBe(shown);
 });
 
-test('on a terminal that is still too narrow, TO is below the row, and lines of a watch stay aligned', () => {
+test('on a terminal that is still too narrow, TO is below the row, and watched lines stay aligned', () => {
   const [sent] = sides() as [ReturnType<typeof rowOf>];
   const table = createTable(false, plain, 60);
   const long = { ...sent, policy: '-', to: { ...sent.to, pod: 'x'.repeat(40) } };
@@ -168,7 +168,7 @@ test('on a terminal that is still too narrow, TO is below the row, and lines of 
   ]);
 });
 
-test('a colour is around the verdict alone, and columns are aligned as without', () => {
+test('only the verdict is coloured, and columns are aligned as without colours', () => {
   const row = rowOf(example);
   const coloured = createTable(false, (colour, text) => `<${colour}>${text}</>`).lines([row], now);
   expect(coloured).toMatch(/ {2}<(?:red|yellow)>(?:dropped|rejected)<\/>  /);
@@ -238,14 +238,14 @@ test.each<[string, object, Record<string, string>]>([
   ['it is of another port', {}, { port: '80' }],
   ['it is of another Pod', { involvedObject: { kind: 'Pod', namespace: 'shop', name: 'postgres-1' } }, {}],
   ['it is of another workload', {}, { peer: 'Deployment/batch/work', peers: '2' }],
-])('an Event of the receiver hides none of the sender where %s', (_, given, annotations) => {
+])("a receiver's Event does not hide the sender's if %s", (_, given, annotations) => {
   expect(endsOf(sides(given, annotations))).toHaveLength(2);
 });
 
 test.each<[string, object, number]>([
   ['one of them counts fewer', { count: 5 }, 6],
   ['two nodes have dropped some', { source: { host: 'node-z' } }, 12],
-])('the count of a row where %s', (_, given, count) => {
+])('the count of a row if %s', (_, given, count) => {
   expect(endsOf(sides(given))).toEqual([['batch/worker-1', 'shop/postgres-0', count]]);
 });
 

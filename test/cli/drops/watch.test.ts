@@ -56,7 +56,7 @@ async function watched(...args: string[]): Promise<{ status: number; out: string
 
 const forbid = ({ response }: Asked): void => refuse(response, 403, 'Forbidden');
 
-test('a broken watch is reported once, and once more when it works again', async () => {
+test('a broken watch is reported once, and its recovery once', async () => {
   lists = [[event('a')]];
   watches = [
     ({ response }) => refuse(response, 503),
@@ -70,7 +70,7 @@ test('a broken watch is reported once, and once more when it works again', async
   expect(lines.map((line) => /refused with (\d+)$/.exec(line)?.[1])).toEqual(['503', undefined, '403']);
 });
 
-test('an Event that was deleted while the watch was away, and is written again, is shown again', async () => {
+test('an Event that was deleted during a broken watch and is written again is shown again', async () => {
   lists = [[event('a')], []];
   watches = [
     ({ response }) => refuse(response, 410, 'Expired'),

@@ -93,7 +93,7 @@ async function ran(...args: string[]): Promise<{ status: number; out: string; er
   return { status, out, err };
 }
 
-test('where policies admit all that was dropped, the end says what remains', async () => {
+test('if policies admit all drops, the end names the remaining causes', async () => {
   const { status, out } = await ran('web-0', '-n', 'shop');
   expect(status).toBe(0);
   expect(out.match(/→/g)).toHaveLength(2);
@@ -109,7 +109,7 @@ test('where policies admit all that was dropped, the end says what remains', asy
   `);
 });
 
-test('where a policy denies one of them, nothing is concluded', async () => {
+test('if a policy denies one of them, no conclusion is printed', async () => {
   const policy = networkPolicy({ podSelector: {}, ingress: [{ ports: [{ port: 443 }] }] }, 'web');
   objects['/apis/networking.k8s.io/v1'] = { resources: [{ name: 'networkpolicies' }] };
   objects['/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies'] = { items: [policy] };
@@ -117,7 +117,7 @@ test('where a policy denies one of them, nothing is concluded', async () => {
   expect({ status, isConcluded: out.includes('No policy explains') }).toEqual({ status: 1, isConcluded: false });
 });
 
-test('a lost echo request of IPv6 is asked for as ICMP', async () => {
+test('a lost echo request of IPv6 is evaluated as ICMP', async () => {
   const { metadata, ...rest } = event('c', 0) as { metadata: { annotations: Record<string, string> } };
   const { 'kube-netfilter-tailer/port': _, ...others } = metadata.annotations;
   const annotations = { ...others, 'kube-netfilter-tailer/protocol': 'ICMPv6' };
@@ -135,7 +135,7 @@ test('a lost echo request of IPv6 is asked for as ICMP', async () => {
 test.each([
   ['has finished', { status: { phase: 'Succeeded', podIP: '10.0.1.6' } }],
   ['is gone', undefined],
-])('a peer that %s is said, and the other connections are answered', async (reason, changed) => {
+])('a peer that %s is reported, and the other connections are answered', async (reason, changed) => {
   const { related, ...rest } = event('c', 5432);
   const gone = { ...related, name: 'job-1' };
   objects['/api/v1/namespaces/shop/events'] = {
@@ -151,7 +151,7 @@ test.each([
   expect([status, out.match(/→/g)]).toEqual([0, ['→']]);
 });
 
-test('a Pod that is gone and has Events of the last hour is said, without an option that nobody has typed', async () => {
+test('a deleted Pod with Events of the last hour is reported, without naming options that the user has not typed', async () => {
   delete objects['/api/v1/namespaces/shop/pods/web-0'];
   const { status, out, err } = await ran('web-0', '-n', 'shop');
   const gone = 'Pod shop/web-0 is gone, and policies are evaluated for Pods that run';

@@ -60,7 +60,7 @@ test('names: each end, service and rule has its own', async () => {
   expect(top.top).toMatchObject(rowsOfNames.map(({ pair }) => pair));
 });
 
-test('names: workloads of several clusters carry the name of theirs', async () => {
+test("names: workloads of several clusters have their cluster's name", async () => {
   const rows = [
     row(1, { 'k8s.cluster.name': 'east' }),
     row(2, { 'k8s.cluster.name': 'west' }),
@@ -104,7 +104,7 @@ const policiesIn = (sums: readonly PolicySum[] = []): string[] =>
 
 const [web, deny] = ['NetworkPolicy shop/web', 'NetworkPolicy shop/default-deny'];
 
-test('a packet that several policies deny is of each of them; one that policies admit is of another row', async () => {
+test('a packet denied by several policies counts for each; one that policies admit has another row', async () => {
   const rows = [
     row(1, { ...verdictOf('denied', web, deny), 'network.packets': 7 }),
     row(2, { ...verdictOf('denied', deny), 'network.packets': 2, 'destination.port': 80 }),
@@ -129,7 +129,7 @@ test.each<[string, FlowRecord, string]>([
   expect(policiesIn((await aggregated([row(1, changes)])).policies.top)).toEqual([found]);
 });
 
-test('policies of several clusters carry the name of theirs', async () => {
+test("policies of several clusters have their cluster's name", async () => {
   const { policies } = await aggregated([
     row(1, { ...verdictOf('denied', web, deny), 'k8s.cluster.name': 'east' }),
     row(2, { ...verdictOf('denied', web), 'k8s.cluster.name': 'west' }),
@@ -141,7 +141,7 @@ test('policies of several clusters carry the name of theirs', async () => {
   ]);
 });
 
-test('more Namespaces than are named are counted; what is in none is left out', async () => {
+test('Namespaces past the limit are counted; packets without a Namespace are left out', async () => {
   const rows = ['a', 'b', 'c', 'd'].map((name, number) =>
     row(number, { ...verdictOf('denied', web), ...pod('source', name, 'x'), 'network.packets': 10 - number }),
   );
@@ -150,7 +150,7 @@ test('more Namespaces than are named are counted; what is in none is left out', 
   expect(policies.top).toMatchObject([{ namespaces: 5, topNamespaces: ['shop', 'a', 'b'] }]);
 });
 
-test('a baseline shows policies that appeared and vanished, but not those whose verdict was unknown', async () => {
+test('a baseline shows policies that appeared and vanished, except those with an unknown verdict', async () => {
   const before = [row(1), row(2, verdictOf('denied', 'NetworkPolicy shop/old')), row(3, verdictOf('admitted', web))];
   const after = [row(11, verdictOf('denied', deny)), row(12, verdictOf('denied', web)), row(13, verdictOf('denied'))];
   const { changes } = await aggregated(after, before);
@@ -184,12 +184,12 @@ test.each<[string, string[], number]>([
   expect((await aggregated(rowsOfPolicies, undefined, policy)).extent).toMatchObject({ records, gaps: 1 });
 });
 
-test('nodes are those of its records, and the baseline also has only its records', async () => {
+test("nodes are those of the policy's records, and the baseline also has only its records", async () => {
   const { nodes, changes } = await aggregated(rowsOfPolicies, rowsOfPolicies, ['other/web']);
   expect({ nodes, baseline: changes?.baseline.records }).toEqual({ nodes: 1, baseline: 1 });
 });
 
-test('policies that deny the same packets are not new: the baseline has not all of their records', async () => {
+test('policies that deny the same packets are not new, because the baseline lacks some of their records', async () => {
   const { changes } = await aggregated(
     [row(1, verdictOf('denied', web, deny))],
     [row(2, verdictOf('denied', deny))],
@@ -198,7 +198,7 @@ test('policies that deny the same packets are not new: the baseline has not all 
   expect(policiesIn(changes?.policies.appeared.top)).toEqual([`${web} denied 1`]);
 });
 
-test('packets are in the interval in which the first of a record was logged', async () => {
+test('packets are in the interval in which the first packet of their record was logged', async () => {
   const { timeLine } = await aggregated([row(0, { 'network.packets': 3 }), row(2, { 'event.action': 'rejected' })]);
   expect(timeLine).toEqual({
     start,
@@ -223,13 +223,13 @@ test('times of 1970 or of next year are not in the time line, but their packets 
   expect(extent).toMatchObject({ packets: 3, first: start + 65_000, last: start + 110_000 });
 });
 
-test('a record that ends before it begins, because the clock was corrected, counts once', async () => {
+test('a record that ends before its beginning, because the clock was corrected, counts once', async () => {
   const { extent, timeLine } = await aggregated([row(5, { 'event.end': new Date(start).toISOString() })]);
   expect(extent).toMatchObject({ records: 1, packets: 1 });
   expect(timeLine?.series).toEqual([{ action: 'dropped', packets: [1] }]);
 });
 
-test('ten years have a time line that can be read', async () => {
+test('ten years have a readable time line', async () => {
   const rows = [row(1), row(2, { 'event.start': '2016-01-01T00:00:00.000Z' })];
   expect((await aggregated(rows)).timeLine?.series[0]?.packets.length).toBeLessThan(241);
 });
@@ -256,7 +256,7 @@ test.each<[string, begin: string | undefined, end: string | undefined, number[]]
   expect(found).toEqual(intervals);
 });
 
-test('gaps are listed by node and reason, and are no packets', async () => {
+test('gaps are listed by node and reason, and do not count as packets', async () => {
   const rows = [row(1), gap(2, { 'log.records_lost': 7 }), gap(3), gap(4, { 'event.reason': 'agent' })];
   const { gaps, extent } = await aggregated(rows);
   expect(extent).toMatchObject({ records: 1, gaps: 3 });
@@ -274,7 +274,7 @@ function attempts(count: number, source: string, apart: number): FlowRecord[] {
   }));
 }
 
-test('a source that is denied by nine destinations in an hour scans; by eight, or by nine over two hours, it does not', async () => {
+test('a source denied by nine destinations in an hour scans; by eight, or by nine over two hours, it does not', async () => {
   const { scans } = await aggregated([
     ...attempts(9, '203.0.113.1', 1),
     ...attempts(8, '203.0.113.2', 1),
@@ -294,7 +294,7 @@ const ports = (count: number, source: string, changes: (port: number) => FlowRec
     }),
   );
 
-test('a source that is denied at 16 ports of one destination in an hour scans; at 15, over two hours, or by answers, it does not', async () => {
+test('a source denied at 16 ports of one destination in an hour scans; at 15, over two hours, or by replies, it does not', async () => {
   const later = { 'event.start': '2026-11-20T11:00:05Z', 'event.end': '2026-11-20T11:00:06Z' };
   const { scans } = await aggregated([
     ...ports(16, 'a'),
@@ -314,7 +314,7 @@ const rowAt = (second: number): FlowRecord => {
   return row(1, { 'event.id': `${second}`, 'event.start': time, 'event.end': time });
 };
 
-test('seconds are the steps of a time line of a minute, whose rows have one packet each', async () => {
+test('a time line of a minute has steps of seconds, with one packet each', async () => {
   const { timeLine } = await aggregated([rowAt(0), rowAt(1), rowAt(40)]);
   expect(timeLine).toMatchObject({ start, step: 1000 });
   expect(timeLine?.series[0]?.packets).toHaveLength(41);
@@ -322,7 +322,7 @@ test('seconds are the steps of a time line of a minute, whose rows have one pack
   expect((await aggregated([row(1)])).timeLine?.step).toBe(60_000);
 });
 
-test('chatter of the link is left out and counted', async () => {
+test('noise of the link is left out and counted', async () => {
   const { extent, noise } = await aggregated([row(1), row(2, { 'event.noise': 'multicast', 'network.packets': 5 })]);
   expect({ packets: extent.packets, noise }).toEqual({ packets: 1, noise: 5 });
 });
@@ -373,7 +373,7 @@ const listed = (of: readonly Pair[] = []): Set<string> =>
 
 const sum = (values: readonly number[]): number => values.reduce((all, each) => all + each, 0);
 
-test('the sums are those of a loop over the rows', async () => {
+test('the sums equal those of a loop over the rows', async () => {
   await fc.assert(
     fc.asyncProperty(flows, flows, async (after, before) => {
       const found = await aggregated(after.map(recordOf), before.map(recordOf));

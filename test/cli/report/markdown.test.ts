@@ -134,7 +134,7 @@ test('no text of a row or an Event leaves its code span, in any field and for an
   });
 });
 
-test('a cell shows its text as it is, but for one backslash before a `|`', async () => {
+test('a cell shows its text unchanged, except for one backslash before a `|`', async () => {
   const plain = await report();
   forAll([texts], { numRuns: 100 }, (text) => {
     const shown = printable(text);

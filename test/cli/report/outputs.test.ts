@@ -52,13 +52,13 @@ test.each(texts)('a report is printed as %s', async (output) => {
   await expect(out.replaceAll(path(), '')).toMatchFileSnapshot(`report.expected.${endings[output]}`);
 });
 
-test('a report on one policy has only the records that name it', async () => {
+test('a report on one policy has only records that name it', async () => {
   const { rows, baseline } = scene();
   const { out } = await printed({ rows, baseline, policy: ['shop/web'], output: 'table' });
   await expect(out).toMatchFileSnapshot('policy.expected.txt');
 });
 
-test('a report on a policy that no record names says so', async () => {
+test('a report on a policy without records says so', async () => {
   const { out } = await printed({ rows: scene().rows, policy: ['shop/wbe'], output: 'table' });
   await expect(out).toMatchFileSnapshot('no-policy.expected.txt');
 });
@@ -83,7 +83,7 @@ test.each(texts)(
   },
 );
 
-test('with hostile names, csv has as many cells in each row as in the first, and none is a formula', async () => {
+test('with hostile names, csv has equally many cells in each row, and no formula', async () => {
   const { out } = await hostile('csv');
   const rows = out.trimEnd().split('\r\n').map(cellsOf);
   expect(rows).toHaveLength(hostileRows().length + 1);
@@ -91,7 +91,7 @@ test('with hostile names, csv has as many cells in each row as in the first, and
   expect(rows.flat().filter((cell) => /^\s*[=+\-@|%]/.test(cell))).toEqual([]);
 });
 
-test('with hostile names, markdown has only its own words outside of code, and as many cells in each row as in the head', async () => {
+test('with hostile names, markdown has only its own words outside code, and equally many cells in each row', async () => {
   const { out } = await hostile('markdown');
   const prose = out.replaceAll(/(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)/g, '');
   expect(prose).not.toMatch(/[<>[\]@#](?!# |[^\n]*\n)/);
@@ -103,7 +103,7 @@ test('with hostile names, markdown has only its own words outside of code, and a
   expect(new Set(widths)).toEqual(new Set([10, 9, 5]));
 });
 
-test('with hostile names, json is one object, and its texts are those of the rows', async () => {
+test('with hostile names, json is one object with the texts of the rows', async () => {
   const { out } = await hostile('json');
   const { pairs } = JSON.parse(out) as { pairs: { to: string }[] };
   const names = hostileRows().map((each) => each['destination.address']?.slice(0, 256));

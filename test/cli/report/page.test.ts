@@ -73,7 +73,7 @@ function rowsIn(html: string): Record<string, string | number>[] {
   );
 }
 
-test('the page allows its own script and style by their hashes, and nothing else', async () => {
+test('the page allows only its own script and style, by their hashes', async () => {
   const html = await page([row(1)]);
   const [, policy = ''] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html) ?? [];
   const [, style = ''] = /<style>(.*?)<\/style>/s.exec(html) ?? [];
@@ -96,13 +96,13 @@ test('the page has each row, with its time, packets and names', async () => {
   expect(found[1]).toMatchObject({ node: 'node-b', packets: 1 });
 });
 
-test('the page has words for each section also without rows', async () => {
+test('the page has text for each section even without rows', async () => {
   const html = await page([]);
   expect(JSON.parse(blockOf(html, 'data'))).toMatchObject({ rows: { count: 0, all: 0 } });
   expect(html.match(/class="empty"/g)?.length).toBeGreaterThan(7);
 });
 
-test('the time line has a bar for each interval, with its outcomes, its lost records and the scans and incidents in it', async () => {
+test('the time line has a bar for each interval, with its outcomes, lost records, scans and incidents', async () => {
   const scan = Array.from({ length: 9 }, (_, number) =>
     row(2, {
       'event.id': `s${number}`,
@@ -145,7 +145,7 @@ const incident = (at: string, name: string) => ({
   reportingComponent: 'kube-netfilter-tailer',
 });
 
-test('an incident of another day is in no bar of the time line', async () => {
+test('an incident of another day is not in a bar of the time line', async () => {
   const { '@timestamp': now = '' } = row(1);
   const items = [incident(now, 'here'), incident('2026-12-24T10:00:00Z', 'elsewhere')];
   const { out } = await printed({
@@ -158,7 +158,7 @@ test('an incident of another day is in no bar of the time line', async () => {
   expect(svg).not.toContain('elsewhere');
 });
 
-test('the page is no larger than 3 MB with 40,000 rows that nothing packs, has rows of every pair, and says how many it has', async () => {
+test('the page has at most 3 MB with 40,000 incompressible rows, has rows of every pair, and states their number', async () => {
   const rows = Array.from({ length: 40_000 }, (_, number) =>
     row(number % 1000, {
       'event.id': `id-${number}`,
@@ -175,12 +175,12 @@ test('the page is no larger than 3 MB with 40,000 rows that nothing packs, has r
   expect(new Set(rowsIn(html).map(({ from }) => from)).size).toBe(2000);
 });
 
-test('names written by strangers are text: the page has the elements that it has with other names', async () => {
+test('names from outside are text: the page has the same elements as with other names', async () => {
   const plainRows = hostileRows().map(withPlainNames);
   expect(elementsIn(await page(hostileRows()))).toEqual(elementsIn(await page(plainRows)));
 });
 
-test('names written by strangers are printable, also in the data of the script', async () => {
+test("names from outside are printable, also in the script's data", async () => {
   const html = await page(hostileRows());
   const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
   expect((markupOf(html) + blockOf(html, 'data')).replaceAll('\n', '').match(unprintable)).toBeNull();
@@ -196,7 +196,7 @@ test('names written by strangers are printable, also in the data of the script',
   expect(() => JSON.parse(blockOf(html, 'data')) as unknown).not.toThrow();
 });
 
-test('of names that are long and all different, only as many are packed as a page could have, and it says how many', async () => {
+test('of long and all different names, as many are included as a page has room for, and it states their number', async () => {
   const long = ['k8s.node.name', 'security_rule.name', 'policy.namespace', 'source.address', 'destination.address'];
   const ends = ['source', 'destination'].flatMap((end) => [`${end}.k8s.namespace.name`, `${end}.k8s.owner.name`]);
   const rows = Array.from({ length: 14_000 }, (_, index) =>

@@ -36,17 +36,17 @@ test.each<[string, string | Buffer]>([
   expect(await reading(write('rows', content))).toEqual(clean);
 });
 
-test('a file with fields of a newer minor version and a record kind that is not known is read', async () => {
+test('a file with fields of a newer minor version and an unknown kind of record is read', async () => {
   const newer = { ...row(1), 'schema.version': '1.9', 'a.newer.field': { deep: [1] } };
   const kind = { ...row(2), 'schema.version': '1.9', 'event.name': 'network.flow.other' };
   expect(await reading(write('newer.ndjson', linesOf([newer, kind])))).toEqual(clean);
 });
 
-test('a file without any row is read', async () => {
+test('a file without rows is read', async () => {
   expect(await reading(write('empty.ndjson', ''))).toEqual({ ...clean, rows: 0, ids: [] });
 });
 
-test('a link that leads to itself is named, and the other files are read', async () => {
+test('a link to itself is named, and the other files are read', async () => {
   symlinkSync('loop', path('loop'));
   expect(await reading(path('loop'), write('rows', rowsOf(1, 2)))).toEqual({ ...clean, problems: [path('loop')] });
 });
@@ -56,7 +56,7 @@ test.each([
   ['without a last newline', 'a', ['a']],
   ['as the last line', 'b\na', ['b', 'a']],
   ['in a file that is cut off behind it', gzipSync('b\na\nc').subarray(0, -8), ['b', 'a']],
-])('a line with which the reading is stopped is taken once: %s', async (_, content, lines) => {
+])('a line at which the reading is stopped counts once: %s', async (_, content, lines) => {
   const taken: (string | undefined)[] = [];
   const stop = new Error('stop');
   const reads = eachLine(write('lines', content), (line) => {
@@ -67,7 +67,7 @@ test.each([
   expect(taken).toEqual(lines);
 });
 
-test('Events of more than 256 MiB are not read further, in a file and in a stream without an end', () => {
+test('Events are read up to 256 MiB, in a file and in an endless stream', () => {
   const file = write('large.json', '');
   truncateSync(file, 3 * 1024 ** 3);
   const problems = [file, '/dev/zero'].map((name) => `${name}: is larger than 256 MiB`);
@@ -104,7 +104,7 @@ const unreadable: [string, string][] = [
 ];
 
 test.each([...unreadable, ['a line that is cut off', '{"kind":"Event","mess'], ['a page', '<html>']])(
-  'one Event that cannot be read is counted, and hides no others: %s',
+  'one unreadable Event is counted, and hides no others: %s',
   (_, bad) => {
     const good = JSON.stringify(drop);
     for (const content of [`${good}\n${bad}\n${good}\n`, `${bad}\n${good}\n${good}`]) {
@@ -116,7 +116,7 @@ test.each([...unreadable, ['a line that is cut off', '{"kind":"Event","mess'], [
   },
 );
 
-test.each(unreadable)('nor does it hide others of a list: %s', (_, bad) => {
+test.each(unreadable)('one unreadable Event of a list hides no others: %s', (_, bad) => {
   const good = JSON.stringify(drop);
   const { events, problems } = readEvents([write('list.json', `{"kind":"List","items":[${good},${bad},${good}]}`)]);
   expect(events.top).toHaveLength(2);
@@ -128,12 +128,12 @@ test.each(['x', null, -3, 1.5, { toString: 1 }])('an Event with the count %j cou
   expect(events.top).toMatchObject([{ count: 1 }]);
 });
 
-test('Events of other programs are left out without a word', () => {
+test('Events of other programs are left out silently', () => {
   const other = { kind: 'Event', reportingComponent: 'kubelet', eventTime: '2026-11-20T09:00:00Z', message: 'pulled' };
   expect(readEvents([write('other.json', JSON.stringify({ items: [other] }))])).toMatchObject({ problems: [] });
 });
 
-test('an incident is distinguished from a packet by the code at its end, also if a diagnosis is before it', () => {
+test('an incident differs from a packet by the code at its end, even after a diagnosis', () => {
   const [firstTimestamp, lastTimestamp] = ['2026-11-20T09:00:00Z', '2026-11-20T09:00:00Z'];
   const items = [
     ['IptablesRestoreFailed', 'a [KN102]'],
@@ -190,22 +190,22 @@ test.each(brokenLines)('broken rows are named and counted, and the others are re
   expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:4`] });
 });
 
-test('bytes that are no UTF-8 are named as a broken row', async () => {
+test('bytes that are not UTF-8 are reported as a broken row', async () => {
   const file = write('latin1.ndjson', Buffer.from(`${rowsOf(1)}{"event.id":"\xff\xfe"}\n${rowsOf(2)}`, 'latin1'));
   expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:2`] });
 });
 
-test.each([2, 40])('a line of %d MB is named', async (megabytes) => {
+test.each([2, 40])('a line of %d MB is reported', async (megabytes) => {
   const file = write('long.ndjson', `${rowsOf(1)}{"event.id":"${'x'.repeat(megabytes * 1e6)}"}\n${rowsOf(2)}`);
   expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:2`] });
 });
 
-test('one object over many lines is named as broken rows', async () => {
+test('one object over many lines is reported as broken rows', async () => {
   const file = write('pretty.ndjson', `${rowsOf(1)}{\n  "event.id": "x"\n}\n${rowsOf(2)}`);
   expect(await reading(file)).toEqual({ ...clean, broken: 3, problems: [2, 3, 4].map((line) => `${file}:${line}`) });
 });
 
-test('gzip that is cut off: the rows before the cut are read', async () => {
+test('truncated gzip: the rows before the end are read', async () => {
   const packed = gzipSync(linesOf(Array.from({ length: 2000 }, (_, number) => row(number))), { level: 1 });
   const file = write('cut.ndjson.gz', packed.subarray(0, packed.length / 2));
   const { rows, broken, problems } = (await reading(file)) as { rows: number; broken: number; problems: string[] };
@@ -219,17 +219,17 @@ test.each<[string, Buffer]>([
   ['gzip without its checksum', gzipSync(manyRows).subarray(0, -8)],
   ['gzip at the end of a row', Buffer.concat([gzipSync(manyRows), gzipSync('').subarray(0, 10)])],
   ['zstd at the end of a row', Buffer.concat([zstdCompressSync(manyRows), zstdCompressSync(manyRows).subarray(0, 20)])],
-])('%s that is cut off has its rows read, and the file is named', async (_, content) => {
+])('%s that is truncated has its rows read, and the file is named', async (_, content) => {
   const file = write('cut', content);
   expect(await reading(file)).toEqual({ ...clean, files: 0, problems: [file] });
 });
 
-test('zstd before its first row is cut off: no row is read, and the file is named', async () => {
+test('zstd truncated before its first row: no row is read, and the file is named', async () => {
   const file = write('cut.ndjson.zst', zstdCompressSync(manyRows).subarray(0, -20));
   expect(await reading(file)).toEqual({ ...clean, files: 0, rows: 0, ids: [], problems: [file] });
 });
 
-test('rows in two packed files of many are named by file and line, also where DuckDB reads with many threads', async () => {
+test('rows in two compressed files of many are named by file and line, even if DuckDB reads with many threads', async () => {
   const many = Array.from({ length: 30_000 }, (_, number) => JSON.stringify(row(number)));
   const file = write('a.ndjson.gz', gzipSync(`${many.with(20_000, '{').with(29_999, '{').join('\n')}\n`));
   const other = write('b.ndjson.zst', zstdCompressSync(`{\n${rowsOf(99_999)}`));
@@ -258,27 +258,27 @@ test('rows of another major version are refused, and named', async () => {
   expect(await reading(file)).toEqual({ ...clean, refused: 5, problems });
 });
 
-test('a row that was sent twice in one file is counted once', async () => {
+test('a row sent twice in one file is counted once', async () => {
   expect(await reading(write('twice.ndjson', rowsOf(1, 2, 1, 1)))).toEqual({ ...clean, duplicates: 2 });
 });
 
-test('a row that was sent twice in a file and its packed copy is counted once', async () => {
+test('a row sent twice, in a file and its compressed copy, is counted once', async () => {
   const files = [write('a.ndjson', rowsOf(1, 2)), write('a.ndjson.gz', gzipSync(rowsOf(1, 2)))];
   expect(await reading(...files)).toEqual({ ...clean, files: 2, duplicates: 2 });
 });
 
-test('a broken one does not take the place of a good one', async () => {
+test('a broken row does not displace a good one', async () => {
   const half = { ...row(1), 'network.packets': undefined };
   const file = write('half.ndjson', linesOf([half, row(1), row(2)]));
   expect(await reading(file)).toEqual({ ...clean, broken: 1, problems: [`${file}:1`] });
 });
 
-test('a row that was sent twice is counted once: two nodes or clusters with rows of their own have ids of their own', async () => {
+test('rows sent twice are counted once: two nodes or clusters have different ids', async () => {
   const rows = [row(1), row(2, { 'k8s.cluster.name': 'other', 'event.id': 'id-1b' })];
   expect(await reading(write('two.ndjson', linesOf(rows)))).toMatchObject({ rows: 2, duplicates: 0 });
 });
 
-test('a pattern, a file in it that is named too, and a link to it: each file is read once', async () => {
+test('a pattern, a file in it that is also named, and a link to it: each file is read once', async () => {
   mkdirSync(path('nodes/folder.ndjson'), { recursive: true });
   const file = write('nodes/a.ndjson', rowsOf(1));
   write('nodes/b.ndjson', rowsOf(2));
@@ -303,7 +303,7 @@ test.each<[string, (text: string) => Buffer]>([
   expect(subjectsOf(found.rowProblems)).toEqual(['-:2']);
 });
 
-test('standard input that is packed and cut off: the rows before the cut are read, and it is named', async () => {
+test('truncated compressed standard input: the rows before the end are read, and it is named', async () => {
   const packed = gzipSync(linesOf(Array.from({ length: 2000 }, (_, number) => row(number))), { level: 1 });
   const cut = Readable.from([packed.subarray(0, packed.length / 2)]);
   const { rows, broken, fileProblems, rowProblems } = await withRows(path(), ['-'], (_, found) => found, cut);
@@ -312,7 +312,7 @@ test('standard input that is packed and cut off: the rows before the cut are rea
   expect(subjectsOf([...fileProblems, ...rowProblems])).toEqual(['-', `-:${rows + 1}`]);
 });
 
-test('times of another zone are those of UTC', async () => {
+test('times of another zone are converted to UTC', async () => {
   const file = write('zone.ndjson', linesOf([row(1, { '@timestamp': '2026-11-20T11:01:00.000+02:00' })]));
   const found = await withRows(path(), [file], (engine) =>
     engine.all<{ at: number }>(`SELECT epoch_ms("@timestamp")::DOUBLE AS at FROM flows`),
@@ -320,7 +320,7 @@ test('times of another zone are those of UTC', async () => {
   expect(found).toEqual([{ at: Date.parse('2026-11-20T09:01:00Z') }]);
 });
 
-test('a text of a row is cut at 256 characters', async () => {
+test('a text of a row is truncated to 256 characters', async () => {
   const file = write('longtext.ndjson', linesOf([row(1, { 'source.k8s.owner.name': 'x'.repeat(10_000) })]));
   const found = await withRows(path(), [file], (engine) =>
     engine.all<{ length: number }>(`SELECT length("source.k8s.owner.name")::DOUBLE AS length FROM flows`),
@@ -328,7 +328,7 @@ test('a text of a row is cut at 256 characters', async () => {
   expect(found).toEqual([{ length: 256 }]);
 });
 
-test('a file that grows while it is read gives the rows it had', async () => {
+test('a file that grows while it is read gives its first rows', async () => {
   const file = write('grows.ndjson', rowsOf(1, 2) + JSON.stringify(gap(3)).slice(0, 40));
   const first = await reading(file);
   appendFileSync(file, `${JSON.stringify(gap(3)).slice(40)}\n`);

@@ -28,12 +28,12 @@ test('a broken row is reported in the expected words', async () => {
   await expectLines(import.meta.dirname, 'broken-rows.expected.txt', said);
 });
 
-test('more broken rows than are named', async () => {
+test('more broken rows than the limit are counted', async () => {
   const { problems } = await printed({ rows: [write('many.ndjson', linesOf([row(1)]) + '{}\n'.repeat(23))] });
   expect(problems.at(-1)).toBe('3 more rows that cannot be read');
 });
 
-test('files that cannot be read', async () => {
+test('unreadable files are reported', async () => {
   mkdirSync(path('folder'), { recursive: true });
   const [rows, list] = [write('good.ndjson', linesOf([row(1)])), write('events.json', 'no JSON')];
   const events = [list, path('no-events.json')];
@@ -50,7 +50,7 @@ test('files that cannot be read', async () => {
   ]);
 });
 
-test('a report on nothing says so in the expected words', async () => {
+test('a report without rows says so in the expected words', async () => {
   const older = { 'schema.version': '2.0' };
   const contents = {
     'no file': undefined,
@@ -78,7 +78,7 @@ test('a baseline without rows is refused', async () => {
   await expect(printed({ rows: [rows], baseline: [baseline] })).rejects.toThrow(`${baseline}: has no rows. `);
 });
 
-test('a packed file that is cut off, and no other: a report on what came before the cut', async () => {
+test('a truncated compressed file alone: reports the rows before the end', async () => {
   const file = write('cut.ndjson.gz', gzipSync(linesOf([row(1)])).subarray(0, -8));
   const { out, problems, isWhole } = await printed({ rows: [file] });
   expect(problems).toEqual([
@@ -97,7 +97,7 @@ test('a missing and a full place for temporary files are reported', () => {
   );
 });
 
-test('a database that cannot be made', async () => {
+test('a database that cannot be created is reported', async () => {
   const db = path('no-folder/audit.duckdb');
   await expect(printed({ rows: [write('a.ndjson.gz', gzipSync(''))], db })).rejects.toThrow(
     `${db}: cannot be made a database: `,

@@ -27,7 +27,7 @@ function serving(...pods: readonly ReturnType<typeof pod>[]): Parameters<List>[0
   return { request } as unknown as Parameters<List>[0];
 }
 
-test('agents are the Pods with the label, at their port "drops", or else at the usual one', async () => {
+test('agents are the Pods with the label, at their port "drops" or the usual one', async () => {
   const connection = serving(pod('a', ours, [drops]), pod('b', ours, []), pod('c', {}, [drops]));
   expect(await listAgents(connection, options)).toMatchObject([
     { name: 'a', port: 9999 },
@@ -35,7 +35,7 @@ test('agents are the Pods with the label, at their port "drops", or else at the 
   ]);
 });
 
-test('where no Pod has the label, as with nameOverride, agents are the Pods with the port', async () => {
+test('if no Pod has the label, as with nameOverride, agents are the Pods with the port', async () => {
   const other = { 'app.kubernetes.io/name': 'other' };
   const connection = serving(pod('a', other, [drops]), pod('b', other, [{ name: 'http', containerPort: 80 }]));
   expect(await listAgents(connection, options)).toEqual([{ name: 'a', node: 'node-a', port: 9999 }]);
@@ -113,7 +113,7 @@ test.each(strangers)('an agent whose answer %s hides no rows of others', async (
   }
 });
 
-test('where all agents refuse, as without the right to ask them, that is the reason', async () => {
+test('if all agents refuse, as without the right to ask them, their refusal is the reason', async () => {
   const server = await startScriptedServer(({ response }) => response.writeHead(403).end(status(403)));
   onTestFinished(() => server.stop());
   const clock = { now: Date.now, wall: Date.now };

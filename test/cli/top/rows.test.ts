@@ -24,20 +24,20 @@ const tables: { ends: [string, Record<string, unknown>, string][] } = {
 
 const of = (...flows: unknown[]) => new Map([['agent-a', flows.map(topFlowOf)]]);
 
-test('the first look knows no rate, the second one the difference by the time between', () => {
+test('the first look has no rate, the second has the difference divided by the time', () => {
   const { take } = createRates();
   expect(take(of(flow()), 1000)).toMatchObject([{ rate: undefined, packets: 36 }]);
   expect(take(of(flow({ 'network.packets': 46 })), 5000)).toMatchObject([{ rate: 2.5, packets: 46 }]);
   expect(take(of(flow({ 'network.packets': 46 })), 6000)).toMatchObject([{ rate: 0 }]);
 });
 
-test('a flow that was not there at the last look began since then', () => {
+test('a flow missing at the last look has begun since then', () => {
   const { take } = createRates();
   take(of(), 0);
   expect(take(of(flow({ 'network.packets': 10 })), 2000)).toMatchObject([{ rate: 5 }]);
 });
 
-test('an agent that began again has lost its counts, and no rate is negative', () => {
+test('a restarted agent has lost its counts, and no rate is negative', () => {
   const { take } = createRates();
   take(of(flow()), 0);
   expect(take(of(flow({ 'network.packets': 2 })), 1000)).toMatchObject([{ rate: 0, packets: 2 }]);
@@ -46,7 +46,7 @@ test('an agent that began again has lost its counts, and no rate is negative', (
   ]);
 });
 
-test('an agent that did not answer once has no rate at its next answer', () => {
+test('an agent that missed one answer has no rate at its next one', () => {
   const { take } = createRates();
   take(of(flow()), 0);
   take(new Map(), 1000);
@@ -74,11 +74,11 @@ test.each([
   ['nothing', null],
   ['an empty flow', {}],
   ['values of other types', { 'network.packets': '9', 'destination.port': {}, 'event.end': 7, 'source.address': [] }],
-])('%s in place of a flow is a row with nothing known', (_, given) => {
+])('%s in place of a flow is a row without known fields', (_, given) => {
   expect(createRates().take(of(given), 0)).toMatchObject([{ from: '-', to: '-', port: '-', packets: 0 }]);
 });
 
-test('text that would steer a terminal is shown as text, and cut', () => {
+test('control sequences are shown as text, and truncated', () => {
   const evil = { 'source.k8s.owner.name': `\u001B[2J\u202E${'x'.repeat(100_000)}`, 'security_rule.name': 'a\nb' };
   const [row] = createRates().take(of(flow(evil)), 0);
   expect(row?.from).toMatch(/^batch\/\\x1b\[2J\\u202ex+…$/);
@@ -88,7 +88,7 @@ test('text that would steer a terminal is shown as text, and cut', () => {
 
 const by = (name: string, packets: number) => flow({ 'security_rule.name': name, 'network.packets': packets });
 
-test('flows that differ in their policy alone are one row, with the policy of most packets', () => {
+test('flows that differ only in their policy are one row, with the policy of most packets', () => {
   const rows = createRates().take(of(by('a', 3), by('b', 9), flow()), 0);
   expect(rows).toMatchObject([{ packets: 48, policy: 'b' }]);
 });

@@ -92,7 +92,7 @@ test.each([
 });
 
 test.each(tables.sizes)(
-  'a screen of %i columns and %i lines has no line that is too long, and no line too many',
+  'a screen of %i columns and %i lines has no line that is too long, and no surplus line',
   (columns, lines) => {
     for (const filter of ['', 'x'.repeat(100)]) {
       const shown = viewLines(state({ filter, problem: 'p'.repeat(600) }), { columns, lines }, now, plain);
@@ -102,7 +102,7 @@ test.each(tables.sizes)(
   },
 );
 
-test('the selected row has a mark that needs no colour, and is on the screen', () => {
+test('the selected row has a mark that needs no colour, and is visible', () => {
   for (const selected of [0, 5, 9, 99]) {
     const shown = viewLines(state({ selected }), { columns: 80, lines: 8 }, now, plain);
     expect(shown.filter((line) => line.startsWith('> '))).toHaveLength(1);
@@ -117,7 +117,7 @@ test('a screen: colours change no text', () => {
   );
 });
 
-test('plain prints all rows and columns, one a line, with the time', async () => {
+test('plain prints all rows and columns, one per line, with the time', async () => {
   const text = plainText(state(), now);
   await expectLines(import.meta.dirname, 'plain.expected.txt', text.trimEnd().split('\n'));
 });
@@ -132,7 +132,7 @@ test.each([
   ['L', 'last'],
   ['F', 'from'],
   ['T', 'to'],
-])('keys: %s sorts by %s, and the second time the other way round', (key, sort) => {
+])('keys: %s sorts by %s, and in reverse the second time', (key, sort) => {
   const other = state({ sort: sort === 'from' ? 'to' : 'from' });
   expect(keys(other, key)).toMatchObject({ sort, reversed: false, selected: 0 });
   expect(keys(other, key, key)).toMatchObject({ sort, reversed: true });
@@ -148,7 +148,7 @@ test.each<[string, (string | object)[], number]>(tables.moves)('keys: %s', (_, p
   expect(keys(state(), ...pressed)).toMatchObject({ selected });
 });
 
-test('a filter is typed, holds after Enter, and Escape clears it', () => {
+test('a filter is typed, stays after Enter, and Escape clears it', () => {
   const typed = keys(state(), '/', ...Array.from('8085q'));
   expect(typed).toMatchObject({ isTyping: true, filter: '8085q' });
   const corrected = keys(typed as ViewState, { name: 'backspace', sequence: '\u007F' }, { name: 'return' });
@@ -157,7 +157,7 @@ test('a filter is typed, holds after Enter, and Escape clears it', () => {
   expect(ports(keys(corrected as ViewState, { name: 'escape' }))).toHaveLength(10);
 });
 
-test('a filter takes no control character, and no more than a hundred', () => {
+test('a filter accepts at most a hundred characters, and no control characters', () => {
   const typed = keys(state(), '/', '\u001B[2J', '\u0007', ...Array.from('x'.repeat(200)));
   expect(typed).toMatchObject({ filter: 'x'.repeat(100) });
 });
@@ -178,12 +178,12 @@ test('keys that do not fit are left out as a whole', () => {
   expect(drawn(200).at(-1)).toMatch(/ {2}<shift-t> to$/);
 });
 
-test('where the screen has no column for it, the policy of the selected row is above the keys', () => {
+test("if the screen has no column for it, the selected row's policy is above the keys", () => {
   expect(drawn(80).at(-2)).toBe('policy: shop/deny  batch/worker (Deployment) → shop/postgres-0');
   expect(drawn(140).at(-2)).toBe('');
 });
 
-test('what options leave out is said', () => {
+test('rows hidden by options are mentioned', () => {
   const leftOut = { flows: 12, by: '--port 53' };
   expect(plainText(state({ rows: [], leftOut }), now)).toContain('\n12 flows, none matches --port 53\n');
 });

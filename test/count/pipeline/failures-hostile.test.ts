@@ -38,7 +38,7 @@ const ofCart = (counted: readonly string[]): string[] => counted.filter((each) =
 test.each([
   ['before', [uidOf(0), uid]],
   ['after', [uid, uidOf(0)]],
-])("another Pod's connection from the same address, %s, does not take part in the Pod's own", async (_, pods) => {
+])("another Pod's connection from the same address, %s, does not affect the Pod's own", async (_, pods) => {
   const { fail, wait, counted, statistics } = rig({}, { endpoints });
   for (const of of pods) fail({ of });
   await wait();
@@ -46,7 +46,7 @@ test.each([
   expect(statistics.failures).toMatchObject({ denied: 1, foreign: 1 });
 });
 
-test('Pods that fill the room lose their own, and a Pod with fewer has its place', async () => {
+test('Pods that fill the room lose their own connections, and a Pod with fewer keeps its place', async () => {
   const { fail, wait, counted, statistics } = rig({ judge: () => answer('admits') }, { endpoints, worked: () => 0 });
   for (const [number, { uid: of }] of attackers.entries())
     for (let port = 1; port <= 128; port++) fail({ of, from: addressOf(number), port });
@@ -58,7 +58,7 @@ test('Pods that fill the room lose their own, and a Pod with fewer has its place
   expect(counted()).toEqual([]);
 });
 
-test('however many Pods need more time than there is, a Pod whose turn comes after them is judged at once', async () => {
+test('however many Pods need more time than there is, a later Pod is judged at once when its turn comes', async () => {
   let took = 0;
   const asked = new Map<string, number>();
   const { fail, wait, counted } = rig(
@@ -84,7 +84,7 @@ test('however many Pods need more time than there is, a Pod whose turn comes aft
   expect(judged).toBeLessThan(200);
 });
 
-test('on a node where each look takes 300 ms, connections of 24 Pods count within two minutes, though policies come late', async () => {
+test('on a node where each look takes 300 ms, connections of 24 Pods count within two minutes, although policies come late', async () => {
   let took = 0;
   let isRead = false;
   const { fail, wait, statistics } = rig(
@@ -146,7 +146,7 @@ async function play(acts: readonly Act[]): Promise<string[]> {
   return ofCart(counted()).toSorted();
 }
 
-test('whatever an attacker does in between, the connections of another Pod count as without him', async () => {
+test("another Pod's connections count the same with and without an attacker", async () => {
   const acts = fc.array(fc.oneof(honestAct, evilAct), { maxLength: 25 });
   await forAllAsync([acts], { numRuns: 100 }, async (all: Act[]) => {
     expect(await play(all)).toEqual(await play(all.filter(({ who }) => who === 'cart')));

@@ -142,7 +142,7 @@ async function play(all: World): Promise<{ counts: number[]; settled: number }> 
   return { counts, settled: Object.values(statistics.failures).reduce((sum, each) => sum + each, 0) };
 }
 
-test('each connection counts once if the rules say so, and not at all if they do not', async () => {
+test('each connection counts once if the rules deny it, and not at all otherwise', async () => {
   const rules = { must: [1], 'must not': [0], may: [0, 1] };
   const seen = { must: 0, 'must not': 0, may: 0 };
   await forAllAsync([world], { numRuns: 120 }, async (all) => {

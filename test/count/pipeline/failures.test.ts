@@ -11,7 +11,7 @@ import { answer, failureLine, logLine, peerOf, rig, settled, uid } from './faile
 
 /** Tests which connections that failed count as drops. */
 
-test('the line names the Pod by its cgroup, and the connection', () => {
+test('the line identifies the Pod by its cgroup, and has the connection', () => {
   expect(parse(failureLine(), createPrefixTable(), 'kernel', 'kernel-drops')).toMatchObject({
     kind: 'connect-failure',
     pod: uid,
@@ -19,7 +19,7 @@ test('the line names the Pod by its cgroup, and the connection', () => {
   });
 });
 
-test('connections that policies deny count for their sender, and for nobody else', async () => {
+test('connections that policies deny count only for their sender', async () => {
   const { fail, wait, counted, statistics } = rig();
   for (const sourcePort of [40_000, 40_001, 40_002]) fail({ sourcePort });
   expect(counted()).toEqual([]);
@@ -29,7 +29,7 @@ test('connections that policies deny count for their sender, and for nobody else
   expect(statistics.verdicts.dropped).toBe(3);
 });
 
-test('a connection that policies admit, or of which they are not known, is a number and no drop', async () => {
+test('a connection that policies admit, or whose policies are unknown, is counted without a drop', async () => {
   const { fail, wait, counted, statistics } = rig({ judge: () => answer('admits') });
   fail();
   await wait();
@@ -43,7 +43,7 @@ test.each([
   ['an address that no Pod has', { from: '10.244.1.99' }],
   ["a Node's address", { from: '192.168.50.12' }],
   ['an address of a Pod that is not the one of the cgroup', { of: '00000000-0000-0000-0000-000000000000' }],
-])('with %s it is nobody’s', async (_, connection) => {
+])('with %s it belongs to no Pod', async (_, connection) => {
   const { fail, wait, counted, statistics } = rig();
   fail(connection);
   await wait();
@@ -51,7 +51,7 @@ test.each([
   expect(statistics.failures).toMatchObject({ denied: 0, foreign: 1 });
 });
 
-test('policies are read before they are asked', async () => {
+test('policies are read before they are evaluated', async () => {
   let isRead = false;
   const { fail, wait, counted } = rig({
     async prepare() {
@@ -65,7 +65,7 @@ test('policies are read before they are asked', async () => {
   expect(counted()).toEqual(['1 cart-0 > 10.244.1.30:5432']);
 });
 
-test('what the judge found goes with the finding, the newest for the Event and each for its row', async () => {
+test("the judge's answer is in the finding, the newest in the Event and each in its row", async () => {
   const answers = [answer('denies', 'before'), answer('denies', 'after')];
   const { fail, wait, series, shown } = rig({ judge: () => answers.shift() });
   fail();
@@ -102,14 +102,14 @@ test.each([
   ['a Service without a ready endpoint', { to: '10.96.0.7' }],
   ['a port of a Node, which may lead to any Pod', { to: '192.168.50.12', port: 30_080 }],
   ['the address of a load balancer, which may, too', { to: '198.51.100.7', port: 443 }],
-])('nothing is known of a connection to %s', async (_, connection) => {
+])('a connection to %s has no answer', async (_, connection) => {
   const { fail, wait, statistics } = rig({ isPublished: (address) => address === '198.51.100.7' });
   fail(connection);
   await wait();
   expect(statistics.failures).toMatchObject({ denied: 0, unproven: 1 });
 });
 
-test('a connection that a LOG line reports does not count again, although its address was translated', async () => {
+test('a connection that a LOG line reports does not count again, even if its address was translated', async () => {
   const { fail, read, wait, counted, statistics } = rig({ targetsOf: () => [{ address: '10.244.1.31', port: 5432 }] });
   read(logLine(40_000));
   await wait(100_000);
@@ -119,7 +119,7 @@ test('a connection that a LOG line reports does not count again, although its ad
   expect(counted().filter((each) => each.includes('cart-0'))).toEqual(['1 cart-0 > 10.244.1.31:5432']);
 });
 
-test('a LOG line that comes later is also about it', async () => {
+test('a later LOG line also belongs to it', async () => {
   const { fail, read, wait, statistics } = rig();
   fail({ sourcePort: 40_000 });
   await wait(1000);
@@ -128,7 +128,7 @@ test('a LOG line that comes later is also about it', async () => {
   expect(statistics.failures).toMatchObject({ denied: 0, told: 1 });
 });
 
-test('a LOG line of another connection, or an old one, is not about it', async () => {
+test('a LOG line of another connection, or an old one, does not belong to it', async () => {
   const { fail, read, wait, statistics } = rig();
   read(logLine(40_001));
   read(logLine(40_002));
@@ -142,7 +142,7 @@ test('a LOG line of another connection, or an old one, is not about it', async (
 test.each([
   ['another Pod', () => '10.244.1.30'],
   ['addresses outside the cluster', (number: number) => `203.0.${(number >> 8) & 255}.${number & 255}`],
-])('drops of %s, however many, do not make forgotten what a LOG line told of it', async (_, senderOf) => {
+])('drops of %s, however many, do not displace its LOG line', async (_, senderOf) => {
   const { fail, read, wait, statistics } = rig();
   read(logLine(40_000));
   for (let number = 0; number < 20_000; number++) read(logLine(10_000 + number, senderOf(number)));
@@ -163,7 +163,7 @@ test('without the source kernel-drops, LOG lines are remembered from the first c
   expect(statistics.failures).toMatchObject({ denied: 1, told: 1 });
 });
 
-test('once a connection has failed, no LOG line is joined with one that differs by its source port', async () => {
+test('once a connection has failed, LOG lines that differ in their source ports are not joined', async () => {
   const { fail, read, wait, repeats, statistics } = rig();
   read(logLine(40_000));
   expect(repeats?.last()).toBeDefined();
@@ -177,7 +177,7 @@ test('once a connection has failed, no LOG line is joined with one that differs 
 test.each([
   ['in a while', 100_000, { denied: 3, unproven: 0 }],
   ['never', Infinity, { denied: 0, unproven: 3 }],
-])('policies that are read %s: the connection is judged again', async (_, after, expected) => {
+])('policies that are read %s make the connection be judged again', async (_, after, expected) => {
   let waited = 0;
   const { fail, wait, statistics } = rig({ judge: () => (waited >= after ? answer('denies') : undefined) });
   fail();
@@ -204,7 +204,7 @@ test.each([
   ['deny the connection whoever has the address', 'denies', { denied: 1, unproven: 0 }],
   ['deny it only if it is outside the cluster', 'admits', { denied: 0, unproven: 1 }],
 ] as const)(
-  'while no look-up has said whose an address is, it counts if policies %s',
+  'until a look-up has found the owner of an address, it counts if policies %s',
   async (_, ofUnknown, expected) => {
     const { fail, wait, statistics } = rig(
       { judge: ({ details }) => answer((details as FlowDetails).peer.kind === 'unknown' ? ofUnknown : 'denies') },
@@ -216,7 +216,7 @@ test.each([
   },
 );
 
-test('a LOG line that came before its sender was known tells of the connection', async () => {
+test('a LOG line from before its sender was known belongs to the connection', async () => {
   const young = pod({ name: 'cart-0', uid, addresses: ['10.244.1.22'] });
   const lists = createLiveLists('node-a', undefined);
   lists.setPod(pod({ name: 'db-0', uid: 'uid-db-0', addresses: ['10.244.1.30'] }), nine);
@@ -228,7 +228,7 @@ test('a LOG line that came before its sender was known tells of the connection',
   expect(statistics.failures).toMatchObject({ denied: 1, told: 1 });
 });
 
-test('of each of a thousand connections that LOG lines tell of, it is known', async () => {
+test('each of a thousand connections is matched with its LOG lines', async () => {
   const { fail, read, wait, statistics } = rig();
   for (let number = 0; number < 1000; number++) read(logLine(40_000 + number));
   for (let number = 0; number < 1000; number += 10) fail({ sourcePort: 40_000 + number, port: 1 + number });
@@ -236,7 +236,7 @@ test('of each of a thousand connections that LOG lines tell of, it is known', as
   expect(statistics.failures).toMatchObject({ denied: 0, told: 100 });
 });
 
-test('an address that may be of a Service which is not known is looked up, and nobody’s if that finds no Pod', async () => {
+test('an address of a possible unknown Service is looked up, and has no owner if no Pod is found', async () => {
   const services = ['db', 'api'].map((name) => service({ name, uid: `uid-of-${name}`, addresses: ['10.96.0.9'] }));
   const endpoints = createEndpointFinder(
     cluster({ pods: [pod({ name: 'cart-0', uid, addresses: ['10.244.1.22'] })], services }),
@@ -251,7 +251,7 @@ test('an address that may be of a Service which is not known is looked up, and n
   expect(statistics.failures).toMatchObject({ denied: 0, unproven: 1 });
 });
 
-test('until the cluster is listed, it waits', async () => {
+test('it waits until the cluster is listed', async () => {
   const { fail, wait, lists, counted } = rig({}, { isSynced: false });
   fail();
   await wait(10_000);
@@ -261,7 +261,7 @@ test('until the cluster is listed, it waits', async () => {
   expect(counted()).toEqual(['1 cart-0 > 10.244.1.30:5432']);
 });
 
-test('a Pod that tries thousands of ports takes a limited room', async () => {
+test('a Pod that tries thousands of ports takes limited room', async () => {
   const { fail, wait, statistics } = rig();
   for (let port = 1; port <= 1000; port++) fail({ port });
   expect(statistics.failures.overflowed).toBe(872);
@@ -272,7 +272,7 @@ test('a Pod that tries thousands of ports takes a limited room', async () => {
   expect(statistics.failures.denied).toBe(129);
 });
 
-test('after a stop, nothing is judged', async () => {
+test('after a stop, no connection is judged', async () => {
   const { fail, wait, stop, statistics } = rig();
   fail();
   stop();

@@ -111,7 +111,7 @@ const sequence = fc
     }),
   );
 
-test('answers as resolving and explaining afresh would, whatever came before', () => {
+test('answers like a fresh resolution and explanation, whatever came before', () => {
   forAll(
     [pods, fc.constantFrom(undefined, undefined, 'node-b'), sequence],
     { numRuns: 1000 },
@@ -132,7 +132,7 @@ test('answers as resolving and explaining afresh would, whatever came before', (
   );
 });
 
-test('a flow that comes back is remembered, and then not explained again', () => {
+test('a flow that returns is remembered, and not explained again', () => {
   const endpoints = createEndpointFinder(cluster({ pods: [pod()] }));
   const { meaningOf } = createMeanings({ endpoints, node: undefined });
   const first = meaningOf(line(), observation());

@@ -33,7 +33,7 @@ function flowed(
   return twins.uncounted(lostOf([findingOf({ logger: 'calico-flow', ...details })]), packets, time);
 }
 
-test('a flow counts what its lines have not shown', () => {
+test('a flow counts only packets that its lines have not shown', () => {
   const twins = createFlowTwins(true);
   logged(twins, 3);
   logged(twins, 2);
@@ -45,7 +45,7 @@ test('a flow counts what its lines have not shown', () => {
   expect(flowed(twins, 4, sender)).toBe(1);
 });
 
-test('lines of another Pod of the workload are its own, as a flow does not show which Pod it was', () => {
+test('lines of another Pod of the workload belong to it, because a flow does not show which Pod it was', () => {
   const twins = createFlowTwins(true);
   logged(twins, 3, findingOf({ logger: 'netfilter' }, 'db-1'));
   expect(flowed(twins, 5)).toBe(2);
@@ -66,14 +66,14 @@ test.each<[string, Partial<FlowDetails>, string?, string?, string?]>([
   expect(flowed(twins, 3)).toBe(3);
 });
 
-test('lines from before the longest interval are other packets', () => {
+test('lines older than the longest interval are other packets', () => {
   const twins = createFlowTwins(true);
   logged(twins, 3);
   expect(flowed(twins, 3, {}, nine + 600_001)).toBe(3);
   expect(flowed(twins, 3, {}, nine + 600_000)).toBe(0);
 });
 
-test('flows are not set against flows, nor lines against lines', () => {
+test('flows are not matched with flows, nor lines with lines', () => {
   const twins = createFlowTwins(true);
   expect(flowed(twins, 3)).toBe(3);
   twins.note({ findings: [findingOf({ logger: 'calico-flow' })] }, 3, nine);

@@ -57,7 +57,7 @@ function publishedOf(published: readonly Published[], role: IncidentDetails['rol
 
 const manyPods = (count: number): AffectedPod[] => Array.from({ length: count }, (_, i) => affectedPod(`pod-${i}`));
 
-test('an API server that is away: while an incident opens and closes makes Events of both when it is back, however long that took', () => {
+test('an incident that opens and closes while the API server is away makes both Events when it is back, however long that took', () => {
   let ready = false;
   const { fail, say, look, published, incidents } = scene({ isReady: () => ready });
   fail(nine);
@@ -76,7 +76,7 @@ test('an API server that is away: while an incident opens and closes makes Event
   expect(incidents.tracker.incidents).toEqual([]);
 });
 
-test('an API server that is away is asked for what explains an incident when it is back, not before', () => {
+test('an API server that is away is asked for explaining facts only when it is back', () => {
   let ready = false;
   const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
   const facts: NodeIncidentsOptions['facts'] = {
@@ -90,7 +90,7 @@ test('an API server that is away is asked for what explains an incident when it 
   expect(new Set(published.map((one) => detailsOf(one).diagnosis))).toEqual(new Set(['KN101']));
 });
 
-test('an API server that is away: after Pods were notified of an incident, gets its end for each of them', () => {
+test('after Pods were notified, an API server that is away gets the end for each of them when it is back', () => {
   let ready = true;
   const { fail, say, look, published } = scene({ isReady: () => ready, podsHere: () => manyPods(30) });
   for (let at = nine; at <= nine + 10 * minute; at += 30 * second) {
@@ -130,7 +130,7 @@ test('Pods that are made later are also notified', () => {
   expect(late.length).toBeGreaterThan(5);
 });
 
-test('each Pod that was notified in the last hour and is there gets the end, once', () => {
+test('each Pod that was notified in the last hour and still exists gets the end, once', () => {
   const ends = noticesOfPods
     .filter((one) => detailsOf(one).phase === 'over')
     .map(({ finding }) => finding.regarding.name);
@@ -160,7 +160,7 @@ function fiveHours(): { published: Published[]; alive: Set<string> } {
   return { published: one.published, alive: new Set(pods().map(({ name }) => name)) };
 }
 
-test('a Service that is deleted, a Pod of kube-proxy and a Node that are replaced get the end', () => {
+test('a deleted Service and a replaced kube-proxy Pod or Node get the end', () => {
   let age = 0;
   const { fail, say, published } = scene({
     nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }),
@@ -184,7 +184,7 @@ test('a Service that is deleted, a Pod of kube-proxy and a Node that are replace
   ]);
 });
 
-test('the next time they are not', () => {
+test('after a replacement, later Events are on the new object', () => {
   let age = 0;
   const { fail, say, published } = scene({ nodeRef: () => ({ ...nodeRef(), uid: `uid-of-node-${age}` }) });
   for (; age < 2; age++) {
@@ -215,7 +215,7 @@ test('felix and kube-proxy that fail for the same reason at the same time are tw
   ]);
 });
 
-test('a record that comes hundreds of times a second does not look at the cluster as often', () => {
+test('a record that comes hundreds of times a second does not search the cluster as often', () => {
   let looks = 0;
   const look = <T>(value: T): T => {
     looks++;
@@ -236,7 +236,7 @@ test('a record that comes hundreds of times a second does not look at the cluste
   expect(looks).toBeLessThan(25 * 9);
 });
 
-test.each(nastyLines)('sixty lines that only resemble errors are no incident: %s', (program, texts) => {
+test.each(nastyLines)('sixty lines that only resemble errors are not an incident: %s', (program, texts) => {
   expect(texts).toHaveLength(60);
   const { say, look, published, incidents } = scene();
   const path = program === 'kube-proxy' || program === 'kubelet' || program === 'coredns' ? proxyLog() : calicoLog;

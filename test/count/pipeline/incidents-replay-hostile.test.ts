@@ -38,7 +38,7 @@ async function run(log: string, ...pods: string[]): Promise<Outcome> {
   return await replay([...objects, '-q', '-o', 'json', log]);
 }
 
-test('ten thousand different errors a minute are replayed', async () => {
+test('replays ten thousand different errors a minute', async () => {
   let text = '';
   for (let i = 0; i < 10_000; i++) {
     const name = i
@@ -55,7 +55,7 @@ test('ten thousand different errors a minute are replayed', async () => {
   expect(outcome.out.trim().split('\n').length).toBeLessThan(30);
 });
 
-test('an error of a megabyte on one line, as the runtime cuts it, is replayed', async () => {
+test('replays an error of a megabyte on one line, as the runtime splits it', async () => {
   const rules = '-A KUBE-SERVICES -m comment --comment \\"a rule\\" -j KUBE-SVC-AAAAAAAAAAAAAAAA\\n'.repeat(14_000);
   let text = '';
   for (const at of [nine, nine + 30_000]) {
@@ -69,7 +69,7 @@ test('an error of a megabyte on one line, as the runtime cuts it, is replayed', 
   });
 });
 
-test('an error over fourteen thousand lines is replayed', async () => {
+test('replays an error over fourteen thousand lines', async () => {
   let text = '';
   for (const at of [nine, nine + 30_000]) {
     text += cri(at, klog('"Failed to execute iptables-restore" err=<'));
@@ -84,7 +84,7 @@ test('an error over fourteen thousand lines is replayed', async () => {
   expect(event?.message).toContain('deletes chains of kube-proxy. Affected: Service shop/postgres port 5432;');
 });
 
-test('a log that is binary between two errors is replayed', async () => {
+test('replays a log that is binary between two errors', async () => {
   const noise = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (Math.imul(i, 2_654_435_761) >>> 13) & 255));
   const [first, second] = [cri(nine, failed()), cri(nine + 30_000, failed())];
   const log = write(
@@ -96,7 +96,7 @@ test('a log that is binary between two errors is replayed', async () => {
   expect(eventsOfNode(outcome)).toMatchObject({ ServiceChainMissing: { count: 2 } });
 });
 
-test('stamps of other years, of no day and of no year at all are replayed', async () => {
+test('replays stamps of other years, invalid days and without a year', async () => {
   const stamps = [
     '2026-11-21T09:00:00Z',
     '2036-11-21T09:00:30Z',
@@ -113,7 +113,7 @@ test('stamps of other years, of no day and of no year at all are replayed', asyn
   expect(eventsOfNode(outcome)['ServiceChainMissing']?.message).toMatch(/\[KN102\]$/);
 });
 
-test('JSON with stamps that are none is replayed', async () => {
+test('replays JSON with invalid stamps', async () => {
   const error = `iptables-restore v1.8.9 (legacy): Couldn't load target \`${chain}':No such file or directory`;
   const text = [1e300, -1e300, 'x', null, 0, {}, 1_795_226_670_836.5, 1_795_226_700_836.5, 1e15]
     .map((ts) =>
@@ -125,7 +125,7 @@ test('JSON with stamps that are none is replayed', async () => {
   expect(eventsOfNode(outcome)['ServiceChainMissing']?.message).toMatch(/since (?:\S+ )?02:04:30 UTC.*\[KN102\]$/);
 });
 
-test('the log of a Pod whose name begins with that of another is replayed', async () => {
+test("replays the log of a Pod whose name begins with another Pod's", async () => {
   const pods = JSON.stringify({
     apiVersion: 'v1',
     kind: 'List',

@@ -71,18 +71,18 @@ describe('five hundred nodes that fail at once', () => {
     events = [...store.events.values()];
   });
 
-  test('write one Event on the Service, and one that says it is over', () => {
+  test('write one Event on the Service, and one for its end', () => {
     expect(events.map(({ reason }) => reason).toSorted()).toEqual(['ServiceChainMissing', 'ServiceChainsRestored']);
     expect(new Set(events.map(({ source }) => source.host)).size).toBe(1);
     expect(events.map(({ involvedObject }) => involvedObject.uid)).toEqual(['uid-of-postgres', 'uid-of-postgres']);
   });
 
-  test('nodes that fail at once have the count of one of them', () => {
+  test('have the count of one of them', () => {
     expect(events.find(({ type }) => type === 'Warning')?.count).toBe(3);
     expect(events.find(({ type }) => type === 'Normal')?.count).toBe(1);
   });
 
-  test('change it once only, and ask twice whenever they have something to say', () => {
+  test('change it only once, and ask twice whenever they have a change', () => {
     expect(requestsOf(store, 'update')).toBeLessThanOrEqual(2);
     // Three times that it fails, and that it is over.
     expect(store.requests.length / nodes).toBeLessThanOrEqual(4 * 2);
@@ -103,7 +103,7 @@ describe('nodes that fail for an hour', () => {
     expect(events.filter(({ type }) => type === 'Normal')).toHaveLength(1);
   });
 
-  test('back off: the more they have asked, the less often they ask', () => {
+  test('back off: the more often they have asked, the less often they ask', () => {
     expect(requestsOf(store, 'update')).toBeLessThanOrEqual(12);
     expect(store.requests.length / nodes).toBeLessThanOrEqual(30);
   });

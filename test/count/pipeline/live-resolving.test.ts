@@ -158,7 +158,7 @@ async function apply(edit: Edit, scene: Live): Promise<void> {
   }
 }
 
-test('remembered flows are as if resolved again, whatever becomes known or changes in between', async () => {
+test('remembered flows equal newly resolved ones, whatever becomes known or changes in between', async () => {
   await forAllAsync([programs], { numRuns: 250 }, async ([some, steps]) => {
     const scene = live();
     const { endpoints } = scene.lists;
@@ -213,7 +213,7 @@ test.each<[string, Partial<Pod>, [number, string][]]>([
   }
 });
 
-test('remembered flows outlive what changes nothing', () => {
+test('remembered flows stay if nothing relevant changes', () => {
   const { lists } = live();
   lists.setPod(pod({ resourceVersion: '1' }), nine);
   const { meaningOf } = createMeanings({ endpoints: lists.endpoints, node: undefined });
@@ -231,7 +231,7 @@ function syn({ to = '10.65.2.9', port = 443 } = {}): string {
 /** Time goes by, and whatever was due is done. */
 const pass = (time: number): Promise<unknown> => vi.advanceTimersByTimeAsync(time);
 
-describe('a packet whose ends are being found out', () => {
+describe('a packet whose ends are being looked up', () => {
   beforeEach(() => void vi.useFakeTimers({ now: nine, toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
   afterEach(() => void vi.useRealTimers());
 
@@ -319,7 +319,7 @@ describe('a packet whose ends are being found out', () => {
     };
   }
 
-  test('counts for both Pods when the other one has been found, with all that came meanwhile', async () => {
+  test('counts for both Pods when the other one has been found, with all packets from meanwhile', async () => {
     const { drop, series, open, queue, statistics, table } = scene();
     drop({}, 3);
     await pass(700);
@@ -346,7 +346,7 @@ describe('a packet whose ends are being found out', () => {
     expect(series()).toEqual(['web-0 sending 10.65.2.9 x5']);
   });
 
-  test('does not wait longer than it may; an answer that comes later is for those that come later', async () => {
+  test('waits for a limited time; a later answer is for later packets', async () => {
     const { drop, series, open } = scene();
     drop({}, 2);
     await pass(longestWait - 1);
@@ -363,7 +363,7 @@ describe('a packet whose ends are being found out', () => {
     ]);
   });
 
-  test('waits for the host name after it is known not to be a Pod’s', async () => {
+  test("waits for the host name after the address is known not to be a Pod's", async () => {
     const { drop, series, open, table } = scene();
     drop({ to: '10.99.0.1' });
     await open[0]?.answer([]);
@@ -374,7 +374,7 @@ describe('a packet whose ends are being found out', () => {
     expect(details?.kind === 'flow' && details.peer.note).toContain('db.example.org');
   });
 
-  test('is not overtaken by a later one, though its ends are known by then', async () => {
+  test('is not overtaken by a later packet, even if its ends are known by then', async () => {
     const { drop, series, open, lists } = scene();
     drop();
     lists.setPod(pod({ name: 'web-1', addresses: ['10.65.2.9'], from: nine - minute }), nine);
@@ -385,7 +385,7 @@ describe('a packet whose ends are being found out', () => {
     expect(open).toHaveLength(1);
   });
 
-  test('goes out at once when there is nothing to find out or no look-up to be afforded', async () => {
+  test('goes out at once if nothing can be looked up or the budget is used up', async () => {
     const { drop, series, open } = scene();
     drop({ to: '192.168.7.12' });
     expect(series()).toEqual(['web-0 sending Node/node-b x1']);
@@ -396,7 +396,7 @@ describe('a packet whose ends are being found out', () => {
     expect(series()).toEqual(['web-0 sending 10.65.2.200 x1', 'web-0 sending Node/node-b x1']);
   });
 
-  test('counts at once if there is no place to wait, which is also counted', async () => {
+  test('counts at once if there is no place to wait, and that is counted too', async () => {
     const { drop, series, open, queue } = scene({ limit: 1 });
     drop();
     drop({ to: '10.65.2.10' });
@@ -410,7 +410,7 @@ describe('a packet whose ends are being found out', () => {
     ]);
   });
 
-  test('a martian waits for whom it was sent to', async () => {
+  test('a martian waits for its receiver', async () => {
     const { pipeline, series, open, statistics } = scene();
     const text = `IPv4: martian source 10.65.2.9 from 192.0.2.1, on dev ${veth}`;
     for (let time = 0; time < 3; time++) pipeline.take(line({ text }), 'kernel');
@@ -421,8 +421,8 @@ describe('a packet whose ends are being found out', () => {
     expect(statistics).toMatchObject({ martian: 3, withPods: 3 });
   });
 
-  describe('before the lists are there', () => {
-    test('waits for them, however long', async () => {
+  describe('before the cluster is listed', () => {
+    test('waits for the lists, however long', async () => {
       const { drop, series, open, sync } = scene({ synced: false });
       drop({ to: '192.168.7.12' }, 2);
       await pass(10 * minute);
@@ -433,7 +433,7 @@ describe('a packet whose ends are being found out', () => {
       expect(vi.getTimerCount()).toBe(0);
     });
 
-    test('has its look-ups all the same: the wait for the lists is not the wait for them', async () => {
+    test('has its look-ups afterwards, because the wait for the lists is a separate one', async () => {
       const { drop, series, open, sync } = scene({ synced: false });
       drop({}, 2);
       await pass(5 * second);
@@ -445,7 +445,7 @@ describe('a packet whose ends are being found out', () => {
       expect(series()).toEqual(['db-0 receiving Pod/shop/web-0 x2', 'web-0 sending Pod/shop/db-0 x2']);
     });
 
-    test('packets that an earlier run kept are counted once, with those that come now', async () => {
+    test('packets saved by an earlier run are counted once, with later ones', async () => {
       const before = scene({ synced: false });
       before.drop({ to: '192.168.7.12' }, 3);
       const restored = JSON.parse(JSON.stringify(before.queue.flows)) as QueuedFlow[];
@@ -457,7 +457,7 @@ describe('a packet whose ends are being found out', () => {
     });
   });
 
-  test('waits no more once it is stopped, whatever news come in', async () => {
+  test('stops waiting once it is stopped, whatever arrives', async () => {
     const { drop, pipeline, open, queue } = scene();
     drop();
     pipeline.stop();
@@ -497,7 +497,7 @@ describe('a packet whose ends are being found out', () => {
     { maxLength: 30 },
   );
 
-  test('is counted exactly once, whatever happens in whatever order', async () => {
+  test('is counted exactly once, whatever happens in any order', async () => {
     await forAllAsync([steps, fc.constantFrom(2, 4096)], { numRuns: 200 }, async (program, limit) => {
       const { drop, open, lists, table, statistics, queue, sync } = scene({ synced: false, limit });
       const sent = new Map<number, number>();

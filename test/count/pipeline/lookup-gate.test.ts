@@ -140,7 +140,7 @@ const flowText = JSON.stringify({
 
 const pass = (milliseconds: number): void => void vi.advanceTimersByTime(milliseconds);
 
-test('a packet that is looked up waits with all lines that repeat it, and is counted with them', () => {
+test('a packet that is looked up waits with all its repeated lines, and is counted with them', () => {
   const one = rig();
   one.read(7);
   one.repeat(5);
@@ -152,14 +152,14 @@ test('a packet that is looked up waits with all lines that repeat it, and is cou
   expect(one.counted()).toEqual(['203.0.113.7 80 x6']);
 });
 
-test('a packet with lines that repeat it is counted at once where the queue is full', () => {
+test('a packet with repeated lines is counted at once if the queue is full', () => {
   const one = rig({ limit: 1 });
   for (const host of [7, 8]) one.read(host);
   one.repeat(5);
   expect([one.counted(), one.full()]).toEqual([['203.0.113.8 80 x6'], 6]);
 });
 
-test('a packet that waits is counted once if a flow of Calico also reports it', () => {
+test('a waiting packet is counted once if a flow of Calico also reports it', () => {
   const one = rig({ unknown: () => false, synced: false });
   one.read(7);
   one.pipeline.take(line({ text: flowText, time: Date.now(), program: 'calico-flows' }), 'kernel');
@@ -168,7 +168,7 @@ test('a packet that waits is counted once if a flow of Calico also reports it', 
   expect([one.counted(), one.told]).toEqual([['203.0.113.7 80 x1'], [1]]);
 });
 
-test('a flow of Calico does not count again what a line has shown since the flow before it', () => {
+test('a flow of Calico does not count packets again that a line has shown since the flow before', () => {
   const one = rig({ unknown: () => false });
   const takeFlow = () =>
     one.pipeline.take(line({ text: flowText, time: Date.now(), program: 'calico-flows' }), 'kernel');
@@ -199,7 +199,7 @@ const step = fc.oneof<fc.WeightedArbitrary<Step>[]>(
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('sync', 'review', 'restart') }) },
 );
 
-test('nothing is lost or counted twice or waits for too long, whatever happens', () => {
+test('no packet is lost, counted twice or kept waiting for too long, whatever happens', () => {
   forAll([fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 6 })], { numRuns: 300 }, (steps, limit) => {
     const options = { limit, unknown: (host: number) => host !== 1 };
     let one = rig({ ...options, synced: false });
@@ -247,7 +247,7 @@ test('nothing is lost or counted twice or waits for too long, whatever happens',
   });
 });
 
-test('while no answer comes, the owners of waiting packets are not looked for again', () => {
+test('while no answer comes, the owners of waiting packets are not searched for again', () => {
   const { read, asked, answer, told, queue } = rig({ limit: 100 });
   for (let port = 1; port <= 50; port++) read(7, port);
   vi.advanceTimersByTime(interval);
@@ -258,7 +258,7 @@ test('while no answer comes, the owners of waiting packets are not looked for ag
   expect(told).toHaveLength(50);
 });
 
-test('when thousands of flows have their owners at once, some are counted in each turn of the event loop', () => {
+test('if thousands of flows get their owners at once, some are counted in each turn of the event loop', () => {
   const { read, answer, told, queue } = rig({ limit: 1000 });
   for (let port = 1; port <= 600; port++) read(7, port);
   answer(7);
@@ -268,7 +268,7 @@ test('when thousands of flows have their owners at once, some are counted in eac
   expect({ counted: told.length, waiting: queue.size }).toEqual({ counted: 600, waiting: 0 });
 });
 
-test('packets of a Pod to many ports do not take the room in which those of another Namespace wait', () => {
+test("packets of a Pod to many ports do not take another Namespace's waiting room", () => {
   const { read, told, queue, counted, answer } = rig({ limit: 4 });
   const waiting = (): unknown[] =>
     queue.flows.map(({ observation }) => observation.kind === 'packet' && observation.packet.destinationPort);

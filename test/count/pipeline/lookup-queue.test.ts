@@ -34,7 +34,7 @@ function restored(queue: LookupQueue, limit = 10): LookupQueue {
   return createLookupQueue(limit, JSON.parse(JSON.stringify(queue.flows)) as QueuedFlow[]);
 }
 
-test('packets of one flow wait as one', () => {
+test('packets of one flow wait together', () => {
   const queue = createLookupQueue(10);
   for (const [offset, sourcePort] of [
     [2, 40001],
@@ -52,7 +52,7 @@ test('packets of one flow wait as one', () => {
   expect(queue.size).toBe(1);
 });
 
-test('released flows are written to disk as gone', () => {
+test('released flows are written to disk as removed', () => {
   const queue = createLookupQueue(10);
   queue.admit(line(), syn(80), nine);
   queue.admit(line(), syn(81), nine);
@@ -67,7 +67,7 @@ const minutesOf = ({ flows }: LookupQueue): unknown[] =>
 const admitAt = (queue: LookupQueue, port: number, ...times: number[]): boolean[] =>
   times.map((time) => queue.admit(line({ time: nine + time }), syn(port), nine + time));
 
-test('a flow that waits for minutes waits by the minute, as its addresses may get other owners meanwhile', () => {
+test('a flow that waits for minutes waits minute by minute, because its addresses may get other owners', () => {
   const queue = createLookupQueue(10);
   admitAt(queue, 80, 0, minute - 1, minute, 2 * minute, minute + 1);
   const expected = [
@@ -79,7 +79,7 @@ test('a flow that waits for minutes waits by the minute, as its addresses may ge
   expect(minutesOf(restored(queue))).toEqual(expected);
 });
 
-test('a flow that waits for minutes is joined to its last minute where there is no room for another one', () => {
+test('a flow that waits for minutes is joined to its last minute if there is no room for another one', () => {
   const queue = createLookupQueue(2);
   expect(admitAt(queue, 80, 0, minute, 2 * minute, 1)).toEqual([true, true, true, true]);
   expect(admitAt(queue, 81, 2 * minute)).toEqual([false]);
@@ -89,7 +89,7 @@ test('a flow that waits for minutes is joined to its last minute where there is 
   ]);
 });
 
-test('a flow that waits for minutes is there until its last minute is let out', () => {
+test('a flow that waits for minutes stays until its last minute is released', () => {
   const queue = createLookupQueue(10);
   admitAt(queue, 80, 0, minute);
   const again = restored(queue);
@@ -101,7 +101,7 @@ test('a flow that waits for minutes is there until its last minute is let out', 
   }
 });
 
-test('a text of 64 KiB is not kept', () => {
+test('a text of 64 KiB is not kept in memory', () => {
   const queue = createLookupQueue(10);
   queue.admit(line({ text: 'x'.repeat(65_536), host: 'node-a' }), syn(80), nine);
   expect(queue.flows).toMatchObject([{ line: { text: '', time: nine, host: 'node-a' } }]);
@@ -124,7 +124,7 @@ test('martians also wait', () => {
   expect(queue.has(line(), martian({ source: '10.65.1.5' }))).toBe(false);
 });
 
-test('a full room takes no other flows, but more of those that wait', () => {
+test('a full room accepts no other flows, but more packets of waiting ones', () => {
   const queue = createLookupQueue(2);
   expect([80, 81, 82, 80].map((port) => queue.admit(line(), syn(port), nine))).toEqual([true, true, false, true]);
   expect(queue.flows.map(({ weight }) => weight)).toEqual([2, 1]);
@@ -133,7 +133,7 @@ test('a full room takes no other flows, but more of those that wait', () => {
   expect(queue.admit(line(), syn(82), nine)).toBe(true);
 });
 
-test('who fills the room makes way for each party that has less in it, and nobody loses a packet', () => {
+test('a holder who fills the room makes way for each holder with less in it, and no packet is lost', () => {
   const flows = fc.array(fc.tuple(fc.constantFrom('a', 'a', 'a', 'a', 'a', 'a', 'b', 'b', 'c'), fc.nat(60)), {
     minLength: 30,
     maxLength: 90,
@@ -162,7 +162,7 @@ test('who fills the room makes way for each party that has less in it, and nobod
   expect(displacedOnce).toBeGreaterThan(0);
 });
 
-test('those that may go are let out, oldest first', () => {
+test('flows that may go are released, oldest first', () => {
   const queue = createLookupQueue(10);
   for (const port of [82, 80, 81, 80]) queue.admit(line(), syn(port), nine);
   const asked: unknown[] = [];
@@ -178,7 +178,7 @@ test('those that may go are let out, oldest first', () => {
   expect(queue.release(() => true)).toEqual([]);
 });
 
-test('a restored room is what it was', () => {
+test('a restored room equals the original', () => {
   const queue = createLookupQueue(10);
   for (const each of [syn(80), syn(80), martian(), observation({ packet: icmp(3, 4), inner: packet(), mtu: 1400 })])
     queue.admit(line(), each, nine);
@@ -186,7 +186,7 @@ test('a restored room is what it was', () => {
   expect(restored(createLookupQueue(10)).size).toBe(0);
 });
 
-test('a restored room takes in more of the flows that wait', () => {
+test('a restored room accepts more packets of waiting flows', () => {
   const queue = createLookupQueue(10);
   queue.admit(line(), syn(80, { inner: packet() }), nine);
   queue.admit(line(), martian(), nine);
@@ -200,7 +200,7 @@ test('a restored room takes in more of the flows that wait', () => {
   expect(queue.flows).toMatchObject([{ weight: 1 }, { weight: 1 }]);
 });
 
-test('a restored room loses no flow, though it is smaller by now', () => {
+test('a restored room loses no flow, even if it is smaller now', () => {
   const queue = createLookupQueue(10);
   for (const port of [80, 81, 82]) queue.admit(line(), syn(port), nine);
   const again = restored(queue, 1);
@@ -269,7 +269,7 @@ function meaningOf(from: LogLine, each: PacketObservation | Martian): unknown {
   return [noise, explainPacket(each, ends, 'node-a').map(({ identity }) => identity)];
 }
 
-test('only packets that are counted alike are taken for one flow', () => {
+test('only packets that are counted alike are joined into one flow', () => {
   let joined = 0;
   // Most of it equal, so that there is something to join.
   const pair = fc

@@ -41,7 +41,7 @@ function scene(given: Partial<NodeIncidentsOptions> = {}): Scene {
   };
 }
 
-test('an incident is published on the Pod whose log says so, by the name in the log’s path', () => {
+test("an incident is published on the Pod whose log reports it, found by the name in the log's path", () => {
   const one = scene();
   one.fail(nine);
   expect(one.counts()).toEqual({});
@@ -49,14 +49,14 @@ test('an incident is published on the Pod whose log says so, by the name in the 
   expect(one.counts()).toEqual({ 'Pod kube-proxy-x7k2p': 2, 'Node node-a': 2 });
 });
 
-test('the second line about a chain that is gone is published at once, though no other line follows it', () => {
+test('a second line about a missing chain is published at once, even if no other line follows', () => {
   const one = scene();
   one.fail(nine);
   one.say(failed('KUBE-SVC-TCOU7JCQXEZGVUNU'), nine + 6 * second);
   expect(one.counts()).toEqual({ 'Pod kube-proxy-x7k2p': 2, 'Node node-a': 2 });
 });
 
-test('it is over with the first sync that goes well', () => {
+test('an incident ends with the first successful sync', () => {
   const one = scene();
   for (const at of [0, 30, 60]) one.fail(nine + at * second);
   one.say(complete, nine + 90 * second);
@@ -72,7 +72,7 @@ test('it is over with the first sync that goes well', () => {
 const fatal =
   'E0126 16:58:13.292840      12 server.go:134] "Error running ProxyServer" err="open /proc/sys/net/netfilter/nf_conntrack_max: no such file or directory"';
 
-test('a kube-proxy that is started again for a reason that it logs is one incident of that', () => {
+test('a kube-proxy that keeps restarting for a logged reason is one incident of that reason', () => {
   const one = scene();
   for (let start = 0; start < 6; start++) one.say(fatal, nine + start * minute, proxyLog(start));
   const open = one.incidents.tracker.incidents.filter(({ phase }) => phase === 'open');
@@ -80,7 +80,7 @@ test('a kube-proxy that is started again for a reason that it logs is one incide
   expect(open[0]?.code).not.toBe('KN117');
 });
 
-test('a kube-proxy that is started again without a reason is one incident, with its last words', () => {
+test('a kube-proxy that keeps restarting without a reason is one incident, with its last words', () => {
   const one = scene();
   const words = 'E1121 09:00:00.292840      12 server.go:134] "Something that nobody has seen before" err="broken"';
   for (let start = 0; start < 6; start++) one.say(words, nine + start * minute, proxyLog(start));
@@ -95,7 +95,7 @@ test.each([
   ['before felix notices', 0],
   ['after', 10],
 ])(
-  'a reload of the host’s firewall is an incident although felix logs it once only; its drops begin %s',
+  "a reload of the host's firewall is an incident although felix logs it only once; its drops begin %s",
   (_, drops) => {
     const one = scene();
     if (drops === 0) one.incidents.firewallDropped(nine);
@@ -105,14 +105,14 @@ test.each([
   },
 );
 
-test('a reload of the host’s firewall is not an incident if nothing is dropped', () => {
+test("a reload of the host's firewall is not an incident if no packet is dropped", () => {
   const one = scene();
   one.say(overwritten, nine, calicoLog);
   one.incidents.tick(nine + 10 * minute);
   expect(one.details()).toEqual({});
 });
 
-test('a chain that is no Service’s is named, and that is all', () => {
+test('a chain that belongs to no Service is only named', () => {
   const one = scene({
     chains: {
       ownerOf: (chain) =>
@@ -127,7 +127,7 @@ test('a chain that is no Service’s is named, and that is all', () => {
   expect(one.details()['ServiceChainMissing Service postgres']?.services).toMatchObject([{ ports: ['5432'] }]);
 });
 
-test('nothing is lost or published twice when it is killed and goes on from any snapshot', () => {
+test('nothing is lost or published twice if it is killed and continues from any snapshot', () => {
   const pods = [affectedPod('a', { problem: 'restarting' }), affectedPod('b')];
   const published: string[] = [];
   const count: NodeIncidentsOptions['count'] = ({ identity }, _, weight) => {
@@ -154,11 +154,11 @@ test('nothing is lost or published twice when it is killed and goes on from any 
   expect(run(true)).toEqual(whole);
 });
 
-describe('a kube-proxy that is no container', () => {
+describe('a kube-proxy outside a container', () => {
   const started = 'I1121 09:00:00.000000    7312 server.go:680] "Version info" version="v1.36.3"';
   const crashed = 'F1121 09:00:01.000000    7312 hollow.go:43] no such device';
 
-  test.each(['/var/log/kube-proxy.log', 'journal'])('%s: what starts again and again is an incident', (source) => {
+  test.each(['/var/log/kube-proxy.log', 'journal'])('%s: repeated starts are an incident', (source) => {
     const one = scene();
     for (let life = 0; life < 5; life++) {
       one.say(started, nine + life * minute, source);
@@ -184,7 +184,7 @@ describe('a kube-proxy that is no container', () => {
     expect(one.counts()).toEqual({});
   });
 
-  test('a reason that it logs is the incident', () => {
+  test('a reason that it logs becomes the incident', () => {
     const one = scene();
     for (let life = 0; life < 4; life++) {
       one.say(started, nine + life * minute, 'journal');
@@ -195,7 +195,7 @@ describe('a kube-proxy that is no container', () => {
     ]);
   });
 
-  test('a restart that its container shows, too, is counted once', () => {
+  test('a restart that its container also shows is counted once', () => {
     const one = scene();
     for (let life = 0; life < 3; life++) {
       one.say(complete, nine + life * minute, proxyLog(life));
@@ -205,7 +205,7 @@ describe('a kube-proxy that is no container', () => {
     expect(one.incidents.tracker.incidents).toMatchObject([{ code: 'KN117', restarts: 3 }]);
   });
 
-  test('it goes on where the state of before had stopped', () => {
+  test('it continues from the earlier state', () => {
     const before = scene();
     for (const at of [0, minute, 2 * minute]) before.say(started, nine + at, 'journal');
     const restored = JSON.parse(JSON.stringify(before.incidents.state())) as NodeIncidentsState;
@@ -229,7 +229,7 @@ test.each([
   ['felix logs that it is on', [on], 'CalicoDeletesServiceChains'],
   ['felix logs so after it was restarted', [unsupported, on], 'CalicoDeletesServiceChains'],
   ['neither is logged', [], 'CalicoDeletesServiceChains'],
-])('eBPF that the kernel does not have: %s', async (_, logged, reason) => {
+])('eBPF that the kernel does not support: %s', async (_, logged, reason) => {
   const one = scene({ facts });
   for (const text of logged) one.say(text, nine, calicoLog);
   one.fail(nine + minute);
@@ -238,7 +238,7 @@ test.each([
   expect(Object.keys(one.details())).toContainEqual(expect.stringContaining(reason));
 });
 
-test('the log of an earlier felix does not hold for the next', async () => {
+test('the log of an earlier felix does not apply to the next one', async () => {
   const one = scene({ facts });
   one.say(unsupported, nine, calicoLog);
   one.say(felixSays('Something else'), nine + second, calicoLog.replace('0.log', '1.log'));

@@ -105,7 +105,7 @@ test('a packet is counted for each end that is a Pod', () => {
   });
 });
 
-test('a packet is counted as often as its logger says', () => {
+test('a packet is counted as often as its logger reports', () => {
   const { series } = run([{ text: antrea, origin: 'userspace', program: 'antrea-agent' }]);
   expect(series).toEqual(['node-a PacketDrop shop/db-0 x5', 'node-a PacketDrop shop/web-0 x5']);
 });
@@ -113,7 +113,7 @@ test('a packet is counted as often as its logger says', () => {
 test.each([
   ['only logged', 'calico-packet: ', { logged: 1, dropped: 0 }],
   ['accepted', 'ACCEPT ', { accepted: 1, dropped: 0 }],
-])('a packet that is %s is no drop', (_, prefix, verdicts) => {
+])('a packet that is %s is not a drop', (_, prefix, verdicts) => {
   const { series, drops, statistics, advanced } = run([syn({ prefix })]);
   expect([series, drops, advanced]).toEqual([[], [], []]);
   expect(statistics.verdicts).toMatchObject(verdicts);
@@ -126,7 +126,7 @@ test('a packet between addresses without an owner is a drop without a series', (
   expect(statistics).toMatchObject({ withPods: 0, withoutPods: 1, podInterfaces: { seen: 0, known: 0 } });
 });
 
-test('the second line of a packet of Cilium counts nowhere', () => {
+test('the second line of a packet of Cilium is not counted', () => {
   const [verdict = '', drop = ''] = readFileSync('samples/hubble-flows.log', 'utf8').split('\n');
   const lines = [verdict, drop].map((text): Text => ({ text, origin: 'userspace', program: 'cilium-agent' }));
   const { statistics, drops } = run(lines);
@@ -144,7 +144,7 @@ test('a packet from an interface that no known Pod has counts as a sign of anoth
   expect(run([syn({ inDevice: 'cali0123456789a' })]).statistics.podInterfaces).toEqual({ seen: 1, known: 0 });
 });
 
-test('a packet of an address in a Pod range that no Pod has is unresolved', () => {
+test('a packet of an address in a Pod range without a Pod is unresolved', () => {
   const ranged = createEndpointFinder(cluster({ nodes: [node({ podRanges: ['10.65.0.0/16'] })] }));
   const { statistics } = run(
     [syn({ inDevice: 'eth0', from: '10.65.9.9' }), syn({ inDevice: 'eth0', from: '10.65.9.9' })],
@@ -153,14 +153,14 @@ test('a packet of an address in a Pod range that no Pod has is unresolved', () =
   expect([...statistics.unresolved]).toEqual([['10.65.9.9', 2]]);
 });
 
-test('chatter is counted apart, and makes no series', () => {
+test('noise is counted separately, and makes no series', () => {
   const { series, statistics, drops } = run([multicast]);
   expect(series).toEqual([]);
   expect(statistics).toMatchObject({ verdicts: { dropped: 1 }, noise: 1, withPods: 0 });
   expect(drops).toEqual(['node-a packet Pod/shop/web-0 multicast']);
 });
 
-test('chatter makes series when it is asked for', () => {
+test('noise makes series if it is requested', () => {
   expect(run([multicast], { includeNoise: true }).series).toEqual(['node-a PacketDrop shop/web-0 x1']);
 });
 
@@ -172,7 +172,7 @@ test.each([
     'all together',
     [syn(), multicast, syn({ from: '8.8.8.8', inDevice: 'eth0' }), { text: antrea, origin: 'unknown' as const }],
   ],
-])('every dropped packet is of a Pod, of none, or chatter: %s', (_, lines) => {
+])('every dropped packet counts for a Pod, as without a Pod, or as noise: %s', (_, lines) => {
   const { verdicts, withPods, withoutPods, noise } = run(lines).statistics;
   expect(withPods + withoutPods + noise).toBe(verdicts.dropped + verdicts.rejected);
 });
@@ -201,7 +201,7 @@ test.each([
   }
 });
 
-test('the log of a container is believed as the container is called', () => {
+test("a container's log is believed according to the container's name", () => {
   for (const [container, notKernel, dropped] of [
     ['antrea-agent', 0, 5],
     ['kube-proxy', 1, 0],
@@ -223,7 +223,7 @@ test('a packet and its verdict, in two records of one container, are one drop', 
   expect(run(inLog('shell', [evaluated, judged])).drops).toEqual([]);
 });
 
-test('lines of other programs that no kernel would write are not counted as forged', () => {
+test('lines of other programs that no kernel would write do not count as forged', () => {
   expect(run([{ text: 'connection refused', origin: 'userspace' }]).statistics.notKernel).toBe(0);
 });
 
@@ -243,13 +243,13 @@ const full = 'nf_conntrack: nf_conntrack: table full, dropping packet';
 test.each([
   [full, 'node-a ConntrackTableFull node-a x2'],
   ['neighbour: arp_cache: neighbor table overflow!', 'node-a NeighbourTableFull node-a x2'],
-])('a full table of the kernel is the Node’s when it is seen again: %s', (text, expected) => {
+])('a full table of the kernel is an incident of the Node when it is seen again: %s', (text, expected) => {
   const { series, all } = run(twice(text, 'node-a'));
   expect(series).toEqual([expected]);
   expect(all[0]?.finding.regarding.uid).toBe('uid-of-node-a');
 });
 
-test('a full table that is seen once is only counted', () => {
+test('a full table seen once is only counted', () => {
   const { series, statistics } = run([full]);
   expect(series).toEqual([]);
   expect(statistics.conntrackFull).toBe(1);
@@ -270,27 +270,27 @@ const failure = (minute: number, origin: LineOrigin = 'container'): Text => ({
 
 const ofNodeB = (): string => 'node-b';
 
-test('a record of a program is of the node that was given', () => {
+test('a record of a program belongs to the configured node', () => {
   expect(run([failure(0), failure(1)], { node: 'node-b' }).series).toEqual(['node-b XtablesLockHeld node-b x2']);
 });
 
-test('a record of a program is else of the node that its log is from', () => {
+test('without a configured node, a record of a program belongs to the node of its log', () => {
   expect(run([failure(0), failure(1)], { nodeOfLog: ofNodeB }).series).toEqual(['node-b XtablesLockHeld node-b x2']);
 });
 
-test('a record of a program is none of kube-proxy in the log of a program that judges packets', () => {
+test("a record in the log of a program that judges packets is not kube-proxy's", () => {
   const { series, statistics } = run(inLog('kube-network-policies', [failure(0), failure(1)]), { node: 'node-b' });
   expect(series).toEqual([]);
   expect(statistics.programRecords).toBe(0);
 });
 
-test('a record of a program is not a drop, however its text looks', () => {
+test('a record of a program is not a drop, whatever its text', () => {
   const text = `I1121 09:00:00.836390       1 proxier.go:15] "${syn()}"`;
   for (const origin of ['container', 'program'] as const)
     expect(run([{ text, origin }]).statistics).toMatchObject({ programRecords: 1, verdicts: { dropped: 0 } });
 });
 
-test('a record of a program is refused where any program may have written it, unless that is asked for', () => {
+test('a record of a program is refused if any program may have written it, unless that is allowed', () => {
   for (const origin of ['userspace', 'unknown'] as const) {
     const both = [failure(0, origin), failure(1, origin)];
     expect(run(both, { node: 'node-b' }).series).toEqual([]);
@@ -298,7 +298,7 @@ test('a record of a program is refused where any program may have written it, un
   }
 });
 
-test('a record of a program is all that counts in the log of a program that writes rules: a packet in it is ignored', () => {
+test('only records count in the log of a program that writes rules: a packet in it is ignored', () => {
   for (const text of [syn(), antrea, 'nf_conntrack: table full, dropping packet', 'Missed 17 kernel messages']) {
     const { series, statistics } = run([{ text, origin: 'program' }]);
     expect(series).toEqual([]);
@@ -306,13 +306,13 @@ test('a record of a program is all that counts in the log of a program that writ
   }
 });
 
-test('a record of a program is refused where the envelope names the kernel', () => {
+test('a record of a program is refused if the envelope names the kernel', () => {
   expect(run([failure(0, 'kernel'), failure(1, 'kernel')], { node: 'node-b' }).series).toEqual([]);
 });
 
 const martian = (device: string): Run => run([`IPv4: martian source 10.65.2.9 from 10.65.1.4, on dev ${device}`]);
 
-test('a martian is a drop; who sent it is known by the interface alone', () => {
+test('a martian is a drop, and only the interface tells its sender', () => {
   expect(martian('eth0').series).toEqual(['node-a PacketDrop shop/db-0 x1']);
   expect(martian(veth).series).toEqual(['node-a PacketDrop shop/db-0 x1', 'node-a PacketDrop shop/web-0 x1']);
   expect(martian('eth0').statistics).toMatchObject({ martian: 1, verdicts: { dropped: 1 }, withPods: 1 });
@@ -336,7 +336,7 @@ function pipelineNoting() {
   });
 }
 
-test('drops of a host firewall are noted for the incidents of their node, with all lines that repeat them', () => {
+test('drops of a host firewall are recorded for the incidents of their node, with all lines that repeat them', () => {
   const pipeline = pipelineNoting();
   const text = syn({ prefix: 'filter_FWD_public_REJECT: ' });
   pipeline.take(line({ text, time: nine, host: 'node-a' }), 'kernel');
@@ -349,7 +349,7 @@ test('drops of a host firewall are noted for the incidents of their node, with a
   expect(noted.at(-1)?.[0]).toBe(nine + 3);
 });
 
-test('drops of a network policy are not noted', () => {
+test('drops of a network policy are not recorded for incidents', () => {
   const pipeline = pipelineNoting();
   pipeline.take(line({ text: syn(), time: nine, host: 'node-a' }), 'kernel');
   expect(noted).toEqual([]);
@@ -359,7 +359,7 @@ test('due Events are written before a record of a program is taken', () => {
   expect(run([failure(0), failure(1)], { node: 'node-b' }).advanced).toEqual(['node-b', 'node-b']);
 });
 
-test('a source that lost an unknown number of records lost one at least', () => {
+test('a source that lost an unknown number of records counts as having lost one', () => {
   const [statistics, table] = [createStatistics(), createSeriesTable()];
   const gaps: [string, number | undefined][] = [];
   const pipeline = createPipeline({
@@ -407,17 +407,14 @@ const droppedLogs = { ...refused(20), text: '... dropped 104 logs ...' };
 test.each([
   ['before it is an incident', [refused(0), droppedLogs, refused(60)]],
   ['while it lasts', [refused(0), refused(15), droppedLogs]],
-])(
-  'the incident of felix has a lower bound where felix says that it has written less than it meant to: %s',
-  (_, lines) => {
-    const { all, statistics } = run([...lines, failure(0), failure(1)], { nodeOfLog: ofNodeB });
-    const marks = all.map(({ finding: { reason }, suppressed }) => `${reason} ${suppressed}`);
-    expect(marks.toSorted()).toEqual(['FelixRestoreFailed true', 'XtablesLockHeld false']);
-    expect(statistics).toMatchObject({ suppressed: 104, programRecords: 4 });
-  },
-);
+])('the incident of felix has a lower bound if felix reports that it left out log lines: %s', (_, lines) => {
+  const { all, statistics } = run([...lines, failure(0), failure(1)], { nodeOfLog: ofNodeB });
+  const marks = all.map(({ finding: { reason }, suppressed }) => `${reason} ${suppressed}`);
+  expect(marks.toSorted()).toEqual(['FelixRestoreFailed true', 'XtablesLockHeld false']);
+  expect(statistics).toMatchObject({ suppressed: 104, programRecords: 4 });
+});
 
-test('no other program can say so for it', () => {
+test('such a report of another program has no effect', () => {
   for (const origin of ['userspace', 'kernel', 'unknown'] as const)
     expect(run([{ ...droppedLogs, origin }], { node: 'node-b' }).statistics.suppressed).toBe(0);
 });
@@ -428,7 +425,7 @@ test('a line that cannot be read is counted', () => {
   expect(statistics).toMatchObject({ unparsable: 1, verdicts: { dropped: 0 } });
 });
 
-test('a node that was given overrides the nodes of the lines', () => {
+test('a configured node overrides the nodes of the lines', () => {
   expect(run([syn(), { text: syn(), host: undefined }], { node: 'node-b' }).series).toEqual([
     'node-b PacketDrop shop/web-0 x2',
   ]);
@@ -447,7 +444,7 @@ test('due Events are written before a line is counted', () => {
   expect(order).toEqual(['advance', 'count']);
 });
 
-test('a remembered packet does not hold its line, which may have 64 KiB', async () => {
+test('a remembered packet does not keep its line in memory, which may have 64 KiB', async () => {
   const kept: unknown[] = [];
   const take = (count: number): void => {
     const texts = Array.from({ length: count }, (_, port) => `${syn({ port })}${'x'.repeat(64_000)}`);

@@ -68,7 +68,7 @@ function rig({ quietUntil, epoch, hasKernelDrops = false }: RigOptions = {}) {
   return { pipeline, learn, counted, advanced, drops, logged, statistics, flush: () => pipeline.repeats?.flush() };
 }
 
-test('lines that repeat one are added up, and counted together when they are flushed', () => {
+test('repeated lines are added up, and counted together when they are flushed', () => {
   const { learn, counted, drops, statistics, flush } = rig();
   const again = learn(80, nine);
   expect(again(nine + 1, nine + 1, nine + 2)).toEqual([true, true, true]);
@@ -84,12 +84,12 @@ test('lines that repeat one are added up, and counted together when they are flu
   ]);
 });
 
-test('lines of a time of which answers may change at any moment are decided on one by one', () => {
+test('lines from a time whose answers may still change are decided one by one', () => {
   const { learn } = rig({ epoch: (time) => ({ from: time, until: time }) });
   expect(learn(80, nine)(nine, nine + 1)).toEqual([false, false]);
 });
 
-test('any other line is counted after those that were added up before it', () => {
+test('any other line is counted after the repeated lines before it', () => {
   const { learn, drops } = rig();
   learn(80, nine)(nine + 1, nine + 2);
   learn(81, nine + 3);
@@ -100,7 +100,7 @@ test('any other line is counted after those that were added up before it', () =>
   ]);
 });
 
-test('a line that is late is counted in the hour that is open when it comes', () => {
+test('a late line is counted in the hour that is open when it arrives', () => {
   const { learn, counted, flush } = rig();
   const [first, second] = [learn(80, hourEnd - 3), learn(81, hourEnd - 3)];
   first(hourEnd - 2);
@@ -116,7 +116,7 @@ test('a line that is late is counted in the hour that is open when it comes', ()
   ]);
 });
 
-test('lines of one second are counted together in whatever order they come', () => {
+test('lines of one second are counted together in any order', () => {
   const { learn, counted, drops, flush } = rig();
   learn(80, nine + 5000)(nine + 5700, nine + 5300, nine + 5900, nine + 5500, nine + 4999);
   flush();
@@ -129,7 +129,7 @@ test('lines of one second are counted together in whatever order they come', () 
   ]);
 });
 
-test('a line of the second before the first is counted apart', () => {
+test('a line of an earlier second than the first is counted separately', () => {
   const { learn, drops, flush } = rig();
   learn(80, nine + 5000)(nine + 5000, nine + 4999);
   flush();
@@ -139,7 +139,7 @@ test('a line of the second before the first is counted apart', () => {
   ]);
 });
 
-test('lines of two seconds are counted one after the other, as intervals of the audit are whole seconds', () => {
+test('lines of different seconds are counted separately, because intervals of the audit are whole seconds', () => {
   const { learn, drops, flush } = rig();
   learn(80, nine)(nine + 998, nine + 999, nine + 1000, nine + 1001);
   flush();
@@ -150,7 +150,7 @@ test('lines of two seconds are counted one after the other, as intervals of the 
   ]);
 });
 
-test('time goes by before each line at which something is due', () => {
+test('the clock advances before each line at which something is due', () => {
   const { learn, advanced, flush } = rig({ quietUntil: () => nine + 3 });
   learn(80, nine)(nine + 1, nine + 2, nine + 3, nine + 4);
   flush();
@@ -168,7 +168,7 @@ test.each([
     'AntreaPolicyEgressRule AntreaNetworkPolicy:default/p Drop 44900 10.65.1.4 35402 10.65.2.9 80 TCP 60 [5 packets in 1.01s]',
   ],
   ['what is no line of ours', 'eth0: link is up'],
-])('is decided on line by line: %s', (_, text) => {
+])('is decided line by line: %s', (_, text) => {
   const { pipeline, statistics } = rig();
   pipeline.take(line({ text }), 'unknown');
   const { verdicts, conntrackFull } = statistics;
@@ -176,13 +176,13 @@ test.each([
   expect(pipeline.repeats?.last()).toBeUndefined();
 });
 
-test('is decided on line by line, where the kernel tells of the same packets', () => {
+test('is decided line by line if the kernel reports the same packets', () => {
   const { pipeline } = rig({ hasKernelDrops: true });
   pipeline.take(line({ text: textOf('calico-drop: ', 80) }), 'kernel');
   expect(pipeline.repeats?.last()).toBeUndefined();
 });
 
-test('other settings are those of the next line, also where it repeats one', () => {
+test('new settings apply from the next line on, even if it repeats one', () => {
   const { pipeline, learn, drops, statistics } = rig();
   const again = learn(80, nine);
   again(nine + 1, nine + 2);
@@ -196,13 +196,13 @@ test('other settings are those of the next line, also where it repeats one', () 
   expect(statistics.verdicts).toMatchObject({ dropped: 3, accepted: 1 });
 });
 
-test('accepted packets that are alike are told together, with how many they are', () => {
+test('equal accepted packets are reported together, with their number', () => {
   const { learn, logged, flush } = rig();
   learn(80, nine, 'ACCEPT ')(nine + 1, nine + 2);
   flush();
   expect(logged).toEqual([1, 2]);
 });
 
-test('before the first line there is nothing to repeat', () => {
+test('the first line repeats nothing', () => {
   expect(rig().pipeline.repeats?.last()).toBeUndefined();
 });

@@ -172,7 +172,7 @@ async function read(bytes: Buffer, blockSize: number, nodeName: string | undefin
   return { taken, result: { totals, numbers, writes, events: [...recorder.events.values()] } };
 }
 
-test('a log is read alike, whether or not lines that repeat one another become text', { timeout: 60_000 }, async () => {
+test('a log gives the same result whether or not repeated lines become text', { timeout: 60_000 }, async () => {
   await forAllAsync([log], { numRuns: runs(500) }, async (each) => {
     const bytes = written(each);
     const fast = await read(bytes, each.blockSize, each.node, true);
@@ -199,7 +199,7 @@ function flood(text: string, envelope: Envelope): Buffer {
 }
 
 test.for(flows.flatMap((text) => [...envelopes.keys()].map((index) => [index, text] as const)))(
-  'a flood in envelope %i is read alike, whether or not its lines become text: %s',
+  'a flood in envelope %i gives the same result whether or not its lines become text: %s',
   async ([index, text]) => {
     const bytes = flood(text, envelopes[index] as Envelope);
     const fast = await read(bytes, 65_536, undefined, true);

@@ -75,7 +75,7 @@ test.each<[string, Partial<Ends>, { withPods: number; unresolved?: string[] }]>(
   expect([...statistics.unresolved]).toEqual(unresolved.map((address) => [address, 2]));
 });
 
-test('chatter is neither with nor without Pods', () => {
+test('noise counts neither as with nor as without Pods', () => {
   const lost: number[] = [];
   const statistics = createStatistics((_ends, weight) => void lost.push(weight));
   statistics.resolved(ends(), true, 3);

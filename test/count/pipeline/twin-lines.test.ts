@@ -21,11 +21,11 @@ test('a verdict counts and its drop does not, because the verdict comes first an
   expect(counted(['verdict'], ['drop', 0.1])).toEqual([1, 0]);
 });
 
-test('in the other order, the drop counts', () => {
+test('in the other order, the drop counts and the verdict does not', () => {
   expect(counted(['drop'], ['verdict', 0.1])).toEqual([1, 0]);
 });
 
-test('all lines count where only one kind is written', () => {
+test('all lines count if only one kind is written', () => {
   expect(counted(['drop'], ['drop', 1], ['drop', 500], ['drop', 3000])).toEqual([1, 1, 1, 1]);
   expect(counted(['verdict'], ['verdict', 1], ['verdict', 500])).toEqual([1, 1, 1]);
 });
@@ -35,12 +35,12 @@ test('packets of one tuple within a second count once each', () => {
   expect(counted(['verdict'], ['verdict', 1], ['drop', 2], ['drop', 3])).toEqual([1, 1, 0, 0]);
 });
 
-test('lines that are more than a second apart are of two packets', () => {
+test('lines more than a second apart belong to two packets', () => {
   expect(counted(['verdict'], ['drop', 1001])).toEqual([1, 1]);
   expect(counted(['verdict'], ['drop', 1000])).toEqual([1, 0]);
 });
 
-test('clocks that go back a little part no lines', () => {
+test('lines are still matched if the clock goes back a little', () => {
   expect(counted(['verdict', 5], ['drop', 0])).toEqual([1, 0]);
 });
 
@@ -58,7 +58,7 @@ test('lines without a kind are left as they are', () => {
   expect(counted([undefined], [undefined])).toEqual([1, 1]);
 });
 
-test('only 4,096 flows are remembered, the latest', () => {
+test('only the latest 4,096 flows are remembered', () => {
   const many: Line[] = Array.from({ length: 4097 }, (_, index) => ['verdict', 0, 1, index]);
   const results = counted(...many, ['drop', 1, 1, 4096], ['drop', 1, 1, 0]);
   expect(results.slice(-2)).toEqual([0, 1]);

@@ -23,7 +23,7 @@ const verdictOf = (id: string, part: 'dropped' | 'accepted' = 'dropped'): Packet
   part,
 });
 
-test('a packet has the verdict of the line with its number', () => {
+test('a packet has the verdict of the line with the same number', () => {
   const join = createVerdictLines();
   const [first, second] = [packetOf('1', 1001), packetOf('2', 1002)];
   expect(join(place, first)).toBe(first);
@@ -36,7 +36,7 @@ test('a packet has the verdict of the line with its number', () => {
   expect(join(place, verdictOf('1', 'accepted'))).toMatchObject({ verdict: 'accepted', packet: { sourcePort: 1001 } });
 });
 
-test('the second evaluation of a packet counts where it is evaluated for both directions', () => {
+test('a packet evaluated for both directions counts at the second evaluation', () => {
   const join = createVerdictLines();
   join(place, packetOf('1', 1001));
   join(place, packetOf('1', 1002));

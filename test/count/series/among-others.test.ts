@@ -65,7 +65,7 @@ const steps = fc.array(
   { minLength: 20, maxLength: 120 },
 );
 
-test('counts are the same as with findings', () => {
+test('counts equal those with findings', () => {
   forAll([steps], {}, (all) => {
     const [byFindings, bySides] = [createSeriesTable({ limits }), createSeriesTable({ limits })];
     let time = nine;
@@ -85,7 +85,7 @@ test('counts are the same as with findings', () => {
   });
 });
 
-test('past the slots of an object, peers and ports without end are counted without a finding', () => {
+test('past the slots of an object, any number of peers and ports is counted without a finding', () => {
   const [byFindings, bySides] = [createSeriesTable({ limits }), createSeriesTable({ limits })];
   let amongOthers = 0;
   for (let number = 0; number < 2000; number++) {

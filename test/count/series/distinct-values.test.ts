@@ -7,7 +7,7 @@ test('distinct values are remembered once, in order', () => {
   expect(into).toEqual({ seen: ['b', 'a'], past: 0 });
 });
 
-test('past the limit sightings are counted', () => {
+test('past the limit, values are only counted', () => {
   const into = createDistinctValues();
   for (let value = 0; value < distinctLimit; value++) noteValue(into, `${value}`);
   for (const value of ['0', 'new', 'new']) noteValue(into, value);

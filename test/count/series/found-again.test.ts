@@ -70,7 +70,7 @@ function tableOf(
   return table;
 }
 
-test('a finding that comes again counts as one that is equal to it', { timeout: 60_000 }, () => {
+test('an equal finding counts the same as the identical one', { timeout: 60_000 }, () => {
   forAll([some, fc.array(step, { minLength: 20, maxLength: 250 })], { numRuns: 200 }, (counted, steps) => {
     expect(stateOf(tableOf(counted, steps, true))).toEqual(stateOf(tableOf(counted, steps, false)));
   });
@@ -81,7 +81,7 @@ function onDisk(changes: Iterable<StateChange>, values = new Map<string, unknown
   return values;
 }
 
-test('the disk has what the table has of scans, many ports and overflows, and nothing that is over', () => {
+test('the disk has the same scans, ports and overflows as the table, and no finished ones', () => {
   forAll([some, fc.array(step, { minLength: 20, maxLength: 120 })], { numRuns: 200 }, (counted, steps) => {
     const values = new Map<string, unknown>();
     const table = tableOf(counted, steps, true, (each) => onDisk(each.takeChanges(), values));
@@ -89,7 +89,7 @@ test('the disk has what the table has of scans, many ports and overflows, and no
   });
 });
 
-test('the disk has how many ports of a peer were not remembered', () => {
+test('the disk has the number of forgotten ports of a peer', () => {
   const table = createSeriesTable();
   const values = new Map<string, unknown>();
   const peer = externalEnd();
@@ -103,7 +103,7 @@ test('the disk has how many ports of a peer were not remembered', () => {
 
 const workload = { kind: 'Deployment', namespace: 'shop', name: 'worker' } as const;
 
-test('a packet that brings neither a peer nor a port that is new is written as counts only', () => {
+test('a packet without a new peer or port is written as counts only', () => {
   const table = createSeriesTable();
   const written = (name: string, given: Partial<Endpoint> = { workload }): string[] => {
     table.count(finding({ details: flow({ peer: podEnd({ object: podRef(name), ...given }) }) }), start);

@@ -52,7 +52,7 @@ function publishAll(table: SeriesTable, now: number): void {
   for (const series of beginAll(table, now)) publish(table, series, now);
 }
 
-test('the fourth port of a peer on one Pod leaves what the Pod refuses of other peers in Events of their own', () => {
+test("after a peer's fourth port on one Pod, the Pod's other peers keep their own Events", () => {
   const table = createSeriesTable();
   table.count(refused(1, other), at(0));
   scan(table, { count: 4 });
@@ -62,7 +62,7 @@ test('the fourth port of a peer on one Pod leaves what the Pod refuses of other 
   ]);
 });
 
-test('the fourth port of a peer on one Pod makes one Event of all that none counts yet', () => {
+test("a peer's fourth port on one Pod makes one Event of all ports without an Event", () => {
   const table = createSeriesTable();
   scan(table, { count: 3 });
   expect(kinds(table)).toEqual({ flow: 3 });
@@ -73,7 +73,7 @@ test('the fourth port of a peer on one Pod makes one Event of all that none coun
   expect(one?.ports.seen).toEqual(['1/TCP', '2/TCP', '3/TCP', '4/TCP']);
 });
 
-test('the fourth port of a peer on one Pod begins again in the next hour', () => {
+test("after a peer's fourth port on one Pod, the next hour starts again", () => {
   const table = createSeriesTable();
   scan(table);
   publishAll(table, at(2));
@@ -92,7 +92,7 @@ test.each([0.5, 25])('lines that were lost %i s after the first make the count a
   expect(all(table)).toMatchObject([{ suppressed: true, count: 4 }]);
 });
 
-test('the fourth port of a peer on one Pod is that of another Pod of a workload: all of them are named', () => {
+test("a peer's fourth port on another Pod of a workload counts with the first: all Pods are named", () => {
   const table = createSeriesTable();
   for (let port = 1; port <= 5; port++) table.count(refused(port, worker(`worker-${port % 2}`)), at(0));
   expect(all(table)).toMatchObject([
@@ -100,7 +100,7 @@ test('the fourth port of a peer on one Pod is that of another Pod of a workload:
   ]);
 });
 
-test('another peer has its own Event, which comes first', () => {
+test('another peer has its own Event, which is written first', () => {
   const table = createSeriesTable();
   scan(table);
   table.count(refused(5432, other), at(0));
@@ -108,7 +108,7 @@ test('another peer has its own Event, which comes first', () => {
   expect(table.next(at(5))?.series.finding.details.kind).toBe('flow');
 });
 
-test('many that scan take the places of the object, and what comes after is counted with the rest', () => {
+test("many scanning peers take the object's places, and further ones are counted with the others", () => {
   const table = createSeriesTable();
   for (let peer = 1; peer <= 20; peer++) {
     const address = `192.0.2.${peer}`;
@@ -121,7 +121,7 @@ test('many that scan take the places of the object, and what comes after is coun
 test.each([
   ['none of which has an Event yet: each has one for its ports, and four others have theirs', false, 4],
   ['each of which has its Event at once: the last place is for another', true, 1],
-])('four that scan in turns, %s', (_, isWritten, others) => {
+])('four peers that scan in turns, %s', (_, isWritten, others) => {
   const table = createSeriesTable();
   const peers = [1, 2, 3, 4].map((last) => externalEnd({ address: `192.0.2.${last}`, identity: `192.0.2.${last}` }));
   for (let port = 1; port <= 30; port++)
@@ -135,7 +135,7 @@ test.each([
   expect(packets(table)).toBe(120 + others);
 });
 
-test('memory is bounded: past the total, what has no Event yet is only counted', () => {
+test('memory is limited: past the total, packets without an Event are only counted', () => {
   const table = createSeriesTable({ limits: { perObject: 8, total: 3 } });
   scan(table);
   expect(kinds(table)).toEqual({ ports: 1 });
@@ -152,14 +152,14 @@ test.each<[string, Partial<FlowDetails>]>([
   ['what has no port', { port: undefined, protocol: 'ICMP', icmpType: 8 }],
   ['a packet from an impossible address', { martian: true }],
   ['an ICMP error', { error: { reporter: other, protocol: 'ICMP', type: 3, code: 4, mtu: 1400 } }],
-])('no part of it: %s', (_, given) => {
+])('%s is not part of it', (_, given) => {
   const table = createSeriesTable();
   scan(table, { count: 10 });
   table.count(refused(99, scanner, { enforcer: 'network-policy', ...given }), at(0));
   expect(kinds(table)).toEqual({ ports: 1, overflow: 1 });
 });
 
-test('the same port in another policy of the same peer is a part', () => {
+test('the same port in another policy of the same peer is part of it', () => {
   const table = createSeriesTable();
   for (const name of ['a', 'b', 'c', 'd'])
     table.count(
@@ -169,7 +169,7 @@ test('the same port in another policy of the same peer is a part', () => {
   expect(all(table)).toMatchObject([{ count: 4, ports: { seen: ['80/TCP'] } }]);
 });
 
-test('each packet is in one Event, and a peer has four of a Pod in an hour at most, over restarts and writes in whatever order', () => {
+test('each packet is in one Event, and a peer has at most four Events of a Pod in an hour, over restarts and in any order of writes', () => {
   const steps = fc.array(
     fc.record({
       peer: fc.integer({ min: 1, max: 6 }),

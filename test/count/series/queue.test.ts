@@ -43,7 +43,7 @@ function write(table: SeriesTable, now: number, most = Infinity): string[] {
 
 const objectsOf = (written: string[]): string[] => written.map((identity) => identity.split(' ')[0] ?? '');
 
-test('in a storm, each Pod has its first Event before any has its second', () => {
+test('in a storm, every Pod has its first Event before any Pod has its second', () => {
   const table = createSeriesTable();
   for (let port = 1; port <= 8; port++)
     for (let pod = 0; pod < 110; pod++)
@@ -53,7 +53,7 @@ test('in a storm, each Pod has its first Event before any has its second', () =>
   expect(new Set(written.slice(0, 110)).size).toBe(110);
 });
 
-test('a tenant with hundreds of problems holds up one with a few that come later for one turn each', () => {
+test('a tenant with hundreds of problems delays a tenant with a few later ones by one turn each', () => {
   const table = createSeriesTable();
   for (let pod = 0; pod < 300; pod++) table.count(drop(`noisy/web-${pod}`, 80, pod % 250), at(0));
   write(table, at(2), 10);
@@ -64,7 +64,7 @@ test('a tenant with hundreds of problems holds up one with a few that come later
 test.each([
   ['an Event about another', 'team-100/db'],
   ['one about another on a Pod that waits because of it', 'team-99/web'],
-])('a peer that is refused by Pods of a hundred namespaces does not hold up %s', (_, object) => {
+])('a peer refused by Pods of a hundred namespaces does not delay %s', (_, object) => {
   const table = createSeriesTable();
   for (let pod = 0; pod < 100; pod++) table.count(drop(`team-${pod}/web`, 80, 66), at(0));
   write(table, at(2), 3);
@@ -72,7 +72,7 @@ test.each([
   expect(write(table, at(7), 2)).toContain(`${object} 5432 9`);
 });
 
-test('the series of an object that has the most packets comes first, then the newest', () => {
+test("of an object's series, the one with most packets comes first, then the newest", () => {
   const table = createSeriesTable();
   table.count(drop('shop/web', 1), at(0));
   table.count(drop('shop/web', 2, 2), at(0.5), 7);
@@ -80,7 +80,7 @@ test('the series of an object that has the most packets comes first, then the ne
   expect(write(table, at(2))).toEqual(['shop/web 2 2', 'shop/web 3 3', 'shop/web 1 1']);
 });
 
-test('an incident of an object is not its first Event about a drop', () => {
+test('an incident on an object does not count as its first Event about a drop', () => {
   const table = createSeriesTable();
   const { regarding } = incident();
   table.count(incident(), at(0));
@@ -89,7 +89,7 @@ test('an incident of an object is not its first Event about a drop', () => {
   expect(table.next(at(2))).toMatchObject({ kind: 'first', series: { finding: { details: { kind: 'flow' } } } });
 });
 
-test('an incident comes before all drops, its updates after their first Events', () => {
+test('incidents come before all drops, and updates of incidents after the first Events of drops', () => {
   const table = createSeriesTable();
   for (let pod = 0; pod < 5; pod++) table.count(drop(`shop/web-${pod}`, 1), at(0));
   table.count(incident(), at(0.5));
@@ -98,7 +98,7 @@ test('an incident comes before all drops, its updates after their first Events',
   expect(write(table, at(40), 6).at(-1)).toBe('incident');
 });
 
-test('a Pod of another node comes after those of this one, and its first Event is not one of the first', () => {
+test('a Pod of another node comes after Pods of this node, and its first Event has no priority', () => {
   const table = createSeriesTable();
   table.count({ ...drop('shop/there', 1), elsewhere: true }, at(0));
   table.count(drop('shop/here', 1), at(1));
@@ -112,7 +112,7 @@ test.each([
   ['further Events of Pods here', 5, {}],
   ['first Events of Pods elsewhere', 1, { elsewhere: true as const }],
 ])(
-  'a tenant with hundreds of %s holds up no Event of another tenant, here or elsewhere, its first or a further one',
+  "a tenant with hundreds of %s delays no other tenant's Event, here or elsewhere, first or further",
   (_, ports, elsewhere) => {
     const table = createSeriesTable();
     for (let pod = 0; pod < 100; pod++)
@@ -126,7 +126,7 @@ test.each([
   },
 );
 
-test('the first Event of an object in a new window is a first one again', () => {
+test("an object's first Event in a new window is a first one again", () => {
   const table = createSeriesTable();
   const { end } = windowOf(at(0), 'shop/web');
   for (const time of [end - minute, end + minute]) {
@@ -140,7 +140,7 @@ test('the first Event of an object in a new window is a first one again', () => 
   }
 });
 
-test('after a restart, an object that had its first Event has its second after the first of others', () => {
+test('after a restart, an object that had its first Event waits with its second for the first Events of others', () => {
   const before = createSeriesTable();
   for (const port of [1, 2]) before.count(drop('a/web', port), at(0));
   write(before, at(2), 1);
@@ -149,7 +149,7 @@ test('after a restart, an object that had its first Event has its second after t
   expect(objectsOf(write(table, at(5)))).toEqual(['b/web', 'a/web']);
 });
 
-test('after a restart, an object that has had no Event has its first before what comes later', () => {
+test('after a restart, an object without an Event has its first before later ones', () => {
   const before = createSeriesTable();
   before.count(drop('a/web', 1), at(0));
   const table = createSeriesTable({ restored: stateOf(before) });
@@ -157,7 +157,7 @@ test('after a restart, an object that has had no Event has its first before what
   expect(objectsOf(write(table, at(5)))).toEqual(['a/web', 'b/web']);
 });
 
-test('an update of an Event does not count as a turn of the next problem of its object', () => {
+test("an update of an Event does not count as a turn of the object's next problem", () => {
   const table = createSeriesTable();
   for (const object of ['a/web', 'b/web']) table.count(drop(object, 1), at(0));
   write(table, at(2));
@@ -167,7 +167,7 @@ test('an update of an Event does not count as a turn of the next problem of its 
   expect(objectsOf(write(table, at(124)))).toEqual(['a/web', 'b/web']);
 });
 
-test('a series that could not be written, but was not refused, keeps its turn', () => {
+test('a series that could not be written, without being refused, keeps its turn', () => {
   const onEarlier = vi.fn<() => void>();
   const table = createSeriesTable({ onEarlier });
   for (const [index, object] of ['a/web', 'b/web', 'c/web'].entries()) table.count(drop(object, 1, index), at(0));
@@ -192,7 +192,7 @@ test('a series that could not be written, but was not refused, keeps its turn', 
 test.each([
   [8191, 'more'],
   [8192, 'first'],
-])('after Events on %i other objects, the next about an object is one of its: %s', (others, kind) => {
+])('after Events on %i other objects, the next Event about an object is one of its own: %s', (others, kind) => {
   const table = createSeriesTable();
   table.count(drop('shop/web', 1), at(0));
   write(table, at(2));
@@ -243,7 +243,7 @@ test('no object has its second Event while another waits for its first', () => {
   });
 });
 
-test('a namespace that waits sees each other one written about twice at most', () => {
+test('while a namespace waits, every other one is written at most about twice', () => {
   const arrivals = fc.array(
     fc.record({ namespace: fc.integer({ min: 0, max: 3 }), written: fc.integer({ min: 0, max: 2 }) }),
     { maxLength: 80 },
@@ -273,7 +273,7 @@ test('a namespace that waits sees each other one written about twice at most', (
   });
 });
 
-test('a namespace waits for twice as many Events as there are namespaces at most, whoever shares its peers', () => {
+test('a namespace waits for at most twice as many Events as there are namespaces, whichever peers they share', () => {
   const namespaces = 4;
   const arrivals = fc.array(
     fc.record({
@@ -308,7 +308,7 @@ test('a namespace waits for twice as many Events as there are namespaces at most
 });
 
 test.each([1, 10, 100])(
-  'hundreds of Events of %i namespaces with the peer of another tenant hold it up for two turns of each',
+  "hundreds of Events of %i namespaces with another tenant's peer delay it by two turns each",
   (others) => {
     const table = createSeriesTable();
     for (let pod = 0; pod < 5 * others + 200; pod++)
@@ -320,7 +320,7 @@ test.each([1, 10, 100])(
   },
 );
 
-test('all that is due is written in the end', () => {
+test('everything that is due is written in the end', () => {
   forAll([steps], {}, (list) => {
     const table = createSeriesTable();
     for (const [index, step] of list.entries()) {

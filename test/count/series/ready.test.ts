@@ -29,7 +29,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('budget' as const), seconds: fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)) }),
 );
 
-test('the next turn is that of the series that comes first by a look at each', () => {
+test('the next turn goes to the series that a complete comparison chooses', () => {
   forAll([fc.array(step, { minLength: 20, maxLength: 80, size: 'max' })], {}, (steps) => {
     const world = createWorld();
     for (const each of steps) world.take(each);

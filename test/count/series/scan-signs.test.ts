@@ -90,7 +90,7 @@ test('few sources at a steady pace are monitoring over a restart, and from the f
   expect(new Set(begun.map(lookOf))).toEqual(new Set(['monitoring']));
 });
 
-test('it may be either on a Pod that more of them try', () => {
+test('a Pod that more sources try may see a scan or monitoring', () => {
   expect(looks(counted(checks(addresses(9), 20, 8 * minute)))).toEqual({
     targets: ['either'],
     scanners: ['monitoring'],
@@ -107,16 +107,16 @@ test.each<[string, readonly Try[]]>([
   ['much at once, and a little from then on', [...checks([one], 0.01, 1), ...checks([one], 30, 20 * minute, minute)]],
   ['with pauses', [0, 5, 10, 15, 20].flatMap((from) => checks([one], 5, (from + 2) * minute, from * minute))],
   ['on two ports', checks([one], 10, 8 * minute).flatMap((each) => [each, { ...each, port: 9090 }])],
-])('it may be either: %s', (_, tries) => {
+])('may be a scan or monitoring: %s', (_, tries) => {
   expect(looks(counted(tries))).toEqual({ targets: ['either'], scanners: ['either'] });
 });
 
-test('it may be either where Pods are asked on a port of each its own, on who asks', () => {
+test('a source that asks each Pod on a port of its own may scan or monitor', () => {
   const tries = checks([one], 10, 8 * minute).map(({ at, pod }) => ({ at, pod, port: 9000 + pods.indexOf(pod) }));
   expect(looks(counted(tries))).toEqual({ targets: ['monitoring'], scanners: ['either'] });
 });
 
-test('it may be either where many addresses come, one after the other', () => {
+test('many addresses that come one after another may scan or monitor', () => {
   const tries = addresses(64).flatMap((peer, index) => pods.map((pod) => ({ at: index, pod, peer })));
   expect(looks(counted(tries)).targets).toEqual(['either']);
 });
@@ -143,11 +143,11 @@ test.each<[string, readonly Try[], string, string]>([
   ['16 ports, and then a steady pace', [...scan([one], 16), ...checks([one], 10, 8 * minute)], 'scan', 'scan'],
   ['64 addresses within a minute, of each Pod', scan(addresses(64), 1), 'scan', 'either'],
   ['63 addresses are too few', scan(addresses(63), 1), 'either', 'either'],
-])('it is a scan: %s', (_, tries, ofPods, ofScanner) => {
+])('counts as a scan: %s', (_, tries, ofPods, ofScanner) => {
   expect(looks(counted(tries))).toEqual({ targets: [ofPods], scanners: [ofScanner] });
 });
 
-test('it is a scan also where another address comes to it', () => {
+test('counts as a scan even if another address joins', () => {
   const tries = [...scan([one], 16), ...checks(addresses(2), 10, 20, 5)];
   expect(looks(counted(tries)).targets).toEqual(['scan']);
 });

@@ -71,7 +71,7 @@ const packets = (table: SeriesTable, kind?: string): number =>
     .filter((series) => kind === undefined || kindOf(series) === kind)
     .reduce((sum, { count }) => sum + count, 0);
 
-test('a peer that more than eight Pods of a node refuse takes no room in the state of a Pod beside the Events that it has, however many such peers there are', () => {
+test("peers refused by more than eight Pods of a node take no room in a Pod's state beside their Events, however many they are", () => {
   const table = createSeriesTable();
   for (let peer = 0; peer < 40; peer++)
     scanBy(externalEnd({ address: `203.0.113.${peer}` }), table, { count: 12, from: peer });
@@ -79,7 +79,7 @@ test('a peer that more than eight Pods of a node refuse takes no room in the sta
   expect(Math.max(...peersOf)).toBeLessThanOrEqual(8);
 });
 
-test('a peer that more than eight Pods of a node refuse has one Event on the node, where it is an address, and each Pod one for its packets', () => {
+test('a peer refused by more than eight Pods of a node has one Event on the Node if it is an address, and one on each Pod for its packets', () => {
   const table = createSeriesTable();
   scanBy(stranger, table);
   expect(kinds(table)).toEqual({ 'scan of target': 110, 'scan of stranger': 1 });
@@ -93,7 +93,7 @@ test('a peer that more than eight Pods of a node refuse has one Event on the nod
   expect(one?.ports.seen).toEqual(['22/TCP', '80/TCP']);
 });
 
-test('a peer that more than eight Pods of a node refuse has one Event on itself, where it is a Pod', () => {
+test('a peer refused by more than eight Pods of a node has one Event on itself if it is a Pod', () => {
   const table = createSeriesTable();
   scanBy(scanner, table);
   expect(kinds(table)).toEqual({ 'scan of target': 110, 'scan of scanner': 1 });
@@ -103,7 +103,7 @@ test('a peer that more than eight Pods of a node refuse has one Event on itself,
   expect(packets(table)).toBe(440);
 });
 
-test('a peer that more than eight Pods of a node refuse keeps its answers and what is answered to it apart from the scan, and what it sends out of the cluster in it', () => {
+test('replies from and to a peer refused by more than eight Pods of a node are separate from the scan; packets that it sends out of the cluster belong to it', () => {
   const table = createSeriesTable();
   scanBy(scanner, table, { ports: [22] });
   const before = kinds(table);
@@ -119,7 +119,7 @@ test('a peer that more than eight Pods of a node refuse keeps its answers and wh
   expect(kinds(table)).toEqual({ ...before, flow: 2 });
 });
 
-test('a peer that more than eight Pods of a node refuse keeps the Events that it has already, and their counts', () => {
+test('a peer refused by more than eight Pods of a node keeps its present Events and their counts', () => {
   const table = createSeriesTable();
   for (const pod of pods.slice(0, 5)) table.count(refused(pod, stranger, 22), at(0));
   for (const series of all(table)) publish(table, series, at(2));
@@ -128,7 +128,7 @@ test('a peer that more than eight Pods of a node refuse keeps the Events that it
   expect(packets(table) - packets(table, 'scan of stranger')).toBe(115);
 });
 
-test('a peer that tries many ports of each at once has what no Event counts yet counted with its scan, and every port is named', () => {
+test('if a peer tries many ports of each Pod at once, packets without an Event are counted with its scan, and every port is named', () => {
   const table = createSeriesTable();
   for (const pod of pods.slice(0, 20))
     for (let port = 1; port <= 10; port++) table.count(refused(pod, stranger, port), at(0));
@@ -139,7 +139,7 @@ test('a peer that tries many ports of each at once has what no Event counts yet 
   );
 });
 
-test('a peer that more than eight Pods of a node refuse gives the places of an object back', () => {
+test('a peer refused by more than eight Pods of a node frees its places on the objects', () => {
   const table = createSeriesTable();
   scanBy(stranger, table, { ports: [1, 2, 3] });
   for (let port = 1; port <= 8; port++)
@@ -147,7 +147,7 @@ test('a peer that more than eight Pods of a node refuse gives the places of an o
   expect(kinds(table)).toEqual({ flow: 8, 'scan of target': 110, 'scan of stranger': 1 });
 });
 
-test('a peer that more than eight Pods of a node refuse leaves what a Pod refuses of others in its place: their further ports are still counted with it', () => {
+test("if more than eight Pods of a node refuse a peer, further ports of a Pod's other peers are still counted with their own Event", () => {
   const table = createSeriesTable();
   const [pod = ''] = pods;
   const other = externalEnd({ address: '192.0.2.1' });
@@ -161,7 +161,7 @@ test('a peer that more than eight Pods of a node refuse leaves what a Pod refuse
   expect(kinds(table)).toEqual({ flow: 7, ports: 1, 'scan of target': 9, 'scan of stranger': 1 });
 });
 
-test('a peer that more than eight Pods of a node refuse is known as such after a restart, and in the next hour', () => {
+test('a peer refused by more than eight Pods of a node is still known after a restart and in the next hour', () => {
   const before = createSeriesTable();
   scanBy(stranger, before, { ports: [22] });
   for (const series of all(before)) publish(before, series, at(20));
@@ -172,7 +172,7 @@ test('a peer that more than eight Pods of a node refuse is known as such after a
   expect(Object.keys(kinds(table)).toSorted()).toEqual(['scan of stranger', 'scan of target']);
 });
 
-test('a peer that more than eight Pods of a node refuse is known by its own Pod after a restart, before it tries again', () => {
+test('after a restart, a peer refused by more than eight Pods of a node is known by its own Pod before it tries again', () => {
   const before = createSeriesTable();
   scanBy(scanner, before, { ports: [22] });
   for (const series of all(before)) publish(before, series, at(20));
@@ -181,7 +181,7 @@ test('a peer that more than eight Pods of a node refuse is known by its own Pod 
   expect(kinds(table)).not.toHaveProperty('flow');
 });
 
-test('a peer that more than eight Pods of a node refuse is known as long as one of two Events that each Pod has of it is not written', () => {
+test('a peer refused by more than eight Pods of a node is known until both of its Events on each Pod are written', () => {
   const table = createSeriesTable();
   for (const pod of pods.slice(0, 8)) for (const port of [22, 80]) table.count(refused(pod, stranger, port), at(0));
   for (const series of all(table)) if (series.finding.identity.endsWith(' 80')) publish(table, series, at(2));
@@ -189,7 +189,7 @@ test('a peer that more than eight Pods of a node refuse is known as long as one 
   expect(kinds(table)).toEqual({ 'scan of target': 9, 'scan of stranger': 1 });
 });
 
-test('a peer that more than eight Pods of a node refuse is forgotten when it was quiet for two hours', () => {
+test('a peer refused by more than eight Pods of a node is forgotten after two quiet hours', () => {
   const table = createSeriesTable();
   scanBy(stranger, table, { ports: [22] });
   for (const series of all(table)) publish(table, series, at(20));
@@ -197,7 +197,7 @@ test('a peer that more than eight Pods of a node refuse is forgotten when it was
   expect(kinds(table)).toEqual({ flow: 1 });
 });
 
-test('a peer that more than eight Pods of a node refuse may be one of many: Pods still have one Event for all of them, and the node nine', () => {
+test('of many peers refused by more than eight Pods of a node, each Pod still has one Event for all, and the Node nine', () => {
   const table = createSeriesTable();
   for (let each = 1; each <= 30; each++)
     scanBy(externalEnd({ address: `192.0.2.${each}` }), table, { count: 20, ports: [22] });
@@ -211,7 +211,7 @@ test('a peer that more than eight Pods of a node refuse may be one of many: Pods
   expect(kinds(table)).toMatchObject({ incident: 1, overflow: 1 });
 });
 
-test('a peer that more than eight Pods of a node refuse loses no packet where there is no room for another series but those of its Pods', () => {
+test('a peer refused by more than eight Pods of a node loses no packet if there is only room for the series of its Pods', () => {
   const table = createSeriesTable({ limits: { perObject: 8, total: 9 } });
   scanBy(stranger, table, { count: 9, ports: [22] });
   expect(kinds(table)).toEqual({ 'scan of target': 9 });
@@ -219,7 +219,7 @@ test('a peer that more than eight Pods of a node refuse loses no packet where th
   expect(table.counts).toEqual({ uncounted: 0, overflowed: 0 });
 });
 
-test('that lines were lost before it was known as a scan makes its counts lower bounds', () => {
+test('lines lost before a peer counted as scanning make its counts lower bounds', () => {
   const table = createSeriesTable();
   for (const pod of pods.slice(0, 8)) table.count(refused(pod, stranger, 22), at(0));
   table.suppress({ kind: 'suppressed', by: 'x', count: 5, affects: 'everything' }, 'node-a', at(0.5));
@@ -241,19 +241,19 @@ test.each<[string, (pod: string) => Finding]>([
   ['a source address that cannot be', (pod) => refused(pod, stranger, 0, { martian: true })],
   ['ICMP errors of one router', (pod) => refused(pod, stranger, 0, { error: unreachable })],
   ['a peer of each its own', (pod) => refused(pod, externalEnd({ address: pod }), 22)],
-])('no scan: %s', (_, findingOf) => {
+])('does not count as a scan: %s', (_, findingOf) => {
   const table = createSeriesTable();
   for (const pod of many) table.count(findingOf(pod), at(0));
   expect(kinds(table)).toEqual({ flow: 40 });
 });
 
-test('a peer that eight Pods refuse', () => {
+test('a peer refused by eight Pods does not scan', () => {
   const table = createSeriesTable();
   scanBy(stranger, table, { count: 8 });
   expect(kinds(table)).toEqual({ flow: 16 });
 });
 
-test('a peer that Pods count only among the others of their overflow', () => {
+test('a peer that Pods count only in their overflow does not scan', () => {
   const table = createSeriesTable();
   for (const pod of many.slice(0, 12)) {
     for (let each = 1; each <= 8; each++)
@@ -263,7 +263,7 @@ test('a peer that Pods count only among the others of their overflow', () => {
   expect(kinds(table)).toEqual({ flow: 96, overflow: 12 });
 });
 
-test('a scan does not hide another problem of a Pod: that comes first', () => {
+test('a scan does not hide another problem of a Pod, which comes first', () => {
   const table = createSeriesTable();
   scanBy(stranger, table, { ports: [1, 2, 3, 4, 5] });
   table.count(refused(pods[7] ?? '', externalEnd({ address: '192.0.2.1' }), 5432), at(60));
@@ -277,7 +277,7 @@ test('a scan does not hide another problem of a Pod: that comes first', () => {
   expect(named).toEqual(['flow', 'scan of target']);
 });
 
-test('each packet is counted in one Event of each Pod at its ends, and once more at most, in a summary on the Node, whoever sends what in whatever order, over restarts', () => {
+test('each packet is counted in one Event of each Pod at its ends and at most once in a summary on the Node, for any senders and orders, over restarts', () => {
   const steps = fc.array(
     fc.record({
       pod: fc.integer({ min: 0, max: 20 }),

@@ -131,11 +131,11 @@ function compare({ before, after, wall }: { before: Step[]; after: Step[]; wall:
 
 const restoration = fc.record({ before: program, after: program, wall: fc.boolean() });
 
-test('a restored table goes on as the one it was taken from', () => {
+test('a restored table continues like the original', () => {
   fc.assert(fc.property(restoration, compare), { numRuns: 400 });
 });
 
-test('a restored table of nothing is as a new one', () => {
+test('a table restored from nothing equals a new one', () => {
   const copy = createSeriesTable({ restored: stateOf(createSeriesTable()) });
   expect(copy.sizes).toEqual({ series: 0, pending: 0 });
   expect(copy.nextDue()).toBe(Infinity);
@@ -158,7 +158,7 @@ function check(look: (table: SeriesTable, onEarlier: Mock) => () => void): void 
   });
 }
 
-test('`onEarlier` is called when something is due earlier', () => {
+test('`onEarlier` is called when a series is due earlier', () => {
   check((table, onEarlier) => {
     const due = table.nextDue();
     onEarlier.mockClear();
@@ -168,7 +168,7 @@ test('`onEarlier` is called when something is due earlier', () => {
   });
 });
 
-test('packets and reports of lost lines make another revision, what was published of them does not', () => {
+test('packets and reports of lost lines change the revision, published counts do not', () => {
   const table = createSeriesTable();
   const revisions = [table.revision];
   table.count(findingOf([1, 'web-0']), start);
@@ -180,7 +180,7 @@ test('packets and reports of lost lines make another revision, what was publishe
   expect(table.revision).toBe(revisions.at(-1));
 });
 
-test('the changes since the last call, added to the state before it, give the whole state', () => {
+test('the state before, with the changes since the last call, gives the whole state', () => {
   const disks = new WeakMap<SeriesTable, Map<string, unknown>>();
   check((table) => () => {
     const values = disks.get(table) ?? new Map<string, unknown>();
@@ -207,7 +207,7 @@ function tried(): { table: SeriesTable; series: Series; onEarlier: Mock; now: nu
   return { table, series: series as Series, onEarlier, now };
 }
 
-test('a series that was tried is due at the time of the next try, with all packets that were counted since', () => {
+test('a series that was tried is due at the next try, with all packets counted since', () => {
   const { table, series, onEarlier, now } = tried();
   table.end(series, { kind: 'refused', until: now + minute });
   expect(onEarlier).toHaveBeenCalledTimes(1);
@@ -219,7 +219,7 @@ test('a series that was tried is due at the time of the next try, with all packe
   expect(series.count).toBe(5);
 });
 
-test('a series that was tried is not due again after it was given up, unless there is more to publish', () => {
+test('after it is given up, a series that was tried is not due again unless it has new packets', () => {
   const { table, series, now } = tried();
   table.end(series, { kind: 'abandoned' });
   expect(table.sizes.pending).toBe(0);
@@ -231,7 +231,7 @@ test('a series that was tried is not due again after it was given up, unless the
   expect(series).toMatchObject({ count: 4, published: { count: 3, writes: 0 } });
 });
 
-test('an Event that was published but for the last packets comes again after its wait', () => {
+test('an Event that lacks only the last packets comes again after its wait', () => {
   const { table, series, onEarlier, now } = tried();
   publish(table, series, now, 1);
   expect(series).toMatchObject({ count: 3, published: { count: 2 } });
@@ -241,7 +241,7 @@ test('an Event that was published but for the last packets comes again after its
   expect(table.sizes.pending).toBe(0);
 });
 
-test('an Event that was published but for the last packets comes again at once, when its window is over', () => {
+test('an Event that lacks only the last packets comes again at once when its window is over', () => {
   const { table, series } = tried();
   table.count(series.finding, series.windowEnd);
   publish(table, series, series.windowEnd, 1);
@@ -252,7 +252,7 @@ test('an Event that was published but for the last packets comes again at once, 
   expect(table.sizes).toEqual({ series: 1, pending: 1 });
 });
 
-test('a series that was tried comes again, when lines were lost while it was being published', () => {
+test('a series that was tried comes again if lines were lost while it was being published', () => {
   const { table, series, now } = tried();
   table.suppress(report('everything'), 'node-a', start + second);
   expect(series.suppressed).toBe(true);
@@ -262,7 +262,7 @@ test('a series that was tried comes again, when lines were lost while it was bei
   expect(table.nextDue()).toBeLessThan(Infinity);
 });
 
-test('a series that was tried is in the backlog since it was due', () => {
+test('a series that was tried is in the backlog since the time when it was due', () => {
   const { table, series, now } = tried();
   expect(table.backlog(now)).toEqual({ due: 1, oldest: minute });
   table.count(findingOf([2, 'web-0']), now - 500);
@@ -274,7 +274,7 @@ test('a series that was tried is in the backlog since it was due', () => {
 });
 
 test.each([false, true])(
-  'lines lost at the turn of a window mark what was published just before (restored: %s)',
+  'lines lost at the turn of a window mark the series published just before (restored: %s)',
   (again) => {
     const before = createSeriesTable();
     before.count(findingOf([1, 'web-0']), start + windowLength - 2 * second);

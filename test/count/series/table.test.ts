@@ -92,7 +92,7 @@ function writes(packets: number[]): number[] {
   return written;
 }
 
-test('writes back off while packets come', () => {
+test('pauses between writes grow while packets come', () => {
   const everySecond = Array.from({ length: 3000 }, (_, index) => index);
   // The last comes when it has been over for a minute.
   expect(writes(everySecond)).toEqual([1, 31, 91, 211, 451, 931, 1831, 2731, 2999 + 60]);
@@ -107,7 +107,7 @@ test.each([
   expect(writes(packets)).toEqual(expected);
 });
 
-test('a series is due when it has waited its time, and not before', () => {
+test('a series is due when its wait is over, and not before', () => {
   const table = createSeriesTable();
   table.count(drop(1), start);
   expect(table.nextDue()).toBe(start + second);
@@ -117,7 +117,7 @@ test('a series is due when it has waited its time, and not before', () => {
   expect(table.nextDue()).toBe(Infinity);
 });
 
-test('news come before updates, of both incidents before drops, then who has waited longest', () => {
+test('new series come before updates, incidents before drops, then the one that has waited longest', () => {
   const table = createSeriesTable();
   for (const known of [drop(1), incident({ identity: 'known incident' })]) table.count(known, at(0));
   write(table, at(1));
@@ -135,7 +135,7 @@ test('news come before updates, of both incidents before drops, then who has wai
   ]);
 });
 
-test('after an outage of hours, what happens now comes before what was, and that before updates', () => {
+test('after an outage of hours, new problems come before old ones, and those before updates', () => {
   const table = createSeriesTable();
   table.count(drop(1), at(0));
   write(table, at(1));
@@ -190,13 +190,13 @@ test('a series remembers the Pods of a workload, each once whatever its addresse
 test.each([
   ['a Pod of its own', podEnd()],
   ['a stranger', externalEnd()],
-])('a series has no others beside %s', (_, peer) => {
+])('a series has no other peers beside %s', (_, peer) => {
   const table = createSeriesTable();
   table.count(finding({ details: flow({ peer }) }), start);
   expect(only(table).peers.seen.length).toBe(0);
 });
 
-test('a series belongs to one window; the one before it lives on until all of it is published', () => {
+test('a series belongs to one window; the window before stays until all of it is published', () => {
   const table = createSeriesTable();
   table.count(drop(1), start + windowLength - 1);
   table.count(drop(1), start + windowLength);
@@ -205,7 +205,7 @@ test('a series belongs to one window; the one before it lives on until all of it
   expect(latter).toMatchObject({ count: 1, window: (former?.window ?? 0) + 1, windowEnd: start + 2 * windowLength });
 });
 
-test('a series goes on for its whole window, however long ago it was published', () => {
+test('a series continues for its whole window, however long ago it was published', () => {
   const table = createSeriesTable();
   table.count(drop(1), start);
   write(table, start + second);
@@ -214,7 +214,7 @@ test('a series goes on for its whole window, however long ago it was published',
   expect(table.due(Infinity).map(({ count }) => count)).toEqual([1, 2]);
 });
 
-test('a window that is over is not opened again by what comes late: its Event has a count already', () => {
+test('a late packet does not open a finished window again, because its Event already has a count', () => {
   const table = createSeriesTable();
   table.count(drop(1), start);
   write(table, start + second);
@@ -229,7 +229,7 @@ test('a window that is over is not opened again by what comes late: its Event ha
   });
 });
 
-test('an object has eight series in a window, and one for all the others', () => {
+test('an object has eight series in a window, and one for all others', () => {
   const table = createSeriesTable();
   scan(table, 8);
   expect(kinds(table)).toEqual(Array.from({ length: 8 }, () => 'flow'));
@@ -238,7 +238,7 @@ test('an object has eight series in a window, and one for all the others', () =>
   expect(table.counts).toEqual({ uncounted: 0, overflowed: 12 });
 });
 
-test('three about one peer: what else it does, but for ports, is counted with the rest', () => {
+test('a peer has three series; its other packets, apart from ports, are counted with the others', () => {
   const table = createSeriesTable();
   for (let type = 1; type <= 300; type++) table.count(dropFrom(type, '203.0.113.1', echo), start);
   expect(kinds(table).toSorted()).toEqual(['flow', 'flow', 'flow', 'overflow']);
@@ -250,7 +250,7 @@ test('three about one peer: what else it does, but for ports, is counted with th
   expect(kinds(table).filter((kind) => kind === 'flow')).toHaveLength(8);
 });
 
-test('the overflow says from whom and on which ports', () => {
+test('the overflow names the peers and ports', () => {
   const table = createSeriesTable({ limits: { perObject: 1, total: 100 } });
   table.count(dropFrom(1, '203.0.113.1'), start);
   table.count(dropFrom(2, '203.0.113.2'), start, 5);
@@ -263,7 +263,7 @@ test('the overflow says from whom and on which ports', () => {
   expect(table.counts.overflowed).toBe(7);
 });
 
-test('known series go on past the limit', () => {
+test('known series continue past the limit', () => {
   const table = createSeriesTable();
   scan(table, 9);
   table.count(drop(1), start);
@@ -277,7 +277,7 @@ test('the next window has room again', () => {
   expect(kinds(table).filter((kind) => kind === 'overflow')).toHaveLength(1);
 });
 
-test('another object has room of its own', () => {
+test('another object has its own room', () => {
   const table = createSeriesTable();
   scan(table, 8);
   table.count(drop(1, { identity: 'other', regarding: podRef('web-1') }), start);
@@ -290,7 +290,7 @@ test('incidents are not held back', () => {
   expect(kinds(table)).toEqual(['incident']);
 });
 
-test('past the total packets are only counted', () => {
+test('past the total, packets are only counted', () => {
   const table = createSeriesTable({ limits: { perObject: 8, total: 2 } });
   table.count(drop(1), start);
   table.count(drop(2), start);
@@ -300,7 +300,7 @@ test('past the total packets are only counted', () => {
   expect(table.due(Infinity).map(({ count }) => count)).toEqual([2, 1]);
 });
 
-test('past the total an object whose places are full still gets one Event about the rest', () => {
+test('past the total, an object whose places are full still gets one Event about the others', () => {
   const table = createSeriesTable({ limits: { perObject: 1, total: 1 } });
   table.count(dropFrom(1, '203.0.113.1'), start);
   for (const port of [2, 3]) table.count(dropFrom(port, `203.0.113.${port}`), start, 5);
@@ -322,7 +322,7 @@ function dropOnPod(number: number): Finding {
   return drop(80, { identity: name, regarding: podRef(name), details });
 }
 
-test('past the total a packet costs no look at each of the series, however many objects they are about', () => {
+test('past the total, a packet does not search all series, however many objects there are', () => {
   const table = createSeriesTable({ limits: { perObject: 8, total: 5000 }, now: () => start });
   for (let pod = 0; pod < 5000; pod++) table.count(dropOnPod(pod), start);
   const began = performance.now();
@@ -332,7 +332,7 @@ test('past the total a packet costs no look at each of the series, however many 
   expect(performance.now() - began).toBeLessThan(5000);
 });
 
-test('the total holds over windows, however long nothing can be written', () => {
+test('the total applies across windows, however long nothing can be written', () => {
   const table = createSeriesTable({ limits: { perObject: 8, total: 3 } });
   for (let hour = 0; hour < 5; hour++) for (const port of [1, 2]) table.count(drop(port), start + hour * windowLength);
   expect(table.due(Infinity).length).toBeLessThanOrEqual(3);
@@ -347,7 +347,7 @@ const countedFindings = [
   ),
 ];
 
-test('in a flood, where losses are reported with each line, a report costs no look at each of the series', () => {
+test('in a flood in which each line reports a loss, a report does not search all series', () => {
   const table = createSeriesTable({ limits: { perObject: 8, total: 5000 }, now: () => start });
   for (let pod = 0; pod < 5000; pod++) table.count(dropOnPod(pod), start);
   const began = performance.now();
@@ -356,7 +356,7 @@ test('in a flood, where losses are reported with each line, a report costs no lo
   expect(performance.now() - began).toBeLessThan(2000);
 });
 
-test('a series that was quiet at the last reports of losses is marked by the next one after its packet', () => {
+test('a series that was quiet at the last reports of losses is marked by the first one after its packet', () => {
   const table = createSeriesTable();
   table.count(drop(1), start);
   for (const seconds of [20, 21]) table.suppress(report('everything'), 'node-a', at(seconds));
@@ -400,14 +400,14 @@ test.each([
   expect(marked(table)).toEqual([]);
 });
 
-test('a loss does not mark a series that begins long after', () => {
+test('a loss does not mark a series that begins much later', () => {
   const table = createSeriesTable();
   table.suppress(report('everything'), 'node-a', start);
   table.count(drop(1), start + 11 * second);
   expect(marked(table)).toEqual([]);
 });
 
-test('a count that was published as exact is corrected', () => {
+test('a count published as exact is corrected', () => {
   const table = createSeriesTable();
   table.count(drop(1), start);
   write(table, start + second);
@@ -418,7 +418,7 @@ test('a count that was published as exact is corrected', () => {
   expect(table.due(Infinity)).toEqual([]);
 });
 
-test('objects of which nothing has come for hours are forgotten, on disk as well', () => {
+test('objects without a packet for hours are forgotten, also on disk', () => {
   const table = createSeriesTable();
   const objects = (): number => [...table.entries()].filter(([, key]) => key.startsWith('object ')).length;
   for (let pod = 0; pod < 8; pod++) table.count(drop(pod, { regarding: podRef(`web-${pod}`) }), start);

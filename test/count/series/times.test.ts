@@ -42,7 +42,7 @@ test.each(tables.waits)('after write $writes the next is $wait s later', ({ writ
   expect(dueAfter(written, nine + second)).toBe(nine + wait * second);
 });
 
-test('after a pause longer than the wait it is a second after the packet again', () => {
+test('after a pause longer than the wait, the next write is again a second after the packet', () => {
   const written = series({
     published: { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined },
   });
@@ -65,7 +65,7 @@ test.each([
   expect(isQuiet(over, nine + wait * second)).toBe(true);
 });
 
-test('drops on 5,000 nodes are spread over half a minute, an incident over more than a minute, and what it reads over 10 s', () => {
+test('first writes on 5,000 nodes are spread over half a minute for drops and over more than a minute for incidents, reads for incidents over 10 s', () => {
   expect(readSpreadOf(5000)).toBe(10 * second);
   expect(spreadOf({ finding: finding() }, 5000)).toBe(30 * second);
   expect(spreadOf({ finding: incident() }, 5000)).toBe(75 * second);
@@ -74,18 +74,18 @@ test('drops on 5,000 nodes are spread over half a minute, an incident over more 
 const laneOfRole = (role: 'full' | 'pod-notice'): number =>
   laneOf(series({ finding: incident({ details: incidentDetails({ role }) }) }), nine);
 
-test('an Event that only notifies a Pod of an incident waits until the updates of drops are written', () => {
+test('an Event that only notifies a Pod of an incident waits for the updates of drops', () => {
   const published = { count: 1, writes: 1, at: nine, suppressed: false, base: 0, resourceVersion: undefined };
   const update = laneOf(series({ published }), nine);
   expect(laneOfRole('full')).toBeLessThan(update);
   expect(laneOfRole('pod-notice')).toBeGreaterThan(update);
 });
 
-test('on three nodes an Event is hardly later', () => {
+test('on three nodes an Event is hardly delayed', () => {
   expect(spreadOf({ finding: incident() }, 3)).toBeLessThan(100);
 });
 
-test('a series is due so much later, the first time and each time after', () => {
+test('a series has the same delay the first time and each time after', () => {
   let spread = 0;
   const table = createSeriesTable({ spread: () => spread });
   spread = 7 * second;
@@ -102,11 +102,11 @@ test('a series is due so much later, the first time and each time after', () => 
 
 const anyTime = fc.integer({ min: 0, max: 4_000_000_000_000 });
 
-test('a window is an hour', () => {
+test('a window lasts an hour', () => {
   expect(windowLength).toBe(3_600_000);
 });
 
-test('every time lies in exactly one window, of its length', () => {
+test('every time lies in exactly one window, which lasts an hour', () => {
   forAll([anyTime, fc.string()], {}, (time, uid) => {
     const { number, end } = windowOf(time, uid);
     expect(time).toBeLessThan(end);
@@ -116,12 +116,12 @@ test('every time lies in exactly one window, of its length', () => {
   });
 });
 
-test('different objects change windows at different minutes', () => {
+test('objects change windows at different minutes', () => {
   const ends = ['a', 'b', 'c', 'd', 'e'].map((uid) => windowOf(nine, uid).end);
   expect(new Set(ends).size).toBe(ends.length);
 });
 
-test('is the same after a restart', () => {
+test('stays the same after a restart', () => {
   // SHA-256("uid-of-web-0") begins with 0xc0e9abeb: the phase is that number modulo an hour.
   expect(windowOf(0, 'uid-of-web-0').end).toBe(windowLength - (0xc0e9abeb % windowLength));
 });

@@ -27,7 +27,7 @@ function fullTable(of: (pod: number) => Finding): SeriesTable {
   return table;
 }
 
-test('a sweep hashes the name of no object again, however many objects there are', () => {
+test("a sweep hashes no object's name again, however many objects there are", () => {
   const table = fullTable((pod) => drop(pod, `203.0.${pod >> 8}.${pod & 255}`));
   vi.mocked(crypto.createHash).mockClear();
   table.count(drop(total, '198.51.100.1'), nine + 2000);
@@ -35,7 +35,7 @@ test('a sweep hashes the name of no object again, however many objects there are
   expect(vi.mocked(crypto.createHash).mock.calls.length).toBeLessThan(10);
 });
 
-test('when a peer begins to scan, only its own series are looked at', () => {
+test('when a peer begins to scan, only its own series are searched', () => {
   let looks = 0;
   const table = createSeriesTable({ limits: { perObject: 8, total }, now: () => nine });
   for (let pod = 100; pod < 600; pod++) {

@@ -23,7 +23,7 @@ test('each output is shown once', () => {
 });
 
 test.concurrent.each(shown)(
-  '$path shows what its commands print (npm run update -- outputs): $name',
+  '$path shows the real output of its commands (npm run update -- outputs): $name',
   async ({ name, block }) => {
     expect(block.lines.join('').length).toBeGreaterThan(40);
     expect(block.lines).toEqual(await outputs[name]?.(block));
@@ -33,7 +33,7 @@ test.concurrent.each(shown)(
 const page = (line: string): string =>
   `a\n\n<!-- output: b -->\n\`\`\`text\n${line}\n\`\`\`\n\n\`\`\`text\nc\n\`\`\`\n`;
 
-test('an output is put into its block, and other blocks stay', () => {
+test('an output replaces its own block and no other', () => {
   expect(withOutputs(page('old'), new Map([['b', ['new $& one']]]))).toBe(page('new $& one'));
   expect(unmarked(page('old'), ['text'])).toEqual(['c']);
 });

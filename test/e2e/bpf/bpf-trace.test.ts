@@ -48,7 +48,7 @@ async function pods(namespace: string, net: number): Promise<(port: number) => s
   return (port) => `${device}-I: policy DENIED  proto 6 src ${web}:${port} dest ${db}:5432`;
 }
 
-test('packets that Calico denies have Events on both Pods, those that it allows none, and nothing is left after a stop', async () => {
+test('packets denied by Calico have Events on both Pods, allowed packets have none, and nothing is left after a stop', async () => {
   const denied = await pods('bpf-drops', 1);
   const agent = rig.start(env());
   await agent.untilReady();
@@ -61,7 +61,7 @@ test('packets that Calico denies have Events on both Pods, those that it allows 
   expect(existsSync(instance())).toBe(false);
 });
 
-test('lines that are printed while a killed agent is away are read by the next one', async () => {
+test('lines printed after an agent was killed are read by the next one', async () => {
   const denied = await pods('bpf-kill', 2);
   const settings = env();
   const first = rig.start(settings);
@@ -77,7 +77,7 @@ test('lines that are printed while a killed agent is away are read by the next o
   expect(sumOf(events, 'db')).toBe(3);
 });
 
-test('lines that the kernel had to overwrite are counted as lost', async () => {
+test('lines that the kernel has overwritten are counted as lost', async () => {
   mkdirSync(instance(), { recursive: true });
   const denied = await pods('bpf-lost', 3);
   const agent = rig.start(env());

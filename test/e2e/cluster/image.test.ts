@@ -17,14 +17,14 @@ test.each(Object.entries(AGENT_IMAGE))('%s has no shell and no package manager',
   });
 });
 
-test.each(Object.entries(AGENT_IMAGE))('%s has a bill of what it is made of', async (_, reference) => {
+test.each(Object.entries(AGENT_IMAGE))('%s has a bill of its contents', async (_, reference) => {
   await withFiles(reference, async (folder) => {
     const { stdout } = await run(process.execPath, [join(root, 'scripts/image-bill.mjs'), folder]);
     expect(stdout).toMatch(/^\d+ packages of npm, \d+ of Debian, the bundle and node [\d.]+\n$/);
   });
 });
 
-test('the files of Debian packages are of the architecture that is asked for', async () => {
+test('the files of Debian packages have the requested architecture', async () => {
   const other = process.arch === 'x64' ? 'arm64' : 'amd64';
   const reference = 'localhost/kube-netfilter-tailer:other-architecture';
   await buildAgentImage('journal-root', reference, root, ['--build-arg', `TARGETARCH=${other}`]);

@@ -64,7 +64,7 @@ test('each failed attempt is counted once, however often the kubelet rotates the
   await expect.poll(sum, { timeout: WITHIN_MS, interval: 1000 }).toBe(attempts);
 }, 900_000);
 
-test('the same where FelixConfiguration lets felix delete the chains of kube-proxy: KN101', async () => {
+test('if FelixConfiguration lets felix delete the chains of kube-proxy, the same is KN101', async () => {
   await failTimes(2, second, () => second.run(['nft', 'flush', 'ruleset']));
   const events = await untilEvents(cluster, 'default', second.name, (found) => has(found, '[KN101'));
   expect(events.find(({ message }) => message.includes('[KN101'))).toMatchObject({
@@ -73,7 +73,7 @@ test('the same where FelixConfiguration lets felix delete the chains of kube-pro
   });
 });
 
-test('a connection tracking table that is full: KN401 on the Node that has it, and not on the other', async () => {
+test('a full connection tracking table is KN401 on its Node and not on the other', async () => {
   const restore = await limitConntrack(512);
   try {
     await fillConntrack(first, 1024);
@@ -87,7 +87,7 @@ test('a connection tracking table that is full: KN401 on the Node that has it, a
   expect(has(events, '[KN401]')).toBe(false);
 });
 
-test('an incident whose failures have ended is over: a Normal Event on the Node and the Pod', async () => {
+test('an incident without further failures is over: a Normal Event on the Node and the Pod', async () => {
   const over = ({ type, message }: StoredEvent): boolean =>
     type === 'Normal' && message.startsWith(`Resolved on ${first.name}: `) && message.includes('[KN102]');
   const all = (await countedOn(first)).get('KN102');
@@ -97,7 +97,7 @@ test('an incident whose failures have ended is over: a Normal Event on the Node 
   await untilCondition('False', 'NetfilterRulesCurrent');
 }, 900_000);
 
-test('the admission policy has refused nothing that an agent wrote', async () => {
+test('the admission policy has refused no write of an agent', async () => {
   const metrics = await metricsOf(first);
   expect(metrics).toMatch(/event_writes_total\{verb="update",result="ok"\} [1-9]/);
   expect(metrics).not.toMatch(/event_writes_total\{[^}]*result="(?:forbidden|denied|invalid)"\} [1-9]/);

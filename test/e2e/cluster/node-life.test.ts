@@ -36,7 +36,7 @@ afterAll(async () => {
   await removeAgents(cluster);
 });
 
-test('each packet is counted once over an upgrade of the DaemonSet, a killed container and a boot of the node', async () => {
+test('each packet is counted once over an upgrade of the DaemonSet, a killed container and a reboot of the node', async () => {
   await during('upgrade', upgrade);
   await during('kill', killContainer);
   await bootAgain();

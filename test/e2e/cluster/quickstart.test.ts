@@ -43,12 +43,12 @@ afterAll(async () => {
   process.stdout.write(`[quickstart] ${times.join('\n[quickstart] ')}\n`);
 });
 
-test('there are commands to run, and output is shown', () => {
+test('it has commands to run and shown outputs', () => {
   expect(steps.length).toBeGreaterThan(4);
   expect(steps.filter(({ shown }) => shown.length > 0)).toHaveLength(3);
 });
 
-test('a failing command, and a shown line that is not printed, are noticed', async () => {
+test('a failing command and a shown line that is not printed are detected', async () => {
   expect(await shell.run('echo before\nfalse\necho after\n')).toMatchObject({ status: 1, output: 'before\n' });
   expect(await shell.run('cat missing | head -n 1\n')).toMatchObject({ status: 1 });
   const output = 'Events:\n  Warning  PacketDrop  12s  from 10.0.0.1\nend\n';
@@ -66,16 +66,16 @@ test.each(steps.map((step, index): [number, string, Step] => [index + 1, step.co
   STEP_WITHIN_MS,
 );
 
-test('the start of the agents is no Event of a probe that failed', async () => {
+test('the start of the agents causes no Event of a failed probe', async () => {
   const args = ['-n', 'kube-netfilter-tailer', 'get', 'events', '--field-selector', 'reason=Unhealthy', '-o', 'name'];
   expect(await controlPlane.kubectl(args)).toMatchObject({ code: 0, stdout: '' });
 });
 
-test('the rule of the test drop is gone again', async () => {
+test('the rule of the test drop is removed again', async () => {
   for (const node of nodes) expect(await node.run(['iptables', '-S', 'OUTPUT'])).not.toContain('test-drop');
 });
 
-test('the log of an agent is there', async () => {
+test('the log of an agent exists', async () => {
   const { code, stdout } = await controlPlane.kubectl(
     '-n kube-netfilter-tailer logs ds/kube-netfilter-tailer'.split(' '),
   );
@@ -83,7 +83,7 @@ test('the log of an agent is there', async () => {
   expect(stdout).toContain('"msg":"Reading the kernel\'s log from the journal in /run/log/journal"');
 });
 
-test('the script that makes rules log, given to the node as the text gives it', async () => {
+test('the script that makes rules log works on the node as the page gives it', async () => {
   const rule = ['FORWARD', '-p', 'tcp', '-m', 'tcp', '--dport', '5432', '-j'];
   for (const node of nodes) await node.run(['iptables', '-A', ...rule, 'DROP']);
   const { commands = '' } = stepsOf('Turn the logging on').at(-1) ?? {};
@@ -97,7 +97,7 @@ test('the script that makes rules log, given to the node as the text gives it', 
   for (const each of nodes) await each.run(['iptables', '-D', ...rule, 'DROP']);
 });
 
-test('all is taken away as the text says', async () => {
+test("the page's last commands remove everything", async () => {
   const { status, output, seconds } = await shell.run('kubectl delete -k my-cluster\n');
   expect({ status, output }).toMatchObject({ status: 0 });
   times.push(`kubectl delete: ${seconds.toFixed(1)} s`);

@@ -121,7 +121,7 @@ test('the Event of a real drop is shown', { timeout: 600_000 }, async () => {
   expect(JSON.parse(felix)).toMatchObject({ spec: { logPrefix: 'calico-drop %k %p' } });
 });
 
-test('--delete puts the setting of the machine back before the cluster goes', async () => {
+test("--delete restores the machine's setting before it deletes the cluster", async () => {
   writeFileSync(path('calls'), '');
   await promisify(execFile)(script, ['--delete'], { env });
   const calls = readFileSync(path('calls'), 'utf8');

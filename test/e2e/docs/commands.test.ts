@@ -58,7 +58,7 @@ test.each([
   expect(await tryText(command, 'run', [])).toContain(problem);
 });
 
-test.each(documents)('what is done as it is written: %s', { timeout: 120_000 }, async (document) => {
+test.each(documents)('is run as written: %s', { timeout: 120_000 }, async (document) => {
   const ending: (() => Promise<void>)[] = [];
   const wrong: string[] = [];
   await reset();
@@ -70,7 +70,7 @@ test.each(documents)('what is done as it is written: %s', { timeout: 120_000 }, 
   expect(wrong.join('\n')).toBe('');
 });
 
-test('commands that take things away do so, at the end', { timeout: 60_000 }, async () => {
+test('commands that remove things do so at the end', { timeout: 60_000 }, async () => {
   const over = new AbortController();
   const controller = finishNamespaces(over.signal);
   const wrong: string[] = [];
@@ -80,7 +80,7 @@ test('commands that take things away do so, at the end', { timeout: 60_000 }, as
   expect(wrong.join('')).toBe('');
 });
 
-test('every command had its turn', () => {
+test('every command was run', () => {
   console.info(counts);
   expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(commands.length);
 });

@@ -83,7 +83,7 @@ function limitDescriptors({ pid }: AgentProcess, limit: number): void {
 
 describe.concurrent('an agent', () => {
   test(
-    'killed again and again while a storm of problems is saved and written: each line is counted once',
+    'counts each line once while it is killed again and again and a storm of problems is saved and written',
     async () => {
       const { env, write, untilExact } = await scene('killed-in-a-storm', podsOfStorm, '10.114.1');
       const first = rig.start(env);
@@ -106,7 +106,7 @@ describe.concurrent('an agent', () => {
     manyStarts,
   );
 
-  test('stopped while the API server is away and much is due: it ends in time, and the next one writes it all', async () => {
+  test('ends in time if it is stopped with much due while the API server is away, and the next agent writes everything', async () => {
     const { env, folder, write, untilExact } = await scene('stopped-with-a-backlog', podsOfStorm, '10.114.2');
     const KUBECONFIG = proxy.kubeconfigOf(rig.kubeconfig, join(folder, 'kubeconfig'));
     const agent = rig.start({ ...env, KUBECONFIG });
@@ -126,7 +126,7 @@ describe.concurrent('an agent', () => {
     await untilExact();
   });
 
-  test('out of file descriptors while its log is rotated and its connections break: it says so, goes on, and counts each line once', async () => {
+  test('without file descriptors, while its log is rotated and its connections break, says so, continues, and counts each line once', async () => {
     const { env, folder, write, rotate, untilExact } = await scene('out-of-descriptors', 5, '10.114.5');
     const ownProxy = await startFaultProxy(controlPlane);
     try {
@@ -160,7 +160,7 @@ describe.concurrent('an agent', () => {
   test.each([
     ['each with a state of its own', 'two-agents', '10.114.3'],
     ['with one state', 'two-agents-one-state', '10.114.4'],
-  ])('that is one of two on a node, %s: each line is counted once, also by the next one', async (_, name, subnet) => {
+  ])('that is one of two on a node, %s: counts each line once, and so does the next agent', async (_, name, subnet) => {
     const { env, folder, write, untilExact } = await scene(name, 5, subnet);
     const other = name === 'two-agents' ? { STATE_DIR: join(folder, 'other-state') } : {};
     const agents = [env, { ...env, ...other }].map((each) => rig.start(each));

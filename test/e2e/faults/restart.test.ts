@@ -87,7 +87,7 @@ function evidenceOf({ log }: AgentProcess, pod: string): string[] {
   return [...new Set(rows.map((row) => String(row['destination.evidence'])))].toSorted((a, b) => a.localeCompare(b));
 }
 
-test('killed again and again while the API server is away, and logs are rotated: each packet counts, on the Pod that it was of', async () => {
+test('killed again and again while the API server is away and logs are rotated: each packet counts, on its own Pod', async () => {
   const began = Date.now();
   await createObjects(controlPlane, { items: [nodeObject(node, `${subnet}.254`), ...podsHere(pods, began - 600_000)] });
   const uids = Object.fromEntries(await Promise.all(pods.map(async (name) => [name, await uidOf(name)] as const)));

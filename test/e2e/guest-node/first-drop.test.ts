@@ -58,7 +58,7 @@ afterAll(async () => {
 }, 120_000);
 
 test(
-  'from kubectl apply to the Event of the first drop, on both Pods',
+  'from kubectl apply to the Event of the first drop, both Pods have one',
   async () => {
     const [build, apply] = stepsOf('Five minutes to the first Event');
     const [component, policy] = stepsOf(ownDrops);
@@ -156,7 +156,7 @@ test(
 );
 
 test(
-  'an agent that is removed as the text says leaves no probe in the kernel',
+  'removing the agent as the page says leaves no probe in the kernel',
   async () => {
     const tracefs = '/sys/kernel/tracing';
     const left = async (): Promise<string> =>
@@ -171,7 +171,7 @@ test(
 );
 
 test(
-  'what the emulated processor costs',
+  'prints the cost of the emulated processor',
   async () => {
     const help = [process.execPath, bundle, '--help'] as const;
     const { node } = cluster;

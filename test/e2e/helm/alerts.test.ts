@@ -35,7 +35,7 @@ test('the rules of deploy/monitoring distinguish agents of two namespaces', asyn
   await promtoolAgrees(ruleGroups(), alertsOfTwo);
 });
 
-test('those of a release speak of its own', async () => {
+test('the rules of a release name its own agents', async () => {
   await promtoolAgrees(await rulesIn('two'), alertsOfTwo);
 });
 

@@ -29,7 +29,7 @@ const everything = {
   timeZone: 'Europe/Berlin',
 };
 
-test('every setting reaches the agent, in a file that it takes', async () => {
+test('every setting reaches the agent, in a file that it accepts', async () => {
   expect(Object.keys(everything).toSorted()).toEqual(settingNames.filter((name) => name !== 'node').toSorted());
   const { text, daemonSet } = await withConfig(everything);
   const [agent] = daemonSet.spec.template.spec.containers;
@@ -39,7 +39,7 @@ test('every setting reaches the agent, in a file that it takes', async () => {
   expect(path.startsWith(`${mountOf(daemonSet, 'config').mountPath}/`)).toBe(true);
 });
 
-test('what the file sets is set by no variable, which would go over it', async () => {
+test('no variable sets what the file sets, because it would override the file', async () => {
   const { daemonSet } = await withConfig(everything, {
     hostNetwork: true,
     conntrack: { details: true },
@@ -78,7 +78,7 @@ const changes = {
 };
 
 test.each(Object.entries(changes))(
-  'a change of %s makes new Pods only where agents do not follow it',
+  'a change of %s makes new Pods only if agents do not follow it',
   async (name, value) => {
     const before = await withConfig(everything);
     const after = await withConfig({ ...everything, [name]: value });

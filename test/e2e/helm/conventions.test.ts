@@ -9,7 +9,7 @@ const helm = helmOfFile();
 
 const directory = { lookups: { directory: { enabled: true } } };
 
-test('a checkout names none, so without one nothing is rendered and nothing pulled', async () => {
+test('a checkout names no image, so without one nothing is rendered and nothing pulled', async () => {
   const { code, stdout, stderr } = await helm.run(['template', 'x', chart], { image: { repository: '' } });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain('--set image.repository=REGISTRY/kube-netfilter-tailer');
@@ -44,14 +44,14 @@ test.each([
   expect(images).toEqual([expected, expected]);
 });
 
-test('two registries for one image are refused, because neither goes before the other', async () => {
+test('two registries for one image are refused, because neither has precedence', async () => {
   const values = { image: { registry: 'own.example', repository: 'registry.example/team/x' } };
   const { code, stderr } = await helm.run(['template', 'x', chart], values);
   expect(code).toBe(1);
   expect(stderr).toContain('image.registry: "own.example", and image.repository names another registry');
 });
 
-test('no agent goes to a node that runs none, whatever the preset, unless its affinity is replaced', async () => {
+test('no agent goes to a node without containers, whatever the preset, unless its affinity is replaced', async () => {
   const expressions = [
     { key: 'eks.amazonaws.com/compute-type', operator: 'NotIn', values: ['fargate'] },
     { key: 'type', operator: 'NotIn', values: ['virtual-kubelet'] },
@@ -64,7 +64,7 @@ test('no agent goes to a node that runs none, whatever the preset, unless its af
   expect(podOf(await helm.template({ affinity: own }))['affinity']).toEqual(own);
 });
 
-test('the directory has its own place, and one replica can be evicted', async () => {
+test('the directory has its own placement, and one replica can be evicted', async () => {
   const place = {
     nodeSelector: { pool: 'system' },
     tolerations: [{ key: 'only', operator: 'Exists' }],
@@ -87,7 +87,7 @@ test('the directory has its own place, and one replica can be evicted', async ()
   expect(budget?.spec).toEqual({ maxUnavailable: 1, selector: deployment?.spec['selector'] });
 });
 
-test('a common label that a component has, too, is there with the value of the component', async () => {
+test("a common label that a component also has keeps the component's value", async () => {
   const { podMonitor, prometheusRule, dashboard } = {
     podMonitor: { enabled: true, labels: { release: 'prom' } },
     prometheusRule: { enabled: true, labels: { release: 'rules' } },
@@ -101,7 +101,7 @@ test('a common label that a component has, too, is there with the value of the c
   expect(labelsOf('ConfigMap')).toMatchObject({ release: 'common', grafana_dashboard: '1' });
 });
 
-test('live drops are at the port that the agents listen on', async () => {
+test('live drops are served at the port on which the agents listen', async () => {
   const values = { liveDrops: true, config: { dropsAddress: '0.0.0.0:9999' } };
   const [agent] = podOf(await helm.template(values)).containers;
   expect(agent?.ports.find(({ name }) => name === 'drops')?.containerPort).toBe(9999);
@@ -128,7 +128,7 @@ test.each<[string, Values, RegExp, boolean]>([
   expect(text.test(stdout.replaceAll(/\s+/g, ' '))).toBe(isThere);
 });
 
-test('Secrets for pulling it are those of all places, each once, as names or as maps', async () => {
+test('Secrets for pulling the image are taken from all places, each once, as names or as maps', async () => {
   const rendered = await helm.template({
     ...directory,
     global: { imagePullSecrets: ['a', { name: 'b' }] },
@@ -158,7 +158,7 @@ test('commonLabels are on every object and every Pod, and change no selector', a
   expect(selectors(manifests)).toEqual(selectors(parseManifests(await helm.template(values))));
 });
 
-test('a label that selects Pods cannot be a common one', async () => {
+test('a label that selects Pods is refused as a common label', async () => {
   const { code, stderr } = await helm.run(['template', 'x', chart], {
     commonLabels: { 'app.kubernetes.io/name': 'x' },
   });
@@ -166,7 +166,7 @@ test('a label that selects Pods cannot be a common one', async () => {
   expect(stderr).toContain('commonLabels: app.kubernetes.io/name');
 });
 
-test('a field of a security context overrides that of chart and preset, and the others stay', async () => {
+test("a field of a security context overrides the chart's and the preset's, and the others stay", async () => {
   const pod = podOf(
     await helm.template({
       preset: 'openshift',
@@ -189,13 +189,13 @@ test('a field of a security context overrides that of chart and preset, and the 
   });
 });
 
-test('with priorityClassName, Pods have that class and none is made', async () => {
+test('with priorityClassName, Pods have that class and no class is created', async () => {
   const rendered = await helm.template({ priorityClassName: 'system-node-critical' });
   expect(podOf(rendered)['priorityClassName']).toBe('system-node-critical');
   expect(parseManifests(rendered).filter(({ kind }) => kind === 'PriorityClass')).toEqual([]);
 });
 
-test('extraObjects are rendered, from maps and from texts, with their templates', async () => {
+test('extraObjects are rendered from maps and texts, with their templates', async () => {
   const rendered = await helm.template({
     extraObjects: [
       { apiVersion: 'v1', kind: 'Service', metadata: { name: '{{ include "kube-netfilter-tailer.fullname" . }}-map' } },
@@ -228,7 +228,7 @@ test.each([
   ['in one namespace', { release: 'kube-netfilter-tailer-gpu' }],
   ['of one name in two namespaces', { namespace: 'other' }],
   ['with names as long as can be', { release: 'r'.repeat(53), namespace: 'n'.repeat(63) }],
-])('two releases %s have dashboards that Grafana can show beside each other in one folder', async (_, place) => {
+])('Grafana can show the dashboards of two releases %s beside each other in one folder', async (_, place) => {
   const dashboards = [
     await helm.template({ dashboard: { enabled: true } }),
     await helm.template({ dashboard: { enabled: true } }, place),

@@ -64,7 +64,7 @@ describe.each<[string, Values]>([
     },
   ],
 ])('%s', (_, values) => {
-  test('kubectl applies what helm renders, and its Pods are admitted', async () => {
+  test('kubectl applies the output of helm, and its Pods are admitted', async () => {
     const namespace = 'helm-applied';
     const rendered = await helm.template(values, { namespace });
     expect(await deploying.apply(rendered)).toMatchObject({ code: 0, stderr: '' });
@@ -72,7 +72,7 @@ describe.each<[string, Values]>([
     expect(await deploying.admit(podOf(rendered), namespace)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('helm installs it, and takes it away', async () => {
+  test('helm installs and removes it', async () => {
     const place = ['--namespace', 'helm-tried'];
     await expectSuccess(helm.run(['install', release, chart, ...place], values));
     await expectSuccess(helm.run(['uninstall', release, ...place]));
@@ -80,7 +80,7 @@ describe.each<[string, Values]>([
   });
 });
 
-test('a release is installed, changed and taken away', async () => {
+test('a release is installed, changed and removed', async () => {
   const place = ['--namespace', 'helm-installed'];
   const { stdout } = await expectSuccess(
     helm.run(['install', release, chart, ...place], { config: { logLevel: 'info' } }),
@@ -101,7 +101,7 @@ test('a release is installed, changed and taken away', async () => {
   expect(await left('helm-installed')).toBe('');
 });
 
-test('releases of one name in two namespaces leave each other alone', async () => {
+test('releases of one name in two namespaces do not affect each other', async () => {
   for (const namespace of ['helm-first', 'helm-second'])
     await expectSuccess(helm.run(['install', release, chart, '--namespace', namespace]));
   await expectSuccess(helm.run(['uninstall', release, '--namespace', 'helm-first']));
@@ -121,7 +121,7 @@ test('releases of one name in two namespaces leave each other alone', async () =
   ]);
 });
 
-test('two releases in one namespace, one of them called by a number, leave each other alone', async () => {
+test('two releases in one namespace, one of them named by a number, do not affect each other', async () => {
   const place = ['--namespace', 'helm-pools'];
   const gpu: Values = { preset: 'eks', nodeSelector: { pool: 'gpu' } };
   await expectSuccess(helm.run(['install', release, chart, ...place], { preset: 'k3s' }));
@@ -132,7 +132,7 @@ test('two releases in one namespace, one of them called by a number, leave each 
   expect(await left('helm-pools')).toBe(names);
 });
 
-test('the commands of docs/deploy.md work, one after the other', async () => {
+test('the commands of docs/deploy.md work in their order', async () => {
   const [, section = ''] = /^## With Helm$(.*?)^## /ms.exec(readFileSync(join(root, 'docs/deploy.md'), 'utf8')) ?? [];
   const commands = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) => block.trim().split('\n'));
   expect(commands.length).toBeGreaterThan(3);

@@ -12,7 +12,7 @@ const helm = helmOfFile();
 const monitoring = { podMonitor: { enabled: true }, prometheusRule: { enabled: true }, dashboard: { enabled: true } };
 const values = load(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Record<string, unknown>;
 
-test.each(pathsOf(values))('%s: null takes the value away, or is refused', async (path) => {
+test.each(pathsOf(values))('%s: null removes the value, or is refused', async (path) => {
   const given = path
     .split('.')
     .reduceRight<unknown>((value, key) => ({ [key.replaceAll('\\', '.')]: value }), null) as Values;
@@ -22,7 +22,7 @@ test.each(pathsOf(values))('%s: null takes the value away, or is refused', async
   else expect(stderr).toContain(`missing property '${path.split('.').at(-1)}'`);
 });
 
-test('whoever needs no time to end has it only if he says so', async () => {
+test('a grace period of zero is used only if it is set', async () => {
   const { code } = await helm.run(['template', 'x', chart], { terminationGracePeriodSeconds: null });
   expect(code).not.toBe(0);
   const rendered = await helm.template({ terminationGracePeriodSeconds: 0 });
@@ -63,7 +63,7 @@ test('names that YAML takes for something else stay names: long names are cut wh
   expect(metadata.name).toBe(`${'r'.repeat(53)}-b`);
 });
 
-test('texts with what templates, YAML and shells read are handed on as they are', async () => {
+test('texts with characters that templates, YAML and shells interpret are passed on unchanged', async () => {
   const text = ' {{ fail "no" }} "a" \'b\'\n---\n# c: d\n\t${HOME} ü😀 \n\n';
   const rendered = await helm.template({
     podAnnotations: { [text.trim()]: text },
@@ -83,7 +83,7 @@ test('texts with what templates, YAML and shells read are handed on as they are'
   });
 });
 
-test('as a subchart it may have values that the other chart asks for', async () => {
+test('as a subchart, it accepts values that the parent chart asks for', async () => {
   expect(await helm.template({ enabled: true, global: { storageClass: 'fast' } })).toBe(await helm.template());
 });
 

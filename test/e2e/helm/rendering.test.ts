@@ -46,7 +46,7 @@ test('every component has its values', () => {
   expect(names).toEqual(foldersOf('components'));
 });
 
-test.each(ways)('preset %s with %j is the overlay with these components', async (overlay, added) => {
+test.each(ways)('preset %s with %j equals the overlay with these components', async (overlay, added) => {
   const without = { preset: overlay, admissionPolicy: { enabled: false } };
   const all = added.map((name) => components[name]);
   const lookups: unknown = Object.assign({}, ...all.map((each) => each?.['lookups']));
@@ -61,7 +61,7 @@ test.each(ways)('preset %s with %j is the overlay with these components', async 
   expect(comparable(withoutHelmsLabels(ours))).toEqual(comparable(withoutNamespace(parseManifests(theirs))));
 });
 
-test('a component that adds a source leaves those of the preset', async () => {
+test('a component that adds a source keeps the sources of the preset', async () => {
   const added = { bpfTrace: true, calicoFlows: true, kernelDrops: true };
   const [agent] = podOf(await helm.template({ preset: 'k3s', ...added })).containers;
   expect(agent?.env?.find(({ name }) => name === 'SOURCES')?.value).toBe(
@@ -69,7 +69,7 @@ test('a component that adds a source leaves those of the preset', async () => {
   );
 });
 
-test('the admission policy is there by default, for the ServiceAccount of the release', async () => {
+test('the admission policy is rendered by default, for the ServiceAccount of the release', async () => {
   const rendered = await helm.template({ serviceAccount: { create: false, name: 'own' } }, { namespace: 'drops' });
   const named = { metadata: { name: 'drops.kube-netfilter-tailer' } };
   expect(find(rendered, 'ValidatingAdmissionPolicy')).toMatchObject({
@@ -103,7 +103,7 @@ test.each([
   expect(stderr.includes('conntrack.owners: needs Kubernetes 1.30')).toBe(expected === 1);
 });
 
-test('on OpenShift the constraints allow what the Pods ask for', async () => {
+test('on OpenShift the constraints allow everything that the Pods need', async () => {
   const rendered = await helm.template({
     preset: 'openshift',
     hostNetwork: true,
@@ -119,7 +119,7 @@ test('on OpenShift the constraints allow what the Pods ask for', async () => {
   });
 });
 
-test('alerts and dashboard are those of deploy/monitoring, with the namespace of the release', async () => {
+test('alerts and dashboard equal those of deploy/monitoring, with the namespace of the release', async () => {
   const values = { prometheusRule: { enabled: true }, dashboard: { enabled: true } };
   const ours = withoutHelmsLabels(parseManifests(await helm.template(values)));
   const made = ours.filter(({ kind }) => ['PrometheusRule', 'ConfigMap'].includes(kind));
@@ -134,7 +134,7 @@ test('alerts and dashboard are those of deploy/monitoring, with the namespace of
   expect(comparable(made)).toEqual(comparable(theirs));
 });
 
-test('alerts and dashboard ask for the names of the release', async () => {
+test('alerts and dashboard use the names of the release', async () => {
   const docsUrl = 'https://wiki.example.org/network/';
   const rendered = await helm.template(
     { fullnameOverride: 'drops', docsUrl, prometheusRule: { enabled: true }, dashboard: { enabled: true } },
@@ -155,14 +155,14 @@ test.each([
   'registry.example:5000/kube-netfilter-tailer',
   '[2001:db8::1]:5000/a/b_c/d',
   'localhost/x',
-])('the image %s may be named', async (repository) => {
+])('accepts the image %s', async (repository) => {
   const [agent] = podOf(
     await helm.template({ image: { repository, tag: 'v1', digest: `sha256:${'0'.repeat(64)}` } }),
   ).containers;
   expect(agent?.image).toBe(`${repository}:v1@sha256:${'0'.repeat(64)}`);
 });
 
-test('helm has nothing to say', async () => {
+test('helm lint reports nothing', async () => {
   const { code, stdout } = await helm.run(['lint', '--strict', chart], { config: { logLevel: 'debug' } });
   expect(stdout).not.toMatch(/WARNING|ERROR/);
   expect(code).toBe(0);
@@ -289,7 +289,7 @@ test.each<[string, Values, RegExp]>([
     { podAnnotations: { 'kubectl.kubernetes.io/default-container': 'x' } },
     /podAnnotations: /,
   ],
-])('values that are refused: %s', async (_, values, message) => {
+])('refuses values: %s', async (_, values, message) => {
   const { code, stderr } = await helm.run(['template', 'x', chart], values);
   expect(code).not.toBe(0);
   // Helm breaks the text into lines.

@@ -125,7 +125,7 @@ test('each line the kernel prints is handed over once, as it was printed', async
   expect(heard.notices).toEqual([]);
 });
 
-test('journalctl killed again and again, while lines come', async () => {
+test('no line is lost or repeated while journalctl is killed again and again', async () => {
   const { heard } = open();
   const ports: number[] = [];
   for (let kill = 0; kill < 3; kill++) {
@@ -141,7 +141,7 @@ test('journalctl killed again and again, while lines come', async () => {
   expect(heard.notices.map(({ key }) => key)).toEqual(['ended', 'well', 'ended', 'well', 'ended', 'well']);
 });
 
-test('what was logged before a reboot is not lost', async () => {
+test('lines from before a reboot are not lost', async () => {
   const first = open();
   const before = await drop(10);
   await vi.waitFor(() => expect(handedOver(before, first.heard)).toHaveLength(10), limit);
@@ -160,7 +160,7 @@ test('what was logged before a reboot is not lost', async () => {
   await vi.waitFor(() => expect(handedOver(after, watch.heard)).toHaveLength(10), limit);
 });
 
-test('what programs write to /dev/kmsg is not taken for the kernel', async () => {
+test("lines that programs write to /dev/kmsg do not count as the kernel's", async () => {
   const { heard } = open();
   const packet = `IN=eth0 OUT= SRC=10.0.0.1 DST=10.0.0.2 PROTO=TCP SPT=1 DPT=2 MARK=${mark}`;
   const record = { MESSAGE: packet, _TRANSPORT: 'kernel', SYSLOG_FACILITY: '0', SYSLOG_IDENTIFIER: 'kernel' };
@@ -181,14 +181,14 @@ test('what programs write to /dev/kmsg is not taken for the kernel', async () =>
   expect(others.map(({ origin }) => origin)).toEqual(Array.from({ length: 18 }, () => 'userspace'));
 });
 
-test('bytes that are no UTF-8 come as they were', async () => {
+test('bytes that are not UTF-8 arrive unchanged', async () => {
   const { heard } = open();
   const message = `\xff\xfe ${mark} IN=`;
   writeFileSync(KERNEL_LOG, Buffer.from(`<5>${message}\n`, 'latin1'));
   await vi.waitFor(() => expect(heard.lines.map(({ text }) => text)).toContain(message), limit);
 });
 
-test('a record that journald no longer has: something may be lost, and it is read on', async () => {
+test('a record that journald has deleted may mean a loss, and reading continues', async () => {
   const first = open();
   const before = await drop(5);
   await vi.waitFor(() => expect(handedOver(before, first.heard)).toHaveLength(5), limit);
@@ -201,7 +201,7 @@ test('a record that journald no longer has: something may be lost, and it is rea
   expect(heard.losses).toMatchObject([{ count: undefined, unit: 'records' }]);
 });
 
-test('an invalid position is reported, and reading goes on', async () => {
+test('an invalid position is reported, and reading continues', async () => {
   const { heard } = open({ cursor: 'rubbish' });
   const port = await drop(5);
   await vi.waitFor(() => expect(handedOver(port, heard)).toHaveLength(5), limit);
@@ -209,7 +209,7 @@ test('an invalid position is reported, and reading goes on', async () => {
   expect(heard.notices).toEqual([]);
 });
 
-test('what journald has missed of the kernel is handed over, and understood', async () => {
+test('kernel lines that journald has missed are handed over and parsed', async () => {
   // A new journald looks for the very first record.
   while (firstInKernelLog() === 0) await drop(500);
   await journald.stop();
@@ -235,7 +235,7 @@ function firstInKernelLog(): number {
   }
 }
 
-test('a missing folder is reported, and read when it exists', async () => {
+test('a missing folder is reported, and read once it exists', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kube-netfilter-tailer-journal-'));
   try {
     const directory = join(folder, 'journal');
@@ -257,7 +257,7 @@ test('a missing folder is reported, and read when it exists', async () => {
   }
 });
 
-test('a source that is killed takes journalctl with it, though nothing is logged', async () => {
+test('a killed source ends its journalctl, even if nothing is logged', async () => {
   const script = `
     import { createJournal } from ${JSON.stringify(join(import.meta.dirname, '../../../src/read/sources/journald/journal.ts'))};
     import { spawn } from 'node:child_process';

@@ -62,7 +62,7 @@ test.each<[string, readonly (readonly [string, string])[], boolean]>([
     ],
     false,
   ],
-])('a journal: %s', (_, records, expected) => {
+])('reads a journal: %s', (_, records, expected) => {
   const directory = journalOf(records);
   expect(hasKernelRecords(directory)).toBe(expected);
   const choice = chooseKernelSource({
@@ -80,6 +80,6 @@ test.each<[string, readonly (readonly [string, string])[], boolean]>([
   expect(choice).toMatchObject({ source: { kind: 'journal', directory }, isCertain: expected });
 });
 
-test('a folder without a journal, which cannot be asked', () => {
+test('a folder without a journal cannot be queried', () => {
   expect(hasKernelRecords('/nonexistent')).not.toBe(true);
 });

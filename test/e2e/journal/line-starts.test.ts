@@ -43,7 +43,7 @@ test.each([
   ['a NUL byte at the start of a line of the hook', [hook, `\t\0${forged}`, ' >']],
   ['several NUL bytes', [hook, `\tpwned\0\0\0<3>${forged}\0${forged}`, ' >']],
   ['as much as fits into a record', [hook, `\t${'x'.repeat(48 * 1024 - 1)}${forged}`, ' >']],
-])('what follows %s is no record of k3s', async (_, lines) => {
+])('text that follows %s is not a record of k3s', async (_, lines) => {
   const { texts } = open();
   for (const line of [quiet, ...lines, failing, quiet]) unit.write(line);
   await vi.waitFor(() => expect(texts().some((text) => text.startsWith(failing))).toBe(true), limit);
@@ -51,7 +51,7 @@ test.each([
   expect(texts().filter((text) => text.includes('forged'))).toEqual([]);
 });
 
-test('how the last record has ended is known to a source that goes on', async () => {
+test('a source that continues knows how the last record ended', async () => {
   const first = open();
   for (const line of [quiet, failing, quiet]) unit.write(line);
   await vi.waitFor(() => expect(first.texts()).toEqual([failing]), limit);

@@ -49,7 +49,7 @@ async function changeService(service: string): Promise<void> {
   expect(answer).toMatchObject({ status: 200 });
 }
 
-test('chains that were deleted, by iptables-legacy: a write fails, is complete all the same, and the next one succeeds', async () => {
+test('chains deleted by iptables-legacy: a write fails, counts as complete all the same, and the next one succeeds', async () => {
   await start();
   for (const action of ['-F', '-X'])
     expect(await place.run('iptables', ['-t', 'nat', action])).toMatchObject({ code: 0 });
@@ -65,7 +65,7 @@ test('chains that were deleted, by iptables-legacy: a write fails, is complete a
   expect(proxy.lines.slice(failure + 1, success).some((line) => failed.test(line))).toBe(false);
 });
 
-test('a lock that another program holds for longer than it waits', async () => {
+test('another program holds the lock for longer than kube-proxy waits', async () => {
   await start();
   const letGo = await place.holdLock();
   const from = proxy.lines.length;
@@ -80,7 +80,7 @@ test('a lock that another program holds for longer than it waits', async () => {
   expect(proxy.lines.slice(retry, success).some((line) => failed.test(line))).toBe(false);
 });
 
-test('a table of nftables mode that was deleted', async () => {
+test('a table of nftables mode is deleted', async () => {
   await start('nftables');
   // Every start logs this when nothing is wrong.
   expect(proxy.lines.join('\n')).toMatch(

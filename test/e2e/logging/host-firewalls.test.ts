@@ -35,7 +35,7 @@ describe('UFW with ufw-after.rules', () => {
       expect(readPacket(line)).toMatchObject({ verdict: 'dropped', enforcer: 'host-firewall', prefix: '[UFW BLOCK]' });
   });
 
-  test('a flood prints no more than the limit', async () => {
+  test('a flood logs no more lines than the limit', async () => {
     const from = scene.network.namespaceOf(client);
     const { lines, seconds } = await sendFlood(from, serverAddresses[4], log, ownLines('[UFW BLOCK] '));
     expect(lines.length).toBeLessThanOrEqual(10 + 2 * seconds + 1);

@@ -23,7 +23,7 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     ],
   });
 
-  test('what is removed logs no more, and drops still', async () => {
+  test('after removal, rules still drop but no longer log', async () => {
     const { apply, log, scene } = ground;
     await apply(['--chain', 'MINE', '--prefix', scene.prefix]);
     await apply(['--remove']);

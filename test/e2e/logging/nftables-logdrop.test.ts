@@ -21,13 +21,13 @@ const ground = testLogdrop({
   ],
 });
 
-test('a comment with the words of nft in it is kept', async () => {
+test('a comment that contains words of nft is kept', async () => {
   const { apply, rules, scene } = ground;
   await apply(['--chain', 'mine', '--prefix', scene.prefix]);
   expect(await rules()).toContain('jump knt_logdrop comment "with # handle 1 in it"');
 });
 
-test('what is removed logs no more, and drops still', async () => {
+test('after removal, rules still drop but no longer log', async () => {
   const { apply, log, scene } = ground;
   await apply(['--chain', 'mine', '--prefix', scene.prefix]);
   await apply(['--remove']);
@@ -38,7 +38,7 @@ test('what is removed logs no more, and drops still', async () => {
   expect(log.take(scene.prefix)).toEqual([]);
 });
 
-test('what --print prints can be included in a table of nftables.conf', async () => {
+test('the output of --print can be included in a table of nftables.conf', async () => {
   const { apply, log, scene } = ground;
   const chains = await apply(['--print', '--prefix', scene.prefix]);
   const table = `table inet by-hand {\n${chains}

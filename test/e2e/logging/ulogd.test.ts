@@ -35,7 +35,7 @@ describe.each([4, 6] as const)('IPv%i', (family) => {
     beforeEach(() => start('ulogd-k3s.conf', true));
     afterEach(() => ulogd.stop());
 
-    test('the policy is named, and the packet counts once', async () => {
+    test('the Event names the policy, and the packet counts once', async () => {
       await send();
       const packets = (await ulogd.untilLines(2)).map(readPacket);
       expect(packets.map(({ verdict }) => verdict)).toEqual(['dropped', 'logged']);
@@ -51,14 +51,14 @@ describe.each([4, 6] as const)('IPv%i', (family) => {
   describe('kube-router: ulogd-kube-router.conf', () => {
     afterEach(() => ulogd.stop());
 
-    test('a line without a prefix is a drop', async () => {
+    test('a line without a prefix counts as a drop', async () => {
       await start('ulogd-kube-router.conf', false);
       await send();
       const [line = ''] = await ulogd.untilLines(1);
       expect(readPacket(line)).toMatchObject({ verdict: 'dropped', policy: undefined });
     });
 
-    test('with PREFIXES it counts a packet of k3s once, by the Pod and not by the policy', async () => {
+    test('with PREFIXES, a packet of k3s counts once, by the Pod and not by the policy', async () => {
       await start('ulogd-kube-router.conf', true);
       await send();
       const table = createPrefixTable([{ prefix: 'DROP by policy', verdict: 'accepted' }]);

@@ -15,7 +15,7 @@ const seen = { kind: 'packet', verdict: 'logged', prefixRule: 'kernel message' }
 test.each([
   ['a packet', 'drop IN=eth0 OUT=eth1 ', seen],
   ['a packet that begins in the name of the process', 'drop IN=a OUT= ', { kind: 'unparsable' }],
-])('a process that crashes, of a file named as %s, forges no drop', async (_, beginning, expected) => {
+])('a process that crashes, whose file is named as %s, forges no drop', async (_, beginning, expected) => {
   const port = randomInt(1024, 65_536);
   const packet = `SRC=10.244.1.42 DST=10.244.1.30 LEN=60 PROTO=TCP SPT=1 DPT=${port} SYN `;
   const file = join(createOwnFolder('crashing'), `${beginning}${packet}`);

@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterEach(() => rig.killAll());
 afterAll(() => network.destroy());
 
-test('an ICMP error about a packet of another sender is reported for its own ends, not for the Pod that it names', async () => {
+test("an ICMP error about another sender's packet is reported for its own ends, not for the Pod that it names", async () => {
   const [from, to] = keys;
   await network.refuse(to);
   // The kernel of the attacker answers the victim that no process listens; the answer is turned to another Pod on its way out.
@@ -58,7 +58,7 @@ add rule ip forge output icmp type destination-unreachable ip daddr set ${other.
   });
 });
 
-test('a martian of a network namespace with a device named as that of a Pod is reported as a claim', async () => {
+test("a martian of a network namespace whose device is named like a Pod's is reported as a claim", async () => {
   const device = network.deviceOf(keys[0]);
   const [inside, beside] = [network.namespaceOf(keys[1]), network.namespaceOf(keys[2])];
   await run('ip', ['-n', inside, 'link', 'add', device, 'type', 'veth', 'peer', 'name', 'forged', 'netns', beside]);

@@ -39,7 +39,7 @@ afterAll(async () => {
   await network?.destroy();
 });
 
-test('packets of TCP, UDP, ICMP and SCTP over IPv4 and IPv6 are each counted, on both Pods', async () => {
+test('packets of TCP, UDP, ICMP and SCTP over IPv4 and IPv6 are each counted on both Pods', async () => {
   const agent = rig.start({ NODE_NAME: node, SOURCES: 'kernel' });
   await agent.untilReady();
   // At most three Events of a Pod are about one peer.

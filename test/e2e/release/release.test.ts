@@ -31,7 +31,7 @@ beforeAll(async () => {
     await start('tar', ['-xzf', named('.tar.gz', part)], { cwd: unpacked });
 }, 900_000);
 
-test('what was made is listed with its checksum, and what was not is named', () => {
+test('files that were made are listed with their checksums, and missing ones are named', () => {
   for (const name of readdirSync(folder))
     expect(printed).toMatch(
       new RegExp(`^  ${RegExp.escape(name)} +\\S+ [KM]iB  sha256 ${sha256Of(join(folder, name))}$`, 'm'),
@@ -49,7 +49,7 @@ test('SHA256SUMS has each file to download', () => {
   );
 });
 
-test('the npm package, installed without a network, replays every sample with this Node.js', async () => {
+test('the npm package, installed without a network, replays every sample with the present Node.js', async () => {
   expect(await tried()).toMatch(/: \d+ samples replayed, 0 failed\n$/);
 });
 
@@ -60,7 +60,7 @@ test('the npm package replays every sample with the oldest Node.js that package.
   expect(await tried(node)).toMatch(/: \d+ samples replayed, 0 failed\n$/);
 });
 
-test('the executable runs without Node.js, in a folder of its own', async () => {
+test('the executable runs without Node.js, in its own folder', async () => {
   const program = join(contentOf('linux'), 'kube-netfilter-tailer');
   const samples = join(root, 'samples');
   const args = ['replay', '--pods', join(samples, 'cluster.json'), '--now', '2026-11-21T20:00:00Z', '--output', 'json'];
@@ -76,7 +76,7 @@ test('the executable runs without Node.js, in a folder of its own', async () => 
   ).toEqual(events);
 });
 
-test('the executable runs no file that lies about by the name of one of its parts, and has no path of its builder in it', async () => {
+test('the executable runs no other file that has the name of one of its parts, and contains no path of its builder', async () => {
   const program = join(contentOf('linux'), 'kube-netfilter-tailer');
   const foreign = join(helm.folder, 'foreign');
   mkdirSync(foreign);
@@ -89,7 +89,7 @@ test('the executable runs no file that lies about by the name of one of its part
   expect([root, helm.folder].map((path) => binary.includes(path))).toEqual([false, false]);
 });
 
-test('the chart names the image of the release, and needs no value to be set', async () => {
+test('the chart names the image of the release, and requires no value', async () => {
   const { code, stdout } = await helm.run(['show', 'values', named('.tgz', 'chart')]);
   expect(code).toBe(0);
   const image = imageOf(project);
@@ -111,7 +111,7 @@ test.each([
     ['image.registry=registry.corp.example', 'image.repository=platform/x'],
     'registry.corp.example/platform/x',
   ],
-])('whoever names an image by %s gets no part of the name of the release', async (_, values, expected) => {
+])("an image named by %s has no part of the release's name", async (_, values, expected) => {
   const own = imageOf(project).replace('ghcr.io/', '');
   expect(await imagesOf(values)).toEqual([expected.replace('OWN', own)]);
 });
@@ -122,7 +122,7 @@ test('links in the README of the chart lead to the files of the release', async 
   expect(stdout).not.toContain('](../');
 });
 
-test('the manifest of krew names archives that were made, and what is in each', async () => {
+test('the manifest of krew names the archives that were made, and their contents', async () => {
   const { spec } = load(readFileSync(join(folder, 'drops.yaml'), 'utf8')) as {
     spec: { platforms: { selector: object; uri: string; sha256: string; bin: string; files: { from: string }[] }[] };
   };
@@ -141,7 +141,7 @@ test('the manifest of krew names archives that were made, and what is in each', 
   }
 });
 
-test('the executable by the name that krew gives it, and the plugin for macOS with Node.js, are kubectl drops', async () => {
+test("the executable under krew's name, and the plug-in for macOS with Node.js, are kubectl drops", async () => {
   const program = join(contentOf('linux'), 'kube-netfilter-tailer');
   const link = join(helm.folder, 'kubectl-drops');
   symlinkSync(program, link);

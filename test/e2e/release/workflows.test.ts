@@ -24,7 +24,7 @@ beforeAll(async () => {
   ({ actionlint } = await ensurePrograms(['actionlint']));
 }, 600_000);
 
-test('actionlint finds nothing', async () => {
+test('actionlint reports nothing', async () => {
   const { stdout } = await start(actionlint, ['-pyflakes=', ...files.map((name) => join(folder, name))], { cwd: root });
   expect(stdout).toBe('');
 });
@@ -40,7 +40,7 @@ describe.each(files)('%s', (name) => {
   const text = readFileSync(join(folder, name), 'utf8');
   const { permissions, jobs } = load(text) as { permissions: object; jobs: Record<string, Job> };
 
-  test('each action is named by its commit, with the version behind it', () => {
+  test('each action is named by its commit, followed by the version', () => {
     const uses = [...text.matchAll(/^\s*(?:- )?uses: (.+)$/gm)].map(([, used = '']) => used);
     for (const used of uses)
       expect(used).toMatch(/^(?:\.\/\.github\/workflows\/[\w-]+\.yml|[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/);
@@ -54,12 +54,12 @@ describe.each(files)('%s', (name) => {
       expect(option).toMatch(/^generator=docker\/buildkit-syft-scanner:\d+\.\d+\.\d+@sha256:[0-9a-f]{64}$/);
   });
 
-  test('a job has the rights that it names, and no others', () => {
+  test('a job has only the rights that it names', () => {
     expect(permissions).toEqual({});
     for (const job of Object.values(jobs)) expect(Object.keys(job.permissions ?? {})).toContain('contents');
   });
 
-  test('no text of a stranger is put into a script', () => {
+  test('no text from outside is inserted into a script', () => {
     const scripts = Object.values(jobs).flatMap(({ steps = [] }) => steps.flatMap(({ run = '' }) => run));
     expect(scripts.filter((script) => script.includes('${{'))).toEqual([]);
   });

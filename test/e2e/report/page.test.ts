@@ -79,7 +79,7 @@ async function pageOn(name: string, count: number): Promise<string> {
   return file;
 }
 
-test('a page on more rows than it has room for is no larger than 3 MB, opens without a request, and breaks no rule of its policy', async () => {
+test('a page on more rows than it has room for has at most 3 MB, opens without a request, and breaks no rule of its policy', async () => {
   await pageOn('210k', 210_000);
 }, 1_200_000);
 
@@ -90,7 +90,7 @@ describe('a page on 100 rows', () => {
     file = await pageOn('100', 100);
   });
 
-  test('shows the records of a cell that is clicked, and all again without the condition', async () => {
+  test('shows the records of a clicked cell, and all records again without the condition', async () => {
     await withPage(file, async ({ page }) => {
       const all = await counted(page, (each) => each > 0);
       const [from, to] = [
@@ -111,7 +111,7 @@ describe('a page on 100 rows', () => {
     });
   });
 
-  test('shows the records of a policy that is clicked, beside those of a cell, and those of one that is chosen', async () => {
+  test('shows the records of a clicked policy beside those of a cell, and those of a chosen policy', async () => {
     await withPage(file, async ({ page }) => {
       const all = await counted(page, (each) => each > 0);
       const first = page.locator('#policies tbody tr').first();
@@ -177,7 +177,7 @@ describe('a page on 100 rows', () => {
     });
   });
 
-  test('is dark if the system is, otherwise light; axe finds nothing in either', async () => {
+  test('is dark if the system is, otherwise light; axe reports nothing in either', async () => {
     await withPage(
       file,
       async ({ page }) => {
@@ -195,7 +195,7 @@ describe('a page on 100 rows', () => {
     );
   });
 
-  test('is as wide as a telephone, has no text below 10 px, and shows messages without scrolling to the side', async () => {
+  test('is as wide as a phone, has no text below 10 px, and shows messages without scrolling sideways', async () => {
     const events = written('events.json');
     writeFileSync(events, JSON.stringify(longEvent));
     const rows = written('telephone.ndjson');
@@ -292,7 +292,7 @@ async function barriersOfStatic(page: Page): Promise<string[]> {
   return await page.locator('button:visible, input:visible, select:visible').allTextContents();
 }
 
-test('a page without rows says so in each section, and axe finds nothing', async () => {
+test('a page without rows says so in each section, and axe reports nothing', async () => {
   writeFileSync(written('none.ndjson'), linesOf([row(0)]));
   const args = ['--policy', 'shop/no-such-policy', written('none.ndjson')];
   await withPage(await makePage('none.html', args), async ({ page }) => {
@@ -302,7 +302,7 @@ test('a page without rows says so in each section, and axe finds nothing', async
   });
 });
 
-test('names that are markup, scripts or styles are shown as they are written, and nothing runs', async () => {
+test('names that are markup, scripts or styles are shown literally, and nothing runs', async () => {
   writeFileSync(written('hostile.ndjson'), linesOf([...hostileRows(), row(900)]));
   await withPage(await makePage('hostile.html', [written('hostile.ndjson')]), async ({ page }) => {
     expect(await page.locator('#top').textContent()).toContain('<script>alert(1)</script>');

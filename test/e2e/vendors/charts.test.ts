@@ -73,7 +73,7 @@ describe('Cilium', () => {
     }
   });
 
-  test('a filter that is an object and not a string gives filters that no agent can parse', async () => {
+  test('a filter that is an object instead of a string gives filters that no agent can parse', async () => {
     const flag = 'hubble.export.static.allowList=[{"verdict":["DROPPED"]}]';
     const { 'hubble-export-allowlist': filters } = await settings([
       '--set',
@@ -94,7 +94,7 @@ describe('Cilium', () => {
     for (const words of undoing) expect(Object.keys(await settings(words))).not.toContain('hubble-export-file-path');
   });
 
-  test('each value of the chart that the documents name is there', () => {
+  test('each value of the chart that the documents name exists', () => {
     const values = load(readFileSync(join(chart, 'values.yaml'), 'utf8'));
     const page = textOf('docs/logging/cilium.md');
     const names = [...page.matchAll(/`(?:--set )?(hubble(?:\.\w+)+)/g)];

@@ -335,7 +335,7 @@ test.each<[string, Partial<FlowDetails>]>([
   ['a Pod', {}],
   ['the cluster DNS', { direction: 'sending', peer: dns, port: 53 }],
   ['the API server', { direction: 'sending', peer: serviceEnd({ role: 'api-server' }) }],
-])('where policies admit egress to %s that the agent of AWS calls denied, its known fault is named', (_, given) => {
+])('if policies admit egress to %s that the agent of AWS reports as denied, its known fault is named', (_, given) => {
   expect(adviseOn(flow({ ...ofAws, ...given }), own, admits)).toMatch(/Policies admit this\. .*#582\.$/);
 });
 

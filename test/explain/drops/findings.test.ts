@@ -37,11 +37,11 @@ test.each([
   ['the destination is one', nodeEnd(), db, ['receiving shop/db-0, peer Node/node-a']],
   ['to a Service', web, serviceEnd(), ['sending shop/web-0, peer Service/shop/api']],
   ['neither is', nodeEnd(), externalEnd(), []],
-])('a packet is a finding of each end that is a Pod: %s', (_, source, destination, expected) => {
+])('a packet has a finding for each end that is a Pod: %s', (_, source, destination, expected) => {
   expect(explainPacket(observation(), ends({ source, destination }), 'node-a').map(short)).toEqual(expected);
 });
 
-test('each Pod that an end may be has a finding, which names the others', () => {
+test('each candidate of an end has a finding, which names the others', () => {
   const candidates = ['web-a', 'web-b'].map((name) => podEnd({ object: podRef(name) }));
   const source = externalEnd({ kind: 'unknown', address: 'shop/web-*', identity: 'shop/web-*', candidates });
   const found = explainPacket(observation(), ends({ source, destination: externalEnd() }), 'node-a');
@@ -49,7 +49,7 @@ test('each Pod that an end may be has a finding, which names the others', () => 
   expect(found.map(({ details }) => details.kind === 'flow' && details.sharedWith)).toEqual([['web-b'], ['web-a']]);
 });
 
-test('the peer is related, when it is an object', () => {
+test('the peer is the related object if it is an object', () => {
   const [receiving, sending] = explainPacket(observation(), ends({ source: web, destination: db }), 'node-a');
   expect(receiving).toMatchObject({
     regarding: db.object,
@@ -63,7 +63,7 @@ test('the peer is related, when it is an object', () => {
   expect(explainPacket(observation(), ends(), 'node-a')[0]?.related).toBeUndefined();
 });
 
-test('an answer counts by the port of its sender', () => {
+test('a reply counts by the port of its sender', () => {
   const answer = observation({
     packet: packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK }),
   });
@@ -83,12 +83,12 @@ test.each([
   ['sender', pod, '', { fromPodInterface: true }, `${pod} → this node`],
   ['receiver', '', pod, { toPodInterface: true }, `this node → ${pod}`],
   [undefined, '', '', {}, ''],
-])('it was refused by the %s on the way from %j to %j', (refusedBy, inInterface, outInterface, interfaces, path) => {
+])('the %s refused it on the way from %j to %j', (refusedBy, inInterface, outInterface, interfaces, path) => {
   const [found] = explainPacket(observation({ inInterface, outInterface }), ends(interfaces), 'node-a');
   expect(found?.details).toMatchObject({ refusedBy, path });
 });
 
-test('a logger that says whose policies refused it is believed before the interfaces', () => {
+test('a logger that names the refusing side is believed before the interfaces', () => {
   const given = observation({ policySide: 'sender', clusterTier: 'Admin' });
   const [found] = explainPacket(given, ends({ fromPodInterface: false, toPodInterface: true }), 'node-a');
   expect(found?.details).toMatchObject({ refusedBy: 'sender', clusterTier: 'Admin' });
@@ -101,7 +101,7 @@ const tooBig = observation({
   mtu: 1400,
 });
 
-test('an ICMP error affects the sender of the packet it is about', () => {
+test('an ICMP error affects the sender of the packet that caused it', () => {
   const found = explainPacket(
     tooBig,
     ends({ source: reportingRouter, destination: web, inner: { source: web, destination: externalEnd() } }),
@@ -115,7 +115,7 @@ test('an ICMP error affects the sender of the packet it is about', () => {
   });
 });
 
-test('an ICMP error is also a finding of the Pod that reports it', () => {
+test('an ICMP error also has a finding for the Pod that sends it', () => {
   const found = explainPacket(
     tooBig,
     ends({ source: db, destination: web, inner: { source: web, destination: db } }),
@@ -127,7 +127,7 @@ test('an ICMP error is also a finding of the Pod that reports it', () => {
   ]);
 });
 
-test('an ICMP error about a packet of an unknown sender makes no finding for it', () => {
+test("an ICMP error about an unknown sender's packet has no finding for that sender", () => {
   expect(
     explainPacket(
       tooBig,
@@ -141,7 +141,7 @@ test('an ICMP error about a packet of an unknown sender makes no finding for it'
   ).toEqual([]);
 });
 
-test('an ICMP error whose inner packet is not believed is a packet between its own ends', () => {
+test('an ICMP error whose inner packet is not believed is treated as a packet between its own ends', () => {
   const found = explainPacket(tooBig, ends({ source: db, destination: reportingRouter }), 'node-a');
   expect(found.map(short)).toEqual(['sending shop/db-0, peer 198.51.100.1']);
   expect(found[0]?.details).toMatchObject({
@@ -153,7 +153,7 @@ test('an ICMP error whose inner packet is not believed is a packet between its o
   });
 });
 
-test('an ICMP error about an answer counts by the port of the answer’s sender', () => {
+test("an ICMP error about a reply counts by the port of the reply's sender", () => {
   const answer = { ...tooBig, inner: packet({ sourcePort: 443, destinationPort: 40112, tcpFlags: TcpFlag.ACK }) };
   const [found] = explainPacket(
     answer,
@@ -175,26 +175,26 @@ const router = externalEnd({ address: '198.51.100.1' });
 const answerPacket = packet({ sourcePort: 5432, destinationPort: 40112, tcpFlags: TcpFlag.SYN | TcpFlag.ACK });
 const request = 'Pod/shop/db-0 5432/TCP';
 
-test('a port of a request has the receiver’s name, in the Events of both ends', () => {
+test("a port of a request has the receiver's name in the Events of both ends", () => {
   expect(named({}, { source: web, destination: db })).toEqual([request, request]);
 });
 
-test('a port of an answer has the sender’s name', () => {
+test("a port of a reply has the sender's name", () => {
   expect(named({ packet: answerPacket }, { source: db, destination: web })).toEqual([request, request]);
 });
 
-test('a protocol without ports has no name of a port', () => {
+test('a protocol without ports has no port name', () => {
   expect(named({ packet: portless('SCTP') }, { source: web, destination: db })).toEqual([undefined, undefined]);
 });
 
-test('a port that an ICMP error is about has the name of the end that could not be reached; the error has none', () => {
+test('a port that an ICMP error is about has the name given by the unreachable end; the error itself has no port name', () => {
   const error = { packet: icmp(3, 4), inner: packet({ destinationPort: 5432 }) };
   const target = { inner: { source: web, destination: db } };
   expect(named(error, { source: router, destination: web, ...target })).toEqual([request]);
   expect(named(error, { source: db, destination: web, ...target })).toEqual([request, undefined]);
 });
 
-test('the name of the port does not change the identity', () => {
+test("a port's name does not change the identity", () => {
   const both = ends({ source: web, destination: db });
   const identities = [portNames, () => undefined].map((names) =>
     explainPacket(observation(), both, 'node-a', names).map((each) => each.identity),
@@ -248,7 +248,7 @@ test.each([
   ['mark and uid', identity({ mark: 7, uid: 1000 })],
   ['the weight', identity({ repeat: 3 })],
   ['the path', identity({ inInterface: 'eth0' })],
-])('identity is equal: %s', (_, other) => {
+])('identities are equal: %s', (_, other) => {
   expect(other).toBe(base);
 });
 
@@ -266,19 +266,19 @@ test.each([
   ['verdict', identity({ verdict: 'rejected' })],
   ['policy', identity({ policy: { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined } })],
   ['cause: the host’s firewall', identity({ enforcer: 'host-firewall', prefix: '[UFW BLOCK]', prefixRule: 'ufw' })],
-])('differs: %s', (_, other) => {
+])('identities differ: %s', (_, other) => {
   expect(other).not.toBe('');
   expect(other).not.toBe(base);
 });
 
-test('identity differs for the other end of the same packet', () => {
+test('identities of the two ends of a packet differ', () => {
   const found = explainPacket(observation(), ends({ source: web, destination: db }), 'node-a').map(
     (each) => each.identity,
   );
   expect(new Set(found).size).toBe(2);
 });
 
-test('identity differs by ICMP type and code', () => {
+test('identities differ by ICMP type and code', () => {
   const all = [icmp(8, 0), icmp(0, 0), icmp(3, 1), icmp(3, 3), portless('SCTP')].map((each) =>
     identity({ packet: each }),
   );

@@ -77,7 +77,7 @@ test.each(tables.noise)('%s is noise', (_, given, expected) => {
   expect(noise(headerOf(given))).toBe(expected);
 });
 
-test('a packet to every machine of the link is noise, whatever its address', () => {
+test('a packet to all machines of the link is noise, whatever its address', () => {
   expect(noise(udp({ destination: '192.168.7.255' }), 'ff:ff:ff:ff:ff:ff')).toBe('broadcast');
   expect(noise(udp({ destination: '192.168.7.255' }), 'ee:ee:ee:ee:ee:ee')).toBeUndefined();
 });

@@ -106,16 +106,16 @@ test('only policies of the tier that isolates are counted', () => {
   });
 });
 
-test('where the receiver is not known any more, the sender is asked', () => {
+test("if the receiver is no longer known, the sender's policies are used", () => {
   const facts = policyFacts(findings(), known([deny('closed', 'batch', ['Egress'])], pods.slice(1)));
   expect(facts).toMatchObject({ verdict: 'denied', direction: 'egress' });
 });
 
-test('there are none where a host firewall dropped the packet, and none without policies', () => {
+test('drops of a host firewall have no policy facts, nor do drops without policies', () => {
   expect(policyFacts(findings({ enforcer: 'host-firewall' }), known([deny('x')]))).toBeUndefined();
   expect(policyFacts(findings(), () => undefined)).toBeUndefined();
 });
 
-test('a comma in a name of a saved file does not make two names of it', () => {
+test('a comma in a name from a saved file does not split the name', () => {
   expect(policyFacts(findings(), known([deny('a,b')]))?.decidedBy).toStrictEqual(['NetworkPolicy shop/a_b']);
 });

@@ -49,7 +49,7 @@ test.each([
     { name: 'batch/worker-7', namespace: 'batch' },
     'in force for batch/worker-7 (Tier DEFAULT). Owners of namespace batch: each Pod needs',
   ],
-])('of the end that refused a packet, those who own it are asked: %j', (refusing, expected) => {
+])('the owners of the end that refused a packet are asked: %j', (refusing, expected) => {
   expect(adviseOnReason('Tier DEFAULT', { namespace: 'shop', refusing })).toContain(expected);
 });
 

@@ -21,7 +21,7 @@ function slice(name: string): unknown {
   };
 }
 
-test('the backends of all Services that are named are asked for at once', async () => {
+test('the backends of all named Services are requested at once', async () => {
   const lists = createLiveLists('node-a', undefined);
   lists.setNode(node());
   for (const name of names) lists.setService(service({ name, uid: `uid-of-${name}` }), nine);

@@ -12,14 +12,14 @@ test.each(scriptsIn('closing.txt'))('an incident ends by %s', (_, script, change
   if (states.length > 0) expect(statesOf(started)).toEqual(states);
 });
 
-test('felix says that it succeeded only when it did', () => {
+test('felix logs success only after success', () => {
   expect(play('0 KN201\n 30 KN201\n 30.1 complete', start(), 'felix')).toEqual([
     '30 opened KN201 2',
     '30.1 closed KN201 by success',
   ]);
 });
 
-test('a success says nothing about failures outside a sync', () => {
+test('a success does not end failures outside a sync', () => {
   expect(play('0 KN204\n 5 KN204\n 6 complete\n 545 tick', start(), 'felix')).toEqual([
     '5 opened KN204 2',
     '545 closed KN204 by silence',

@@ -187,12 +187,12 @@ const codes = [
 const explained = (facts: NodeFacts, symptoms: Symptoms): string[] =>
   codes.filter((code) => diagnose(code, facts, symptoms) !== code);
 
-test('without facts every code stays as it is', () => {
+test('without facts, every code stays', () => {
   expect(explained(noFacts, again)).toEqual([]);
   expect(explained(noFacts, once)).toEqual([]);
 });
 
-test('felix deletes the chains of kube-proxy explains that chains, jumps and tables are gone', () => {
+test('felix deleting the chains of kube-proxy explains missing chains, jumps and tables', () => {
   expect(explained(bpf, again)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN111']);
   expect(diagnose('KN102', bpf, again)).toBe('KN101');
 });
@@ -201,11 +201,11 @@ test.each(tables.deleting)('felix deletes the chains of kube-proxy: %s', (_, fac
   expect(diagnose('KN102', factsOf(facts), { ...again, ...some })).toBe(expected);
 });
 
-test('felix deletes the chains of kube-proxy goes before two backends and a firewall', () => {
+test('felix deleting the chains of kube-proxy has precedence over two backends and a firewall', () => {
   expect(diagnose('KN102', { ...bpf, backends: mixed.backends, firewallDropsSince: nine }, once)).toBe('KN101');
 });
 
-test('two backends: explain failing and overwritten rules of iptables', () => {
+test('two backends explain failing and overwritten rules of iptables', () => {
   expect(explained(mixed, again)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN109', 'KN201', 'KN202', 'KN204']);
   expect(diagnose('KN204', mixed, again)).toBe('KN110');
 });
@@ -214,12 +214,12 @@ test.each(tables.backends)('two backends: %s', (_, facts, expected) => {
   expect(diagnose('KN204', factsOf(facts), again)).toBe(expected);
 });
 
-test('a reload of the firewall explains what happened once when it began to drop', () => {
+test('a reload of the firewall explains single failures when it began to drop', () => {
   expect(explained(reload, once)).toEqual(['KN102', 'KN103', 'KN107', 'KN108', 'KN204']);
   expect(diagnose('KN204', reload, { ...once, failing: 'felix' })).toBe('KN205');
 });
 
-test('a reload of the firewall does not explain what goes on', () => {
+test('a reload of the firewall does not explain continuing failures', () => {
   expect(explained(reload, { ...once, last: nine + 10_001 })).toEqual([]);
 });
 
@@ -227,7 +227,7 @@ test.each([60_001, -60_001])('a reload of the firewall does not explain drops th
   expect(explained({ ...noFacts, firewallDropsSince: nine + apart }, once)).toEqual([]);
 });
 
-test('a reload of the firewall: once: not two backends, which would last', () => {
+test('a reload of the firewall explains a single failure, which two backends would not', () => {
   expect(diagnose('KN204', { ...mixed, firewallDropsSince: nine }, once)).toBe('KN205');
   expect(diagnose('KN204', { ...mixed, firewallDropsSince: nine }, again)).toBe('KN110');
 });
@@ -236,13 +236,13 @@ const hintsOn = (facts: NodeFacts, code = 'KN102', diagnosis = code): string[] =
 
 const forbidden: NodeFacts = { ...noFacts, felix: { kind: 'unreadable', reason: 'forbidden' } };
 
-test('no hint is given where all is known', () => {
+test('no hint is given if all facts are known', () => {
   expect(hintsOn(noFacts)).toEqual([]);
   expect(hintsOn(bpf, 'KN102', 'KN101')).toEqual([]);
   expect(hintsOn({ ...noFacts, felix: { kind: 'absent' } })).toEqual([]);
 });
 
-test('the conflict that could not be looked for', () => {
+test('a hint names a conflict that could not be checked', () => {
   const hint = hintsOn(forbidden);
   const other = hintsOn({ ...noFacts, felix: { kind: 'unreadable', reason: 'failed' } });
   expect([hint.length, other.length]).toEqual([1, 1]);
@@ -253,7 +253,7 @@ test.each([
   ['KN104', 'KN104'],
   ['KN301', 'KN301'],
   ['KN102', 'KN110'],
-])('no hint is given where it would explain nothing: %s, diagnosed as %s', (code, diagnosis) => {
+])('no hint is given if it would explain nothing: %s, diagnosed as %s', (code, diagnosis) => {
   expect(hintsOn(forbidden, code, diagnosis)).toEqual([]);
 });
 
@@ -264,7 +264,7 @@ test.each(tables.severities)('a log without warnings: %s', (logSeverityScreen, s
   expect(hintsOn(felixWith({ logSeverityScreen }), 'KN301')).toEqual([]);
 });
 
-test('both backends, unless that is the diagnosis', () => {
+test('both backends are a hint, unless they are the diagnosis', () => {
   const expected = [expect.stringMatching(/\blegacy\b.*\bnf_tables\b/)];
   expect(hintsOn(mixed, 'KN104')).toEqual(expected);
   expect(hintsOn(mixed, 'KN102', 'KN101')).toEqual(expected);
@@ -272,7 +272,7 @@ test('both backends, unless that is the diagnosis', () => {
   expect(hintsOn(mixed, 'KN401')).toEqual([]);
 });
 
-test('at most two short hints are given', () => {
+test('gives at most two short hints', () => {
   const all = felixWith({ logSeverityScreen: 'Error' }, mixed);
   for (const given of [hintsOn(all, 'KN104'), hintsOn({ ...forbidden, backends: mixed.backends })]) {
     expect(given).toHaveLength(2);

@@ -58,7 +58,7 @@ function finder(some: AskedSources = {}, known: FactSources = {}, seen = recent)
   }
 }
 
-test('the facts of a failure of kube-proxy are the settings of felix, and what was logged of late', async () => {
+test('the facts of a failure of kube-proxy are the settings of felix and recent log records', async () => {
   const { find, asked } = finder();
   expect(await find(incident())).toEqual({
     felix: absent,
@@ -77,13 +77,13 @@ test.each([
   ['KN301', 'bird', ['felix']],
   ['KN402', 'kernel', []],
   ['KN403', 'kernel', []],
-] as const)('of %s of %s is asked: %j', async (code, failing, expected) => {
+] as const)('the facts of %s of %s are requested: %j', async (code, failing, expected) => {
   const { find, asked } = finder();
   await find(incident({ code, failing }));
   expect(asked).toEqual(expected);
 });
 
-test('the facts of a full table are how full it is, and by whom', async () => {
+test('the facts of a full table are its level and its largest sources', async () => {
   const { find, asked } = finder();
   const facts = await find(incident({ code: 'KN401', failing: 'kernel' }));
   expect(asked).toEqual(['conntrack undefined', 'top sources undefined']);
@@ -94,7 +94,7 @@ test('the facts of a full table are how full it is, and by whom', async () => {
   ]);
 });
 
-test('the facts of a table that is nearly full are how full it was, also where it has room again by now, and by whom', async () => {
+test('the facts of a nearly full table are its level at that time, even if it has room again, and its largest sources', async () => {
   const table = { count: 210_000, max: 262_144 };
   const { find } = finder(proc({ conntrack: () => Promise.resolve(table), topSources: top('192.0.2.1', 10) }));
   const facts = await find(incident({ code: 'KN404', failing: 'kernel', subjects: ['the host'] }));
@@ -110,7 +110,7 @@ test.each([['4026532317'], ['netns 4026532317']])("the subject names a Pod's tab
   expect(facts.namespacePod).toBe('uid-of-web-0');
 });
 
-test("the host's table is the one that is looked at of several", async () => {
+test("if several tables are named, the host's is read", async () => {
   const { find, asked } = finder();
   const facts = await find(incident({ code: 'KN401', failing: 'kernel', subjects: ['4026532317', 'the host'] }));
   expect(asked).toEqual(['conntrack undefined', 'top sources undefined']);
@@ -127,7 +127,7 @@ const tableOf = (conntrack: NodeFacts['conntrack'], after = 0, subjects = ['the 
   ).find(incident({ code: 'KN401', failing: 'kernel', subjects }));
 
 test.each([262_144, 240_000])(
-  'a full table that no line calls a namespace’s is the host’s own, which holds %i of 262144',
+  "a full table without a namespace in its line is the host's if the host's holds %i of 262144",
   async (count) => {
     const facts = await tableOf({ count, max: 262_144 });
     expect(facts).toMatchObject({ conntrack: { count }, topSources: [{ connections: 100 }] });
@@ -137,7 +137,7 @@ test.each([262_144, 240_000])(
 
 // Older kernels do not say whose it is, and a Pod can fill its own.
 test.each([0, 120, 230_000])(
-  'a full table that no line calls a namespace’s is another namespace’s where the host’s own holds %i of 262144',
+  "a full table without a namespace in its line is another namespace's if the host's holds %i of 262144",
   async (count) => {
     const facts = await tableOf({ count, max: 262_144 });
     expect(facts).toMatchObject({ conntrack: { count, max: 262_144 }, namespacePod: null, topSources: [] });
@@ -147,18 +147,18 @@ test.each([0, 120, 230_000])(
 test.each([
   ['long after the line, when it may have emptied', { count: 120, max: 262_144 }, 31_000],
   ['where it cannot be read', { count: undefined, max: 262_144 }, 0],
-])('a full table that no line calls a namespace’s is of an unknown owner %s', async (_, conntrack, after) => {
+])('a full table without a namespace in its line has an unknown owner %s', async (_, conntrack, after) => {
   const facts = await tableOf(conntrack, after);
   expect(facts.conntrack).toEqual({ count: undefined, max: 262_144 });
   expect(facts.namespacePod).toBeUndefined();
 });
 
-test('a full table that no line calls a namespace’s is the host’s own where the kernel does name namespaces', async () => {
+test("a full table without a namespace in its line is the host's if the kernel does name namespaces", async () => {
   const facts = await tableOf({ count: 120, max: 262_144 }, 0, ['network namespace 4026532317', 'the host']);
   expect(facts.namespacePod).toBeUndefined();
 });
 
-test('the host’s table is none of those of several namespaces', async () => {
+test("the host's table is not one of several namespaces' tables", async () => {
   const { find, asked } = finder();
   const subjects = ['network namespace 4026532317', 'network namespace 4026532318'];
   expect(await find(incident({ code: 'KN401', failing: 'kernel', subjects }))).toMatchObject({
@@ -178,19 +178,19 @@ const logged = {
   firewallDropsSince: nine + 5000,
 };
 
-test('without sources, what was logged is at hand', () => {
+test('without sources, log records are available at once', () => {
   expect(knownFacts(incident(), recent, {})).toEqual(logged);
   expect(knownFacts(incident({ code: 'KN401', failing: 'kernel' }), recent, {})).toEqual(logged);
 });
 
-test('settings of felix that are at hand are a fact of failures of rules alone, and none where they cannot be read', () => {
+test('known settings of felix are a fact only for failures of rules, and not if they cannot be read', () => {
   const felix = (): NodeFacts['felix'] => absent;
   expect(knownFacts(incident(), recent, { felix })).toEqual({ ...logged, felix: absent });
   expect(knownFacts(incident({ code: 'KN401', failing: 'kernel' }), recent, { felix })).toEqual(logged);
   expect(knownFacts(incident(), recent, { felix: fail })).toEqual(logged);
 });
 
-test('facts from the log count at the time of the incident, not now', () => {
+test("facts from the log are those of the incident's time, not of now", () => {
   const later = nine + 3 * 3_600_000;
   expect(knownFacts(incident({ first: later, last: later }), recent, {})).toMatchObject({
     backends: {},
@@ -206,22 +206,19 @@ test.each<[string, AskedSources, Partial<Incident>, Partial<NodeFacts>]>([
     { conntrack: full, topSources: [] },
   ],
   ['a look-up of what is behind Services', { prepareChains: never }, {}, { felix: absent }],
-])(
-  'never waits for long, never rejects: %s: what is late is undefined after a second, the rest is there',
-  async (_, sources, some, expected) => {
-    vi.useFakeTimers();
-    onTestFinished(() => void vi.useRealTimers());
-    const facts = finder(sources).find(incident(some));
-    await vi.advanceTimersByTimeAsync(999);
-    expect(await Promise.race([facts, Promise.resolve('waiting')])).toBe('waiting');
-    await vi.advanceTimersByTimeAsync(1);
-    expect(await facts).toMatchObject(expected);
-    await finder().find(incident());
-    expect(vi.getTimerCount()).toBe(0);
-  },
-);
+])('a late fact is undefined after a second, and the others are there: %s', async (_, sources, some, expected) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const facts = finder(sources).find(incident(some));
+  await vi.advanceTimersByTimeAsync(999);
+  expect(await Promise.race([facts, Promise.resolve('waiting')])).toBe('waiting');
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await facts).toMatchObject(expected);
+  await finder().find(incident());
+  expect(vi.getTimerCount()).toBe(0);
+});
 
-test('FelixConfiguration is asked for again for ten seconds where the API server does not answer', async () => {
+test('if the API server does not answer, FelixConfiguration is requested again for ten seconds', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const failed = { kind: 'unreadable', reason: 'failed' } as const;
@@ -244,7 +241,7 @@ test('FelixConfiguration is asked for again for ten seconds where the API server
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('FelixConfiguration is no longer asked for after ten seconds, and what failed before is still said, where an API server takes long to fail', async () => {
+test('if an API server takes long to fail, FelixConfiguration is not requested after ten seconds, and earlier failures still have their text', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const failed = { kind: 'unreadable', reason: 'failed' } as const;
@@ -258,7 +255,7 @@ test('FelixConfiguration is no longer asked for after ten seconds, and what fail
   expect(felix).toHaveBeenCalledTimes(2);
 });
 
-test('FelixConfiguration is asked for after its delay, and has time from then on', async () => {
+test('FelixConfiguration is requested after its delay, and its time limit begins then', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const felix = vi.fn<() => Promise<NodeFacts['felix']>>(
@@ -272,7 +269,7 @@ test('FelixConfiguration is asked for after its delay, and has time from then on
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('never waits for long, never rejects: what fails is undefined', async () => {
+test('a failed fact is undefined', async () => {
   const failing = finder(
     {
       felix: () => Promise.reject(new Error('broken')),

@@ -6,7 +6,7 @@ test.each(scriptsIn('opening.txt'))('an incident opens, or not yet: %s', (_, scr
   expect(play(script)).toEqual(changes);
 });
 
-test('the retry interval is what kube-proxy logs of its next attempt', () => {
+test('the retry interval is the one that kube-proxy logs', () => {
   const { heard, tracker } = start();
   tracker.take(failure(), 0, undefined);
   tracker.take(sync('sync-failed', 'IPv4', { retry: 600_000 }), 1, undefined);
@@ -28,7 +28,7 @@ test('a flap is forgotten after 15 minutes and counted', () => {
   expect(started.tracker.unrepeated).toEqual({ KN102: 1 });
 });
 
-test('flaps of long ago are no part of what opens', () => {
+test('old flaps do not count towards opening', () => {
   const started = start();
   play('0 KN102\n 800 KN102\n 1600 KN102\n 2400 KN102\n 2401 KN102\n 2430 KN102', started);
   const [incident] = started.tracker.incidents;
@@ -37,19 +37,19 @@ test('flaps of long ago are no part of what opens', () => {
   expect(started.tracker.unrepeated).toEqual({ KN102: 2 });
 });
 
-test('the oldest attempts are forgotten first, whatever the order of lines', () => {
+test('the oldest attempts are forgotten first, in any order of lines', () => {
   const started = start();
   play('2400 KN102\n 0 KN102\n 800 KN102\n 1600 KN102', started);
   expect(started.tracker.incidents).toMatchObject([{ phase: 'suspected', first: 800_000, failures: 3 }]);
 });
 
-test('a late line counts, and nothing is negative', () => {
+test('a late line counts, and no time is negative', () => {
   const started = start();
   expect(play('100 KN102\n 60 KN102\n 20 KN102', started)).toEqual(['60 opened KN102 2', '20 continued KN102 1']);
   expect(started.tracker.incidents[0]).toMatchObject({ first: 20_000, last: 100_000, opened: 100_000 });
 });
 
-test('subjects and families that differ are gathered, within bounds', () => {
+test('differing subjects and families are collected up to a limit', () => {
   const { tracker } = start();
   for (let i = 0; i < 1000; i++) tracker.take(failure({ subject: `chain-${i % 20}` }), i * 100, undefined);
   const [incident] = tracker.incidents;
@@ -60,13 +60,13 @@ test('subjects and families that differ are gathered, within bounds', () => {
   expect(JSON.stringify(tracker.state()).length).toBeLessThan(5000);
 });
 
-test('the line that it opened with stays', () => {
+test('the quote of an open incident stays', () => {
   const { tracker } = start();
   for (let i = 0; i < 5; i++) tracker.take(failure({ quote: `line ${i}` }), i * 10_000, undefined);
   expect(tracker.incidents[0]).toMatchObject({ quote: 'line 1', failures: 5 });
 });
 
-test('a doubtful incident begins with its first failure, however many attempts there are', () => {
+test('an uncertain incident begins with its first failure, however many attempts there are', () => {
   const { tracker } = start();
   tracker.take(failure({ code: 'KN104' }), 0, undefined);
   tracker.take(sync('sync-failed'), 100, undefined);
@@ -88,7 +88,7 @@ test.each([
   ['a shared one', [failure({ code: 'KN103', subject: 'KUBE-SERVICES' })], 6, ['opened KN103 2']],
   ['what may fail by itself', [failure({ code: 'KN107', subject: 'KUBE-SERVICES' })], 6, []],
   ['one that nothing names', [failure()], 6, []],
-])('it opens whatever succeeds in between: %s', (_, [before = first, after = before], seconds, changes) => {
+])('an incident opens whatever succeeds in between: %s', (_, [before = first, after = before], seconds, changes) => {
   const { heard, tracker } = start();
   tracker.take(before, 0, undefined);
   tracker.take(sync('sync-failed'), 1, undefined);
@@ -101,7 +101,7 @@ test.each([
   expect(heard).toEqual(changes);
 });
 
-test('it opens also where a release says of no sync that it failed', () => {
+test('an incident opens even if a release logs no failed syncs', () => {
   const { heard, tracker } = start();
   tracker.take(first, 0, undefined);
   tracker.take(sync('sync-complete'), 3000, undefined);
@@ -111,7 +111,7 @@ test('it opens also where a release says of no sync that it failed', () => {
   expect(tracker.incidents[0]).toMatchObject({ phase: 'open', subjects: [first.subject, other.subject] });
 });
 
-test('an incident of a chain that only another program can have deleted is opened before any other line says how that sync ended', () => {
+test('a chain that only another program can have deleted opens an incident before the end of that sync is logged', () => {
   const { heard, tracker } = start();
   tracker.take(first, 0, undefined);
   tracker.take(sync('sync-failed'), 1, undefined);
@@ -121,7 +121,7 @@ test('an incident of a chain that only another program can have deleted is opene
   expect(tracker.incidents[0]).toMatchObject({ opened: 6000, failures: 2 });
 });
 
-test('it opens also with the state of before a restart', () => {
+test('an incident opens with the state from before a restart', () => {
   const { tracker } = start();
   tracker.take(first, 0, undefined);
   const { heard, tracker: next } = start(JSON.parse(JSON.stringify(tracker.state())) as TrackerState);
@@ -130,7 +130,7 @@ test('it opens also with the state of before a restart', () => {
   expect(heard).toEqual(['opened KN102 2']);
 });
 
-test('at the end of a log, what waits for the end of its attempt opens, and nothing else changes', () => {
+test('at the end of a log, an incident that waits for the end of its attempt opens, and nothing else changes', () => {
   const { heard, tracker } = start();
   play('0 attempt KN111\n 30 KN111\n 30.1 KN104', { heard, tracker });
   expect(heard).toEqual([]);

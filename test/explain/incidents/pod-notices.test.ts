@@ -12,7 +12,7 @@ import { affectedPod } from './node-incidents.ts';
 const second = 1000;
 const hour = 3_600_000;
 
-test('which Pods an incident affects: restarting Pods come first, then unready ones', () => {
+test('affected Pods: restarting Pods come first, then unready ones', () => {
   const pods = [
     affectedPod('well'),
     affectedPod('unready', { problem: 'unready' }),
@@ -21,7 +21,7 @@ test('which Pods an incident affects: restarting Pods come first, then unready o
   expect(affectedPodsOf(pods).map(({ name }) => name)).toEqual(['restarting', 'unready', 'well']);
 });
 
-test('which Pods an incident affects: neither Pods on the host’s network nor those that have ended', () => {
+test("affected Pods: Pods on the host's network and Pods that have ended are left out", () => {
   const pods = [
     affectedPod('host', { hostNetwork: true }),
     affectedPod('done', { running: false }),
@@ -58,12 +58,12 @@ test('no more Pods than the limit are notified, all of them within minutes', () 
   expect(notices.at(-1)?.[1]).toBe(300);
 });
 
-test('each again after an hour, when its Event is gone', () => {
+test('each Pod is notified again after an hour, when its Event is gone', () => {
   const pods = affectedPodsOf([affectedPod('a'), affectedPod('b')]);
   expect(notifyAll(pods, nine + hour + 60 * second).map(([name]) => name)).toEqual(['a', 'b', 'a', 'b']);
 });
 
-test('a Pod that is gone keeps its place for an hour; then another is notified in place of it', () => {
+test('a deleted Pod keeps its place for an hour; then another one is notified instead', () => {
   const notifiedPods = Object.fromEntries(
     Array.from({ length: podNoticeLimit }, (_, i) => [`uid-of-gone-${i}`, notified(`gone-${i}`, nine + i * second)]),
   );
@@ -77,7 +77,7 @@ test('a Pod that is gone keeps its place for an hour; then another is notified i
   expect(nextPodNotice(pods, notifiedPods, nine)).toMatchObject({ at: nine + 20 * second, inPlaceOf: undefined });
 });
 
-test('no Pod where none is affected', () => {
+test('no Pod is notified if none is affected', () => {
   expect(nextPodNotice([], {}, nine)).toBeUndefined();
 });
 

@@ -7,7 +7,7 @@ import { forAll } from '../../for-all.ts';
 const second = 1000;
 const minute = 60 * second;
 
-test('the last one of each program, for an hour', () => {
+test('the last record of each program is kept for an hour', () => {
   const recent = createRecent();
   recent.noteBackend('kube-proxy', 'nf_tables', nine - minute);
   recent.noteBackend('kube-proxy', 'legacy', nine);
@@ -17,7 +17,7 @@ test('the last one of each program, for an hour', () => {
   expect(recent.backends(nine + 62 * minute)).toEqual({});
 });
 
-test('an older line that comes late changes nothing', () => {
+test('an older line that arrives late changes nothing', () => {
   const recent = createRecent();
   recent.noteBackend('felix', 'legacy', nine);
   recent.noteBackend('felix', 'nf_tables', nine - second);
@@ -41,33 +41,33 @@ test.each([
   expect(recent.firewallDropsSince(nine + at * second)).toBe(isNear ? nine + began * second : undefined);
 });
 
-test('no drops have no beginning', () => {
+test('without drops there is no beginning', () => {
   expect(createRecent().firewallDropsSince(nine)).toBeUndefined();
 });
 
-test('drops that go on have one beginning', () => {
+test('continuing drops have one beginning', () => {
   const recent = dropsAt(...Array.from({ length: 10 }, (_, index) => index * 300));
   expect(recent.firewallDropsSince(nine)).toBe(nine);
   expect(recent.firewallDropsSince(nine + 300 * second)).toBeUndefined();
 });
 
-test('drops that were there before are not the beginning', () => {
+test('drops present before do not count as a beginning', () => {
   expect(dropsAt(-1200, -800, -400, 0, 1).firewallDropsSince(nine)).toBeUndefined();
   expect(dropsAt(-400, -401, -402, 0).firewallDropsSince(nine)).toBeUndefined();
 });
 
-test('drops of an hour before are there before, and older ones are not', () => {
+test('drops in the hour before count as present before, older ones do not', () => {
   expect(dropsAt(-3600, -3600, -3600, 0).firewallDropsSince(nine)).toBeUndefined();
   expect(dropsAt(-3601, -3601, -3601, 0).firewallDropsSince(nine)).toBe(nine);
 });
 
-test('a stray packet before, or many hours ago, are not there before', () => {
+test('a stray packet, or drops many hours ago, do not count as present before', () => {
   expect(dropsAt(-1200, -600, 0, 1).firewallDropsSince(nine)).toBe(nine);
   const longAgo = Array.from({ length: 9 }, (_, index) => -7000 + index);
   expect(dropsAt(...longAgo, 0).firewallDropsSince(nine)).toBe(nine);
 });
 
-test('drops that are logged late are put where they belong', () => {
+test('drops that are logged late are sorted in by time', () => {
   expect(dropsAt(3, 2, 0, 1).firewallDropsSince(nine)).toBe(nine);
   expect(dropsAt(0, 1, -400, -401, -402).firewallDropsSince(nine)).toBeUndefined();
 });
@@ -101,7 +101,7 @@ test.each([
   expect(createRecent(state as never).state()).toEqual({ backends: {}, runs: [] });
 });
 
-test('holds few runs however often one begins, the newest in order, apart', () => {
+test('keeps only the newest runs in order, however often one begins', () => {
   forAll([fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 300 })], {}, (seconds) => {
     const { runs } = dropsAt(...seconds).state();
     expect(runs.length).toBeLessThanOrEqual(16);

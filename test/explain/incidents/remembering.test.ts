@@ -28,7 +28,7 @@ test('a published incident is the same after a restart', () => {
   expect(next.tracker.incidents).toEqual(first.tracker.incidents);
 });
 
-test('an unpublished end is forgotten when the failure comes again', () => {
+test('an unpublished end is forgotten when the failure returns', () => {
   const deaf = startUnpublished();
   play('0 attempt KN102\n 30 attempt KN102\n 60 complete\n 70 attempt KN102', deaf);
   expect(deaf.heard).toEqual(['opened', 'closed', 'opened']);
@@ -40,7 +40,7 @@ test('an unpublished end is forgotten when the failure comes again', () => {
   });
 });
 
-test('the revision changes with the state, also when something is acknowledged', () => {
+test('the revision changes with the state, also on acknowledgement', () => {
   const { tracker } = startUnpublished();
   const seen = new Set([tracker.revision]);
   const isNew = () => {
@@ -103,7 +103,7 @@ test.each([
   expect(tracker.counts.failures).toEqual({});
 });
 
-test('an incident with an unknown cause, such as a newer release may have, is left out', () => {
+test('an incident with an unknown cause, as from a newer release, is left out', () => {
   const { tracker } = start();
   tracker.take(failure(), 0, undefined);
   const state = throughDisk(tracker.state());
@@ -120,7 +120,7 @@ function damaged(damage: (tracked: Record<string, unknown>) => void): unknown {
   return state;
 }
 
-test('an incident of which Pods are still to be notified is not forgotten', () => {
+test('an incident is kept while Pods still have to be notified', () => {
   const kept = new Set(['KN102 kube-proxy']);
   const tracker = ledTracker(({ incident }, published) => published.acknowledge(incident), undefined, kept);
   for (const time of [0, 30_000]) tracker.take(failure(), time, kubeProxy);
@@ -131,7 +131,7 @@ test('an incident of which Pods are still to be notified is not forgotten', () =
   expect(tracker.incidents).toEqual([]);
 });
 
-test('an unpublished incident is not forgotten, and a tick does not change it', () => {
+test('an unpublished incident is kept, and a tick does not change it', () => {
   const { tracker } = startUnpublished();
   for (const time of [0, 30_000]) tracker.take(failure(), time, kubeProxy);
   tracker.tick(3_600_000);

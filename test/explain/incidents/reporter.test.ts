@@ -96,7 +96,7 @@ function runUntil(one: Reporter, until: number): void {
   for (let now = nine + 30 * second; now <= until; now += 5 * second) if (one.nextTick() <= now) one.tick(now);
 }
 
-test('the details of an incident are on the failing Pod, the Node and the Service whose chain was named', () => {
+test('details are on the failing Pod, the Node and the Service whose chain was named', () => {
   reporter().report(incident());
   expect(new Set(objects())).toEqual(
     new Set([
@@ -114,7 +114,7 @@ test('the details of an incident are on the failing Pod, the Node and the Servic
   });
 });
 
-test('the details of an incident begin with the first failure and count them all', () => {
+test('details begin with the first failure and count all failures', () => {
   reporter().report(incident({ failures: 5, unpublished: 5 }));
   expect(counted.filter(({ finding }) => finding.regarding === kubeProxy)).toMatchObject([
     { time: nine, weight: 1 },
@@ -122,7 +122,7 @@ test('the details of an incident begin with the first failure and count them all
   ]);
 });
 
-test('the details of an incident count each further failure in the same Event', () => {
+test('details count each further failure in the same Event', () => {
   const one = incident();
   const ours = reporter();
   ours.report(one);
@@ -132,7 +132,7 @@ test('the details of an incident count each further failure in the same Event', 
   expect(new Set(counted.map(({ finding }) => finding.identity)).size).toBe(3);
 });
 
-test('details on the Service are one Event for all nodes, the others are of this node', () => {
+test('details on the Service are one Event for all nodes, other Events are per node', () => {
   reporter().report(incident());
   for (const { finding } of counted) {
     expect(finding.shared === true).toBe(finding.regarding.kind === 'Service');
@@ -145,12 +145,12 @@ test('details of a warning are not on Services', () => {
   expect(counted.map(({ finding }) => finding.regarding.kind)).not.toContain('Service');
 });
 
-test('details of the kernel are on the Node alone', () => {
+test('details of the kernel are only on the Node', () => {
   reporter().report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: [] }));
   expect(new Set(objects())).toEqual(new Set(['ConntrackTableFull Node node-a']));
 });
 
-test('details of the end are on the same objects, with how often it failed and how it ended', () => {
+test('details of the end are on the same objects, with the number of failures and the way it ended', () => {
   const one = incident();
   const ours = reporter();
   ours.report(one);
@@ -171,7 +171,7 @@ test('details of the end are on the same objects, with how often it failed and h
   expect(ours.nextTick()).toBe(Infinity);
 });
 
-test('facts that come later are waited for, and what failed meanwhile is counted then', async () => {
+test('an incident waits for late facts, and includes failures from meanwhile', async () => {
   const found = Promise.withResolvers<NodeFacts['felix']>();
   const one = incident();
   const ours = reporter({ facts: { asked: { felix: () => found.promise } } });
@@ -187,7 +187,7 @@ test('facts that come later are waited for, and what failed meanwhile is counted
   expect(detailsOf(0)).toMatchObject({ code: 'KN102', diagnosis: 'KN101' });
 });
 
-test('facts that come later are asked for once, and again after five minutes', () => {
+test('late facts are requested once, and again after five minutes', () => {
   let asked = 0;
   const one = incident();
   const ours = reporter({ facts: { felix: () => void asked++ } });
@@ -198,14 +198,14 @@ test('facts that come later are asked for once, and again after five minutes', (
   expect(asked).toBe(2);
 });
 
-test('affected Pods are counted in the details', () => {
+test('details count affected Pods', () => {
   pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`));
   reporter().report(incident());
   expect(detailsOf(0).affected.count).toBe(30);
   expect(detailsOf(0).affected.names).toHaveLength(3);
 });
 
-test('only the Pod of a network namespace with a table of its own is affected', async () => {
+test('only the Pod whose network namespace has the full table is affected', async () => {
   pods = [affectedPod('a'), affectedPod('b')];
   const proc = { conntrack: none, topSources: none, podOfNetns: () => Promise.resolve('uid-of-b'), now: () => nine };
   const one = reporter({ facts: { asked: { proc } } });
@@ -216,14 +216,14 @@ test('only the Pod of a network namespace with a table of its own is affected', 
   expect(objects()).toEqual(['NodeNetworkDegraded Pod b']);
 });
 
-test('Pods are not notified of a warning', () => {
+test('no Pod is notified of a warning', () => {
   pods = [affectedPod('a')];
   const one = reporter();
   one.report(incident({ code: 'KN204', failing: 'felix' }));
   expect(one.nextTick()).toBe(Infinity);
 });
 
-test('after a restart no Pod is notified twice, and the next one is notified', () => {
+test('after a restart, no Pod is notified twice, and the next one is notified', () => {
   pods = [affectedPod('a'), affectedPod('b')];
   const subject = incident();
   const before = reporter();
@@ -238,7 +238,7 @@ test('after a restart no Pod is notified twice, and the next one is notified', (
   expect(objects()).toEqual(['NodeNetworkDegraded Pod b']);
 });
 
-test('a failure before the objects are known is published as soon as they are', () => {
+test('a failure from before the objects are known is published as soon as they are', () => {
   let ready = false;
   const one = incident();
   const ours = reporter({ isReady: () => ready });
@@ -253,7 +253,7 @@ test('a failure before the objects are known is published as soon as they are', 
   expect([one.unpublished, one.endUnpublished]).toEqual([0, false]);
 });
 
-test('another explanation is another Event', () => {
+test('a different explanation is another Event', () => {
   const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
   let felix: NodeFacts['felix'] = { kind: 'settings', settings };
   const one = incident();
@@ -269,7 +269,7 @@ test('another explanation is another Event', () => {
   expect(new Set(ofNode.map(({ identity }) => identity)).size).toBe(2);
 });
 
-test('old facts of an earlier run are asked for again once the objects are known', () => {
+test('old facts of an earlier run are requested again once the objects are known', () => {
   const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
   let felix: NodeFacts['felix'] = { kind: 'settings', settings };
   const one = incident();
@@ -288,7 +288,7 @@ test('old facts of an earlier run are asked for again once the objects are known
   expect(detailsOf(0)).toMatchObject({ code: 'KN102', diagnosis: 'KN102' });
 });
 
-test('failures that an earlier run had not published are published at the first tick', () => {
+test('failures that an earlier run has not published are published at the first tick', () => {
   const one = incident({ failures: 5, unpublished: 5 });
   const ours = reporter();
   expect(ours.nextTick()).toBe(0);
@@ -297,7 +297,7 @@ test('failures that an earlier run had not published are published at the first 
   expect(ours.nextTick()).toBe(Infinity);
 });
 
-test('an incident that is forgotten leaves nothing behind', () => {
+test('a forgotten incident leaves nothing behind', () => {
   const one = reporter();
   one.report(incident());
   incidents = [];

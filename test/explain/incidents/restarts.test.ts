@@ -6,7 +6,7 @@ test.each(scriptsIn('restarts.txt'))('restarts of a program: %s', (_, script, ch
   expect(play(script)).toEqual(changes);
 });
 
-test('the incident has the Pod, its last words and how often', () => {
+test('the incident names the Pod, its last words and the number of restarts', () => {
   const started = start();
   play('0 restart\n 10 restart\n 20 restart', started);
   expect(started.tracker.incidents[0]).toMatchObject({
@@ -18,7 +18,7 @@ test('the incident has the Pod, its last words and how often', () => {
   });
 });
 
-test('felix takes the container of calico-node with it', () => {
+test('felix ends together with the container of calico-node', () => {
   const { heard, tracker } = start();
   const panic = failure({ code: 'KN202', failing: 'felix' });
   tracker.take(panic, 0, undefined);
@@ -30,7 +30,7 @@ test('felix takes the container of calico-node with it', () => {
   expect(tracker.incidents[0]).toMatchObject({ restarts: 2, code: 'KN202' });
 });
 
-test('a new life may try again after another time', () => {
+test('after a restart, the pause before the next try may differ', () => {
   const { tracker } = start();
   tracker.take(failure(), 0, undefined);
   tracker.take(sync('sync-failed', 'IPv4', { retry: 3_600_000 }), 1, undefined);
@@ -39,7 +39,7 @@ test('a new life may try again after another time', () => {
   expect(tracker.nextTick).toBe(910_000);
 });
 
-test('the last words of a program are its message and the first line of its error', () => {
+test("a program's last words are its message and the first line of its error", () => {
   const restarts = createRestarts();
   const record = { kind: 'program-record', program: 'felix', severity: 'error', caller: '', fields: {} } as const;
   const log = { namespace: 'n', pod: 'p', uid: 'u', container: 'c' };

@@ -26,18 +26,18 @@ test('several chains of one Service are one Service with several ports', () => {
   ]);
 });
 
-test('chains without an owner are passed over', () => {
+test('chains without an owner are skipped', () => {
   expect(servicesOf(['KUBE-MARK-MASQ', 'db:sql'], chains())).toMatchObject({
     services: [{ object: ref('db') }],
     more: 0,
   });
 });
 
-test('a Service that is gone is named as such', () => {
+test('a deleted Service is named as deleted', () => {
   expect(servicesOf(['gone:http'], chains()).services).toMatchObject([{ deleted: true }]);
 });
 
-test('Services past the limit are counted, each of them once whatever ports it has', () => {
+test('Services past the limit are counted, each once whatever its ports', () => {
   const names = Array.from({ length: serviceLimit + 3 }, (_, i) => `service-${i}`);
   const subjects = names.flatMap((name) => [`${name}:http`, `${name}:metrics`]);
   const { services, more } = servicesOf(subjects, chains());

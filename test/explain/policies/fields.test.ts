@@ -17,7 +17,7 @@ function objectsIn(value: unknown, path: string[] = []): { object: Record<string
   return Array.isArray(value) ? inside : [{ object: value as Record<string, unknown>, path }, ...inside];
 }
 
-test('all fields of policies are known, and one that is added is found in any place', () => {
+test('all fields of policies are known, and an added one is found anywhere', () => {
   forAll([policies, fc.nat()], { numRuns: 2000 }, (given, pick) => {
     const policy = JSON.parse(JSON.stringify(given)) as object;
     expect(policyProblems(policy)).toEqual([]);

@@ -15,7 +15,7 @@ const allKinds = fc.array(fc.oneof(networkPolicies, clusterPolicies), { maxLengt
 test.each([
   ['NetworkPolicies', onlyNetworkPolicies],
   ['policies of all kinds', allKinds],
-])('%s mean what a literal reading of the API says', (_title, policies) => {
+])('%s have the meaning of a literal reading of the API', (_title, policies) => {
   const seen = new Set<string>();
   forAll([policies, namespaceLists, flows], { numRuns: runs(15_000) }, (given, namespaces, flow) => {
     const { verdict } = evaluator(given, namespaces);
@@ -28,7 +28,7 @@ test.each([
   expect([...seen]).toEqual(expect.arrayContaining(['admits', 'denies']));
 });
 
-test('a missing fact makes a verdict unknown, and never another one', () => {
+test('a missing fact only ever turns a verdict into unknown', () => {
   const outcomes = { known: 0, unknown: 0 };
   forAll([allKinds, namespaceLists, flows, hiddenFacts], { numRuns: runs(15_000) }, (given, namespaces, flow, hide) => {
     const readable = namespaces.filter(({ name }) => !hide.namespaces.includes(name));

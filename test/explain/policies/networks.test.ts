@@ -39,7 +39,7 @@ const near = fc.tuple(fc.oneof(fc.ipV4(), fc.ipV6()), fc.nat(128), fc.nat(127)).
   };
 });
 
-test('an address is in a range where ipaddr.js finds it there', () => {
+test('finds an address in a range exactly if ipaddr.js does', () => {
   const seen = new Set<boolean>();
   forAll([near], { numRuns: 2000 }, ({ first, bits, other }) => {
     const range = parseRange(`${first}/${bits}`) as Range;
@@ -51,6 +51,6 @@ test('an address is in a range where ipaddr.js finds it there', () => {
   expect(seen.size).toBe(2);
 });
 
-test.each(tables.others)('is no range: %s', (text) => {
+test.each(tables.others)('is not a range: %s', (text) => {
   expect(parseRange(text)).toBeUndefined();
 });

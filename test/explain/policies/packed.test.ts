@@ -34,7 +34,7 @@ const peer = fc.oneof(
 );
 const ports = fc.option(fc.constant([{ protocol: 'TCP', port: 80 }]), { nil: undefined });
 
-test('a rule with many ipBlocks decides, traces and says the same as if each were no plain one', () => {
+test('a rule with many ipBlocks decides, traces and prints like one without the fast path', () => {
   const outcomes = new Set<string>();
   const rule = fc.tuple(fc.array(peer, { minLength: 10, maxLength: 60 }), ports);
   const rules = fc.array(rule, { minLength: 1, maxLength: 3 });
@@ -61,7 +61,7 @@ function withExcept(each: unknown): unknown {
   return { ...(each as object), ipBlock: { ...block, except: [] } };
 }
 
-test('a verdict by tens of thousands of ipBlocks makes the texts of those that it shows, and displaces no address of a packet', () => {
+test("a verdict over tens of thousands of ipBlocks makes only the texts that it shows, and displaces no packet's address", () => {
   const texts = vi.spyOn(BlockPeer.prototype, 'wants');
   vi.mocked(address.canonicalAddress).mockClear();
   const from = Array.from({ length: 13_000 }, (_, index) => ({

@@ -38,13 +38,13 @@ test.each([
   expect(evaluator(policies, namespaces).verdict(observedFlow, 'ingress').outcome).toBe(expected);
 });
 
-test('13: a packet of a Pod to itself that was logged came by way of a Service', () => {
+test('13: a logged packet of a Pod to itself came through a Service', () => {
   const observed = packet({ source: '10.65.1.4', destination: '10.65.1.4', tcpFlags: SYN });
   const itself = connectionOf(observed, { source: end(postgres), destination: end(postgres) }, orient(observed));
   expect(itself.viaService).toBe(true);
 });
 
-test('18: when a policy changed is part of the decision, because no API shows when it is enforced', () => {
+test("18: the time of a policy's change is part of the decision, because no API shows when it is enforced", () => {
   const metadata = {
     namespace: 'shop',
     name: 'changed',

@@ -114,16 +114,16 @@ const named = pod({
 
 const denyingAll = { subject: { namespaces: {} }, ingress: [{ action: 'Deny', from: [{ namespaces: {} }] }] };
 
-test('a suggestion is not needed where policies admit', () => {
+test('a suggestion is not needed if policies admit', () => {
   expect(suggestFor([])).toEqual({ kind: 'not-needed' });
 });
 
-test('a suggestion is refused where a policy of the tier Admin denies, which is named', () => {
+test('a suggestion is refused if a policy of the tier Admin denies, which is named', () => {
   const admin = clusterNetworkPolicy({ tier: 'Admin', priority: 1, ...denyingAll }, 'lockdown');
   expect(suggestFor([isolated, admin])).toMatchObject({ kind: 'refused', reason: 'admin', by: { name: 'lockdown' } });
 });
 
-test('a suggestion is refused where a policy of the tier Baseline denies, because it would isolate the Pod', () => {
+test('a suggestion is refused if a policy of the tier Baseline denies, because it would isolate the Pod', () => {
   expect(suggestFor([baselineAdminNetworkPolicy(denyingAll)])).toMatchObject({
     kind: 'refused',
     reason: 'baseline',
@@ -131,7 +131,7 @@ test('a suggestion is refused where a policy of the tier Baseline denies, becaus
   });
 });
 
-test('a suggestion is unknown where the verdict is', () => {
+test('a suggestion is unknown if the verdict is', () => {
   const unknown = networkPolicy({
     podSelector: { matchLabels: { app: 'postgres' } },
     ingress: [{ from: [{ namespaceSelector: { matchLabels: { a: 'b' } } }] }],
@@ -140,7 +140,7 @@ test('a suggestion is unknown where the verdict is', () => {
   expect(suggestFor([unknown], { source }).kind).toBe('unknown');
 });
 
-test.each(tables.near)('a suggestion knows of %s', (_, rule, near) => {
+test.each(tables.near)('a suggestion takes %s into account', (_, rule, near) => {
   expect(nearIn(rule)).toEqual(near);
 });
 
@@ -160,7 +160,7 @@ test('a suggestion for both directions is two policies', () => {
   expect(specs(suggestFor([isolated, networkPolicy({ policyTypes: ['Egress'] }, 'x', 'batch')]))).toHaveLength(2);
 });
 
-test('a suggestion selects no Pod that is not isolated already', () => {
+test('a suggestion selects only Pods that are already isolated', () => {
   const narrow = networkPolicy(
     { podSelector: { matchLabels: { app: 'postgres', 'controller-revision-hash': 'x' } } },
     'narrow',
@@ -186,7 +186,7 @@ test('a suggestion for ICMP has no port, because none can be named', () => {
   });
 });
 
-test('a suggestion has a name that no policy has', () => {
+test('a suggestion has an unused name', () => {
   const taken = networkPolicy({ podSelector: { matchLabels: { app: 'x' } } }, 'allow-batch-worker-5432');
   expect(suggestFor([isolated, taken])).toMatchObject({
     policies: [{ policy: { metadata: { name: 'allow-batch-worker-5432-2' } } }],
@@ -205,7 +205,7 @@ const selectorsOf = (selector: object, changes: Partial<PolicyFlow> = {}): unkno
     }[]
   ).flatMap(({ podSelector, ingress }) => [podSelector, ingress[0]?.from[0]?.podSelector]);
 
-test('labels of a suggestion are those that the owner of each Pod selects by', () => {
+test('labels of a suggestion are those by which the owner of each Pod selects', () => {
   const found = suggestFor([isolated], {}, (of) => ({
     name: of.name,
     selector: { matchLabels: { app: of.labels?.['app'] ?? '' } },
@@ -227,7 +227,7 @@ test('labels of a suggestion include those of its expressions', () => {
   ]);
 });
 
-test('labels of a suggestion are those of a ReplicaSet without the hash of its revision', () => {
+test('labels of a ReplicaSet are used without the hash of its revision', () => {
   const source = { kind: 'pod', pod: { ...worker, labels: { 'pod-template-hash': '84f9', tier: 'x' } } } as const;
   const ofReplicaSet = { matchLabels: { tier: 'x', 'pod-template-hash': '84f9' } };
   expect(selectorsOf(ofReplicaSet, { source: { ...source, address: '10.65.2.9' } })[1]).toEqual({
@@ -241,14 +241,14 @@ test.each<[string, object]>([
   ['is none', { matchLabels: { app: 5 } }],
   ['is of an unknown form', { app: 'postgres' }],
   ['has the hash of a revision only', { matchLabels: { 'pod-template-hash': '84f9' } }],
-])('labels of a suggestion are those of the Pod where the selector of its owner %s', (_, selector) => {
+])('labels of the Pod are used if the selector of its owner %s', (_, selector) => {
   expect(suggestFor([isolated], {}, byName(selector))).toMatchObject({
     policies: [{ labelsOf: { own: 'pod', peer: 'pod' } }],
   });
   expect(selectorsOf(selector)).toEqual([{ matchLabels: { app: 'postgres' } }, { matchLabels: { app: 'worker' } }]);
 });
 
-test('a policy is named after the owner where the Pod has no label of its name', () => {
+test('a policy is named after the owner if the Pod has no name label', () => {
   const source = { kind: 'pod', pod: { ...worker, labels: { tier: 'x' } }, address: '10.65.2.9' } as const;
   expect(suggestFor([isolated], { source }, byName({ matchLabels: { tier: 'x' } }))).toMatchObject({
     policies: [{ policy: { metadata: { name: 'allow-batch-the-owner-5432' } } }],
@@ -274,7 +274,7 @@ const policies = fc.array(
   { minLength: 1, maxLength: 5 },
 );
 
-test('verdicts before and after differ by added admissions only, the one that was asked for among them', () => {
+test('verdicts before and after differ only by added admissions, including the requested one', () => {
   let [runs, suggested] = [0, 0];
   forAll(
     [policies, namespaceLists, details, owners, fc.nat()],

@@ -22,7 +22,7 @@ import { connection, end, namespaces } from './rows.ts';
 
 const local = (spec: object): object => calico('NetworkPolicy', spec, 'policy', 'shop');
 const everyone = { tier: 'Admin', priority: 1, subject: { namespaces: {} } };
-test('a trace shows what a rule of Calico wants of ICMP, and by which ServiceAccount its policy selects', () => {
+test('a trace shows the ICMP condition of a Calico rule, and the ServiceAccount by which its policy selects', () => {
   const icmp = { type: 8, code: 0 };
   const policy = local({
     serviceAccountSelector: 'has(team)',
@@ -40,7 +40,7 @@ test('a trace shows what a rule of Calico wants of ICMP, and by which ServiceAcc
   ]);
 });
 
-test('a trace shows which Namespaces and Pods a policy selects, and as nearest no rule after the decision', () => {
+test('a trace shows which Namespaces and Pods a policy selects, and names only rules up to the decision as nearest', () => {
   const namespaceSelector = { matchLabels: { team: 'x' } };
   const traces = [{ matchLabels: { app: 'postgres' } }, {}].map((podSelector) =>
     evaluator(
@@ -62,7 +62,7 @@ test('a trace shows which Namespaces and Pods a policy selects, and as nearest n
   ]);
 });
 
-test('a policy that may not select the Pod, whose labels are not known, is not the nearest', () => {
+test('a policy that may not select the Pod, whose labels are unknown, is not the nearest', () => {
   const policies = [
     networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny'),
     networkPolicy({ podSelector: { matchLabels: { app: 'other' } }, ingress: [{ ports: [{ port: 80 }] }] }, 'other'),
@@ -73,7 +73,7 @@ test('a policy that may not select the Pod, whose labels are not known, is not t
   expect(nearest).toBeUndefined();
 });
 
-test('a suggested policy does not repeat the selector of one that is only staged', () => {
+test('a suggested policy does not repeat the selector of a policy that is only staged', () => {
   const spec = { podSelector: { matchLabels: { tier: 'data' } }, ingress: [] };
   const staged = { ...calico('StagedKubernetesNetworkPolicy', spec, 'later', 'shop') };
   const isolated = networkPolicy({ podSelector: {} }, 'isolated');
@@ -86,7 +86,7 @@ test('a suggested policy does not repeat the selector of one that is only staged
   expect(selector(policies)).toEqual(selector(policies.slice(1)));
 });
 
-test('a Pod, a Namespace and a Node are read from what the API has of them', () => {
+test('a Pod, a Namespace and a Node are read from their API objects', () => {
   const metadata = { name: 'node-a', labels: { zone: 'a' } };
   expect(readNode({ metadata })).toEqual(metadata);
   expect(readNode({ metadata: {} })).toBeUndefined();

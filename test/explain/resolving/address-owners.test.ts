@@ -56,7 +56,7 @@ test.each<[string, Objects, string]>([
   ['a Node by its annotation', { nodes: [home, tunnel] }, 'Node node-d'],
   ['a Pod that is not known', { nodes: [home] }, 'unknown by address-range'],
   ['nobody in the cluster', {}, 'external by address-range'],
-])('an address is, before all that follows, of %s', (_, objects, expected) => {
+])('an address belongs, with this precedence, to %s', (_, objects, expected) => {
   expect(ownerOf(objects)).toBe(expected);
 });
 
@@ -74,19 +74,19 @@ test.each<[string, Objects, string]>([
     'unknown: several Nodes have this address',
   ],
   ['two Services', { services: [api, { name: 'copy' }] }, 'unknown: several Services have this address'],
-])('an address is of none of several, because each could be the claim: %s', (_, objects, expected) => {
+])('an address claimed by several has no owner, because each could be the false claim: %s', (_, objects, expected) => {
   expect(ownerOf(objects)).toBe(expected);
 });
 
-test('of two Services with one ClusterIP, the one of the system has it', () => {
+test("if two Services have one ClusterIP, the system's Service has it", () => {
   expect(ownerOf({ services: [api, dns] })).toBe('Service kube-dns');
 });
 
-test('a Node does not take an address of another Node’s Pod range', () => {
+test("a Node does not take an address from another Node's Pod range", () => {
   expect(ownerOf({ nodes: [home, claimant] })).toBe('unknown by address-range');
 });
 
-test('a Node with a wide Pod range does not take those of others', () => {
+test('a Node with a wide Pod range does not take addresses of others', () => {
   expect(ownerOf({ pods: [atHome, far], nodes: [{ name: 'node-c', podRanges: ['0.0.0.0/0'] }, home] })).toBe(
     'Pod at-home',
   );

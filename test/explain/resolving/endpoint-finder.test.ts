@@ -178,7 +178,7 @@ test('the workload of a Pod comes with its address', () => {
   expect(owners.byAddress('10.65.1.5', then).workload).toEqual(workload);
 });
 
-test('the node keeps its address when only its Pod is known', () => {
+test('a node keeps its address when only its Pod is known', () => {
   const bare = createEndpointFinder(cluster({ pods: [pod({ hostNetwork: true, addresses: ['192.168.7.11'] })] }));
   expect(bare.byAddress('192.168.7.11', then)).toMatchObject({ kind: 'external', object: undefined });
 });
@@ -202,11 +202,11 @@ const gone = pod({ name: 'gone', until: clock('09:10:00') });
 const here = pod({ name: 'here', from: clock('09:20:00') });
 const named = createEndpointFinder(cluster({ pods: [gone, here], nodes: [node()] }));
 
-test.each(tables.named)('the Pod that a log names: %s', (_, address, name, expected) => {
+test.each(tables.named)('the Pod that a log names is used: %s', (_, address, name, expected) => {
   expect(named.byAddress(address, at('10:00:00'), name)).toMatchObject({ address, ...expected });
 });
 
-test('the Pod that a log names is not asked for at the address of a Node', () => {
+test('the Pod that a log names is not looked up at the address of a Node', () => {
   expect(named.byAddress('192.168.7.11', then, 'shop/here')).toMatchObject({ kind: 'node', node: 'node-a' });
 });
 
@@ -222,7 +222,7 @@ test.each(tables.reused)('a reused address: %s: %s (%s)', (text, expected) => {
     expect(owner(pods, text)).toBe(expected);
 });
 
-test('an address is not the next Pod’s while the one before it still runs', () => {
+test('an address does not belong to the next Pod while the one before still runs', () => {
   // A Pod without an address starts long before it gets one: when another gives up its own.
   const waiting = pod({ name: 'waiting', from: clock('09:05:00') });
   expect(owner([first, waiting], '09:08:00')).toBe('first');
@@ -234,20 +234,20 @@ test('an inexact time does not take an address from the only Pod that had it', (
   expect(owner([third], '09:00:00', true)).toBe('nobody');
 });
 
-test('an inexact time has to decide between several', () => {
+test('an inexact time decides between several Pods', () => {
   expect(owner([first, third], '09:05:00', false)).toBe('first');
 });
 
-test('a Pod that has ended is not given what came after it, however inexact the time', () => {
+test('a Pod that has ended gets no later packets, however inexact the time', () => {
   expect(owner([first], '09:50:00', false)).toBe('nobody');
 });
 
-test('a Pod that never had the address is not given what came just before', () => {
+test('a Pod that never had the address gets no packets from just before', () => {
   const never = pod({ from: clock('09:00:00'), until: clock('09:00:00') });
   for (const text of ['08:59:59', '09:00:00', '09:00:01']) expect(owner([never], text)).toBe('nobody');
 });
 
-test('a stranger with such an address is not taken for one outside', () => {
+test('an unknown Pod with such an address is not taken for an address outside', () => {
   const stranger = createEndpointFinder(cluster({ pods: [first] })).byAddress('10.65.1.4', at('09:50:00'));
   expect(stranger).toMatchObject({
     kind: 'unknown',
@@ -261,7 +261,7 @@ const ofInterfaces = createEndpointFinder(
   cluster({ pods: [pod({ namespace: 'default', name: 'nginx' }), pod({ name: 'host', hostNetwork: true })] }),
 );
 
-test.each(['calic440f455693', 'enic440f455693'])('an interface is of the Pod whose name makes it: %s', (name) => {
+test.each(['calic440f455693', 'enic440f455693'])('an interface belongs to the Pod whose name gives it: %s', (name) => {
   expect(ofInterfaces.podByInterface(name, '10.9.9.9', then)).toMatchObject({
     kind: 'pod',
     address: '10.9.9.9',
@@ -270,11 +270,11 @@ test.each(['calic440f455693', 'enic440f455693'])('an interface is of the Pod who
   });
 });
 
-test.each(['eth0', 'calic440f455694', ''])('the interface %j is of no Pod', (name) => {
+test.each(['eth0', 'calic440f455694', ''])('the interface %j belongs to no Pod', (name) => {
   expect(ofInterfaces.podByInterface(name, '10.65.1.4', then)).toBeUndefined();
 });
 
-test('a Pod on the network of its node has none', () => {
+test("a Pod on its node's network has no interface of its own", () => {
   for (const name of interfaceNames('shop', 'host'))
     expect(ofInterfaces.podByInterface(name, '10.65.1.4', then)).toBeUndefined();
 });
@@ -297,7 +297,7 @@ const ownerOf = (other: Partial<Pod>, address: string, inexact?: 'inexact'): (st
   });
 };
 
-test('two Pods can have one name for their interface', () => {
+test('two Pods can have the same interface name', () => {
   expect(interfaceNames('evil', namesake.name)).toEqual(interfaceNames('shop', victim.name));
 });
 
@@ -313,18 +313,18 @@ test.each<[string, Partial<Pod>, string, string | undefined]>([
     '10.65.1.4',
     'shop',
   ],
-])('an interface whose name two Pods have: %s', (_, other, address, expected) => {
+])('an interface name shared by two Pods: %s', (_, other, address, expected) => {
   expect(ownerOf(other, address)).toEqual([expected, expected]);
   if (other.until === undefined) expect(ownerOf(other, address, 'inexact')).toEqual([expected, expected]);
 });
 
-test('an interface whose name two Pods have is of neither as long as neither has an address, though a lone Pod is known by it before its address is', () => {
+test('an interface name shared by two Pods belongs to neither while neither has an address, but a single Pod is known by it before its address is', () => {
   const starting = pod({ ...victim, addresses: [] });
   expect(namespaceOf(starting, pod({ ...namesake, addresses: [] }))).toBeUndefined();
   expect(namespaceOf(starting)).toBe('shop');
 });
 
-test('an interface whose name two Pods have is still of a Pod whose address is listed no more', () => {
+test('an interface name shared by two Pods still belongs to a Pod whose address is no longer listed', () => {
   const lists = createLiveLists('node-a', undefined);
   lists.setPod(pod({ ...victim }), clock('08:00:00'));
   lists.setPod(pod({ ...namesake, node: 'node-a', addresses: [] }), clock('08:30:00'));
@@ -361,7 +361,7 @@ test.each(tables.nodes)('the node of the name %j is %j', (name, expected) => {
 });
 
 // talosctl names a node as it was asked for.
-test.each(['192.168.7.12', 'fd00:7::12'])('%s is the host of a line, but no name of a node', (address) => {
+test.each(['192.168.7.12', 'fd00:7::12'])('%s is the host of a line, but not the name of a node', (address) => {
   expect(ofNodes.nodeOfHost(address)?.name).toBe('edge.east');
   expect(ofNodes.node(address)).toBeUndefined();
 });
@@ -379,7 +379,7 @@ const anyPods = fc
   );
 const times = fc.integer({ min: -6000, max: 26_000 }).map((value) => nine + value);
 
-test('every answer stays the same within it', () => {
+test('within an epoch, every answer stays the same', () => {
   forAll([anyPods, times, times], { numRuns: 500 }, (list, one, other) => {
     const endpoints = createEndpointFinder(cluster({ pods: list }));
     const { from, until } = endpoints.epoch(one);
@@ -405,7 +405,7 @@ test('spans follow each other without gaps', () => {
   });
 });
 
-test('an epoch is all of time when nothing changes', () => {
+test('without changes, an epoch covers all time', () => {
   expect(createEndpointFinder(cluster({ pods: [pod()] })).epoch(nine)).toEqual({ from: -Infinity, until: Infinity });
 });
 
@@ -420,26 +420,26 @@ test.each(tables.ports)('the name of a port: %s', (_, address, port, protocol, e
   expect(nameAt(address, port, protocol)).toBe(expected);
 });
 
-test('a Service with the same port of two protocols has a name for each', () => {
+test('a Service with one port of two protocols has a name for each', () => {
   const both = (['udp', 'tcp'] as const).map((protocol) => ({ name: `dns-${protocol}`, port: 53, protocol }));
   const saved = createEndpointFinder(cluster({ services: [service({ ports: both })] }));
   expect(saved.portName(saved.byAddress('10.96.0.80', then), 53, 'TCP')).toBe('dns-tcp');
 });
 
-test('the only port of a Service, which has no name, has none', () => {
+test('the only, unnamed port of a Service has no name', () => {
   const nameless = service({ ports: [{ name: '', port: 80, protocol: 'tcp' }] });
   const saved = createEndpointFinder(cluster({ services: [nameless] }));
   expect(saved.portName(saved.byAddress('10.96.0.80', then), 80, 'TCP')).toBeUndefined();
 });
 
-test('a port of a Pod at an address that is not its own has neither its name nor the owner’s', () => {
+test("a Pod's port at a foreign address has neither the Pod's name nor the owner's", () => {
   const [veth = ''] = interfaceNames('shop', 'web-0');
   const spoofing = ofPorts.podByInterface(veth, '10.65.1.5', then);
   expect(spoofing?.object?.name).toBe('web-0');
   expect(spoofing && ofPorts.portName(spoofing, 80, 'TCP')).toBeUndefined();
 });
 
-test('a port of a Pod that has ended has its own name, not that of the next one at its address', () => {
+test('a port of a Pod that has ended keeps its own name, not that of the next Pod at its address', () => {
   const lists = createLiveLists('node-a', undefined);
   lists.setPod(web, nine);
   const before = lists.endpoints.byAddress('10.65.1.4', then);
@@ -448,7 +448,7 @@ test('a port of a Pod that has ended has its own name, not that of the next one 
   expect(lists.endpoints.portName(before, 80, 'TCP')).toBe('http');
 });
 
-test('a port of a Pod that only a look-up knows has its name', () => {
+test('a port of a Pod known only from a look-up has its name', () => {
   const remote = { podsOf: () => [web], nodeOf: () => undefined, hostNameOf: () => undefined, latestChange: nine };
   const lists = createLiveLists('node-b', remote);
   expect(lists.endpoints.portName(lists.endpoints.byAddress('10.65.1.4', then), 80, 'TCP')).toBe('http');

@@ -25,7 +25,7 @@ function scene(outcomes: Partial<Record<LookupWay, Outcome>>) {
 
 const found = { pods: [pod()] };
 
-test('the first that leads to the address answers, also that it is not in use', async () => {
+test('the first finder responsible for the address answers, even that it is not in use', async () => {
   const { asked, chain } = scene({ 'calico-block': undefined, 'pod-cidr': { pods: [] }, 'field-selector': found });
   await expect(chain.find('10.65.2.9', 'shop')).resolves.toEqual({ pods: [] });
   expect(asked).toEqual(['calico-block', 'pod-cidr']);
@@ -36,7 +36,7 @@ test('the first that leads to the address answers, also that it is not in use', 
   });
 });
 
-test('one that fails, or may not, gives way to the next', async () => {
+test('a finder that fails or has no right is followed by the next one', async () => {
   const away = new Error('away');
   const { chain, ends } = scene({ 'calico-block': away, 'pod-cidr': new OverBudget(), 'field-selector': found });
   await expect(chain.find('10.65.2.9', 'shop')).resolves.toBe(found);
@@ -51,7 +51,7 @@ test('one that fails, or may not, gives way to the next', async () => {
   ]);
 });
 
-test('where none leads there and one has failed, it is not known', async () => {
+test('if no finder is responsible and one has failed, the owner is unknown', async () => {
   await expect(
     scene({ 'calico-block': new Error('away'), 'field-selector': undefined }).chain.find('10.65.2.9', 'shop'),
   ).rejects.toThrow('away');

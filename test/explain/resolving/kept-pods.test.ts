@@ -66,7 +66,7 @@ function list(lists: LiveLists, ...pods: Pod[]): void {
   lists.podsListed();
 }
 
-test('an agent that was killed finds, before the API server has listed Pods, the Pods of its node by all their addresses and their interface, and marks what it found so', () => {
+test("after it was killed, before the API server has listed Pods, an agent finds its node's Pods by all addresses and the interface, and marks the result", () => {
   const { lists } = start(keptOf(web));
   expect(ownerAt(lists, '10.65.1.4', now)).toEqual(['uid-1', 'earlier-run']);
   expect(ownerAt(lists, 'fd00:65::4', now + minute)).toEqual(['uid-1', 'earlier-run']);
@@ -74,18 +74,18 @@ test('an agent that was killed finds, before the API server has listed Pods, the
   expect(ownerAt(lists, '10.65.1.5', now)[0]).toBeUndefined();
 });
 
-test('an agent that was killed has, before the API server has listed Pods, of each Pod what a finding needs', () => {
+test('after it was killed, before the API server has listed Pods, an agent has every field of a Pod that a finding needs', () => {
   const end = start(keptOf(web)).lists.endpoints.byAddress('10.65.1.4', { time: now, exact: true });
   expect(end).toMatchObject({ node: 'node-a', workload: web.workload, object: { namespace: 'shop', name: 'web-0' } });
   expect(start(keptOf(web)).lists.endpoints.portName(end, 80, 'TCP')).toBe('http');
 });
 
-test('an agent that was killed gives, before the API server has listed Pods, a Pod no packet from before its start', () => {
+test('after it was killed, before the API server has listed Pods, an agent gives a Pod no packet from before its start', () => {
   const { lists } = start(keptOf({ ...web, from: nine - minute }));
   expect(ownerAt(lists, '10.65.1.4', nine - 2 * minute)[0]).toBeUndefined();
 });
 
-test('an agent that was killed may be killed again before the API server has listed Pods, and the next one goes on with the same Pods', () => {
+test('an agent that is killed a second time before the API server has listed Pods continues with the same Pods', () => {
   const { kept } = start(keptOf(web));
   now += 20 * minute;
   const state = stateOf(kept);
@@ -93,7 +93,7 @@ test('an agent that was killed may be killed again before the API server has lis
   expect(ownerAt(start(state).lists, '10.65.1.4', now)).toEqual(['uid-1', 'earlier-run']);
 });
 
-test('an agent that was killed counts on the corrected clock before the API server has listed Pods', () => {
+test('after it was killed, before the API server has listed Pods, an agent uses the corrected clock', () => {
   const state = keptOf({ ...web, from: nine });
   ahead = 60 * minute;
   const { lists } = start({ ...state, alive: clock.wall() });
@@ -101,7 +101,7 @@ test('an agent that was killed counts on the corrected clock before the API serv
   expect(ownerAt(lists, '10.65.1.4', nine - 61 * minute)[0]).toBeUndefined();
 });
 
-test('the first list has the Pod: it is found as it is now', () => {
+test('the first list has the Pod: its present version is found', () => {
   const { lists } = start(keptOf(web));
   const before = lists.endpoints.version;
   list(lists, web);
@@ -110,7 +110,7 @@ test('the first list has the Pod: it is found as it is now', () => {
   expect(lists.endpoints.version).toBeGreaterThan(before);
 });
 
-test('the first list has another Pod with its address: packets from after the start of that one are its own', () => {
+test("the first list has another Pod with its address: packets after that Pod's start belong to the other one", () => {
   const { lists } = start(keptOf(web));
   list(lists, pod({ name: 'job', uid: 'uid-2', addresses: ['10.65.1.4'], from: nine + 20_000 }));
   expect(ownerAt(lists, '10.65.1.4', nine + 10_000)).toEqual(['uid-1', 'earlier-run']);
@@ -118,14 +118,14 @@ test('the first list has another Pod with its address: packets from after the st
   expect(ownerAt(lists, 'fd00:65::4', nine + 30_000)).toEqual(['uid-1', 'earlier-run']);
 });
 
-test('the first list has another Pod of its name: so has the interface', () => {
+test('the first list has another Pod of its name: the interface belongs to that one', () => {
   const { lists } = start(keptOf(web));
   list(lists, { ...web, uid: 'uid-2', from: nine + 20_000 });
   expect(senderAt(lists, nine + 10_000)).toEqual(['uid-1', 'earlier-run']);
   expect(senderAt(lists, nine + 20_000)).toEqual(['uid-2', 'interface']);
 });
 
-test('the first list has the Pod with another address: what it has lost it had until then', () => {
+test("the first list has the Pod with another address: the lost address was the Pod's until then", () => {
   const { lists } = start(keptOf(web));
   list(lists, { ...web, addresses: ['10.65.1.9', 'fd00:65::4'] });
   expect(ownerAt(lists, '10.65.1.4', nine)).toEqual(['uid-1', 'earlier-run']);
@@ -134,14 +134,14 @@ test('the first list has the Pod with another address: what it has lost it had u
   expect(senderAt(lists, nine)).toEqual(['uid-1', 'interface']);
 });
 
-test('the first list has the Pod as one that has completed: nothing after its end is given to it', () => {
+test('the first list has the Pod as completed: it gets no packet after its end', () => {
   const { lists } = start(keptOf(web));
   list(lists, { ...web, until: nine + 10_000, running: false });
   expect(ownerAt(lists, '10.65.1.4', nine + 5000)[0]).toBe('uid-1');
   expect(ownerAt(lists, '10.65.1.4', nine + 10_000)[0]).toBeUndefined();
 });
 
-test('the first list does not have the Pod: it had its address until then, and for ten minutes that is known', () => {
+test('the first list lacks the Pod: it had its address until then, and is remembered for ten minutes', () => {
   const { lists, kept } = start(keptOf(web));
   list(lists);
   expect(ownerAt(lists, '10.65.1.4', nine + minute - 1)).toEqual(['uid-1', 'earlier-run']);
@@ -158,7 +158,7 @@ test('the first list does not have the Pod: it had its address until then, and f
   expect(lists.endpoints.version).toBeGreaterThan(before);
 });
 
-test('the first list is the only one that ends what an earlier run knew', () => {
+test('only the first list ends the knowledge of an earlier run', () => {
   const { lists } = start(keptOf(web));
   list(lists);
   list(lists, pod({ name: 'job', uid: 'uid-2', addresses: ['10.65.1.7'] }));
@@ -166,7 +166,7 @@ test('the first list is the only one that ends what an earlier run knew', () => 
   expect(ownerAt(lists, '10.65.1.4', nine + minute)[0]).toBeUndefined();
 });
 
-test('answers stay the same within one epoch, before the first list and after it', () => {
+test('answers stay the same within one epoch, before and after the first list', () => {
   const { lists } = start(keptOf(web));
   const look = (time: number) => ownerAt(lists, '10.65.1.4', time)[0];
   const check = (): void => {
@@ -181,7 +181,7 @@ test('answers stay the same within one epoch, before the first list and after it
   check();
 });
 
-test.each([14, 16, 60 * 24])('after %i minutes without an agent, an address may be that of another Pod', (minutes) => {
+test.each([14, 16, 60 * 24])("after %i minutes without an agent, an address may be another Pod's", (minutes) => {
   const state = keptOf(web);
   now += minutes * minute;
   const { lists } = start(state);
@@ -189,7 +189,7 @@ test.each([14, 16, 60 * 24])('after %i minutes without an agent, an address may 
   expect(ownerAt(lists, '10.65.1.4', now)[0]).toBe(minutes < 15 ? 'uid-1' : undefined);
 });
 
-test('the Pods of this node that run in a network of their own are kept', () => {
+test('Pods of this node with their own network are saved', () => {
   const others = [
     { name: 'elsewhere', node: 'node-b' },
     { name: 'host', hostNetwork: true },
@@ -199,7 +199,7 @@ test('the Pods of this node that run in a network of their own are kept', () => 
   expect(keptOf(...others, web).records).toMatchObject([{ name: 'web-0' }]);
 });
 
-test('a Pod that completes or is deleted is no longer kept', () => {
+test('a Pod that completes or is deleted is no longer saved', () => {
   const kept = createKeptPods('node-a', undefined, clock);
   kept.set(web);
   kept.set({ ...web, until: nine });
@@ -209,7 +209,7 @@ test('a Pod that completes or is deleted is no longer kept', () => {
   expect(stateOf(kept).records).toEqual([]);
 });
 
-test('kept Pods are not written again where only the status of one changes', () => {
+test("a change of only a Pod's status does not write saved Pods again", () => {
   const kept = createKeptPods('node-a', undefined, clock);
   kept.set(web);
   const { revision } = kept.changes;
@@ -217,7 +217,7 @@ test('kept Pods are not written again where only the status of one changes', () 
   expect(kept.changes.revision).toBe(revision);
 });
 
-test('the number of kept Pods is bounded', () => {
+test('the number of saved Pods is limited', () => {
   const many = Array.from({ length: 1030 }, (_, number) => pod({ name: `p${number}`, addresses: [] }));
   const { records } = keptOf(...many);
   expect(records).toHaveLength(1024);
@@ -235,11 +235,11 @@ test.each<[string, unknown]>([
   ['another node', { ...Object(record), node: 'node-b' }],
   ['addresses that are none', { ...Object(record), addresses: ['', '10.65.1.4 ', '10.065.1.4', {}] }],
   ['an end before its start', { ...Object(record), until: 0 }],
-])('a state that has %s for a Pod names no Pod', (_, hostile) => {
+])('a state with %s in place of a Pod names no Pod', (_, hostile) => {
   const { lists } = start({ records: [hostile], alive: nine });
   expect(ownerAt(lists, '10.65.1.4', now)[0]).toBeUndefined();
 });
 
-test.each([undefined, null, 'nine', {}])('Pods of a state that says %o of when it was written are ignored', (alive) => {
+test.each([undefined, null, 'nine', {}])('Pods of a state whose time is %o are ignored', (alive) => {
   expect(start({ ...keptOf(web), alive }).kept.earlier.size).toBe(0);
 });

@@ -187,7 +187,7 @@ const steps = fc.array(
   { maxLength: 25 },
 );
 
-test('answers as a model that forgets nothing', () => {
+test('answers like a model that forgets nothing', () => {
   forAll([steps], { numRuns: 300 }, (program) => {
     const lists = create();
     const model = createModel();
@@ -222,7 +222,7 @@ const cluster = fc.array(
   { maxLength: 60 },
 );
 
-test('the Pod that really had an address at a time is found by it', () => {
+test('finds the Pod that really had an address at a time', () => {
   forAll([cluster], { numRuns: 300 }, (program) => {
     const lists = create();
     const alive: Pod[] = [];
@@ -269,7 +269,7 @@ test('the Pod that really had an address at a time is found by it', () => {
   });
 });
 
-test('a Pod whose time runs ahead of ours is found at once', () => {
+test('a Pod whose clock is ahead of ours is found at once', () => {
   const lists = create();
   lists.setPod(pod({ from: nine + 5 * minute }), nine);
   for (const time of [nine - slack, nine, nine + minute])
@@ -279,7 +279,7 @@ test('a Pod whose time runs ahead of ours is found at once', () => {
   expect(uidOf(lists.endpoints.byAddress('10.65.1.5', at(nine)))).toBe('uid-of-web-0');
 });
 
-test('a Pod is shown in its latest version, whether something else has changed or not', () => {
+test('a Pod is returned in its latest version, whether or not something else has changed', () => {
   const lists = create();
   lists.setPod(pod({ resourceVersion: '1' }), nine);
   for (const [resourceVersion, role] of [
@@ -292,7 +292,7 @@ test('a Pod is shown in its latest version, whether something else has changed o
   }
 });
 
-test('a Pod that lost one of its addresses was no stranger to the one it kept, which leads to it as it is now', () => {
+test('a Pod that lost one address keeps its claim to the other, which leads to its present version', () => {
   const lists = create();
   lists.setPod(pod({ addresses: ['10.65.1.4', 'fd00:65::4'], from: nine, resourceVersion: '1' }), nine);
   lists.setPod(pod({ addresses: ['10.65.1.5', 'fd00:65::4'], from: nine, resourceVersion: '2' }), nine + minute);
@@ -307,7 +307,7 @@ test('a Pod that lost one of its addresses was no stranger to the one it kept, w
   expect(noteOf('10.65.1.4', nine + 2 * minute)).toBe('not its own address');
 });
 
-test('a Pod that has other addresses now is still the only one with its interface, for a time that is inexact', () => {
+test('a Pod with new addresses is still the only one with its interface, for an inexact time', () => {
   const lists = create();
   lists.setPod(pod({ from: nine }), nine);
   lists.setPod(pod({ from: nine, addresses: ['10.65.1.5'] }), nine + minute);
@@ -337,7 +337,7 @@ test.each([
   check();
 });
 
-test('a Pod that ended before its addresses went did not have them until they went', () => {
+test('a Pod that ended before its addresses were removed did not have them in between', () => {
   const lists = create();
   lists.setPod(pod({ from: nine }), nine);
   lists.setPod(pod({ from: nine, until: nine + 30_000, addresses: [] }), nine + minute);
@@ -346,13 +346,13 @@ test('a Pod that ended before its addresses went did not have them until they we
   expect(found).toEqual(['uid-of-web-0', 'uid-of-web-1']);
 });
 
-test('a Pod that had failed before it was ever seen had no address', () => {
+test('a Pod that had failed before it was first seen had no address', () => {
   const lists = create();
   lists.setPod(pod({ from: nine, until: nine }), nine + minute);
   expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine + 1000)))).toBeUndefined();
 });
 
-test('Pods that are not known can be removed', () => {
+test('unknown Pods can be removed', () => {
   const lists = create();
   const { version } = lists.endpoints;
   lists.removePod('shop', 'web-0', nine);
@@ -385,7 +385,7 @@ test.each<[string, (lists: LiveLists) => void]>([
     expect(lists.endpoints.podByInterface(veth, '192.168.7.11', at(nine))).toBeUndefined();
 });
 
-test('only Pods of this node are known by an interface', () => {
+test('only Pods of this node are found by an interface', () => {
   const lists = create();
   lists.setPod(pod({ node: 'node-b' }), nine);
   const [veth = ''] = interfaceNames('shop', 'web-0');
@@ -436,7 +436,7 @@ test.each<Row>([
   { what: 'a Service less', edit: (lists) => lists.removeService('shop', 'api', nine), counts: true },
   { what: 'a strange Service less', edit: (lists) => lists.removeService('shop', 'web', nine), counts: false },
   { what: 'a sweep of nothing', edit: (lists) => lists.sweep(nine + age), counts: false },
-])('the version of the directory changes with an answer of it: $what: $counts', ({ edit, counts }) => {
+])('the version of the directory changes with its answers: $what: $counts', ({ edit, counts }) => {
   const lists = create();
   lists.setPod({ ...knownPod }, nine);
   lists.setNode(node());
@@ -446,7 +446,7 @@ test.each<Row>([
   expect(lists.endpoints.version !== version).toBe(counts);
 });
 
-test('the Pods of this node are those that are here now', () => {
+test('the Pods of this node are the present ones', () => {
   const lists = create();
   lists.setPod(pod(), nine);
   lists.setPod(pod({ name: 'web-1', node: 'node-b' }), nine);
@@ -456,7 +456,7 @@ test('the Pods of this node are those that are here now', () => {
   expect(lists.podsHere(nine)).toEqual([pod()]);
 });
 
-test('the Pods of this node are shown as they are now, though no answer of the directory is another', () => {
+test('the Pods of this node are returned in their present version, even if no answer of the directory has changed', () => {
   const lists = create();
   lists.setPod(pod(), nine);
   lists.setPod(pod({ problem: 'unready' }), nine);
@@ -465,7 +465,7 @@ test('the Pods of this node are shown as they are now, though no answer of the d
   expect(lists.podsHere(nine)).toMatchObject([{ problem: undefined, running: false }]);
 });
 
-test('the Pods of this node are restarting for ten minutes', () => {
+test('Pods of this node count as restarting for ten minutes', () => {
   const lists = create();
   lists.setPod(pod({ problem: 'unready', restarted: nine }), nine);
   const problemAt = (time: number) => lists.podsHere(time)[0]?.problem;
@@ -481,7 +481,7 @@ const nginx = (port: string): Service =>
 
 const chain = 'KUBE-SVC-2CMXP7HKUVJN7L6M';
 
-test('chains are those of the Services, and forgotten a day after them', () => {
+test('chains belong to Services, and are forgotten a day after them', () => {
   const lists = create();
   lists.setService(nginx(''), nine);
   expect(lists.chains.ownerOf(chain)).toMatchObject({ service: { name: 'nginx' }, port: '80', deleted: false });
@@ -491,7 +491,7 @@ test('chains are those of the Services, and forgotten a day after them', () => {
   expect(lists.chains.ownerOf(chain)).toBeUndefined();
 });
 
-test('chains follow ports that change alone', () => {
+test('chains follow changes of ports alone', () => {
   const lists = create();
   lists.setService(nginx('http'), nine);
   expect(lists.chains.ownerOf(chain)).toBeUndefined();
@@ -499,7 +499,7 @@ test('chains follow ports that change alone', () => {
   expect(lists.chains.ownerOf(chain)).toMatchObject({ port: '80', deleted: false });
 });
 
-test('Nodes are found by address, name and Pod range, as they are now', () => {
+test('Nodes are found by address, name and Pod range in their present version', () => {
   const { endpoints, ...lists } = create();
   lists.setNode(node({ podRanges: ['10.65.1.0/24'], hostNames: ['ip-192-168-7-11'] }));
   lists.setNode(node({ name: 'node-b', addresses: ['192.168.7.12'], podRanges: ['10.65.2.0/24', 'fd00:65:2::/64'] }));
@@ -521,7 +521,7 @@ test('Nodes are found by address, name and Pod range, as they are now', () => {
   expect([endpoints.homeOf('10.65.1.9'), endpoints.nodes.length]).toEqual([undefined, 1]);
 });
 
-test('Nodes that take over an address have it', () => {
+test('Nodes that take over an address own it', () => {
   const lists = create();
   lists.setNode(node());
   lists.removeNode('node-a');
@@ -530,7 +530,7 @@ test('Nodes that take over an address have it', () => {
   expect(lists.sizes).toMatchObject({ nodes: 1 });
 });
 
-test('Services are found by their addresses, as they are now', () => {
+test('Services are found by address in their present version', () => {
   const { endpoints, ...lists } = create();
   const find = (address: string): string | undefined => endpoints.byAddress(address, at(nine)).object?.name;
   lists.setService(service(), nine);
@@ -544,7 +544,7 @@ test('Services are found by their addresses, as they are now', () => {
 
 const addressOf = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
 
-test('tombstones: last as long as they should, and no longer', () => {
+test('tombstones: last as long as intended', () => {
   const lists = create();
   lists.setPod(pod(), nine);
   lists.removePod('shop', 'web-0', nine + minute);
@@ -562,7 +562,7 @@ test('tombstones: last as long as they should, and no longer', () => {
   expect(lists.endpoints.byAddress('10.65.1.4', at(nine)).note).toBe(scopeOf('10.65.1.4').note);
 });
 
-test('tombstones are limited: the oldest go first', () => {
+test('tombstones are limited: the oldest are removed first', () => {
   const lists = create({ age, count: 2 });
   for (const [number, address] of ['10.65.1.4', '10.65.1.5', '10.65.1.6'].entries()) {
     lists.setPod(pod({ name: `web-${number}`, addresses: [address] }), nine);
@@ -583,7 +583,7 @@ test('tombstones of Pods that could never be found are not kept', () => {
   expect(lists.sizes.tombstones).toBe(0);
 });
 
-test('nothing is left of 100,000 Pods that come and go', () => {
+test('100,000 Pods that come and go leave nothing behind', () => {
   const lists = create({ age, count: 500 });
   let now = nine;
   let most = 0;

@@ -53,7 +53,7 @@ function scene(given: Partial<LookupOptions<string>> = {}) {
 
 const four = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4'];
 
-test('an answer is there when its arrival is reported, and then nothing is under way', async () => {
+test('an answer is available when its arrival is reported, and nothing is pending then', async () => {
   const seen: unknown[] = [];
   const { lookup, open } = scene({
     onSettled: (address) => void seen.push(address, lookup.get(address), lookup.ask(address, 'shop')),
@@ -80,7 +80,7 @@ const flood = Array.from(
   (_, number) => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`,
 );
 
-test('in a flood of 100,000 addresses: only the budget is asked for, and what was known stays so', () => {
+test('in a flood of 100,000 addresses: only the budget is used for requests, and known answers stay', () => {
   const { lookup, asked } = scene({ concurrency: { all: 2, each: 2 } });
   for (const address of four) lookup.learn(address, 'web-0');
   const states = flood.map((address) => lookup.ask(`${address}0`, 'shop'));
@@ -91,7 +91,7 @@ test('in a flood of 100,000 addresses: only the budget is asked for, and what wa
   expect(four.map((address) => lookup.ask(address, 'shop'))).toEqual(['known', 'known', 'known', 'known']);
 });
 
-test('in a flood of 100,000 addresses: only so many answers are remembered, those that were wanted last', () => {
+test('in a flood of 100,000 addresses: only the answers used last are remembered', () => {
   const { lookup } = scene();
   lookup.learn('10.0.0.1', 'web-0');
   for (const address of flood) {
@@ -102,7 +102,7 @@ test('in a flood of 100,000 addresses: only so many answers are remembered, thos
   expect(lookup.get('10.0.0.1')).toBe('web-0');
 });
 
-test('addresses whose answers are slow keep a place free for another Namespace, whose turn is next', async () => {
+test('addresses with slow answers leave a place free for another Namespace, whose turn is next', async () => {
   const { lookup, asked, open } = scene({ budget: { rate: 1, burst: 100 }, concurrency: { all: 3, each: 2 } });
   for (let number = 0; number < 20; number++) lookup.ask(`10.1.0.${number}`, 'evil');
   expect(asked).toEqual(['10.1.0.0', '10.1.0.1']);
@@ -135,7 +135,7 @@ const steps = fc.array(
   { maxLength: 40, size: 'max' },
 );
 
-test('any order of questions, answers and waiting is as a model that looks at all that it has heard', async () => {
+test('any order of questions, answers and waits gives the answers of a simple model', async () => {
   await forAllAsync([steps], { numRuns: 300 }, async (program) => {
     const { lookup, open, settled, clock } = scene({ budget: { rate: 0.5, burst: 6 } });
     const heard = new Map<string, Heard>();
@@ -189,7 +189,7 @@ test('any order of questions, answers and waiting is as a model that looks at al
   });
 });
 
-test('whatever is answered, what is kept of it is weighed and has room, and a Namespace with few small answers keeps them', async () => {
+test('all kept answers are weighed and have room, and a Namespace with few small answers keeps them', async () => {
   const total = 20_000;
   const answered = fc.record({
     of: fc.integer({ min: 1, max: 40 }).map((index) => `10.1.0.${index}`),

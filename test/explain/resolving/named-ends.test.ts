@@ -26,20 +26,20 @@ function resolve(source: string, destination: string, policySide?: 'sender' | 'r
   return resolvePacket(observation(given), endpoints, at, logged);
 }
 
-test('the only Pod of a workload on the node is the end of that node', () => {
+test('the only Pod of a workload on the node is the end on that node', () => {
   const { destination } = resolve('public network', 'shop/db-*', 'receiver', 'node-b');
   expect(destination).toMatchObject({ kind: 'pod', address: '10.65.2.9', evidence: 'pod-name', note: undefined });
   expect(destination.object?.name).toBe('db-0');
 });
 
-test('several Pods of one workload on the node are all that it may be, and none of another node or time', () => {
+test('several Pods of one workload on the node are the candidates, and no Pod of another node or time', () => {
   const { source } = resolve('shop/web-6c8d5f7b94-*', 'shop/db-*', 'sender');
   expect(source).toMatchObject({ kind: 'unknown', address: 'shop/web-6c8d5f7b94-*', object: undefined, workload });
   expect(source.candidates?.map(({ object }) => object?.uid)).toEqual(['b', 'a']);
   expect(source.note).toBe('one of 2 Pods of node-a');
 });
 
-test('a Pod by hand that is named like the replicas of a workload is none of them', () => {
+test("a bare Pod named like a workload's replicas does not belong to it", () => {
   const own = { kind: 'StatefulSet', namespace: 'shop', name: 'web' };
   const named = createEndpointFinder(cluster({ pods: [pod({ workload: own }), pod({ name: 'web-debug' })] }));
   expect(named.byName('shop/web-*', at, 'node-a').object?.name).toBe('web-0');
@@ -49,12 +49,12 @@ test('a Pod by hand that is named like the replicas of a workload is none of the
   expect(two.byName('shop/web-*', at, 'node-a')).toMatchObject({ kind: 'unknown', workload: undefined });
 });
 
-test('where the node is not known, Pods of all nodes may be it', () => {
+test('if the node is unknown, Pods of all nodes are candidates', () => {
   const { source } = resolve('shop/web-6c8d5f7b94-*', 'shop/db-*', 'sender', '');
   expect(source.candidates?.map(({ object }) => object?.uid)).toEqual(['b', 'a', 'c']);
 });
 
-test('a workload at the other end is no Pod, also where one of its Pods is known', () => {
+test('a workload at the other end is not a Pod, even if one of its Pods is known', () => {
   for (const side of ['sender', undefined] as const)
     expect(resolve('shop/db-*', 'shop/db-*', side).destination).toMatchObject({
       kind: 'unknown',
@@ -63,23 +63,23 @@ test('a workload at the other end is no Pod, also where one of its Pods is known
     });
 });
 
-test('a Pod by its whole name is found on any node', () => {
+test('a Pod given by its whole name is found on any node', () => {
   expect(resolve('shop/db-0', 'shop/db-9').source).toMatchObject({ kind: 'pod', node: 'node-b' });
   expect(resolve('shop/db-0', 'shop/db-9').destination).toMatchObject({ kind: 'unknown', address: 'shop/db-9' });
 });
 
-test('a Pod that has no address yet keeps its name in the place of one', () => {
+test('a Pod without an address has its name in place of one', () => {
   expect(resolve('shop/db-1', 'public network').source).toMatchObject({ kind: 'pod', address: 'shop/db-1' });
 });
 
-test('a Pod that has just ended may still be it', () => {
+test('a Pod that has just ended is still a candidate', () => {
   const { time } = at;
   const late = createEndpointFinder(cluster({ pods: [replica('web-1-aaaaa', { until: time - 1000 })] }));
   const given = observation({ policySide: 'sender', packet: packet({ source: 'shop/web-1-*', destination: 'x/y' }) });
   expect(resolvePacket(given, late, at, 'node-a').source.kind).toBe('pod');
 });
 
-test('nodes, networks and sets of them are ends without a Pod', () => {
+test('nodes, networks and sets of networks are ends without a Pod', () => {
   expect(resolve('Node node-a', 'public network')).toMatchObject({
     source: { kind: 'node', address: '192.168.7.11' },
     destination: { kind: 'external', range: 'public' },
@@ -90,7 +90,7 @@ test('nodes, networks and sets of them are ends without a Pod', () => {
   });
 });
 
-test('Pods of an earlier run are found by name where the lists have none yet', () => {
+test('Pods of an earlier run are found by name while the lists are empty', () => {
   const earlier = createPodIndex('node-a');
   earlier.add(pod({ name: 'db-0', addresses: ['10.65.1.9'] }));
   const lists = endpointFinderOf({ pods: createPodIndex('node-a'), earlier, nodes: () => [], services: () => [] });

@@ -83,7 +83,7 @@ test.each<[what: string, keep: Keep]>([
       return weightOfSlice(object);
     },
   ],
-])('objects weigh what the lists keep of them, and not less: %s', async (_, keep) => {
+])('objects weigh at least what the lists keep of them: %s', async (_, keep) => {
   const lists = createLiveLists('node-a', undefined);
   keep(lists, 0);
   lists.endpoints.byAddress('10.0.0.0', { time: nine, exact: true });
@@ -104,14 +104,11 @@ test.each<[what: string, valueOf: (number: number) => object | string]>([
     'ports',
     (number) => Array.from({ length: 16 }, (_, index) => ({ name: 'http', port: number + index, protocol: 'tcp' })),
   ],
-])(
-  'however many objects there were, what is kept to be shared by later ones stays within 3 MiB: %s',
-  async (_, valueOf) => {
-    const intern = createInterner<object | string>();
-    intern('', '');
-    const before = await heapInUse();
-    for (let number = 0; number < 60_000; number++) intern(`key-${number}`, valueOf(number));
-    expect((await heapInUse()) - before).toBeLessThan(3 * 2 ** 20);
-    expect(intern('', '')).toBe('');
-  },
-);
+])('for any number of objects, parts kept for sharing stay within 3 MiB: %s', async (_, valueOf) => {
+  const intern = createInterner<object | string>();
+  intern('', '');
+  const before = await heapInUse();
+  for (let number = 0; number < 60_000; number++) intern(`key-${number}`, valueOf(number));
+  expect((await heapInUse()) - before).toBeLessThan(3 * 2 ** 20);
+  expect(intern('', '')).toBe('');
+});

@@ -64,7 +64,7 @@ test.each([
   ['borrows the name', pod({ name: 'kube-proxy-exporter-6c8d5' })],
   ['has ended', onHost('kube-proxy-x7k2p', { until: 5 })],
   ['is called something else', onHost('kube-proxyless-x7k2p')],
-])('a Pod that %s is none', (_, other) => {
+])('a Pod that %s is not one of them', (_, other) => {
   expect(podOfProgram('kube-proxy', [other])).toBeUndefined();
   expect(podOfProgram('kube-proxy', [other, onHost('kube-proxy-9r5cn')])?.name).toBe('kube-proxy-9r5cn');
 });
@@ -73,7 +73,7 @@ test('the kernel runs in no Pod', () => {
   expect(podOfProgram('kernel', [onHost('kernel'), onHost('kube-proxy')])).toBeUndefined();
 });
 
-test('the first value of a key is given for all later ones', () => {
+test('the first value of a key is returned for all later ones', () => {
   const intern = createInterner<{ of: number }>();
   const [first, second, third] = [1, 2, 3].map((of) => ({ of }));
   expect([first, second, third].map((value) => value && intern('key', value))).toEqual([first, first, first]);

@@ -30,7 +30,7 @@ const podOwnedBy = (number: number, owner: string): unknown => ({
 test.each([
   ['200 owners of a megabyte, which no API server refuses', 200, 2 ** 20],
   ['20,000 owners with the longest names that there are', 20_000, 253],
-])('a Pod that is gone is still known: %s', async (_, count, length) => {
+])('a deleted Pod is still known: %s', async (_, count, length) => {
   const lists = createLiveLists('node-a', undefined);
   const left = await leftOf(count, (number) => {
     lists.setPod(slimPod(podOwnedBy(number, name(number, length))), nine);

@@ -44,7 +44,7 @@ const pods = fc.record({
 /** Pods are added, and each is removed after so many others. */
 const programs = fc.array(fc.tuple(pods, fc.integer({ min: 1, max: 12 })), { maxLength: 15 });
 
-test('holds what was added and not removed, and nothing else', () => {
+test('holds exactly the values added and not removed', () => {
   forAll([programs, fc.constantFrom(undefined, 'node-a'), offsets], { numRuns: 150 }, (program, ownNode, time) => {
     const index = createPodIndex(ownNode);
     const there = new Set<Pod>();
@@ -88,7 +88,7 @@ test('holds what was added and not removed, and nothing else', () => {
   });
 });
 
-test('epoch is open to the end for whatever comes after all changes', () => {
+test('an epoch after all changes has no end', () => {
   const index = createPodIndex('node-a');
   for (let number = 0; number < 10; number++) index.add(pod({ name: `web-${number}`, from: nine + number * 1000 }));
   expect(index.epoch(nine + 9000)).toEqual({ from: nine + 9000, until: Infinity });
@@ -108,7 +108,7 @@ test('an epoch among twenty thousand Pods is found within milliseconds of each c
   expect(performance.now() - began).toBeLessThan(5000);
 });
 
-test('epoch does not end where a Pod that is gone once ended', () => {
+test('an epoch does not end where a deleted Pod once ended', () => {
   const index = createPodIndex('node-a');
   const gone = pod({ from: nine, until: nine + 5000 });
   index.add(gone);
@@ -116,7 +116,7 @@ test('epoch does not end where a Pod that is gone once ended', () => {
   expect(index.epoch(nine + 1000)).toEqual({ from: -Infinity, until: Infinity });
 });
 
-test('removing what was never added, or is a copy, changes nothing', () => {
+test('removing an unknown value or a copy changes nothing', () => {
   const index = createPodIndex(undefined);
   const one = pod();
   index.add(one);
@@ -125,7 +125,7 @@ test('removing what was never added, or is a copy, changes nothing', () => {
   expect([index.size, index.byAddress('10.65.1.4')]).toEqual([1, [one]]);
 });
 
-test('a Pod that was removed can be freed, whoever had its address after it', async () => {
+test('a removed Pod can be freed, whichever Pod had its address afterwards', async () => {
   const index = createPodIndex(undefined);
   const gone = Array.from({ length: 100 }, (_, number) => {
     const one = pod({ name: `web-${number % 3}`, uid: `${number}`, addresses: ['10.65.1.4', `10.65.2.${number}`] });
@@ -161,11 +161,11 @@ test.each([
   expect(holder(given.map(pod), { time: nine - 7000, exact: false })?.name).toBe(expected);
 });
 
-test('the holder of an address at an exact time is no Pod that came later', () => {
+test('the holder of an address at an exact time is never a later Pod', () => {
   expect(holder([pod(now)], { time: nine - 7000, exact: true })).toBeUndefined();
 });
 
-test('names as Calico and the AWS VPC CNI give them', () => {
+test('gives the same names as Calico and the AWS VPC CNI', () => {
   expect(interfaceNames('default', 'nginx')).toEqual(['calic440f455693', 'enic440f455693']);
 });
 
@@ -173,7 +173,7 @@ test.each(tables.interfaces)('%j is a Pod interface: %j', (name, expected) => {
   expect(isPodInterface(name)).toBe(expected);
 });
 
-test('every name that is made is recognised and fits the kernel', () => {
+test('every generated name is recognized and fits the kernel', () => {
   for (const name of interfaceNames('a-namespace-of-some-length', 'a-pod-with-a-rather-long-name-6c8d5f7b94-x2x7k')) {
     expect(isPodInterface(name)).toBe(true);
     expect(name.length).toBeLessThanOrEqual(15);

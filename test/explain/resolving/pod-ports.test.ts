@@ -40,7 +40,7 @@ const name = fc.stringMatching(/^[a-z][a-z0-9]{0,14}$/);
 const anyProtocol = fc.constantFrom('tcp' as const, 'udp' as const, 'sctp' as const);
 const anyPort = fc.record({ name, port: fc.integer({ min: 1, max: 65_535 }), protocol: anyProtocol });
 
-test('all that is packed gives its names back', () => {
+test('packed ports give their names back', () => {
   forAll([fc.uniqueArray(anyPort, { minLength: 1, maxLength: 16, selector: (each) => each.port })], {}, (ports) => {
     const packed = packPorts(ports) ?? '';
     expect(isPackedPorts(packed)).toBe(true);

@@ -107,7 +107,7 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names') {
 const db = pod({ name: 'db-0', node: 'node-b', addresses: ['10.65.2.9'] });
 
 test.each(tables.asked)(
-  'an end is asked about where it may be a Pod or have a name: %s: %s',
+  'an end is looked up if it may be a Pod or have a name: %s: %s',
   async (_, address, expected) => {
     const { resolve, asked, drop } = scene();
     await resolve(address);
@@ -117,21 +117,21 @@ test.each(tables.asked)(
   },
 );
 
-test('a Pod by its interface is who it is', () => {
+test('a Pod found by its interface needs no look-up', () => {
   const { remote, asked } = scene();
   const source = podEnd({ evidence: 'interface', address: '10.65.2.9', note: 'not its own address' });
   expect(remote.startLookups(ends({ source, destination: source }))).toBe(false);
   expect(asked()).toEqual([]);
 });
 
-test('Pods that a flow of Calico names are not, because a name is not an address', () => {
+test('Pods that a flow of Calico names need no look-up, because a name is not an address', () => {
   const { remote, asked } = scene();
   const named = podEnd({ kind: 'unknown', evidence: 'none', object: undefined, address: 'shop/web-*' });
   expect(remote.startLookups(ends({ source: podEnd(), destination: named }))).toBe(false);
   expect(asked()).toEqual([]);
 });
 
-test('all ends are asked about at once, those of an ICMP error’s packet too', () => {
+test("all ends are looked up at once, including those of an ICMP error's packet", () => {
   const { remote, who, asked } = scene();
   const [a, b, c, d] = ['10.65.2.1', '203.0.113.9', '10.65.2.3', '10.65.2.4'].map(who) as [
     Endpoint,
@@ -144,7 +144,7 @@ test('all ends are asked about at once, those of an ICMP error’s packet too', 
   expect(asked()).toEqual(['pods 10.65.2.1', 'name 203.0.113.9', 'pods 10.65.2.3']);
 });
 
-test('the claimed source of a martian, when it is a known Pod’s, needs no look-up', () => {
+test('a known Pod as the claimed source of a martian needs no look-up', () => {
   const { remote, lists, asked } = scene();
   const martian = {
     kind: 'martian',
@@ -157,21 +157,21 @@ test('the claimed source of a martian, when it is a known Pod’s, needs no look
   expect(asked()).toEqual([]);
 });
 
-test('Pods are not asked for where all of them are watched; names are', async () => {
+test('if all Pods are watched, none is looked up, but names are', async () => {
   const { resolve, asked } = scene({ names: { '10.99.0.1': 'db.example.org' } }, 'pods');
   expect((await resolve('10.99.0.1')).note).toContain('db.example.org');
   await resolve('10.65.2.9');
   expect(asked()).toEqual(['name 10.99.0.1']);
 });
 
-test('names are not asked for where they are not wanted', async () => {
+test('names are not looked up if they are switched off', async () => {
   const { resolve, asked } = scene({}, 'names');
   await resolve('10.99.0.1');
   await resolve('203.0.113.9');
   expect(asked()).toEqual(['pods 10.99.0.1']);
 });
 
-test('each packet is counted once as refused, or as known', async () => {
+test('each packet counts once, as refused or as known', async () => {
   const { resolve, remote, drop, clock } = scene(
     { pods: [{ ...db, addresses: ['10.65.2.9', 'fd00:99::9'] }] },
     'names',
@@ -197,7 +197,7 @@ test('a found Pod is known by its address', async () => {
   expect(remote.counts.pods).toMatchObject({ hit: 1, miss: 0 });
 });
 
-test('a found Pod answers for packets since its start only are the same from then on', async () => {
+test('a found Pod answers for packets since its start only if its data stay the same', async () => {
   const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
   const { epoch } = lists.endpoints;
   expect(epoch(nine - hour)).toEqual({ from: -Infinity, until: Infinity });
@@ -206,13 +206,13 @@ test('a found Pod answers for packets since its start only are the same from the
   expect(epoch(nine)).toEqual({ from: nine - minute, until: Infinity });
 });
 
-test('a found Pod takes precedence over a host name', async () => {
+test('a found Pod has precedence over a host name', async () => {
   const { resolve, asked } = scene({ pods: [db], names: { '10.65.2.9': 'db.example.org' } });
   expect((await resolve('10.65.2.9')).kind).toBe('pod');
   expect(asked()).toEqual(['pods 10.65.2.9']);
 });
 
-test('a found Pod that began after the packet is not whose it was', async () => {
+test('a found Pod that began after the packet does not own it', async () => {
   const { resolve, lists } = scene({ pods: [{ ...db, from: nine - minute }] });
   expect((await resolve('10.65.2.9')).kind).toBe('pod');
   expect(lists.endpoints.byAddress('10.65.2.9', { time: nine - 5 * minute, exact: true })).toMatchObject({
@@ -221,13 +221,13 @@ test('a found Pod that began after the packet is not whose it was', async () => 
   });
 });
 
-test('a found Pod whose time runs ahead of ours is found at once', async () => {
+test('a found Pod whose clock is ahead of ours is found at once', async () => {
   // The clock of its own node gave the time of its start.
   const { resolve } = scene({ pods: [{ ...db, from: nine + minute }] });
   expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
 });
 
-test('a found Pod is distinguished from those that had its address before', async () => {
+test('a found Pod is distinguished from earlier owners of its address', async () => {
   const past = pod({
     name: 'job',
     node: 'node-b',
@@ -240,7 +240,7 @@ test('a found Pod is distinguished from those that had its address before', asyn
   expect(lists.endpoints.byAddress('10.65.2.9', { time: nine - 2 * second, exact: true }).object?.name).toBe('job');
 });
 
-test('a found Pod that has ended does not hide who has its address after it', async () => {
+test('a found Pod that has ended does not hide the next owner of its address', async () => {
   const job = pod({
     name: 'job',
     node: 'node-b',
@@ -255,7 +255,7 @@ test('a found Pod that has ended does not hide who has its address after it', as
   expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
 });
 
-test('a found Pod may have had the address after one of this node’s', async () => {
+test('a found Pod may have had the address after a Pod of this node', async () => {
   const { resolve, lists, clock, asked } = scene({ pods: [{ ...db, addresses: ['10.65.1.4'], from: nine }] });
   lists.removePod('shop', 'web-0', nine);
   clock.now += second;
@@ -263,14 +263,14 @@ test('a found Pod may have had the address after one of this node’s', async ()
   expect(asked()).toEqual(['pods 10.65.1.4']);
 });
 
-test('a Pod of this node’s list comes first', async () => {
+test("a Pod of this node's list has precedence", async () => {
   const { resolve, lists, who } = scene({ pods: [db] });
   await resolve('10.65.2.9');
   lists.setPod(pod({ name: 'web-1', uid: 'local', addresses: ['10.65.2.9'] }), nine);
   expect(who('10.65.2.9').object?.name).toBe('web-1');
 });
 
-test('an address that is not in use leaves the host name, and after that the bare address', async () => {
+test('an unused address keeps the host name, or the bare address', async () => {
   const { resolve } = scene({ names: { '10.99.0.1': 'db.example.org' } });
   expect(await resolve('10.99.0.1')).toMatchObject({
     kind: 'external',
@@ -281,7 +281,7 @@ test('an address that is not in use leaves the host name, and after that the bar
   expect(await resolve('10.65.2.77')).toMatchObject({ kind: 'unknown', note: expect.stringContaining('node-b') });
 });
 
-test('an address that is not in use is asked about again after a minute', async () => {
+test('an unused address is looked up again after a minute', async () => {
   const { resolve, cluster, clock } = scene();
   await resolve('10.65.2.9');
   cluster.pods = [db];
@@ -291,7 +291,7 @@ test('an address that is not in use is asked about again after a minute', async 
   expect((await resolve('10.65.2.9')).kind).toBe('pod');
 });
 
-test('an address that is not in use may be a server that is away: then it is asked again soon', async () => {
+test('an unused address may mean that a server is away, so it is looked up again soon', async () => {
   const { resolve, cluster, clock, asked } = scene({ pods: [db], failing: true });
   expect((await resolve('10.65.2.9')).kind).toBe('unknown');
   cluster.failing = false;
@@ -303,7 +303,7 @@ test('an address that is not in use may be a server that is away: then it is ask
 
 const proxy = pod({ name: 'proxy', hostNetwork: true, node: 'node-z', addresses: ['192.168.7.26'] });
 
-test('Pods on the network of their node show whose the address is, and are not its owner', async () => {
+test("Pods on their node's network show whose the address is, and are not its owner", async () => {
   const { resolve, asked } = scene({ pods: [proxy] });
   expect(await resolve('192.168.7.26')).toMatchObject({
     kind: 'node',
@@ -314,18 +314,18 @@ test('Pods on the network of their node show whose the address is, and are not i
   expect(asked()).toEqual(['pods 192.168.7.26']);
 });
 
-test('Pods of a known Node show all that is known of it', async () => {
+test('Pods of a known Node lead to all that is known of the Node', async () => {
   const { resolve } = scene({ pods: [{ ...proxy, node: 'node-b' }] });
   expect((await resolve('192.168.7.26')).object?.uid).toBe('uid-of-node-b');
 });
 
-test('Pods of a Node that had the address before do not show who has it', async () => {
+test('Pods of a Node that had the address before do not show its owner', async () => {
   const past = { ...proxy, name: 'past', node: 'node-y', from: nine - 2 * minute, until: nine - minute };
   const { resolve } = scene({ pods: [past, proxy] });
   expect((await resolve('192.168.7.26')).node).toBe('node-z');
 });
 
-test('Pods on the network of their node are asked for again: another machine may have the address of a Node that is gone', async () => {
+test("Pods on their node's network are looked up again, because another machine may have a removed Node's address", async () => {
   const { resolve, cluster, clock } = scene({ pods: [proxy] });
   await resolve('192.168.7.26');
   cluster.pods = [];
@@ -333,14 +333,14 @@ test('Pods on the network of their node are asked for again: another machine may
   expect((await resolve('192.168.7.26')).kind).toBe('external');
 });
 
-test('Pods on the network of their node give way to a Pod with an address of its own', async () => {
+test("Pods on their node's network are replaced by a Pod with its own address", async () => {
   const { resolve } = scene({ pods: [{ ...proxy, addresses: ['10.65.2.9'] }, db] });
   expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
 });
 
 const other = { ...db, name: 'db-1', uid: 'db-1', addresses: ['10.65.2.10', 'fd00:99::10'] };
 
-test('an answer makes known what comes along with it', async () => {
+test('other Pods in an answer become known too', async () => {
   const { resolve, asked, drop, who, cluster } = scene();
   cluster.pods = [db];
   cluster.others = [other, { ...other, name: 'ended', addresses: ['10.65.2.11'], until: nine - minute }];
@@ -353,7 +353,7 @@ test('an answer makes known what comes along with it', async () => {
   expect(who('10.65.2.11').object).toBeUndefined();
 });
 
-test('a Pod that comes along does not have the address that was asked for', async () => {
+test('another Pod in an answer does not get the requested address', async () => {
   const { resolve, cluster } = scene();
   cluster.others = [other, { ...other, name: 'proxy', hostNetwork: true, addresses: ['192.168.7.12'] }];
   expect(await resolve('10.65.2.9')).toMatchObject({ kind: 'unknown' });
@@ -368,7 +368,7 @@ test('a node that an answer names has the address', async () => {
 // In no Pod range that is known: the server cannot be asked about the second one.
 const dual = { ...db, addresses: ['10.65.2.9', 'fd00:99::9'] };
 
-test('a Pod’s other addresses come along with its first, for nothing', async () => {
+test("a Pod's other addresses become known with its first, without a request", async () => {
   const { resolve, asked, drop, who } = scene({ pods: [dual] });
   await resolve('10.65.2.9');
   expect(who('fd00:99::9').object?.name).toBe('db-0');
@@ -376,7 +376,7 @@ test('a Pod’s other addresses come along with its first, for nothing', async (
   expect([drop('fd00:99::9'), asked()]).toEqual([false, []]);
 });
 
-test('a Pod’s other addresses stay its own when they are confirmed, though they cannot be looked up', async () => {
+test("a Pod's other addresses stay its own when they are confirmed, although they cannot be looked up", async () => {
   const { resolve, clock } = scene({ pods: [dual] });
   await resolve('10.65.2.9');
   for (let round = 0; round < 3; round++) {
@@ -385,7 +385,7 @@ test('a Pod’s other addresses stay its own when they are confirmed, though the
   }
 });
 
-test('a Pod’s other addresses stay its own when they were being asked about at the same time', async () => {
+test("a Pod's other addresses stay its own if they were looked up at the same time", async () => {
   const { drop, who } = scene({ pods: [dual] });
   drop('10.65.2.9');
   drop('fd00:99::9');
@@ -393,7 +393,7 @@ test('a Pod’s other addresses stay its own when they were being asked about at
   expect(who('fd00:99::9').object?.name).toBe('db-0');
 });
 
-test('a Pod’s other addresses: other addresses of a Pod that has ended take nothing from who has them now', async () => {
+test("a Pod's other addresses: those of a Pod that has ended take nothing from their present owners", async () => {
   const ended = { ...dual, name: 'job', uid: 'job', addresses: ['10.65.2.8', 'fd00:99::9'], until: nine - minute };
   const { resolve, who } = scene({ pods: [dual, ended] });
   await resolve('10.65.2.9');
@@ -401,7 +401,7 @@ test('a Pod’s other addresses: other addresses of a Pod that has ended take no
   expect(who('fd00:99::9').object?.name).toBe('db-0');
 });
 
-test('a remembered Pod is confirmed after five minutes, and counts until then', async () => {
+test('a remembered Pod is confirmed after five minutes, and used until then', async () => {
   const { resolve, cluster, clock, asked, drop, who } = scene({ pods: [db] });
   await resolve('10.65.2.9');
   asked();
@@ -415,7 +415,7 @@ test('a remembered Pod is confirmed after five minutes, and counts until then', 
   expect(who('10.65.2.9').object?.name).toBe('db-1');
 });
 
-test('a remembered Pod counts if it cannot be confirmed', async () => {
+test('a remembered Pod is used if it cannot be confirmed', async () => {
   const { resolve, cluster, clock } = scene({ pods: [db] });
   await resolve('10.65.2.9');
   cluster.failing = true;
@@ -423,7 +423,7 @@ test('a remembered Pod counts if it cannot be confirmed', async () => {
   expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
 });
 
-test('a remembered Pod is forgotten when the address is no longer in use', async () => {
+test('a remembered Pod is forgotten when its address is unused', async () => {
   const { resolve, cluster, clock } = scene({ pods: [db] });
   await resolve('10.65.2.9');
   cluster.pods = [];
@@ -442,7 +442,7 @@ test('a host name is remembered for an hour', async () => {
   expect(remote.counts.hostNames).toMatchObject({ hit: 2, miss: 0 });
 });
 
-test('a flood of one Namespace asks for no more than 15 Pods at once and 12 a minute', async () => {
+test('a flood of one Namespace looks up at most 15 Pods at once and 12 a minute', async () => {
   const { drop, asked, clock, remote } = scene();
   const flood = async (): Promise<number> => {
     for (let number = 0; number < 20_000; number++) drop(`10.9.${number >> 8}.${number & 255}`);
@@ -455,7 +455,7 @@ test('a flood of one Namespace asks for no more than 15 Pods at once and 12 a mi
   expect(remote.counts.pods).toMatchObject({ miss: 27, hit: 0, failed: 0 });
 });
 
-test('a Pod that scans private addresses uses up the look-ups of its own Namespace, and not those of another one', async () => {
+test('a Pod that scans private addresses uses up only the look-ups of its own Namespace', async () => {
   const { clock, who, remote, asked } = scene();
   const drop = (namespace: string, address: string): boolean =>
     remote.startLookups(ends({ source: podEnd({ object: podRef('any', namespace) }), destination: who(address) }));

@@ -125,7 +125,7 @@ test.each(tables.ends)('the ends of a packet: %s', (_, { packet: header, ...give
   expect(ends({ ...named(given), packet: packet(header) })).toBe(expected);
 });
 
-test('a name by which the sender has asked for an address is shown where nobody in the cluster has it', () => {
+test('a name under which the sender has looked up an address is shown if nobody in the cluster has the address', () => {
   const outside = resolvePacket(asked('8.8.8.8'), endpoints, at).destination;
   expect(outside).toMatchObject({ kind: 'external', address: '8.8.8.8', hostName: 'pay.example.com' });
   expect(outside.note).toContain('pay.example.com, ');
@@ -135,7 +135,7 @@ test('a name by which the sender has asked for an address is shown where nobody 
   });
 });
 
-test('a spoofed source is shown, though the Pod is known by its veth', () => {
+test('a spoofed source is shown, although the Pod is known by its veth', () => {
   const { source } = resolvePacket(
     observation({ inInterface: webVeth, packet: packet({ source: '8.8.8.8' }) }),
     endpoints,
@@ -144,7 +144,7 @@ test('a spoofed source is shown, though the Pod is known by its veth', () => {
   expect(source).toMatchObject({ kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' } });
 });
 
-test('an ICMP error’s inner packet has ends of its own', () => {
+test("an ICMP error's inner packet has its own ends", () => {
   const error = observation({
     inInterface: 'eth0',
     outInterface: webVeth,
@@ -159,7 +159,7 @@ test('an ICMP error’s inner packet has ends of its own', () => {
   expect(inner?.destination).toMatchObject({ kind: 'external', address: '203.0.113.9' });
 });
 
-test('the target of the inner packet is the reporter when it has its address', () => {
+test('the target of the inner packet is the reporter if it has its address', () => {
   const error = observation({
     inInterface: dbVeth,
     packet: icmp(3, 3, { source: '10.65.2.9', destination: '10.65.1.4' }),
@@ -175,7 +175,7 @@ test.each([
   ['of another Pod', '203.0.113.9', packet({ source: '10.65.2.9', destination: '10.65.1.4' })],
   ['of a Pod, while the error goes to its node', '192.168.7.11', packet({ destination: '8.8.8.8' })],
   ['of the other family', '10.65.1.4', packet({ source: 'fd00:65::4', destination: 'fd00:65::9' })],
-])('an inner packet that the error does not go back to is not believed: one %s', (_, destination, inner) => {
+])('an inner packet whose sender does not receive the error is not believed: one %s', (_, destination, inner) => {
   const error = observation({ packet: icmp(3, 4, { source: '10.65.9.9', destination }), inner });
   expect(resolvePacket(error, endpoints, at)).toMatchObject({
     destination: { address: destination },
@@ -183,7 +183,7 @@ test.each([
   });
 });
 
-test('a Pod that forges the source of an error is not the target of the inner packet', () => {
+test('a Pod that forges the source of an error does not become the target of the inner packet', () => {
   const error = observation({
     inInterface: webVeth,
     packet: icmp(3, 3, { source: '8.8.8.8', destination: '10.65.2.9' }),
@@ -197,7 +197,7 @@ test('a Pod that forges the source of an error is not the target of the inner pa
 
 const martian = { kind: 'martian', impossible: 'source', source: '10.65.1.4', destination: '10.65.2.9' } as const;
 
-test('the sender of a martian is known by the interface', () => {
+test("a martian's sender is found by its interface", () => {
   expect(resolveMartian({ ...martian, source: '8.8.8.8', device: webVeth }, endpoints, at)).toMatchObject({
     source: { kind: 'pod', address: '8.8.8.8', object: { name: 'web-0' }, evidence: 'interface' },
     destination: { object: { name: 'db-0' } },
@@ -205,7 +205,7 @@ test('the sender of a martian is known by the interface', () => {
   });
 });
 
-test('the source address of a martian is not believed', () => {
+test("a martian's source address is not believed", () => {
   const { source } = resolveMartian({ ...martian, device: 'eth0' }, endpoints, at);
   expect(source).toMatchObject({
     kind: 'external',
@@ -215,13 +215,13 @@ test('the source address of a martian is not believed', () => {
   });
 });
 
-test('a martian of an address that is nobody’s is from its interface', () => {
+test('a martian from an unowned address is attributed to its interface', () => {
   const { source } = endsOf({ ...martian, source: '192.0.2.7', device: 'eth0' }, endpoints, at);
   expect(source).toMatchObject({ kind: 'external', note: 'from eth0', identity: 'eth0 192.0.2.7' });
   expect(endsOf(observation({}), endpoints, at).source.note).toBeUndefined();
 });
 
-test('the address of a Node is named as a Node’s', () => {
+test("a Node's address is named as such", () => {
   const { source } = resolveMartian({ ...martian, source: '192.168.7.12', device: 'eth0' }, endpoints, at);
   expect(source.note).toMatch(/ node\/node-b$/);
 });
@@ -233,7 +233,7 @@ test.each(tables.nodes)('the node of a line: %s', (_, host, given, nodes, expect
   expect(nodeOf(host, observation(named(given)), known[nodes], at)).toBe(expected);
 });
 
-test('the node of a line works for lines that are no packets', () => {
+test('the node is also found for lines without a packet', () => {
   expect(nodeOf('node-a', undefined, endpoints, at)).toBe('node-a');
   expect(nodeOf(undefined, undefined, single, at)).toBe('node-a');
 });

@@ -138,14 +138,14 @@ function wire(...labels: string[]): Buffer {
   ]);
 }
 
-test('the servers are those of the node by default', () => {
+test("the default servers are the node's", () => {
   expect(createReverseDns()).toBeTypeOf('function');
 });
 
 const good = wire('web', 'example', 'org');
 
 test.each(tables.questions)(
-  'the name of %s is asked for once, as %s, and confirmed once, by %s',
+  'the name of %s is requested once, as %s, and confirmed once, by %s',
   async (address, question, confirmation) => {
     answer = { code: 'found', names: [good], addresses: () => [ipaddr.process(address).toString(), '198.51.100.7'] };
     expect(await find(address)).toBe('web.example.org');
@@ -158,7 +158,7 @@ test.each(tables.names)('a name may have %s', async (_, labels, expected) => {
   expect(await find('203.0.113.10')).toBe(expected);
 });
 
-test('a name is the first that is one', async () => {
+test('uses the first valid name', async () => {
   answer = { code: 'found', names: [wire('not one', 'org'), wire('-', 'org'), good, wire('other', 'org')] };
   expect(await find('203.0.113.11')).toBe('web.example.org');
 });
@@ -169,13 +169,13 @@ test.each<[string, NonNullable<Answer['addresses']>]>([
   ['another address', () => ['198.51.100.7']],
   ['an address of the other family', () => ['2001:db8::1']],
   ['no address', () => []],
-])('a name that its owner does not confirm is no name: it has %s', async (_, addresses) => {
+])('a name that its owner does not confirm is not used: it has %s', async (_, addresses) => {
   answer = { code: 'found', names: [wire('kubernetes', 'default', 'svc')], addresses };
   expect(await find('203.0.113.9')).toBeUndefined();
   expect(questions).toHaveLength(2);
 });
 
-test('a name that its owner does not confirm does not hide one that is confirmed, also when the server fails to look it up', async () => {
+test('a name that its owner does not confirm does not hide a confirmed one, even if the server fails to look it up', async () => {
   answer = {
     code: 'found',
     names: [wire('forged', 'org'), good],
@@ -184,12 +184,12 @@ test('a name that its owner does not confirm does not hide one that is confirmed
   expect(await find('203.0.113.9')).toBe('web.example.org');
 });
 
-test('a name that its owner does not confirm is a failure when the server fails to look it up', async () => {
+test('a name that its owner does not confirm is a failure if the server fails to look it up', async () => {
   answer = { code: 'found', names: [good], addresses: () => undefined };
   await expect(find('203.0.113.9')).rejects.toMatchObject({ code: 'ESERVFAIL' });
 });
 
-test('a name that its owner does not confirm costs no more questions than three, however many there are', async () => {
+test('names that their owner does not confirm cost at most three requests, however many there are', async () => {
   const names = Array.from({ length: 12 }, (_, i) => wire(`forged-${i}`, 'org'));
   answer = { code: 'found', names, addresses: () => ['198.51.100.7'] };
   expect(await find('203.0.113.9')).toBeUndefined();
@@ -199,13 +199,13 @@ test('a name that its owner does not confirm costs no more questions than three,
 test.each<[string, Answer]>([
   ['there is no such name', { code: 'NXDOMAIN', names: [] }],
   ['the name has no PTR record', { code: 'found', names: [] }],
-])('an address without a name is an answer: %s', async (_, given) => {
+])('an address without a name is a valid answer: %s', async (_, given) => {
   answer = given;
   expect(await find('203.0.113.12')).toBeUndefined();
   expect(questions).toHaveLength(1);
 });
 
-test('a silent server is a failure, after one try and before a finding has to go out', async () => {
+test('a silent server counts as a failure after one try, before a finding must be published', async () => {
   // The order in which the two end does not depend on how busy the machine is.
   const tooLate = delay(longestWait, 'too late', { ref: false });
   const silent = createReverseDns(servers)('203.0.113.13').catch((error: NodeJS.ErrnoException) => error.code);
@@ -213,7 +213,7 @@ test('a silent server is a failure, after one try and before a finding has to go
   expect(questions).toHaveLength(1);
 });
 
-test('no answer: yet does not block the next one', async () => {
+test('no answer: a pending request does not block the next one', async () => {
   const first = find('203.0.113.13');
   const [query, { port }] = (await once(server, 'message')) as [Buffer, { port: number }];
   answer = { code: 'found', names: [good] };
@@ -228,7 +228,7 @@ test.each(['SERVFAIL', 'REFUSED', 'NOTIMP'] as const)('no answer: %s is a failur
   await expect(find('203.0.113.14')).rejects.toMatchObject({ code: `E${code}` });
 });
 
-test('no answer can come from something that is not an address', async () => {
+test('no answer: a text that is not an address', async () => {
   await expect(find('not an address')).rejects.toThrow(/./);
   expect(questions).toEqual([]);
 });
@@ -247,7 +247,7 @@ test.each([
   ['a hyphen last', [wire('a-', 'org')]],
   ['no label', [wire()]],
   ['the form of an address, which no host name has (RFC 1123, 2.1)', [wire('10', '0', '0', '1')]],
-])('a hostile name comes to nothing: %s', async (_, names) => {
+])('a hostile name is not used: %s', async (_, names) => {
   answer = { code: 'found', names };
   expect(await find('203.0.113.15')).toBeUndefined();
 });
@@ -256,7 +256,7 @@ test.each([
   ['too long', Buffer.concat([...Array.from({ length: 8 }, () => wire('a'.repeat(63)).subarray(0, 64)), wire()])],
   ['cut off', Buffer.from([63, 97])],
   ['pointing past the end', Buffer.from([0xff, 0xff])],
-])('a broken record is a failure or nothing, never a name: %s', async (_, name) => {
+])('a broken record gives a failure or nothing, never a name: %s', async (_, name) => {
   answer = { code: 'found', names: [name] };
   expect(await find('203.0.113.16').catch(() => undefined)).toBeUndefined();
 });

@@ -47,7 +47,7 @@ test.each(tables.ranges)('%s is %s', (address, range) => {
   expect(scopeOf(address)).toMatchObject({ range, role: undefined });
 });
 
-test.each(tables.roles)('%s plays the part of %s', (address, role) => {
+test.each(tables.roles)('%s is the component %s', (address, role) => {
   expect(scopeOf(address).role).toBe(role);
 });
 

@@ -20,7 +20,7 @@ function tombstones() {
   });
 }
 
-test('whoever removes the most forgets the own ones: others keep theirs, up to an equal share', () => {
+test('a Namespace that removes the most loses its own tombstones, others keep theirs up to an equal share', () => {
   const removals = fc.array(fc.tuple(fc.constantFrom('a', 'a', 'a', 'a', 'b', 'c'), fc.nat(40)), {
     minLength: 20,
     maxLength: 120,
@@ -41,7 +41,7 @@ test('whoever removes the most forgets the own ones: others keep theirs, up to a
   });
 });
 
-test('of one Namespace, the oldest is forgotten first, and all of them once they are old', () => {
+test('within a Namespace, the oldest are forgotten first, and all once they are old', () => {
   const { put, entries, sweep } = tombstones();
   for (let index = 0; index < limit + 2; index++) put(`a/${index}`, { namespace: 'a' }, index);
   const first = (): string | undefined => [...entries()][0]?.[0];

@@ -21,7 +21,7 @@ const nodes = Array.from({ length: 5000 }, (_, index) =>
   }),
 );
 
-test('the node of an address is found by one look for each length of a prefix, however many nodes there are', () => {
+test('the node of an address is found with one look-up per prefix length, however many nodes there are', () => {
   const homeOf = indexPodRanges(nodes);
   const divisions = vi.spyOn(Math, 'floor');
   expect(homeOf('10.19.135.7')).toBe('node-4999');
@@ -30,7 +30,7 @@ test('the node of an address is found by one look for each length of a prefix, h
   divisions.mockRestore();
 });
 
-test('of overlapping ranges, those of IPv6 as well, a node has only the addresses in its own', () => {
+test('if ranges overlap, including IPv6, a node has only the addresses in its own', () => {
   const homeOf = indexPodRanges(nodes);
   expect(['fd00:1387::7', 'fd00:1387:0:1::7', '2001:db8::1'].map(homeOf)).toEqual(['node-4999', undefined, undefined]);
 });
@@ -48,7 +48,7 @@ function largeSlice(ready: boolean, count = 1000) {
   return { ...endpointSlice(), ports: manyPorts, endpoints: packEndpoints(endpoints) };
 }
 
-test('a slice whose Pods become ready or unready makes the text of none of its endpoints', () => {
+test('a slice whose Pods become ready or unready makes no text of its endpoints', () => {
   const chains = createChainIndex();
   chains.setSlice(largeSlice(true), nine);
   vi.mocked(address.hostAndPort).mockClear();
@@ -58,7 +58,7 @@ test('a slice whose Pods become ready or unready makes the text of none of its e
   expect(address.hostAndPort).toHaveBeenCalledTimes(manyPorts.length);
 });
 
-test('of a large slice that is gone no more texts are made than may be kept', () => {
+test('deleting a large slice makes no more texts than may be kept', () => {
   const chains = createChainIndex({ age: 60_000, count: 100 });
   const slice = largeSlice(true);
   chains.setSlice(slice, nine);
@@ -67,7 +67,7 @@ test('of a large slice that is gone no more texts are made than may be kept', ()
   expect(vi.mocked(address.hostAndPort).mock.calls.length).toBeLessThan(105);
 });
 
-test('the cost of a connection to a Service does not depend on the slices of others, nor on the size of its own once it was asked', () => {
+test("the cost of a connection to a Service depends neither on other Services' slices nor, after the first time, on the size of its own", () => {
   const chains = createChainIndex();
   let looks = 0;
   const add = (name: string, of: string, length: number): void => {
@@ -87,7 +87,7 @@ test('the cost of a connection to a Service does not depend on the slices of oth
   expect(looks).toBe(2);
 });
 
-test('as long as no Pod changes, only the first two questions about the time of an old line look at Pods', () => {
+test('while no Pod changes, only the first two questions about an old time search Pods', () => {
   const index = createPodIndex(undefined);
   let looks = 0;
   for (let number = 0; number < 1000; number++) {
@@ -104,7 +104,7 @@ test('as long as no Pod changes, only the first two questions about the time of 
   expect(looks).toBeLessThanOrEqual(4000);
 });
 
-test('after a change of one Pod, no other Pod is looked at for a packet with a name', () => {
+test('after a change of one Pod, a packet with a name searches no other Pod', () => {
   const index = createPodIndex(undefined);
   let looks = 0;
   for (let number = 0; number < 1000; number++) {
@@ -123,7 +123,7 @@ test('after a change of one Pod, no other Pod is looked at for a packet with a n
   expect(looks).toBe(0);
 });
 
-test('after a change of one slice, only its endpoints are hashed again for a chain, and other work has its turns', async () => {
+test('after a change of one slice, only its endpoints are hashed again, and other work gets its turns', async () => {
   const chains = createChainIndex();
   const ports = manyPorts.slice(0, 4);
   const slice = (number: number, count: number) => ({

@@ -38,7 +38,7 @@ function scene(answers: ('fail' | 'busy' | 'hang' | number)[], { most = 1000, ro
   return { queue, sent, attempts, delivery, isClosed: () => isClosed };
 }
 
-test('batches go out one after another, and the sink is closed after the last', async () => {
+test('batches are sent one after another, and the sink is closed after the last', async () => {
   const { sent, delivery, queue, isClosed } = scene([]);
   await delivery.stop(1000);
   expect(sent).toEqual([['a', 'b'], ['c']]);
@@ -46,7 +46,7 @@ test('batches go out one after another, and the sink is closed after the last', 
   expect(isClosed()).toBe(true);
 });
 
-test('rows that come later are sent when they are released', async () => {
+test('later rows are sent when they are released', async () => {
   const { sent, delivery, queue } = scene([], { rows: [] });
   queue.add('a', 'shop');
   queue.release(1);
@@ -55,14 +55,14 @@ test('rows that come later are sent when they are released', async () => {
   expect(sent).toEqual([['a']]);
 });
 
-test('a batch that fails is sent again, the same, until it is taken', async () => {
+test('a failed batch is sent again unchanged until it is accepted', async () => {
   const { sent, attempts, queue } = scene(['fail', 'fail', 0, 'fail']);
   await expect.poll(() => queue.sizes.rows).toBe(0);
   expect(sent).toEqual([['a', 'b'], ['a', 'b'], ['a', 'b'], ['c'], ['c']]);
   expect(attempts.filter(({ error }) => error !== undefined)).toHaveLength(3);
 });
 
-test('a batch is sent again no earlier than a busy receiver asks for', async () => {
+test('a batch is not sent again earlier than a busy receiver asks for', async () => {
   const began = performance.now();
   const { sent, queue } = scene(['busy']);
   await expect.poll(() => queue.sizes.rows).toBe(0);
@@ -83,13 +83,13 @@ test('the loss of the queue is the first row of the next batch', async () => {
   expect(sent).toEqual([['otlp lost 1', 'b', 'c']]);
 });
 
-test('an end does not wait for a receiver that is away; what it did not take stays in the queue', async () => {
+test('the end does not wait for an absent receiver, and unsent rows stay in the queue', async () => {
   const { delivery, queue } = scene(Array.from({ length: 100 }, () => 'fail' as const));
   await delivery.stop(1000);
   expect(queue.sizes.rows).toBe(3);
 });
 
-test('an end does not wait for a disk that hangs longer than it may', async () => {
+test('the end waits for a hanging disk only for a limited time', async () => {
   const { delivery, queue } = scene(['hang']);
   const ended = delivery.stop(10).then(() => 'ended');
   expect(await Promise.race([ended, delay(5000, 'waits', { ref: false })])).toBe('ended');

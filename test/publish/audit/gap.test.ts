@@ -20,7 +20,7 @@ const tables: { received: object[] } = {
   ],
 };
 
-test('a receiver hears which rows the node had no room for, and is closed at the end', async () => {
+test('a receiver learns which rows had no room on the node, and is closed at the end', async () => {
   let now = nine;
   const received: FlowRecord[] = [];
   let isClosed = false;

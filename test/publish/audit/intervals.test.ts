@@ -74,7 +74,7 @@ const web = () => ends({ source: workerEnd(1), destination: podEnd() });
 const fromWorker = (labels: string, evidence: 'pod-address' | 'interface') =>
   ends({ source: { ...workerEnd(1), labels, evidence }, destination: podEnd() });
 
-test('a flow in one interval is one record with all of its packets', () => {
+test('a flow in one interval is one record with all its packets', () => {
   const { drop, closeAt } = open();
   drop(1, web());
   drop(30, web(), 4);
@@ -112,7 +112,7 @@ test('each further address of a workload is kept on disk', () => {
   expect(intervals.takeChanges()).toMatchObject([['set', expect.any(String), { others }]]);
 });
 
-test('facts that turn out to differ between Pods of one address are also gone from the disk', () => {
+test('facts that turn out to differ between Pods of one address are removed from the disk too', () => {
   const { intervals, drop } = open();
   drop(1, fromWorker('version=1', 'pod-address'));
   intervals.takeChanges();
@@ -124,7 +124,7 @@ test('facts that turn out to differ between Pods of one address are also gone fr
   for (const name of ['source.k8s.pod.labels', 'source.evidence']) expect(fields).not.toHaveProperty([name]);
 });
 
-test('a flow of Pods of one workload with several labels has those of none; with the same, theirs', () => {
+test("a flow of one workload's Pods with different labels has none; with equal labels, it has those", () => {
   const { drop, closeAt } = open();
   for (const number of [1, 2])
     drop(
@@ -139,7 +139,7 @@ test('a flow of Pods of one workload with several labels has those of none; with
   expect(record).not.toHaveProperty(['source.k8s.pod.labels']);
 });
 
-test('a flow in one interval is looked up once for each interval of a meaning that repeats', () => {
+test('a flow in one interval is looked up once for each interval of a repeated meaning', () => {
   const { intervals } = open();
   const meaning = {};
   let asked = 0;
@@ -148,7 +148,7 @@ test('a flow in one interval is looked up once for each interval of a meaning th
   expect(asked).toBe(1);
 });
 
-test('lines that come after its record make another one with another id', () => {
+test('lines that arrive after their record make another record with another id', () => {
   const { drop, closeAt } = open();
   const meaning = {};
   drop(10, web(), 1, meaning);
@@ -160,7 +160,7 @@ test('lines that come after its record make another one with another id', () => 
   expect(before[0]?.['@timestamp']).toBe(after[0]?.['@timestamp']);
 });
 
-test('a flow in one interval is closed in steps of as many flows as are asked for, and with the next look where packets came since', () => {
+test('flows of an interval are closed in steps of the requested size, and later if packets came in between', () => {
   let now = nine;
   const { intervals } = open({ now: () => now });
   for (let index = 0; index < 5; index++)
@@ -180,7 +180,7 @@ test('a flow in one interval is closed in steps of as many flows as are asked fo
   expect(intervals.closings).toBe(3);
 });
 
-test('every change makes a number of the state that no state before it had', () => {
+test('every change gives the state a new number', () => {
   const { intervals, drop, closeAt } = open();
   const revisions = [intervals.revision];
   const note = (): void => void revisions.push(intervals.revision);
@@ -195,7 +195,7 @@ test('every change makes a number of the state that no state before it had', () 
   expect(new Set(revisions).size).toBe(revisions.length);
 });
 
-test('a flow that goes on in the next interval is another record with another id', () => {
+test('a flow that continues in the next interval is another record with another id', () => {
   const { drop, closeAt } = open();
   const meaning = {};
   drop(59, web(), 1, meaning);
@@ -205,7 +205,7 @@ test('a flow that goes on in the next interval is another record with another id
   expect(new Set(records.map((record) => record['event.id'])).size).toBe(2);
 });
 
-test('a time far ahead of the clock does not keep it open', () => {
+test('a time far ahead of the clock does not keep a flow open', () => {
   const { intervals, closeAt } = open();
   intervals.count({}, dropped, 1, nine + 86_400_000 * 365);
   expect(closeAt(3 * 60)).toHaveLength(1);
@@ -213,7 +213,7 @@ test('a time far ahead of the clock does not keep it open', () => {
 
 const suppressed = { kind: 'suppressed', by: 'kmsg', count: 7, affects: 'everything' } as const;
 
-test('a loss of the log is a record of its own, and all counts of that interval are lower bounds', () => {
+test('a loss of the log is its own record, and all counts of that interval are lower bounds', () => {
   const { intervals, drop, closeAt } = open();
   drop(1, web());
   intervals.lost(suppressed, 'node-a', nine + 2000);
@@ -228,13 +228,13 @@ test('a loss of the log is a record of its own, and all counts of that interval 
   ]);
 });
 
-test.each(['nothing', 'felix'] as const)('a loss that affects %s is no record', (affects) => {
+test.each(['nothing', 'felix'] as const)('a loss that affects %s is not a record', (affects) => {
   const { intervals, closeAt } = open();
   intervals.lost({ ...suppressed, affects }, 'node-a', nine + 2000);
   expect([intervals.revision, closeAt(66)]).toEqual([0, []]);
 });
 
-test('a loss of warnings of the kernel makes the counts of martians lower bounds, and no others', () => {
+test('a loss of kernel warnings makes only the counts of martians lower bounds', () => {
   const { intervals, drop, closeAt } = open();
   const martian = { kind: 'martian', impossible: 'source', source: '10.65.2.9', destination: '10.65.1.4' } as const;
   drop(1, web());
@@ -253,7 +253,7 @@ const facts: PolicyFacts = {
   nearest: 'NetworkPolicy shop/web ingress[0]',
 };
 const noted: Partial<IntervalsOptions> = { policiesOn: () => facts };
-test('the verdict of policies is in the record of a flow, and is asked once, when its interval is closed, with its first packet', () => {
+test("the verdict of policies is in a flow's record, and is asked for once, with its first packet, when its interval is closed", () => {
   const asked: number[] = [];
   const { drop, closeAt } = open({
     policiesOn: (findings, first) => {
@@ -276,7 +276,7 @@ test('the verdict of policies is in the record of a flow, and is asked once, whe
   expect(asked).toEqual([1000]);
 });
 
-test('the verdict of policies is left out where nothing is known of it, and of a flow that was kept by an earlier run, and its id is the same', () => {
+test('an unknown verdict of policies is left out, as is that of a flow from an earlier run; the id is the same', () => {
   const [without, with_] = [{ policiesOn: () => undefined }, noted].map((given) => {
     const { drop, closeAt } = open(given);
     drop(1, web());
@@ -293,7 +293,7 @@ test('the verdict of policies is left out where nothing is known of it, and of a
   expect(restored).not.toHaveProperty(['policy.verdict']);
 });
 
-test('the verdict of policies is not in a record that joins several flows', () => {
+test('a record that joins several flows has no verdict of policies', () => {
   const { drop, closeAt } = open({ ...noted, limits: { total: 100, perSubject: 3, joined: 100 } });
   for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
   const records = closeAt(66);
@@ -302,7 +302,7 @@ test('the verdict of policies is not in a record that joins several flows', () =
   expect(joined[0]).not.toHaveProperty(['policy.verdict']);
 });
 
-test('the verdict of policies names no policy of the Namespace of a redacted end', () => {
+test("the verdict of policies names no policy of a redacted end's Namespace", () => {
   const { drop, closeAt } = open({ ...noted, redact: withoutDestination });
   drop(1, web());
   const [record] = closeAt(66);
@@ -328,10 +328,10 @@ test.each([
   },
 );
 
-describe('past the limits packets are counted and not lost', () => {
+describe('past the limits, packets are counted and not lost', () => {
   const roomy = { total: 100, perSubject: 100, joined: 100 };
 
-  test('further flows of one workload are joined, and those of others are not', () => {
+  test('further flows of one workload are joined, those of others are not', () => {
     const { drop, closeAt } = open({ limits: { ...roomy, perSubject: 3 } });
     for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
     drop(2, ends({ source: externalEnd(), destination: workerEnd(1) }));
@@ -353,7 +353,7 @@ describe('past the limits packets are counted and not lost', () => {
     expect(joined.map((record) => record['network.packets'])).toEqual([2, 2]);
   });
 
-  test('flows of a Pod that scans another one are joined, and those of the Pod that is scanned are not', () => {
+  test('flows of a Pod that scans another one are joined, those of the scanned Pod are not', () => {
     const { drop, closeAt } = open({ limits: { ...roomy, perSubject: 3 } });
     for (let port = 1; port <= 10; port++) drop(1, web(), 1, {}, port);
     drop(2, fromAddress(1));
@@ -366,7 +366,7 @@ describe('past the limits packets are counted and not lost', () => {
     expect(records.find((record) => record['source.address'] === '203.0.113.1')).toBeDefined();
   });
 
-  test('flows of addresses that are no Pods are one record that names neither end', () => {
+  test('flows of addresses without a Pod are one record that names neither end', () => {
     const { drop, closeAt } = open({ limits: { ...roomy, perSubject: 3 } });
     for (let port = 1; port <= 10; port++)
       drop(1, ends({ source: externalEnd(), destination: nodeEnd() }), 1, {}, port);
@@ -377,7 +377,7 @@ describe('past the limits packets are counted and not lost', () => {
     });
   });
 
-  test('a joined record of the node says nothing that holds only for some of its packets', () => {
+  test('a joined record of the node has no fact that only some of its packets have', () => {
     const { drop, closeAt } = open({ limits: { ...roomy, total: 3 } });
     for (let index = 0; index < 10; index++) drop(1, fromAddress(index));
     const records = closeAt(66);
@@ -387,7 +387,7 @@ describe('past the limits packets are counted and not lost', () => {
     );
   });
 
-  test('a namespace that comes late makes room among the flows of the largest', () => {
+  test('a late namespace gets room from the flows of the largest one', () => {
     const { drop, closeAt } = open({ limits: { ...roomy, total: 60 } });
     for (let index = 0; index < 100; index++) drop(1, fromAddress(index));
     for (let port = 1; port <= 100; port++) drop(2, ends({ source: workerEnd(1) }), 1, {}, port);
@@ -401,7 +401,7 @@ describe('past the limits packets are counted and not lost', () => {
     expect(ofShop.find((record) => record['source.kind'] === 'other')).toMatchObject({ 'network.packets': 70 });
   });
 
-  test('one record counts the rest past the limit of namespaces', () => {
+  test('past the limit of namespaces, one record counts all others', () => {
     const { drop, closeAt } = open({ limits: { ...roomy, total: 1, joined: 2 } });
     for (let index = 0; index < 6; index++) {
       const workload = { kind: 'Deployment', namespace: `space-${index}`, name: 'web' };
@@ -428,7 +428,7 @@ describe('past the limits packets are counted and not lost', () => {
   });
 });
 
-test('records add up to the packets that were kept, with ids of their own, however they are counted, closed and killed in between', () => {
+test('records with unique ids add up to the kept packets, however they are counted, closed and killed in between', () => {
   const step = fc.oneof(
     fc.record({
       kind: fc.constant('drop' as const),

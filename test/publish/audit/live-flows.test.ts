@@ -46,7 +46,7 @@ function open(given: Partial<LiveFlowsOptions> = {}) {
 const toWorker = () => ends({ source: workerEnd(1), destination: podEnd() });
 const limits = { total: 100, perSubject: 50, joined: 10, bytes: 1_000_000 };
 
-test('packets of one flow are one flow, with the first and the last time, and those of one meaning are described once', async () => {
+test('packets of one flow are one flow with the first and the last time, and equal meanings are described once', async () => {
   const redact = vi.fn<(fields: FlowRecord) => FlowRecord>((fields) => fields);
   const { drop, at, answer } = open({ redact });
   const meaning = {};
@@ -60,7 +60,7 @@ test('packets of one flow are one flow, with the first and the last time, and th
   expect(flows).toMatchObject(tables.flows);
 });
 
-test('a flow of several Pods of one workload names the workload alone, with the first address', async () => {
+test('a flow of several Pods of one workload names only the workload, with the first address', async () => {
   const { drop, answer } = open();
   drop(toWorker());
   drop(ends({ source: workerEnd(2), destination: podEnd() }));
@@ -72,7 +72,7 @@ test('a flow of several Pods of one workload names the workload alone, with the 
   expect(flows[0]).toHaveProperty(['destination.k8s.pod.name']);
 });
 
-test('another port is another flow; the newest is first', async () => {
+test('another port is another flow; the newest comes first', async () => {
   const { drop, at, answer } = open();
   drop(toWorker(), 1);
   at(1);
@@ -80,7 +80,7 @@ test('another port is another flow; the newest is first', async () => {
   expect((await answer()).flows.map((flow) => flow['destination.port'])).toEqual([2, 1]);
 });
 
-test('a flow without a packet for an hour is gone, and counts from one when it comes again', async () => {
+test('a flow without a packet for an hour is removed, and starts from one when it returns', async () => {
   const { drop, at, answer, table } = open();
   const meaning = {};
   drop(toWorker(), 1, meaning, 5);
@@ -95,7 +95,7 @@ test('a flow without a packet for an hour is gone, and counts from one when it c
   expect(table.sizes).toEqual({ flows: 0, bytes: 0 });
 });
 
-test('log, interfaces and evidence are not kept, because the answer does not need them', async () => {
+test('log, interfaces and evidence are not kept, because the answer does not have them', async () => {
   const { drop, answer } = open();
   drop(toWorker());
   const names = Object.keys((await answer()).flows[0] ?? {});
@@ -103,20 +103,20 @@ test('log, interfaces and evidence are not kept, because the answer does not nee
   expect(names.filter((name) => /^log\.|^interface\.|evidence/.test(name))).toEqual([]);
 });
 
-test('a line of the future does not keep its flow for ever', async () => {
+test('a line with a future time does not keep its flow for ever', async () => {
   const { drop, at, answer } = open();
   drop(toWorker(), 1, {}, 1, nine + 1e9);
   at(61);
   expect((await answer()).flows).toEqual([]);
 });
 
-test('facts that privacy takes out are in no flow', async () => {
+test('no flow has facts that privacy removes', async () => {
   const { drop, answer } = open({ redact: (fields) => ({ ...fields, 'source.address': undefined }) });
   drop(toWorker());
   expect((await answer()).flows[0]).not.toHaveProperty(['source.address']);
 });
 
-test('a Pod that scans has flows of its own up to a limit, then one for the others, also once there is no more room', async () => {
+test('a scanning Pod has its own flows up to a limit, then one for all others, even if there is no more room', async () => {
   const { drop, answer } = open({ limits: { ...limits, perSubject: 5, total: 6 } });
   for (let port = 1; port <= 40; port++) drop(toWorker(), port);
   const { flows } = await answer();
@@ -124,7 +124,7 @@ test('a Pod that scans has flows of its own up to a limit, then one for the othe
   expect(flows.find((flow) => flow['destination.kind'] === 'other')).toMatchObject({ 'network.packets': 35 });
 });
 
-test('a Pod has room for as many flows of its own as were forgotten, and for no more', async () => {
+test('a Pod has room for exactly as many of its own flows as were forgotten', async () => {
   const { drop, at, answer } = open({ limits: { ...limits, perSubject: 3 } });
   for (const port of [1, 2, 3]) drop(toWorker(), port);
   at(50);
@@ -137,7 +137,7 @@ test('a Pod has room for as many flows of its own as were forgotten, and for no 
   expect(flows[2]).toMatchObject({ 'destination.kind': 'other', 'network.packets': 5 });
 });
 
-test('a namespace that floods leaves room to others', async () => {
+test('a namespace that floods leaves room for others', async () => {
   const { drop, at, answer, table } = open({ limits: { ...limits, total: 20 } });
   for (let port = 1; port <= 400; port++) drop(toWorker(), port);
   at(1);
@@ -149,7 +149,7 @@ test('a namespace that floods leaves room to others', async () => {
   expect(forgotten).toBeGreaterThan(0);
 });
 
-test('limits: bytes: the oldest flows go, and are counted', async () => {
+test('limits: bytes: the oldest flows are removed and counted', async () => {
   const { drop, answer, table } = open({ limits: { ...limits, bytes: 20_000 } });
   for (let port = 1; port <= 45; port++) drop(toWorker(), port);
   const { flows, forgotten } = await answer();
@@ -159,7 +159,7 @@ test('limits: bytes: the oldest flows go, and are counted', async () => {
   expect(flows.some((flow) => flow['destination.port'] === 1)).toBe(false);
 });
 
-test('labels that are cut stay where all Pods of a flow have them', async () => {
+test('cut labels stay if all Pods of a flow have them', async () => {
   const { drop, answer } = open();
   const source = { ...workerEnd(1), labels: `app=${'x'.repeat(300)}` };
   for (let packets = 0; packets < 2; packets++) drop(ends({ source, destination: podEnd() }));
@@ -172,7 +172,7 @@ test('a name of a megabyte is cut', async () => {
   expect((await table.text()).length).toBeLessThan(3000);
 });
 
-test('an answer of many flows leaves others their turn, and has no flow that goes meanwhile', async () => {
+test('an answer of many flows lets other work run, and has no flow that is removed meanwhile', async () => {
   const { drop, at, table } = open({ limits: { ...limits, total: 2000, perSubject: 2000, bytes: 10_000_000 } });
   for (let port = 1; port <= 2000; port++) {
     at(port <= 1000 ? 0 : 1);

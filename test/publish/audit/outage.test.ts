@@ -64,13 +64,13 @@ async function outage(flowsAMinute: number) {
   return { records: records.filter((record) => record['event.name'] !== 'network.flow.gap'), lost, held };
 }
 
-test('an outage with 900 flows a minute, which the queue can hold, loses nothing', async () => {
+test('an outage with 900 flows a minute, which fit into the queue, loses nothing', async () => {
   const { records, lost } = await outage(900);
   expect(records).toHaveLength(900 * minutes);
   expect(lost).toBe(0);
 });
 
-test('an outage with three times as many keeps the newest that fit, and a gap says how many it never had', async () => {
+test('an outage with three times as many keeps the newest that fit, and a gap has the number of the others', async () => {
   const { records, lost, held } = await outage(2700);
   expect(lost).toBeGreaterThan(0);
   expect(records.length + lost).toBe(2700 * minutes);

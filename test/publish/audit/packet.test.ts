@@ -104,7 +104,7 @@ function row(
   return record;
 }
 
-test('all that a line shows of one packet', () => {
+test('a line gives all its fields about one packet', () => {
   const policy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'deny', tier: undefined };
   const given = {
     inInterface: 'calic440f455693',
@@ -129,7 +129,7 @@ test.each<[string, Partial<PacketObservation>, FlowRecord]>([
   ['a record of a drop by what enforces it', {}, { 'policy.verdict': 'denied' }],
   ['a record of a rejection', { verdict: 'rejected' }, { 'policy.verdict': 'denied' }],
   ['a record of what it let through', { verdict: 'accepted' }, { 'policy.verdict': 'admitted' }],
-])('a log shows the verdict of a policy: %s is its verdict', (_, given, expected) => {
+])('a log shows the verdict of a policy: %s', (_, given, expected) => {
   const logged = { 'policy.verdict_evidence': 'logged', 'policy.decided_by': 'NetworkPolicy shop/web' } as const;
   expect(row({ policy: namedPolicy, prefix: '', ...given })).toMatchObject({ ...logged, ...expected });
 });
@@ -139,11 +139,11 @@ test.each<[string, Partial<PacketObservation>]>([
   ['a record that decides nothing', { prefix: '', verdict: 'logged' }],
   ['a record without a policy', { prefix: '', policy: undefined }],
   ['a zone of a host firewall', { prefix: '', enforcer: 'host-firewall' }],
-])('a log shows no verdict of a policy: %s is none', (_, given) => {
+])('a log does not show the verdict of a policy: %s', (_, given) => {
   expect(row({ policy: namedPolicy, ...given })).not.toHaveProperty(['policy.verdict']);
 });
 
-test('the tier of a ClusterNetworkPolicy is that of the policy that decided, which has no name', () => {
+test('the tier of a ClusterNetworkPolicy is that of the deciding policy, which has no name', () => {
   const fromLog = row({ prefix: '', policy: undefined, clusterTier: 'Admin' });
   expect(fromLog).toMatchObject({
     'policy.kind': 'ClusterNetworkPolicy',
@@ -159,7 +159,7 @@ test('the tier of a ClusterNetworkPolicy is that of the policy that decided, whi
 const uidsOf = (found: ReturnType<typeof ends>) =>
   Object.entries(row({}, {}, found)).filter(([name]) => name.endsWith('pod.uid'));
 
-test('the uid is that of a Pod, on the end where it is', () => {
+test("the uid is that of a Pod, on the Pod's end", () => {
   expect(uidsOf(ends({ source: externalEnd(), destination: workerEnd(1) }))).toEqual([
     ['destination.k8s.pod.uid', 'uid-of-worker-1'],
   ]);
@@ -171,7 +171,7 @@ test('the uid is that of a Pod, on the end where it is', () => {
 test.each([
   ['kernel', {}],
   ['kernel-drop', { logger: kernelDrop }],
-] as const)('a martian that %s tells of has its prefix and interface, and no rule', (logger, told) => {
+] as const)('a martian reported by %s has its prefix and interface, and no rule', (logger, told) => {
   const martian = {
     kind: 'martian',
     ...told,
@@ -199,7 +199,7 @@ test.each([
   ['internal', podEnd(), podEnd(), 'node-a'],
   ['ingress', workerEnd(1), podEnd(), 'node-a'],
   [undefined, podEnd(), nodeEnd(), 'node-c'],
-])('without interfaces a direction is %s by the node of its Pods', (direction, source, destination, node) => {
+])("without interfaces, a direction is %s because of its Pods' node", (direction, source, destination, node) => {
   expect(row({}, {}, ends({ source, destination }), node)['network.direction']).toBe(direction);
 });
 
@@ -221,11 +221,11 @@ test.each<[string, FlowRecord, FlowRecord]>([
   ['a cut packet', row({ packet: packet({ incomplete: true }) }), { 'packet.incomplete': true }],
   ['an ICMP message', row({ packet: icmp(8, 0) }), { 'network.transport': 'icmp', 'icmp.type': 8, 'icmp.code': 0 }],
   ['a rule that only logs', row({ verdict: 'logged' }), { 'event.name': 'network.flow.log', 'event.action': 'logged' }],
-])('fields that are written only where they apply: %s', (_, found, expected) => {
+])('fields are written only if they apply: %s', (_, found, expected) => {
   expect(found).toMatchObject(expected);
 });
 
-test('an ICMP error has the packet it is about', () => {
+test('an ICMP error contains the packet that it is about', () => {
   const error = { packet: icmp(3, 4), inner: packet({ destinationPort: 443 }), mtu: 1400 };
   const found = ends({
     source: externalEnd(),
@@ -244,7 +244,7 @@ test('an ICMP error has the packet it is about', () => {
   });
 });
 
-test('the same line has the same id, another line another', () => {
+test('the same line has the same id, a different line a different one', () => {
   expect(row()['event.id']).toBe(row()['event.id']);
   expect(row({}, { line: 13 })['event.id']).not.toBe(row()['event.id']);
 });

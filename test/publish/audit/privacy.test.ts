@@ -38,13 +38,13 @@ const policyOf = (namespace: string) =>
 const names = ({ fields }: { fields: FlowRecord }, end: 'source' | 'destination') =>
   Object.keys(JSON.parse(JSON.stringify(fields)) as object).filter((name) => name.startsWith(end));
 
-test('where nothing is redacted there is nothing to do', () => {
+test('without redaction there is nothing to do', () => {
   expect(redactionOf(all)).toBeUndefined();
 });
 
 const redactedPeers = { peers: 'redacted' } as const;
 
-test('the sender of packets that came to a Pod is not named, nor is the interface', () => {
+test('the sender of packets to a Pod is not named, nor is the interface', () => {
   const found = flow(redactedPeers, { observation: observation({ inInterface: 'cali1', outInterface: 'cali2' }) });
   expect(names(found, 'source')).toEqual(['source.kind']);
   expect(found.fields).toMatchObject({
@@ -55,7 +55,7 @@ test('the sender of packets that came to a Pod is not named, nor is the interfac
   expect(found.fields).not.toHaveProperty(['interface.in']);
 });
 
-test('peers of other namespaces are in no key: two of them are one flow, and nothing on the disk names them', () => {
+test('no key has peers of other namespaces: two of them are one flow, and nothing on disk names them', () => {
   const [one, other] = [
     workerEnd(1),
     podEnd({ object: { ...workerEnd(1).object, namespace: 'secret' } as never, node: 'node-b' }),
@@ -67,7 +67,7 @@ test('peers of other namespaces are in no key: two of them are one flow, and not
 test.each([
   ['batch', 'destination'],
   ['shop', 'source'],
-] as const)('of a policy of %s: the %s is not named', (namespace, end) => {
+] as const)('for a policy of %s, the %s is not named', (namespace, end) => {
   const found = flow(redactedPeers, { observation: policyOf(namespace) });
   expect(names(found, end)).toEqual(end === 'source' ? ['source.kind'] : ['destination.port', 'destination.kind']);
   expect(found.fields).toMatchObject({ 'policy.namespace': namespace, 'security_rule.name': 'default-deny' });
@@ -96,13 +96,13 @@ test.each<[string, FlowRecord]>([
   ['by policies of the redacted end, is left out by name', { 'policy.decided_by': 'NetworkPolicy shop/default-deny' }],
   ['also where one of several is', { 'policy.decided_by': 'GlobalNetworkPolicy a,NetworkPolicy shop/default-deny' }],
   ['also where the nearest rule is', { 'policy.nearest': 'NetworkPolicy.projectcalico.org shop/x ingress[0]' }],
-])('the verdict of policies of an earlier run: %s', (_, policies) => {
+])('verdicts of policies of an earlier run: %s', (_, policies) => {
   const record = redactPeers({ ...shown, ...policies });
   expect(record).toMatchObject({ 'destination.kind': 'redacted', 'policy.verdict': 'denied' });
   expect(Object.keys(record).filter((name) => /decided_by|nearest|rule/.test(name))).toEqual([]);
 });
 
-test('the verdict of policies of an earlier run is left out by name where both ends have opted out', () => {
+test('verdicts of policies of an earlier run have no names if both ends have opted out', () => {
   const hideAll = redactionOf({ ...all, isHidden: () => true });
   const record = hideAll?.({ ...shown, 'policy.decided_by': 'NetworkPolicy shop/default-deny' });
   expect(record).toMatchObject({ 'source.kind': 'redacted', 'destination.kind': 'redacted' });
@@ -112,11 +112,11 @@ test('the verdict of policies of an earlier run is left out by name where both e
 test.each<[string, FlowRecord]>([
   ['by policies of the shown end', { 'policy.decided_by': 'NetworkPolicy batch/closed' }],
   ['by policies of the cluster', { 'policy.decided_by': 'GlobalNetworkPolicy lockdown' }],
-])('the verdict of policies of an earlier run: %s, stays', (_, policies) => {
+])('verdicts of policies of an earlier run: %s, stays', (_, policies) => {
   expect(redactPeers({ ...shown, ...policies })).toMatchObject({ ...policies, 'policy.rule': 'ingress[3]' });
 });
 
-test('a policy of a third Namespace, named by a log, is not in a row with a redacted end', () => {
+test('a row with a redacted end does not name a policy of a third Namespace from a log', () => {
   const ofThird = { 'policy.namespace': 'bank', 'policy.kind': 'NetworkPolicy', 'security_rule.name': 'embargo' };
   const record = redactPeers({ ...shown, ...ofThird, 'log.prefix': 'DROP by policy bank/embargo' });
   expect(record).toMatchObject({ 'destination.kind': 'redacted', 'source.k8s.namespace.name': 'batch' });
@@ -132,7 +132,7 @@ test('a namespace that opted out is named neither as an end nor by its policy, a
   expect(found.namespace).toBe('shop');
 });
 
-test('a namespace that opted out leaves addresses outside the cluster alone', () => {
+test('a namespace that opted out does not affect addresses outside the cluster', () => {
   const found = flow({ isHidden: () => true }, { ends: ends({ source: externalEnd(), destination: podEnd() }) });
   expect(found.fields).toMatchObject({ 'source.address': '203.0.113.9', 'destination.kind': 'redacted' });
   expect(found.fields['log.prefix']).toBe(observation().prefix);
@@ -147,7 +147,7 @@ const named = (address: string) => {
 };
 
 test.each(['batch/worker-*', 'NetworkSet batch/partners'])(
-  'an end that is only named: %s is of its namespace',
+  'an end known only by name: %s belongs to its namespace',
   (address) => {
     expect(flow({}, named(address)).fields).toMatchObject({
       'source.address': address,
@@ -165,7 +165,7 @@ test.each(['batch/worker-*', 'NetworkSet batch/partners'])(
   },
 );
 
-test('an end that is only named keeps its name where addresses are cut', () => {
+test('an end known only by name keeps its name if addresses are cut', () => {
   for (const address of ['batch/worker-*', 'public network', 'GlobalNetworkSet partners'])
     expect(flow({ bits: { ipv4: 24, ipv6: 48 } }, named(address)).fields['source.address']).toBe(address);
 });
@@ -181,14 +181,14 @@ test.each([
   expect(JSON.stringify(found)).not.toContain(address);
 });
 
-test('the name by which the sender has asked for an address goes with what is cut of it', () => {
+test('the name by which the sender has looked up an address is removed if the address is cut', () => {
   const destination = externalEnd({ hostName: 'pay.example.com' });
   const given = { ends: ends({ source: podEnd(), destination }) };
   expect(flow({}, given).fields['destination.domain']).toBe('pay.example.com');
   expect(flow({ bits: { ipv4: 24, ipv6: 48 } }, given).fields['destination.domain']).toBeUndefined();
 });
 
-test('addresses are cut: flows of one network are one flow, and those of one workload still one', () => {
+test('addresses are cut: flows of one network become one flow, those of one workload stay one', () => {
   const keys = ['203.0.113.9', '203.0.113.10'].map(
     (address) =>
       flow(
@@ -211,7 +211,7 @@ const openFlow = (source: Endpoint): OpenFlow => ({
 const labelledSource = { ...workerEnd(1), labels: 'app=worker,team=a' };
 const labelledDestination = podEnd({ labels: 'app=web,team=b' });
 
-test('labels of a redacted peer are in no record, nor are those of a namespace that opted out', () => {
+test('no record has labels of a redacted peer, or of a namespace that opted out', () => {
   const found = flow(
     { peers: 'redacted' },
     { ends: ends({ source: labelledSource, destination: labelledDestination }) },
@@ -226,7 +226,7 @@ test('labels of a redacted peer are in no record, nor are those of a namespace t
   expect(JSON.stringify(hidden)).not.toContain('team=b');
 });
 
-test('labels that an earlier run kept and this one does not ask for are taken out', () => {
+test('labels kept by an earlier run are removed if this run does not ask for them', () => {
   const { fields } = flow({}, { ends: ends({ source: labelledSource, destination: externalEnd() }) });
   const state: AuditState = {
     progress: { newest: 1, sinks: {}, closings: 0 },
@@ -245,7 +245,7 @@ test('labels that an earlier run kept and this one does not ask for are taken ou
   ]);
 });
 
-test('labels of a flow that was open are taken out where another flow, and its other end, have none', () => {
+test('labels of an open flow are removed even if another flow and its other end have none', () => {
   const state: AuditState = {
     progress: { newest: 0, sinks: {}, closings: 0 },
     rows: [],
@@ -256,12 +256,12 @@ test('labels of a flow that was open are taken out where another flow, and its o
   expect(flows.map(({ fields }) => fields['source.k8s.pod.labels'])).toEqual([undefined, 'team=a']);
 });
 
-test('nothing has to be taken out where an earlier run kept no labels', () => {
+test('without labels from an earlier run, nothing has to be removed', () => {
   const flows = [openFlow(workerEnd(2))];
   expect(redactionOfKept(all, { rows: [['1', rowOf(flow({}).fields)]], flows })).toBeUndefined();
 });
 
-test('redacting what is redacted changes nothing', () => {
+test('redacting twice changes nothing', () => {
   const privacy = fc.record({
     peers: fc.constantFrom('shown' as const, 'redacted' as const),
     bits: fc.record({ ipv4: fc.nat(32), ipv6: fc.nat(128) }),
@@ -288,7 +288,7 @@ test('redacting what is redacted changes nothing', () => {
   });
 });
 
-test('records that an earlier run kept are redacted by the settings of this one, with their ids and numbers', () => {
+test("records of an earlier run are redacted by this run's settings, with their ids and numbers", () => {
   const { fields, ...of } = flow({}, { observation: observation({ packet: packet({ destinationPort: 80 }) }) });
   const row = rowOf({ 'event.id': 'id-1', 'network.packets': 3, ...fields });
   const open = { ...of, fields, start: nine, packets: 2, first: nine, last: nine, mixed: [] };
@@ -305,7 +305,7 @@ test('records that an earlier run kept are redacted by the settings of this one,
   expect(redactRestored(redacted, redact)).toEqual(redacted);
 });
 
-test('further addresses that an earlier run kept are truncated, and each network is there once', () => {
+test('further addresses of an earlier run are truncated, and each network appears once', () => {
   const source = externalEnd({ address: '198.51.100.1' });
   const { fields, ...of } = flow({}, { ends: ends({ source, destination: podEnd() }) });
   const others = { source: ['203.0.113.7', '203.0.113.8', '198.51.100.9'], destination: [] };
@@ -315,7 +315,7 @@ test('further addresses that an earlier run kept are truncated, and each network
   expect(redactRestored(state, redact).flows[0]?.others.source).toEqual(['203.0.113.0/24']);
 });
 
-test('a policy of a namespace that asked for it is not named where no end is known to be of it', () => {
+test('a policy of a namespace that opted out is not named even if neither end is known to belong to it', () => {
   const given = { observation: policyOf('secret'), ends: ends({ source: externalEnd(), destination: externalEnd() }) };
   const { fields } = flow({ isHidden: (namespace) => namespace === 'secret' }, given);
   expect(JSON.stringify(fields)).not.toMatch(/secret|default-deny/);
@@ -332,12 +332,12 @@ const errorRecord = {
 };
 const left = (privacy: Partial<Privacy>) => redactionOf({ ...all, ...privacy })?.(errorRecord);
 
-test('addresses of the packet that an ICMP error is about are left out where names are redacted', () => {
+test('addresses of the packet in an ICMP error are left out if names are redacted', () => {
   const port = { 'original.destination.port': 80 };
   expect([left({ peers: 'redacted' }), left({ isHidden: () => false })]).toEqual([port, port]);
 });
 
-test('addresses of the packet that an ICMP error is about are cut as others are', () => {
+test('addresses of the packet in an ICMP error are cut like others', () => {
   expect(left({ bits: { ipv4: 16, ipv6: 128 } })).toEqual({
     'original.source.address': '10.65.0.0/16',
     'original.destination.address': '10.65.0.0/16',

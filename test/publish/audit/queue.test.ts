@@ -4,7 +4,7 @@ import { type AuditQueueOptions, createAuditQueue } from '../../../src/publish/a
 const queueOf = (given: Partial<AuditQueueOptions> = {}) =>
   createAuditQueue({ sinks: ['file', 'otlp'], most: 1000, namespaceOf: () => 'shop', now: () => 5000, ...given });
 
-test('a sink gets rows only once they are on disk, in order, as many as it takes', () => {
+test('a sink gets rows in order once they are on disk, as many as it accepts', () => {
   const queue = queueOf();
   for (const row of ['a', 'b', 'c']) queue.add(row, 'shop');
   expect(queue.next('file', 2)).toBeUndefined();
@@ -29,7 +29,7 @@ test('a row is held until every sink has confirmed it', () => {
   expect(queue.sizes).toEqual({ rows: 0, bytes: 0 });
 });
 
-test('a queue that is full: drops the oldest rows, counts them for the sinks that never had them, and reports them once', () => {
+test('a full queue drops the oldest rows, counts them for the sinks that have not received them, and reports them once', () => {
   const queue = queueOf({ most: 3 });
   queue.add('a', 'shop');
   queue.release(1);
@@ -46,7 +46,7 @@ test('a queue that is full: drops the oldest rows, counts them for the sinks tha
   expect(queue.next('otlp', 10)).toEqual({ rows: ['f'], through: 6, lost: undefined });
 });
 
-test('rows are counted in bytes of UTF-8, before a restart and after it', () => {
+test('rows are measured in bytes of UTF-8, before and after a restart', () => {
   const queue = queueOf({ most: 8 });
   for (const row of ['é', '日本', '€']) queue.add(row, 'shop');
   expect(queue.sizes).toEqual({ rows: 1, bytes: 3 });
@@ -54,7 +54,7 @@ test('rows are counted in bytes of UTF-8, before a restart and after it', () => 
   expect(after.sizes).toEqual({ rows: 1, bytes: 3 });
 });
 
-test('rows that are lost while a batch is under way are reported with the next', () => {
+test('rows lost while a batch is being sent are reported with the next one', () => {
   const queue = queueOf({ sinks: ['otlp'], most: 2 });
   for (const row of ['a', 'b', 'c']) queue.add(row, 'shop');
   queue.release(3);
@@ -67,7 +67,7 @@ test('rows that are lost while a batch is under way are reported with the next',
   expect(queue.next('otlp', 10)).toMatchObject({ rows: ['d', 'e'], lost: { rows: 3 } });
 });
 
-test('after a restart each sink goes on where it was, and a new one begins with the oldest row', () => {
+test('after a restart, each sink continues from its place, and a new sink begins with the oldest row', () => {
   const before = queueOf();
   for (const row of ['a', 'b', 'c']) before.add(row, 'shop');
   before.release(3);

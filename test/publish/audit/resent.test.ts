@@ -89,7 +89,7 @@ test.each([
   ['nothing is known of policies any more', 'NetworkPolicy shop/web', undefined],
   ['another policy is known by then', 'NetworkPolicy shop/web', 'NetworkPolicy shop/later'],
   ['policies come to be known after it was sent', undefined, 'NetworkPolicy shop/web'],
-])('a row that is sent again after a kill is the same text, where %s', async (_, ...policies) => {
+])('a row that is sent again after a kill has the same text, if %s', async (_, ...policies) => {
   const { run, received } = node();
   for (const [runs, policy] of policies.entries()) {
     const before = received.length;
@@ -104,7 +104,7 @@ test.each([
   expect(recordsIn(received)[0]?.['policy.decided_by']).toBe(policies[0]);
 });
 
-test('a row that was not on disk when the agent was killed was sent to no receiver, so the next run may say less of policies', async () => {
+test('a row that was not on disk at the kill was sent to no receiver, so the next run may leave out policies', async () => {
   const { run, received } = node();
   const before = run(deniedBy('NetworkPolicy shop/web'));
   before.drop();

@@ -27,12 +27,12 @@ test('deploy/audit has the table and the template of all fields (npm run update 
   expect(JSON.parse(read('../deploy/audit/opensearch-template.json'))).toEqual(JSON.parse(openSearchTemplate()));
 });
 
-test('no field is named as the beginning of another one, which OpenSearch would take for an object', () => {
+test('no field name is a prefix of another one, which OpenSearch would take for an object', () => {
   const names = Object.keys(fields);
   expect(names.filter((name) => names.some((other) => other.startsWith(`${name}.`)))).toEqual([]);
 });
 
-test('a record has the schema; one without an id, of another major version or with text for a number has not', () => {
+test('a record matches the schema; without an id, with another major version or with text for a number it does not', () => {
   const ajv = new Ajv2020({ formats: { 'date-time': true } });
   const isRecord = ajv.compile(recordSchema());
   const row = packetRow(line(), { observation: observation(), ends: ends(), node: 'node-a', noise: undefined });

@@ -43,7 +43,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 200, size: 'max' },
 );
 
-test('whatever others write, each row of a Namespace within its share reaches each sink, in order, and each other row is there or counted as lost', () => {
+test('whatever others write, each row of a Namespace within its share reaches each sink in order, and each other row arrives or is counted as lost', () => {
   let wereLost = false;
   forAll([steps], { numRuns: 300 }, (program) => {
     let queue = queueOf();
@@ -102,7 +102,7 @@ test.each([
   ['a Pod that sends', { source: evil, destination: shop }, 'evil'],
   ['a Pod that receives from elsewhere', { source: externalEnd(), destination: shop }, 'shop'],
   ['neither', { source: externalEnd(), destination: externalEnd() }, ''],
-])('a row takes the room of %s, as its flow does', (_, given, expected) => {
+])('a row takes the room of %s, like its flow', (_, given, expected) => {
   const { namespace, fields } = flowOf({
     observation: observation(),
     ends: ends(given),
@@ -112,6 +112,6 @@ test.each([
   expect([namespace, namespaceOf(fields), namespaceOfRow(rowOf(fields))]).toEqual([expected, expected, expected]);
 });
 
-test('a row that is not a record does not take the room of one', () => {
+test("a row that is not a record takes no record's room", () => {
   expect(['', 'null', '7', '{"a":'].map(namespaceOfRow)).toEqual(['', '', '', '']);
 });

@@ -13,7 +13,7 @@ function flowOfNamespace(number: number): AuditedFlow & { start: number } {
   return { start: 0, key: `flow ${number}`, subject: `web ${number}`, namespace: `ns-${number}`, fields: {} };
 }
 
-test('past the limit of flows, the largest Namespace is searched once for all packets that make no new flow', () => {
+test('past the limit of flows, the largest Namespace is searched once for all packets without a new flow', () => {
   const room = createFlowRoom({ total: 100, perSubject: 10, joined: 100 }, () => false);
   for (let number = 0; number < 100; number++) room.enter(flowOfNamespace(number));
   const searches = vi.spyOn(Map.prototype, 'values');
@@ -22,7 +22,7 @@ test('past the limit of flows, the largest Namespace is searched once for all pa
   expect(joined.every((key) => key.startsWith('["joined"'))).toBe(true);
 });
 
-test('a Namespace that has become the largest since makes room', () => {
+test('a Namespace that has become the largest since then makes room', () => {
   const room = createFlowRoom({ total: 4, perSubject: 10, joined: 100 }, () => false);
   const flows = [1, 2, 3].map(flowOfNamespace);
   for (const flow of flows) room.enter(flow);
@@ -33,7 +33,7 @@ test('a Namespace that has become the largest since makes room', () => {
   expect(room.find(0, flowOfNamespace(9)).evicted.map(([{ key }]) => key)).toEqual(['more']);
 });
 
-test('flows are closed until the turn of the event loop is over, but at least one in each', () => {
+test('flows are closed until the turn of the event loop ends, but at least one per turn', () => {
   let now = nine;
   const intervals = createIntervals({ interval: 60_000, cluster: 'prod', now: () => now, toWall: (time) => time });
   for (let peer = 1; peer <= 5; peer++) {

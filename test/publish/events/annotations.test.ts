@@ -26,7 +26,7 @@ function annotated(given: Partial<Series>): Record<string, string> {
 const values = (...seen: string[]) => ({ seen, past: 0 });
 const policy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'default-deny', tier: undefined };
 
-test('a drop between one Pod and a stranger has these annotations', () => {
+test('a drop between one Pod and an unknown peer has these annotations', () => {
   expect(annotated({ finding: finding({ details: flow({ protocol: 'TCP', port: 5432 }) }) })).toEqual({
     schema: '1',
     node: 'node-a',
@@ -38,7 +38,7 @@ test('a drop between one Pod and a stranger has these annotations', () => {
   });
 });
 
-test('a workload is named, with how many Pods of it there were', () => {
+test('a workload is named with the number of its Pods', () => {
   const details = flow({ peer: workerEnd(1), direction: 'sending', verdict: 'rejected' });
   expect(annotated({ finding: finding({ details }), peers: values('worker-1', 'worker-2') })).toMatchObject({
     direction: 'sending',
@@ -71,7 +71,7 @@ test('annotations of a drop say that the policy was evaluated if the log names n
   expect(evidence).toEqual(['evaluated', undefined]);
 });
 
-test('annotations of a drop name no policy where the log names none, no port where there is none, and no node that is not known', () => {
+test('annotations of a drop omit an unnamed policy, a missing port and an unknown node', () => {
   const details = flow({ protocol: 'ICMP', port: undefined, policy: undefined });
   const keys = Object.keys(annotated({ finding: finding({ details, node: '' }) }));
   expect(keys.filter((key) => /^(?:policy|port|node)/.test(key))).toEqual([]);
@@ -81,7 +81,7 @@ test.each([
   ['ICMP', flow({ protocol: 'ICMP', port: undefined, icmpType: 8, icmpCode: 0 }), { icmp: '8/0' }],
   ['an answer', flow({ reply: true }), { packet: 'reply' }],
   ['a Node', flow({ peer: nodeEnd() }), { 'peer-address': nodeEnd().address }],
-])('annotations of a drop say what a program needs to ask about %s', (_, details, expected) => {
+])('annotations of a drop have the fields for a query about %s', (_, details, expected) => {
   expect(annotated({ finding: finding({ details }) })).toMatchObject(expected);
 });
 
@@ -91,7 +91,7 @@ test('a martian has its code', () => {
 
 const example = flow({ peer: externalEnd(), protocol: 'TCP', port: 22, policy });
 
-test('an Event past the places of a Pod says only how many peers and ports', () => {
+test('an Event past the places of a Pod only has the numbers of peers and ports', () => {
   const given = { peers: values('a', 'b', 'c'), ports: values('22/TCP', '80/TCP') };
   expect(annotated({ finding: finding({ details: { kind: 'overflow', example } }), ...given })).toEqual({
     schema: '1',
@@ -102,7 +102,7 @@ test('an Event past the places of a Pod says only how many peers and ports', () 
   });
 });
 
-test('an Event of many ports of one peer names the peer, which way, and how many', () => {
+test('an Event of many ports of one peer has the peer, the direction and the number of ports', () => {
   const given = { peers: values('external/203.0.113.9'), ports: values('22/TCP', '80/TCP', '53/UDP') };
   expect(annotated({ finding: finding({ details: { kind: 'ports', example } }), ...given })).toEqual({
     schema: '1',
@@ -122,7 +122,7 @@ test.each(['target', 'scanner'] as const)('a scan on the %s has no single peer, 
   expect(ofScan(of)).toEqual({ schema: '1', node: 'node-a', direction: 'receiving', peers: '2', ports: '0' });
 });
 
-test('a scan on the Node says who scans, and how many Pods were tried', () => {
+test('a scan on the Node has the scanning peer and the number of Pods tried', () => {
   expect(ofScan('stranger')).toMatchObject({ peer: 'external/203.0.113.9', peers: '2' });
 });
 
@@ -134,7 +134,7 @@ test('an Event on the Node says that Events of Pods also count its packets', () 
   expect(annotated({ finding: incident() })).not.toHaveProperty('summary');
 });
 
-test('annotations of an incident have its code as the message has it, and whether it is over', () => {
+test('annotations of an incident have its code as in the message, and whether it is over', () => {
   expect(annotated({ finding: incident() })).toEqual({
     schema: '1',
     node: 'node-a',
@@ -143,7 +143,7 @@ test('annotations of an incident have its code as the message has it, and whethe
   });
 });
 
-test('annotations have no text of a stranger that is long, unprintable or markup', () => {
+test('annotations contain no long, unprintable or markup text from outside', () => {
   const name = `<!channel> https://x\u202e\n${'é'.repeat(300)}`;
   const strange = { kind: undefined, namespace: undefined, name, tier: undefined };
   const { policy: value = '' } = annotated({ finding: finding({ details: flow({ policy: strange }) }) });
@@ -151,6 +151,6 @@ test('annotations have no text of a stranger that is long, unprintable or markup
   expect(value).toMatch(/^‹!channel> https\[:\]\/\/x\\u202e\\x0aé+…$/);
 });
 
-test('a later write takes away only what names a policy', () => {
+test('a later write removes only annotations that name a policy', () => {
   expect(removableAnnotations).toEqual(['kube-netfilter-tailer/policy', 'kube-netfilter-tailer/policy-evidence']);
 });

@@ -52,13 +52,13 @@ const tables: { denials: [number, string, ReturnType<typeof denierOf>][] } = {
 const forbidden = 'events "web.1a2b" is forbidden: ';
 
 test.each(tables.denials)(
-  'the program that denied a write is known by status %i and text: %s',
+  'the program that denied a write is recognized by status %i and text: %s',
   (status, message, denier) => {
     expect(denierOf({ status, reason: '', message })).toBe(denier);
   },
 );
 
-test('a namespace that is being deleted is not a denial', () => {
+test('a namespace that is being deleted does not count as a denial', () => {
   const message = `${forbidden}unable to create new content in namespace shop because it is being terminated`;
   expect(denierOf({ status: 403, reason: 'NamespaceTerminating', message })).toBeUndefined();
 });

@@ -98,7 +98,7 @@ test('a series without an Event is created', async () => {
   expect(event()).toEqual({ ...expected, metadata: { ...metadata, annotations } });
 });
 
-test('an Event that is there, because the answer to the same write was lost, is changed to the same', async () => {
+test('an Event that exists because the answer to the same write was lost is patched to the same content', async () => {
   const { store, write, count, event } = rig({ mishaps: [{ answer: refusal(0) }] });
   expect(await write()).toMatchObject({ kind: 'refused', verb: 'create', refusal: { status: 0 } });
   count(2);
@@ -113,7 +113,7 @@ test('an Event that is there, because the answer to the same write was lost, is 
   expect(annotation(event())).toBe('ours 0');
 });
 
-test('an Event that is deleted between the refusal and the look at it is created whole', async () => {
+test('an Event that is deleted between the conflict and the reading is created whole', async () => {
   const mishaps: Mishap[] = [{}];
   const { store, series, key, write, event } = rig({ mishaps });
   store.put(theirs(series));
@@ -135,7 +135,7 @@ test('an Event that can neither be created nor found is given up for now', async
   expect(store.requests.length).toBeLessThanOrEqual(10);
 });
 
-test('a series that was published before is changed to the count by now', async () => {
+test('a published series is patched to its present count', async () => {
   const { store, write, count, event } = rig();
   await write();
   count(4, 20 * second);
@@ -153,7 +153,7 @@ test('a series that was published before is changed to the count by now', async 
   });
 });
 
-test('an Event that a user has changed since is looked at first', async () => {
+test('an Event that a user has changed is read first', async () => {
   const { store, key, write, count, event } = rig();
   await write();
   store.touch(key);
@@ -163,7 +163,7 @@ test('an Event that a user has changed since is looked at first', async () => {
   expect(event()).toMatchObject({ count: 4 });
 });
 
-test('an Event that is changed twice is written at the second look', async () => {
+test('an Event that is changed twice is written at the second reading', async () => {
   const mishaps: Mishap[] = [{}];
   const { store, key, write, count, event } = rig({ mishaps });
   await write();
@@ -174,7 +174,7 @@ test('an Event that is changed twice is written at the second look', async () =>
   expect(event()).toMatchObject({ count: 4 });
 });
 
-test('an Event that is changed again and again is given up for now after three looks', async () => {
+test('an Event that keeps changing is given up for now after three readings', async () => {
   const mishaps: Mishap[] = [{}];
   const { store, series, key, write, count, event } = rig({ mishaps });
   await write();
@@ -192,7 +192,7 @@ test('an Event that is changed again and again is given up for now after three l
   expect(event()).toMatchObject({ count: 3 });
 });
 
-test('an Event that was deleted since begins again with what the deleted one did not count', async () => {
+test('a deleted Event starts again with the packets that it had not counted', async () => {
   const { store, key, write, count, event } = rig();
   await write();
   store.remove(key);
@@ -215,7 +215,7 @@ test('an Event that was deleted since begins again with what the deleted one did
   expect(event()).toMatchObject({ count: 1 });
 });
 
-test('an Event that is deleted between a conflict and the look at it begins again', async () => {
+test('an Event that is deleted between a conflict and the reading starts again', async () => {
   const mishaps: Mishap[] = [{}];
   const { store, key, write, count, event } = rig({ mishaps });
   await write();
@@ -227,7 +227,7 @@ test('an Event that is deleted between a conflict and the look at it begins agai
   expect(event()).toMatchObject({ count: 4 });
 });
 
-test('an Event that was deleted, then written again with the answer lost, is not written a second time', async () => {
+test('an Event that was deleted and written again with the answer lost is not written twice', async () => {
   const mishaps: Mishap[] = [{}];
   const { store, key, write, count, event } = rig({ mishaps });
   await write();
@@ -239,7 +239,7 @@ test('an Event that was deleted, then written again with the answer lost, is not
   expect(event()).toMatchObject({ count: 4 });
 });
 
-test('an Event that was deleted, with nothing published since but that lines were lost, begins again with the next packet', async () => {
+test('an Event that was deleted when only a loss of lines was unpublished starts again with the next packet', async () => {
   const { store, key, series, write, count, event } = rig();
   await write();
   store.remove(key);
@@ -255,7 +255,7 @@ test('an Event that was deleted, with nothing published since but that lines wer
   expect(event()).toMatchObject({ count: 3 });
 });
 
-test('an Event that has begun again keeps that time, also when a user changes it', async () => {
+test('an Event that has started again keeps that time, even if a user changes it', async () => {
   const { store, key, write, count, event } = rig();
   await write(30 * second);
   store.remove(key);
@@ -283,7 +283,7 @@ test.each([
   { verb: 'update', before: ['create'], found: false },
   { verb: 'read', before: ['create'], found: true },
   { verb: 'update', before: ['create', 'read'], found: true },
-])('a refused $verb after $before says what was asked', async ({ verb, before, found }) => {
+])('a refused $verb after $before names the request', async ({ verb, before, found }) => {
   const isFound = before.includes('read');
   for (const status of [...statuses, ...(isFound ? [] : forItself), ...(isFound || verb === 'create' ? [404] : [])]) {
     const answer = refusal(status, 'Because', 5000);
@@ -297,7 +297,7 @@ test.each([
   }
 });
 
-describe('something else that has the name of an Event', () => {
+describe('another object with the name of an Event', () => {
   const taken: [string, (event: CoreEvent) => object][] = [
     ['an Event of another program', () => ({ source: { component: 'kubelet' } })],
     ['of another reporting component', () => ({ reportingComponent: 'kubelet' })],
@@ -325,7 +325,7 @@ describe('something else that has the name of an Event', () => {
     ['with a series', () => ({ series: { count: 9 } })],
   ];
 
-  test.each(taken)('%s: it is left, and the Event is written whole under a name of its own', async (_, change) => {
+  test.each(taken)('%s: it stays, and the Event is written whole under another name', async (_, change) => {
     const { store, series, write, event, count, key } = rig();
     const other = theirs(series, { count: 70 });
     const stranger = { ...other, ...change(other) };
@@ -343,7 +343,7 @@ describe('something else that has the name of an Event', () => {
     expect(own?.metadata.name).toBe(metadata.name);
   });
 
-  test('an Event that is deleted is created again under its own name, which is remembered across starts', async () => {
+  test('a deleted Event is created again under its own name, which is remembered across restarts', async () => {
     const { store, series, write, count } = rig();
     store.put(theirs(series, { reason: 'Pulled' }));
     await write();
@@ -383,7 +383,7 @@ describe('something else that has the name of an Event', () => {
     '0 1 Infinity',
     '0 -5 1',
     '0 NaN NaN',
-  ])('a forged state of "%s" makes no count that is none', async (forged) => {
+  ])('a forged state of "%s" does not lead to an invalid count', async (forged) => {
     for (const count of [-1000, 0, 1, 7]) {
       const one = rig();
       one.store.put(theirs(one.series, { owner: `ours ${forged}`, count }));
@@ -398,12 +398,12 @@ describe('something else that has the name of an Event', () => {
     }
   });
 
-  test('the other type of an Event is made right', async () => {
+  test('a wrong type of an Event is corrected', async () => {
     expect((await adopt({ type: 'Normal' })).event()).toMatchObject({ type: 'Warning' });
   });
 
   test.each([{ reason: 'Pulled' }, { type: 'Normal' } as const])(
-    'an Event for all nodes is published by no other one with %j',
+    'an Event for all nodes is published by no other node with %j',
     async (given) => {
       const { store, series, write } = rig({ given: shared });
       store.put(theirs(series, { source: { component, host: 'node-b' }, ...given }));
@@ -415,7 +415,7 @@ describe('something else that has the name of an Event', () => {
 
 const shared = { finding: finding({ shared: true, node: 'node-a' }) };
 
-test('an Event that is one for all nodes has the same name whichever node publishes it', () => {
+test('an Event for all nodes has the same name whichever node publishes it', () => {
   const [here, there] = ['node-a', 'node-b'].map((node) => seriesOf({ finding: finding({ shared: true, node }) }));
   expect(keyOf(eventOf(here as Series, '', nine))).toBe(keyOf(eventOf(there as Series, '', nine)));
   expect(keyOf(eventOf(seriesOf({ finding: finding({ node: 'node-a' }) }), '', nine))).not.toBe(
@@ -423,7 +423,7 @@ test('an Event that is one for all nodes has the same name whichever node publis
   );
 });
 
-test('an Event that is one for all nodes is left as it is where the agent of another node has published it', async () => {
+test("an Event for all nodes stays unchanged if another node's agent has published it", async () => {
   const { store, series, write, count, event } = rig({ given: shared });
   store.put(theirs(series, { count: 7 }));
   expect(await write()).toMatchObject({
@@ -438,7 +438,7 @@ test('an Event that is one for all nodes is left as it is where the agent of ano
   expect(event()).toMatchObject({ count: 7, message: 'an older message' });
 });
 
-test('an Event that is one for all nodes is published by us with all that we have counted, once theirs is gone', async () => {
+test("an Event for all nodes is published with our whole count once the other node's is gone", async () => {
   const { store, series, write, count, event, key } = rig({ given: shared });
   store.put(theirs(series, { count: 7 }));
   await write();
@@ -448,20 +448,20 @@ test('an Event that is one for all nodes is published by us with all that we hav
   expect(event()?.count).toBe(5);
 });
 
-test('an Event that is one for all nodes is ours after a crash too', async () => {
+test('an Event for all nodes is still ours after a crash', async () => {
   const { store, series, write, event } = rig({ given: shared });
   store.put(theirs(series, { owner: 'ours 0', count: 2 }));
   expect(await write()).toMatchObject({ kind: 'written', verb: 'update', packets: 3 });
   expect(event()?.count).toBe(3);
 });
 
-describe('an Event that another run counted, whose memory is lost', () => {
-  test('is not added to past the largest count that the API takes', async () => {
+describe('an Event of an earlier run whose state is lost', () => {
+  test("is added to only up to the API's largest count", async () => {
     const { event } = await adopt({ count: 2_147_483_646, lastTimestamp: at(-minute) });
     expect(event()?.count).toBe(2_147_483_647);
   });
 
-  test('is added to, when ours came after', async () => {
+  test('is added to if our packets came after it', async () => {
     const first = at(-20 * minute);
     const { event, write, count } = await adopt({ count: 10, firstTimestamp: first, lastTimestamp: at(-1000) });
     expect(event()).toMatchObject({ count: 13, firstTimestamp: first });
@@ -475,7 +475,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     { count: 10, expected: 10 },
     { count: 3, expected: 3 },
     { count: 2, expected: 3 },
-  ])('an Event with $count has $expected, when ours may be among them', async ({ count: before, expected }) => {
+  ])('an Event with $count has $expected if our packets may be among them', async ({ count: before, expected }) => {
     const { event, write, count } = await adopt({ count: before, lastTimestamp: at(0) });
     expect(event()).toMatchObject({ count: expected });
     count(2, minute);
@@ -484,7 +484,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()?.count).toBeLessThanOrEqual(expected + 2);
   });
 
-  test('an Event that was read again only in part has no more than both counted, when the rest follows', async () => {
+  test('an Event that was partly read again never exceeds the sum of both counts after the rest arrives', async () => {
     // They counted 10 packets until 30 s past; ours are the first 3 of these, then the other 7.
     const { event, write, count } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
     count(7, 30 * second);
@@ -492,7 +492,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()).toMatchObject({ count: 10 });
   });
 
-  test('an Event that was read again only in part, and is changed by a user before the rest follows, has no more either', async () => {
+  test('an Event that was partly read again, and that a user changes before the rest arrives, does not exceed the sum either', async () => {
     const { store, key, event, write, count } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
     store.touch(key);
     // Times of Events have no milliseconds.
@@ -504,7 +504,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()).toMatchObject({ count: 10 });
   });
 
-  test('an Event that was read again only in part has no more either, when we are killed before the rest follows', async () => {
+  test('an Event that was partly read again does not exceed the sum even if the agent is killed before the rest arrives', async () => {
     const { store, event } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
     // Its answer was never heard.
     const restarted = rig({ store, given: { count: 3 } });
@@ -513,7 +513,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()).toMatchObject({ count: 10 });
   });
 
-  test('is begun again with ours alone, when it is deleted later', async () => {
+  test('starts again with only our packets if it is deleted later', async () => {
     const { store, key, event, write, count } = await adopt({ count: 10, lastTimestamp: at(-1000) });
     store.remove(key);
     count(2);
@@ -521,7 +521,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()).toMatchObject({ count: 2 });
   });
 
-  test('is not added to a second time after a crash', async () => {
+  test('is not added to twice after a crash', async () => {
     const { store, event, key } = await adopt({ count: 10, lastTimestamp: at(-1000) });
     const restarted = rig({ store, given: { count: 3 } });
     expect(restarted.key).toBe(key);
@@ -529,17 +529,17 @@ describe('an Event that another run counted, whose memory is lost', () => {
     expect(event()).toMatchObject({ count: 13 });
   });
 
-  test.each(['', 'theirs', 'theirs x', 'ours2 4'])('may say anything of whose it is: %j', async (owner) => {
+  test.each(['', 'theirs', 'theirs x', 'ours2 4'])('is not trusted about its owner: %j', async (owner) => {
     const { event } = await adopt({ owner, count: 10, lastTimestamp: at(-1000) });
     expect(event()).toMatchObject({ count: 13 });
   });
 
-  test.each(['ours', 'ours x', 'ours 0'])('is ours: %j', async (owner) => {
+  test.each(['ours', 'ours x', 'ours 0'])('counts as ours: %j', async (owner) => {
     const { event } = await adopt({ owner, count: 2, lastTimestamp: at(0) });
     expect(event()).toMatchObject({ count: 3 });
   });
 
-  test('is ours, and of the same hour before the clock was set forward and back: it is added to', async () => {
+  test('is added to if it is ours and of the same hour, before the clock was set forward and back', async () => {
     const { event, write, count } = await adopt({ owner: 'ours 0', count: 10, lastTimestamp: at(-1000) });
     expect(event()).toMatchObject({ count: 13 });
     count(2);
@@ -548,7 +548,7 @@ describe('an Event that another run counted, whose memory is lost', () => {
   });
 });
 
-test('an Event has the times of the wall clock, the series keeps its own', async () => {
+test('an Event has wall-clock times, the series keeps its own', async () => {
   const { series, write, count, event, store, key } = rig({ ahead: minute });
   await write();
   expect(event()).toMatchObject({ firstTimestamp: at(minute), lastTimestamp: at(minute + second) });
@@ -561,7 +561,7 @@ test('an Event has the times of the wall clock, the series keeps its own', async
   expect(series.published).toMatchObject({ at: nine + 3 * second, first: nine + second });
 });
 
-test('packets that are counted during the requests are published another time', async () => {
+test('packets counted during the requests are published with the next write', async () => {
   const mishaps: Mishap[] = [{ before: () => one.count(5) }];
   const one = rig({ mishaps });
   expect(await one.write()).toMatchObject({ packets: 3, published: { count: 3 } });

@@ -96,7 +96,7 @@ test('an Event of a Pod is written in full', () => {
   });
 });
 
-test('an Event of a Node is in the namespace that has a Node’s Events', () => {
+test('an Event of a Node is in the namespace for Events of Nodes', () => {
   const { metadata, involvedObject } = eventOf(series({ finding: incident() }), '', nine);
   expect(metadata.namespace).toBe('default');
   expect(involvedObject).toEqual({
@@ -108,7 +108,7 @@ test('an Event of a Node is in the namespace that has a Node’s Events', () => 
   });
 });
 
-test('an Event of a Node known by name only is found by kubectl by the name in place of the uid', () => {
+test('kubectl finds the Event of a Node without a known uid, because its name stands for the uid', () => {
   const regarding = { ...nodeRef(), uid: '', resourceVersion: undefined };
   expect(eventOf(series({ finding: incident({ regarding }) }), '', nine).involvedObject).toEqual({
     apiVersion: 'v1',
@@ -130,7 +130,7 @@ test('unknown facts are left out of an Event', () => {
   expect(event).not.toHaveProperty('related');
 });
 
-test('is last seen when it is created, later when its last packet was', () => {
+test('lastTimestamp is the time of creation at first, and that of the last packet later', () => {
   const last = nine + 10 * second;
   const now = nine + 60 * second;
   expect(eventOf(series({ last }), '', now).lastTimestamp).toBe('2026-11-21T09:01:00Z');
@@ -151,7 +151,7 @@ test('reportingInstance has at most 128 characters', () => {
   expect(reportingInstance).toHaveLength(128);
 });
 
-test('name is the same for the same series, whatever it has counted', () => {
+test('the name is the same for the same series, whatever its count', () => {
   const [a, b] = [
     series(),
     series({
@@ -166,7 +166,7 @@ test('name is the same for the same series, whatever it has counted', () => {
   expect(eventOf(a, '', nine).metadata.name).toBe('web-0.c8c5847c439c2a068284');
 });
 
-test('name differs by identity, node and window', () => {
+test('the name differs by identity, node and window', () => {
   const names = [named({}), named({ identity: 'other' }), named({ node: 'node-b' }), named({}, 2)];
   expect(new Set(names).size).toBe(names.length);
 });
@@ -197,7 +197,7 @@ test.each([
   ['two bytes', 'é'],
   ['three bytes', '→'],
   ['four bytes', '🐳'],
-])('message: too long is cut between characters of %s', (_, character) => {
+])('a message that is too long is cut between characters of %s', (_, character) => {
   const text = character.repeat(1025);
   const cut = message(text);
   expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(1024);
@@ -209,6 +209,6 @@ test.each(tables.cuts)('%j in %d bytes is %j', (text, max, expected) => {
   expect(cutBytes(text, max)).toBe(expected);
 });
 
-test('a count past what the API can hold is cut: the Event would be refused', () => {
+test("a count past the API's largest is cut, because the Event would be refused", () => {
   expect(eventOf(series({ count: 3_000_000_000 }), '', nine).count).toBe(2_147_483_647);
 });

@@ -6,7 +6,7 @@ import { externalEnd, finding, flow, nine, podRef } from '../../builders.ts';
 
 const gone = { kind: 'refused', status: 404, reason: 'NamespaceNotFound', message: '', retryAfter: undefined } as const;
 
-test('other work gets its turn while the thousands of series of a deleted Namespace are given up', async () => {
+test('other work gets its turn while thousands of series of a deleted Namespace are given up', async () => {
   const table = createSeriesTable({ limits: { perObject: 8, total: 2000 }, now: () => nine });
   for (let pod = 0; pod < 1000; pod++) {
     const details = flow({ port: 80, peer: externalEnd({ address: '203.0.113.9' }) });

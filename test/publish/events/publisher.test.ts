@@ -166,7 +166,7 @@ function timesOf(name: string, { writes }: Rig): number[] {
 
 const namesOf = ({ writes }: Rig): string[] => writes.map((write) => write.replace(/^\S+ /, ''));
 
-test('an Event is written in time, most urgent first, one after the other where it is of one namespace', async () => {
+test('an Event is written in time, most urgent first, one after another within a namespace', async () => {
   const one = rig();
   one.count(drop('b'));
   await pass(0.1);
@@ -181,7 +181,7 @@ test('an Event is written in time, most urgent first, one after the other where 
   expect(one.most).toBe(1);
 });
 
-test('a summary on the Node does not count among the packets that were published', async () => {
+test('a summary on the Node does not count as published packets', async () => {
   const one = rig();
   for (let pod = 0; pod < 12; pod++)
     one.count({ ...drop(`web-${pod}`), regarding: podRef(`web-${pod}`), details: flow({ peer: externalEnd() }) });
@@ -190,7 +190,7 @@ test('a summary on the Node does not count among the packets that were published
   expect(one.written.reduce((sum, packets) => sum + packets, 0)).toBe(12);
 });
 
-test('packets that are counted meanwhile are published later, with the rest', async () => {
+test('packets counted meanwhile are published later, with the others', async () => {
   const one = rig({ answers: { a: ['hang', 'ok'] } });
   one.count(drop('a'), 3);
   await pass(1.5);
@@ -208,7 +208,7 @@ test('packets that are counted meanwhile are published later, with the rest', as
   expect(one.writes).toHaveLength(2);
 });
 
-test('the publisher keeps to the budget, and does not spin meanwhile', async () => {
+test('the publisher keeps to the budget, without a busy loop', async () => {
   const one = rig({ budget: { rate: 0.5, burst: 3 } });
   for (const name of ['a', 'b', 'c', 'd', 'e']) one.count(drop(name));
   const nextDue = vi.spyOn(one.table, 'nextDue');
@@ -218,7 +218,7 @@ test('the publisher keeps to the budget, and does not spin meanwhile', async () 
   expect(nextDue.mock.calls.length).toBeLessThanOrEqual(8);
 });
 
-test('a batch is all that is due and within the budget: it is kept at once, and nothing is asked before that', async () => {
+test('a batch has all series that are due and within the budget: it is saved at once, before any request', async () => {
   const kept = Promise.withResolvers<void>();
   const keep = vi.fn<() => Promise<void>>(() => kept.promise);
   const one = rig({ keep, budget: { rate: 0.01, burst: 5 } });
@@ -235,7 +235,7 @@ test('a batch is all that is due and within the budget: it is kept at once, and 
   expect(one.table.sizes.pending).toBe(5);
 });
 
-test('a batch has four requests in flight, in order, and none of a namespace that has one in flight', async () => {
+test('a batch has at most four requests in flight, in order, and one per namespace', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
   const one = rig({ answers: { a: ['hang', 'ok'] } });
   for (const name of names) one.count(drop(name, name < 'd' ? 'shop' : `of-${name}`));
@@ -249,7 +249,7 @@ test('a batch has four requests in flight, in order, and none of a namespace tha
   expect(one.most).toBe(4);
 });
 
-test('a batch ends where the API server refuses any Event: one is tried until that is over, then the rest together', async () => {
+test('a batch ends when the API server refuses all Events: one is tried until that is over, then the others together', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
   const names = Array.from({ length: 12 }, (_, number) => `pod-${String.fromCodePoint(97 + number)}`);
   const one = rig({ answers: Object.fromEntries(names.map((name) => [name, [503, 503, 'ok']])) });
@@ -264,14 +264,14 @@ test('a batch ends where the API server refuses any Event: one is tried until th
   expect(one.table.sizes.pending).toBe(0);
 });
 
-test('the others of a batch are written where this program cannot make one Event', async () => {
+test('if one Event of a batch cannot be built, the others are written', async () => {
   const one = rig({ answers: { a: ['throw'] } });
   for (const name of ['a', 'b']) one.count(drop(name, `of-${name}`));
   await pass(2);
   expect(one.results).toEqual(['create failed a', 'create ok b']);
 });
 
-test('Events of others are written in time, in its batch and later, each after one sync', async () => {
+test('Events of other namespaces are written in time, in this batch and later, each after one sync', async () => {
   const keep = vi.fn<() => Promise<void>>(async () => {});
   const one = rig({ answers: { 'hung-0': ['hang'] }, keep });
   for (let number = 0; number < 5; number++) one.count(drop(`hung-${number}`, 'hung'));
@@ -291,7 +291,7 @@ test('Events of others are written in time, in its batch and later, each after o
   expect(keep).toHaveBeenCalledTimes(1 + 20);
 });
 
-test('Events that waited for the admission of a namespace are written when it hangs no longer, each as it was when it was last on disk', async () => {
+test("Events that waited for a namespace's admission are written once it no longer hangs, each in its last saved form", async () => {
   const one = rig({ answers: { 'hung-0': ['hang', 'ok'] } });
   for (let number = 0; number < 3; number++) one.count(drop(`hung-${number}`, 'hung'), 2);
   await pass(20);
@@ -302,7 +302,7 @@ test('Events that waited for the admission of a namespace are written when it ha
   expect(one.table.sizes.pending).toBe(0);
 });
 
-test('each write of it is given up, again and again: others are written at any time', async () => {
+test('each write of a hanging namespace is given up, again and again: other namespaces are written at any time', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
   const one = rig({ answers: { hung: ['time-out'] } });
   one.count(drop('hung', 'hung'));
@@ -317,7 +317,7 @@ test('each write of it is given up, again and again: others are written at any t
   expect(timesOf('hung', one).length).toBeLessThan(12);
 });
 
-test('each write of it takes three seconds: its own Events are all written, others meanwhile', async () => {
+test('each write of a slow namespace takes three seconds: all its Events are written, others meanwhile', async () => {
   const names = Array.from({ length: 5 }, (_, number) => `slow-${number}`);
   const one = rig({ answers: Object.fromEntries(names.map((name) => [name, ['slow', 'ok']])) });
   for (const name of names) one.count(drop(name, 'slow'));
@@ -331,7 +331,7 @@ test('each write of it takes three seconds: its own Events are all written, othe
   expect(one.most).toBeLessThanOrEqual(2);
 });
 
-test('twenty namespaces that hang have twelve requests in flight, and once they were given up, others are written in time', async () => {
+test('twenty hanging namespaces have twelve requests in flight, and once these are given up, others are written in time', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
   const names = Array.from({ length: 20 }, (_, number) => `hung-${String(number).padStart(2, '0')}`);
   const one = rig({ answers: Object.fromEntries(names.map((name) => [name, ['hang', 500]])) });
@@ -346,7 +346,7 @@ test('twenty namespaces that hang have twelve requests in flight, and once they 
   expect(one.results.at(-1)).toBe('create ok a');
 });
 
-test('an API server that hangs: twelve requests at first, then two at a time try whether that is over', async () => {
+test('an API server that hangs: twelve requests at first, then two at a time test whether it still hangs', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
   const names = Array.from({ length: 30 }, (_, number) => `pod-${String(number).padStart(2, '0')}`);
   const later = names.map((name) => `later-${name}`);
@@ -374,7 +374,7 @@ test('an API server that hangs: twelve requests at first, then two at a time try
 });
 
 describe('an API server that is away', () => {
-  test.each([0, 408, 502, 503, 504, 599])('(%i) is tried again, less and less often', async (status) => {
+  test.each([0, 408, 502, 503, 504, 599])('(%i) is tried again with growing pauses', async (status) => {
     vi.spyOn(Math, 'random').mockReturnValue(1);
     const one = rig({ answers: { a: [status] } });
     one.count(drop('a'));
@@ -386,7 +386,7 @@ describe('an API server that is away', () => {
     expect(one.most).toBe(1);
   });
 
-  test('is asked by no two nodes at the same times', async () => {
+  test('is asked by every node at a different time', async () => {
     const random = vi.spyOn(Math, 'random');
     const times: string[] = [];
     for (const share of [0.2, 0.7]) {
@@ -400,7 +400,7 @@ describe('an API server that is away', () => {
     expect(times[0]).not.toBe(times[1]);
   });
 
-  test('gets what waited at the pace of updates, and then first Events at once again', async () => {
+  test('first gets waiting Events at the pace of updates, and later first Events at once again', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1);
     const names = ['a', 'b', 'c', 'd'];
     const answers = Object.fromEntries(names.map((name): [string, Answer[]] => [name, [503, 'ok']]));
@@ -414,7 +414,7 @@ describe('an API server that is away', () => {
     expect(late.map((name) => timesOf(name, one).map(Math.floor))).toEqual([[21], [21], [21], [21]]);
   });
 
-  test('is not asked more often for what else becomes due', async () => {
+  test('is not asked more often when further series become due', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(1);
     const one = rig({ answers: { a: [0], b: [0], c: [0] } });
     one.count(drop('a'));
@@ -428,7 +428,7 @@ describe('an API server that is away', () => {
   });
 
   test.each([30, 600])(
-    'an API server that says for how long (%i s) is asked no earlier, whoever wakes us',
+    'an API server that states a pause (%i s) is asked no earlier, even if the publisher is woken',
     async (wait) => {
       vi.spyOn(Math, 'random').mockReturnValue(1);
       const one = rig({ answers: { a: [[429, wait], 'ok'] } });
@@ -449,7 +449,7 @@ describe('an API server that is away', () => {
   );
 });
 
-test('no other Event of that namespace is tried before the time that was asked for', async () => {
+test('no other Event of that namespace is tried before the stated pause is over', async () => {
   const one = rig({ answers: { limited: [[429, 30], 'ok'] } });
   one.count(drop('limited', 'team-a'));
   await pass(1.5);
@@ -462,7 +462,7 @@ test('no other Event of that namespace is tried before the time that was asked f
   expect(one.results).toHaveLength(8);
 });
 
-test('429 for one namespace: again and again: it is tried less and less often, and others at any time', async () => {
+test('429 for one namespace over and over: it is tried with growing pauses, and others at any time', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
   const one = rig({ answers: { limited: [429] } });
   one.count(drop('limited', 'team-a'));
@@ -475,7 +475,7 @@ test('429 for one namespace: again and again: it is tried less and less often, a
   expect(timesOf('limited', one).at(-1)).toBeGreaterThan(530);
 });
 
-test('429 by EventRateLimit for many namespaces of one tenant: the Event of another is written at once', async () => {
+test("429 by EventRateLimit for many namespaces of one tenant: another tenant's Event is written at once", async () => {
   const message = 'Too many requests: limit reached on type Namespace for key x';
   const names = Array.from({ length: 20 }, (_, number) => `pod-${number}`);
   const one = rig({
@@ -497,7 +497,7 @@ test('429 by EventRateLimit for many namespaces of one tenant: the Event of anot
   expect(one.writes).toHaveLength(21);
 });
 
-test('429 of API Priority and Fairness: all wait', async () => {
+test('429 of API Priority and Fairness: all namespaces wait', async () => {
   const message = 'Too many requests, please try again later.';
   const one = rig({
     write: async () => ({ kind: 'refused', verb: 'create', refusal: { ...refusal(429, '', 30 * second), message } }),
@@ -509,7 +509,7 @@ test('429 of API Priority and Fairness: all wait', async () => {
   expect(namesOf(one)).toEqual(['a']);
 });
 
-test('429 for more namespaces before anything was accepted: all wait, and one write tries whether that is over', async () => {
+test('429 for more namespaces before any write succeeded: all wait, and one write tests whether it still applies', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
   const names = Array.from({ length: 20 }, (_, number) => `pod-${number}`);
   const one = rig({ answers: Object.fromEntries(names.map((name) => [name, [429]])) });
@@ -520,7 +520,7 @@ test('429 for more namespaces before anything was accepted: all wait, and one wr
   expect(one.writes.length).toBeLessThanOrEqual(10);
 });
 
-test('a slow write that is refused as all others would be is tried again after the back-off', async () => {
+test('a slow write that is refused like all others is tried again after the back-off', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
   const one = rig({
     async write() {
@@ -571,7 +571,7 @@ test.each<[title: string, answers: Answer[], results: string[], times: number[],
 });
 
 test.each([403, 401, 404, 422, 429])(
-  'a refusal: %i of a policy, not for a right: it is tried again every ten minutes, and others are written meanwhile',
+  'a refusal: %i of a policy, not of a missing right: it is tried again every ten minutes, and others are written meanwhile',
   async (status) => {
     const message = `events "a" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no`;
     const denial = { kind: 'refused', status, reason: '', message, retryAfter: undefined } as const;
@@ -604,7 +604,7 @@ test('an Event that was given up is tried again with the first packet after ten 
   expect(one.results).toEqual(['create invalid a', 'create ok a']);
 });
 
-test('Events that a quota refuses again and again do not keep updates from being written', async () => {
+test('Events that a quota refuses over and over do not delay updates', async () => {
   const answers = Object.fromEntries(Array.from({ length: 40 }, (_, each) => [`refused ${each}`, [403]]));
   const one = rig({ answers, budget: { rate: 1, burst: 25 } });
   for (const name of Object.keys(answers)) one.count(drop(name));
@@ -622,7 +622,7 @@ const gone: [string, Answer, string][] = [
 ];
 
 test.each(gone)(
-  'a namespace that is going: (%s) has a cooldown of ten minutes, others have none',
+  'a terminating namespace (%s) has a cooldown of ten minutes, others have none',
   async (_, answer, result) => {
     const one = rig({ answers: { a: [answer] } });
     for (const name of ['a', 'b', 'c']) one.count(drop(name, 'old'));
@@ -641,7 +641,7 @@ test.each(gone)(
   },
 );
 
-test('a namespace that is going takes nothing from the budget of others', async () => {
+test("a terminating namespace uses nothing of others' budget", async () => {
   const one = rig({ answers: { a: [[403, 'NamespaceTerminating']] }, budget: { rate: 0.01, burst: 2 } });
   one.count(drop('a', 'old'));
   for (let number = 0; number < 9; number++) one.count(drop(`b${number}`, 'old'));
@@ -657,7 +657,7 @@ test.each<[string, Record<string, Answer[]>, string[]]>([
   ['its namespace is going', { a: [[403, 'NamespaceTerminating']] }, ['a', 'c', 'd']],
   ['its namespace is throttled', { a: [[429, 60], 'ok'] }, ['a', 'c', 'd']],
   ['all writes are refused', { a: [401, 'ok'] }, ['a', 'c', 'a', 'd']],
-])('the token of an Event that is not tried goes to the next one at once: %s', async (_, answers, names) => {
+])('the token of an Event that is not tried is given to the next one at once: %s', async (_, answers, names) => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
   const one = rig({ answers, budget: { rate: 0.01, burst: names.length } });
   for (const name of ['a', 'b']) one.count(drop(name, 'old'));
@@ -685,7 +685,7 @@ test('stopping ends an idle loop at once', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('stopping leaves what is not due yet', async () => {
+test('stopping leaves series that are not due yet', async () => {
   const one = rig();
   one.count(drop('a'));
   expect(await stop(one, 10)).toBe(0);
@@ -693,7 +693,7 @@ test('stopping leaves what is not due yet', async () => {
   expect(one.writes).toEqual([]);
 });
 
-test('stopping writes what is due', async () => {
+test('stopping writes series that are due', async () => {
   const one = rig({ budget: { rate: 1, burst: 10 }, answers: { a: ['hang', 'ok'] } });
   for (const name of ['a', 'b', 'c']) one.count(drop(name));
   await pass(1.5);
@@ -706,7 +706,7 @@ test('stopping writes what is due', async () => {
   expect(one.results.filter((result) => result.includes(' ok '))).toHaveLength(one.results.length);
 });
 
-test('stopping does not wait longer than it may for a write that hangs, and begins none after it', async () => {
+test('stopping waits for a hanging write for a limited time, and begins no other one', async () => {
   const one = rig({ answers: { a: ['hang'], b: ['hang'] } });
   for (const name of ['a', 'b', 'c', 'd']) one.count(drop(name));
   await pass(1.5);
@@ -717,7 +717,7 @@ test('stopping does not wait longer than it may for a write that hangs, and begi
   expect(one.writes).toHaveLength(length);
 });
 
-test('stopping in a back-off tries once more, and no longer if that fails', async () => {
+test('stopping in a back-off tries once more, and gives up if that fails', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
   const one = rig({ answers: { a: [0], b: [0] } });
   for (const name of ['a', 'b']) one.count(drop(name));
@@ -729,7 +729,7 @@ test('stopping in a back-off tries once more, and no longer if that fails', asyn
   expect(one.writes).toHaveLength(length + 1);
 });
 
-test('stopping goes on with others after a refusal that is for one only', async () => {
+test('stopping continues with others after a refusal that concerns only one', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(1);
   const one = rig({ answers: { a: [0, 0, 0, 0, 0, 403], b: [422] } });
   for (const name of ['a', 'b', 'c']) one.count(drop(name));
@@ -756,7 +756,7 @@ test('stopping with no grace writes nothing more', async () => {
   expect(one.writes).toEqual([]);
 });
 
-test('stopping before the loop has begun, or twice, does no harm', async () => {
+test('stopping before the loop has begun, or twice, is harmless', async () => {
   const one = rig({ run: false });
   one.count(drop('a'));
   vi.setSystemTime(Date.now() + 2 * second);

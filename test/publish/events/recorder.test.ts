@@ -39,7 +39,7 @@ const drop = (identity: string, given: Partial<Finding> = {}): Finding =>
 const textsOf = (writes: Write[]): string[] =>
   writes.map(({ time, verb, event }) => `${(time - start) / second} ${verb} ${event.message} x${event.count}`);
 
-test('writes when it is due, with all that was counted by then', () => {
+test('writes at the due time, with all packets counted until then', () => {
   const { recorder, writes, take } = record();
   for (const offset of [0, 0.5, 2, 3, 40]) take(drop('web-0'), start + offset * second);
   expect(textsOf(writes)).toEqual(['1 create web-0 x2', '31 patch web-0 x4']);
@@ -47,7 +47,7 @@ test('writes when it is due, with all that was counted by then', () => {
   expect(textsOf(writes).slice(2)).toEqual(['91 patch web-0 x5']);
 });
 
-test('a series that is published is not written again', () => {
+test('a published series is not written again', () => {
   const { recorder, writes, take } = record();
   take(drop('web-0'), start);
   recorder.finish();
@@ -56,7 +56,7 @@ test('a series that is published is not written again', () => {
   expect(textsOf(writes)).toEqual(['1 create web-0 x1']);
 });
 
-test('Events that are written at one time are listed in the order in which they became due, whichever has more packets', () => {
+test('Events written at one time are listed in the order in which they became due, whatever their counts', () => {
   const { recorder, writes, take } = record();
   for (const [identity, port, weight] of [
     ['few', 1, 1],
@@ -67,7 +67,7 @@ test('Events that are written at one time are listed in the order in which they 
   expect(textsOf(writes)).toEqual(['1 create few x1', '1 create many x9']);
 });
 
-test('each window has an Event of its own', () => {
+test('each window has its own Event', () => {
   const { recorder, writes, take } = record();
   take(drop('web-0'), start + windowLength - second);
   take(drop('web-0'), start + windowLength);
@@ -79,7 +79,7 @@ test('each window has an Event of its own', () => {
 
 const many = Array.from({ length: 40 }, (_, index) => `pod-${String(index).padStart(2, '0')}`);
 
-test('the budget is 25 at once, then seven first Events a second', () => {
+test('the budget allows 25 at once, then seven first Events a second', () => {
   const { recorder, writes, take } = record();
   for (const name of many) take(drop(name), start);
   recorder.finish();
@@ -90,7 +90,7 @@ test('the budget is 25 at once, then seven first Events a second', () => {
   ]);
 });
 
-test('the budget is each node’s own', () => {
+test('each node has its own budget', () => {
   const { recorder, writes, take } = record();
   for (const node of ['node-a', 'node-b'])
     for (const name of many.slice(0, 25)) take(drop(`${name}-${node}`, { node }), start);
@@ -100,7 +100,7 @@ test('the budget is each node’s own', () => {
   expect(writes).toHaveLength(50);
 });
 
-test('past the nodes of the largest clusters, all further hosts of a log share one table, and their Events name each', () => {
+test('past the node count of the largest clusters, all further hosts of a log share one table, and their Events name each host', () => {
   const { recorder, take } = record();
   for (let number = 0; number < mostNodes; number++) recorder.series(`node-${number}`);
   const further = ['far-a', 'far-b'].map((node) => recorder.series(node));
@@ -143,7 +143,7 @@ function countBoth(list: Counted[]): [number, number] {
   return [[...recorder.events.values()].reduce((sum, { count }) => sum + count, 0), taken];
 }
 
-test('the Events count every packet, of logs in order and in any order', () => {
+test('the Events count every packet, for logs in order and in any order', () => {
   forAll([packets], { numRuns: 300 }, (list) => {
     for (const log of [list, list.toSorted((a, b) => a.time - b.time)]) {
       const [events, taken] = countBoth(log);
@@ -165,7 +165,7 @@ test('an Event never counts less than before', () => {
   });
 });
 
-describe('health checks that a policy keeps out: three addresses, thirty Pods, one port, every ten seconds for two hours', () => {
+describe('health checks that a policy denies: three addresses, thirty Pods, one port, every ten seconds for two hours', () => {
   const names = Array.from({ length: 30 }, (_, number) => `web-${number}`);
   const { recorder, writes, take } = record();
   const counted = new Map<string, number>();
@@ -182,7 +182,7 @@ describe('health checks that a policy keeps out: three addresses, thirty Pods, o
   recorder.finish();
   const events = [...recorder.events.values()];
 
-  test('a Pod that is hit has new counts as often as of any other problem', () => {
+  test('an affected Pod has new counts as often as for any other problem', () => {
     const last = windowOf(start, podRef('web-20').uid).end;
     const ofPod = writes.filter(({ event, time }) => event.involvedObject.name === 'web-20' && time < last);
     const seconds = ofPod.map(({ time }) => Math.round((time - start) / second));
@@ -193,7 +193,7 @@ describe('health checks that a policy keeps out: three addresses, thirty Pods, o
     expect(ofPod.at(-1)?.event.lastTimestamp).not.toBe(ofPod[0]?.event.lastTimestamp);
   });
 
-  test('the Events of each Pod count all its packets, and summaries are on the Node only', () => {
+  test("each Pod's Events count all its packets, and summaries are only on the Node", () => {
     const sums = new Map<string, number>();
     for (const { involvedObject: object, count } of events)
       if (object.kind === 'Pod') sums.set(object.name, (sums.get(object.name) ?? 0) + count);
@@ -207,7 +207,7 @@ describe('health checks that a policy keeps out: three addresses, thirty Pods, o
     expect(summaries.length).toBeGreaterThanOrEqual(3);
   });
 
-  test('updates are within the budget of a node, 120 at once and 240 an hour, but for the last of each Event', () => {
+  test("updates are within a node's budget, 120 at once and 240 an hour, except for the last of each Event", () => {
     const last = new Map(writes.map(({ event, time }) => [event.metadata.name, time]));
     const updates = writes
       .filter(({ verb, event, time }) => verb === 'patch' && time !== last.get(event.metadata.name))

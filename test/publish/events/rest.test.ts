@@ -66,7 +66,7 @@ test.each([1, 250])(
   },
 );
 
-test('the end of an incident is published before its updates, also where the budget of the hour is spent', async () => {
+test("the end of an incident is published before its updates, even if the hour's budget is used up", async () => {
   const { time, table, counts } = agent(1);
   for (let now = 0; now < 20 * minute; now += second) {
     await time.runUntil(nine + now);

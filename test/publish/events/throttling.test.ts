@@ -30,7 +30,7 @@ test.each([
   expect(refusedScope({ kind: 'refused', status, message: '' } as never, took)).toBe(scope);
 });
 
-test('after an outage first Events use the budget of others, and those of quiet flows keep theirs', () => {
+test('after an outage, first Events use the budget of others, and ended flows keep theirs', () => {
   const retries = createRetries(
     () => 0,
     () => 0,

@@ -81,7 +81,7 @@ const secondsOf = {
 const before = others.burst + 10 * others.rate;
 
 test.each([1, 10, 100])(
-  'an attacker with %i namespaces delays an incident for one turn, and each other Event for one of each namespace',
+  'an attacker with %i namespaces delays an incident by one turn, and each other Event by one turn of each namespace',
   (attackers) => {
     for (const isShared of [false, true])
       for (const [storm, seconds] of [
@@ -103,7 +103,7 @@ test.each([1, 10, 100])(
 );
 
 test.each([1, 10, 100])(
-  'further Events of %i namespaces delay the last count of another until those of the hour are used up',
+  "further Events of %i namespaces delay another one's last count until the hour's writes are used up",
   (attackers) => {
     const table = createSeriesTable();
     const budget = createWriteBudget();

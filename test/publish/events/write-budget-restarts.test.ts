@@ -98,13 +98,13 @@ function mostAbove(times: readonly number[]): number {
   return most;
 }
 
-test('killed at any moments, over steps of the wall clock and restarts of the machine, no hour has more than 120 writes beside the 240 of each', () => {
+test('killed at any moments, over clock steps and reboots, no hour has more than 120 writes beyond the 240 of each', () => {
   forAll([fc.array(step, { maxLength: 25 })], { numRuns: 300 }, (steps) => {
     expect(mostAbove(writesOf(steps))).toBeLessThanOrEqual(1e-6);
   });
 });
 
-test('killed after each write, an agent writes as many as one that runs on', () => {
+test('an agent that is killed after each write writes as many as one that keeps running', () => {
   const kept = Array.from({ length: 60 }, (): Step[] => [{ kind: 'write', count: 60 }]).flat();
   const killed = kept.flatMap((each): Step[] => [each, { kind: 'kill' }]);
   expect(writesOf(kept)).toHaveLength(359);
@@ -125,18 +125,18 @@ test.each<[title: string, restored: WriteBudgetState | undefined, monotonic: num
   ['with more than there can be', { left: 1e9, at }, at, 120],
   ['with less than nothing', { left: -1e9, at }, at, 0],
   ['for the first time', undefined, at, 120],
-])('a budget that was kept: %s', (_, restored, monotonic, expected) => {
+])('a saved budget: %s', (_, restored, monotonic, expected) => {
   expect(leftOf(restored, monotonic)).toBeCloseTo(expected, 6);
 });
 
-test('writes that were given back are left of the hour, and other kinds of writes take nothing of it', () => {
+test('returned writes stay available in the hour, and other kinds of writes do not use them', () => {
   const budget = createWriteBudget();
   for (const kind of ['more', 'more', 'first', 'final'] as const) budget.spend(0, kind);
   for (const kind of ['more', 'first', 'final'] as const) budget.refund(kind);
   expect(budget.state().left).toBe(burst - 1);
 });
 
-test('the budget of the hour is on disk before the Event is written, also where nothing else has changed', async () => {
+test("the hour's budget is on disk before the Event is written, even if nothing else has changed", async () => {
   const time = createVirtualTime(nine);
   const table = createSeriesTable({ now: time.now, onEarlier: () => publisher.wake() });
   const budget = createWriteBudget({ monotonic: time.now });

@@ -29,11 +29,11 @@ test('other writes are 360 in the first hour, then 240 in each', () => {
   expect(writes('more', 2 * hour - 1)).toBe(600 - 1);
 });
 
-test('a node on which all Pods are affected all the time writes less than its share of 500 a second of 5,000 nodes', () => {
+test('a node whose Pods are all affected all the time writes less than its share of 500 a second of 5,000 nodes', () => {
   expect((110 / 3600 + nodeLimits.hour.rate) * 5000).toBeLessThan(500);
 });
 
-test('first writes are not held back by others, but share what may be written at once', () => {
+test('first writes are not delayed by others, but share the burst', () => {
   const budget = createWriteBudget();
   expect(writes('more', hour, budget)).toBe(359);
   expect(budget.spend(nine + hour, 'more')).toBe(false);
@@ -42,7 +42,7 @@ test('first writes are not held back by others, but share what may be written at
   expect(writes('more', 0, another) + writes('first', 0, another)).toBe(25);
 });
 
-test('writes that are given back to the budget can be used', () => {
+test('writes returned to the budget can be used', () => {
   const budget = createWriteBudget();
   writes('more', 0, budget);
   budget.refund('more');
@@ -50,7 +50,7 @@ test('writes that are given back to the budget can be used', () => {
   expect(budget.spend(nine, 'more')).toBe(false);
 });
 
-test('other writes of 5,000 nodes that begin at the same moment are 250 a second, from the first second on', () => {
+test('other writes of 5,000 nodes that begin at the same moment are 250 a second from the first second on', () => {
   const random = createRandom(1);
   const nodes = 5000;
   const bySecond = Array.from({ length: 60 }, () => 0);
@@ -63,7 +63,7 @@ test('other writes of 5,000 nodes that begin at the same moment are 250 a second
   expect(Math.min(...bySecond)).toBeGreaterThan(170);
 });
 
-test('a node that comes to know that it is one of many has its share from then on', () => {
+test('a node that learns the number of nodes has its share from then on', () => {
   let nodes = 1;
   const budget = createWriteBudget({ nodeCount: () => nodes, random: () => 0 });
   expect(writes('more', 0, budget)).toBe(25);

@@ -49,7 +49,7 @@ function rig() {
 
 const settle = (): Promise<void> => new Promise(setImmediate);
 
-test('a namespace that is written is looked at again after a second, then after as long as it has taken', async () => {
+test('after a write to a namespace, the next follows after a second or, if it took longer, after that time', async () => {
   const { writeAll, pass, end, busyFor } = rig();
   void writeAll('a');
   expect([busyFor('a'), busyFor('b')]).toEqual([second, undefined]);
@@ -59,7 +59,7 @@ test('a namespace that is written is looked at again after a second, then after 
   expect(busyFor('a')).toBeUndefined();
 });
 
-test('a namespace that was slow lately waits while eight others are slow, for a minute at most', async () => {
+test('a recently slow namespace waits while eight others are slow, for at most a minute', async () => {
   const { inFlight, writeAll, pass, end, busyFor } = rig();
   void writeAll('late');
   await pass(second);
@@ -79,7 +79,7 @@ test('a namespace that was slow lately waits while eight others are slow, for a 
   expect(busyFor('late')).toBeUndefined();
 });
 
-test('a ninth slow write lets another one begin as soon as one of the eight ends', async () => {
+test('a ninth slow write begins as soon as one of the eight ends', async () => {
   const { inFlight, writeAll, pass, end } = rig();
   void writeAll(...Array.from({ length: 13 }, (_, index) => `hung-${index}`));
   for (let seconds = 0; seconds < 3; seconds++) await pass(second);
@@ -88,7 +88,7 @@ test('a ninth slow write lets another one begin as soon as one of the eight ends
   expect(inFlight.busyUntil('hung-12')).toBe(4 * second);
 });
 
-test('a series that may not be written is not begun, and is handed back', async () => {
+test('a series that may not be written is not begun, and is returned', async () => {
   const { inFlight } = rig();
   expect(await inFlight.writeAll([{ namespace: 'a' }], () => false)).toEqual([{ namespace: 'a' }]);
   expect(inFlight.size).toBe(0);

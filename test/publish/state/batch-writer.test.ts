@@ -44,7 +44,7 @@ function bytesIn(folder: string): number {
   return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }
 
-test('after each write the folder has all of the state, also while it is written once more', async () => {
+test('after each write the folder has the whole state, even while it is being rewritten', async () => {
   const folder = temporary('rounds');
   const { values, set, kept } = createState(500);
   const writer = createBatchWriter({ folder, state: kept, create: openSegment, segmentSize: 1000, lost: () => {} });
@@ -62,7 +62,7 @@ test('after each write the folder has all of the state, also while it is written
   expect(writer.size()).toBe(bytesIn(folder));
 });
 
-test('a write has what has changed, and a slice of the rest', async () => {
+test('a write has the changes and a slice of the rest', async () => {
   const folder = temporary('slices');
   const { set, kept } = createState(500);
   const writer = createBatchWriter({ folder, state: kept, create: openSegment, lost: () => {} });
@@ -78,7 +78,7 @@ test('a write has what has changed, and a slice of the rest', async () => {
 test.each([
   ['there is no room, the segment is written on', true, 1],
   ['the disk fails, another one takes its place', false, 2],
-])('where %s', async (_, usable, segments) => {
+])('if %s', async (_, usable, segments) => {
   const folder = temporary(`fails-${usable}`);
   const { values, set, kept } = createState(200);
   let failing = false;

@@ -29,13 +29,13 @@ test('killed at any moment, each packet is in one Event', async () => {
   );
 });
 
-test('packets that deleted Events counted are not counted again, and none that came after is missing', async () => {
+test('packets counted by deleted Events are not counted again, and no later packet is missing', async () => {
   await check(steps(deletions), fates('deleted before'), (world, object) =>
     expect(world.published(object) + world.published(object, world.deleted)).toBe(world.logged(object)),
   );
 });
 
-test('killed and deleted at any moment, nothing is missing, and of what is not deleted nothing is counted twice', async () => {
+test('killed and deleted at any moment, no packet is missing, and no packet of a remaining Event is counted twice', async () => {
   const all = fates('answer lost', 'killed before', 'killed after', 'deleted before');
   await check(steps(kills, deletions), all, (world, object) => {
     expect(world.published(object)).toBeLessThanOrEqual(world.logged(object));
@@ -52,7 +52,7 @@ const wrong = fc
   .tuple(steps(kills), fc.integer({ min: -9, max: 9 }), steps(kills), steps(kills))
   .map(([before, hours, between, after]) => before.concat(step(hours), between, step(-hours), after));
 
-test('while the wall clock is wrong by hours and after it is set right, no packet is counted twice and no count falls', async () => {
+test('while the wall clock is wrong by hours and after it is corrected, no packet is counted twice and no count falls', async () => {
   await check(wrong, fates('answer lost', 'killed before', 'killed after'), (world, object) =>
     expect(world.published(object)).toBeLessThanOrEqual(world.logged(object)),
   );

@@ -29,7 +29,7 @@ const read = (changes: Iterable<unknown>) =>
     return [key, value];
   });
 
-test('all is taken at first, then each part that differs from what was taken before', () => {
+test('everything is taken at first, then each part that differs from its last version', () => {
   const { kept, now, source } = rig();
   const parts = [
     ['agent', { id: 'x', node: 'node-a' }],
@@ -58,7 +58,7 @@ test('all is taken at first, then each part that differs from what was taken bef
   });
 });
 
-test('a change of any table, incident or write makes another revision', () => {
+test('a change of any table, incident or write changes the revision', () => {
   const { parts, table, incidents, budget } = rig();
   const [waiting, audit, pods] = [{ revision: 1000 }, { revision: 5 }, { revision: 7 }];
   const given = { ...parts, queue: { changes: waiting }, audit, pods: { changes: pods } };
@@ -82,7 +82,7 @@ test('changes that were taken are read as one state', () => {
   });
 });
 
-test('parts that only some agents have are kept where they are there', () => {
+test('parts that only some agents have are kept if they exist', () => {
   const { parts } = rig();
   const kept = (given: object): string[] =>
     read(createKeptState({ ...parts, ...given } as unknown as KeptParts).all()).map(([key]) => String(key));
@@ -99,7 +99,7 @@ test('parts that only some agents have are kept where they are there', () => {
   expect(kept({ pods: extra })).toEqual(expect.arrayContaining(['alive', 'flow web']));
 });
 
-test('each part is read when it is taken, because what is taken later may have changed meanwhile', () => {
+test('each part is read when it is taken, because a later one may change meanwhile', () => {
   const { kept, now } = rig();
   const all = kept.all();
   all.next();

@@ -51,7 +51,7 @@ test('however slowly the log is read again, and whatever happens meanwhile, no c
   );
 });
 
-test('counts are exact, when all was published before the loss and ours come after it', async () => {
+test('counts are exact if everything was published before the loss and our packets come after it', async () => {
   const lives = fc.array(fc.tuple(steps(kills), everything), { minLength: 2, maxLength: 3 });
   await forAllAsync([lives], { numRuns: runs(1000) }, async (programs) => {
     const world = createWorld([]);

@@ -18,12 +18,12 @@ import { createOpenSegments } from './open-segments.ts';
 const folder = temporaryFolder();
 const openSegment = createOpenSegments();
 
-test('segments are those with ten digits and nothing around their name, oldest first', () => {
+test('segments have exactly ten digits as their name, oldest first', () => {
   const files = ['state-0000000010.log', 'state-0000000002.log', 'state-2.log', 'old-state-0000000003.log'];
   expect(numbersOf([...files, 'state-0000000004.log.bak', 'state-0000000001.log'])).toEqual([1, 2, 10]);
 });
 
-test('a folder that is not there has no segments, and one that cannot be read is an error', async () => {
+test('a missing folder has no segments, and an unreadable one is an error', async () => {
   expect(await segmentsIn(folder('absent'))).toEqual([]);
   writeFileSync(folder('file'), '');
   await expect(segmentsIn(folder('file'))).rejects.toThrow('ENOTDIR');
@@ -34,17 +34,17 @@ test.each([
   ['EDQUOT', true],
   ['EIO', false],
   ['', false],
-])('%j means that there is no room: %s', (code, expected) => {
+])('%j means a full disk: %s', (code, expected) => {
   expect(isNoRoom(systemError(code))).toBe(expected);
   expect(isNoRoom(new Error('without a code'))).toBe(false);
 });
 
-test('only a file that is not there is missing', () => {
+test('only a file that does not exist counts as missing', () => {
   expect(ifMissing(systemError('ENOENT'))).toBeUndefined();
   expect(() => ifMissing(systemError('EACCES'))).toThrow('EACCES');
 });
 
-test('a batch has a line for each so many characters, the last of which ends it', () => {
+test('a batch has a line per fixed number of characters, and the last line ends it', () => {
   const lines = [...encodeBatch(['11', '22', '333', '4'], 4)].map((line) => line.toString().slice(9));
   expect(lines).toEqual(['{"continued":[11,22]}\n', '{"continued":[333,4]}\n', '[]\n']);
 });
@@ -61,7 +61,7 @@ test('the loss of a folder is reported by file and size', async () => {
 test.each([
   ['ENOSPC', true, ['whole']],
   ['EIO', false, ['whole', 'half']],
-])('after %s within a batch a segment is usable: %s', async (code, usable, lines) => {
+])('after %s within a batch, a segment is usable: %s', async (code, usable, lines) => {
   const segment = await openSegment(folder(code), 1);
   const before = readFileSync(segmentFile(folder(code), 1), 'utf8');
   expect(segment.usable).toBe(true);
@@ -77,7 +77,7 @@ test.each([
   ).toEqual(lines);
 });
 
-test('a segment that cannot be made leaves no file open', async () => {
+test('a segment that cannot be created leaves no file open', async () => {
   const number = 1;
   await openSegment(folder('twice'), number);
   await expect(openSegment(folder('twice'), number)).rejects.toThrow('EEXIST');

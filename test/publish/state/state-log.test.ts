@@ -96,7 +96,7 @@ function open(map: ReturnType<typeof createMap>, options: Partial<StateLogOption
   return { log, failures, losses, sizes };
 }
 
-test('a state log stays below a few times the size of what is kept', async () => {
+test('a state log stays below a few times the size of its content', async () => {
   const map = createMap();
   const { log } = open(map, { segmentSize: 16 * 1024 });
   for (let i = 0; i < 100; i++) map.set(`key ${i}`, { n: i, text: 'x'.repeat(200) });
@@ -110,7 +110,7 @@ test('a state log stays below a few times the size of what is kept', async () =>
   expect(largest).toBeLessThan(8 * whole);
 });
 
-test('a state log writes nothing when nothing has changed', async () => {
+test('a state log writes nothing if nothing has changed', async () => {
   const map = createMap();
   const { log } = open(map);
   map.set('a', { n: 1, text: '' });
@@ -125,7 +125,7 @@ test('a state log writes nothing when nothing has changed', async () => {
   expect(sizeOf(folder)).toBe(before);
 });
 
-test('a state log: one write serves all that ask while one is under way', async () => {
+test('a state log: one write serves all callers during an earlier write', async () => {
   const map = createMap();
   const { log } = open(map);
   map.set('a', { n: 1, text: '' });
@@ -134,7 +134,7 @@ test('a state log: one write serves all that ask while one is under way', async 
   expect(map.taken).toHaveLength(2);
 });
 
-test('callers that ask again the moment a write has ended share the next one, and two are never under way', async () => {
+test('callers that ask right after the end of a write share the next one, and two writes never overlap', async () => {
   const map = createMap();
   const { log } = open(map);
   map.set('a', { n: 1, text: '' });
@@ -148,7 +148,7 @@ test('callers that ask again the moment a write has ended share the next one, an
   expect(readSegments(folder).values).toEqual(map.values);
 });
 
-test('a state log says how many bytes it has on disk', async () => {
+test('a state log returns its number of bytes on disk', async () => {
   const map = createMap();
   const { log, sizes } = open(map);
   const measured: number[] = [];
@@ -160,7 +160,7 @@ test('a state log says how many bytes it has on disk', async () => {
   expect(sizes).toEqual(measured);
 });
 
-test('a state log is not readable for other users', async () => {
+test('other users cannot read a state log', async () => {
   const map = createMap();
   const { log } = open(map);
   map.set('a', { n: 1, text: '' });
@@ -242,7 +242,7 @@ test('the state that is read is that of one moment, at the last successful write
   });
 });
 
-test('a batch of several lines that is cut off anywhere is left out as a whole', async () => {
+test('a batch of several lines that is cut off anywhere is left out completely', async () => {
   const segment = await openSegment(folder, 1);
   await segment.append(encodeBatch([['set', 'a', { n: 1 }]]));
   const before = segment.size;
@@ -257,7 +257,7 @@ test('a batch of several lines that is cut off anywhere is left out as a whole',
   }
 });
 
-test('a batch that is not as it was written ends the reading, and is damage if another one follows', async () => {
+test('a batch with changed bytes ends the reading, and counts as damage if another batch follows', async () => {
   const map = createMap();
   const { log } = open(map, { segmentSize: 1e9 });
   for (let n = 0; n < 5; n++) {
@@ -296,7 +296,7 @@ const hand: [string, () => void][] = [
 ];
 
 test.each(hand)(
-  'a state that another process changed while it was in use: %s: it is reported once, and all of it is written again with the next batch',
+  'a state that another process changes while it is in use: %s: it is reported once, and everything is written again with the next batch',
   async (_, change) => {
     const map = createMap();
     const { log, failures, losses } = open(map, { segmentSize: 1e9 });
@@ -317,7 +317,7 @@ test.each(hand)(
   },
 );
 
-test('a state that another process changed while it was in use is noticed even if nothing was counted', async () => {
+test('a state that another process changes while it is in use is noticed even if nothing was counted', async () => {
   const map = createMap();
   const { log, losses } = open(map);
   map.set('a', { n: 1, text: '' });
@@ -328,7 +328,7 @@ test('a state that another process changed while it was in use is noticed even i
   expect(readSegments(folder).values).toEqual(map.values);
 });
 
-test('a state that cannot be written again at once is written as a whole as soon as it can be', async () => {
+test('a state that cannot be rewritten at once is written completely as soon as it can be', async () => {
   const map = createMap();
   const { log, failures } = open(map);
   map.set('a', { n: 1, text: '' });
@@ -344,7 +344,7 @@ test('a state that cannot be written again at once is written as a whole as soon
   expect(readSegments(folder).values).toEqual(map.values);
 });
 
-test('two logs in one folder: what is read is the state of one of them', async () => {
+test('two logs in one folder: the state that is read is that of one of them', async () => {
   const [one, other] = [createMap(), createMap()];
   const logs = [open(one, { segmentSize: 2000 }), open(other, { segmentSize: 2000 })];
   for (let n = 0; n < 300; n++) {
@@ -358,7 +358,7 @@ test('two logs in one folder: what is read is the state of one of them', async (
   expect(logs.flatMap(({ losses }) => losses).length).toBeGreaterThan(2);
 });
 
-test('a log with damage in the middle is not built upon by the next run', async () => {
+test('a log with damage in the middle is not continued by the next run', async () => {
   const segment = await openSegment(folder, 1);
   for (const n of [1, 2, 3]) await segment.append(encodeBatch([['set', `key ${n}`, { n }]]));
   writeFileSync(segmentFile(folder, 1), readFileSync(segmentFile(folder, 1), 'utf8').replace('key 2', 'key x'));
@@ -371,7 +371,7 @@ test('a log with damage in the middle is not built upon by the next run', async 
   expect(readSegments(folder)).toMatchObject({ values: map.values, damage: undefined });
 });
 
-test('a run that was killed before it removed what it replaced goes on with its own state', async () => {
+test('a run that was killed before it removed older segments continues with its own state', async () => {
   const segment = await openSegment(folder, 1);
   await segment.append(encodeBatch(['a', 'b'].map((key): Change => ['set', key, { n: 1, text: 'older' }])));
   const older = readFileSync(segmentFile(folder, 1));
@@ -397,7 +397,7 @@ test('a write that has ended leaves no timer', async () => {
   vi.restoreAllMocks();
 });
 
-test('a write that the disk does not answer has failed after the time given, holds up no caller, and is the only one until it ends', async () => {
+test('a write without an answer from the disk fails after its time limit, delays no caller, and is the only one until it ends', async () => {
   const map = createMap();
   const answer = Promise.withResolvers<void>();
   let appended = 0;
@@ -429,7 +429,7 @@ test.each<[string, string, number[]]>([
   ['has an error', 'EIO', []],
   ['is full', 'ENOSPC', [1]],
 ])(
-  'a disk that fails as it %s leaves the file open only where it can be appended to once there is room',
+  'a disk that fails as it %s leaves the file open only if it can be appended to once there is room',
   async (_, code, opened) => {
     const map = createMap();
     let error: Error | undefined;
@@ -457,7 +457,7 @@ test.each<[string, string, number[]]>([
   },
 );
 
-test('a folder in the place of an older segment is set aside while the agent runs, and all is kept', async () => {
+test('a folder in place of an older segment is set aside while the agent runs, and all state is kept', async () => {
   const map = createMap();
   const { log, failures } = open(map, { segmentSize: 1 });
   map.set('a', { n: 1, text: 'x'.repeat(1000) });

@@ -83,7 +83,7 @@ function logOf(
   });
 }
 
-test('kept state is restored, and goes on under its id', async () => {
+test('saved state is restored, and continues under its id', async () => {
   const folder = fresh();
   const before = agent();
   expect(await keep(folder, before)).toEqual([]);
@@ -105,7 +105,7 @@ test('kept state is restored, and goes on under its id', async () => {
   expect(queue.has(line(), observation())).toBe(true);
 });
 
-test('a packet that waits for the lists of the cluster is kept with the next look, as one that was counted is', async () => {
+test("a packet that waits for the cluster's lists is saved with the next look, like a counted one", async () => {
   const folder = fresh();
   const running = agent();
   const log = logOf(folder, running);
@@ -115,7 +115,7 @@ test('a packet that waits for the lists of the cluster is kept with the next loo
   expect(restoreState(folder, 'node-a', now).state?.waiting).toMatchObject([{ weight: 2 }]);
 });
 
-test('a Pod of the node that came, changed or went is kept with the next look, and when the agent was alive', async () => {
+test('a Pod of the node that came, changed or went is saved with the next look, together with the time when the agent was alive', async () => {
   const folder = fresh();
   const clock = { now: () => nine, wall: () => nine, fromWall: (time: number) => time, toWall: (time: number) => time };
   const pods = createKeptPods('node-a', undefined, clock);
@@ -132,7 +132,7 @@ test('a Pod of the node that came, changed or went is kept with the next look, a
   });
 });
 
-test('a run that goes on with what was kept writes it once more, and removes the older segments', async () => {
+test('a run that continues saved state rewrites it, and removes the older segments', async () => {
   const folder = fresh();
   await keep(folder, agent());
   const restored = restoreState(folder, 'node-a', now);
@@ -141,7 +141,7 @@ test('a run that goes on with what was kept writes it once more, and removes the
   expect(restoreState(folder, 'node-a', now).state).toEqual(restored.state);
 });
 
-test('where nothing was kept, it is the first run, under an id of its own', () => {
+test('without saved state, it is the first run, with its own id', () => {
   const folder = fresh();
   const restored = restoreState(folder, 'node-a', now);
   expect(restored).toMatchObject({
@@ -190,14 +190,14 @@ test('a file that is not a state log is set aside', () => {
 test.each([
   ['has no agent', ['set', 'series', {}]],
   ['has no budget', ['set', 'agent', { id: 'x', node: 'node-a' }]],
-])('a log that is whole but %s is set aside', async (_, change) => {
+])('a complete log that %s is set aside', async (_, change) => {
   const folder = fresh();
   const segment = await openSegment(folder, 1);
   await segment.append(encodeBatch([JSON.stringify(change)]));
   expectSetAside(folder);
 });
 
-test('after a damaged batch, what was kept before it goes on, and a sentence says so', async () => {
+test('after a damaged batch, the state before it continues, and a sentence says so', async () => {
   const folder = fresh();
   await keep(folder, agent());
   const file = join(folder, 'state-0000000001.log');
@@ -216,7 +216,7 @@ test.each([
   ['zeros', Buffer.alloc(5000)],
   ['zeros and other bytes', Buffer.concat([Buffer.alloc(500), Buffer.from('\nold\nbytes\n\0')])],
   ['lines of another file', Buffer.from('00000000 []\n00000000 []\n')],
-])('after a power cut, %s behind the last batch are no damage', async (_, end) => {
+])('after a power cut, %s after the last batch do not count as damage', async (_, end) => {
   const folder = fresh();
   await keep(folder, agent());
   appendFileSync(join(folder, 'state-0000000001.log'), end);
@@ -226,7 +226,7 @@ test.each([
 });
 
 test.each(['alone', 'after a whole segment'])(
-  'a folder in the place of a segment is set aside with what is in it: %s',
+  'a folder in place of a segment is set aside with its content: %s',
   async (where) => {
     const folder = fresh();
     const isAlone = where === 'alone';
@@ -243,7 +243,7 @@ test.each(['alone', 'after a whole segment'])(
   },
 );
 
-test('a folder that cannot be written to is a failure of each write, and of nothing else', async () => {
+test('a folder that cannot be written to only makes each write fail', async () => {
   const folder = fresh();
   const file = join(folder, 'file');
   writeFileSync(file, '');

@@ -4,7 +4,7 @@ import { incident, nine, series } from '../../builders.ts';
 
 const hour = 3_600_000;
 
-test('a time of a clock that was ahead is now, at any depth; one that lies ahead by its nature keeps up to that', () => {
+test('a time from a clock that was ahead becomes the present, at any depth; a time that is meant to lie ahead keeps at most its normal distance', () => {
   const state = {
     last: nine + 5,
     windowEnd: nine + hour,
@@ -18,7 +18,7 @@ test('a time of a clock that was ahead is now, at any depth; one that lies ahead
   });
 });
 
-test('the last drop is that of a packet, the last Event one that was written', () => {
+test('the last drop is the time of a packet, the last Event the time of a write', () => {
   const published = { ...series().published, at: nine + 3, writes: 1 };
   const all = [
     series({ last: nine + 1, published }),

@@ -21,7 +21,7 @@ test('a log that cannot be moved away stays', () => {
 test.each([
   [{ format: 'something else', version: 2 }, 'is not a state log of this program'],
   [{ format: 'kube-netfilter-tailer state log', version: 3 }, 'has version 3, this program reads 1'],
-])('a segment with the header %j is damage', (header, reason) => {
+])('a segment with the header %j counts as damage', (header, reason) => {
   const name = `version ${header.version} of ${header.format}`;
   mkdirSync(path(name));
   const body = JSON.stringify(header);

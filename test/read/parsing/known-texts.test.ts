@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { formats } from '../../../src/read/parsing/formats.ts';
 import { knownTexts } from '../../../src/read/parsing/known-texts.ts';
 
-test('each literal of each format is noticed in each spelling, and the names, stamps and labels of a record are not', () => {
+test('each literal of each format is found in each spelling, and the names, stamps and labels of a record are not', () => {
   const spellings = formats
     .flatMap(({ needles }) => needles)
     .flatMap((needle) => [

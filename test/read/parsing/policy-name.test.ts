@@ -53,20 +53,17 @@ const policy = (given: Partial<PolicyName>): PolicyName => ({
   ...given,
 });
 
-test.each<[string, Partial<PolicyName>]>(tables.calico)('%s is named', (_, given) => {
+test.each<[string, Partial<PolicyName>]>(tables.calico)("reads the policy's name from %s", (_, given) => {
   const named = observation({ policy: policy(given) });
   expect(withPolicyName(named)).toBe(named);
 });
 
-test.each<[string, Partial<PolicyName>]>(tables.others)(
-  '%s is no name of a policy, and the verdict stays',
-  (_, given) => {
-    const expected = { ...observation(), policy: undefined };
-    expect(withPolicyName(observation({ policy: policy(given) }))).toEqual(expected);
-  },
-);
+test.each<[string, Partial<PolicyName>]>(tables.others)('%s has no policy name, and the verdict stays', (_, given) => {
+  const expected = { ...observation(), policy: undefined };
+  expect(withPolicyName(observation({ policy: policy(given) }))).toEqual(expected);
+});
 
-test('a prefix without a policy is as it was', () => {
+test('a prefix without a policy stays unchanged', () => {
   const without = observation();
   expect(withPolicyName(without)).toBe(without);
 });

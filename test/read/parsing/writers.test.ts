@@ -47,7 +47,7 @@ function kindOf(line: string): string | undefined {
   return parse(text, prefixes, origin, program)?.kind;
 }
 
-test('every format has a line in the corpus, and a name by which it is counted', () => {
+test('every format has a line in the corpus and a name in the statistics', () => {
   expect([...samples].filter(([name, text]) => text === '' || !/^[a-z]+(?:-[a-z]+){0,3}$/.test(name))).toEqual([]);
 });
 
@@ -57,7 +57,7 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
     const believed = kindOf(text);
     const stamp = 'Nov 21 10:15:03 node-b';
 
-    test('is believed where no writer is named, and of its writers', () => {
+    test('is believed if no writer is named, and from its writers', () => {
       expect(believed).toMatch(
         /^(?:packet|packet-part|conntrack-full|neighbour-overflow|ipvs-no-destination|martian|suppressed|connect-failure)$/,
       );
@@ -83,16 +83,16 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
         expect(kindOf(line)).toBe('refused');
     });
 
-    test('says who may write it where it is refused', () => {
+    test('a refusal names the allowed writers', () => {
       for (const origin of ['user', 'kernel'])
         expect(parse(text, prefixes, origin, 'sshd')).toMatchObject({ kind: 'refused', writers });
     });
 
-    test('is refused from a program that has no name', () => {
+    test('is refused from a program without a name', () => {
       for (const line of [`<38>${text}`, `12,123,132500000,-;${text}`]) expect(kindOf(line)).toBe('refused');
     });
 
-    test('is refused from the others among those who may write something', () => {
+    test('is refused from writers of other formats', () => {
       for (const other of new Set(formats.flatMap((format) => format.writers))) {
         const tag = other === 'kernel' ? 'kernel: ' : `${other}[12]: `;
         if (!writers.includes(other)) expect(kindOf(`${stamp} ${tag}${text}`)).toBe('refused');
@@ -105,13 +105,11 @@ test.each([
   `Nov 21 10:15:03 node-b sshd[1]: Invalid user x;PolicyVerdict: DENY;SIP: 10.65.1.4;DIP: 10.65.2.9; from 192.0.2.1 port 22`,
   `Nov 21 10:15:03 node-b sshd[1]: Invalid user Node: n;${aws};Tier: x from 192.0.2.1 port 22`,
   `Nov 21 10:15:03 node-b sshd[1]: Invalid user calico-drop: IN=eth0 OUT=cali1 SRC=10.65.1.4 DST=10.65.2.9 LEN=60 PROTO=TCP SPT=40112 DPT=8443 SYN`,
-])('text that a stranger has sent to another program is no packet: %s', (line) =>
-  expect(kindOf(line)).not.toBe('packet'),
-);
+])('text that was sent to another program is not a packet: %s', (line) => expect(kindOf(line)).not.toBe('packet'));
 
 // A template of rsyslog may leave the tag out, and some programs have no number in theirs.
 test.each([...samples].filter(([name]) => name !== 'netfilter'))(
-  'text that a stranger has sent to another program counts as nothing where no writer is named: %s',
+  'text that was sent to another program is not counted even if no writer is named: %s',
   (_, text) => {
     for (const before of ['Invalid user ', 'nginx: 192.0.2.1 - - "GET /" "', 'Invalid user x;'])
       expect(kindOf(`Nov 21 10:15:03 node-b ${before}${text}`)).toBeUndefined();
@@ -123,6 +121,6 @@ test('each format has its writers', () => {
   expect(Object.fromEntries(own.map(({ name, writers }) => [name, writers]))).toEqual(tables.writers);
 });
 
-test('no needle is in every line', () => {
+test('no needle appears in every line', () => {
   for (const needle of formats.flatMap(({ needles }) => needles)) expect(needle.length).toBeGreaterThan(2);
 });

@@ -44,7 +44,7 @@ test.each<[string, string[], Partial<Looks>]>([
   [syslog, [syslog, ring], {}],
   [ring, [ring], {}],
   ['nothing?', [], {}],
-])('in this order: %s', (expected, there, looks) => {
+])('chooses in this order: %s', (expected, there, looks) => {
   for (const path of there) put(path, path === ring ? record : kernelLine());
   expect(chosen(looks)).toBe(expected);
 });
@@ -55,17 +55,17 @@ test.each<[string, string[], boolean | undefined]>([
   [kern, [kern, ring], false],
   [ring, [ring], false],
   ['/run/log/journal?', [], false],
-])('a journal gives way if it has no record of the kernel of this boot: %s', (expected, there, hasRecords) => {
+])('a journal without a kernel record of this boot is not chosen: %s', (expected, there, hasRecords) => {
   for (const path of there) put(path, path === ring ? record : kernelLine());
   expect(chosen({ journal: aJournal, kernelRecords: () => hasRecords })).toBe(expected);
 });
 
-test('a journal without a record of the kernel goes before a doubtful file', () => {
+test('a journal without a kernel record has precedence over an uncertain file', () => {
   put(kern, kernelLine(8 * day), 8 * day);
   expect(chosen({ journal: aJournal, kernelRecords: () => false })).toBe('/run/log/journal?');
 });
 
-test('Talos: its file of the kernel', () => {
+test('Talos: chooses its kernel file', () => {
   put('/var/log/kernel.log', 'kern: warning: [2026-11-21T11:00:00.123456789Z]: calico-drop: IN=cali1 OUT=cali2\n');
   put(ring, record);
   expect(chosen()).toBe('/var/log/kernel.log');
@@ -93,14 +93,14 @@ test.each<[string, () => void, string]>([
     },
     ring,
   ],
-])('what a log file shows: %s', (_, prepare, expected) => {
+])('a log file shows: %s', (_, prepare, expected) => {
   put(ring, record);
   mkdirSync(host('/var/log'), { recursive: true });
   prepare();
   expect(chosen()).toBe(expected);
 });
 
-test('the file before a log that was rotated just now shows which source it is', () => {
+test('the previous file of a log that was just rotated shows its kind', () => {
   put(ring, record);
   put(kern, '');
   put('/var/log/kern.log.2', kernelLine(14 * day), 14 * day);
@@ -112,7 +112,7 @@ test('the file before a log that was rotated just now shows which source it is',
   expect(chosen()).toBe(messages);
 });
 
-test('the file before a log that is rotated though it is not written to is as old as it is', () => {
+test('the previous file of a log that is rotated without being written to is as old as the log', () => {
   put(ring, record);
   put(kern, '', hour);
   put('/var/log/kern.log.1', '', 7 * day);
@@ -125,7 +125,7 @@ test('the file before a log that is rotated though it is not written to is as ol
   expect(chosen()).toBe(ring);
 });
 
-test('a log that came with the image of a node which has just booted', () => {
+test('a log from the image of a node that has just booted is not chosen', () => {
   put(ring, record);
   put(kern, kernelLine(3 * hour), 3 * hour);
   const young = { booted: () => noon - hour };
@@ -145,13 +145,13 @@ test.each<[string, () => void]>([
   ['a folder', () => mkdirSync(host(ring), { recursive: true })],
   ['a link to what gives nothing', () => symlinkSync('/dev/null', host(ring))],
   ['something else', () => put(ring, 'hello\n')],
-])('the ring buffer: %s is none', (_, prepare) => {
+])('the ring buffer: %s does not count as one', (_, prepare) => {
   mkdirSync(host('/dev'), { recursive: true });
   prepare();
   expect(chosen()).toBe('nothing?');
 });
 
-test('a ring buffer that is being overwritten is one', () => {
+test('a ring buffer that is being overwritten counts as one', () => {
   put(ring, record);
   let reads = 0;
   const read: Device['read'] = (fd, buffer) => {
@@ -161,17 +161,17 @@ test('a ring buffer that is being overwritten is one', () => {
   expect(chosen({ device: { ...device, read } })).toBe(ring);
 });
 
-test('reads that never end are given up', () => {
+test('endless reads are given up', () => {
   put(ring, record);
   expect(chosen({ device: { ...device, read: overwritten } })).toBe('nothing?');
 });
 
-test("a container's own will do, where only the node's logs are mounted", () => {
+test("the container's own log is used if only the node's logs are mounted", () => {
   put('/own/kmsg', record);
   expect(choose({ device: { ...device, open: openOwn } }).source).toStrictEqual({ kind: 'ring', path: ring });
 });
 
-test('nothing of the ring buffer stays open', () => {
+test('the ring buffer is closed again', () => {
   put(ring, record);
   const open = new Set<number>();
   const counted: Device = {
@@ -197,54 +197,54 @@ test.each<[string, () => void, string]>([
   ['just made', () => put(kern, ''), `${kern}?`],
   ['never any line of the kernel, and nobody writes to it', () => put(messages, other, 8 * day), 'nothing?'],
   ['empty for long', () => put(kern, '', 8 * day), 'nothing?'],
-])('without the ring buffer, a log that is not believed is better than nothing: %s', (_, prepare, expected) => {
+])('without the ring buffer, an uncertain log is better than none: %s', (_, prepare, expected) => {
   prepare();
   expect(chosen()).toBe(expected);
 });
 
-test('a log with lines of the kernel goes first', () => {
+test('a log with kernel lines has precedence', () => {
   put(kern, '');
   put(messages, other);
   put(syslog, kernelLine(8 * day) + other);
   expect(chosen()).toBe(`${syslog}?`);
 });
 
-test('on the machine that the tests run on, it never throws', () => {
+test('never throws on the machine that runs the tests', () => {
   const { text, source } = chooseKernelSource({ journal: () => ({ reason: 'not looked for' }) });
   expect(text).toContain(source === undefined || source.kind === 'journal' ? 'journal' : source.path);
 });
 
-test('paths below a root have it in front', () => {
+test('paths below a root begin with the root', () => {
   put(kern, kernelLine());
   expect(choose().source).toStrictEqual({ kind: 'file', path: join(host(), kern) });
 });
 
 const file = (path: string) => ({ kind: 'file', path: host(path) }) as const;
 
-describe('of several sources that are configured, one gives the lines of the kernel', () => {
+describe('if several sources are configured, one is used for kernel lines', () => {
   const journal = { kind: 'journal', directory: '/j' } as const;
   const looksOf = { journal: aJournal, wall: () => noon, booted: () => booted, device };
   const kernel = { kind: 'kernel' } as const;
 
-  test('the first that has them, in the order of SOURCES', () => {
+  test('it is the first one with kernel lines, in the order of SOURCES', () => {
     put(kern, kernelLine());
     expect(pickKernelSource([file(kern), journal], looksOf)).toEqual(file(kern));
     expect(pickKernelSource([journal, file(kern)], looksOf)).toEqual(journal);
   });
 
-  test('not one that is not there, or cannot be read', () => {
+  test('it is not a missing or unreadable one', () => {
     put(kern, kernelLine());
     const sources = [{ kind: 'journal' } as const, kernel, file(messages), file(kern)];
     expect(pickKernelSource(sources, { ...looksOf, journal: () => ({ reason: 'no' }) })).toEqual(file(kern));
   });
 
-  test('one that can be read without a line of the kernel, where no other has one', () => {
+  test('it is a readable one without kernel lines if no other has any', () => {
     put(messages, other);
     expect(pickKernelSource([kernel, file(messages)], looksOf)).toEqual(file(messages));
     expect(pickKernelSource([file(messages), journal], looksOf)).toEqual(journal);
   });
 
-  test('the first, where none can be read, and a single one in any case', () => {
+  test('it is the first one if none can be read, and a single one in any case', () => {
     expect(pickKernelSource([file(kern), kernel], looksOf)).toEqual(file(kern));
     expect(pickKernelSource([kernel], looksOf)).toEqual(kernel);
     expect(pickKernelSource([], looksOf)).toBeUndefined();

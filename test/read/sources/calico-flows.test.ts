@@ -123,7 +123,7 @@ async function failureOf(stream: ClientDuplexStream<Buffer, Buffer>): Promise<nu
   return error.code;
 }
 
-test('flows that were denied are handed over, each with a receipt', async () => {
+test('denied flows are handed over, each with a receipt', async () => {
   const { heard, source } = await listen();
   expect(source.state).toBe('reading');
   await send(connect(), 'denied', 'allowed', 'egress', 'fromSet');
@@ -134,7 +134,7 @@ test('flows that were denied are handed over, each with a receipt', async () => 
   expect(heard.notices).toEqual([]);
 });
 
-test('a flow that Felix hands over is read as a packet', async () => {
+test('a flow from Felix is read as a packet', async () => {
   const { heard } = await listen();
   await send(connect(), 'denied', 'egress', 'withoutPackets', 'fromSet');
   const prefixes = createPrefixTable([]);
@@ -143,7 +143,7 @@ test('a flow that Felix hands over is read as a packet', async () => {
   );
 });
 
-test('flows that are sent again are taken once, also by the next agent', async () => {
+test('flows that are sent again are counted once, also by the next agent', async () => {
   const { heard, source } = await listen();
   await send(connect(), 'denied', 'egress');
   await send(connect(), 'egress', 'denied');
@@ -155,7 +155,7 @@ test('flows that are sent again are taken once, also by the next agent', async (
   expect(next.heard.lines.map(({ line }) => line)).toEqual([2]);
 });
 
-test('a flow is forgotten after Felix has forgotten it, and the oldest first past a limit', async () => {
+test('a flow is forgotten after Felix has forgotten it, and past a limit the oldest is', async () => {
   const { source, time } = await listen();
   const stream = connect();
   await send(stream, 'denied');
@@ -173,7 +173,7 @@ test('a position of another kind is not used', async () => {
   }
 });
 
-test('a broken message of Felix ends its connection alone', async () => {
+test('a broken message of Felix ends only its own connection', async () => {
   const { heard, source } = await listen();
   const stream = connect();
   stream.write(Buffer.from('0a7f0a', 'hex'));
@@ -198,7 +198,7 @@ function fieldOf(id: number, bytes: Buffer): Buffer {
   ]);
 }
 
-test('a flow whose names are endless is counted and not handed over', async () => {
+test('a flow with endless names is counted and not handed over', async () => {
   const { heard, source } = await listen();
   const name = Buffer.alloc(70_000, 'a');
   const key = Buffer.concat([fieldOf(1, name), Buffer.from([14 << 3, 2])]);
@@ -207,7 +207,7 @@ test('a flow whose names are endless is counted and not handed over', async () =
   expect(source.counts.tooLong).toBe(1);
 });
 
-test('where another program listens, it is left alone until it ends', async () => {
+test('a socket of another program is left alone until that program ends', async () => {
   const other = createServer().listen(socket());
   await once(other, 'listening');
   const { heard, source, time } = await listen();
@@ -224,7 +224,7 @@ test('where another program listens, it is left alone until it ends', async () =
   expect(heard.lines).toHaveLength(1);
 });
 
-test('a socket that a killed program has left is replaced, and one that was removed is made again', async () => {
+test('a socket that a killed program has left is replaced, and a removed one is created again', async () => {
   const listener = spawn(process.execPath, [
     '-e',
     `require('net').createServer().listen(${JSON.stringify(socket())}, () => console.log())`,
@@ -241,7 +241,7 @@ test('a socket that a killed program has left is replaced, and one that was remo
   expect(heard.lines).toHaveLength(2);
 });
 
-test('a program that takes the socket over keeps it, and gives it back by removing it', async () => {
+test('a program that takes over the socket keeps it, and gives it back by removing it', async () => {
   const { heard, source, time } = await listen();
   await send(connect(), 'denied');
   rmSync(socket());
@@ -267,14 +267,14 @@ test('the file stays after a stop, so that Felix keeps its flows for the next ag
   expect(error.code).toBe('ECONNREFUSED');
 });
 
-test('a folder in the place of the socket that cannot be removed is reported', async () => {
+test('a folder in place of the socket that cannot be removed is reported', async () => {
   mkdirSync(socket());
   const { heard, source } = await listen();
   expect(source.state).toBe('failed');
   expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
 });
 
-test('where the folder is missing, the notice and the check say so', async () => {
+test('if the folder is missing, the notice and the check say so', async () => {
   rmSync(folder, { recursive: true });
   const { heard, source } = await listen();
   expect(source.state).toBe('failed');

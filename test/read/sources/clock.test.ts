@@ -82,7 +82,7 @@ test.each<[string, string, Fields, string]>(tables.years)(
   },
 );
 
-test.each<[string, Fields]>(tables.none)('stamps without a year: %s is none', (_, fields) => {
+test.each<[string, Fields]>(tables.none)('stamps without a year: %s is not a stamp', (_, fields) => {
   expect(yearless('2026-11-21T20:00:00Z', fields)).toBeUndefined();
 });
 
@@ -93,7 +93,7 @@ test.each<[string, number, string, Fields, string]>(tables.zones)(
   },
 );
 
-test('keeps the zone it was given, and takes UTC without one', () => {
+test('keeps the given zone, and uses UTC without one', () => {
   const zone = east(3);
   expect(createClock({ latest: 0, zone }).zone).toBe(zone);
   expect(createClock({ latest: 0 }).zone(2026, 10, 21, 3, 42, 11)).toBe(Date.parse('2026-11-21T03:42:11Z'));
@@ -105,17 +105,17 @@ test('a known boot time places stamps', () => {
   expect(clock.sinceBoot(2.5)).toStrictEqual({ time: 3500, exact: true });
 });
 
-test('a boot at the beginning of time is known too', () => {
+test('a boot at time zero counts as known', () => {
   expect(createClock({ latest: 99_000, boot: 0 }).sinceBoot(2)).toStrictEqual({ time: 2000, exact: true });
 });
 
-test('stamps that count from the boot: guessed: the last stamp of the file is as late as the file', () => {
+test("stamps that count from the boot: guessed: the file's last stamp equals the file's last write", () => {
   const clock = createClock({ latest: 100_000, lastUptime: 60 });
   expect(clock.sinceBoot(10)).toStrictEqual({ time: 50_000, exact: false });
   expect(clock.sinceBoot(60)).toStrictEqual({ time: 100_000, exact: false });
 });
 
-test('stamps that count from the boot: guessed from the first stamp seen when the last is not known, and the guess stays', () => {
+test('stamps that count from the boot: guessed from the first stamp if the last is unknown, and the guess stays', () => {
   const clock = createClock({ latest: 100_000 });
   expect(clock.sinceBoot(10)).toStrictEqual({ time: 100_000, exact: false });
   expect(clock.sinceBoot(12)).toStrictEqual({ time: 102_000, exact: false });

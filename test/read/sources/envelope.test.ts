@@ -60,7 +60,7 @@ function read(line: string) {
 const packet = 'calico-drop: IN=eth0 OUT=cali1c446d93d10 SRC=10.0.0.1 DST=10.0.0.2';
 const time = '2026-11-21T03:42:11.000Z';
 
-test('all that is read from lines with envelopes is as expected', async () => {
+test('all fields read from lines with envelopes are as expected', async () => {
   // The file has the lines to read, too.
   const rows = readFileSync(join(import.meta.dirname, 'envelopes.expected.txt'), 'utf8')
     .split('\n')
@@ -81,7 +81,7 @@ test('an empty line has no envelope', () => {
 
 const messages = tables.messages;
 
-test.each(messages)('a LOG prefix is no host behind an uptime, a kmsg record, a container runtime: %s', (text) => {
+test.each(messages)('a LOG prefix is not a host after an uptime, a kmsg record, a container runtime: %s', (text) => {
   for (const before of [
     '[  132.500000] ',
     '<4>[  132.500000] ',
@@ -94,31 +94,31 @@ test.each(messages)('a LOG prefix is no host behind an uptime, a kmsg record, a 
   }
 });
 
-test.each(messages)('a LOG prefix is no host behind a host: %s', (text) => {
+test.each(messages)('a LOG prefix is not a host after a host: %s', (text) => {
   for (const before of ['Nov 21 03:42:11 node-a kernel: ', '2026-11-21T03:42:11Z node-a kernel: [  132.500000] ']) {
     expect({ before, ...read(before + text) }).toMatchObject({ before, text, host: 'node-a', origin: 'kernel' });
   }
 });
 
-test.each(messages.slice(0, 3))('a LOG prefix is no host behind a stamp alone: %s', (text) => {
+test.each(messages.slice(0, 3))('a LOG prefix is not a host after a stamp alone: %s', (text) => {
   for (const before of ['Nov 21 03:42:11 ', '2026-11-21T03:42:11Z ', '1795232531.836530 '])
     expect({ before, ...read(before + text) }).toMatchObject({ before, text, host: undefined });
 });
 
-test('an exact time behind a guessed one does count', () => {
+test('an exact time after a guessed one counts as exact', () => {
   const clock = createClock({ latest });
   const { time: found, timeIsExact } = readEnvelope(`[  132.500000] Nov 21 03:42:11 node-a kernel: ${packet}`, clock);
   expect([found, timeIsExact]).toStrictEqual([Date.parse(time), true]);
 });
 
-test('guessed times: a guessed time says so', () => {
+test('guessed times are marked as guessed', () => {
   expect(readEnvelope(`[  132.500000] ${packet}`, createClock({ latest }))).toMatchObject({
     time: latest,
     timeIsExact: false,
   });
 });
 
-test('lines of one clock do not stain one another', () => {
+test('lines of one clock do not affect each other', () => {
   const clock = createClock({ latest, boot });
   const lines = [
     `Nov 21 03:42:11 node-a kernel: ${packet}`,
@@ -170,7 +170,7 @@ describe('hostile lines', () => {
       .map((object) => JSON.stringify(object)),
   );
 
-  test('never throw, and every answer is usable', () => {
+  test('never throw, and always give a usable answer', () => {
     forAll([hostileLine], { numRuns: 5000 }, (hostile) => {
       const { text, time: found, host, origin, layers } = readEnvelope(hostile, createClock({ latest }));
       expect(typeof text).toBe('string');
@@ -185,7 +185,7 @@ describe('hostile lines', () => {
   });
 });
 
-test('a kernel record that journald took in late has the time at which the kernel wrote it', () => {
+test('a kernel record that journald received late has the time at which the kernel wrote it', () => {
   const stamps = { __REALTIME_TIMESTAMP: '1795000000000000', __MONOTONIC_TIMESTAMP: '90000000' };
   const record = { MESSAGE: 'x', _TRANSPORT: 'kernel', SYSLOG_IDENTIFIER: 'kernel', ...stamps };
   const timeOf = (more: object): number | undefined =>
@@ -195,7 +195,7 @@ test('a kernel record that journald took in late has the time at which the kerne
   expect(timeOf({})).toBe(1_795_000_000_000);
 });
 
-test('the clock of the kernel has drifted by minutes in a month: journald was not late', () => {
+test("if the kernel's clock has drifted by minutes in a month, journald does not count as late", () => {
   const monotonic = 30 * 86_400_000_000;
   const drifted = monotonic - 200_000_000;
   const late = monotonic - 3_600_000_000;

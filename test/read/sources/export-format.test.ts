@@ -36,7 +36,7 @@ function firstOfEach(fields: readonly Field[]): Record<string, string> {
   return Object.fromEntries(fields.toReversed().filter(([name]) => !unused.includes(name)));
 }
 
-test('records in a row, whose fields repeat or differ by a byte, come with the first value of each name, but for names without a use', () => {
+test('consecutive records whose fields repeat or differ by a byte have the first value of each name, without unused names', () => {
   forAll([fc.array(records, { maxLength: 6 })], {}, (all) => {
     const parts = all.map((fields) => Buffer.concat([...fields.map(exported), Buffer.from('\n')]));
     const block = Buffer.concat(parts);
@@ -46,7 +46,7 @@ test('records in a row, whose fields repeat or differ by a byte, come with the f
   });
 });
 
-test('text without a name is kept under none, to be shown', () => {
+test('text without a name is kept without one, to be shown', () => {
   const block = Buffer.from('no journal\n\n');
   expect(readFields(block, 0, block.length)).toStrictEqual({ '': 'no journal' });
 });

@@ -19,7 +19,7 @@ import { descriptorsOf, followingTools, kept, noon } from './following.ts';
 const { follow, prepare, written } = followingTools();
 const mebibyte = `${'x'.repeat(1023)}\n`.repeat(1024);
 
-test('an unfinished last line is taken a minute later, but not a value that may be half', () => {
+test('an unfinished last line is read a minute later, unless its value may be cut', () => {
   const file = written('IN=1\nkernel: IN=eth0 OUT=et');
   const { texts, time } = follow(file);
   renameSync(file, `${file}.1`);
@@ -30,7 +30,7 @@ test('an unfinished last line is taken a minute later, but not a value that may 
   expect(texts()).toStrictEqual(['IN=1', 'IN=3', 'IN=eth0 ']);
 });
 
-test('a source may be stopped by whom it hands the last line of a renamed file to', () => {
+test('the listener may stop a source when it gets the last line of a renamed file', () => {
   const file = written('IN=1\nIN=2');
   const { texts, time } = follow(file, { onLine: (source) => source.counts.lines === 3 && source.stop() });
   renameSync(file, `${file}.1`);
@@ -42,7 +42,7 @@ test('a source may be stopped by whom it hands the last line of a renamed file t
   expect(time.pending).toBe(0);
 });
 
-test('the new file is not begun before it has content: who is to write to it may not know of it yet', () => {
+test('the new file is read only once it has content, because its writer may not know of it yet', () => {
   const file = written('IN=1\n');
   const { texts, time, losses } = follow(file);
   renameSync(file, `${file}.1`);
@@ -56,7 +56,7 @@ test('the new file is not begun before it has content: who is to write to it may
   expect(losses).toStrictEqual([]);
 });
 
-test('more often than files are held open: reported as lost', () => {
+test('files renamed faster than they can be held open are reported as lost', () => {
   const file = written('IN=0\n');
   const { source, time, losses, texts } = prepare(file);
   source.start();
@@ -70,7 +70,7 @@ test('more often than files are held open: reported as lost', () => {
   expect(texts().length + losses.length).toBe(271);
 });
 
-test('lines that are written to the old file within a minute are read, too, though none was for hours before', () => {
+test('lines written to the old file within a minute are read too, even if none was written for hours before', () => {
   const file = written('IN=1\n');
   const { texts, time } = follow(file);
   time.advance(7_200_000);
@@ -84,7 +84,7 @@ test('lines that are written to the old file within a minute are read, too, thou
   expect(descriptorsOf(`${file}.1`)).toHaveLength(0);
 });
 
-test('it may be renamed back, as the kubelet does when the runtime goes on with the old file', () => {
+test('the file may be renamed back, as the kubelet does if the runtime continues with the old file', () => {
   const file = written('IN=1\n');
   const { texts, time, losses } = follow(file);
   renameSync(file, `${file}.1`);
@@ -97,7 +97,7 @@ test('it may be renamed back, as the kubelet does when the runtime goes on with 
   expect(losses).toStrictEqual([]);
 });
 
-test('both are read where it is renamed back over one that had content already', () => {
+test('both files are read if one is renamed back over another that has content', () => {
   const file = written('IN=1\n');
   const { texts, time, losses } = follow(file);
   renameSync(file, `${file}.1`);
@@ -113,7 +113,7 @@ test('both are read where it is renamed back over one that had content already',
   expect(losses).toStrictEqual([]);
 });
 
-test('a folder in its place: the old one is still read, and a notice', () => {
+test('a folder in place of the file gives a notice, and the old file is still read', () => {
   const file = written('IN=1\n');
   const { texts, time, notices, source } = follow(file);
   renameSync(file, `${file}.1`);
@@ -126,7 +126,7 @@ test('a folder in its place: the old one is still read, and a notice', () => {
   expect(notices).toMatchObject([{ level: 'error', key: 'not-a-file' }]);
 });
 
-test('a new one that may not be read: a notice, and another one when it may', () => {
+test('a new file without permission gives a notice, and another one once it may be read', () => {
   const file = written('IN=1\n');
   const { texts, time, notices } = follow(file);
   renameSync(file, `${file}.1`);
@@ -139,7 +139,7 @@ test('a new one that may not be read: a notice, and another one when it may', ()
   expect(notices.slice(1)).toMatchObject([{ level: 'info', key: 'well' }]);
 });
 
-test('lines that are still written to a deleted log are read, and a notice says that others cannot read them', () => {
+test('lines still written to a deleted log are read, and a notice says that others cannot read them', () => {
   const file = written('IN=1\n');
   const fd = openSync(file, constants.O_WRONLY | constants.O_APPEND);
   onTestFinished(() => closeSync(fd));
@@ -163,7 +163,7 @@ test.each<[string, string]>([
   ['with less than before', 'IN=3\n'],
   ['with as much as before', 'IN=3\nIN=4\n'],
   ['with more than before', 'IN=3\nIN=4\nIN=5\n'],
-])('truncated: %s: reported, and read from the start', (_, content) => {
+])('truncated: %s: is reported, and read from the start', (_, content) => {
   const file = written('IN=1\nIN=2\n');
   const { texts, time, losses, source } = follow(file);
   writeFileSync(file, content);
@@ -175,7 +175,7 @@ test.each<[string, string]>([
   expect(losses).toHaveLength(1);
 });
 
-test('a file that is truncated before all of it was read says how much was not', () => {
+test('if a file is truncated before all of it was read, the unread bytes are reported', () => {
   const file = written(mebibyte);
   const { source, time, losses } = prepare(file);
   source.start();
@@ -185,7 +185,7 @@ test('a file that is truncated before all of it was read says how much was not',
   expect(losses).toMatchObject([{ count: 786_432, unit: 'bytes' }]);
 });
 
-test('an unfinished last line is taken before', () => {
+test('an unfinished last line is read first', () => {
   const file = written('IN=1\nIN=2');
   const { texts, time } = follow(file);
   writeFileSync(file, 'IN=3\n');
@@ -193,7 +193,7 @@ test('an unfinished last line is taken before', () => {
   expect(texts()).toStrictEqual(['IN=1', 'IN=2', 'IN=3']);
 });
 
-test('nothing is lost of a file of which nothing had been read', () => {
+test('nothing is lost of a file that was not yet read', () => {
   const file = written('');
   const { texts, time, losses } = follow(file);
   writeFileSync(file, 'IN=1\n');
@@ -209,7 +209,7 @@ const text = (from: number, to: number): string =>
     .map((line) => `${line}\n`)
     .join('');
 
-describe('cut off, but not emptied', () => {
+describe('cut off, but not empty', () => {
   /** Cut to so many bytes; before the next start, or while it is read. */
   const cases: [string, number, number][] = [
     ['at the end of a line', 1000, 20],
@@ -219,7 +219,7 @@ describe('cut off, but not emptied', () => {
     ['to half of a file of two lines', 100, 2],
   ];
 
-  test.each(cases)('%s, while it is read: none counts twice, and what is written then is read', (_, bytes, count) => {
+  test.each(cases)('%s, while it is read: no line counts twice, and later lines are read', (_, bytes, count) => {
     const file = written(text(0, count));
     const { texts, time, losses, source } = follow(file);
     truncateSync(file, bytes);
@@ -234,7 +234,7 @@ describe('cut off, but not emptied', () => {
   });
 
   test.each(cases)(
-    '%s, while no agent runs: none counts twice, and what is written after its start is read',
+    '%s, while no agent runs: no line counts twice, and lines after its start are read',
     (_, bytes, count) => {
       const file = written(text(0, count));
       const first = follow(file);
@@ -249,7 +249,7 @@ describe('cut off, but not emptied', () => {
     },
   );
 
-  test('a file that is cut off before all of it was read says how much was not, and what is left is not read again', () => {
+  test('if a file is cut off before all of it was read, the unread bytes are reported, and the rest is not read again', () => {
     const file = written(mebibyte);
     const { source, time, losses } = prepare(file);
     source.start();
@@ -260,7 +260,7 @@ describe('cut off, but not emptied', () => {
     expect(source.position).toMatchObject({ files: [{ offset: 100_000 }] });
   });
 
-  test('a file that is cut off behind the position is read on, although the position is within a line that is gone', () => {
+  test('a file that is cut off after the position is read on, although the position is within a removed line', () => {
     const file = written(text(0, 10));
     const first = follow(file);
     first.source.stop();
@@ -276,7 +276,7 @@ describe('cut off, but not emptied', () => {
     expect(losses).toStrictEqual([]);
   });
 
-  test('a file that has grown past what was read before anybody looked is read on from there, as nothing shows it', () => {
+  test('a file that grew past the position before it was looked at is read on from there, because nothing shows the change', () => {
     const file = written(text(0, 20));
     const first = follow(file);
     first.source.stop();
@@ -287,7 +287,7 @@ describe('cut off, but not emptied', () => {
     expect(losses).toStrictEqual([]);
   });
 
-  test('a file that is cut off to less than 64 bytes may be any file, and is read from its start', () => {
+  test('a file that is cut off to less than 64 bytes may be another file, and is read from its start', () => {
     const file = written(text(0, 20));
     const { texts, time } = follow(file);
     truncateSync(file, 63);
@@ -296,7 +296,7 @@ describe('cut off, but not emptied', () => {
     expect(texts()).toStrictEqual([...hundreds(0, 20), hundreds(0, 1)[0]?.slice(0, 63)]);
   });
 
-  test('copied and emptied, and written again with a start that is the same: read from its start', () => {
+  test('a file that is copied, emptied and written again with the same start is read from its start', () => {
     const file = written(text(0, 20));
     const { texts, time } = follow(file);
     copyFileSync(file, `${file}.1`);

@@ -306,7 +306,7 @@ test(
 );
 
 test(
-  'rotated in every style while it is followed: nothing is lost',
+  'nothing is lost if a file is rotated in any style while it is followed',
   () => {
     const program = programs(writing, writing, late, turns, changes('rotate'));
     forAll([program], { numRuns }, (each) => {
@@ -322,7 +322,7 @@ test(
 );
 
 test(
-  'rotated, truncated, deleted and replaced, also between restarts and while reading begins: none twice, none out of order, none lost that could be read',
+  'rotated, truncated, deleted and replaced, also between restarts and at the first reading: no line comes twice or out of order, and no readable line is lost',
   () => {
     const change = changes('rotate', 'rotate', 'rotate', 'truncate', 'delete', 'replace', 'rewrite', 'switch');
     const program = programs(writing, writing, late, turns, save, change, change, restarts(writing, late, change));
@@ -332,7 +332,7 @@ test(
 );
 
 test(
-  'cut in half, also between restarts and beside rotation: none twice, and none lost that was written after it was noticed',
+  'cut in half, also between restarts and beside rotation: no line comes twice, and none is lost that was written after it was noticed',
   () => {
     const cut = changes('cut');
     const program = fc.oneof(

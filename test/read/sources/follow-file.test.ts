@@ -27,7 +27,7 @@ function onAnotherDevice(source: Source): Position {
   return { ...rest, files: (files as Position[]).map((file) => Object.assign({}, file, { device: '0' })) };
 }
 
-test('lines show what is in them and around them', () => {
+test('lines have their content and their place', () => {
   const file = written(
     'Nov 21 03:42:11 node-a kernel: drop: IN=eth0\nNov 21 03:42:12 node-a sshd[1]: nothing\r\n' +
       'no time IN=eth1\nNov 21 03:42:13 node-a sshd[1]: IN=eth2\r\n',
@@ -60,18 +60,18 @@ test('lines show what is in them and around them', () => {
   expect(source.counts).toStrictEqual({ lines: 4, bytes: 143, tooLong: 0 });
 });
 
-test('a first line without a time has the present', () => {
+test('a first line without a time has the present time', () => {
   expect(follow(written('IN=\n')).lines).toMatchObject([{ time: noon, timeIsExact: false }]);
 });
 
-test('the zone of stamps that name none', () => {
+test('stamps without a zone get the configured zone', () => {
   const { lines } = follow(written('Nov 21 03:00:00 a kernel: IN=\n'), {
     zone: (...fields) => Date.UTC(...fields) - 3_600_000,
   });
   expect(lines).toMatchObject([{ time: Date.UTC(2026, 10, 21, 2) }]);
 });
 
-test('a stamp without a year is of the year in which it is read, not of that of the start', () => {
+test('a stamp without a year belongs to the year in which it is read, not to that of the start', () => {
   const file = written('');
   const { lines, time } = follow(file);
   const weeks = 60 * 86_400_000;
@@ -94,7 +94,7 @@ test('lines over 64 KiB are skipped; the first is reported, all are counted', ()
   expect(notices).toMatchObject([{ level: 'warn', key: 'too-long' }]);
 });
 
-test('a block at a time, without waiting, until all is read; then after 20 ms, and every 100 ms, as no change is reported', () => {
+test('reads block by block without pauses until the end; then after 20 ms, and every 100 ms if changes are not reported', () => {
   const { source, time } = prepare(written(mebibyte));
   source.start();
   const turns = Array.from({ length: 6 }, () => [time.step(), source.counts.bytes]);
@@ -108,7 +108,7 @@ test('a block at a time, without waiting, until all is read; then after 20 ms, a
   ]);
 });
 
-test('turns: stopped, it holds nothing open and waits for nothing', () => {
+test('turns: a stopped source has no open files and no timers', () => {
   const file = written('IN=1\n');
   const { source, time, texts } = follow(file);
   expect(descriptorsOf(file)).toHaveLength(1);
@@ -122,7 +122,7 @@ test('turns: stopped, it holds nothing open and waits for nothing', () => {
   expect(source.counts.lines).toBe(1);
 });
 
-test('it begins at the end: what comes is read, what is there is not', () => {
+test('from the end: later lines are read, present ones are not', () => {
   const file = written('IN=1\nIN=2\n');
   const { texts, source, time } = follow(file, { from: 'end' });
   expect(source.position).toMatchObject({ files: [{ offset: 10, skipping: false }] });
@@ -131,7 +131,7 @@ test('it begins at the end: what comes is read, what is there is not', () => {
   expect(texts()).toStrictEqual(['IN=3']);
 });
 
-test('it begins at the end, but not within a line', () => {
+test('from the end: reading does not begin within a line', () => {
   const file = written('IN=1\nIN=2');
   const { texts, source, time } = follow(file, { from: 'end' });
   appendFileSync(file, ' IN=rest\nIN=3\n');
@@ -140,7 +140,7 @@ test('it begins at the end, but not within a line', () => {
   expect(source.counts.tooLong).toBe(0);
 });
 
-test('a file that appears later is read from its start, whatever `from` says', () => {
+test('a file that appears later is read from its start, whatever `from` is', () => {
   const file = unused();
   const { texts, source, time, notices } = follow(file, { from: 'end' });
   expect(source.state).toBe('waiting');
@@ -163,14 +163,14 @@ test.each<[string, Position]>([
   ['with one of two that is none', { files: [place, 7], modified: 0 }],
   ['of no file', { files: [], modified: 0 }],
   ['without a time', { files: [place] }],
-])('a position %s is none', (_, saved) => {
+])('an invalid position %s is ignored', (_, saved) => {
   const file = written('IN=1\n');
   const { source, texts } = follow(file, { saved, from: 'end' });
   expect(source.position).toMatchObject({ files: [{ offset: 5 }] });
   expect(texts()).toEqual([]);
 });
 
-describe('a saved position of what was another file: from the start, and a notice', () => {
+describe('a saved position of another file: reads from the start, with a notice', () => {
   test.each<[string, (file: string) => void, string[]]>([
     [
       'another inode, though it begins alike',
@@ -192,7 +192,7 @@ describe('a saved position of what was another file: from the start, and a notic
     expect(notices).toMatchObject([{ level: 'warn', key: 'replaced' }]);
   });
 
-  test('the device may have another number if the content fits', () => {
+  test('a different device number is accepted if the content matches', () => {
     const file = written(`IN=${'x'.repeat(100)}\n`);
     const first = follow(file);
     first.source.stop();
@@ -259,7 +259,7 @@ test('a symbolic link to itself cannot be followed', () => {
   expect(notices).toMatchObject([{ level: 'error', key: 'unreadable' }]);
 });
 
-test('a read that fails is published once and tried again every second, and nothing is lost', () => {
+test('a failed read is published once and tried again every second, and nothing is lost', () => {
   const file = written('IN=1\n');
   const { source, notices, time, texts } = follow(file);
   const [fd = -1] = descriptorsOf(file);

@@ -43,7 +43,7 @@ function scene(options: Partial<FollowProgramOptions> = {}) {
   };
 }
 
-test('a NUL in the middle of a line, or its sixty-fourth kilobyte, begins no record', () => {
+test('a NUL in the middle of a line, or its sixty-fourth kilobyte, does not begin a record', () => {
   const { write, time, heard, source } = scene();
   const [first = ''] = failing;
   write(quiet, first, `\tpwned\0${first}`, `\t${'x'.repeat(64 * 1024)}${first}`, quiet);
@@ -52,7 +52,7 @@ test('a NUL in the middle of a line, or its sixty-fourth kilobyte, begins no rec
   expect(source.counts.tooLong).toBe(1);
 });
 
-test('a record of several lines is one, with its own stamp and the name of its program', () => {
+test("several lines are one record, with its own stamp and its program's name", () => {
   const { write, time, heard } = scene();
   write(quiet, ...failing, quiet);
   time.advance(5000);
@@ -79,7 +79,7 @@ test('stamps are read in the zone of the node', () => {
   expect(heard.lines[0]?.time).toBe(Date.UTC(2026, 10, 21, 10, 59, 0, 836));
 });
 
-test('a record without a stamp has the time of the one before, the first the present one', () => {
+test('a record without a stamp has the time of the one before, and the first one has the present time', () => {
   const { write, time, heard } = scene();
   write('iptables-restore: line 7 failed');
   time.advance(500);
@@ -94,7 +94,7 @@ test('a record without a stamp has the time of the one before, the first the pre
   expect(Math.abs((times[0]?.[0] as number) - present)).toBeLessThan(5000);
 });
 
-test('lines that a syslog daemon has written there are read without what it put before them', () => {
+test('lines from a syslog daemon are read without its prefix', () => {
   const { write, time, heard } = scene();
   write(...failing.map((line) => `Nov 21 11:59:03 node-a kube-proxy[77]: ${line}`));
   time.advance(5000);
@@ -105,7 +105,7 @@ test('lines that a syslog daemon has written there are read without what it put 
   });
 });
 
-test('a restart in the middle of a record, and a rotation before its end', () => {
+test('a record survives a restart in its middle and a rotation before its end', () => {
   const first = scene();
   first.write(...failing.slice(0, 1));
   first.time.advance(100);
@@ -121,7 +121,7 @@ test('a restart in the middle of a record, and a rotation before its end', () =>
   expect(second.heard.losses).toEqual([]);
 });
 
-test('files that are there are found, empty ones and links too; folders and what is missing are not', () => {
+test('existing files are found, including empty ones and links; folders and missing files are not', () => {
   writeFileSync(newPath('a.log'), '');
   symlinkSync(newPath('a.log'), newPath('b.log'));
   mkdirSync(newPath('c.log'));

@@ -76,7 +76,7 @@ test('an input has a name and the time of the last write', () => {
   expect(openInput(file)).toMatchObject({ name: file, modified: 1_234_500 });
 });
 
-test('blocks are of the size that is exported', async () => {
+test('blocks have the exported size', async () => {
   const seen: number[] = [];
   await openInput(write('blocks.log', large)).read((block) => void seen.push(block.length));
   expect(seen.slice(0, 2)).toStrictEqual([blockSize, blockSize]);
@@ -91,7 +91,7 @@ test.each<[string, Buffer, part: number]>([
   ['cut.zst', half(zstdCompressSync(large)), 1 / 4],
   ['damaged.gz', damaged(gzipSync(large)), 1 / 2],
   ['damaged.zst', damaged(zstdCompressSync(large)), 1 / 2],
-])('%s: what came before the damage is handed over, then an error names the file', async (name, packed, part) => {
+])('%s: content before the damage is handed over, then an error names the file', async (name, packed, part) => {
   const file = write(name, packed);
   const { content, error } = await readAll(openInput(file));
   expect(error).toBeInstanceOf(InputError);
@@ -101,11 +101,11 @@ test.each<[string, Buffer, part: number]>([
   expect(large.startsWith(isCut ? content : content.slice(0, large.length * part))).toBe(true);
 });
 
-test('a file with nothing but the first bytes of a gz is cut off', async () => {
+test('a file with only the first bytes of gzip counts as cut off', async () => {
   expect((await readAll(openInput(write('stump.gz', Buffer.from([0x1f, 0x8b]))))).error).toBeInstanceOf(InputError);
 });
 
-test('a whole gz with a wrong checksum: the damage is an error', async () => {
+test('a complete gzip with a wrong checksum is an error', async () => {
   const packed = gzipSync('one\ntwo\n');
   packed.fill(0, packed.length - 8, packed.length - 4);
   const { content, error } = await readAll(openInput(write('checksum.gz', packed)));
@@ -132,12 +132,12 @@ function refusal(file: string): unknown {
   }
 }
 
-test('refused at once, with advice: text that only begins like one of them is a log', async () => {
+test('unsupported formats are refused at once with advice, but a text with a similar beginning is a log', async () => {
   expect((await readAll(openInput(write('bz.log', 'BZ\n')))).content).toBe('BZ\n');
   expect((await readAll(openInput(write('pk.log', 'PKI: ready\n')))).content).toBe('PKI: ready\n');
 });
 
-test('a missing file, a folder, and a path through a file are refused, with the error of the system as the cause', () => {
+test("a missing file, a folder, and a path through a file are refused, with the system's error as the cause", () => {
   mkdirSync(path('folder'));
   const through = `${write('through.log', 'x')}/kern.log`;
   for (const [file, cause] of [
@@ -183,7 +183,7 @@ describe.each<[string, Buffer]>([
   test.each([
     ['a file', () => openInput(write('damaged.zst', bytes))],
     ['a pipe', () => openInput('-', () => Readable.from([bytes]))],
-  ])('is damaged: %s', async (_from, open) => {
+  ])('counts as damaged: %s', async (_from, open) => {
     const { content, error } = await readAll(open());
     expect(content).toBe('one\n');
     expect(error).toBeInstanceOf(InputError);
@@ -200,7 +200,7 @@ describe.each(Object.entries(packings))('a pipe of %s data', (_, pack) => {
     ['chunks of 13 bytes', 13, 'short\n'],
     ['chunks of 5 bytes', 5, 'short\n'],
     ['chunks of one byte', 1, 'short\n'],
-  ])('is read whole in %s', async (_chunks, size, middle) => {
+  ])('is read completely in %s', async (_chunks, size, middle) => {
     const packed = pack('one\n', middle, 'two\n');
     const { content, error } = await readAll(openInput('-', () => inChunks(packed, size)));
     expect(error).toBeUndefined();
@@ -219,7 +219,7 @@ test.each(['x', 'x\ny\nz\n', '\x1f', '(\n'])('a pipe of the text %j is read in c
 });
 
 test.each(['one\n', 'o'])(
-  'a stream that breaks: what came before is handed over, the place is named: %j',
+  'a broken stream: earlier content is handed over, and the place is named: %j',
   async (text) => {
     async function* broken(): AsyncGenerator<Buffer> {
       yield Buffer.from(text);
@@ -257,7 +257,7 @@ test('streams: a named pipe is read', async () => {
   }
 });
 
-test('an error of the one who reads passes through unchanged though it has a code', async () => {
+test('an error of the reader passes through unchanged even if it has a code', async () => {
   // Writing to a closed pipe throws this; it says nothing of the file that was read.
   const own = Object.assign(new Error('EPIPE: broken pipe, write'), { code: 'EPIPE' });
   const fail = (): never => {

@@ -36,14 +36,14 @@ test.each([
   [1, 2, 'run'],
   [2, 1, 'var'],
   [1, 1, 'var'],
-])('the one of two is found that was written to last: %i, %i', (inVar, inRun, expected) => {
+])('of two journals, the one with the latest write is found: %i, %i', (inVar, inRun, expected) => {
   file(`var/${machine}/system.journal`, inVar);
   file(`var/${machine}/system@old.journal`, 0);
   file(`run/${machine}/system.journal`, inRun);
   expect(findJournal({ directories, searchPath })).toEqual({ directory: path(expected) });
 });
 
-test('the folder of the machine itself is found', () => {
+test("the machine's own folder is found", () => {
   file(`run/${machine}/system.journal`, 1);
   const directory = path('run', machine);
   expect(findJournal({ directories: [directory], searchPath })).toEqual({ directory });

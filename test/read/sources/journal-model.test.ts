@@ -35,7 +35,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
 );
 
-test('every record comes once and in order, whatever the chunks are and however often journalctl or the source dies', () => {
+test('every record comes once and in order, for any chunks and any number of deaths of journalctl or the source', () => {
   forAll([fc.array(action, { maxLength: 60 })], { numRuns: 300 }, (actions) => {
     const journal: JournalRecord[] = [];
     const { heard, listener } = listening();

@@ -35,7 +35,7 @@ test('journalctl is asked for the kernel, itself and the units', () => {
   );
 });
 
-test('lines of a record are one line, of the program that the unit is', () => {
+test("lines of a record are one line of the unit's program", () => {
   const { print, heard } = scene();
   print(...ofUnit('k3s.service', quiet, ...failing, quiet));
   expect(heard.lines).toMatchObject([
@@ -50,7 +50,7 @@ test('lines of a record are one line, of the program that the unit is', () => {
   ]);
 });
 
-test('lines of the kernel, of other units and of one unit do not get into the records of another', () => {
+test("lines of the kernel, of other units and of one unit do not mix with another's records", () => {
   const here = scene();
   const [first, second, third] = failing as [string, string, string];
   here.print(
@@ -78,14 +78,14 @@ test('a unit cannot speak for the kernel, nor the kernel for a unit', () => {
   ]);
 });
 
-test('a record that journalctl was not asked for is of no unit', () => {
+test('a record that was not requested belongs to no unit', () => {
   const here = scene();
   here.print(...ofUnit('sshd.service', ...failing, quiet));
   here.time.advance(1000);
   expect(new Set(here.heard.lines.map(({ origin }) => origin))).toEqual(new Set(['userspace']));
 });
 
-test('a restart in the middle of a record: it goes on, and nothing comes twice', () => {
+test('a restart in the middle of a record continues it, and nothing comes twice', () => {
   const first = scene();
   first.print(...ofUnit('k3s.service', ...failing.slice(0, 2)), drop());
   const saved = JSON.parse(JSON.stringify(first.source.position)) as Position;
@@ -99,19 +99,19 @@ test('a restart in the middle of a record: it goes on, and nothing comes twice',
   expect(second.source.position).toEqual({ cursor: cursorOf(number) });
 });
 
-test('bytes that are no UTF-8', () => {
+test('bytes that are not UTF-8 are read', () => {
   const here = scene();
   here.print(...ofUnit('k3s.service', [...Buffer.from(`${header}"iptables-restore`), 0xff], quiet));
   expect(textsOf(here)).toEqual([`${header}"iptables-restore\ufffd`]);
 });
 
-test('a first run passes over what is older', () => {
+test('a first run skips older records', () => {
   const here = scene({ since: start + 10_000_000 });
   here.print(...ofUnit('k3s.service', ...failing, quiet));
   expect(textsOf(here)).toEqual([]);
 });
 
-test('the backslashes of a name, as journalctl prints them', () => {
+test('backslashes in a name are read as journalctl prints them', () => {
   const name = String.raw`my\x2dproxy@a.service`;
   const here = scene({ units: { names: [name], needles: ['tables-restore'] } });
   expect(here.current.args.at(-1)).toBe(`_SYSTEMD_UNIT=${name}`);
@@ -133,14 +133,14 @@ const failedRestore = `${header}"Failed to execute iptables-restore"`;
 const known: [string] = [quiet];
 
 describe('a record that begins in the middle of a line', () => {
-  test.each(['nul', 'line-max', 'pid-change'])('is none of the program: after %s', (lineBreak) => {
+  test.each(['nul', 'line-max', 'pid-change'])('does not belong to the program: after %s', (lineBreak) => {
     const here = scene();
     here.print(...ofStream('a', known, ['\thook says', lineBreak], [failedRestore], known, known));
     here.time.advance(1000);
     expect(textsOf(here)).toEqual([]);
   });
 
-  test('is none even if the one before it ended in the same way, or nothing was between', () => {
+  test('does not belong to it even if the one before ended in the same way, or nothing was in between', () => {
     const here = scene();
     here.print(
       ...ofStream('a', known, ['\t', 'nul'], [failedRestore, 'nul'], [failedRestore, 'line-max'], [failedRestore]),
@@ -149,14 +149,14 @@ describe('a record that begins in the middle of a line', () => {
     expect(textsOf(here)).toEqual([]);
   });
 
-  test('does not go on with the record that is open, nor end it', () => {
+  test('neither continues nor ends the open record', () => {
     const here = scene();
     const [first, second] = failing as [string, string];
     here.print(...ofStream('a', known, [first], [second, 'nul'], [' > forged="tables-restore"'], ['\tmore'], known));
     expect(textsOf(here)).toEqual([[first, second, '\tmore'].join('\n')]);
   });
 
-  test('is of its own stream alone; the next one of it is believed', () => {
+  test('affects only its own stream, whose next record is believed', () => {
     const here = scene();
     here.print(
       ...ofStream('a', known),
@@ -167,20 +167,20 @@ describe('a record that begins in the middle of a line', () => {
     expect(textsOf(here)).toEqual([failedRestore, `${failedRestore} again`]);
   });
 
-  test('cannot say in its text how it ended', () => {
+  test('cannot tell in its own text how it ended', () => {
     const here = scene();
     here.print(...ofStream('a', known, ['x\n_STREAM_ID=b\n_LINE_BREAK=eof\n', 'nul'], [failedRestore], known));
     here.time.advance(1000);
     expect(textsOf(here)).toEqual([]);
   });
 
-  test('may be the first of a stream: what was before is not known', () => {
+  test('may be the first of a stream, whose past is unknown', () => {
     const here = scene();
     here.print(...ofStream('a', [failedRestore], [`${failedRestore} again`], known));
     expect(textsOf(here)).toEqual([`${failedRestore} again`]);
   });
 
-  test('may be the next after something was lost: skipped, suppressed by journald, or gone from the journal', () => {
+  test('may follow a loss: skipped, suppressed by journald, or gone from the journal', () => {
     const here = scene();
     const suppressed = { number: ++number, message: 'Suppressed 12 messages from k3s.service' };
     const driver = { ...suppressed, fields: { _TRANSPORT: 'driver', SYSLOG_IDENTIFIER: 'systemd-journald' } };
@@ -196,7 +196,7 @@ describe('a record that begins in the middle of a line', () => {
     expect(later.heard.losses).toHaveLength(1);
   });
 
-  test('is known over a restart', () => {
+  test('is remembered over a restart', () => {
     const first = scene();
     first.print(...ofStream('whole', known), ...ofStream('broken', known, ['x', 'nul']));
     const saved = JSON.parse(JSON.stringify(first.source.position)) as Position;
@@ -207,7 +207,7 @@ describe('a record that begins in the middle of a line', () => {
     expect(textsOf(second)).toEqual([failedRestore]);
   });
 
-  test('however many streams there are, few are remembered', () => {
+  test('few streams are remembered, however many there are', () => {
     const here = scene();
     for (let stream = 0; stream < 100; stream++) here.print(...ofStream(`s${stream}`, known));
     const { units } = here.source.position as { units: { streams: string[] } };
@@ -215,7 +215,7 @@ describe('a record that begins in the middle of a line', () => {
   });
 });
 
-test('a message that goes on in other records, which matter', () => {
+test('a message that continues in other relevant records is read', () => {
   const here = scene();
   here.print(
     ...ofUnit('k3s.service', `${header}"Failed" err=<`),
@@ -233,7 +233,7 @@ test('a line that looks like such a message is read at the edges of a block', ()
   expect(textsOf(here)).toEqual(['drop: IN=eth0 ']);
 });
 
-test('without units it is as if there were none', () => {
+test('without units, nothing changes', () => {
   const here = scene({ units: { names: [], needles: ['tables-restore'] } });
   expect(here.current.args.at(-1)).toBe('_TRANSPORT=driver');
   here.print(...ofUnit('k3s.service', ...failing));

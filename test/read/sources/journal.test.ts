@@ -58,19 +58,19 @@ test('a record without a time has the present one', () => {
   expect(heard.lines).toMatchObject([{ time: start, timeIsExact: false }]);
 });
 
-test('a first run asks for what came since, of every boot', () => {
+test('a first run asks for records since then, of every boot', () => {
   const { current } = scene();
   expect(current.args).toEqual(expect.arrayContaining(['--since=@1795000000.500', '--merge', '--no-tail', '--follow']));
   expect(current.args.join(' ')).toMatch(/ _TRANSPORT=kernel \+ _TRANSPORT=driver$/);
   expect(current.args.join(' ')).not.toMatch(/--directory|--cursor/);
 });
 
-test('the journal of the node, where it is mounted', () => {
+test("uses the node's journal if it is mounted", () => {
   const { current } = scene({ directory: '/host/var/log/journal' });
   expect(current.args).toContain('--directory=/host/var/log/journal');
 });
 
-test('the position is after the line that is handed over, not after those behind it', () => {
+test('the position is after the line that is handed over, not after later ones', () => {
   const positions: unknown[] = [];
   const { source, current } = scene({}, () => positions.push(source.position));
   current.print(printed(drop(1)) + printed({ number: 2, message: 'usb' }) + printed(drop(3)));
@@ -117,14 +117,14 @@ test.each([1, 60_000, 4_000_000])('a record over 1 MiB is skipped and counted, i
   expect(heard.notices).toMatchObject([{ level: 'warn', key: 'too-long' }]);
 });
 
-test('a journal that was moved to another disk has the record still', () => {
+test('a journal that was moved to another disk still has the record', () => {
   const { heard, current } = scene({ saved: { cursor: cursorOf(2).replace('s=5e1;i=2', 's=077;i=99') } });
   current.print(outputFor([], [2, 3].map(drop)));
   expect(texts(heard)).toEqual(['drop: IN=eth0 N=3']);
   expect(heard.losses).toEqual([]);
 });
 
-test('a record that journald no longer has: something may be lost, and nothing is skipped', () => {
+test('a record that journald has deleted may mean a loss, and nothing is skipped', () => {
   const { source, heard, current, time } = scene({ saved: { cursor: cursorOf(2) } });
   expect(heard.losses).toEqual([]);
   current.print(outputFor(current.args, [5, 6].map(drop)));
@@ -133,7 +133,7 @@ test('a record that journald no longer has: something may be lost, and nothing i
   expect(source.counts.lines).toBe(2);
 });
 
-test('a cursor that journalctl does not understand: it is reported, and read from the start of this run', () => {
+test('a cursor that journalctl does not accept is reported, and reading starts at the beginning of this run', () => {
   const run = scene({ saved: { cursor: 'rubbish' } });
   run.current.printError('Failed to seek to cursor: Invalid argument\n');
   run.current.end(1);
@@ -146,11 +146,11 @@ test('a cursor that journalctl does not understand: it is reported, and read fro
   expect(texts(run.heard)).toEqual(['drop: IN=eth0 N=1']);
 });
 
-test.each([{ cursor: 5 }, { seq: 1 }])('a position that is none: %o', (saved) => {
+test.each([{ cursor: 5 }, { seq: 1 }])('an invalid position is ignored: %o', (saved) => {
   expect(scene({ saved }).current.args).toContain('--since=@1795000000.500');
 });
 
-test('after its end it goes on where it was; what was cut off comes again', () => {
+test('after its end it continues from its place; a cut-off record comes again', () => {
   const journal = [1, 2, 3].map(drop);
   const run = scene();
   run.current.print(outputFor(run.current.args, journal).slice(0, -10));
@@ -169,7 +169,7 @@ test('after its end it goes on where it was; what was cut off comes again', () =
   ]);
 });
 
-test('without journalctl: one error that says what to do, and it is looked for again', () => {
+test('without journalctl, one error says what to do, and it is looked for again', () => {
   const run = scene();
   const waits: Millis[] = [];
   for (let attempt = 0; attempt < 8; attempt++) {
@@ -183,7 +183,7 @@ test('without journalctl: one error that says what to do, and it is looked for a
   expect(run.heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
 });
 
-test('a system that cannot start it, at once or later', () => {
+test('a system that cannot start it, immediately or later, gives a notice', () => {
   const time = fakeTime(start);
   const { heard, listener } = listening();
   let attempts = 0;
@@ -199,7 +199,7 @@ test('a system that cannot start it, at once or later', () => {
   expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
 });
 
-test('the last error output of journalctl is in the notice, once per cause', () => {
+test("journalctl's last error output is in the notice, once per cause", () => {
   const run = scene();
   for (let attempt = 0; attempt < 3; attempt++) {
     run.current.printError('Hint: something\nNo journal files were opened due to insuff');
@@ -216,7 +216,7 @@ test('the last error output of journalctl is in the notice, once per cause', () 
   ]);
 });
 
-test('its error output is bounded and made printable', () => {
+test('its error output is limited and made printable', () => {
   const run = scene();
   for (let i = 0; i < 1000; i++) run.current.printError('\u001b[31m'.padEnd(1000, 'x'));
   run.current.end(1);
@@ -227,7 +227,7 @@ test('its error output is bounded and made printable', () => {
   expect(run.heard.notices[1]?.text).toContain('code 1: \\x1b[31mred.');
 });
 
-test('the wait is short again after something was read, but not after what was read already', () => {
+test('the pause is short again after new records, but not after known ones', () => {
   const run = scene({ saved: { cursor: cursorOf(1) } });
   const endsAfter = (records: number[]): Millis => {
     run.current.print(records.map((number) => printed(drop(number))).join(''));
@@ -237,7 +237,7 @@ test('the wait is short again after something was read, but not after what was r
   expect([endsAfter([1]), endsAfter([1]), endsAfter([1, 2]), endsAfter([2])]).toEqual([1000, 2000, 1000, 2000]);
 });
 
-test('a quiet journal is well after five seconds', () => {
+test('a quiet journal counts as healthy after five seconds', () => {
   const run = scene();
   run.current.printError('Failed to open /host: No such file or directory\n');
   run.current.end(1);
@@ -265,7 +265,7 @@ test('files that a running journalctl leaves out are reported, however many ther
   expect(run.heard.notices.at(-1)?.text).toContain('Journal file 99 is truncated');
 });
 
-test('stopped: journalctl is killed, and nothing is heard any more', () => {
+test('stop kills journalctl, and no more output is used', () => {
   const run = scene();
   run.current.print(printed(drop(1)) + printed(drop(2)).slice(0, 20));
   run.source.stop();
@@ -282,7 +282,7 @@ test('stopped: journalctl is killed, and nothing is heard any more', () => {
   expect(run.source.position).toEqual({ cursor: cursorOf(1) });
 });
 
-test('stopped while it waits to be started again', () => {
+test('stop also works while it waits for the next start', () => {
   const run = scene();
   run.current.end(0);
   run.source.stop();

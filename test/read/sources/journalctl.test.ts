@@ -42,14 +42,14 @@ test('all output comes before the end', async () => {
   expect(output.join('').length).toBe(1_000_004);
 });
 
-test('a program that is not there', async () => {
+test('a missing program is reported', async () => {
   const ending = await new Promise<Ending>((resolve) => {
     runJournalctl((_, args) => spawnJournalctl(inFolder('none'), args), [], { ...silent, ended: resolve }, schedule);
   });
   expect(ending).toMatchObject({ error: { code: 'ENOENT' } });
 });
 
-test('a system without descriptors left, which gives no output to read', async () => {
+test('without free descriptors, there is no output to read, and an error is reported', async () => {
   const child = new EventEmitter();
   const outputless = Object.assign(child, { kill: () => false, unref: () => {} }) as unknown as Child;
   const endings: Ending[] = [];
@@ -60,7 +60,7 @@ test('a system without descriptors left, which gives no output to read', async (
   kill();
 });
 
-test('an error of its pipes is not an error of the source, which hears of the end anyway', async () => {
+test('an error of its pipes does not count as an error of the source, which learns of the end anyway', async () => {
   let child: ChildProcess | undefined;
   const ending = await new Promise<Ending>((resolve) => {
     runJournalctl(
@@ -74,7 +74,7 @@ test('an error of its pipes is not an error of the source, which hears of the en
   expect(ending).toEqual({ code: 3, signal: null });
 });
 
-test('it is ended at once, even if it does not listen, and nothing is heard of it', async () => {
+test('it is ended at once even if it ignores the signal, and its output is no longer used', async () => {
   const heard: unknown[] = [];
   let isKilled = false;
   let child: ChildProcess | undefined;
@@ -96,7 +96,7 @@ test('it is ended at once, even if it does not listen, and nothing is heard of i
   expect(heard).toEqual([]);
 });
 
-test('output that comes in many pieces is taken in few batches, all of it', async () => {
+test('output in many pieces is handed over completely in few batches', async () => {
   const pieces = 400;
   const node = inFolder('printing');
   writeFileSync(
@@ -116,7 +116,7 @@ test('output that comes in many pieces is taken in few batches, all of it', asyn
   expect(chunks.length).toBeLessThan(60);
 });
 
-test('a source that was stopped does not keep the process alive', () => {
+test('a stopped source does not keep the process alive', () => {
   const script = `
     import { createJournal } from ${JSON.stringify(join(import.meta.dirname, '../../../src/read/sources/journald/journal.ts'))};
     const listener = { take() {}, lost() {}, notice() {} };

@@ -30,7 +30,7 @@ test('a stamp counts from boot', () => {
   expect(machine().timeOf(9 * hour)).toBe(noon - hour);
 });
 
-test('the clock is set: records that come and those that were have the new time', () => {
+test('after the clock is set, both new and old records have the new time', () => {
   const clocks = machine();
   clocks.wall += hour;
   expect(clocks.timeOf(9 * hour)).toBe(noon);
@@ -44,7 +44,7 @@ test.each<[string, Millis]>([
   ['slow', -3000],
   ['fast', 3000],
   ['a sleep behind', -8 * hour],
-])('stamps that are off: %s: a record that was made just now corrects it, and later stamps are right', (_, off) => {
+])('stamps that are off: %s: a record of this moment corrects them, and later stamps are right', (_, off) => {
   const clocks = machine();
   expect(read(clocks, clocks.monotonic + 50 + off, 50)).toBe(noon + 50);
   pass(clocks, hour);
@@ -52,13 +52,13 @@ test.each<[string, Millis]>([
   expect(clocks.timeOf(clocks.monotonic - 2000 + off)).toBe(noon + 50 + hour - 2000);
 });
 
-test('a stamp that is off by up to a second may come of the time it took to be read', () => {
+test('an offset of up to a second may come from the time of reading', () => {
   const clocks = machine();
   expect(read(clocks, clocks.monotonic - 1000, 0)).toBe(noon - 1000);
   expect(read(clocks, clocks.monotonic - 1001, 0)).toBe(noon);
 });
 
-test('a record that may have waited corrects nothing', () => {
+test('a record that may have waited does not correct the clock', () => {
   const clocks = machine();
   const stamp = clocks.monotonic - 3000;
   clocks.compare(stamp);
@@ -66,7 +66,7 @@ test('a record that may have waited corrects nothing', () => {
   expect(read(clocks, stamp, 251)).toBe(noon - 3000);
 });
 
-test('a line that the kernel ended late is righted by the next one', () => {
+test('a line that the kernel finished late is corrected by the next one', () => {
   const clocks = machine();
   read(clocks, clocks.monotonic - hour, 0);
   clocks.compare(clocks.monotonic);
@@ -74,7 +74,7 @@ test('a line that the kernel ended late is righted by the next one', () => {
   expect(clocks.timeOf(clocks.monotonic - 5000)).toBe(noon - 5000);
 });
 
-test('stamps that are off further and further are righted again and again', () => {
+test('stamps that drift further are corrected again and again', () => {
   const clocks = machine();
   for (let off = 0; off > -20_000; off -= 700) {
     const time = read(clocks, clocks.monotonic + off, 0);

@@ -40,7 +40,7 @@ function recordsNow({ skip }: TestContext): RealRecord[] {
   }
 }
 
-test('every record that is there is handed over once, in order, with its number, origin and a time since boot', (context) => {
+test('every existing record is handed over once, in order, with its number, origin and a time since boot', (context) => {
   const before = recordsNow(context);
   const { heard, listener } = listening();
   const time = fakeTime(Date.now());

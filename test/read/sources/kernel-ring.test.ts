@@ -72,7 +72,7 @@ function read(all: Machine, options?: Options): RingHeard {
 
 const longest = 'x'.repeat(8192 - '4,0,5000000,-;\n'.length);
 
-test('records show what is in them and around them', () => {
+test('records have their content and their place', () => {
   const { time, ring, monotonic } = machine(100);
   ring.log('calico-drop: IN=eth0 ');
   ring.logRaw('6,101,4000500,-;usb 1-1: new device\n SUBSYSTEM=usb\n DEVICE=+usb:1-1\n');
@@ -102,13 +102,13 @@ test.each([
   expect(read(all).texts()).toStrictEqual([expected]);
 });
 
-test('fields that a later kernel may add', () => {
+test('fields of a later kernel are accepted', () => {
   const all = machine();
   all.ring.logRaw('4,0,5000000,-,caller=T1,new=field;IN=\n');
   expect(read(all).lines).toMatchObject([{ text: 'IN=', line: 0, origin: 'kernel' }]);
 });
 
-test('a record that comes while nothing else does is of now, whatever its stamp says', () => {
+test('a record that arrives alone has the present time, whatever its stamp', () => {
   const all = machine();
   all.ring.log('IN=1', { stamp: 2000 });
   const { lines } = read(all);
@@ -119,7 +119,7 @@ test('a record that comes while nothing else does is of now, whatever its stamp 
   expect(lines.map(({ time }) => time - noon)).toStrictEqual([-3000, 1024]);
 });
 
-test('text that is not a record is skipped, and reported', () => {
+test('text that is not a record is skipped and reported', () => {
   const all = machine();
   all.ring.log('IN=1');
   all.ring.logRaw('no record\n');
@@ -135,7 +135,7 @@ test.each<[number, string, string]>(tables.origins)('priority %i, %s: from the %
   expect(read(all).lines).toMatchObject([{ origin, timeIsExact: true, time: noon }]);
 });
 
-test('turns: 256 records at a time; then after 2 ms, and after twice as long each time up to 100 ms, until there are many again', () => {
+test('turns: reads 256 records at a time; then after 2 ms, with doubled pauses up to 100 ms, until there are many again', () => {
   const all = machine();
   const { time, ring } = all;
   const log = (count: number): void => {
@@ -184,7 +184,7 @@ test.each([
   expect(wait).toBeLessThan(expected * 1.2);
 });
 
-test('it begins without a position with what is not older than `since`', () => {
+test('without a position, it begins with records that are not older than `since`', () => {
   const all = machine();
   all.ring.log('IN=old', { stamp: uptime - 601 });
   all.ring.log('IN=young', { stamp: uptime - 600 });
@@ -193,7 +193,7 @@ test('it begins without a position with what is not older than `since`', () => {
   expect(source.counts.lines).toBe(2);
 });
 
-test('`since` is for what is there at the start: what comes is new, also after a step of the clock back', () => {
+test('`since` only concerns records present at the start: later ones are new, even after the clock is set back', () => {
   const all = machine();
   all.ring.log('IN=old', { stamp: 0 });
   const { texts } = read(all, { since: noon });
@@ -203,7 +203,7 @@ test('`since` is for what is there at the start: what comes is new, also after a
   expect(texts()).toStrictEqual(['IN=new']);
 });
 
-test('a position outlives a start that reads nothing', () => {
+test('a position survives a run that reads nothing', () => {
   const all = machine(7);
   const saved = { bootId: 'this boot', seq: 6 };
   expect(read(all, { saved }).source.position).toStrictEqual(saved);
@@ -217,7 +217,7 @@ test.each<[string, Position, string]>([
   ['of a file', { device: '1', inode: '2', offset: 3, head: '', headLength: 0, skipping: false }, 'this boot'],
   ['that was damaged', { bootId: 'this boot', seq: 'x' }, 'this boot'],
   ['of an unknown boot', { bootId: '', seq: 5 }, ''],
-])('a position %s is none', (_, saved, bootId) => {
+])('an invalid position %s is ignored', (_, saved, bootId) => {
   const all = machine();
   for (const stamp of [100, 200, uptime]) all.ring.log('IN=', { stamp });
   const { lines, losses } = read(all, { saved, since: noon, bootId: () => bootId });
@@ -227,7 +227,7 @@ test.each<[string, Position, string]>([
 
 const savedBefore = { bootId: 'another boot', seq: 12 };
 
-test('it begins with the first record after a reboot, however long the agent was away', () => {
+test('after a reboot, it begins with the first record, however long the agent was away', () => {
   const all = machine();
   for (const stamp of [0, 1000, uptime]) all.ring.log('IN=', { stamp });
   const first = read(all, { saved: savedBefore, since: noon });
@@ -243,7 +243,7 @@ test('it begins with the first record after a reboot, however long the agent was
   expect(read(all, { saved: kept(first.source), since: noon }).texts()).toStrictEqual(['IN=new']);
 });
 
-test('after a reboot, a source that is stopped before anything was read leaves its beginning to the next one', () => {
+test('after a reboot, a source that is stopped before it has read anything leaves its beginning to the next one', () => {
   const all = machine();
   const { source } = prepare(all, { saved: savedBefore, since: noon });
   source.stop();
@@ -251,7 +251,7 @@ test('after a reboot, a source that is stopped before anything was read leaves i
   expect(read(all, { saved: kept(source), since: noon }).texts()).toStrictEqual(['IN=']);
 });
 
-test('it begins at the boot with `since` at 0, were it years ago', () => {
+test('with `since` at 0, it begins at the boot, even if that was years ago', () => {
   const all = machine();
   const years = 3 * 365 * 24 * 60 * minute;
   all.ring.log('Linux version 6.12', { stamp: 0 });
@@ -260,7 +260,7 @@ test('it begins at the boot with `since` at 0, were it years ago', () => {
   expect(texts()).toStrictEqual(['Linux version 6.12', 'IN=']);
 });
 
-test('the boot is known by the id that the kernel has for it', () => {
+test("the boot is recognized by the kernel's id for it", () => {
   const all = machine();
   all.ring.log('IN=1');
   const { time, ring, monotonic } = all;
@@ -279,7 +279,7 @@ function loss(count: number, time: Millis): unknown {
   return { count, unit: 'records', time, reason: expect.stringContaining(` ${count} `) };
 }
 
-test('a record that is too long for the buffer is counted', () => {
+test('a record too long for the buffer is counted', () => {
   const all = machine();
   all.ring.log('IN=0');
   all.ring.log('x'.repeat(9000));
@@ -288,7 +288,7 @@ test('a record that is too long for the buffer is counted', () => {
   expect([texts(), losses]).toStrictEqual([['IN=0', 'IN=2'], [loss(1, noon)]]);
 });
 
-test('records that are gone at the very start are none, nor are those older than `since`', () => {
+test('records that are gone at the very start do not count as lost, nor do those older than `since`', () => {
   const all = machine();
   for (let number = 0; number < 9; number++) all.ring.log('IN=', { stamp: 1000 + number });
   all.ring.overwrite(3);
@@ -307,7 +307,7 @@ test('records that are gone at the very start are none, nor are those older than
   expect(losses).toStrictEqual([]);
 });
 
-test('a source that its listener stops at a loss leaves what comes after it to the next one', () => {
+test('a source that its listener stops at a loss leaves later records to the next one', () => {
   const all = machine();
   all.ring.log('IN=0');
   all.ring.log('IN=1');
@@ -322,7 +322,7 @@ test('a source that its listener stops at a loss leaves what comes after it to t
   expect([next.texts(), next.losses]).toStrictEqual([['IN=1'], []]);
 });
 
-test('each record is handed over once, or counted as lost, whatever comes and goes', () => {
+test('each record is handed over once, or counted as lost, whatever is written and overwritten', () => {
   const action = fc.oneof(
     fc.record({ do: fc.constant('log' as const), count: fc.integer({ min: 1, max: 700 }) }),
     fc.record({ do: fc.constant('overwrite' as const), count: fc.integer({ min: 1, max: 700 }) }),
@@ -383,7 +383,7 @@ test('each record is handed over once, or counted as lost, whatever comes and go
   });
 });
 
-describe('what cannot be read: failed, published once, tried again every 10 s', () => {
+describe('an unreadable device is published once as failed, and tried again every 10 s', () => {
   test.each(['EPERM', 'EACCES', 'ENOENT', 'ENODEV'])('%s', (code) => {
     const all = machine();
     all.ring.log('IN=1');
@@ -401,7 +401,7 @@ describe('what cannot be read: failed, published once, tried again every 10 s', 
     expect(notices[1]).toMatchObject({ level: 'info', key: 'well' });
   });
 
-  test('a read that fails: the device is opened again, and nothing is lost or comes twice', () => {
+  test('after a failed read, the device is opened again, and nothing is lost or comes twice', () => {
     const all = machine();
     all.ring.log('IN=1');
     const { source, notices, texts, losses } = read(all);
@@ -416,7 +416,7 @@ describe('what cannot be read: failed, published once, tried again every 10 s', 
     expect(losses).toStrictEqual([]);
   });
 
-  test.each(['EPIPE', 'EINVAL', 'EINTR'])('reads that never give anything but %s are no busy loop', (code) => {
+  test.each(['EPIPE', 'EINVAL', 'EINTR'])('reads that return only %s do not cause a busy loop', (code) => {
     const all = machine();
     all.ring.readError = code;
     const { source, notices } = read(all);
@@ -426,7 +426,7 @@ describe('what cannot be read: failed, published once, tried again every 10 s', 
     expect(all.ring.reads).toBeLessThanOrEqual(7 * 256);
   });
 
-  test('a file that gives anything but records cannot be read', () => {
+  test('a file without records cannot be read', () => {
     const all = machine();
     let reads = 0;
     const read0: Device['read'] = (_, buffer) => {
@@ -440,7 +440,7 @@ describe('what cannot be read: failed, published once, tried again every 10 s', 
     expect(reads).toBeLessThanOrEqual(7 * 256);
   });
 
-  test('a device that ends, as a file does, is waited on', () => {
+  test('a device that ends like a file is waited for', () => {
     const all = machine();
     const { source } = read(all, { device: { ...all.ring, read: () => 0 } });
     all.time.advance(1000);

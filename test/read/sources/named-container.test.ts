@@ -57,7 +57,7 @@ const keepings: readonly ((record: object) => string)[] = [
   (record) => JSON.stringify(record).slice(0, -1),
 ];
 
-test('a line of a container is never the kernel’s, for any key of its text and any field that names the container', () => {
+test("a container's line is never the kernel's, for any key of its text and any field that names the container", () => {
   forAll(
     [anyName, anyKey, fc.constantFrom(...keepings), fc.boolean()],
     { numRuns: 2000 },
@@ -69,7 +69,7 @@ test('a line of a container is never the kernel’s, for any key of its text and
   );
 });
 
-test('a record that names no container is read as its line would be', () => {
+test('a record that names no container is read like its bare line', () => {
   for (const key of ['log', 'message']) {
     expect(meaningOf(JSON.stringify({ [key]: packet }))).toBe('packet');
     expect(meaningOf(JSON.stringify({ [key]: packet, labels: { job: 'kernel', filename: '/var/log/kern.log' } }))).toBe(
@@ -79,7 +79,7 @@ test('a record that names no container is read as its line would be', () => {
   }
 });
 
-test('the message names no container, as any program chooses it', () => {
+test('the message does not name the container, because any program chooses it', () => {
   const text = '/var/log/pods/evil_e0_x/app/0.log';
   expect(readEnvelope(JSON.stringify({ log: text }), createClock({ latest: 0 })).container).toBeUndefined();
 });

@@ -31,14 +31,14 @@ test.each<[string, string | Buffer]>([
   ['gz that is cut off', gzipSync(log + filler).subarray(0, 40_000)],
   ['zst that is cut off', zstdCompressSync(log + filler).subarray(0, 40_000)],
   ['CRLF', log.replaceAll('\n', '\r\n')],
-])('time of the first line that has one: %s', async (name, content) => {
+])('finds the time of the first line that has one: %s', async (name, content) => {
   expect(await peek(write(`first ${name}`, content), { latest })).toStrictEqual({
     firstTime: first,
     lastUptime: undefined,
   });
 });
 
-test('time of the first line that has one: without a year: read as late as it can be', async () => {
+test('finds the time of the first line that has one: without a year, the latest possible one', async () => {
   const file = write('yearless', 'Dec 31 23:59:59 node-a kernel: one\nJan  1 00:00:01 node-a kernel: two\n');
   expect((await peek(file, { latest: Date.parse('2027-01-02T00:00:00Z') })).firstTime).toBe(
     Date.parse('2026-12-31T23:59:59Z'),
@@ -95,11 +95,11 @@ test.each<[string, string | Buffer]>([
   ['a gz of nothing', gzipSync('')],
   ['a gz that is none behind its first bytes', Buffer.from([0x1f, 0x8b, 1, 2, 3])],
   ['a zst that is none behind its first bytes', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 255, 255])],
-])('files that show nothing: %s', async (name, content) => {
+])('files without a time: %s', async (name, content) => {
   expect(await peek(write(`nothing ${name}`, content), { latest })).toMatchObject(nothing);
 });
 
-test('a missing file, a folder and a path through a file show nothing', async () => {
+test('a missing file, a folder and a path through a file have no time', async () => {
   mkdirSync(path('folder'));
   write('file', log);
   for (const file of [path('missing'), path('folder'), path('file', 'below')])

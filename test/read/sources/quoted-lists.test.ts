@@ -31,7 +31,7 @@ test.each([
 test.each([
   ['under another key', `msg="${packets[0]}" original="<4>${packets[0]}"`],
   ['under the same key, and the same text', `[{"log"=>"${packets[0]}"}, {"log"=>"${packets[0]}"}]`],
-])('a second form of the same line, %s, is no second line', (_, line) => {
+])('a second form of the same line, %s, does not count as a second line', (_, line) => {
   expect(sourcesIn(line)).toEqual(['10.0.0.1']);
 });
 
@@ -39,11 +39,11 @@ test.each([
   ['[0] tail.0: [[1795226670.500000000, {}], {"log"=>"calico-drop: IN=eth0 OUT=cali1 SRC=10.0.0.1 DST=10.0.0.9"}]'],
   ['[0] tail.0: [1795226670.500000000, {"log"=>"calico-drop: IN=eth0 OUT=cali1 SRC=10.0.0.1 DST=10.0.0.9"}]'],
   [`{"@timestamp"=>2026-11-21T02:04:30.500Z, "msg"=>"calico-drop: IN=eth0 OUT=cali1 SRC=10.0.0.1 DST=10.0.0.9"}`],
-])('the time that stands before a hash counts: %s', (line) => {
+])('the time before a hash is used: %s', (line) => {
   expect(read(line).map(({ time }) => time && new Date(time).toISOString())).toEqual(['2026-11-21T02:04:30.500Z']);
 });
 
-test("lines of the kernel in a collector's keys and values are no log of calico-node", () => {
+test("kernel lines in a collector's keys and values do not count as a log of calico-node", () => {
   const lines = packets.map((each) => `time="2026-11-21T03:42:12Z" level=warning msg="${each}"\n`);
   expect(isProgramLog(lines.join(''))).toBe(false);
 });

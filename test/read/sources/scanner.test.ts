@@ -96,13 +96,13 @@ function agreesOnAll(all: string, sizes: readonly number[]): void {
   expect(scan(cutInto(all, sizes), false, every)).toStrictEqual(reference(all, every));
 }
 
-test('any text cut into any blocks gives the lines of that text: short lines come out whole', () => {
+test('any text cut into any blocks gives its lines: short lines are complete', () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
   fc.assert(fc.property(text, sizes, agrees), { numRuns: 2000 });
   fc.assert(fc.property(text, sizes, agreesOnAll), { numRuns: 2000 });
 });
 
-test('any text cut into any blocks gives the lines of that text: lines about as long as the longest come out whole', () => {
+test('any text cut into any blocks gives its lines: lines near the length limit are complete', () => {
   const size = fc.oneof(
     fc.integer({ min: 1000, max: 200_000 }),
     fc.integer({ min: maxLineLength - 2, max: maxLineLength + 2 }),
@@ -115,26 +115,26 @@ test('any text cut into any blocks gives the lines of that text: lines about as 
 const stopsAt = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 4 });
 const eachOrNone = fc.constantFrom(some, every);
 
-test('short lines come out whole', () => {
+test('short lines are complete', () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 8 });
   fc.assert(fc.property(text, sizes, stopsAt, eachOrNone, agreesInParts), { numRuns: 2000 });
 });
 
-test('lines about as long as the longest come out whole', () => {
+test('lines near the length limit are complete', () => {
   const sizes = fc.array(fc.integer({ min: 1000, max: 200_000 }), { minLength: 1, maxLength: 4 });
   forAll([longParts, sizes, stopsAt, eachOrNone], { numRuns: 200 }, (parts, each, places, wanted) =>
     agreesInParts(written(parts), each, places, wanted),
   );
 });
 
-test('the rest of a line that is too long is a line, but not one too long', () => {
+test('the rest of a line that is too long is a line, but not one that is too long', () => {
   const { found, tooLong, counts } = scan([Buffer.from('rest IN=\nIN=1\n')], true);
   expect(found).toStrictEqual([['IN=1', 2, false]]);
   expect(tooLong).toStrictEqual([]);
   expect(counts).toStrictEqual({ lines: 2, bytes: 14, tooLong: 0 });
 });
 
-test('a scanner says how much it holds and whether it skips, also while it hands over a line', () => {
+test('a scanner reports how much it holds and whether it skips, even while it hands over a line', () => {
   const seen: [number, boolean][] = [];
   const look = (): void => void seen.push([scanner.held, scanner.skipping]);
   const scanner = createScanner({ needles, lines: { take: look, tooLong: look } });
@@ -206,14 +206,14 @@ function agreesInParts(all: string, sizes: readonly number[], stops: readonly nu
   expect(total).toStrictEqual({ lines: counts.lines, tooLong: counts.tooLong });
 }
 
-test.each(needles)('%s is seen wherever a block ends within it', (needle) => {
+test.each(needles)('%s is found wherever a block ends within it', (needle) => {
   const all = `first\nbefore ${needle} behind\nlast\n`;
   const expected = [[`before ${needle} behind`, 2, false]];
   for (let at = 1; at < all.length; at++)
     expect(scan([Buffer.from(all.slice(0, at)), Buffer.from(all.slice(at))]).found).toStrictEqual(expected);
 });
 
-test('without needles: none at all is something else than an empty list of needles', () => {
+test('without needles: no list differs from an empty list', () => {
   expect(scan([Buffer.from('a\nb')], false, { needles: [] }).found).toStrictEqual([]);
 });
 

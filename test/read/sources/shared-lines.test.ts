@@ -24,7 +24,7 @@ function shared(given: Partial<SharedLinesOptions> = {}) {
   return { once: dedupe, show, clock, program: (source: string, text: string) => show(source, text, 'program') };
 }
 
-test('records of programs: one that kube-proxy writes twice is one; one that it writes again is another', () => {
+test('records of programs: a record that kube-proxy writes twice at once counts once, and one that it writes again later counts again', () => {
   const { program, once: dedupe } = shared();
   const seen = [
     program(file, record(1)),
@@ -38,22 +38,22 @@ test('records of programs: one that kube-proxy writes twice is one; one that it 
   expect(dedupe.repeats).toBe(2);
 });
 
-test('records of programs: one that three sources have is one', () => {
+test('records of programs: a record in three sources counts once', () => {
   const { program } = shared({ programSources: ['journal', containers, file] });
   expect(['journal', containers, file].map((source) => program(source, record(1)))).toEqual([true, false, false]);
 });
 
-test('records of programs: one without a stamp of its own may come again', () => {
+test('records of programs: a record without its own stamp may come again', () => {
   const { program } = shared();
   expect([program(file, 'bird: x'), program(containers, 'bird: x')]).toEqual([true, true]);
 });
 
-test('every record is news if there is only one source', () => {
+test('with one source, every record is new', () => {
   const { program } = shared({ programSources: [] });
   expect([program(containers, record(1)), program(containers, record(1))]).toEqual([true, true]);
 });
 
-test('white space and bytes that cannot be printed make no other record of it', () => {
+test('white space and unprintable bytes do not make a different record', () => {
   const { program } = shared();
   expect([program(file, `${record(1)}\t\u0001é`), program(containers, `${record(1)} `)]).toEqual([true, false]);
 });
@@ -64,7 +64,7 @@ test('the oldest of more than 1,024 records is forgotten', () => {
   expect([program(containers, `${record(1)} 0`), program(containers, `${record(1)} 2`)]).toEqual([true, false]);
 });
 
-test('the next run knows what was seen through one source only', () => {
+test('the next run knows records that only one source has shown', () => {
   const first = shared();
   first.program(file, record(1));
   const second = shared({ saved: JSON.parse(JSON.stringify(first.once.state())) as JsonValue });
@@ -80,7 +80,7 @@ test.each<[string, JsonValue]>([
   expect([program(file, record(1)), program(containers, record(1))]).toEqual([true, false]);
 });
 
-test('lines of the kernel come from one source, and those of the others are counted as repeats, whatever is shown first', () => {
+test('lines of the kernel come from one source, and those of other sources count as repeats, whichever comes first', () => {
   const { show, once: dedupe } = shared();
   expect(show('/dev/kmsg', 'IN=eth0', 'kernel')).toBe(false);
   expect([show('journal', 'IN=eth0', 'kernel'), show('journal', 'IN=eth0', 'kernel')]).toEqual([true, true]);
@@ -88,14 +88,14 @@ test('lines of the kernel come from one source, and those of the others are coun
   expect(dedupe.repeats).toBe(2);
 });
 
-test('are another thing than records of programs, and than lines of unknown origin', () => {
+test('lines of the kernel: are distinct from records of programs and from lines of unknown origin', () => {
   const { show } = shared();
   expect(show('journal', record(1), 'kernel')).toBe(true);
   expect(show(file, record(1), 'program')).toBe(true);
   expect(show('/var/log/ulog/syslogemu.log', 'IN=eth0', 'unknown')).toBe(true);
 });
 
-test('lines of the kernel: of ulogd come from the source that shows one first: the kernel has none of them in its own log', () => {
+test("lines of the kernel: of ulogd come from the source that shows one first, because the kernel's own log has none of them", () => {
   const { show } = shared();
   const [messages, syslog] = ['/var/log/messages', '/var/log/syslog'];
   expect(show(messages, 'IN=eth0', 'kernel', 'ulogd')).toBe(true);
@@ -103,7 +103,7 @@ test('lines of the kernel: of ulogd come from the source that shows one first: t
   expect(show(messages, 'IN=eth0', 'kernel', 'ulogd2')).toBe(true);
 });
 
-test('lines of the kernel: of ulogd come from another source when the first is silent for a minute, so that one stray line hides no log', () => {
+test('lines of the kernel: of ulogd come from another source after a silent minute of the first, so one stray line hides no log', () => {
   const { show, clock } = shared();
   const lineOf = (source: string, time = clock.now): boolean => show(source, 'IN=eth0', 'kernel', 'ulogd', time);
   expect([lineOf('journal'), lineOf('/var/log/syslog')]).toEqual([true, false]);

@@ -132,7 +132,7 @@ test('notices of a log that is followed have the expected words', async () => {
   await expectLines(import.meta.dirname, 'tail/report.expected.txt', said);
 });
 
-test('a path that is no log is described in the expected words', async () => {
+test('a path that is not a log is described in the expected words', async () => {
   const path = folder('place');
   const targets = [undefined, '/', '/dev/null', path];
   const said = targets.map((target) => {
@@ -159,7 +159,7 @@ test('the end of journalctl is reported in the expected words', async () => {
   await expectLines(import.meta.dirname, 'journald/endings.expected.txt', said);
 });
 
-test('notices of the journal have the expected words where records are broken or gone, and where it is read again', () => {
+test('notices of the journal have the expected words if records are broken or gone, and if it is read again', () => {
   const { heard, listener } = listening();
   const time = fakeTime(noon);
   const { spawn, started } = fakeJournalctl();
@@ -187,7 +187,7 @@ test('notices of the journal have the expected words where records are broken or
   ]);
 });
 
-test('the journal: why it cannot be read', () => {
+test('an unreadable journal is reported in the expected words', () => {
   mkdirSync(folder('bin'));
   mkdirSync(folder('empty'));
   mkdirSync(folder('closed', 'a'.repeat(32)), { recursive: true });
@@ -205,12 +205,12 @@ test('the journal: why it cannot be read', () => {
   });
 });
 
-test("the kernel's ring buffer: why it cannot be read is said as expected", async () => {
+test("the kernel's unreadable ring buffer is reported in the expected words", async () => {
   const said = ['EPERM', 'ENOENT', 'EIO'].map((code) => adviceOn(systemError(code)));
   await expectLines(import.meta.dirname, 'ring.expected.txt', said);
 });
 
-test('notices of the ring buffer have the expected words where records are broken or overwritten', () => {
+test('notices of the ring buffer have the expected words if records are broken or overwritten', () => {
   const { heard, listener } = listening();
   const time = fakeTime(noon);
   const device = fakeRing(() => 5000 + time.elapsed());

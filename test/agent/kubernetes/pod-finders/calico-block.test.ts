@@ -55,7 +55,7 @@ function scene(objects: Record<string, unknown> = {}) {
   };
 }
 
-test('a block names the Pod, which is read; another one of the block takes one request', async () => {
+test('a block names the Pod, which is then read; another Pod of the block takes one request', async () => {
   const { api, finder } = scene();
   await expect(finder.find('10.65.2.9', 'shop')).resolves.toMatchObject({
     pods: [
@@ -67,7 +67,7 @@ test('a block names the Pod, which is read; another one of the block takes one r
   expect(api.asked()).toEqual(['/api/v1/namespaces/shop/pods/db-1']);
 });
 
-test('64 addresses at once share one block', async () => {
+test('64 simultaneous addresses share one block', async () => {
   const { api, finder } = scene();
   await Promise.all(Array.from({ length: 64 }, (_, host) => finder.find(`10.65.2.${host}`, 'shop')));
   expect(api.asked().toSorted()).toEqual(
@@ -81,7 +81,7 @@ test.each(tables.blocks)('%s in blocks of size %j is asked for as %s', async (ad
   expect(api.asked()).toEqual([pools, `${group}/ipamblocks/${name}`]);
 });
 
-test('an address in no pool leads nowhere, without a request', async () => {
+test('an address outside all pools has no owner, without a request', async () => {
   const { api, finder } = scene();
   await finder.find('10.65.2.9', 'shop');
   api.asked();
@@ -90,7 +90,7 @@ test('an address in no pool leads nowhere, without a request', async () => {
   expect(api.asked()).toEqual([]);
 });
 
-test('an address in a pool without a block leads nowhere; one that its block does not have is no Pod’s', async () => {
+test('an address without a block is not resolved; an address that its block does not list has no Pod', async () => {
   const { api, finder } = scene();
   await expect(finder.find('10.65.9.9', 'shop')).resolves.toBeUndefined();
   await expect(finder.find('10.65.2.40', 'shop')).resolves.toEqual({ pods: [] });
@@ -108,7 +108,7 @@ test('the address of a tunnel is its node’s; other addresses without a Pod are
   await expect(finder.find('10.65.2.2', 'shop')).resolves.toEqual({ pods: [] });
 });
 
-test('a block that is not true: because an address was given again: it is read again, once', async () => {
+test('an outdated block, whose address was given to another Pod, is read again once', async () => {
   const { api, clock, finder } = scene();
   await finder.find('10.65.2.9', 'shop');
   clock.now += minute;
@@ -125,7 +125,7 @@ test.each([
   ['has another address', podObject('db-0', ['10.65.2.33'])],
   ['is on the network of its node', { ...podObject('db-0', ['10.65.2.9']), spec: { hostNetwork: true } }],
   ['cannot be understood', { metadata: {} }],
-])('a block is not believed because its Pod %s', async (_, object) => {
+])('a block is not believed if its Pod %s', async (_, object) => {
   const { finder } = scene({ '/api/v1/namespaces/shop/pods/db-0': object });
   await expect(finder.find('10.65.2.9', 'shop')).resolves.toEqual({ pods: [] });
 });
@@ -137,21 +137,21 @@ test.each([
   { ...db, pod: 7 },
   { type: 'ipipTunnelAddress', node: 'node b' },
   'text',
-])('a block is not believed with names that no object has: %j', async (holder) => {
+])('a block with names that no object can have is not believed: %j', async (holder) => {
   const { api, finder } = scene({ [block]: blockObject({ 9: holder as never }) });
   await expect(finder.find('10.65.2.9', 'shop')).resolves.toEqual({ pods: [] });
   expect(api.asked()).toEqual([pools, block]);
 });
 
 test.each([null, {}, { spec: null }, { spec: { allocations: 'x', attributes: {} } }, { spec: { allocations: [9] } }])(
-  'a block is not believed without what a block has: %j',
+  'a block without the fields of a block is not believed: %j',
   async (object) => {
     const { finder } = scene({ [block]: object ?? {} });
     await expect(finder.find('10.65.2.9', 'shop')).resolves.toEqual({ pods: [] });
   },
 );
 
-test('Calico that is not there is looked for once in ten minutes', async () => {
+test('if Calico is missing, it is looked for again only after ten minutes', async () => {
   const { api, clock, finder } = scene({ [pools]: 404 });
   await expect(finder.find('10.65.2.9', 'shop')).resolves.toBeUndefined();
   await finder.find('10.65.2.9', 'shop');
@@ -161,14 +161,14 @@ test('Calico that is not there is looked for once in ten minutes', async () => {
   expect(api.asked()).toHaveLength(2);
 });
 
-test('a release that stores its objects in the other group is read', async () => {
+test('a release that stores its objects in the other API group is read', async () => {
   const v3 = '/apis/projectcalico.org/v3';
   const { api, finder } = scene({ [pools]: 404, [`${v3}/ippools`]: { items: [pool('10.65.0.0/16')] } });
   await finder.find('10.65.2.9', 'shop');
   expect(api.asked().at(-1)).toBe(`${v3}/ipamblocks/10-65-2-0-26`);
 });
 
-test('a right that is missing is not asked for again and again', async () => {
+test('a missing right is not asked for over and over', async () => {
   const { api, finder } = scene({ [block]: 403 });
   await expect(finder.find('10.65.2.9', 'shop')).rejects.toThrow('status 403');
   api.asked();

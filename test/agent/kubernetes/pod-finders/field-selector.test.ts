@@ -14,7 +14,7 @@ test.each([
   [3000, 100, 5.9, 3],
   [6000, 200, 1.5, 1],
   [10_000, 170, 1.04, 1],
-])('the budget follows from %d Pods on %d nodes', (pods, nodes, aMinute, burst) => {
+])('%d Pods on %d nodes give the budget', (pods, nodes, aMinute, burst) => {
   const budget = selectorBudget({ pods, nodes });
   expect((budget?.rate ?? 0) * 60).toBeCloseTo(aMinute, 1);
   expect(budget?.burst).toBe(burst);
@@ -69,7 +69,7 @@ test('the size of the cluster is asked for once an hour', async () => {
   expect(api.asked()).toHaveLength(3);
 });
 
-test('past its half of the budget nothing is asked for a Namespace, but for another one', async () => {
+test('past its half of the budget, a Namespace is not looked up, but another one is', async () => {
   const { api, clock, finder } = scene();
   for (let each = 0; each < 5; each++) await finder.find('10.65.2.9', 'shop');
   api.asked();
@@ -80,14 +80,14 @@ test('past its half of the budget nothing is asked for a Namespace, but for anot
   await expect(finder.find('10.65.2.9', 'shop')).resolves.toBeDefined();
 });
 
-test('in a large cluster it leads nowhere', async () => {
+test('a large cluster is not asked', async () => {
   const { api, finder } = scene({ pods: 20_000, nodes: 200 });
   await expect(finder.find('10.65.2.9', 'shop')).resolves.toBeUndefined();
   expect(api.asked()).toEqual(['/api/v1/pods', '/api/v1/nodes']);
   await expect(finder.look()).resolves.toEqual({ usable: false, why: expect.stringMatching(/\b20000\b.*\b200\b/) });
 });
 
-test('a cluster whose size is not known is not asked: it may be a large one', async () => {
+test('a cluster of unknown size is not asked, because it may be large', async () => {
   const { api, finder } = scene();
   api.objects['/api/v1/nodes'] = 500;
   await expect(finder.find('10.65.2.9', 'shop')).rejects.toThrow('status 500');

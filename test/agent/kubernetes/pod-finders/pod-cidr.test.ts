@@ -28,14 +28,14 @@ function scene(followed: boolean | undefined = true) {
   };
 }
 
-test('the Pods of the node in whose range an address lies come with it', async () => {
+test('an address is looked up together with all Pods of the node in whose range it lies', async () => {
   const { api, finder } = scene();
   for (const address of ['10.65.2.9', 'fd00:65:2::9'])
     await expect(finder.find(address, 'shop')).resolves.toMatchObject({ pods: [{ name: 'db-0' }, { name: 'db-1' }] });
   expect(api.asked()).toEqual([ofNode]);
 });
 
-test('an address that no Pod there has is left to other ways, and does not cost a list each time', async () => {
+test('an address that no Pod of that node has is left to other finders, and does not cost a list each time', async () => {
   const { api, clock, finder } = scene();
   for (let host = 100; host < 200; host++)
     await expect(finder.find(`10.65.2.${host}`, 'shop')).resolves.toBeUndefined();
@@ -48,7 +48,7 @@ test('an address that no Pod there has is left to other ways, and does not cost 
 test.each([
   ['in no range', true, '192.168.7.12'],
   ['where the network plugin does not follow the ranges', false, '10.65.2.9'],
-])('an address %s leads nowhere, without a request', async (_, followed, address) => {
+])('an address %s has no owner, without a request', async (_, followed, address) => {
   const { api, finder } = scene(followed);
   await expect(finder.find(address, 'shop')).resolves.toBeUndefined();
   expect(api.asked()).toEqual([]);
@@ -63,7 +63,7 @@ test('a list that fails is asked for again', async () => {
   await expect(finder.find('10.65.2.9', 'shop')).resolves.toBeDefined();
 });
 
-test('each answer has Pods of its own: what is set in one is not in the next', async () => {
+test('each answer has its own Pods: a change to one does not affect the next', async () => {
   const { finder } = scene();
   const first = await finder.find('10.65.2.9', 'shop');
   for (const pod of first?.pods ?? []) pod.from = -1;

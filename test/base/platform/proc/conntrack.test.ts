@@ -19,7 +19,7 @@ test.each([
   ["another process's", '1', { count: 11, max: 262_144 }],
   ['a process that has gone', '77', { count: undefined, max: 262_144 }],
   ['no process', undefined, { count: undefined, max: 262_144 }],
-])('how full the connection table is, in %s', async (_, process, expected) => {
+])('reads the level of the connection table in %s', async (_, process, expected) => {
   const root = procTree({ ...sysctls, '1/net/stat/nf_conntrack': statistics });
   expect(await readConntrack(root, process)).toEqual(expected);
 });
@@ -28,7 +28,7 @@ test.each([
   ['an empty file', ''],
   ['a heading only', 'entries  clashres found new\n'],
   ['something else', 'entries  clashres\nmany\n'],
-])('statistics that are %s say nothing', async (_, text) => {
+])('statistics with %s are ignored', async (_, text) => {
   expect(await readConntrack(procTree({ '1/net/stat/nf_conntrack': text }), '1')).toBeUndefined();
 });
 
@@ -37,7 +37,7 @@ test('numbers larger than any table are not believed', async () => {
   expect(await readConntrack(root, 'self')).toBeUndefined();
 });
 
-test('nothing is returned where connections are not tracked', async () => {
+test('without connection tracking, nothing is returned', async () => {
   expect(await readConntrack(procTree({ version: 'Linux' }), 'self')).toBeUndefined();
   expect(await readConntrack('/nowhere', '1')).toBeUndefined();
 });
@@ -52,7 +52,7 @@ function printedBy(path: string): number {
   return Number(execFileSync('cat', [path], { encoding: 'utf8' }));
 }
 
-test('the table of this machine is read as the kernel shows it to other programs', async ({ skip }) => {
+test('reads the same table of this machine that the kernel shows to other programs', async ({ skip }) => {
   const missing = Object.values(ofMachine).find((path) => !existsSync(path));
   skip(missing !== undefined, `this kernel has no ${missing}`);
   // Other programs may open a connection between two readings.
@@ -68,24 +68,24 @@ const links = (own: string, first: string): Record<string, string> => ({
   '1/ns/net': `->net:[${first}]`,
 });
 
-test('the process that shows the host is the reader itself in the initial namespace, whatever it may see of others', async () => {
+test('in the initial namespace, the reader itself shows the host, whatever else it may see', async () => {
   expect(await hostProcess(readerIn(procTree({}), 'initial'))).toBe('self');
   expect(await hostProcess(readerIn(procTree(links('4026531833', '4026531833')), 'initial'))).toBe('self');
 });
 
-test('the process that shows the host is the first process where that is in another namespace', async () => {
+test('the first process shows the host if it is in another namespace', async () => {
   expect(await hostProcess(readerIn(procTree(links('4026532317', '4026531833')), 'another'))).toBe('1');
 });
 
-test('the process that shows the host is the first process where its namespace may not be read', async () => {
+test('the first process shows the host if its namespace may not be read', async () => {
   expect(await hostProcess(readerIn(procTree({ 'self/ns/net': '->net:[4026532317]' }), 'another'))).toBe('1');
 });
 
-test('no process shows the host if only a Pod can be seen', async () => {
+test('if only a Pod is visible, no process shows the host', async () => {
   expect(await hostProcess(readerIn(procTree(links('4026532317', '4026532317')), 'another'))).toBeUndefined();
 });
 
-test('the inode of a namespace is that of its file', async () => {
+test('a namespace has the inode of its file', async () => {
   expect(await namespaceOf('/proc', 'self')).toBe(statSync('/proc/self/ns/net').ino);
   expect(await namespaceOf('/proc', '0')).toBeUndefined();
   expect(await namespaceOf(procTree({ 'self/ns/net': '->somewhere' }), 'self')).toBeUndefined();

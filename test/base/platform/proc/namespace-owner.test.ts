@@ -55,7 +55,7 @@ const uid = '8f2e4b5c-1234-4abc-9def-0123456789ab';
 const other = '00000000-1234-4abc-9def-0123456789ab';
 const container = 'c'.repeat(64);
 
-test.each(tables.cgroups)('Pod of a cgroup: %s', (_, cgroups, expected) => {
+test.each(tables.cgroups)('finds the Pod of a cgroup: %s', (_, cgroups, expected) => {
   expect(podUidIn(cgroups)).toBe(expected);
 });
 
@@ -64,7 +64,7 @@ const inside = `->net:[${inode}]`;
 const host = '->net:[4026531833]';
 const pod = (id: string): string => `0::/kubepods/burstable/pod${id}/${container}\n`;
 
-test('finds the Pod, past what belongs to none and cannot be read', async () => {
+test('finds the Pod after skipping processes without a Pod and unreadable ones', async () => {
   const root = procTree({
     '1/ns/net': host,
     '1/cgroup': '0::/init.scope\n',
@@ -83,7 +83,7 @@ test('finds the Pod, past what belongs to none and cannot be read', async () => 
   expect(await findNamespaceOwner(root, inode)).toEqual({ process: expect.stringMatching(/^40[012]$/), pod: uid });
 });
 
-test('two Pods in one namespace: neither is accused', async () => {
+test('if two Pods share a namespace, neither is named', async () => {
   const root = procTree({
     '400/ns/net': inside,
     '400/cgroup': pod(uid),
@@ -93,12 +93,12 @@ test('two Pods in one namespace: neither is accused', async () => {
   expect((await findNamespaceOwner(root, inode))?.pod).toBeUndefined();
 });
 
-test('a namespace of no Pod still has a process to look through', async () => {
+test('a namespace without a Pod still has a process to read through', async () => {
   const root = procTree({ '400/ns/net': inside });
   expect(await findNamespaceOwner(root, inode)).toEqual({ process: '400', pod: undefined });
 });
 
-test("a namespace that is not visible, and the host's own, have no owner", async () => {
+test("an invisible namespace and the host's own have no owner", async () => {
   expect(await findNamespaceOwner(procTree({ '400/ns/net': host }), inode)).toBeUndefined();
   expect(
     await findNamespaceOwner(procTree({ '1/ns/net': inside, '7/ns/net': inside, '7/cgroup': pod(uid) }), inode),
@@ -106,7 +106,7 @@ test("a namespace that is not visible, and the host's own, have no owner", async
   expect(await findNamespaceOwner('/nowhere', inode)).toBeUndefined();
 });
 
-test('looks at all processes of a busy node', async () => {
+test('searches all processes of a busy node', async () => {
   const crowd = Object.fromEntries(Array.from({ length: 203 }, (_, index) => [`${1000 + index}/ns/net`, host]));
   const root = procTree({ ...crowd, '9999/ns/net': inside, '9999/cgroup': pod(uid) });
   expect((await findNamespaceOwner(root, inode))?.pod).toBe(uid);
@@ -114,7 +114,7 @@ test('looks at all processes of a busy node', async () => {
 
 const line = (source: string): string => `ipv4     2 udp      17 29 src=${source} dst=10.0.0.2 sport=1 dport=2\n`;
 
-test('the table of a namespace is read through a process in it, that of the host through init', async () => {
+test("the table of a namespace is read through one of its processes, the host's through init", async () => {
   const root = readerIn(
     procTree({
       'self/ns/net': '->net:[4026532999]',

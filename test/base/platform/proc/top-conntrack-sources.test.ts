@@ -27,7 +27,7 @@ const tcp = (source: string): string =>
 
 const table = (text: string): string => procTree({ '1/net/nf_conntrack': text });
 
-test('counts by whoever began, most first, at most three', async () => {
+test('counts connections by their initiator, and returns at most three, most first', async () => {
   const text = [
     ...Array.from({ length: 5 }, (_, port) => udp('10.244.0.7', port)),
     tcp('10.244.0.8'),
@@ -46,7 +46,7 @@ test('a /proc without such a file or process is unreadable', async () => {
   expect(await readTopSources('/nowhere', '1')).toBeUndefined();
 });
 
-test('lines that are none of the table are left out', async () => {
+test('invalid lines of the table are skipped', async () => {
   const text = `\nipv4 2 udp\n src=10.0.0.1 \nipv4     2 udp      17 29 src=999.1.1.1 dst=1.1.1.1\nipv5     2 udp src=10.0.0.3 \n${tcp('10.0.0.2')}`;
   expect((await readTopSources(table(text), '1'))?.top).toEqual([{ address: '10.0.0.2', connections: 1 }]);
 });
@@ -76,13 +76,13 @@ describe('the connection table is read up to a bound of', () => {
     expect(found?.counted).toBe(Math.floor(131_072 / tcp('10.0.0.1').length));
   });
 
-  test('a text without line breaks is not kept', async () => {
+  test('a text without line breaks is not kept in memory', async () => {
     const found = await readTopSources(table(`${'x'.repeat(1 << 20)}\n${tcp('10.0.0.1')}`), '1');
     expect(found).toEqual({ top: [{ address: '10.0.0.1', connections: 1 }], counted: 1, complete: true });
   });
 });
 
-test('sums are those of a count by hand, whatever the order, across blocks', async () => {
+test('sums equal a naive count, whatever the order and the blocks', async () => {
   await forAllAsync(
     [fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 1200 })],
     { numRuns: 20 },

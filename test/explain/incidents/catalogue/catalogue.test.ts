@@ -5,7 +5,7 @@ import { lines } from './lines.ts';
 
 const folder = new URL('../../../../docs/causes/', import.meta.url);
 const pages = readdirSync(folder).filter((name) => name.startsWith('KN'));
-it('has each code once, and all of one form', () => {
+it('has each code once, and all codes have one form', () => {
   expect(new Set(causes.map(({ code }) => code)).size).toBe(causes.length);
   for (const { code } of causes) expect(code).toMatch(/^KN[1-9]\d\d$/);
 });
@@ -63,7 +63,7 @@ describe.each(causes.map((cause) => [cause.code, cause] as const))(
       for (const [, target] of page.matchAll(/\]\((KN[^)]+)\)/g)) expect(pages).toContain(target);
     });
 
-    it('has words for Events', () => {
+    it('has texts for Events', () => {
       expect(reason).toMatch(/^[A-Z][A-Za-z]{3,63}$/);
       expect(overReason).toMatch(/^[A-Z][A-Za-z]{3,63}$/);
       expect(overReason).not.toBe(reason);
@@ -79,7 +79,7 @@ describe.each(causes.map((cause) => [cause.code, cause] as const))(
   },
 );
 
-it('has forty lines that say nothing', () => {
+it('has forty lines that match no cause', () => {
   expect(lines.filter(({ sign }) => sign === undefined).length).toBeGreaterThanOrEqual(40);
 });
 
@@ -92,7 +92,7 @@ it('needles are literals that can be searched together', () => {
 });
 
 it.each(causes.map((cause) => [cause.code, cause] as const))(
-  'needles: %s: one of its own stands in each line that it is read from, fatal records of klog apart',
+  "needles: %s: each line that it matches has one of its own, except klog's fatal records",
   (code, { needles }) => {
     const own = lines.filter(({ sign }) => sign === code);
     const without = own.filter(({ text }) => !/^F\d{4} /.test(text) && !needles.some((one) => text.includes(one)));

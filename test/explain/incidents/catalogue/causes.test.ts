@@ -9,12 +9,12 @@ const read = lines.map((row) => {
   return { ...row, read: record && signOf(record) };
 });
 
-it('knows each record as the cause that its row names', () => {
+it('assigns each record to the cause that its row names', () => {
   const codes = read.map(({ name, read: sign }) => [name, sign?.kind === 'failure' ? sign.code : sign && 'sync']);
   expect(codes).toEqual(lines.map(({ name, sign }) => [name, sign]));
 });
 
-it('reads from each record what signs.expected.txt has', async () => {
+it('reads the expected signs from each record (signs.expected.txt)', async () => {
   const signs = read.flatMap(({ name, read: sign }) => (sign ? [`${name}: ${JSON.stringify(sign)}`] : []));
   await expectLines(import.meta.dirname, 'signs.expected.txt', signs);
 });

@@ -74,11 +74,11 @@ const record = (parts: Partial<ProgramRecord>): ProgramRecord => ({
 it.each([
   ['/dev/stdin:4:1-30: Error: Could not process rule: No such file or directory', 'KN111'],
   ['Error: nothing of nft', 'KN107'],
-])('a single line of the error of a cut record: %s is %s', (error, code) => {
+])("a single line of a cut record's error: %s is %s", (error, code) => {
   expect(signOf(record({ error }))).toMatchObject({ kind: 'failure', code });
 });
 
-it('says in a bounded line what any record says, and never throws', () => {
+it('returns limited text for any record, and never throws', () => {
   const known = lines.map(({ text }) => parseProgramRecord(text)).filter((found) => found !== undefined);
   const text = fc.oneof(
     fc.string({ unit: 'binary' }),
@@ -116,7 +116,7 @@ it('says in a bounded line what any record says, and never throws', () => {
   );
 });
 
-it.each(['info', 'debug'] as const)('takes a failure for information when it is logged as %s', (severity) => {
+it.each(['info', 'debug'] as const)('treats a failure as information if it is logged as %s', (severity) => {
   for (const { text, sign } of lines) {
     const found = parseProgramRecord(text);
     if (found === undefined || found.program === 'bird' || found.severity === 'info') continue;
@@ -125,7 +125,7 @@ it.each(['info', 'debug'] as const)('takes a failure for information when it is 
   }
 });
 
-it('takes no failure of one program for that of another', () => {
+it("does not mistake a failure of one program for another's", () => {
   for (const { text } of lines) {
     const found = parseProgramRecord(text);
     if (found?.program !== 'kube-proxy' || found.severity === 'fatal') continue;
@@ -133,7 +133,7 @@ it('takes no failure of one program for that of another', () => {
   }
 });
 
-it.each<[TableReport, Partial<FailureSign>]>(tables.reports)('knows the table of %j', (report, sign) => {
+it.each<[TableReport, Partial<FailureSign>]>(tables.reports)('finds the table of %j', (report, sign) => {
   expect(signOf(report)).toMatchObject({ kind: 'failure', failing: 'kernel', backend: undefined, ...sign });
 });
 
@@ -157,7 +157,7 @@ it.each(tables.retries)('reads that the next attempt is in %s', (retryingTime, r
   });
 });
 
-it('gives the inner cause before what failed by it', () => {
+it('puts the inner cause before its consequence', () => {
   const order = causes.map(({ code }) => code);
   const before = (inner: string, outer: string) => expect(order.indexOf(inner)).toBeLessThan(order.indexOf(outer));
   for (const inner of ['KN102', 'KN103', 'KN104', 'KN105', 'KN106', 'KN109']) {

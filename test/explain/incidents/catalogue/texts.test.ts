@@ -19,7 +19,7 @@ function textsOf(cause: Cause, details: IncidentDetails, node: string) {
 }
 
 describe.each(causes.map((cause) => [cause.code, cause] as const))('%s', (code, cause) => {
-  it('says whole sentences of bounded length whatever the details', () => {
+  it('gives whole sentences of limited length whatever the details', () => {
     forAll([anyDetails, anyNode], { numRuns: 80 }, (details, node) => {
       for (const text of Object.values(textsOf(cause, details, node))) {
         if (text === undefined) continue;
@@ -48,7 +48,7 @@ describe.each(causes.map((cause) => [cause.code, cause] as const))('%s', (code, 
     expect(what).toContain('ip-10-0-12-34');
   });
 
-  it('has a sentence for Pods if it is serious, and none else', () => {
+  it('has a sentence for Pods exactly if it is serious', () => {
     expect(cause.impact === undefined).toBe(cause.severity === 'warning');
   });
 });
@@ -57,17 +57,17 @@ it.each([
   ['felix', 'New policies'],
   ['calico-node', 'New policies'],
   ['kube-proxy', 'New or moved Services'],
-] as const)('a Pod cannot rely on what %s writes: %s', (failing, beginning) => {
+] as const)('%s: the impact begins with %s', (failing, beginning) => {
   expect(unreachable(detailsOf({ failing }))).toMatch(new RegExp(`^${beginning}`));
 });
 
-it('KN101 pastes only valid names of objects', () => {
+it('KN101 contains only valid names of objects', () => {
   const settings = felixSettings({ bpfEnabled: true, bpfFrom: "default; rm -rf / '" });
   const details = detailsOf({ facts: factsOf({ felix: { kind: 'settings', settings } }) });
   expect(causeOf('KN101').fix(details, 'node-a')).not.toContain('rm -rf');
 });
 
-it('KN105 pastes only valid names of modules', () => {
+it('KN105 contains only valid names of modules', () => {
   const details = detailsOf({ subjects: ['x;reboot', '$(reboot)'] });
   expect(causeOf('KN105').fix(details, 'node-a')).not.toContain('reboot');
 });

@@ -31,7 +31,7 @@ const besides: readonly (readonly [code: string, Partial<NodeFacts>])[] = [
   ['KN104', { backends: { 'kube-proxy': 'legacy', felix: 'nf_tables' } }],
 ];
 
-test('every sentence of every cause, and the notice on a Pod, is in causes.expected.txt', async () => {
+test('all sentences of all causes, and the notice on a Pod, are in causes.expected.txt', async () => {
   const beside = besides.flatMap(([code, facts]) =>
     hints({ code, diagnosis: code, facts: { ...noFacts, ...facts } }).map((hint) => `beside ${code}: ${hint}`),
   );

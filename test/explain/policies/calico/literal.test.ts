@@ -21,7 +21,7 @@ const allKinds = fc.array(fc.oneof({ arbitrary: calicoPolicies, weight: 3 }, net
 test.each([
   ["Calico's policies", onlyCalico],
   ["Calico's policies among those of Kubernetes", allKinds],
-])('%s mean what a literal reading says', (_title, policies) => {
+])('%s have the meaning of a literal reading', (_title, policies) => {
   const seen: Record<string, number> = { admits: 0, denies: 0, any: 0 };
   const property = fc.property(policies, calicoObjects, namespaceLists, flows, (given, others, namespaces, flow) => {
     const objects = [...unique(given), ...others];
@@ -41,7 +41,7 @@ test.each([
 const unread = fc.subarray(['Tier', 'NetworkSet', 'ServiceAccount'] as const);
 const kinds = { Tier: 'tiers', NetworkSet: 'networksets', ServiceAccount: undefined } as const;
 
-test('a missing fact makes a verdict unknown, and never another one', () => {
+test('a missing fact only ever turns a verdict into unknown', () => {
   const outcomes = { known: 0, unknown: 0 };
   const property = fc.property(allKinds, calicoObjects, namespaceLists, flows, hiddenFacts, unread, (...scene) => {
     const [given, others, namespaces, flow, hide, hidden] = scene;

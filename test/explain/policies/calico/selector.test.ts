@@ -103,7 +103,7 @@ test('the canonical text of a selector means the same and is canonical', () => {
   });
 });
 
-test('no text makes the parser throw anything but a SelectorError', () => {
+test('the parser throws only SelectorErrors, whatever the text', () => {
   const token = fc.constantFrom(' ', ...`( ) ! != == && || a "x" ' { } , in not has( all( \0`.split(' '));
   forAll([fc.array(token).map((parts) => parts.join(''))], {}, (text) => {
     try {

@@ -43,12 +43,12 @@ test.each([
   ],
   ['leaves all parts of a policy of Cilium', [ofCilium, stage('StagedNetworkPolicy', { order: 5000 })], undefined],
   ['is ignored', [stage('StagedNetworkPolicy', { stagedAction: 'Ignore', ingress: [deny] })], undefined],
-])('staged policies: one %s', (_title, objects, expected) => {
+])('staged policies: a policy %s', (_title, objects, expected) => {
   const { trace } = createEvaluator({ policies: policySet(objects), namespaces });
   expect(trace(connection, 'ingress').staged?.verdict.outcome).toBe(expected);
 });
 
-test('10,000 policies of a Namespace, each of its own tier, are asked in order', () => {
+test('10,000 policies of a Namespace, each in its own tier, are evaluated in order', () => {
   const count = 10_000;
   const objects = Array.from({ length: count }, (_, index) => [
     calico('Tier', { order: index, defaultAction: 'Pass' }, `t-${index}`),

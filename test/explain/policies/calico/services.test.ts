@@ -235,7 +235,7 @@ test.each(tables.endpoints)('endpoints of a Service: %s', (_, rule, slices, give
   expect(outcome([policy, ...slices.map((each) => slice(...each))], given)).toBe(wanted);
 });
 
-test('a Service whose EndpointSlices are not known makes the verdict unknown', () => {
+test('a Service with unknown EndpointSlices makes the verdict unknown', () => {
   expect(outcome([to(db)], {}, false)).toBe('unknown: shop/db');
 });
 
@@ -284,7 +284,7 @@ test.each<[string, object[], boolean]>([
     ],
     true,
   ],
-])('the endpoints of a Service are kept as far as there is room: %s', (_, slices, isKept) => {
+])('the endpoints of a Service are kept as far as memory has room: %s', (_, slices, isKept) => {
   const { add, complete, endpointsOf } = collectServices();
   complete('shop/db');
   for (const each of slices) add(each);
@@ -298,7 +298,7 @@ test.each([
   7,
   {},
   { kind: 'EndpointSlice', endpoints: 7, metadata: { labels: { 'kubernetes.io/service-name': 'db' } } },
-])('an EndpointSlice that is broken adds no endpoint: %j', (object) => {
+])('a broken EndpointSlice adds no endpoint: %j', (object) => {
   const { add, complete, endpointsOf } = collectServices();
   add(object);
   complete('default/db');
@@ -317,7 +317,7 @@ test.each<[string, object, Partial<Requirements>]>(tables.needs)('needs of a pol
   expect(required(spec)).toEqual({ ...nothing, ...wanted }),
 );
 
-test('needs of a policy: worked out once, until the Pod or the labels of its Namespace change', () => {
+test("needs of a policy: computed once, until the Pod or its Namespace's labels change", () => {
   const requires = vi.fn<() => void>();
   const policy: Policy = {
     ref: { apiVersion: 'projectcalico.org/v3', kind: 'NetworkPolicy', namespace: 'shop', name: 'p' },
@@ -341,7 +341,7 @@ test('needs of a policy: worked out once, until the Pod or the labels of its Nam
   expect(requires).toHaveBeenCalledTimes(3);
 });
 
-test('needs of a policy: no more where no policy is asked', () => {
+test('needs of a policy: empty if no policy is evaluated', () => {
   const given = { destination: { kind: 'external', address: '192.0.2.7' } } as const;
   expect(required(source({ services: { name: 'db' } }), given)).toEqual(nothing);
 });

@@ -9,7 +9,7 @@ import { asked, randomCases } from './random.ts';
 
 test.each([...rowsOf(join(import.meta.dirname, 'semantics.txt')), ...rowsOfEntities])('%s', (_, row) => check(row));
 
-test('Cilium itself decides as the verdict says, where that is not unknown', () => {
+test('Cilium decides like every verdict that is not unknown', () => {
   const verdicts = readFileSync(join(import.meta.dirname, 'verdicts.txt'), 'utf8').replaceAll('\n', '');
   const wrong: object[] = [];
   let unknown = 0;
@@ -23,7 +23,7 @@ test('Cilium itself decides as the verdict says, where that is not unknown', () 
   expect(unknown / asked.count).toBeLessThan(0.03);
 });
 
-test('a connection that Cilium alone isolates is not opened by a NetworkPolicy', () => {
+test('a NetworkPolicy does not open a connection that only Cilium isolates', () => {
   const options = { flow: connection, namespaces, pods: [postgres, worker] };
   expect(suggest({ ...options, policies: [isolating].flatMap(compilePolicy) })).toMatchObject({
     kind: 'refused',
@@ -48,13 +48,13 @@ test('a field with a typo is found, at any depth', () => {
 
 const withSpecs = (...specs: object[]): object => ({ ...cnp({}), spec: undefined, specs });
 
-test('a policy with a list of specs has no problems but in their fields', () => {
+test('in a list of specs, only wrong fields are problems', () => {
   expect(policyProblems(withSpecs({ endpointSelector: {}, ingress: [{}] }))).toEqual([]);
   expect(policyProblems(withSpecs({}, { ingres: [] })).map(({ path }) => path.join('.'))).toEqual(['specs.1.ingres']);
   expect(policyProblems({ ...networkPolicy({}), specs: [{}] })).toMatchObject([{ path: ['specs'] }]);
 });
 
-test('a policy whose rules are asked at two times is one policy', () => {
+test('a policy whose rules are asked for at two times is one policy', () => {
   const both = cnp({ endpointSelector: {}, ingress: [{}], ingressDeny: [fromLabels(inBatch)] });
   const { trace } = evaluator([both, isolating], namespaces);
   expect(trace(connection, 'ingress')).toMatchObject({ selectingCount: 2, policies: { length: 3 } });

@@ -40,11 +40,11 @@ test.each<[string, string[]]>([
   expect(names.filter((name) => clause.matches(peer(name)) === false)).toEqual([]);
 });
 
-test('the name that the log gave the address is shown', () => {
+test('shows the name that the log gives the address', () => {
   expect(domainNames('*.com').has(peer('example.org'))).toBe('is example.org');
   expect(domainNames('*.com').has(peer(undefined))).toBe('is 203.0.113.80');
 });
 
-test('where no look-up was seen, it is not known', () => {
+test('without a logged look-up, the name is unknown', () => {
   expect(domainNames('*').matches(peer(undefined))).toBeInstanceOf(Unknown);
 });

@@ -50,7 +50,7 @@ test('a Service’s chain is found by its hash', () => {
   });
 });
 
-test('the chain of a port without a name is found in both spellings, and is called by the number', () => {
+test('the chain of an unnamed port is found in both spellings, and named by the number', () => {
   const index = createChainIndex();
   index.setService(service({ ports: [unnamed] }), nine);
   for (const text of ['shop/apiudp', 'shop/api:udp'])
@@ -60,13 +60,13 @@ test('the chain of a port without a name is found in both spellings, and is call
 });
 
 test.each(['KUBE-SERVICES', 'KUBE-SVC-AAAAAAAAAAAAAAAA', 'KUBE-SEP-AAAAAAAAAAAAAAAA', 'INPUT', ''])(
-  'a Service’s chain: %j has no owner',
+  "a Service's chain: %j has no owner",
   (chain) => {
     expect(known().ownerOf(chain)).toBeUndefined();
   },
 );
 
-test('a Service’s chain is another’s where only the first 32 bits of the hash agree', () => {
+test("a Service's chain belongs to another one if only the first 32 bits of the hash agree", () => {
   const index = createChainIndex();
   const [one, other] = ['api-59487', 'api-85844'];
   index.setService(service({ name: one, uid: 'one' }), nine);
@@ -83,7 +83,7 @@ test('a Service’s chain is another’s where only the first 32 bits of the has
 
 const nftablesChain = 'service-2QRHZV4L-default/kubernetes/tcp/https';
 
-test('a chain of nftables mode names its Service, whether that is known or not', () => {
+test('a chain of nftables mode names its Service, even if that is unknown', () => {
   const index = createChainIndex();
   expect(index.ownerOf(nftablesChain)).toMatchObject({
     service: { namespace: 'default', name: 'kubernetes', uid: '' },
@@ -103,7 +103,7 @@ test('a chain of nftables mode names its endpoint', () => {
   );
 });
 
-test('an endpoint’s chain has its own port, and is called by the Service’s', () => {
+test("an endpoint's chain has its own port, and is named by the Service's", () => {
   const index = createChainIndex();
   const chain = endpointChain('api', '', 'udp', '10.65.2.9:5353');
   index.setSlice(endpointSlice({ ports: [{ ...unnamed, port: 5353 }] }), nine);
@@ -113,7 +113,7 @@ test('an endpoint’s chain has its own port, and is called by the Service’s',
   expect(described(index.ownerOf(chain))).toBe('api:53/udp of uid-of-api at 10.65.2.9:5353');
 });
 
-test('backends are a Pod each, however many addresses and slices it has', () => {
+test('each backend is one Pod, however many addresses and slices it has', () => {
   const index = known();
   const second = backend({ address: '10.65.2.10', pod: { namespace: 'shop', name: 'api-1' }, ready: false });
   const elsewhere = backend({ address: '192.0.2.4', pod: undefined, node: undefined });
@@ -125,7 +125,7 @@ test('backends are a Pod each, however many addresses and slices it has', () => 
   expect(index.backendsOf('shop', 'nobody')).toEqual([]);
 });
 
-test('backends may be of another namespace', () => {
+test('a backend may be in another namespace', () => {
   const index = known();
   const stranger = backend({ pod: { namespace: 'batch', name: 'worker-1' } });
   index.setSlice(endpointSlice({ endpoints: [stranger] }), nine);
@@ -158,7 +158,7 @@ test('targets are the ready endpoints of the same family, each with its own port
 test.each([
   ['a port that the Service does not have', [http], 81],
   ['a port that it has over UDP only', [unnamed], 53],
-])('there are no targets of %s', (_, ports, port) => {
+])('%s has no targets', (_, ports, port) => {
   const index = createChainIndex();
   index.setService(service({ ports }), nine);
   const own = ports.map((each) => ({ ...each, port: each.port + 1 }));
@@ -173,7 +173,7 @@ test.each([
   ['slices', { slices: 16, ofEach: 1, isReady: false }, 0],
   ['slices', { slices: 17, ofEach: 1, isReady: false }, undefined],
 ])(
-  'targets are not known of a Service with too many %s: of %o there are %s',
+  'targets are unknown for a Service with too many %s: of %o there are %s',
   (_, { slices, ofEach, isReady }, found) => {
     const index = known();
     for (let number = 0; number < slices; number++) {
@@ -186,7 +186,7 @@ test.each([
   },
 );
 
-test('whatever is set, removed and left out, targets and published addresses are those of the objects that are there', () => {
+test('after any changes, targets and published addresses are those of the present objects', () => {
   const names = fc.constantFrom('api', 'web');
   const change = fc.record({
     of: fc.constantFrom('service', 'slice'),
@@ -225,7 +225,7 @@ test('whatever is set, removed and left out, targets and published addresses are
   });
 });
 
-test('published are the addresses of load balancers and the external ones, as long as there is the Service', () => {
+test('published addresses are those of load balancers and external ones, as long as the Service exists', () => {
   const index = known();
   index.setService(service({ name: 'edge', published: ['198.51.100.7'] }), nine);
   expect(['198.51.100.7', '198.51.100.8', '10.96.0.80'].map(index.isPublished)).toEqual([true, false, false]);
@@ -233,7 +233,7 @@ test('published are the addresses of load balancers and the external ones, as lo
   expect(index.isPublished('198.51.100.7')).toBe(false);
 });
 
-test('tombstones of a port that is gone are not of a Service that is', () => {
+test('tombstones of a deleted port do not belong to a present Service', () => {
   const index = known();
   const chain = serviceChain('api', 'http', 'tcp');
   index.setService(service({ ports: [{ ...http, name: 'web' }], uid: 'as it is' }), nine);
@@ -244,7 +244,7 @@ test('tombstones of a port that is gone are not of a Service that is', () => {
   expect(described(index.ownerOf(chain))).toBe('api:http/tcp of anew');
 });
 
-test('tombstones: last a day, and there are only so many', () => {
+test('tombstones: last a day, up to a limit', () => {
   const index = createChainIndex({ age: day, count: 2 });
   const chains = ['a', 'b', 'c'].map((name) => serviceChain(name, 'http', 'tcp'));
   for (const name of ['a', 'b', 'c']) index.setService(service({ name }), nine);
@@ -346,7 +346,7 @@ function apply(edit: Edit, index: ChainIndex, now: number): void {
   }
 }
 
-test('knows what a model knows that forgets nothing', () => {
+test('knows as much as a model that forgets nothing', () => {
   forAll(
     [fc.array(fc.record({ edit: edits, pause: fc.constantFrom(0, 1, day / 2, day) }), { maxLength: 25 })],
     {
@@ -403,7 +403,7 @@ const sliceChanges: fc.Arbitrary<Change[]> = fc.array(
   { maxLength: 20 },
 );
 
-test('chains that are prepared after each change have the owners that one look through everything finds', async () => {
+test('chains prepared after each change have the owners that a complete search finds', async () => {
   const names = ['api', 'web'];
   const endpoints = ['10.65.2.1:8080', '10.65.2.2:8080', '10.65.2.3:8080'];
   const ofServices = names.map((name) => serviceChain(name, 'http', 'tcp'));

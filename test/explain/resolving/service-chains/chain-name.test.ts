@@ -138,7 +138,7 @@ function base32(bytes: Buffer): string {
     .join('');
 }
 
-test('a hash is the SHA-256 in base32, cut', () => {
+test('a hash is the truncated SHA-256 in base32', () => {
   forAll([fc.string()], {}, (text) => {
     const digest = createHash('sha256').update(text).digest();
     const hash = chainHash(text);
@@ -150,7 +150,7 @@ test.each<[service: string, port: string, ServiceProtocol, hash: string]>([
   ['default/kubernetes', 'https', 'tcp', 'NPX46M4PTMTKRN6Y'],
   ['kube-system/kube-dns', 'dns', 'udp', 'TCOU7JCQXEZGVUNU'],
   ['default/nginx', '', 'tcp', '2CMXP7HKUVJN7L6M'],
-])('names that a real kube-proxy gave: %s:%s %s is %s', (service, port, protocol, hash) => {
+])('matches names of a real kube-proxy: %s:%s %s is %s', (service, port, protocol, hash) => {
   const [namespace = '', name = ''] = service.split('/');
   expect(hashedTexts(namespace, name, port, protocol).map(chainHash)).toContain(hash);
 });
@@ -158,13 +158,13 @@ test.each<[service: string, port: string, ServiceProtocol, hash: string]>([
 test.each<[service: string, port: string, address: string, number: number, hash: string]>([
   ['ns1/svc1', 'p80', '10.180.0.1', 80, 'SXIVWICOYRO3J4NJ'],
   ['ns2/svc2', 'p8080', '10.0.2.1', 8080, 'UHEGFW77JX3KXTOV'],
-])('names that a real kube-proxy gave: %s:%s at %s:%i is %s', (service, port, address, number, hash) => {
+])('matches names of a real kube-proxy: %s:%s at %s:%i is %s', (service, port, address, number, hash) => {
   const [namespace = '', name = ''] = service.split('/');
   const [text = ''] = hashedTexts(namespace, name, port, 'tcp');
   expect(chainHash(text + hostAndPort(address, number))).toBe(hash);
 });
 
-test('a port without a name has two spellings', () => {
+test('an unnamed port has two spellings', () => {
   expect(hashedTexts('default', 'nginx', '', 'tcp')).toEqual(['default/nginxtcp', 'default/nginx:tcp']);
   expect(hashedTexts('default', 'nginx', 'http', 'udp')).toEqual(['default/nginx:httpudp']);
 });
@@ -173,7 +173,7 @@ test.each(tables.iptables)('in iptables mode: %s: %s', (chain, kind) => {
   expect(parseChainName(chain)).toEqual({ kind, hash: 'NPX46M4PTMTKRN6Y' });
 });
 
-test.each(tables.ofNoService)('in iptables mode: %j is of no single Service', (chain) => {
+test.each(tables.ofNoService)('in iptables mode: %j belongs to no single Service', (chain) => {
   expect(parseChainName(chain)).toBeUndefined();
 });
 
@@ -197,7 +197,7 @@ test.each([
   ['of another word', 'source-ranges-P4ZYZVCF-testing/service/tcp/http'],
   ['in quotes', '"service-P4ZYZVCF-testing/service/tcp/http"'],
   ['that is too long', `service-KR6NACJP-${long}${'x'.repeat(100)}`],
-])('in nftables mode: one %s is of no Service', (_, chain) => {
+])('in nftables mode: a name %s belongs to no Service', (_, chain) => {
   expect(parseChainName(chain)).toBeUndefined();
 });
 
@@ -206,14 +206,14 @@ test.each(tables.ofNone)('in nftables mode: %s has no Service, whatever its hash
 });
 
 test.each(['__1.2.3/80', '__10.0.0.1', '__10.0.0.1/', '__10.0.0.1/123456', '__/80', '__...................../80'])(
-  'an endpoint %s is none, whatever its hash',
+  'an endpoint %s is refused, whatever its hash',
   (endpoint) => {
     const whole = `testing/service/tcp/http${endpoint}`;
     expect(parseChainName(`endpoint-${chainHash(whole).slice(0, 8)}-${whole}`)).toBeUndefined();
   },
 );
 
-test('any text is looked at without harm', () => {
+test('any text is accepted without an exception', () => {
   forAll(
     [fc.string({ unit: 'binary', maxLength: 400 }), fc.constantFrom('KUBE-SVC-', 'service-', '')],
     {},

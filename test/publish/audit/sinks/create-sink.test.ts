@@ -28,7 +28,7 @@ test.each([
   await sink.close();
 });
 
-test('a receiver is sent who sends, from which node and cluster, with the headers of the file', async () => {
+test('a receiver learns the sender, its node and its cluster, with the headers of the file', async () => {
   writeFileSync(path('headers'), 'authorization: Bearer token\n\n  x-tenant:  shop: web  \n');
   const got = await received({ cluster: 'prod', auditOtlpHeaders: path('headers') });
   expect(got?.headers).toMatchObject({ authorization: 'Bearer token', 'x-tenant': 'shop: web' });
@@ -36,14 +36,14 @@ test('a receiver is sent who sends, from which node and cluster, with the header
     expect(got?.body).toContain(text);
 });
 
-test('without a cluster and headers none are sent', async () => {
+test('without a cluster and headers, none are sent', async () => {
   const got = await received({});
   expect(got?.headers).not.toHaveProperty('authorization');
   expect(got?.body).not.toContain('k8s.cluster.name');
 });
 
 test.each(['a token', 'authorization:', ': token', 'two words: token'])(
-  'a file of headers with the line %j is refused, by its number only',
+  "a file of headers with the line %j is refused, naming only the line's number",
   async (line) => {
     writeFileSync(path('headers'), `a: b\n${line}\n`);
     const error = await received({ auditOtlpHeaders: path('headers') }).catch(String);

@@ -44,7 +44,7 @@ function rows(from: number): string[] {
   );
 }
 
-test('rows are in the file once they are confirmed, and go after those of an earlier run', async () => {
+test('confirmed rows are in the file, after those of an earlier run', async () => {
   const { sink, path } = scene('plain');
   expect(await sink.send(['{"n":1}\n', '{"n":2}\n'], never)).toBe(0);
   expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n');
@@ -55,7 +55,7 @@ test('rows are in the file once they are confirmed, and go after those of an ear
   expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
 });
 
-test('a full file is packed, no row is lost or torn, and the folder holds nothing but rows', async () => {
+test('a full file is compressed, no row is lost or torn, and the folder contains only rows', async () => {
   const { sink, logs, files } = scene('full');
   for (let batch = 0; batch < 35; batch++) await sink.send(rows(batch * 1000), never);
   await sink.close();
@@ -70,7 +70,7 @@ test('a full file is packed, no row is lost or torn, and the folder holds nothin
   expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 35_000 }, (_, index) => index));
 });
 
-test('one file is open while rows are sent, and none after the end', async () => {
+test('one file is open while rows are sent, and none at the end', async () => {
   const { sink, path, logs, files } = scene('open');
   await sink.send(rows(0), never);
   for (let from = 1000; files().length < 3; from += 1000) await sink.send(rows(from), never);
@@ -84,7 +84,7 @@ test('one file is open while rows are sent, and none after the end', async () =>
   expect(open()).toEqual([]);
 });
 
-test('packed files past the total are deleted, oldest first', async () => {
+test('compressed files past the total are deleted, oldest first', async () => {
   const { sink, logs, files } = scene('total', { total: 1 });
   for (let batch = 0; batch < 80; batch++) await sink.send(rows(batch * 1000), never);
   await sink.close();
@@ -97,7 +97,7 @@ test.each([
   ['a part of a row', '{"n":1}\n{"n":2}\n{"n":', '{"n":1}\n{"n":2}\n'],
   ['what a power failure has left', '{"n":1}\n\0\0\0', '{"n":1}\n'],
   ['a part of the only row', '{"n"', ''],
-])('%s behind the last row is removed, and all rows before it stay', async (_, left, kept) => {
+])('%s after the last row is removed, and all rows before it stay', async (_, left, kept) => {
   const { sink, path, logs } = scene('torn');
   mkdirSync(logs, { recursive: true });
   writeFileSync(path, left);
@@ -123,14 +123,14 @@ test.each<[string, Buffer]>([
 test.each([
   ['folder', 'mkdir'],
   ['pipe', 'mkfifo'],
-])('a %s in the place of the file is refused', async (name, make) => {
+])('a %s in place of the file is refused', async (name, make) => {
   const { sink, path, logs } = scene(name);
   mkdirSync(logs);
   execFileSync(make, [path]);
   await expect(sink.send(['{"n":1}\n'], never)).rejects.toThrow(`${path} is not a file`);
 });
 
-test('a file that was moved away or removed while it is open is followed by another one', async () => {
+test('an open file that is moved or removed is followed by a new one', async () => {
   const { sink, path, logs } = scene('moved');
   await sink.send(['{"n":1}\n'], never);
   renameSync(path, join(logs, 'moved'));
@@ -141,7 +141,7 @@ test('a file that was moved away or removed while it is open is followed by anot
   expect(readFileSync(join(logs, 'moved'), 'utf8')).toBe('{"n":1}\n');
 });
 
-test('each day has files of its own, and two that are finished in one second have different names', async () => {
+test('each day has its own files, and two files finished within one second have different names', async () => {
   let time = Date.UTC(2026, 10, 21, 23, 59, 59);
   const { logs, path, files } = scene('days');
   const sink = createFileSink({ path, size: 1, total: 10, now: () => time });
@@ -168,7 +168,7 @@ test('each day has files of its own, and two that are finished in one second hav
   expect(readFileSync(path, 'utf8')).toBe('{"n":12}\n');
 });
 
-test('a file that was left by a run that was killed while it packed is packed once', async () => {
+test('a file from a run that was killed while compressing is compressed once', async () => {
   const { sink, logs, files } = scene('killed');
   mkdirSync(logs);
   writeFileSync(join(logs, 'audit-2026-11-20-000000-1.ndjson'), '{"n":1}\n');
@@ -187,7 +187,7 @@ test('a file that was left by a run that was killed while it packed is packed on
   expect(readdirSync(logs)).toHaveLength(4);
 });
 
-test('a finished file that cannot be packed leaves no part of it, and rows go on', async () => {
+test('a finished file that cannot be compressed leaves no part behind, and rows continue', async () => {
   const { sink, logs, path } = scene('unreadable');
   mkdirSync(join(logs, 'audit-2026-11-20-000000-1.ndjson'), { recursive: true });
   await sink.send(['{"n":1}\n'], never);
@@ -196,7 +196,7 @@ test('a finished file that cannot be packed leaves no part of it, and rows go on
   expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n');
 });
 
-test('a folder that cannot be written rejects, and the next attempt after it was mended goes through', async () => {
+test('a folder that cannot be written to is an error, and the next attempt after its repair succeeds', async () => {
   const { sink, logs, path } = scene('mended');
   writeFileSync(logs, 'a file where the folder belongs');
   await expect(sink.send(['{"n":1}\n'], never)).rejects.toMatchObject({ syscall: 'mkdir' });

@@ -35,7 +35,7 @@ const record: FlowRecord = {
 };
 const rows = (count: number): string[] => Array.from({ length: count }, () => rowOf(record));
 
-test('a record is sent with its id, name, body and attributes, and what the Resource says stands there alone', async () => {
+test('a record is sent with its id, name, body and attributes, and facts of the Resource appear only there', async () => {
   const { sink, requests } = await scene([status(200)], { headers: () => ({ authorization: 'Bearer token' }) });
   expect(await sink.send(rows(1), never)).toBe(0);
   const [{ headers, path, body } = { headers: {}, path: '', body: '' }] = requests;
@@ -47,7 +47,7 @@ test('a record is sent with its id, name, body and attributes, and what the Reso
   expect(body.split('node-a')).toHaveLength(2);
 });
 
-test('a record has its time in nanoseconds, as when it happened and as when it was observed', async () => {
+test('a record has its time in nanoseconds, both as event and as observation time', async () => {
   const { sink, requests } = await scene([status(200)]);
   await sink.send([rowOf({ ...record, '@timestamp': '2026-11-21T09:01:00.250Z' })], never);
   const nanoseconds = Buffer.alloc(8);
@@ -65,35 +65,35 @@ test.each<[string, Answer, number]>([
   ['that is no protobuf refuses none', status(200, '{"partialSuccess":'), 0],
   ['400 refuses all for good', status(400), 4],
   ['422 refuses all for good', status(422), 4],
-])('an answer: %s', async (_, answer, refused) => {
+])('answers: %s', async (_, answer, refused) => {
   const { sink, requests } = await scene([answer]);
   expect(await sink.send(rows(4), never)).toBe(refused);
   expect(requests).toHaveLength(1);
 });
 
-test('the time for which a busy receiver asks to wait goes with the error', async () => {
+test('the error has the time for which a busy receiver asks to wait', async () => {
   const { sink } = await scene([(response) => void response.writeHead(429, { 'retry-after': '120' }).end()]);
   await expect(sink.send(rows(1), never)).rejects.toMatchObject({ retryAfter: 120_000 });
 });
 
-test.each([304, 401, 404, 429, 500, 503])('an answer: %i has the batch sent again', async (code) => {
+test.each([304, 401, 404, 429, 500, 503])('the answer %i makes the batch be sent again', async (code) => {
   const { sink } = await scene([status(code)]);
   await expect(sink.send(rows(4), never)).rejects.toThrow(String(code));
 });
 
-test('413 has it sent in halves', async () => {
+test('413 makes the batch be sent in halves', async () => {
   const { sink, requests } = await scene([status(413), status(200)]);
   expect(await sink.send(rows(5), never)).toBe(0);
   expect(requests.map(({ body }) => body.split('id-1').length - 1)).toEqual([5, 3, 2]);
 });
 
-test('413 for a record alone has it refused for good', async () => {
+test('413 for a single record refuses it for good', async () => {
   const { sink, requests } = await scene([status(413)]);
   expect(await sink.send(rows(2), never)).toBe(2);
   expect(requests).toHaveLength(3);
 });
 
-test('an answer of more than 64 KiB is not read to its end', async () => {
+test('an answer is read up to 64 KiB', async () => {
   const { sink } = await scene([status(200, 'x'.repeat(1_000_000))]);
   await expect(sink.send(rows(1), never)).rejects.toBeInstanceOf(Error);
 });
@@ -102,7 +102,7 @@ test.each<[string, Answer]>([
   ['that never comes', () => {}],
   ['that never ends', (response) => void response.writeHead(200).write('x')],
   ['that is cut off', (response) => void response.destroy()],
-])('an answer: %s has the batch sent again', async (_, answer) => {
+])('an answer %s makes the batch be sent again', async (_, answer) => {
   const { sink } = await scene([answer], { timeout: 100 });
   await expect(sink.send(rows(1), never)).rejects.toBeInstanceOf(Error);
 });

@@ -51,7 +51,7 @@ function scene(counts: Readonly<Record<string, number>>) {
   return { path, part: `${path}.part` };
 }
 
-test('of a Namespace that fills a file, so many records are kept as four others in the middle have, and the rest is a gap', async () => {
+test('a Namespace that fills a file keeps as many records as four times the median of others, and the rest is a gap', async () => {
   const { path, part } = scene({ shop: 20, evil: 5000, batch: 10, web: 30 });
   expect(await thinFile(path, part)).toBe(true);
   const records = packedIn(path);
@@ -67,14 +67,14 @@ test('of a Namespace that fills a file, so many records are kept as four others 
 test.each([
   ['one Namespace', { shop: 1000 }],
   ['Namespaces that have as much as each other', { shop: 300, batch: 200, web: 400 }],
-])('a file of %s stays whole', async (_, counts) => {
+])('a file of %s stays unchanged', async (_, counts) => {
   const { path, part } = scene(counts);
   const before = readFileSync(path);
   expect(await thinFile(path, part)).toBe(false);
   expect(readFileSync(path)).toEqual(before);
 });
 
-test('a tenant that fills file after file displaces its own records, and no other ones', async () => {
+test('a tenant that fills file after file displaces only its own records', async () => {
   const logs = folder('displaced');
   const sink = createFileSink({ path: join(logs, 'audit.ndjson'), size: 1, total: 1 });
   let ofShop = 0;

@@ -144,7 +144,7 @@ const fields = fc.uniqueArray(fc.tuple(key, settled), { selector: ([name]) => na
 const asObject = (pairs: [string, string][]): Record<string, string> => Object.fromEntries(pairs);
 const header = 'E1121 13:37:46.657104   31530 proxier.go:1406] ';
 
-test('klog text is read back', () => {
+test('reads back klog text', () => {
   forAll([hard, settled, fields], { numRuns: 1000 }, (message, error, more) => {
     const text = `${header}${goQuote(message)} err=${klogValue(error)}${more.map(([name, value]) => ` ${name}=${klogValue(value)}`).join('')}`;
     const record = parseProgramRecord(text);
@@ -153,14 +153,14 @@ test('klog text is read back', () => {
   });
 });
 
-test('klog text without structure is read back', () => {
+test('reads back klog text without structure', () => {
   forAll([fc.stringMatching(/^[A-Z][a-z /-]{0,40}$/), settled], { numRuns: 1000 }, (message, error) => {
     fc.pre(!/, err(or)?: /.test(`${message}: ${error}`) && !/\n(goroutine \d|Rules:)/.test(error));
     expect(parseProgramRecord(`${header}${message}: ${error}`)).toMatchObject({ message, error });
   });
 });
 
-test('klog JSON is read back', () => {
+test('reads back klog JSON', () => {
   const value = fc.oneof(
     hard,
     fc.integer(),
@@ -196,7 +196,7 @@ const message = fc
   .string({ unit: fc.constantFrom('a', 'B', ' ', ':', '.', ' = ', '(k=v; w=x)', '"q r=s"', 'é'), maxLength: 30 })
   .map((text) => `M${text}`.trimEnd());
 
-test("Calico's logrus is read back", () => {
+test("reads back Calico's logrus", () => {
   const names = fc.constantFrom('chainName', 'ipVersion', 'table', '_x', 'a.b');
   const pairs = fc.uniqueArray(fc.tuple(names, hard), { selector: ([name]) => name, maxLength: 4 });
   forAll([message, plain, hard, pairs], { numRuns: 1000 }, (words, error, errorOutput, more) => {
@@ -214,7 +214,7 @@ function logrusValue(text: string): string {
   return /^[\w./@^+-]*$/.test(text) ? text : goQuote(text);
 }
 
-test('logrus that is not on a terminal is read back', () => {
+test('reads back logrus without a terminal', () => {
   forAll([fc.constantFrom('debug', 'info', 'error'), hard, fields], { numRuns: 500 }, (level, msg, more) => {
     fc.pre(msg !== '');
     const values = more.map(([name, value]) => ` ${name.replaceAll(/[^\w]/g, '_')}=${logrusValue(value)}`).join('');
@@ -229,7 +229,7 @@ test('logrus that is not on a terminal is read back', () => {
 const openings = tables.openings;
 const pieces = tables.pieces;
 
-test('whatever is written: never throws, and holds to its bounds', () => {
+test('never throws and keeps to its limits, whatever is written', () => {
   const text = fc.tuple(
     fc.constantFrom(...openings),
     fc.string({ unit: fc.oneof(fc.constantFrom(...pieces), fc.string()), maxLength: 60 }),
@@ -243,7 +243,7 @@ test('whatever is written: never throws, and holds to its bounds', () => {
   });
 });
 
-test('64 KiB of anything repeated take little time of the processor', { timeout: 60_000 }, () => {
+test('64 KiB of any repeated text take little processor time', { timeout: 60_000 }, () => {
   const slow: string[] = [];
   for (const head of openings) {
     for (const piece of pieces) {

@@ -54,7 +54,7 @@ function follow({ there = [], hasRoot = true, ...options }: Options = {}) {
 
 const savedKeys = (source: Source): string[] => Object.keys(kept(source)['logs'] ?? {});
 
-test('the containers that match, and no others', () => {
+test('follows exactly the containers that match', () => {
   const { keys, source } = follow({
     there: [first, `${node}/calico-node/3.log`, `${node}/install-cni/0.log`, 'default_web_3/web/0.log', 'stray/x'],
   });
@@ -62,7 +62,7 @@ test('the containers that match, and no others', () => {
   expect(source).toMatchObject({ name: 'containers', state: 'reading' });
 });
 
-test('logs that are there at the first start are read from their end, later ones from their start', () => {
+test('logs present at the first start are read from their end, later ones from their start', () => {
   const { at, make, time } = follow({ there: [first] });
   make(second);
   make(`${node}/calico-node/0.log`);
@@ -72,14 +72,14 @@ test('logs that are there at the first start are read from their end, later ones
   expect(at('calico-node/0.log').options.from).toBe('start');
 });
 
-test('a log that is being rotated at the first start from its end', () => {
+test('a log that is being rotated at the first start is read from its end', () => {
   const { at, make, time } = follow({ there: [`${first}.20261121-101010`] });
   make(first);
   time.advance(500);
   expect(at(first).options.from).toBe('end');
 });
 
-test('everything from its start if the folder was not there', () => {
+test('everything is read from its start if the folder did not exist', () => {
   const { at, make, time, source, notices, remove } = follow();
   remove('');
   time.advance(500);
@@ -90,7 +90,7 @@ test('everything from its start if the folder was not there', () => {
   expect(notices.map(({ key }) => key)).toStrictEqual(['no-match', 'missing', 'well']);
 });
 
-test('a Pod, its container and its log that come one after the other', () => {
+test('a Pod, its container and its log may appear one after another', () => {
   const { root, keys, make, time } = follow();
   for (const part of [proxy, `${proxy}/kube-proxy`]) {
     mkdirSync(`${root}/${part}`);
@@ -101,7 +101,7 @@ test('a Pod, its container and its log that come one after the other', () => {
   expect(keys()).toStrictEqual([first]);
 });
 
-test('a log that is a symbolic link, and no log where a file is in the place of a folder', () => {
+test('a log that is a symbolic link is followed, and a file in place of a folder is not', () => {
   const { root, keys, make, time } = follow({ there: ['target', proxy] });
   make(`${node}/calico-node/x`);
   symlinkSync(`${root}/target`, `${root}/${node}/calico-node/0.log`);
@@ -109,7 +109,7 @@ test('a log that is a symbolic link, and no log where a file is in the place of 
   expect(keys()).toStrictEqual([`${node}/calico-node/0.log`]);
 });
 
-test('no more than so many are read at once, the newest of a container first', () => {
+test('a limited number is read at once, the newest of a container first', () => {
   const more = `${node}/calico-node/0.log`;
   const { at, keys, notices, remove, time } = follow({ there: [first, second, more], maxLogs: 2 });
   expect(keys().toSorted()).toStrictEqual([more, second]);
@@ -135,7 +135,7 @@ test('lines are handed over with their path, time and number', () => {
   ]);
 });
 
-test('losses and counts of all logs are handed over, also of those that are gone', () => {
+test('losses and counts of all logs are handed over, including deleted ones', () => {
   const { at, keys, losses, source, remove, time } = follow({ there: [first, `${node}/calico-node/0.log`] });
   at(first).line(record('x'));
   at('calico-node/0.log').line(record('y'));
@@ -147,7 +147,7 @@ test('losses and counts of all logs are handed over, also of those that are gone
   expect(losses).toStrictEqual([{ count: 5, unit: 'bytes', reason: 'lost', time: noon }]);
 });
 
-test('no line of a container is handed over after the source was stopped by one', () => {
+test('no line of a container is handed over after its listener has stopped the source', () => {
   const { heard, listener } = listening(() => source.stop());
   const { source, at } = follow({ there: [first], listener });
   at(first).line(record('{"a":1}'));
@@ -174,7 +174,7 @@ test('lines costs of bounds are published once', () => {
   expect(notices).toMatchObject([{ level: 'warn', key: 'unreadable' }]);
 });
 
-test('the log of a container that was restarted is read on until nothing comes for ten seconds', () => {
+test('the log of a restarted container is read on until it is silent for ten seconds', () => {
   const { at, keys, make, time, lines } = follow({ there: [first] });
   make(second);
   time.advance(9000);
@@ -186,7 +186,7 @@ test('the log of a container that was restarted is read on until nothing comes f
   expect(lines.map(({ text }) => text)).toStrictEqual(['late']);
 });
 
-test('a log does not end before it is at its end', () => {
+test('a log does not end before its last line is read', () => {
   const { at, keys, make, time } = follow({ there: [first] });
   at(first).atEnd = false;
   make(second);
@@ -194,7 +194,7 @@ test('a log does not end before it is at its end', () => {
   expect(keys()).toStrictEqual([first, second]);
 });
 
-test('a log that ended is remembered as long as its file is there', () => {
+test('a log that ended is remembered as long as its file exists', () => {
   const { at, keys, make, remove, time, source } = follow({ there: [first] });
   at(first).line(record('x'));
   make(second);
@@ -206,7 +206,7 @@ test('a log that ended is remembered as long as its file is there', () => {
   expect(savedKeys(source)).toStrictEqual([second]);
 });
 
-test('the log of a Pod that was deleted is drained and forgotten', () => {
+test('the log of a deleted Pod is read to its end and forgotten', () => {
   const { at, keys, remove, time, source, notices } = follow({ there: [first] });
   at(first).line(record('x'));
   remove(proxy);
@@ -220,7 +220,7 @@ test('the log of a Pod that was deleted is drained and forgotten', () => {
   expect(notices.map(({ key }) => key)).toStrictEqual(['no-match']);
 });
 
-test('a log that is away for a moment, as when it is rotated, is still the same', () => {
+test('a log that is missing for a moment, as during rotation, is still the same', () => {
   const { root, keys, make, made, time } = follow({ there: [first] });
   renameSync(`${root}/${first}`, `${root}/${first}.20261121-101010`);
   time.advance(30_000);
@@ -230,7 +230,7 @@ test('a log that is away for a moment, as when it is rotated, is still the same'
   expect(made).toHaveLength(1);
 });
 
-test('every log goes on where it was, and what is new begins at its start', () => {
+test('every log continues from its place, and new ones begin at their start', () => {
   const before = follow({ there: [first] });
   before.at(first).line(record('{"a":1}'));
   before.at(first).line(record('{"a":2}'));
@@ -251,13 +251,13 @@ test('a log that could not be read the first time still begins at its end', () =
   expect(at(first).options.from).toBe('end');
 });
 
-test('a log that was one too many the first time still begins at its end', () => {
+test('a log that exceeded the limit the first time still begins at its end', () => {
   const before = follow({ there: [first, second], maxLogs: 1 });
   const { at } = follow({ root: before.root, saved: kept(before.source) });
   expect(at(first).options.from).toBe('end');
 });
 
-test('a log that cannot be looked at is not forgotten', () => {
+test('a log that cannot be inspected is not forgotten', () => {
   const saved = { logs: { [first]: { log: { offset: 5 } } } };
   const denied = follow({
     there: [first],
@@ -268,7 +268,7 @@ test('a log that cannot be looked at is not forgotten', () => {
   expect(kept(denied.source)).toStrictEqual(saved);
 });
 
-test('files that were there before the root was missing are not forgotten', () => {
+test('files from before the root was missing are not forgotten', () => {
   const saved = { logs: { [first]: { log: { offset: 5 } } } };
   const { at, make, time, source } = follow({ saved, hasRoot: false });
   expect(source.state).toBe('waiting');
@@ -279,7 +279,7 @@ test('files that were there before the root was missing are not forgotten', () =
   expect(at(first).options.saved).toStrictEqual({ offset: 5 });
 });
 
-test('a position of something else is taken for none of these logs', () => {
+test('a position of another source is not used for these logs', () => {
   const { at } = follow({ there: [first], saved: { logs: { [first]: 7 }, bootId: 'x' } });
   expect(at(first).options).toMatchObject({ saved: undefined, from: 'start' });
 });
@@ -298,7 +298,7 @@ test('a refusal of the root is a failure, published once, and tried again', () =
   expect(notices.map(({ level, key }) => `${level} ${key}`)).toStrictEqual(['error failed', 'info well']);
 });
 
-test('a refusal of one Pod is published once, and the others go on', () => {
+test('a refusal of one Pod is published once, and the others continue', () => {
   const { keys, time, notices } = follow({
     there: [first, `${node}/calico-node/0.log`],
     folders: createFolderNames(Date.now, listExceptProxy),
@@ -308,7 +308,7 @@ test('a refusal of one Pod is published once, and the others go on', () => {
   expect(notices.map(({ key }) => key)).toStrictEqual(['unreadable']);
 });
 
-test('a refusal of one log is passed on as a notice, and so is that it is well again', () => {
+test('a refusal of one log is passed on as a notice, and so is its recovery', () => {
   const { at, notices, source } = follow({ there: [first, second] });
   at(first).state = 'failed';
   at(first).options.listener.notice({ level: 'error', key: 'unreadable', text: 'denied' });

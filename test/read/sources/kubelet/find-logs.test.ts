@@ -94,13 +94,13 @@ test('a rule is read', () => {
 });
 
 test.each(['kube-system/kube-proxy', 'a/b/c/d', '', '/b/c', 'a/b,/c', 'a/b/ ', 'a/Kube_Proxy/c'])(
-  'not a rule: %j',
+  'is not a rule: %j',
   (text) => {
     expect(() => parseContainerRule(text)).toThrow(RangeError);
   },
 );
 
-test('when the folder of a Pod comes or goes, those that stay are not matched again', () => {
+test("when a Pod's folder comes or goes, the others are not matched again", () => {
   let looks = 0;
   const rules = [
     {
@@ -135,12 +135,12 @@ test('a star matches any text', () => {
   });
 });
 
-test.each(tables.paths)('whose log is %s', (path, name) => {
+test.each(tables.paths)('finds the owner of the log %s', (path, name) => {
   expect(containerOf(path)).toStrictEqual(name);
 });
 
 test.each(['__', 'a__c', '_b_c', 'a_b_', 'shop_web\u202e_1', '<!here>_web_1', 'shop_web_$(reboot)'])(
-  'no folder of a Pod: %s',
+  'is not the folder of a Pod: %s',
   (folder) => {
     expect(podOfFolder(folder)).toBeUndefined();
   },

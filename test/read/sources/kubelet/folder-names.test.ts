@@ -24,7 +24,7 @@ function scene() {
   return { read, change, asked, time, folders };
 }
 
-test('folders that stay as they are are not listed again, and many take turns to be checked', () => {
+test('unchanged folders are not listed again, and many take turns to be checked', () => {
   const { read, change, asked, time } = scene();
   const cost = (count: number): { lists: number; times: number } => {
     for (let i = 0; i < count; i++) change(`/${i}`, ['c']);
@@ -42,7 +42,7 @@ test('folders that stay as they are are not listed again, and many take turns to
   expect(many.times).toBeLessThanOrEqual(512);
 });
 
-test('each change is seen: at once where there are few folders, within as many turns as they take else', () => {
+test('each change is seen: at once with few folders, within a number of turns with many', () => {
   const step = fc.tuple(fc.integer({ min: 0, max: 900 }), fc.integer({ min: 0, max: 3000 }));
   forAll([fc.constantFrom(3, 900), fc.array(step, { maxLength: 20 })], { numRuns: 60 }, (count, steps) => {
     const { read, change, time, folders } = scene();

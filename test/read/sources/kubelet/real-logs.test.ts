@@ -66,7 +66,7 @@ function textsOf(log: string): string[] {
   return heard.lines.filter((line) => basename(line.source) === log).map(({ text }) => text);
 }
 
-test('real logs, rotated and packed, over restarts of the container and of the source', async () => {
+test('real logs are read, rotated and compressed, over restarts of the container and of the source', async () => {
   const folder = path('kube-system_kube-proxy-x_1/kube-proxy');
   mkdirSync(folder, { recursive: true });
   const [first, second] = [`${folder}/0.log`, `${folder}/1.log`];

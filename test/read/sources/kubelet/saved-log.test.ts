@@ -182,7 +182,7 @@ test.each(tables.times)('time: %s', (_, line, time) => {
   expect(first?.time === undefined ? undefined : new Date(first.time).toISOString()).toBe(time);
 });
 
-test('prefixes that kubectl was asked to add are taken off each line, and the mark and line ends of editors', () => {
+test("prefixes that kubectl added are removed from each line, and so are editors' byte order mark and line ends", () => {
   const stamp = '2026-11-21T12:00:00.123456789Z ';
   expect(texts(recordLines.map((line) => stamp + line))).toStrictEqual([recordLines.join('\n')]);
   expect(texts(recordLines.map((line) => `[pod/a/b] ${stamp}${line}`))).toStrictEqual([recordLines.join('\n')]);
@@ -210,7 +210,7 @@ test('a line of another kind is left as it is', () => {
   expect(counts.unreadable).toBe(1);
 });
 
-test('the same as the source that follows such a log makes of it', () => {
+test('gives the same result as the source that follows such a log', () => {
   const line = fc.record({
     stream: fc.constantFrom('stdout' as const, 'stderr' as const),
     partial: fc.boolean(),
@@ -227,7 +227,7 @@ test('the same as the source that follows such a log makes of it', () => {
   });
 });
 
-test('raw text is joined by the book', () => {
+test('joins raw text like the reference', () => {
   forAll([fc.array(anyText, { maxLength: 40 })], { numRuns: 500 }, (lines) => {
     const physical = lines.map((each) => ({ stream: 'stdout' as const, partial: false, text: each }));
     expect(read(lines).records.map(({ text: printed, number }) => ({ number, text: printed }))).toStrictEqual(
@@ -236,7 +236,7 @@ test('raw text is joined by the book', () => {
   });
 });
 
-test('records are handed over as soon as they are whole', () => {
+test('records are handed over as soon as they are complete', () => {
   const seen: number[] = [];
   const reader = createSavedLogReader({ latest, onRecord: ({ number }) => seen.push(number) });
   reader.take(klog('"a"'), 1);
@@ -247,15 +247,15 @@ test('records are handed over as soon as they are whole', () => {
   expect(seen).toStrictEqual([1, 2]);
 });
 
-test.each(tables.ofPrograms)('a log is recognised as that of programs in a container: %s', (_, lines) => {
+test.each(tables.ofPrograms)('a log counts as that of programs in a container: %s', (_, lines) => {
   expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(true);
 });
 
-test.each(tables.ofOthers)('a log is not taken for that of programs in a container: %s', (_, lines) => {
+test.each(tables.ofOthers)('a log does not count as that of programs in a container: %s', (_, lines) => {
   expect(isProgramLog(`${lines.join('\n')}\n`)).toBe(false);
 });
 
-test('the samples are recognised', () => {
+test('the samples are recognized', () => {
   const folder = new URL('../../../../samples/', import.meta.url);
   const logs = readdirSync(folder).filter((name) => name.endsWith('.log'));
   const ofPrograms = logs.filter((name) => isProgramLog(readFileSync(new URL(name, folder), 'latin1')));
@@ -265,7 +265,7 @@ test('the samples are recognised', () => {
   ).toStrictEqual([]);
 });
 
-test('only the first 64 KiB show which kind a log is', () => {
+test('only the first 64 KiB decide which kind a log is', () => {
   expect(isProgramLog(`${'x\n'.repeat(40_000)}${klog('x')}`)).toBe(false);
 });
 
@@ -298,6 +298,6 @@ test('any lines are read once each, without an error', () => {
   });
 });
 
-test.each<[ReturnType<typeof kindOfLine>, string[]]>(tables.kinds)('a line is of %s', (kind, given) => {
+test.each<[ReturnType<typeof kindOfLine>, string[]]>(tables.kinds)('a line belongs to %s', (kind, given) => {
   expect(given.filter((each) => kindOfLine(each) !== kind)).toEqual([]);
 });

@@ -83,7 +83,7 @@ function perform(physical: readonly PhysicalLine[], actions: readonly Action[]):
   return joining;
 }
 
-test('any number of restarts: the same records, each once', () => {
+test('any number of restarts gives the same records, each once', () => {
   forAll([physicalLines, fc.array(act, { maxLength: 30 })], { numRuns: 1000 }, (physical, actions) => {
     const { records, position } = perform(physical, actions);
     const inOrder = records.toSorted((a, b) => a.number - b.number);

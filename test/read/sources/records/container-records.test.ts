@@ -108,13 +108,13 @@ function readAll(lines: readonly PhysicalLine[]): Joining {
 
 const texts = (joining: Joining): string[] => joining.records.map(({ text }) => text);
 
-test.each<[string, string[][]]>(tables.records)('lines are joined to records: %s', (_, records) => {
+test.each<[string, string[][]]>(tables.records)('lines are joined into records: %s', (_, records) => {
   const joining = readAll(errors(...records.flat()));
   joining.finish();
   expect(texts(joining)).toStrictEqual(records.map((lines) => lines.join('\n')));
 });
 
-test('streams are not joined to each other, and the records of each stay in order', () => {
+test('streams are not joined with each other, and the records of each stay in order', () => {
   const joining = readAll(
     physical(
       ['err', klog('a err=<')],
@@ -167,7 +167,7 @@ test('a character that is split between two parts of a line is decoded', () => {
   expect(texts(joining)).toStrictEqual(['{é']);
 });
 
-test('a record is complete after half a second without more', () => {
+test('a record is complete after half a second without further lines', () => {
   const joining = readAll(errors(klog('x'), 'y'));
   joining.time.advance(499);
   expect(texts(joining)).toStrictEqual([]);
@@ -187,7 +187,7 @@ test('each further line gives a record another half second', () => {
   expect(texts(joining)).toStrictEqual([`${klog('x')}\na\nb`]);
 });
 
-test('the rest of a line is waited for five seconds', () => {
+test('the rest of a line is awaited for five seconds', () => {
   const joining = readAll(physical(['err', klog('x')], ['err+', klog('y')]));
   joining.time.advance(4999);
   expect(joining.records).toHaveLength(0);
@@ -196,7 +196,7 @@ test('the rest of a line is waited for five seconds', () => {
   expect(joining.counts.dangling).toBe(1);
 });
 
-test('the position has the records that wait, and not those that were delivered', () => {
+test('the position contains the waiting records, and not the delivered ones', () => {
   const joining = readAll(physical(['err', 'plain'], ['out', felix], ['err', 'plain']));
   expect(joining.position).toMatchObject({ stdout: { open: { line: { text: felix } } } });
   joining.time.advance(500);
@@ -222,7 +222,7 @@ test.each<[string, PhysicalLine[]]>([
   expect(joining.counts).toMatchObject({ cut: 1, dangling: 0 });
 });
 
-test('only indented lines are skipped of a record that is not klog', () => {
+test('of a record that is not klog, only indented lines are skipped', () => {
   const joining = readAll(errors('plain', kib(40), kib(40), '\tmore', 'next', 'last'));
   joining.finish();
   expect(joining.records.map(({ text }) => text.slice(0, 5))).toStrictEqual(['plain', 'next', 'last']);
@@ -244,7 +244,7 @@ const long = physical(
 
 // After two or three lines, the record that is delivered before the restart is not too long yet.
 test.each([0, 1, 4, 5, 6, 7, 8, 9, 10])(
-  'after a restart behind %i lines, no record begins in the middle of another one',
+  'after a restart at line %i, no record begins in the middle of another one',
   (count) => {
     const joining = join(long);
     joining.read(count);

@@ -44,21 +44,21 @@ function scene(saved?: JsonValue, onRecord: (scene: Scene) => void = () => {}): 
 
 const textsOf = ({ records }: Scene): string[] => records.map(({ text }) => text);
 
-test('records that do not matter are passed over, with the lines that would go on with them', () => {
+test('irrelevant records are skipped, with their continuation lines', () => {
   const here = scene();
   here.take(`-${header}"quiet"`, `${header}"a"`, '-and more', `-${header}"quiet"`);
   expect(textsOf(here)).toEqual([`${header}"a"\nand more`]);
   expect(here.joiner.isOpen).toBe(false);
 });
 
-test('a line that matters without a header is a record', () => {
+test('a relevant line without a header is a record', () => {
   const here = scene();
   here.take(`-${header}"quiet"`, '\texit status 2: iptables-restore', '-\tmore');
   here.time.advance(500);
   expect(textsOf(here)).toEqual(['\texit status 2: iptables-restore\n\tmore']);
 });
 
-test('the next run waits no longer for it than this one', () => {
+test('the next run waits for it no longer than this one', () => {
   const first = scene();
   first.take(`${header}"a"`);
   const second = scene(first.joiner.position);
@@ -66,7 +66,7 @@ test('the next run waits no longer for it than this one', () => {
   expect(textsOf(second)).toEqual([`${header}"a"`]);
 });
 
-test('the next run has the line that came when this one was stopped by whom it handed a record to', () => {
+test('the next run gets the line that arrived when a listener stopped this one', () => {
   const first = scene(undefined, ({ joiner }) => joiner.stop());
   first.take(`${header}"a"`, `${header}"b"`);
   expect(textsOf(first)).toEqual([`${header}"a"`]);
@@ -82,4 +82,4 @@ test.each<[JsonValue]>([
   [{ open: { line: { text: 1, number: 1 }, kind: 'klog' } }],
   [{ open: { line: { text: 'a', number: 1 }, kind: 'x' } }],
   [{ part: 1 }],
-])('the next run takes %j for nothing', (saved) => expect(scene(saved).joiner.isOpen).toBe(false));
+])('the next run ignores %j', (saved) => expect(scene(saved).joiner.isOpen).toBe(false));

@@ -44,7 +44,7 @@ test.each<[string, boolean, (line: string) => string]>([
   ['a length with a letter', false, (line) => line.replace('LEN=60', 'LEN=6O')],
   ['an end before its own', false, (line) => line.slice(0, -1)],
   ['more behind it', false, (line) => `${line} URGP=0`],
-])('a line is recognised by its bytes: %s: %s', (_, isKnown, change) => {
+])('a line is recognized by its bytes: %s: %s', (_, isKnown, change) => {
   const lines = createKnownLines(2);
   const bytes = Buffer.from(learned);
   const [text, header, end] = [learned.indexOf('drop'), learned.indexOf('IN='), bytes.length];

@@ -22,10 +22,10 @@ function countedOf(lines: readonly string[]): boolean[] {
   });
 }
 
-test('a line with a stamp is counted without its text once it has come twice', () => {
+test('a line with a stamp is counted without its text after it has come twice', () => {
   expect(countedOf([stamped, stamped, stamped])).toEqual([false, false, true]);
 });
 
-test('the same text without a stamp is not learned in the place of the line before, because it says nothing of a host', () => {
+test('the same text without a stamp does not replace the learned line, because it has no host', () => {
   expect(countedOf([stamped, text, stamped, stamped])).toEqual([false, false, false, true]);
 });

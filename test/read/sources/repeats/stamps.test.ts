@@ -51,7 +51,7 @@ test.each([
   ['no minute', 'Nov 21 12.00:00 node-a'],
   ['no second', 'Nov 21 12:00.00 node-a'],
   ['no space behind it', 'Nov 21 12:00:00_node-a'],
-])('%s: nothing is read', (_, line) => {
+])('%s: returns nothing', (_, line) => {
   expect(readAll([line])).toEqual({ asked: [], times: [undefined] });
 });
 

@@ -48,17 +48,20 @@ const styles: Record<string, (log: string, number: number) => void> = {
   },
 };
 
-test.each(['numbers, a new file', 'dates'])('files of less than 64 bytes are known by their inode: %s', (style) => {
-  const log = unused();
-  writeFileSync(log, short(0));
-  const saved = read(log).stop();
-  appendFileSync(log, short(1));
-  for (let number = 1; number <= 3; number++) {
-    styles[style]?.(log, number);
-    appendFileSync(log, short(1 + number));
-  }
-  expect(read(log, saved).lines).toStrictEqual(['1', '2', '3', '4']);
-});
+test.each(['numbers, a new file', 'dates'])(
+  'files of less than 64 bytes are recognized by their inode: %s',
+  (style) => {
+    const log = unused();
+    writeFileSync(log, short(0));
+    const saved = read(log).stop();
+    appendFileSync(log, short(1));
+    for (let number = 1; number <= 3; number++) {
+      styles[style]?.(log, number);
+      appendFileSync(log, short(1 + number));
+    }
+    expect(read(log, saved).lines).toStrictEqual(['1', '2', '3', '4']);
+  },
+);
 
 test('files that were empty are read from their start', () => {
   const log = unused();
@@ -72,7 +75,7 @@ test('files that were empty are read from their start', () => {
 
 const replaced = { level: 'warn', key: 'replaced' };
 
-test('the position is kept where every file is gone, and new files are read from their start', () => {
+test('the position is kept if all files are gone, and new files are read from their start', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const saved = read(log).stop();
@@ -85,7 +88,7 @@ test('the position is kept where every file is gone, and new files are read from
   expect(notices.map(({ key }) => key)).toStrictEqual(expect.arrayContaining(['missing']));
 });
 
-test('a rotated file that was written to since is read, an older one is not', () => {
+test('a rotated file with later writes is read, an older one is not', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const now = Math.floor(Date.now() / 1000);
@@ -106,7 +109,7 @@ test('a rotated file that was written to since is read, an older one is not', ()
   expect(notices).toMatchObject([replaced]);
 });
 
-test('a file that follows the one that was read last is read, though the clock was set back meanwhile', () => {
+test('a file that follows the last one read is read even if the clock was set back meanwhile', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const saved = read(log).stop();
@@ -119,7 +122,7 @@ test('a file that follows the one that was read last is read, though the clock w
   expect(read(log, saved).lines.map(numberOf)).toStrictEqual([1, 2]);
 });
 
-test('the copy that a log was cut off to is gone: a loss', () => {
+test('if the copy of a cut-off log is gone, a loss is reported', () => {
   const log = unused();
   writeFileSync(log, line(0) + line(1));
   const saved = read(log).stop();
@@ -131,7 +134,7 @@ test('the copy that a log was cut off to is gone: a loss', () => {
 
 const old = '.20261121-101501';
 
-test('a log that was there before the first start is not read', () => {
+test('a log from before the first start is not read', () => {
   const log = unused();
   writeFileSync(log + old, line(0));
   writeFileSync(log, line(1));
@@ -144,7 +147,7 @@ test('a log that was there before the first start is not read', () => {
   expect(read(log, again.stop()).lines.map(numberOf)).toStrictEqual([3]);
 });
 
-test('a file that is there packed, too, is read and held open once', () => {
+test('a file that also exists compressed is read and held open once', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const saved = read(log).stop();
@@ -156,7 +159,7 @@ test('a file that is there packed, too, is read and held open once', () => {
 });
 
 test.each([0, 30, 100])(
-  'while a log is copied for the second time, after the first copy could be read: each line once: %i bytes of the copy are there',
+  'while a log is copied a second time, after the first copy was read, each line counts once: %i bytes of the copy exist',
   (bytes) => {
     const log = unused();
     writeFileSync(log, line(0));
@@ -179,23 +182,20 @@ test.each([0, 30, 100])(
 test.each<[string, number]>([
   ['the end is at once', 0],
   ['the end is when what came then has been read', 200],
-])(
-  'a log is written, copied and cut off before any of it could be read: %s: what the copy has is not lost',
-  (_, delay) => {
-    const log = unused();
-    writeFileSync(log, '');
-    const longAgo = Date.now() / 1000 - 60;
-    utimesSync(log, longAgo, longAgo);
-    const first = read(log);
-    overtake(log);
-    first.time.advance(delay);
-    const second = read(log, first.stop());
-    expect(new Set([...first.lines, ...second.lines].map(numberOf))).toStrictEqual(new Set([0, 1]));
-    expect(first.lines.length + second.lines.length).toBe(2);
-  },
-);
+])('a log is written, copied and cut off before any of it was read: %s: lines in the copy are not lost', (_, delay) => {
+  const log = unused();
+  writeFileSync(log, '');
+  const longAgo = Date.now() / 1000 - 60;
+  utimesSync(log, longAgo, longAgo);
+  const first = read(log);
+  overtake(log);
+  first.time.advance(delay);
+  const second = read(log, first.stop());
+  expect(new Set([...first.lines, ...second.lines].map(numberOf))).toStrictEqual(new Set([0, 1]));
+  expect(first.lines.length + second.lines.length).toBe(2);
+});
 
-test('the first start: what was rotated before is not read, though it is copied or packed', () => {
+test('the first start: earlier rotated files are not read, even if they are copied or compressed', () => {
   const log = unused();
   writeFileSync(`${log}.3`, line(0));
   pack(`${log}.3`);

@@ -72,7 +72,7 @@ const changes: Record<string, Change> = {
   },
 };
 
-test('whatever becomes of a log while no agent runs: each line is read once, or the loss is counted', () => {
+test('whatever happens to a log while no agent runs, each line is read once, or the loss is counted', () => {
   const names = fc.constantFrom(...Object.keys(changes));
   const amounts = fc.integer({ min: 0, max: 3 });
   forAll([names, fc.array(amounts, { minLength: 1, maxLength: 3 }), amounts], { numRuns: 150 }, (name, steps, last) => {
@@ -100,27 +100,24 @@ test('whatever becomes of a log while no agent runs: each line is read once, or 
 
 const byFolder = Object.keys(changes).filter((name) => name.startsWith('a folder of old ones'));
 
-test.each(byFolder)(
-  'a log that was rotated to %s is read on there, but another log of its name is not read',
-  (name) => {
-    const log = unused();
-    const stranger = `${dirname(log)}/other-host/kern.log-20261113`;
-    mkdirSync(dirname(stranger));
-    writeFileSync(stranger, line(99));
-    let written = 0;
+test.each(byFolder)('a log that was rotated to %s is read on there, but another log with its name is not', (name) => {
+  const log = unused();
+  const stranger = `${dirname(log)}/other-host/kern.log-20261113`;
+  mkdirSync(dirname(stranger));
+  writeFileSync(stranger, line(99));
+  let written = 0;
+  appendFileSync(log, line(written++));
+  const saved = read(log).stop();
+  for (const time of [0, 1, 2]) {
     appendFileSync(log, line(written++));
-    const saved = read(log).stop();
-    for (const time of [0, 1, 2]) {
-      appendFileSync(log, line(written++));
-      changes[name]?.(log, time);
-    }
-    appendFileSync(log, line(written++));
-    const { lines, losses, time } = read(log, saved);
-    time.advance(3000);
-    expect(lines.map(numberOf)).toEqual([1, 2, 3, 4]);
-    expect(losses).toEqual([]);
-  },
-);
+    changes[name]?.(log, time);
+  }
+  appendFileSync(log, line(written++));
+  const { lines, losses, time } = read(log, saved);
+  time.advance(3000);
+  expect(lines.map(numberOf)).toEqual([1, 2, 3, 4]);
+  expect(losses).toEqual([]);
+});
 
 test('a log that was empty and was rotated to another folder is read there', () => {
   const log = unused();
@@ -133,7 +130,7 @@ test('a log that was empty and was rotated to another folder is read there', () 
   expect(lines.map(numberOf)).toEqual([0, 1]);
 });
 
-test('a link that was turned to files of other days is read on in all of them', () => {
+test('a link that was turned to files of other days is followed through all of them', () => {
   const log = unused();
   const turnTo = (name: string, content: string): void => {
     const target = `${dirname(log)}/${name}`;

@@ -36,7 +36,7 @@ const rotations: Record<string, (log: string) => void> = {
 describe.each(Object.keys(rotations))('a log is cut off, then %s, while no agent runs', (how) => {
   /** Bytes that are left; a line has 80. */
   test.each([160, 640, 1600])(
-    '%i bytes are left: none counts twice, a loss is reported, and the next file is read',
+    '%i bytes are left: no line counts twice, a loss is reported, and the next file is read',
     (left) => {
       const log = unused();
       writeFileSync(log, text(30));
@@ -52,7 +52,7 @@ describe.each(Object.keys(rotations))('a log is cut off, then %s, while no agent
   );
 });
 
-test('a log that was cut off is found only after another one was begun: none counts twice, and a loss is reported', () => {
+test('a cut-off log is found only after another one was begun: no line counts twice, and a loss is reported', () => {
   const log = unused();
   writeFileSync(log, text(30));
   const saved = read(log).stop();
@@ -71,7 +71,7 @@ test('a log that was cut off is found only after another one was begun: none cou
   expect(losses.map(([count]) => count)).toStrictEqual([undefined]);
 });
 
-test('a packed log is damaged: a loss is reported once, whatever is rotated later', () => {
+test('a compressed log is damaged: a loss is reported once, whatever is rotated later', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const saved = read(log).stop();

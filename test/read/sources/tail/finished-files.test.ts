@@ -15,12 +15,12 @@ test.each<[string, string, string, boolean]>([
   ['equal and long', `${long}y`, `${long}y`, true],
   ['other in the last byte', `${long}y`, `${long}z`, false],
   ['other in the first byte', `y${long}`, `z${long}`, false],
-])('one is a copy of the other, going by their beginnings: %s', (_, a, b, expected) => {
+])('one is a copy of the other, judged by their beginnings: %s', (_, a, b, expected) => {
   expect(isCopy(Buffer.from(a), Buffer.from(b))).toBe(expected);
   expect(isCopy(Buffer.from(b), Buffer.from(a))).toBe(expected);
 });
 
-test('files that are done with and were empty are known by their inode as long as they are empty', () => {
+test('finished files that were empty are recognized by their inode as long as they are empty', () => {
   const done = createFinishedFiles();
   const empty = file('1', '');
   done.add(empty);
@@ -28,7 +28,7 @@ test('files that are done with and were empty are known by their inode as long a
   expect(done.find(identity('1'), Buffer.from('a'))).toBeUndefined();
 });
 
-test('files that are done with are forgotten when they were not there for two looks in a row', () => {
+test('finished files are forgotten if they are missing in two looks in a row', () => {
   const done = createFinishedFiles();
   done.add(file('1', long));
   const seen = [Buffer.from(`${long}more`)];
@@ -38,7 +38,7 @@ test('files that are done with are forgotten when they were not there for two lo
   expect(done.hasCopyOf(Buffer.from(long))).toBe(false);
 });
 
-test('the oldest of more than 4,096 files that are done with are forgotten', () => {
+test('the oldest of more than 4,096 finished files are forgotten', () => {
   const done = createFinishedFiles();
   for (let inode = 0; inode < 4097; inode++) done.add(file(String(inode), 'abc'));
   const known = (inode: number): boolean => done.find(identity(String(inode)), Buffer.from('abc')) !== undefined;

@@ -28,7 +28,7 @@ test.each<[string, (file: string) => void]>([
   ['a link in a circle', (file) => symlinkSync(file, file)],
   ['an empty file', (file) => writeFileSync(file, '')],
   ['what may not be read', (file) => writeFileSync(file, line(7), { mode: 0 })],
-])('under a rotated name stands what is no log: it is passed over, and the log is read: %s', (_, make) => {
+])('a rotated name that is not a log is skipped, and the log is read: %s', (_, make) => {
   const log = unused();
   for (const end of ['.1', '.2.gz', '-20261121', '.20261121-101500']) make(log + end);
   writeFileSync(log, line(0));
@@ -46,7 +46,7 @@ test.each<[string, (file: string) => void]>([
   expect(lines).toStrictEqual([line(0), line(1)].map(bare));
 });
 
-test('a file that has the name of a gzip file but is not one is skipped', () => {
+test('a file named like a gzip file is skipped if it is none', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const { lines, time, losses } = read(log);
@@ -55,7 +55,7 @@ test('a file that has the name of a gzip file but is not one is skipped', () => 
   expect([lines.length, losses]).toStrictEqual([1, []]);
 });
 
-test('a rotated file that may not be read yet is read as soon as it may', () => {
+test('a rotated file without permission is read as soon as it may be', () => {
   const log = unused();
   open(log);
   writeFileSync(log, line(0));
@@ -70,7 +70,7 @@ test('a rotated file that may not be read yet is read as soon as it may', () => 
   expect(lines).toStrictEqual(expect.arrayContaining([line(1), line(2)].map(bare)));
 });
 
-test('names that are no UTF-8 are passed over', () => {
+test('names that are not UTF-8 are skipped', () => {
   const log = unused();
   writeFileSync(log, line(0));
   writeFileSync(Buffer.concat([Buffer.from(`${log}.`), Buffer.from([0xff, 0xfe])]), line(1));
@@ -80,31 +80,35 @@ test('names that are no UTF-8 are passed over', () => {
   expect(lines).toStrictEqual([bare(line(0))]);
 });
 
-test('2,000 rotated files: each look is short, and none but the log is read or held open', { timeout: 120_000 }, () => {
-  const log = unused();
-  for (let number = 1; number <= 2000; number++) writeFileSync(`${log}.${number}`, line(number));
-  writeFileSync(log, line(0));
-  const before = readdirSync('/proc/self/fd').length;
-  const began = process.threadCpuUsage();
-  const { lines, time, log: reader } = read(log);
-  time.advance(5000);
-  expect(cpuSeconds(began)).toBeLessThan(5);
-  expect(lines).toStrictEqual([bare(line(0))]);
-  expect(readdirSync('/proc/self/fd').length).toBeLessThan(before + 10);
-  expect(JSON.stringify(reader.position).length).toBeLessThan(1000);
-});
+test(
+  'with 2,000 rotated files, each look is short, and only the log is read and held open',
+  { timeout: 120_000 },
+  () => {
+    const log = unused();
+    for (let number = 1; number <= 2000; number++) writeFileSync(`${log}.${number}`, line(number));
+    writeFileSync(log, line(0));
+    const before = readdirSync('/proc/self/fd').length;
+    const began = process.threadCpuUsage();
+    const { lines, time, log: reader } = read(log);
+    time.advance(5000);
+    expect(cpuSeconds(began)).toBeLessThan(5);
+    expect(lines).toStrictEqual([bare(line(0))]);
+    expect(readdirSync('/proc/self/fd').length).toBeLessThan(before + 10);
+    expect(JSON.stringify(reader.position).length).toBeLessThan(1000);
+  },
+);
 
 test.each<[string, Buffer]>([
   ['NUL', Buffer.from('IN=\0\0a\0\n', 'latin1')],
   ['invalid UTF-8', Buffer.from('IN=\xff\xc3(\xed\xa0\x80\n', 'latin1')],
   ['all there are', Buffer.from([...Array.from({ length: 256 }, (_, byte) => byte).filter((byte) => byte !== 10), 10])],
-])('bytes: %s: as they are, one character each', (_, bytes) => {
+])('bytes: %s: are read unchanged, one character each', (_, bytes) => {
   const log = unused();
   writeFileSync(log, bytes);
   expect(read(log).lines).toStrictEqual([bytes.toString('latin1', 0, bytes.length - 1)]);
 });
 
-test('a hole of NUL bytes, as a machine that lost power leaves one', () => {
+test('a hole of NUL bytes, as after a power loss, is skipped', () => {
   const log = unused();
   writeFileSync(log, Buffer.concat([Buffer.from(line(0)), Buffer.alloc(200_000), Buffer.from(`\n${line(1)}`)]));
   const { lines, log: reader } = read(log);
@@ -112,7 +116,7 @@ test('a hole of NUL bytes, as a machine that lost power leaves one', () => {
   expect(reader.counts).toMatchObject({ lines: 3, tooLong: 1 });
 });
 
-test('a line of 200 MB is passed over in linear time and bounded memory', () => {
+test('a line of 200 MB is skipped in linear time and limited memory', () => {
   const log = unused();
   const part = Buffer.alloc(20 * mebibyte, 'x');
   writeFileSync(log, line(0));
@@ -151,7 +155,7 @@ function failing(what: 'open' | 'read' | 'size'): { openContent: OpenContent; di
 }
 
 test.each(['read', 'size'] as const)(
-  'a disk that fails: EIO at %s is published once and tried again, and nothing is lost or comes twice',
+  'a failing disk: EIO at %s is published once and tried again, and nothing is lost or comes twice',
   (what) => {
     const log = unused();
     writeFileSync(log, line(0));
@@ -170,7 +174,7 @@ test.each(['read', 'size'] as const)(
   },
 );
 
-test('a disk that fails: EIO at once: published, and read as soon as it can be', () => {
+test('a failing disk: EIO at once is published, and the file is read as soon as it can be', () => {
   const log = unused();
   writeFileSync(log, line(0));
   const { openContent, disk } = failing('open');

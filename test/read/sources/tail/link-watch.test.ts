@@ -38,7 +38,7 @@ test('a link that is turned several times a second: all its files are read', asy
   expect(lines.map(numberOf)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-test('of a path without a link nothing is watched, and of one that is turned each link', async () => {
+test('a path without a link is not watched; of a path with links, each link is', async () => {
   const log = unused();
   writeFileSync(log, '');
   let turned = 0;

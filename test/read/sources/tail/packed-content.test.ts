@@ -54,18 +54,18 @@ test.each<[string, number]>([
   ['from a byte within', 200_001],
   ['from its end', lines.length],
   ['from beyond its end', lines.length + 1],
-])('what was packed: %s', async (_, from) => {
+])('unpacks: %s', async (_, from) => {
   const { text, error, size } = await readAll(written(gzipSync(lines)), from);
   expect([error, size]).toStrictEqual([undefined, lines.length]);
   expect(text === lines.slice(from)).toBe(true);
 });
 
-test('a file in several members, as `gzip -c >>` writes it, is read', async () => {
+test('a file with several members, as `gzip -c >>` writes it, is read', async () => {
   const log = written(Buffer.concat([gzipSync('IN=1\n'), gzipSync('IN=2\n')]));
   expect(await readAll(log, 2)).toMatchObject({ text: '=1\nIN=2\n', error: undefined, size: 10 });
 });
 
-test('a packed file of nothing is read', async () => {
+test('an empty compressed file is read', async () => {
   expect(await readAll(written(gzipSync('')), 0)).toStrictEqual({ text: '', error: undefined, size: 0 });
 });
 
@@ -77,11 +77,11 @@ test.each<[string, Uint8Array]>([
   ['with another check sum', Buffer.concat([packed.subarray(0, -8), Buffer.alloc(8)])],
   ['garbage within', Buffer.concat([packed.subarray(0, packed.length / 2), Buffer.alloc(packed.length / 2, 0xff)])],
   ['no gzip at all', Buffer.from('IN=1\n')],
-])('damaged: an error, after what can be read: %s', async (_, bytes) => {
+])('a damaged file gives an error after its readable part: %s', async (_, bytes) => {
   expect((await readAll(written(bytes), 0)).error).toBeInstanceOf(Error);
 });
 
-test('closed within a block: nothing more is handed over', async () => {
+test('after it is closed within a block, nothing more is handed over', async () => {
   const log = written(gzipSync(Buffer.alloc(10 * mebibyte)));
   const events: string[] = [];
   await new Promise<void>((resolve) => {
@@ -117,20 +117,20 @@ test.each<[string, Uint8Array, Uint8Array | undefined]>([
   expect(unpackedHead(written(bytes).fd)?.toString('hex')).toBe(expected && Buffer.from(expected).toString('hex'));
 });
 
-test('the first bytes of a file that cannot be read are none', () => {
+test('a file that cannot be read has no first bytes', () => {
   const fd = openSync(path('gone.gz'), 'w');
   closeSync(fd);
   expect(unpackedHead(fd)).toBeUndefined();
 });
 
-test('the first bytes of a file that unpacks to 64 MiB come without unpacking all of it', () => {
+test('the first bytes of a file that unpacks to 64 MiB are returned without unpacking all of it', () => {
   const bomb = written(gzipSync(Buffer.alloc(64 * mebibyte)));
   const before = process.memoryUsage.rss();
   expect(unpackedHead(bomb.fd)?.buffer.byteLength).toBe(1024);
   expect(process.memoryUsage.rss() - before).toBeLessThan(16 * mebibyte);
 });
 
-test('much more than memory, all zeros: one line that is too long', { timeout: 60_000 }, async () => {
+test('much more than memory, all zeros: is one line that is too long', { timeout: 60_000 }, async () => {
   const member = gzipSync(Buffer.alloc(10 * mebibyte));
   const log = written(Buffer.concat(Array.from({ length: members }, () => member)));
   const before = process.memoryUsage.rss();
@@ -162,7 +162,7 @@ test('much more than memory, all zeros: one line that is too long', { timeout: 6
   expect(most).toBeLessThan(100 * mebibyte);
 });
 
-test.each(['read', 'closed'])('when it was %s, its descriptor is still that of its owner', async (what) => {
+test.each(['read', 'closed'])('when it was %s, its descriptor still belongs to its owner', async (what) => {
   const log = written(gzipSync('a\n'.repeat(mebibyte)));
   if (what === 'read') await readAll(log, 0);
   else {
@@ -175,7 +175,7 @@ test.each(['read', 'closed'])('when it was %s, its descriptor is still that of i
   expect(fstatSync(log.fd).isFile()).toBe(true);
 });
 
-test('the first bytes of a file are in a buffer of their own, because they are remembered', () => {
+test('the first bytes of a file have their own buffer, because they are remembered', () => {
   const log = written(Buffer.from('IN=1\n'));
   const file = createLogFile({
     log,

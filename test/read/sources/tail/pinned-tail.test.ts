@@ -42,7 +42,7 @@ function descriptors(): number {
   return readdirSync('/proc/self/fd').length;
 }
 
-test('it reads what is there, from where it is asked to, as bytes, and says that this was its turn', () => {
+test('reads the present content from the given position as bytes, and reports its turn', () => {
   const wasBusy: boolean[] = [];
   const { content, text, turns, errors } = opened(Buffer.from('abc\u00ff\0\nIN=ä\n'), ({ isBusy }) => {
     wasBusy.push(isBusy);
@@ -53,13 +53,13 @@ test('it reads what is there, from where it is asked to, as bytes, and says that
   expect([wasBusy, content.isBusy, turns(), errors]).toStrictEqual([[true], false, 1, []]);
 });
 
-test('it reads nothing at the end, and had no turn then', () => {
+test('at the end it reads nothing, and reports no turn', () => {
   const { content, blocks, turns } = opened('abc');
   content.read(3);
   expect([content.isBusy, blocks.length, turns()]).toStrictEqual([false, 0, 0]);
 });
 
-test('it reads on until its time is over, and the rest when it is asked again; of what takes long it reads less', () => {
+test('reads until its time is over, and the rest when asked again; of slow content it reads less', () => {
   const size = 10 * 1024 * 1024;
   const costs = { perKilobyte: 0 };
   const { content, blocks, turns } = opened(Buffer.alloc(size, 'x'), (_, { length }) => {
@@ -78,13 +78,13 @@ test('it reads on until its time is over, and the rest when it is asked again; o
   expect([turns(), lengths()]).toStrictEqual([8, [10]]);
 });
 
-test('no other block is handed over while one is', () => {
+test('no other block is handed over during a block', () => {
   const { content, text } = opened('IN=1\nIN=2\n', (it) => it.read(5));
   content.read(0);
   expect(text()).toBe('IN=1\nIN=2\n');
 });
 
-test('it notices what is appended, also when the file was renamed and then deleted', async () => {
+test('notices appended bytes, even if the file was renamed and then deleted', async () => {
   const { file, content, text, changes, moves } = opened('IN=1\n');
   const appended = async (to: string, line: string): Promise<void> => {
     const [before, from] = [changes(), content.size()];
@@ -106,7 +106,7 @@ test('it notices what is appended, also when the file was renamed and then delet
   expect(text()).toBe('IN=2\nIN=3\nIN=4\n');
 });
 
-test('it notices that the file is deleted', async () => {
+test('notices that the file is deleted', async () => {
   const { file, changes, moves, content, text } = opened('IN=1\n');
   unlinkSync(file);
   await until(() => expect(changes() + moves()).toBeGreaterThan(0));
@@ -131,7 +131,7 @@ test('a file that is cut off between two blocks ends early, and can be read agai
   expect(errors).toStrictEqual([]);
 });
 
-test('nothing more is handed over once it is closed within a block', async () => {
+test('hands over nothing more after it is closed within a block', async () => {
   const { content, blocks, changes, file } = opened(Buffer.alloc(1024 * 1024, 'x'), (it) => it.close());
   const before = descriptors();
   content.read(0);
@@ -143,7 +143,7 @@ test('nothing more is handed over once it is closed within a block', async () =>
   expect(content.isBusy).toBe(false);
 });
 
-test('errors are not handed over any more; they are before', () => {
+test('errors are handed over only before it is closed', () => {
   for (const isClosed of [true, false]) {
     const { content, log, errors, blocks, turns } = opened('IN=1\n');
     closeLog(log);
@@ -154,7 +154,7 @@ test('errors are not handed over any more; they are before', () => {
   }
 });
 
-test('closed: no descriptor is left', async () => {
+test('closed: leaves no descriptor', async () => {
   const cycle = async (): Promise<number> => {
     const { content, log, text } = opened('IN=1\n');
     content.read(0);
@@ -170,7 +170,7 @@ test('closed: no descriptor is left', async () => {
   await until(() => expect(descriptors()).toBeLessThanOrEqual(before));
 });
 
-test('closed: it keeps no process alive', async () => {
+test('closed: does not keep the process alive', async () => {
   const file = path('child.log');
   writeFileSync(file, 'IN=1\n');
   const folder = new URL('../../../../src/read/sources/tail/', import.meta.url).href;
@@ -191,7 +191,7 @@ test('closed: it keeps no process alive', async () => {
   expect(stdout).toBe('IN=1\n\n');
 });
 
-test.each(['EMFILE', 'ENOSPC'])('without a watch of the kernel: %s: it says so, and reads', async (code) => {
+test.each(['EMFILE', 'ENOSPC'])('without a watch of the kernel: %s: says so, and reads', async (code) => {
   using watch = vi.spyOn(nodeFs, 'watch').mockImplementation(() => {
     throw Object.assign(new Error(code), { code });
   });
@@ -206,7 +206,7 @@ test.each(['EMFILE', 'ENOSPC'])('without a watch of the kernel: %s: it says so, 
   expect([errors, changes()]).toStrictEqual([[], 0]);
 });
 
-test('a watch that breaks later changes nothing', async () => {
+test('a watch that breaks later has no effect', async () => {
   using watch = vi.spyOn(nodeFs, 'watch');
   const { content, text, errors } = opened('IN=1\n');
   const [{ value: watcher } = { value: undefined }] = watch.mock.results;

@@ -70,24 +70,24 @@ function namesOf(log: string): string[] {
   return siblingsOf(log).map((sibling) => basename(sibling.path));
 }
 
-test.each<[string, string[], string[]]>(tables.rotated)('rotated files beside a log: %s', (_, ends, expected) => {
+test.each<[string, string[], string[]]>(tables.rotated)('finds rotated files beside a log: %s', (_, ends, expected) => {
   const folder = folderWith('kern.log', 'kern.log2', 'my-kern.log.1', 'kern.1', ...ends.map((end) => `kern.log${end}`));
   expect(namesOf(join(folder, 'kern.log'))).toStrictEqual(expected.map((end) => `kern.log${end}`));
 });
 
-test("lumberjack's, which has the time before the ending", () => {
+test("finds lumberjack's files, with the time before the ending", () => {
   const wanted = ['2026-11-20T23-59-59.001.log.gz', '2026-11-21T10-15-00.000.log', '2026-11-21T10-15-00.001.log'];
   const others = ['2026-11-21.log', '2026-11-21T10-15-00.000.txt', '2026-11-21T10-15-00.000.log.tmp', 'x.log'];
   const folder = folderWith('events.log', ...[...others, ...wanted].map((end) => `events-${end}`));
   expect(namesOf(join(folder, 'events.log'))).toStrictEqual(wanted.map((end) => `events-${end}`));
 });
 
-test.each(['a+b.log', '[x].log', 'a$.log', 'ä b.log', '.log'])('%s is no pattern', (name) => {
+test.each(['a+b.log', '[x].log', 'a$.log', 'ä b.log', '.log'])('%s is not a pattern', (name) => {
   const folder = folderWith(name, `${name}.1`, 'aab.log.1', 'x.log.1', 'a.log.1');
   expect(namesOf(join(folder, name))).toStrictEqual([`${name}.1`]);
 });
 
-test('which of them are packed', () => {
+test('tells which of them are compressed', () => {
   const folder = folderWith('kern.log.1', 'kern.log.2.gz');
   expect(siblingsOf(join(folder, 'kern.log')).map(({ isPacked }) => isPacked)).toStrictEqual([true, false]);
 });
@@ -107,7 +107,7 @@ test('files are found next to the target of a chain of links, also while it does
   expect(namesOf(join(here, 'log'))).toStrictEqual(['x.log.2', 'x.log.1']);
 });
 
-test('a relative link in a folder that is a link itself', () => {
+test('follows a relative link in a folder that is itself a link', () => {
   const [real, there] = [folderWith(), folderWith('x.log', 'x.log.1')];
   const links = folderWith('unrelated');
   mkdirSync(join(links, 'deep'));
@@ -116,7 +116,7 @@ test('a relative link in a folder that is a link itself', () => {
   expect(namesOf(join(links, 'deep', 'here', 'log'))).toStrictEqual(['x.log.1']);
 });
 
-test('links in a circle, and a folder that is not there: none', () => {
+test('links in a circle and a missing folder give no files', () => {
   const folder = folderWith();
   symlinkSync(join(folder, 'a'), join(folder, 'b'));
   symlinkSync(join(folder, 'b'), join(folder, 'a'));
@@ -125,7 +125,7 @@ test('links in a circle, and a folder that is not there: none', () => {
   expect(siblingsOf(join(folder, 'a'))).toStrictEqual([]);
 });
 
-test('a folder that may be entered but not read: none', () => {
+test('a folder that may be entered but not listed gives no files', () => {
   const folder = folderWith('kern.log', 'kern.log.1');
   chmodSync(folder, 0o711);
   onTestFinished(() => chmodSync(folder, 0o755));
