@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Runs the command that the command line names, and turns its errors into messages and exit statuses. */
+/** Runs the command of the command line, and turns its errors into messages and exit statuses. */
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { type Command, CommanderError } from 'commander';
@@ -117,7 +117,7 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-/** commander knows `help COMMAND`, but not `help COMMAND SUBCOMMAND`; where there is no such command, it prints all help without a word. */
+/** commander knows `help COMMAND`, but not `help COMMAND SUBCOMMAND`; for an unknown command, it silently prints the whole help. */
 function wordsOf(args: string[], root: Command): string[] {
   const [first, asked, ...more] = args;
   if (first !== 'help' || asked === undefined) return args;

@@ -21,7 +21,7 @@ export interface ApiAnswers {
   refused: (verb: string, resource: string, refusal: Refusal, subject?: string) => void;
   denied: (verb: string, resource: string, answer: string, subject?: string) => void;
   granted: (verb: string, resource: string, subject?: string) => void;
-  /** The right is granted, whatever was decided. `but`: the subject's problem that goes on, such as admission that denies an Event. */
+  /** The right is granted, even if the request failed. `but`: a problem of the subject that continues, such as an Event denied by admission. */
   answered: (verb: string, resource: string, subject?: string, but?: Problem) => void;
 }
 
@@ -101,7 +101,7 @@ export function createApiAnswers({ rateLimitedLog, metrics, clock, server, isLis
   }
 }
 
-/** How long a problem must be absent to count as over, because a server that sometimes refuses has one problem all the time. */
+/** How long a problem must be absent to count as over, because a server that refuses now and then has one lasting problem. */
 const quietFor: Millis = 20_000;
 
 const endings = {

@@ -142,8 +142,8 @@ export function createIngest(options: IngestOptions): Ingest {
 }
 
 /**
- * Returns what a start may miss that does not know where an earlier run stopped; undefined if that is known. `audit`: nothing shows that
- * there was an earlier run, but an audit must not look whole if its state was deleted.
+ * Returns the possible loss of a start that does not know where an earlier run stopped; undefined if it knows. `audit`: no earlier run is
+ * known, but an audit must not look complete if its state was deleted.
  */
 export function lossOfState(
   { first, problem }: Pick<RestoredState, 'first' | 'problem'>,

@@ -1,4 +1,4 @@
-/** The budget of memory of this process, and what is said when it is full. */
+/** The memory budget of this process, and its reports when it is full. */
 import { systemNamespaces } from '../base/model/endpoint.ts';
 import {
   createMemoryBudget,
@@ -10,13 +10,13 @@ import {
 import type { RateLimitedLog } from './telemetry/logger.ts';
 
 export interface MemoryProblems {
-  /** `namespace`: the one that has the most of the memory. */
+  /** `namespace`: the one with most of the memory. */
   leftOut: (resource: string, namespace: string) => void;
-  /** Says which kinds have room again. */
+  /** Reports the kinds that have room again. */
   settleMemory: (accounts: Iterable<Pick<MemoryAccount, 'resource' | 'leftOut'>>) => void;
 }
 
-/** Says once of each kind that memory has no room for all of it. */
+/** Reports each kind once if memory has no room for all of it. */
 export function createMemoryProblems({ report, resolve }: Pick<RateLimitedLog, 'report' | 'resolve'>): MemoryProblems {
   return {
     leftOut(resource, namespace) {
@@ -31,7 +31,7 @@ export function createMemoryProblems({ report, resolve }: Pick<RateLimitedLog, '
   };
 }
 
-/** `part`: of the container's limit. Names of system Namespaces and of objects of the cluster stay longest. */
+/** `part`: of the container's limit. Names of system Namespaces and cluster-wide objects stay longest. */
 export function createMemory(
   part: number,
   { onLeftOut, now }: Pick<MemoryBudgetOptions, 'onLeftOut' | 'now'>,

@@ -1,4 +1,4 @@
-/** Reports problems of what leaves memory: the state on disk, and flow records. */
+/** Reports problems of outputs: the state on disk, and flow records. */
 import type { Clock } from '../base/platform/clock.ts';
 import type { DeliveryReport } from '../publish/audit/audit.ts';
 import type { StateReport } from '../publish/state/state.ts';

@@ -37,7 +37,7 @@ export interface ApiProblems extends MemoryProblems {
   /** Reports a problem of the shared directory; undefined means that it has answered. */
   directory: (error: unknown) => void;
   felix: (felix: NodeFacts['felix']) => void;
-  /** `refusal` is undefined if the request was done. */
+  /** `refusal` is undefined if the request succeeded. */
   nodeCondition: (verb: 'list' | 'patch', refusal: Refusal | undefined) => void;
   /** `skew`: this node's clock minus the API server's. */
   clock: (skew: Millis | undefined) => void;
@@ -141,8 +141,8 @@ export function noProblems(): ProblemCounts {
 }
 
 /**
- * Says whether a request counts as failed. 403 and 404 answer a read: not every cluster has each kind and each right, and whoever needs
- * them reports that.
+ * Returns whether a request counts as failed. 403 and 404 are answers to a read: not every cluster has each kind and each right, and the
+ * part that needs them reports it.
  */
 export function isFailedRequest({ verb, code }: { verb: string; code: number }): boolean {
   if (verb === 'GET' && (code === 403 || code === 404)) return false;
@@ -216,7 +216,7 @@ const obstacles = ['missing', 'deleted', 'not-a-file', 'unreadable', 'read', 'fa
 export interface Problems {
   readonly counts: ProblemCounts;
   readonly api: ApiProblems;
-  /** Something that a source reports about its log. `name`: as in `sources`. */
+  /** A report of a source about its log. `name`: as in `sources`. */
   source: (name: string, notice: Notice) => void;
   lost: (source: string, loss: Loss) => void;
   readonly state: StateProblems;

@@ -1,4 +1,4 @@
-/** Names of a cluster and of a kubeconfig, for whoever completes a command line. */
+/** Names of a cluster and of a kubeconfig, for completing a command line. */
 import { listAll } from '../agent/kubernetes/kubernetes.ts';
 import { kubeconfigNames, type UserFlags } from '../agent/kubernetes/kubeconfig.ts';
 import { optionName } from '../agent/config/settings.ts';
@@ -11,7 +11,7 @@ import type { CompletedLine, NameKind } from './options/completion.ts';
 import type { OptionRow } from './options/option-table.ts';
 import { podKindOf, podTypes } from './options/target-name.ts';
 
-/** Somebody waits for it. */
+/** A user waits for the answer. */
 const longestWait: Millis = 3000;
 
 /** Rejects if the kubeconfig or the cluster cannot be asked. */
@@ -27,7 +27,7 @@ export async function namesOf(kind: NameKind, typed: string, { given }: Complete
   return await endNames(cluster, kind, typed);
 }
 
-/** The options that say who asks the cluster. */
+/** The options that choose the cluster and the user. */
 function flagsIn(given: CompletedLine['given']): UserFlags {
   const flags = Object.entries(kubectlOptions).map(([key, row]: [string, OptionRow]) => {
     const value = given.get(row.flag ?? optionName(key));
@@ -59,6 +59,6 @@ async function endNames(cluster: Cluster, kind: 'POD' | 'END', typed: string): P
 
 async function listNames({ connection }: Cluster, path: string): Promise<string[]> {
   const { items } = await listAll(connection, path, { pageSize: 500 }, (item) => text(at(item, 'metadata', 'name')));
-  // A name goes into a command line.
+  // A name becomes part of a command line.
   return items.filter(isSubdomain);
 }

@@ -1,12 +1,12 @@
-/** Answers a shell that completes a command line. The names of a cluster come with the user's rights; without an answer there are none. */
+/** Answers a shell that completes a command line. Names of the cluster are read with the user's rights; without an answer, none are offered. */
 import type { Command } from 'commander';
 import { type CompletedLine, type CompletionWord, completionOf, type NameKind } from './options/completion.ts';
 
-/** Bits that tell the shell how to go on (cobra's ShellCompDirective): no blank behind the word, and no files. */
+/** Bits that tell the shell how to continue (cobra's ShellCompDirective): no blank after the word, and no files. */
 const noSpace = 2;
 const noFiles = 4;
 
-/** Prints a word a line, with its help behind a tab, and last `:BITS`. Never rejects. */
+/** Prints one word per line, with its help after a tab, and at the end `:BITS`. Never rejects. */
 export async function complete(root: Command, words: readonly string[], out: (text: string) => void): Promise<0> {
   const line = completionOf(root, words);
   const { completion, typed } = line;

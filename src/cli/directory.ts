@@ -27,7 +27,7 @@ const restartBefore: Millis = 10 * day;
 const housekeepingInterval: Millis = 30_000;
 const earlyInterval: Millis = 1000;
 
-/** It keeps nothing but Pods and Nodes. */
+/** It keeps only Pods and Nodes. */
 const partOfMemory = 1 / 2;
 
 /** Rejects if it cannot start. */

@@ -55,7 +55,7 @@ export async function explainLine(
 
 interface LineExplainer extends Decisions {
   messageOf: (series: Series) => EventText;
-  /** Whether anything is known of the cluster. */
+  /** Whether any object of the cluster is known. */
   hasObjects: boolean;
 }
 

@@ -35,7 +35,7 @@ export interface FileLayer {
   file: { path: string; text: string } | undefined;
 }
 
-/** This key is no setting: editors find the schema by it. */
+/** This key is not a setting: editors use it to find the schema. */
 const ignored = '$schema';
 
 const example = 'one "KEY: VALUE" a line, for example "logLevel: debug"';

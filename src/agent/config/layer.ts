@@ -102,7 +102,7 @@ export const defaults: Layer = layerOf((setting) =>
   setting.default === undefined ? undefined : given(setting, setting.default, { kind: 'default' }),
 );
 
-/** Returns the path by option or variable. '' means that the option is there without a path. */
+/** Returns the path by option or variable. '' stands for an option without a path. */
 export function configPath(flags: Flags, env: NodeJS.ProcessEnv): string | undefined {
   const flag = flags[configFile.flag];
   return (typeof flag === 'string' ? flag : flag?.at(-1)) ?? (env[configFile.env] || undefined);

@@ -155,7 +155,7 @@ export function isTimeZone(given: string): boolean {
 export interface SettingRow {
   /** The option of the command line, without its dashes, if it is not the name of the setting. */
   flag?: string;
-  /** The variable, if it is not the name of the setting; '' if there is none. */
+  /** The variable, if it is not the name of the setting; '' without one. */
   env?: string;
   /** The placeholder in the help. */
   value: string;

@@ -27,7 +27,7 @@ const tokens = { agents: 16_384, others: 4096 };
 /** The most agents and the most addresses that are remembered. */
 const most = { agents: 8192, addresses: 8192 };
 
-/** How long an agent keeps its place without a question. Its token is renewed within the hour. */
+/** How long an agent keeps its place without asking. Its token is renewed within the hour. */
 const placeKeptFor: Millis = 7_200_000;
 
 /** A header with more characters is rejected without a review. A token of a ServiceAccount has about 1 KB. */
@@ -47,12 +47,12 @@ interface Place {
   reviews: TokenBucket;
 }
 
-/** Reviews of one agent a second: its token, a renewed one, and some that others make up in its name from its address. */
+/** Reviews a second for one agent: its token, a renewed one, and some forged in its name from its address. */
 const ofPlace = { rate: 1, burst: 10 };
 
 /**
  * Asks by TokenReview who sent a request. Results are remembered by a hash of the token, so that no token is kept. Strangers can make any
- * number of tokens that must be reviewed, so agents stand in tables of their own, with a budget of their own.
+ * number of tokens that must be reviewed, so agents have separate tables and a separate budget.
  */
 export function createAuthenticator(
   connection: Pick<Connection, 'request'>,
@@ -108,7 +108,7 @@ export function createAuthenticator(
     places.set(pod, { address, until: now() + placeKeptFor, reviews });
   }
 
-  /** A token that is none of an agent any more has no place among theirs. */
+  /** A token that no longer belongs to an agent loses its place. */
   function move(key: string, result: Result): void {
     agents.delete(key);
     others.set(key, result);

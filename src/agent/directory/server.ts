@@ -125,15 +125,15 @@ export function createPodWatch(options: Omit<ListInformerOptions, 'lists'> & { m
 }
 
 /**
- * Returns the Pods that have the address or had it in the last minutes, or the node that has it. Undefined if nobody is known to have it,
- * but not all Pods are known.
+ * Returns the Pods that have the address or had it in the last minutes, or the node that has it. Undefined if no owner is known, but not
+ * all Pods are known.
  */
 export function ownersIn(
   lists: Pick<LiveLists, 'endpoints' | 'podsByAddress' | 'leftOut'>,
   address: string,
 ): Owners | undefined {
   const pods = lists.podsByAddress(address).filter(({ uid }) => uid !== '');
-  // A deleted Pod may have had other addresses at the end than this one.
+  // A deleted Pod may have had other addresses at its end.
   const having = pods.map((pod) =>
     pod.addresses.includes(address) ? pod : Object.assign({}, pod, { addresses: [address] }),
   );

@@ -36,7 +36,7 @@ type Block = ReadonlyMap<number, Holder> | undefined;
 const poolsAge: Millis = 600_000;
 /** An old block names no wrong Pod, because the Pod itself confirms its address. A node does not. */
 const blockAge: Millis = 600_000;
-/** How long a block is used to answer that nobody has an address. */
+/** How long a block is used to answer that an address has no owner. */
 const missAge: Millis = 10_000;
 
 /** The most blocks in memory. One takes about 12 KB, so this is enough for a cluster of 16,000 Pods. */

@@ -25,7 +25,7 @@ export interface ClusterWatchReport extends InformerReport {
 export interface ClusterWatchOptions extends ListInformerOptions {
   ownNode: string;
   podCache: 'node' | 'cluster';
-  /** A kind with more objects is not watched, of Nodes only this one; with 0 EndpointSlices, they are not even counted. */
+  /** A kind with more objects is not watched; of Nodes, only this one is. With a limit of 0, EndpointSlices are not even counted. */
   limits: { nodes: number; services: number; endpointSlices: number };
   report: ClusterWatchReport;
 }
@@ -41,7 +41,7 @@ export interface ClusterWatch {
   readonly nodeCount: number;
   readonly synced: boolean;
   readonly missing: readonly WatchedResource[];
-  /** Returns whether the kind was listed. Of Pods and Nodes, these may be only those of this node. */
+  /** Returns whether the kind was listed: of Pods and Nodes, perhaps only those of this node. */
   watches: (resource: WatchedResource) => boolean;
   start(): void;
   stop(): void;
@@ -118,7 +118,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
     if (isFinal(resource, problem.refusal?.status)) giveUpSlices();
   }
 
-  /** Tries again later, because a server that has just started may refuse what it grants then. */
+  /** Tries again later, because a server that has just started may refuse at first. */
   function giveUpSlices(retryInterval = slicesRetryInterval): void {
     informers.get('endpointslices')?.stop('forget');
     informers.delete('endpointslices');

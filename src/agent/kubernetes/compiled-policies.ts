@@ -15,7 +15,7 @@ export interface CompiledObject {
   readonly version: string | undefined;
   readonly policies: readonly Policy[];
   readonly bytes: Bytes;
-  /** It may weigh more than one object may, so what it says is unknown. */
+  /** It may exceed the limit of one object, so its rules are unknown. */
   readonly isTooLarge: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Compiler {
   clear: () => void;
 }
 
-/** `before`: what was compiled of earlier lists. `largest`: the most that an object may weigh. */
+/** `before`: policies compiled from earlier lists. `largest`: the largest weight of an object. */
 export function createCompiler(
   { apiVersion, kind }: Pick<PolicyKind, 'apiVersion' | 'kind'>,
   before: CompiledObjects | undefined,

@@ -26,7 +26,7 @@ export interface RequestOptions {
   /** By default a PATCH is a merge patch (RFC 7386). A strategic one merges lists by the keys of their items. */
   body?: unknown;
   strategic?: true;
-  /** Takes the objects of a list one by one; the answer is then without them, and may still be refused after some. */
+  /** Takes the objects of a list one by one. The answer then lacks them, and may still be refused after some of them. */
   onItem?: TakeItem | undefined;
 }
 
@@ -98,7 +98,7 @@ export function createConnection({
     const { onItem } = options;
     const begin = (): Promise<HttpAnswer> => open(verb, path, options, signal);
     const asked = { verb, path, sent: options.body };
-    // An object must not be handed over twice, so what breaks after the head is not tried again.
+    // An object must not be handed over twice, so a request that breaks after the head is not tried again.
     if (onItem !== undefined) return await readAnswer(await retryClosed(signal, begin), asked, onItem);
     return await retryClosed(signal, async () => {
       const items = collectItems();

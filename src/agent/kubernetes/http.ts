@@ -70,7 +70,7 @@ export async function send(access: Access, { method, path, headers, body, signal
   };
 }
 
-/** Throws a `TooLargeError`, and what the body throws. A large answer waits for the one that is being read. */
+/** Throws a `TooLargeError`, or the error of the body. A large answer waits for the one that is being read. */
 export async function textOfBody({ body }: Pick<HttpAnswer, 'body'>): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;

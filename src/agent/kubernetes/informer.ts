@@ -40,9 +40,9 @@ export interface InformerOptions<T> extends ListOptions, Pick<KnownObjectsOption
   resource: WatchedResource;
   /** May throw. */
   slim: (object: Json) => T;
-  /** Where what is kept is weighed. */
+  /** Weighs the kept objects. */
   memory: MemoryBudget;
-  /** Of one Namespace, objects of a higher rank are left out first. */
+  /** Within a Namespace, objects of a higher rank are left out first. */
   rank: MemoryAccountOptions['rank'];
   report: InformerReport;
   now: () => Millis;

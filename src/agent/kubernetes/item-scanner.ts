@@ -25,7 +25,7 @@ export interface ItemScanner {
   push: (chunk: Buffer) => Iterable<string>;
   /** The bytes of the object that has not ended yet. */
   readonly pending: number;
-  /** Everything that is no object of the list. */
+  /** Everything except the objects of the list. */
   frame: () => string;
 }
 

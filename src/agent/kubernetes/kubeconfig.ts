@@ -80,7 +80,7 @@ export function readUserAccess(flags: UserFlags): Access & { readonly namespace:
   };
 }
 
-/** The namespace of the context that the flags choose. Whoever connects reports a kubeconfig that cannot be used. */
+/** The namespace of the context that the flags choose. An unusable kubeconfig is reported when the connection is made. */
 export function contextNamespace({ kubeconfig, context }: UserFlags): string {
   try {
     const config = loadKubeconfig(kubeconfig);
@@ -96,7 +96,7 @@ function namespaceIn(context: Context | null): string {
   return isLabel(namespace) ? namespace : 'default';
 }
 
-/** For completion of the options that choose among them. Throws an error if the kubeconfig cannot be used. */
+/** For completing the options that choose among them. Throws an error if the kubeconfig cannot be used. */
 export function kubeconfigNames(path: string | undefined): Record<'CONTEXT' | 'CLUSTER' | 'USER', string[]> {
   const config = loadKubeconfig(path);
   const [CONTEXT, CLUSTER, USER] = [config.getContexts(), config.getClusters(), config.getUsers()].map((all) =>
@@ -134,10 +134,10 @@ function withoutTls(cluster: Cluster): Cluster {
   return cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster;
 }
 
-/** As kubectl: of the files in KUBECONFIG, missing ones are left out, and of two values with one name, the first counts. */
+/** Like kubectl: missing files in KUBECONFIG are left out, and the first of two values with one name counts. */
 function loadDefault(config: KubeConfig): void {
   const files = (process.env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '' && existsSync(file));
-  // Of missing files alone, the library reports the first.
+  // If all files are missing, the library reports the first.
   if (files.length === 0) return config.loadFromDefault();
   const parts = files.map((file) => {
     const part = new KubeConfig();

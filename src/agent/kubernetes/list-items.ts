@@ -11,18 +11,18 @@ export type TakeItem = (item: Json, length: number) => number | void;
 /** The largest list in bytes: more than all Pods of the largest clusters. */
 const largestList = 512 * 1024 * 1024;
 
-/** The most bytes of objects that are collected, for whoever needs a short list at once. */
+/** The most bytes of objects that are collected for a caller that needs a short list at once. */
 const largestCollection = 16 * 1024 * 1024;
 
 /** After this many bytes of objects, other work gets its turn. */
 const bytesOfTurn = 256 * 1024;
 
-/** What a small object takes besides its bytes. */
+/** The memory of a small object besides its bytes. */
 const bytesOfItem = 2048;
 
 /**
- * Resolves to the text of the answer without its objects. Without an object that is taken, if `isList` says of what stands before the first
- * that this is no list. Throws a `TooLargeError`, and what the body and `take` throw.
+ * Resolves to the text of the answer without its objects. Takes no object if `isList` refuses the text before the first one. Throws a
+ * `TooLargeError`, or the error of the body or of `take`.
  */
 export async function readItems(body: Readable, take: TakeItem, isList: (head: Json) => boolean): Promise<string> {
   const scanner = createItemScanner();

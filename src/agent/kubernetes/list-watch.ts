@@ -82,7 +82,7 @@ export interface ObjectName {
 export interface Store<T> {
   set: (object: T) => void;
   delete: (namespace: string, name: string) => void;
-  /** Takes out an object that exists, because there is no room for it. `latest`: as it is now, if that is known. */
+  /** Takes out an existing object for which there is no room. `latest`: its present version, if known. */
   leaveOut: (namespace: string, name: string, latest?: T) => void;
 }
 
@@ -131,7 +131,7 @@ export function createKnownObjects<T extends ObjectName>(options: KnownObjectsOp
         gone.delete(keyOf(item));
         set(item);
       });
-      // Objects that are gone are removed last, so that an address of theirs that another one has now is never nobody's.
+      // Deleted objects are removed last, so that an address which another object has now always has an owner.
       await inTurns(gone, remove);
       resourceVersion = listed;
     },
@@ -182,7 +182,7 @@ export interface ListOptions {
 }
 
 interface Page {
-  /** Those that were not handed over one by one. */
+  /** The objects that were not handed over one by one. */
   items?: Json[] | null;
   metadata?: { continue?: string; resourceVersion?: string; remainingItemCount?: number };
 }
@@ -190,7 +190,7 @@ interface Page {
 /** More than etcd holds of a kind, and pages in a row without an object: a proxy may repeat a page for ever. */
 const [mostObjects, mostEmpty] = [2_000_000, 10];
 
-/** Lists what `slim` makes of all objects. Rejects with a `RefusedError`. */
+/** Lists all objects, each as `slim` returns it. Rejects with a `RefusedError`. */
 export async function listAll<T>(
   connection: Pick<Connection, 'request'>,
   path: string,

@@ -1,4 +1,4 @@
-/** Reads the addresses of Nodes and Services, apart by who writes them (resolving/address-owners.ts). */
+/** Reads the addresses of Nodes and Services, separated by their writers (resolving/address-owners.ts). */
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../../base/platform/address.ts';
 import { at, type Json, list, strings, text } from '../../base/platform/json.ts';

@@ -169,7 +169,7 @@ export async function discoverKinds(
   };
 }
 
-/** Returns the versions of the groups that the cluster has besides these; none if it does not say. */
+/** Returns the cluster's other versions of the groups; none if the cluster does not list them. */
 async function otherVersions(request: Connection['request'], versions: readonly string[]): Promise<readonly string[]> {
   const groups = new Set(versions.map((apiVersion) => groupOf({ apiVersion })));
   const answer = await request('GET', '/apis', {});
@@ -181,7 +181,7 @@ async function otherVersions(request: Connection['request'], versions: readonly 
     .filter((apiVersion) => groups.has(groupOf({ apiVersion })) && !versions.includes(apiVersion));
 }
 
-/** Of a kind that is served in several versions, only the first row counts, because all versions show the same objects. */
+/** If a kind is served in several versions, only the first row counts, because all versions show the same objects. */
 function firstVersions(kinds: readonly PolicyKind[]): PolicyKind[] {
   const first = new Map<string, PolicyKind>();
   for (const kind of kinds) {

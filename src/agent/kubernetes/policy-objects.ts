@@ -58,7 +58,7 @@ export interface NamespacePolicies extends Weight {
   readonly compiled: CompiledObjects;
 }
 
-/** `unread`: there may be more sets, because they may not be listed, or are too many. */
+/** `unread`: there may be more sets, which are too many or may not be listed. */
 export interface NetworkSets extends Weight {
   readonly sets: readonly NetworkSet[];
   readonly unread: boolean;

@@ -1,4 +1,4 @@
-/** Keeps what policies see of this node's Pods when they are watched, so that Events need no look-up for them. */
+/** Keeps the fields of watched Pods of this node that policies use, so that Events need no look-up for them. */
 import { LRUCache } from 'lru-cache';
 import type { Json } from '../../base/platform/json.ts';
 import { type PolicyPod, readPod } from '../../explain/policies/policies.ts';
@@ -17,7 +17,7 @@ export function withPolicyView(pod: WatchedPod, object: Json, ownNode: string): 
 /** More Pods than a node has. */
 const mostPods = 512;
 
-/** Reads the views of watched Pods. The same view is the same object, by which policies remember their answers. */
+/** Reads the views of watched Pods. An equal view is the same object, by which policies remember their answers. */
 export function createPolicyViews(
   watched: (namespace: string, name: string) => WatchedPod | undefined,
 ): (namespace: string, name: string) => KnownPod | undefined {

@@ -1,5 +1,5 @@
 /**
- * Decides whether an answer is one of the API server. Load balancers and proxies in its place answer with pages and statuses of their own,
+ * Decides whether an answer comes from the API server. Load balancers and proxies in its place answer with pages and statuses of their own,
  * which must not say that a Namespace is gone, that no policy exists, or that a right is missing.
  */
 import type { Refusal } from '../../publish/events/events.ts';
@@ -14,7 +14,7 @@ const longestMessage = 500;
 /** Reasons of refusals that this program gives. No Status object of an API server has them. */
 const [terminating, namespaceNotFound, strange] = ['NamespaceTerminating', 'NamespaceNotFound', 'NotFromAPIServer'];
 
-/** Returns whether something else has answered in the API server's place. */
+/** Returns whether another program has answered in the API server's place. */
 export function isStrange({ status, reason }: Pick<Refusal, 'status' | 'reason'>): boolean {
   return status === 0 && reason === strange;
 }
@@ -63,7 +63,7 @@ function reasonOf(status: Json): string {
   return reason === 'NotFound' && at(status, 'details', 'kind') === 'namespaces' ? namespaceNotFound : reason;
 }
 
-/** The answer is tried again like none, whatever `Retry-After` it has. */
+/** The request is tried again as without an answer, whatever its `Retry-After`. */
 export function strangeAnswer(status: number, body: string): Refusal {
   const message = messageIn(`not an answer of the API server (HTTP status ${status}): ${body}`);
   return { kind: 'refused', status: 0, reason: strange, message, retryAfter: undefined };

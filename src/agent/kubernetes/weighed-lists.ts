@@ -1,4 +1,4 @@
-/** Lists policies and Calico's objects, and weighs what is made of each before it is kept. */
+/** Lists policies and Calico's objects, and weighs each compiled object before it is kept. */
 import { at, type Json } from '../../base/platform/json.ts';
 import { createMemoryLeases, type MemoryBudget, type MemoryLeases } from '../../base/platform/memory-budget.ts';
 import { inTurns } from '../../base/platform/turns.ts';
@@ -9,16 +9,16 @@ import type { Connection } from './connection.ts';
 import { isTooLarge, RefusedError } from './http.ts';
 import { fromCache, listPolicies, type PolicyKind, unlistedPolicy, unlistedReason, unreadAs } from './policy-kinds.ts';
 
-/** The part of the memory for what others make that one object of a tenant may take once it is compiled. */
+/** The part of the memory for tenants' objects that one compiled object may take. */
 const partOfObject = 1 / 4;
 
-/** Whose share of the memory it takes what is read of all Namespaces at once. It is the name of none. */
+/** The share of memory for objects that are read of all Namespaces at once. No Namespace has this name. */
 export const allNamespaces = '*';
 
 export type ListReport = (list: { plural: string; namespace: string | undefined; isTooLarge: boolean }) => void;
 
 export interface Weight {
-  /** What it takes in memory. */
+  /** Its memory in bytes. */
   readonly bytes: Bytes;
 }
 
@@ -26,7 +26,7 @@ export interface ListReadOptions {
   readonly connection: Pick<Connection, 'request'>;
   readonly onListed: ListReport;
   readonly lease: MemoryLeases;
-  /** The most that one object may weigh. */
+  /** The largest weight of one object. */
   readonly largest: Bytes;
 }
 
@@ -85,13 +85,13 @@ export async function readPolicies(
 
 const nothingCompiled: CompiledObjects = new Map();
 
-/** What a usual policy takes. */
+/** The memory of a usual policy. */
 const usualPolicy: Bytes = 4000;
 
-/** What a policy takes in a second map. */
+/** The memory of a policy's entry in a second map. */
 const bytesOfEntry: Bytes = 100;
 
-/** Resolves to what was added takes in memory. */
+/** Resolves to the memory of the added objects. */
 export async function addCalico(
   { connection, onListed, lease, largest }: ListReadOptions,
   { add, unread }: CalicoCollector,

@@ -1,4 +1,4 @@
-/** Says what policies decide about drops. They are read only for the message of an Event, and never for a packet or a row of the audit. */
+/** Evaluates policies for drops. They are read only for the message of an Event, never for a packet or a row of the audit. */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   askedOf,
@@ -46,15 +46,15 @@ export interface PolicyAnswersOptions {
 export interface PolicyAnswers {
   /** Returns undefined if policies have no part in the drop, too little is known in time, or its Namespace has used up its share. Never rejects. */
   answerOn: (series: Series) => Promise<PolicyVerdict | undefined>;
-  /** Reads what is needed to know what policies decide. Resolves after a time in any case, and never rejects. `last`: when the packet was dropped. */
+  /** Reads the objects that a verdict needs. Resolves after a limited time, and never rejects. `last`: when the packet was dropped. */
   prepare: (finding: Finding, last: Millis) => Promise<void>;
-  /** Returns at once what policies say, if it is known; undefined in the same cases as `answerOn`. */
+  /** Returns the verdict at once, if it is known; undefined in the same cases as `answerOn`. */
   evaluate: (finding: Finding, last: Millis) => PolicyAnswer | undefined;
   /** Answers at once, with policies that were read for Events. `first`: the time of the first drop. Never throws. */
   factsOn: (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 }
 
-/** After an Event has waited in vain, no Event of its Namespace waits for this long; none at all if those of `most` Namespaces did. */
+/** After an Event has waited without an answer, no Event of its Namespace waits for this time; after Events of `most` Namespaces, no Event at all. */
 const noWait = { for: 10_000, most: 8 };
 
 /** How long a denial is still reported if nothing newer can be read. */
@@ -170,7 +170,7 @@ function sinceFor(last: Millis, now: Millis): Millis {
   return Math.max(Math.min(last, now), now - freshFor);
 }
 
-/** That a packet was dropped is certain. That a connection failed because of a policy is not, so that policy must have been there about then. */
+/** A dropped packet is certain. A policy as the cause of a failed connection is not, so the policy must have existed at about that time. */
 function usableSince({ details }: Finding, last: Millis, now: Millis): Millis {
   const isFailure = details.kind === 'flow' && details.logger === connectFailure;
   return isFailure ? Math.min(last, now) - freshFor : now - usableForEvents;
@@ -189,7 +189,7 @@ function createTimed({ report }: Pick<RateLimitedLog, 'report'>) {
   };
 }
 
-/** The Namespace whose shares of look-ups and of time a verdict takes: that of the Pod which has the Event. */
+/** The Namespace whose shares of look-ups and time a verdict uses: the one of the Event's Pod. */
 function askerOf({ regarding }: Finding): string {
   return regarding.namespace ?? '';
 }

@@ -37,7 +37,7 @@ const most = { namespaces: 256, pods: 512 };
 
 export interface PolicyObjectsOptions {
   readonly reader: PolicyReader;
-  /** Returns a Pod of this node as it is now, if it is at hand. */
+  /** Returns the present version of a Pod of this node, if it is watched. */
   readonly ownPod?: ((namespace: string, name: string) => KnownPod | undefined) | undefined;
   readonly onFailed: (error: unknown) => void;
   readonly now: () => Millis;
@@ -47,7 +47,7 @@ export interface PolicyObjectsOptions {
 export interface PolicyKnowledge {
   /** `trace` is valid only for the connection of this finding. A verdict that needs an unknown object is unknown. */
   readonly policies: KnownPolicies;
-  /** Other objects that policies need, for each end that is asked. */
+  /** Other objects that policies need, for each evaluated end. */
   readonly required: readonly Requirements[];
   /** When the oldest of the policies and of the other objects was read. Pods may be older by `freshFor`. */
   readonly at: Millis;
@@ -59,7 +59,7 @@ export interface PolicyObjects {
   refreshRequired: (requirements: Requirements, since: Millis, asker: string) => Promise<void>;
   /** Reads everything that was not read after `since`, as far as the asker's share of the budget allows. Never rejects. */
   refresh(needs: PolicyNeeds, since: { policies: Millis; pods: Millis }, asker: string): Promise<void>;
-  /** `inShareOf`: does what the policies of a Namespace make long. */
+  /** `inShareOf`: does work whose length depends on the policies of a Namespace. */
   known(finding: Finding, needs: PolicyNeeds, inShareOf: InShareOf): PolicyKnowledge | undefined;
 }
 
@@ -161,7 +161,7 @@ function evaluateEnds(question: ReturnType<typeof questionOf>, { evaluatorOf, kn
   };
 }
 
-/** The Namespace whose policies decide in this direction; undefined if that end is no Pod. */
+/** The Namespace whose policies decide in this direction; undefined if that end is not a Pod. */
 function namespaceOf({ source, destination }: PolicyFlow, direction: PolicyDirection): string | undefined {
   const end = direction === 'ingress' ? destination : source;
   return end.kind === 'pod' ? end.pod.namespace : undefined;
@@ -243,7 +243,7 @@ interface PolicySetEntry {
   readonly set: PolicySet;
 }
 
-/** The sets of a Namespace, or of all ends that are no Pods. Pods may need different objects, and a set without any shows which. */
+/** The sets of a Namespace, or of all ends that are not Pods. Pods may need different objects, and a set without them shows which. */
 const keptSets = 4;
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -1,19 +1,19 @@
-/** Shares the time for verdicts by Namespace: an Event waits for the policies of its own Pod, and never for a peer's that take long. */
+/** Shares the time for verdicts by Namespace: an Event waits for the policies of its own Pod, and never for slow policies of a peer. */
 import type { Millis } from '../../base/model/log-line.ts';
 import { createTimeShare } from '../../base/platform/shares.ts';
 
-/** Does work that the policies of a Namespace make long; undefined if that Namespace has no time left. */
+/** Does work whose length depends on the policies of a Namespace; undefined if that Namespace has no time left. */
 export type InShareOf = <T>(namespace: string | undefined, work: () => T) => T | undefined;
 
-/** Evaluates for an Event or a row of the Namespace `asker`; undefined if that has no time left. */
+/** Evaluates for an Event or a row of the Namespace `asker`; undefined if `asker` has no time left. */
 export type VerdictTime = <T>(asker: string, evaluate: (inShareOf: InShareOf) => T | undefined) => T | undefined;
 
 /** Enough for a thousand verdicts at once if a hundred policies select each Pod. */
 const atOnce: Millis = 200;
 
 /**
- * Who asks pays this much for a peer's policies, so that many questions cost the peer nothing; a thousand policies take less. Whose policies
- * take longer pays for the rest.
+ * The asker pays this much for a peer's policies, so that many questions cost the peer nothing; a thousand policies take less. The peer
+ * pays for longer evaluations.
  */
 const usual: Millis = 1;
 
@@ -34,7 +34,7 @@ export const systemClocks: Clocks = {
 
 export function createVerdictTime(part: number, { now, worked }: Clocks): VerdictTime {
   const ofAskers = createTimeShare({ part, atOnce });
-  /** Apart, so that nobody's packets to a Pod take the time for the Events of that Pod, whatever its policies are. */
+  /** Separate, so that packets to a Pod never use up the time for that Pod's own Events, whatever its policies. */
   const ofPeers = createTimeShare({ part: part / 2, atOnce: atOnce / 2 });
 
   return (asker, evaluate) => {

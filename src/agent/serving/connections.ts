@@ -4,7 +4,7 @@ import { createTokenBucket, type TokenBucket } from '../../base/platform/rates.t
 import { LRUCache } from 'lru-cache';
 
 export interface ConnectionLimits {
-  /** The most connections of strangers, and as many of those who are close. */
+  /** The most connections of strangers, and as many of trusted clients. */
   readonly total: number;
   readonly perAddress: number;
   /** New connections of one stranger's address; undefined: any number. */
@@ -24,7 +24,7 @@ export interface ConnectionRoom {
   admit: (address: string) => boolean;
   enter: (connection: ClientConnection) => void;
   leave: (connection: ClientConnection) => void;
-  /** Takes a connection to those who are close, whom strangers cannot push out. */
+  /** Makes a connection trusted, so that strangers cannot push it out. */
   approve: (connection: ClientConnection) => void;
 }
 

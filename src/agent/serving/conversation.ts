@@ -82,7 +82,7 @@ export function createConversations(options: ConversationOptions): Conversations
     },
   };
 
-  /** Undefined if another request of the connection is answered: this one never is. */
+  /** Undefined if another request of the connection is being answered: this one never will be. */
   function begin(stream: Duplex): Conversation | undefined {
     const conversation = open.get(stream);
     if (conversation === undefined) return undefined;
@@ -106,7 +106,7 @@ export function createConversations(options: ConversationOptions): Conversations
     const { address, onApproved } = conversation.client;
     const asked = readRequest(request, isOwnHost);
     if (isRefusal(asked)) conversation.isLast = true;
-    // Awaited in any case: what else came in the same piece is read before.
+    // Always awaited: the other bytes of the same piece are read first.
     const answer = await (isRefusal(asked) ? options.refuse(asked) : options.answer(asked, address, onApproved));
     if (conversation.isLast) response.setHeader('connection', 'close');
     response.once('finish', () => onTaken(conversation));
@@ -124,13 +124,13 @@ export function createConversations(options: ConversationOptions): Conversations
     conversation.gate.open();
   }
 
-  /** Answers what Node.js does not hand over as a request. */
+  /** Answers input that Node.js does not hand over as a request. */
   function refuse(stream: Duplex, refusal: HttpRefusal): void {
     if (begin(stream) !== undefined) stream.end(lastAnswer(options.refuse(refusal)));
   }
 }
 
-/** It does not listen, and has no timers: the deadline of each connection covers what it sends and what it takes. */
+/** It does not listen, and has no timers: the deadline of each connection covers both directions. */
 function createParser(
   { longestHead, idleTimeout }: ConversationOptions,
   refuse: (stream: Duplex, refusal: HttpRefusal) => void,

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream';
 /** Bounds the bytes that a server reads of a connection: after a request none, until it may continue. */
 export interface Gate {
   readonly stream: Duplex;
-  /** Whether bytes wait that nothing has read yet. */
+  /** Whether unread bytes wait. */
   readonly hasMore: boolean;
   shut: () => void;
   open: () => void;
@@ -26,7 +26,7 @@ export function createGate(socket: Socket, onBegin: () => void): Gate {
   let isEnded = false;
 
   const stream = new Duplex({
-    // Nothing is read ahead.
+    // Reads nothing in advance.
     readableHighWaterMark: 1,
     read() {
       isWanted = true;

@@ -16,7 +16,7 @@ export interface ServingOptions extends ConversationOptions {
 
 export interface RequestServer {
   readonly address: AddressInfo;
-  /** Ends idle connections at once, and others after their answer, or when its time is over. */
+  /** Ends idle connections at once, and others after their answer or its time limit. */
   stop: () => Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export async function startServing(options: ServingOptions): Promise<RequestServ
   const room = createConnectionRoom(limits, isClose, () => performance.now());
   const entered = new Map<string, ClientConnection>();
   const conversations = createConversations(options);
-  // A client may close its side behind its request, and still take the answer.
+  // A client may half-close after its request, and still read the answer.
   const allowHalfOpen = true;
   const server: Server =
     tls === undefined
@@ -71,7 +71,7 @@ export async function startServing(options: ServingOptions): Promise<RequestServ
     });
   });
   await once(server.listen(listen), 'listening');
-  // Ignored: if a connection cannot be accepted (too many open files) or is no TLS, its client sees that.
+  // Ignored: if a connection cannot be accepted (too many open files) or does not speak TLS, its client sees that.
   for (const event of ['error', 'tlsClientError']) server.on(event, () => {});
   return { address: server.address() as AddressInfo, stop };
 

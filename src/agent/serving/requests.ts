@@ -32,7 +32,7 @@ const unknownHost: HttpRefusal = {
   text: 'This name is not served: ask by address, by localhost, or by a name of the Pod, its Node or a Service (NAME.NAMESPACE.svc).\n',
 };
 
-/** Returns what is asked for, or why it is refused: a head that two programs might read in two ways, a body, a name that is not `own`. */
+/** Returns the request, or why it is refused: a head that two programs might read differently, a body, a name that is not `own`. */
 export function readRequest(request: IncomingMessage, own: (host: string) => boolean): RequestHead | HttpRefusal {
   const { method = '', url = '', headers, httpVersion, rawHeaders, headersDistinct } = request;
   const [, authority, path] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url) ?? [];
@@ -60,7 +60,7 @@ function hostOf(authority: string): string | undefined {
 function isServed(host: string, headers: IncomingHttpHeaders, own: (host: string) => boolean): boolean {
   if (isIP(host.replace(/%.*/, '')) !== 0 || !host.includes('.') || own(host)) return true;
   if (/\.(?:localhost|svc|cluster\.local)$/.test(host)) return true;
-  // The API server's proxy leaves the name by which it was asked itself. A page cannot leave out the browser's languages.
+  // The API server's proxy keeps the name by which it was itself asked. A page cannot omit the browser's languages.
   const isProxied = String(headers['x-forwarded-uri'] ?? '').startsWith('/api/v1/namespaces/');
   return isProxied && !['accept-language', 'origin', 'referer', 'cookie'].some((name) => name in headers);
 }

@@ -165,7 +165,7 @@ export function createRateLimitedLog(log: Log, { now }: { now: () => Millis }): 
     log[level]({ problem: key, ...fields, ...(problem && { repeated: problem.repeated }) }, text);
   }
 
-  /** Makes room if the oldest problem was logged more than an hour ago. */
+  /** Makes room if the oldest problem was logged over an hour ago. */
   function isFull(): boolean {
     if (known.size < limit + (known.has(others) ? 1 : 0)) return false;
     for (const [key, problem] of known) {

@@ -1,15 +1,15 @@
 import type { Millis } from '../../base/model/log-line.ts';
 
-/** Returns the bytes of a text that all share who ask within an interval. */
+/** Returns the bytes of a text, which all requests within an interval share. */
 export type SharedText = () => Promise<Buffer>;
 
-/** The most bytes of texts that somebody may still be taking, before the latest is given again. */
+/** The most bytes of texts that clients may still be reading, before the latest is given again. */
 const mostBytes = 16 * 1024 * 1024;
 
-/** How long a text may be taken: as long as an answer may last. */
+/** How long a client may read a text: as long as an answer may last. */
 const takenFor: Millis = 10_000;
 
-/** One text at a time is made. Clients that take their answers slowly would else keep one text for each second in memory. */
+/** Makes one text at a time. Otherwise slow clients would keep one text for each second in memory. */
 export function createSharedText(
   text: () => Promise<string | Buffer>,
   interval: Millis,
@@ -43,7 +43,7 @@ export function createSharedText(
     return made;
   }
 
-  /** Also when one text alone takes more: two may be there at once. */
+  /** Two texts may exist even if a single one is larger. */
   function hasRoom(): boolean {
     alive = alive.filter((each) => each === latest || now() - each.lastGiven < takenFor);
     return alive.length < 2 || alive.reduce((sum, { size }) => sum + size, 0) < mostBytes;

@@ -1,6 +1,6 @@
 /**
  * Reads what loggers of Go write before a message: klog (k8s.io/klog internal/buffer, FormatHeader), and logrus in the format of Calico
- * (lib/logrusr/formatter.go) or as pairs where there is no terminal.
+ * (lib/logrusr/formatter.go) or as pairs without a terminal.
  */
 import { stamp } from './rfc3339.ts';
 

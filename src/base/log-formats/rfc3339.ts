@@ -1,4 +1,4 @@
-/** Time stamps: RFC 3339, what loggers make of it, and the fields that all stamps have. */
+/** Time stamps: RFC 3339, its variants in loggers, and the fields that all stamps have. */
 import type { Millis } from '../model/log-line.ts';
 
 type Field = string | undefined;
@@ -22,7 +22,7 @@ export function timeOfStamp(found: RegExpExecArray, zone: ToInstant = Date.UTC):
   return instantOf(zoneOf(offset, zone), year, month, date, hours, minutes, seconds, fraction);
 }
 
-/** Reads a stamp at the beginning of a text, if it has all that RFC 3339 asks for; `length` is in characters. */
+/** Reads a complete RFC 3339 stamp at the beginning of a text; `length` is in characters. */
 export function readRfc3339(text: string): { time: Millis; length: number } | undefined {
   const found = stamp.exec(text);
   if (found?.[4] !== 'T' || found[9] === undefined || found[8]?.startsWith(',') === true) return undefined;

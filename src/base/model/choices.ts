@@ -1,4 +1,4 @@
-/** Ways to find the Pod of an address that is in no list of this node, in the default order. */
+/** Ways to find the Pod of an address that this node's lists do not have, in the default order. */
 export const lookupWays = ['calico-block', 'pod-cidr', 'directory', 'field-selector'] as const;
 export type LookupWay = (typeof lookupWays)[number];
 

@@ -58,7 +58,7 @@ export type AddressRange = 'multicast' | 'broadcast' | 'link-local' | 'loopback'
 
 export interface Endpoint {
   kind: 'pod' | 'node' | 'service' | 'external' | 'unknown';
-  /** The address. It is a name if the logger has no addresses and the Pod is not known (`Packet.source`). */
+  /** The address, or a name if the logger has no addresses and the Pod is unknown (`Packet.source`). */
   address: string;
   /** Equal for all endpoints of one peer: the workload of a Pod, or else the object, or else the address. */
   identity: string;
@@ -84,7 +84,7 @@ export interface Ends {
   source: Endpoint;
   destination: Endpoint;
   inner: { source: Endpoint; destination: Endpoint } | undefined;
-  /** Whether the packet came from an interface named like a Pod's, and below, whether it was to leave by one. */
+  /** Whether the packet came from an interface named like a Pod's; the next field: whether it was to leave by one. */
   fromPodInterface: boolean;
   toPodInterface: boolean;
 }

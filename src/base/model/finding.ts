@@ -26,7 +26,7 @@ export interface FlowDetails {
   laterFragment: boolean;
   icmpType: number | undefined;
   icmpCode: number | undefined;
-  /** Set for an ICMP error. The peer, the protocol and the ports are then those of the packet that it is about. */
+  /** Set for an ICMP error. Peer, protocol and ports are then those of the packet that caused it. */
   error: { reporter: Endpoint; protocol: string; type: number; code: number; mtu: number | undefined } | undefined;
   verdict: 'dropped' | 'rejected';
   prefix: string;
@@ -49,11 +49,11 @@ export interface FlowDetails {
   /** The interfaces, as far as known: `eth0 → cali1234`. */
   path: string;
   martian: boolean;
-  /** What policies say of it, if they were asked before it was counted: only so is it known to be a drop. */
+  /** The verdict of policies, if it was needed before counting, to know that this is a drop. */
   answer?: PolicyAnswer | undefined;
 }
 
-/** Counts the remaining findings of an object that has too many: how many, from which peers and on which ports. */
+/** Counts the remaining findings of an object that has too many, with their peers and ports. */
 export interface OverflowDetails {
   kind: 'overflow';
   example: FlowDetails;

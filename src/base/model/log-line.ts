@@ -1,7 +1,7 @@
 /** Milliseconds since the Unix epoch. They may have a fraction. */
 export type Millis = number;
 
-/** What a stamp does not say, so that it is guessed. A stamp without a year also has no zone. */
+/** The part of a stamp that is missing and guessed. A stamp without a year also has no zone. */
 export type MissingInStamp = 'zone' | 'year';
 
 /** The container that wrote a line, as far as a path or the record around the line names it. */

@@ -32,7 +32,7 @@ export interface IpvsNoDestination {
   isOverloaded: boolean;
 }
 
-/** What the kernel's log says of one of its tables: it is full, or lacks an entry. */
+/** A report of the kernel's log about one of its tables: it is full, or lacks an entry. */
 export type KernelReport = ConntrackFull | NeighbourOverflow | IpvsNoDestination;
 
 export type TableReport = KernelReport | ConntrackHigh;
@@ -60,7 +60,7 @@ export interface Suppressed {
   count: number | undefined;
   /** Which lines may be missing. `kernel-warnings`: only rate-limited ones (conntrack, neighbour, martian). */
   affects: 'everything' | 'kernel-warnings' | 'felix' | 'nothing';
-  /** Since when they may be missing, if that is long before this was noticed. */
+  /** The time since which they may be missing, if it is long before the loss was noticed. */
   since?: Millis | undefined;
 }
 

@@ -97,7 +97,7 @@ export interface PacketObservation {
 /** The logger of the agent's own probe (src/read/sources/tracefs/kernel-drops.ts). It knows one device of each packet, and no rule. */
 export const kernelDrop = 'kernel-drop';
 
-/** The logger of connections that failed without an answer. It knows what the sender's socket does, and nothing of packets. */
+/** The logger of connections that failed without an answer. It knows the sender's socket, and no packets. */
 export const connectFailure = 'connect-failure';
 
 /** IANA's keywords (https://www.iana.org/assignments/protocol-numbers) for protocols that LOG prints as a number or as a name. */

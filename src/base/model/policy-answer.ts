@@ -1,4 +1,4 @@
-/** What policies say of a drop. Plain data: it can be written as JSON and read back unchanged. */
+/** The verdict of policies on a drop. Plain data: it can be written as JSON and read back unchanged. */
 import type { PolicyName } from './packet.ts';
 
 /** For the message of an Event. */
@@ -6,7 +6,7 @@ export interface PolicyVerdict {
   readonly outcome: 'admits' | 'denies' | 'unknown';
   /** Printable text of a limited length, the reason first. */
   readonly text: string;
-  /** What to do, and who can. */
+  /** The advice, and who can follow it. */
   readonly act: string;
   /** The policy in the log, else the only policy that denies; undefined if several deny, or if the reader must not know it. */
   readonly policy: PolicyName | undefined;
@@ -28,7 +28,7 @@ export interface PolicyFacts {
   readonly nearest: string | undefined;
 }
 
-/** Both, of one evaluation. */
+/** Both results of one evaluation. */
 export interface PolicyAnswer {
   readonly verdict: PolicyVerdict;
   readonly facts: PolicyFacts;

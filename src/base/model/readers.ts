@@ -1,4 +1,4 @@
-/** Decides which objects may be named to whom. Every text and row that names objects asks here, whatever it learned them from. */
+/** Decides which readers may learn the name of an object. Every text and row that names objects asks here, whatever its source. */
 
 /** An object that a text names, or whose labels it shows. */
 export interface NamedObject {
@@ -8,15 +8,15 @@ export interface NamedObject {
   readonly namespace: string | undefined;
 }
 
-/** Those who may read the Events of a Namespace. */
+/** The readers of a Namespace's Events. */
 export interface Reader {
-  /** Undefined for whoever runs the cluster: readers of the Events of Nodes, and of what a command prints with their own rights. */
+  /** Undefined for administrators of the cluster: readers of Nodes' Events, and of commands' output with their own rights. */
   readonly namespace: string | undefined;
   /** Returns whether a Namespace has opted out of being described to others. By default none has. */
   readonly hasOptedOut?: (namespace: string) => boolean;
 }
 
-/** Kinds whose objects are in a Namespace, though a log may not say in which. */
+/** Kinds whose objects are in a Namespace, even if a log does not name it. */
 const namespacedKinds: ReadonlySet<string> = new Set([
   'NetworkPolicy',
   'NetworkPolicy.projectcalico.org',
@@ -35,7 +35,7 @@ const peers: ReadonlySet<string | undefined> = new Set(['Pod', 'Namespace']);
 
 export function mayName({ kind, namespace }: NamedObject, reader: Reader): boolean {
   if (reader.namespace === undefined || namespace === reader.namespace) return true;
-  // Rules of the node's own firewall and policies of the whole cluster are of nobody's Namespace.
+  // Rules of the node's own firewall and policies of the whole cluster belong to no Namespace.
   if (namespace === undefined) return kind !== undefined && !namespacedKinds.has(kind);
   return peers.has(kind) && reader.hasOptedOut?.(namespace) !== true;
 }

@@ -1,4 +1,4 @@
-/** Counts of a finding in one window of time, and what of them is published. It is plain JSON, which is also saved on disk. */
+/** Counts of a finding in one window of time, and their published part. It is plain JSON, which is also saved on disk. */
 import type { Finding } from './finding.ts';
 import type { Millis } from './log-line.ts';
 import type { Suppressed } from './observation.ts';
@@ -19,7 +19,7 @@ export interface PublishedEvent {
   at: Millis | null;
   /** Whether the published count is a lower bound. */
   suppressed: boolean;
-  /** A write failed when it was due, so the next one no longer goes before updates of other Events. */
+  /** A write failed when it was due, so the next one no longer has precedence over updates of other Events. */
   retried?: true | undefined;
   /** Packets that the Event counts from a run that lost its state. Negative after the Event was deleted. */
   base: number;
@@ -63,7 +63,7 @@ export interface ScanSigns {
   since: Millis;
   /** Complete minutes since `since` without a pause. */
   minutes: number;
-  /** Packets in the complete minutes, and below, packets in the busiest one. */
+  /** Packets in the complete minutes; the next field: packets in the busiest minute. */
   packets: number;
   most: number;
   /** Packets in the current minute. */
@@ -94,7 +94,7 @@ export interface Series {
 /** The budget of a write. `first`: an object's first Event in an hour. `final`: the last count of a flow that is over. `more`: others. */
 export type WriteKind = 'first' | 'final' | 'more';
 
-/** A series that is due, and is the next one to be written. */
+/** The series to be written next. */
 export interface Turn {
   series: Series;
   kind: WriteKind;
@@ -102,9 +102,9 @@ export interface Turn {
   lane: number;
 }
 
-/** What becomes of a series after its turn. What was counted meanwhile is published by its next write. */
+/** The outcome of a series' turn. Packets counted meanwhile are published by its next write. */
 export type TurnEnd =
-  /** The API server has the Event. */
+  /** The API server has accepted the Event. */
   | { kind: 'published'; published: WrittenEvent }
   /** The Event was refused for a reason of its own. It is tried again at `until`, behind the updates of others. */
   | { kind: 'refused'; until: Millis }
@@ -122,7 +122,7 @@ export interface ObjectSlots {
   peers: Record<string, number>;
 }
 
-/** When lines of a node were last reported as lost, by what they may have been about. */
+/** When lines of a node were last reported as lost, by their possible content. */
 export type LossReports = Partial<Record<Exclude<Suppressed['affects'], 'nothing'>, Millis>>;
 
 /** The whole state of a table of series. A time is null if it has not come yet. */

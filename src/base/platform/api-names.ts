@@ -1,7 +1,7 @@
 /*
  * Checks the spelling of names in Kubernetes (apimachinery/pkg/util/validation). The API server checks an object's own names, but not names
- * that only mention another object: an owner reference, an address in a Node's status, the target of an endpoint, an annotation. It has
- * checked nothing in a saved list. A name with another spelling is invalid, and must not reach an Event, a table or a command.
+ * that only mention another object: an owner reference, an address in a Node's status, the target of an endpoint, an annotation. In
+ * a saved list, nobody has checked any name. A name with another spelling is invalid, and must not reach an Event, a table or a command.
  */
 
 /** Name of a Namespace, a Service or a port: a label of RFC 1123. */

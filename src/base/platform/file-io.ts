@@ -2,7 +2,7 @@ import { readSync, writeSync } from 'node:fs';
 
 const blockSize = 64 * 1024;
 
-/** Reads to the end, whatever size the system tells; undefined beyond `most` bytes, to bound the memory. Throws the system's error. */
+/** Reads to the end, whatever size the system reports; undefined beyond `most` bytes, to bound the memory. Throws the system's error. */
 export function readAtMost(fd: number, most: number): Buffer | undefined {
   const blocks: Buffer[] = [];
   const block = Buffer.allocUnsafe(blockSize);

@@ -21,7 +21,7 @@ export interface FreshValuesOptions<T extends object> {
   /** The name of the values in the budget of memory. */
   readonly resource: string;
   readonly weigh: (value: T) => Bytes;
-  /** Whose share of the memory a value takes. */
+  /** The Namespace whose share of the memory a value takes. */
   readonly namespaceOf: (key: string) => string;
   readonly now: () => Millis;
 }
@@ -63,7 +63,7 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
       const value = await read(key, values.peek(key)?.value);
       const isKept = account.set(key, namespaceOf(key), weigh(value));
       if (isKept) values.set(key, { value, at });
-      // It is left out now, and another time there may be room.
+      // It is left out now; there may be room later.
       if (isKept) failed.delete(key);
       else failed.set(key, now());
     } catch (error) {
@@ -78,15 +78,15 @@ export function createFreshValues<T extends object>(options: FreshValuesOptions<
 export interface SharedAnswersOptions<T> {
   readonly entries: number;
   readonly now: () => Millis;
-  /** What an answer takes in memory. By default it counts as small. */
+  /** The memory of an answer. By default it counts as small. */
   readonly weigh?: (value: T) => Bytes;
 }
 
-/** What the answers of one kind may take. A larger answer is used once. */
+/** The memory for the answers of one kind. A larger answer is used once. */
 const mostShared: Bytes = 4 * 1024 * 1024;
 
 export interface SharedAnswers<T> {
-  /** Returns a value that is at most `maxAge` old. `isNew`: it was not there yet when this function was called. */
+  /** Returns a value that is at most `maxAge` old. `isNew`: it was read after this call. */
   get(key: string, maxAge: Millis): Promise<{ value: T; isNew: boolean }>;
 }
 

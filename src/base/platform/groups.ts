@@ -6,7 +6,7 @@ export interface Groups<T> {
   remove(key: string, value: T): void;
 }
 
-/** Keeps values in groups by key. A group without values is gone. */
+/** Keeps values in groups by key. An empty group is removed. */
 export function createGroups<T>(): Groups<T> {
   const groups = new Map<string, Set<T>>();
 

@@ -6,7 +6,7 @@ export interface Holders {
   oldestOfLargest(size: number): string | undefined;
 }
 
-/** Knows which holder has the most of what waits, without looking at all of them: a flood asks for each of its packets. */
+/** Knows which holder has the most waiting items, without searching all holders, because a flood asks for each packet. */
 export function createHolders(): Holders {
   const keysOf = new Map<string, Set<string>>();
   const holderOf = new Map<string, string>();

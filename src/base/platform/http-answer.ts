@@ -5,7 +5,7 @@ import type { Bytes } from './weight.ts';
 const mostInformational = 16;
 
 /**
- * Resolves when the answer begins. Rejects when there will be none, whatever a proxy sends in its place: Node.js ends a request without an error
+ * Resolves when the answer begins. Rejects if no answer will come, whatever a proxy sends in its place: Node.js ends a request without an error
  * after `101 Switching Protocols`.
  */
 export function answerTo(request: ClientRequest): Promise<IncomingMessage> {
@@ -26,7 +26,7 @@ export function answerTo(request: ClientRequest): Promise<IncomingMessage> {
   return promise;
 }
 
-/** Rejects if the body has more than `most` bytes, and then closes the connection; rejects with what breaks the body. */
+/** Rejects if the body has more than `most` bytes, and then closes the connection; rejects with the error of a broken body. */
 export async function bodyOf(answer: IncomingMessage, most: Bytes): Promise<Buffer> {
   const parts: Buffer[] = [];
   let size = 0;

@@ -11,7 +11,7 @@ export type StateChange =
 export interface KeyedChanges {
   readonly revision: number;
   changed: (key: string) => void;
-  /** Returns the changes since the last call, or everything at first. Values are copied, but not what they contain. */
+  /** Returns the changes since the last call, or everything at first. The copies are shallow. */
   take: () => StateChange[];
   /** Returns everything. Each value is copied when the caller reads it. */
   entries: () => Generator<StateChange>;

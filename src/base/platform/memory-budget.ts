@@ -1,6 +1,6 @@
 /**
- * One budget of bytes for everything that is kept of objects which strangers make. If it is full, the Namespace that has the most of it
- * loses its own objects, so none takes the room of another.
+ * One budget of bytes for everything that is kept of tenants' objects. If it is full, the Namespace with the most loses its own objects, so
+ * no Namespace takes another's room.
  */
 import { totalmem } from 'node:os';
 import { hashOf } from './hash.ts';
@@ -27,7 +27,7 @@ export interface MemoryAccount {
   set: (key: string, namespace: string, bytes: Bytes) => boolean;
   /** Counts an object as left out that was thrown away while it was read. */
   leaveOut: (key: string) => void;
-  /** The object does not exist any more, kept or not. */
+  /** The object was deleted, whether it was kept or not. */
   delete: (key: string) => void;
   forgetLeftOut: () => void;
   /** Forgets everything. */
@@ -36,14 +36,14 @@ export interface MemoryAccount {
 
 export interface MemoryBudgetOptions {
   readonly total: Bytes;
-  /** Whether what is kept of the Namespace stays as long as any other has something, up to half of the budget. */
+  /** Whether the Namespace's objects are left out last, up to half of the budget. */
   readonly isPreferred: (namespace: string) => boolean;
   readonly onLeftOut?: ((resource: string, namespace: string) => void) | undefined;
   /** In milliseconds. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The parts of this budget itself for each object. */
+/** The memory that this budget itself needs for each object. */
 const bytesOfEntry: Bytes = 200;
 
 /** The most keys of left out objects that are remembered, as hashes, to count them. */
@@ -120,16 +120,16 @@ export function createMemoryBudget(options: MemoryBudgetOptions): MemoryBudget {
   }
 }
 
-/** If more were left out than are remembered, some are until all are listed again. */
+/** If more objects were left out than are remembered, some count as left out until all are listed again. */
 function settle({ leftOut }: Ledger, key: string): void {
   if (leftOut.size > 0 && leftOut.size < mostLeftOut) leftOut.delete(hashOf(key));
 }
 
-/** The room of one reading, which is not kept yet. */
+/** The room of one reading that is not stored yet. */
 export interface MemoryLease {
-  /** Returns false once there is no room: what was read must be thrown away. */
+  /** Returns false once there is no room: the reading must be discarded. */
   take: (bytes: Bytes) => boolean;
-  /** `isWhole`: nothing of it was left out. */
+  /** `isWhole`: no part was left out. */
   release: (isWhole: boolean) => void;
 }
 
@@ -156,7 +156,7 @@ export function createMemoryLeases(memory: MemoryBudget, resource: string): Memo
   };
 }
 
-/** What a process may keep if its memory has no limit. */
+/** The budget of a process whose memory has no limit. */
 const withoutLimit: Bytes = 256 * 1024 * 1024;
 
 /** Returns this part of the container's limit. */

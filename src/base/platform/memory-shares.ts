@@ -1,13 +1,13 @@
-/** What each Namespace has of a budget of memory, and what it loses first. */
+/** The share of each Namespace in a memory budget, and the order in which it loses objects. */
 import type { Bytes } from './weight.ts';
 
-/** Of one Namespace, what explains is left out before what names, and what can be read again before what cannot. */
+/** Within a Namespace, objects that explain are left out before objects that name, and objects that can be read again before others. */
 export const ranks = { names: 0, pods: 1, services: 2, answers: 3, slices: 4, tombstones: 5 } as const;
 
 export interface MemoryAccountOptions {
   /** A kind of object, such as `services`. Several accounts may have the same. */
   readonly resource: string;
-  /** Of one Namespace, objects of a higher rank are left out first. */
+  /** Within a Namespace, objects of a higher rank are left out first. */
   readonly rank: (typeof ranks)[keyof typeof ranks];
   /** Removes the object from where it is kept. The account has already forgotten it. */
   readonly leaveOut: (key: string) => void;
@@ -24,12 +24,12 @@ export interface Ledger extends MemoryAccountOptions {
   readonly entries: Map<string, ShareEntry>;
   /** Hashes of keys. */
   readonly leftOut: Set<number>;
-  /** When the latest was left out. */
+  /** When the latest one was left out. */
   latestLeftOut: number;
   bytes: Bytes;
 }
 
-/** What one Namespace has. */
+/** The entries of one Namespace. */
 interface Group {
   readonly namespace: string;
   readonly isPreferred: boolean;
@@ -42,11 +42,11 @@ export interface MemoryShares {
   readonly bytes: Bytes;
   add: (account: Ledger, key: string, namespace: string, bytes: Bytes) => ShareEntry;
   remove: (entry: ShareEntry) => void;
-  /** Finds what the heaviest Namespace loses. `latest`: the entry that came last. */
+  /** Finds the entry that the heaviest Namespace loses. `latest`: the entry that came last. */
   nextToLeave: (latest: ShareEntry) => ShareEntry;
 }
 
-/** `most`: what a preferred Namespace may have before it is one like others. */
+/** `most`: the weight up to which a Namespace is preferred. */
 export function createMemoryShares(isPreferred: (namespace: string) => boolean, most: Bytes): MemoryShares {
   const groups = new Map<string, Group>();
   let total: Bytes = 0;
@@ -76,8 +76,8 @@ export function createMemoryShares(isPreferred: (namespace: string) => boolean, 
       if (group.shelves.size === 0) groups.delete(group.namespace);
     },
     /**
-     * Prefers the latest object that is watched if nothing of a higher rank is there, because the next list would bring back another one.
-     * Of answers, older ones leave first, because the latest is needed now.
+     * Prefers the latest watched object if there is none of a higher rank, because the next list would bring back any other. Older answers
+     * leave first, because the latest is needed now.
      */
     nextToLeave(latest) {
       const group = heaviest();

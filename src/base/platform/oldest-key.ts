@@ -3,7 +3,7 @@
  * the function passes over a key that it has returned.
  */
 export function oldestKeyOf<K>(keyed: { keys: () => IterableIterator<K, undefined> }): () => K | undefined {
-  // It is kept, because a new iterator passes over all keys that were deleted since the last time the table was rebuilt.
+  // The iterator is kept, because a new one would pass over all keys deleted since the table was last rebuilt.
   let keys = keyed.keys();
   return () => {
     const { done, value } = keys.next();

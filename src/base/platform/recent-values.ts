@@ -4,7 +4,7 @@ import { oldestKeyOf } from './oldest-key.ts';
 export class RecentValues<V extends {}> {
   readonly #values = new Map<string, V>();
   readonly #most: number;
-  /** Made when it is needed first, because most of these never get full. */
+  /** Made on first use, because most of these never get full. */
   #oldestKey: (() => string | undefined) | undefined;
   readonly #onDropped: ((key: string, value: V) => void) | undefined;
 

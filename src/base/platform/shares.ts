@@ -1,8 +1,8 @@
-/** Shares a budget among keys, such as Namespaces: what one key takes leaves as much to others. The caller gives the time, which may be virtual. */
+/** Shares a budget among keys, such as Namespaces, so that one key always leaves some to others. The caller gives the time, which may be virtual. */
 import type { Millis } from '../model/log-line.ts';
 
 interface ShareUse {
-  /** What the key has taken, and what has not come back yet. */
+  /** The tokens that the key has taken and that have not come back yet. */
   own: number;
   /** The part of it that others cannot take. */
   counted: number;
@@ -11,13 +11,13 @@ interface ShareUse {
 /** Sums and differences of fractions are not exact. */
 const nearly = 1e-9;
 
-/** The part that was taken comes back at `rate` (in a millisecond), in equal parts to all keys that have taken some. */
+/** Taken tokens come back at `rate` (a millisecond), in equal parts to all keys that have taken some. */
 function createShares({ rate, burst }: { rate: number; burst: number }) {
   const taken = new Map<string, ShareUse>();
   let filled: Millis | undefined;
   return { standing, add };
 
-  /** `owed`: what the key has taken beyond what is counted; `beyond`: the same of all keys. */
+  /** `owed`: tokens that the key has taken beyond the counted ones; `beyond`: the same for all keys. */
   function standing(key: string, now: Millis): { own: number; owed: number; left: number; beyond: number } {
     giveBack(now);
     let [left, beyond] = [burst, 0];
@@ -54,7 +54,7 @@ function createShares({ rate, burst }: { rate: number; burst: number }) {
 }
 
 export interface SharedBucket {
-  /** Takes a token for the key; false if there is none for it now. */
+  /** Takes a token for the key; returns false if it may have none now. */
   readonly take: (key: string, now: Millis) => boolean;
 }
 
@@ -66,13 +66,13 @@ export interface SharedBudget {
   readonly each?: number;
 }
 
-/** Keys for which there are actions beyond the budget: with more, the whole is not bounded. */
+/** The most keys with actions beyond the budget, to limit the whole. */
 const mostBeyond = 16;
 
 /**
- * A token bucket of all keys together: `burst` actions at once, and `rate` a second. One key takes half of what is there, the next one half of
- * the rest, and so on, so that a key that comes later finds some. A key that is alone gets the whole rate. What a key takes of its own part
- * beyond the budget, it gives back like the rest.
+ * A token bucket of all keys together: `burst` actions at once, and `rate` a second. One key takes half of the tokens, the next one half of
+ * the rest, and so on, so that a later key finds some. A single key gets the whole rate. Tokens that a key takes of its own part beyond the
+ * budget come back like the others.
  */
 export function createSharedBucket({ rate, burst, each = 0 }: SharedBudget): SharedBucket {
   const shares = createShares({ rate: rate / 1000, burst });
@@ -113,8 +113,8 @@ export interface TimeShare {
 }
 
 /**
- * Lets the work of all keys take the share `part` of the time (0 to 1), and `atOnce` more after a rest. One key takes half of what is there, as
- * in `createSharedBucket`. The last piece of its work may exceed that, which counts against this key alone.
+ * Lets the work of all keys take the share `part` of the time (0 to 1), and `atOnce` more after a rest. One key takes half of it, as in
+ * `createSharedBucket`. The last piece of its work may exceed that, which counts against this key alone.
  */
 export function createTimeShare({ part, atOnce }: { part: number; atOnce: Millis }): TimeShare {
   const shares = createShares({ rate: part, burst: atOnce });

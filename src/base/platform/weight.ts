@@ -1,7 +1,7 @@
-/** Estimates the memory that V8 keeps of plain data. What it says is held against the measured heap (test/base/platform/weight.test.ts). */
+/** Estimates V8's memory for plain data. A test compares it with the measured heap (test/base/platform/weight.test.ts). */
 export type Bytes = number;
 
-/** By kind of value, with 64-bit pointers. `freeProperty`: of an object whose keys are not always the same, so that V8 keeps its shape, too. */
+/** By kind of value, with 64-bit pointers. `freeProperty`: of an object with varying keys, for which V8 also keeps the shape. */
 const weights = {
   reference: 8,
   number: 16,
@@ -18,7 +18,7 @@ export interface WeightOptions {
   readonly freeKeys?: boolean;
 }
 
-/** Takes no stack for depth, because strangers may nest half a million lists. Functions and shared values count each time. */
+/** Does not recurse, because strangers may nest half a million lists. Functions and shared values count each time. */
 export function weightOf(value: unknown, { freeKeys = false }: WeightOptions = {}): Bytes {
   const left: unknown[] = [];
   let sum = shallowWeight(value, freeKeys, left);

@@ -92,7 +92,7 @@ function usable<T>(items: readonly unknown[], slim: (item: Json) => T): T[] {
   return items.flatMap((item) => ifUsable(slim)(item) ?? []);
 }
 
-/** What the API server says of itself. */
+/** The API server's answers about itself. */
 export interface ServerVersion extends Pick<Api, 'server' | 'unusable' | 'clockSkew'> {
   answer: Answer;
   took: Millis;
@@ -105,7 +105,7 @@ export async function askVersion(api: Api, now: () => Millis): Promise<ServerVer
   return { server, unusable, clockSkew, answer, took: Math.round(now() - started) };
 }
 
-/** What is known of FelixConfiguration: what the agent reads, and two settings that only doctor needs. */
+/** The known part of FelixConfiguration: the agent's settings, and two that only doctor needs. */
 export interface FelixFacts {
   felix: NodeFacts['felix'] & {};
   logPrefix: string | undefined;

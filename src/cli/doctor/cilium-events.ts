@@ -2,7 +2,7 @@
 import { at } from '../../base/platform/json.ts';
 import { type ApiRequests, itemsOf } from './api.ts';
 
-/** How it is known that Cilium writes Events; undefined if nothing shows it, as where neither may be read. */
+/** The proof that Cilium writes Events; undefined without one, as when neither may be read. */
 export type CiliumEvents = 'setting' | 'event' | undefined;
 
 /** The setting, and reason and component of the Events (pkg/hubble/dropeventemitter of Cilium 1.16 to 1.20). */

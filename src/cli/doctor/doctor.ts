@@ -1,4 +1,4 @@
-/** `doctor`: checks the prerequisites of the agent, and says what to do if one is missing. */
+/** `doctor`: checks the prerequisites of the agent, and gives advice if one is missing. */
 import type { DoctorOptions } from '../options/run-options.ts';
 import { environment, version } from '../../agent/config/config.ts';
 import { documentAt } from '../../agent/config/docs-url.ts';

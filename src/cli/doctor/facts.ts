@@ -50,7 +50,7 @@ import { type Guard, tryGuard } from './guard.ts';
 import { type PolicyRights, type Review, reviewPolicies, reviewRights } from './rights.ts';
 import { readRules, type Rules } from './rules.ts';
 
-/** What look-ups found. A fact is undefined if it is switched off or not needed. */
+/** The results of look-ups. A fact is undefined if it is switched off or not needed. */
 export interface Facts {
   readonly version: ServerVersion;
   /** The Pods of this node; undefined if they cannot be listed. */
@@ -98,9 +98,9 @@ export interface Feed {
   folder: string;
   /** Why it cannot be read; undefined if it can. */
   obstacle: string | undefined;
-  /** Whether reasons of drops are counted; undefined of other kinds. */
+  /** Whether reasons of drops are counted; undefined for other kinds. */
   countsReasons: boolean | undefined;
-  /** Why connections that fail cannot be read; undefined if they can, and of other kinds. */
+  /** Why failed connections cannot be read; undefined if they can, and for other kinds. */
   connectionsObstacle: string | undefined;
 }
 

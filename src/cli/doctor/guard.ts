@@ -7,7 +7,7 @@ import type { PodName } from './machine.ts';
 /** Whether an admission policy holds this token to its node. */
 export type Guard = 'holds' | 'open' | { readonly why: string };
 
-/** Valid, and no Node's: top-level domains that end so are reserved (RFC 2606). */
+/** Valid, and never a Node's name: this top-level domain is reserved (RFC 2606). */
 const noNode = 'other-node.invalid';
 
 /** Tries an Event of another node by a dry run, which stores nothing: an agent may not read policies. Never rejects. */
@@ -30,7 +30,7 @@ export async function tryGuard({ request }: ApiRequests, pod: PodName, now: Mill
   };
   const answer = await request('POST', `/api/v1/namespaces/${namespace}/events`, { body, query: { dryRun: 'All' } });
   if (answer.kind === 'answered') return 'open';
-  // The words of deploy/components/admission-policy: its name is another one in each release of the chart.
+  // The words of deploy/components/admission-policy: its name differs in each release of the chart.
   const isOurs = denierOf(answer) !== undefined && answer.message.includes('an agent writes');
   return isOurs ? 'holds' : { why: refusalText(answer) };
 }

@@ -29,11 +29,11 @@ export interface KernelLog {
 
 export interface KernelSourceState {
   name: string;
-  /** What the source is, for a person. */
+  /** The source in words for a person. */
   text: string;
   /** False if the kernel's log may not be there, but nothing better can be read. */
   isCertain: boolean;
-  /** Undefined if there is nothing to read. */
+  /** Undefined if nothing can be read. */
   log: KernelLog | { reason: string } | undefined;
   /** Whether the agent takes the kernel's lines from this source; undefined if there is only one. */
   gives?: boolean | undefined;

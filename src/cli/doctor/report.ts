@@ -13,7 +13,7 @@ export interface Check {
   name: string;
   status: Status;
   finding: string;
-  /** What to do, in one line; undefined if nothing has to be done. */
+  /** The advice in one line; undefined if nothing has to be done. */
   advice: string | undefined;
 }
 
@@ -101,7 +101,7 @@ export function recipesText(recipes: readonly Recipe[], seen: Detection, obstacl
   return `${parts.join('\n')}\nNothing was changed.\n`;
 }
 
-/** What the component kernel-drops shows of these plug-ins, since it needs no logging at all. */
+/** The drops of these plug-ins that the component kernel-drops shows, because it needs no logging. */
 function kernelDropsText(recipes: readonly Recipe[]): string[] {
   const names = recipes.filter(({ kernelDrops }) => kernelDrops).map(({ name }) => name);
   if (names.length === 0) return [];

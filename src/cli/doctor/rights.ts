@@ -18,7 +18,7 @@ export interface Right {
   /** The resource, such as `pods`, or `nodes/status` with a subresource. */
   resource: string;
   verbs: readonly string[];
-  /** What is lost without the right, for a person. */
+  /** The loss without the right, in words for a person. */
   without: string;
   /** Whether the agent, or the setting that needs the right, is useless without it. */
   required: boolean;

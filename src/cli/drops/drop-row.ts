@@ -1,4 +1,4 @@
-/** What `kubectl drops` shows of an Event. A stranger may have written any text of it. */
+/** The fields of an Event that `kubectl drops` shows. A stranger may have written any of its texts. */
 import { deniedBy, icmpName } from '../../explain/drops/drops.ts';
 import { annotationPrefix, annotationSchema } from '../../publish/events/events.ts';
 import type { Millis } from '../../base/model/log-line.ts';
@@ -10,19 +10,19 @@ export interface DropRow {
   readonly to: FlowEnd;
   /** `5432/TCP`; of packets on several ports the first ones. */
   readonly ports: readonly string[];
-  /** Text in place of ports, or behind them. */
+  /** Text in place of ports, or after them. */
   readonly port: string;
   readonly protocol: string | undefined;
   readonly count: number;
   readonly last: Millis | undefined;
   readonly verdict: string;
   readonly node: string;
-  /** That denies; of several, the one that comes closest to allowing the packet, and how many more there are. */
+  /** The policy that denies; of several, the one closest to allowing the packet, and the number of others. */
   readonly policy: string;
   readonly message: string;
   /** The end whose Event this is. */
   readonly side: 'from' | 'to';
-  /** Answers and ICMP errors are not the packets of the connection itself. */
+  /** Replies and ICMP errors are not packets of the connection itself. */
   readonly packet: string | undefined;
 }
 
@@ -59,7 +59,7 @@ export function nodeOf(event: Json): string | undefined {
   return text(at(event, 'source', 'host'));
 }
 
-/** Finds no annotation if another version of this program wrote them. */
+/** Ignores annotations that another version of this program wrote. */
 export function annotationsIn(event: Json): (key: string) => string | undefined {
   const annotations = at(event, 'metadata', 'annotations');
   const of = (key: string): string | undefined => text(at(annotations, annotationPrefix + key));
@@ -80,7 +80,7 @@ function peerEnd(event: Json, of: (key: string) => string | undefined): FlowEnd 
   const [kind = '', ...path] = peer.split('/');
   // A peer that is not an object has a word in lower case instead of a kind: external, unknown.
   if (!/^[A-Z]/.test(kind)) {
-    // Of Pods that are not known, a log may tell the beginning of their names: unknown/batch/worker-84f9d6c5bb-*.
+    // A log may have only the beginning of unknown Pods' names: unknown/batch/worker-84f9d6c5bb-*.
     const [own, name] = kind === 'unknown' ? path : [];
     return name === undefined
       ? { ...nowhere, name: path.join('/') }

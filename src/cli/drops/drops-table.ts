@@ -32,7 +32,7 @@ const wide = [
   { title: 'MESSAGE', text: ({ message }: DropRow) => cell(message.trim(), longestMessage) },
 ];
 
-/** The port is the receiver's, but in an answer the sender's; an ICMP error is about packets to it. */
+/** The port is the receiver's, in a reply the sender's; an ICMP error is about packets to it. */
 function portText({ port, ports, packet }: DropRow): string {
   const [first] = ports;
   const more = ports.length - 1 + Number(/,(\d+) more$/.exec(port)?.[1] ?? 0);

@@ -1,4 +1,4 @@
-/** `kubectl drops`: prints what Pods lost, from the Events of the agents. */
+/** `kubectl drops`: prints the packets that Pods lost, from the agents' Events. */
 import { dump } from 'js-yaml';
 import { suggest } from '../../agent/config/suggest.ts';
 import { RefusedError } from '../../agent/kubernetes/kubernetes.ts';

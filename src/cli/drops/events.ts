@@ -11,7 +11,7 @@ import { createFilter, type FlowFilter } from './filters.ts';
 import { type PodSet, selectedPods } from './selected-pods.ts';
 import { apiPath, type Cluster, connectAsUser, refused } from './user-cluster.ts';
 
-/** Which Events are asked for. */
+/** The requested Events. */
 type EventOptions = Pick<DropsOptions, keyof ClusterOptions | 'target' | 'filters'> &
   Partial<Pick<DropsOptions, 'selector' | 'node' | 'all'>>;
 
@@ -50,7 +50,7 @@ const pageSize = 500;
 /** The API server ends a watch after this time, so that a dead connection is noticed. */
 const watchFor: Millis = 240_000;
 
-/** `keep` takes what is needed of an Event, because a cluster may have many. */
+/** `keep` copies only the needed fields of an Event, because a cluster may have many. */
 export async function listDrops<Kept>(wanted: EventQuery, keep: (event: Json) => Kept): Promise<EventList<Kept>> {
   const { connection, namespace, options } = wanted;
   let leftOut = 0;

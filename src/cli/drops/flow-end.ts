@@ -2,7 +2,7 @@
 import { cell, endText } from '../terminal.ts';
 
 export interface FlowEnd {
-  /** Of the object that is named, a workload rather than its Pod; undefined for an address. */
+  /** The kind of the named object, which is a workload rather than its Pod; undefined for an address. */
   readonly kind: string | undefined;
   readonly namespace: string | undefined;
   /** Of the object, or an address. */

@@ -2,20 +2,20 @@
 import { flowEndText, mayBeAmong } from './flow-end.ts';
 import { type DropRow, none } from './drop-row.ts';
 
-/** Rows stay in their order, by the newest of what is joined. */
+/** Rows keep their order, by the newest of the joined ones. */
 export function joinRows(rows: readonly DropRow[]): DropRow[] {
   const joined = new Map<string, [DropRow, ...DropRow[]]>();
   for (const row of withoutDoubles(rows)) {
     const key = JSON.stringify([flowEndText(row.from), flowEndText(row.to), row.port, row.verdict, row.packet]);
     const same = joined.get(key) ?? [];
-    // A key that was set again is the last of the map.
+    // Setting a key again moves it to the end of the map.
     joined.delete(key);
     joined.set(key, [row, ...same]);
   }
   return [...joined.values()].map(sumOf);
 }
 
-/** Leaves out what senders' Events say of packets that receivers' Events count, too. */
+/** Leaves out packets of senders' Events that receivers' Events also count. */
 function withoutDoubles(rows: readonly DropRow[]): DropRow[] {
   const received = Map.groupBy(
     rows.filter(({ side }) => side === 'to'),
@@ -24,7 +24,7 @@ function withoutDoubles(rows: readonly DropRow[]): DropRow[] {
   const policies = new Map<DropRow, string>();
   const counted = rows.filter((row) => {
     const same = row.side === 'from' ? (received.get(placeOf(row)) ?? []).filter((other) => isSame(row, other)) : [];
-    // Where a limit has left out an Event, the sender's shows more than the receivers'.
+    // If a limit has left out an Event, the sender's shows more than the receivers'.
     if (sumOfCounts(same) < row.count) return true;
     for (const other of same) policies.set(other, row.policy);
     return false;
@@ -45,7 +45,7 @@ function isSame(sent: DropRow, received: DropRow): boolean {
   return mayBeAmong(received.from, sent.from) && mayBeAmong(sent.to, received.to);
 }
 
-/** Whether a row that a watch has got is the other side of one that it has shown. */
+/** Returns whether a watched row is the other side of one that was already shown. */
 export function isInRows(shown: readonly DropRow[], row: DropRow): boolean {
   const same = shown.filter(
     (other) =>
@@ -60,7 +60,7 @@ function sumOfCounts(rows: readonly DropRow[]): number {
   return rows.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** `newest` first. Of one node, the Events of the two ends count the same packets. */
+/** `newest` first. The Events of both ends on one node count the same packets. */
 function sumOf([newest, ...others]: readonly [DropRow, ...DropRow[]]): DropRow {
   const nodes = Map.groupBy([newest, ...others], ({ node }) => node);
   const counts = [...nodes.values()].map((rows) => {

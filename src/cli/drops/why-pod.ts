@@ -73,7 +73,7 @@ async function withoutConnection(
   return { reason: `${name}: ${what}`, status: 3 };
 }
 
-/** Why nothing can be said of a connection with this end; a Pod that may not be read is asked about. */
+/** Why a connection with this end cannot be evaluated; undefined for a Pod that may not be read, which is tried. */
 async function goneText({ connection }: EventQuery, end: NamedEnd): Promise<string | undefined> {
   if (end.kind !== 'pod') return undefined;
   const answer = await connection.request('GET', `${apiPath('/api/v1', end.namespace, 'pods')}/${end.name}`);

@@ -19,10 +19,10 @@ export const namespaceOptions = {
   allNamespaces: { short: 'A', help: 'use all namespaces' },
 } as const satisfies OptionTable;
 
-/** Without end: the longest time of a timer. */
+/** No limit: the longest time of a timer. */
 const endless: Millis = 2_147_483_647;
 
-/** As for kubectl, a number alone is of seconds. */
+/** Like kubectl, reads a bare number as seconds. */
 function timeoutOf(text: string): Millis | undefined {
   if (/^0+[smh]?$/.test(text)) return endless;
   const [, millis] = /^(\d{1,6})ms$/.exec(text) ?? [];
@@ -50,7 +50,7 @@ export const kubectlOptions = {
 
 export const kubectlGroup = 'As for kubectl';
 
-/** How the API server is asked, and as whom. */
+/** The API server, and the user who asks it. */
 export interface AccessOptions {
   readonly flags: UserFlags;
   /** Of each request. */

@@ -4,7 +4,7 @@ import { programName } from './command.ts';
 export const shells = ['bash', 'zsh', 'fish', 'kubectl'] as const;
 export type Shell = (typeof shells)[number];
 
-/** The first word of a command line that asks for completions of the others. */
+/** The first word of a command line that completes the remaining words. */
 export const askWord = '__complete';
 
 const bash = `# Completion of ${programName} for bash: source <(${programName} completion bash)

@@ -85,7 +85,7 @@ function valueIn({ short, required }: Option, word: string): string | undefined 
 }
 
 function valuesOf(option: Option, before: string, typed: string): Completion {
-  // Behind a comma another value of a list begins.
+  // After a comma, the next value of a list begins.
   const start = before + typed.slice(before.length, typed.lastIndexOf(',') + 1);
   const words = (option.argChoices ?? []).map((choice) => ({ word: start + choice, help: '' }));
   if (words.length > 0) return { kind: 'words', words };

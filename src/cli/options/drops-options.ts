@@ -51,7 +51,7 @@ const listOptions = {
   },
 } as const satisfies OptionTable;
 
-/** `readTarget` reads it, and says what is wrong with further ones. */
+/** `readTarget` reads it, and reports further operands as problems. */
 const operand = [
   '[POD]',
   `POD, NAMESPACE/POD, pod/NAME: one Pod. TYPE/NAME: the present Pods of a ${workloadWords}`,

@@ -1,10 +1,10 @@
-/** Options of `drops` and `drops top` that leave out flows, as those of `hubble observe`. */
+/** Options of `drops` and `drops top` that leave out flows, like those of `hubble observe`. */
 import { protocolKeywords, protocolName } from '../../base/model/packet.ts';
 import { durationOf } from './command.ts';
 import { nameText, targetNameOf, type TargetName, podKindOf, podTypes } from './target-name.ts';
 import { checked, converted, type OptionTable, type OptionValues } from './option-table.ts';
 
-/** ICMP is also that of IPv6. */
+/** ICMP includes ICMPv6. */
 const protocols: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(protocolKeywords.map((name) => [name.toLowerCase(), [name]])),
   icmp: ['ICMP', 'ICMPv6'],
@@ -107,7 +107,7 @@ export function readTarget<Given extends { allNamespaces: boolean; namespace: st
         ? `${operands.join(' ')}: takes one name; --from-pod and --to-pod take several`
         : `${operands.join(' ')}: write ${operand}/${others[0]}`,
     );
-  // A Namespace of that name is less likely than somebody who means a Node.
+  // `node/NAME` more likely means a Node than a Namespace of that name.
   const target = /^nodes?\//i.test(operand) ? undefined : targetNameOf(operand);
   if (target === undefined) {
     problems.push(`${operand}: ${nameProblem(operand)}`);

@@ -6,7 +6,7 @@ import { suggest } from '../../agent/config/suggest.ts';
 import type { SettingRow } from '../../agent/config/values.ts';
 import { pathOf, UsageError } from './command.ts';
 
-/** A row of settings is one, too; only its schema is for the type of a config file. */
+/** A row of settings is one too, but its schema is for the types of a config file. */
 export interface OptionRow extends Partial<Omit<SettingRow, 'list' | 'help'>> {
   /** One letter. */
   readonly short?: string;
@@ -51,8 +51,8 @@ function optionOf(key: string, { flag = optionName(key), short, value, help, lis
 }
 
 /**
- * Checks all options before it throws, so that one `UsageError` lists all that is wrong. `use` adds problems of combinations; what it
- * returns does not count if there are any. `preset`: a text that replaces a missing option, before its default.
+ * Checks all options before it throws, so that one `UsageError` lists all that is wrong. `use` adds problems of combinations; its result is
+ * ignored if there are any. `preset`: a text that replaces a missing option, before its default.
  */
 export function readOptions<Table extends OptionTable, Result>(
   command: Command,

@@ -48,7 +48,7 @@ export interface ReplayOptions {
   includeNoise: boolean;
   /** The time from which ages count. A time stamp without a year is not later than this. */
   now: Millis | undefined;
-  /** Of stamps without one; undefined if nobody has said it. */
+  /** Of stamps without one; undefined if the user has not set it. */
   zone: ToInstant | undefined;
   bootTime: Millis | undefined;
   quiet: boolean;

@@ -168,7 +168,7 @@ const doctorTable = {
   },
 } as const satisfies OptionTable;
 
-/** Of those of kubectl, `--kubeconfig` is a setting, and a setting is called `--cluster`. */
+/** Of kubectl's options, `--kubeconfig` is a setting, and `--cluster` is already the name of another one. */
 const { kubeconfig: _, cluster: __, ...accessTable } = kubectlOptions;
 
 export function doctorCommand(): Command {
@@ -186,7 +186,7 @@ export function doctorCommand(): Command {
 }
 
 export interface DoctorOptions extends UsableConfig {
-  /** Who asks the API server, in addition to the setting `kubeconfig`. */
+  /** The user who asks the API server, in addition to the setting `kubeconfig`. */
   access: AccessOptions;
   output: 'text' | 'json';
   sendTestEvent: boolean;

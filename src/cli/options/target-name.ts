@@ -1,4 +1,4 @@
-/** Names of Pods, and of what has Pods, as kubectl spells them: TYPE/NAME. */
+/** Names of Pods and their owners, spelled as in kubectl: TYPE/NAME. */
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
 
 export interface PodType {
@@ -8,7 +8,7 @@ export interface PodType {
   readonly short: readonly string[];
 }
 
-/** A Pod, and what finds its Pods by labels. */
+/** A Pod, and the kinds that find their Pods by labels. */
 export const podTypes = {
   Pod: { api: '/api/v1', plural: 'pods', short: ['po'] },
   Deployment: { api: '/apis/apps/v1', plural: 'deployments', short: ['deploy'] },

@@ -28,7 +28,7 @@ export interface WhyOptions {
   exact?: boolean;
   /** Files of saved objects. If there are none, the cluster of the kubeconfig is read. */
   files: readonly string[];
-  /** Who asks the cluster, and how; undefined if `access` does. */
+  /** The user and the cluster; undefined if `access` has them. */
   cluster?: AccessOptions | undefined;
   /** Undefined if the caller has not found it yet. */
   access?: Access | undefined;
@@ -67,7 +67,7 @@ export const connectionOptions = {
   },
 } as const satisfies OptionTable;
 
-/** `drops why` has these as all of its commands do. */
+/** All commands of `drops` have these. */
 const ownOptions = {
   namespace: {
     short: 'n',

@@ -15,7 +15,7 @@ const behind = 12 * hour;
 /** As many years as a stamp without one is tried for (`Clock.yearless`). */
 const years = 9;
 
-/** What is not known, and what the user can do. */
+/** The missing part, and what the user can do. */
 const guesses = {
   time: ['no wall-clock time', 'Say when they were logged with --boot-time, or save the log with its times'],
   zone: ['a time without a zone', 'Name the zone of the log with --time-zone'],
@@ -29,11 +29,11 @@ type Span = Pick<KnownPod, 'from' | 'until'>;
 export interface GuessedTimes {
   /** Hands all packets on. */
   readonly sink: PacketSink;
-  /** Returns what is wrong: a sentence for each kind of guess by which a packet may be another Pod's. */
+  /** Returns the problems: a sentence for each kind of guess that may attribute a packet to the wrong Pod. */
   problems: () => string[];
 }
 
-/** `zone`, `now`: undefined if nobody has said them. */
+/** `zone`, `now`: undefined if the user has not set them. */
 export function createGuessedTimes(
   endpoints: Pick<EndpointFinder, 'podsWith'>,
   { zone, now }: Pick<ReplayOptions, 'zone' | 'now'>,
@@ -58,7 +58,7 @@ export function createGuessedTimes(
 
   function note({ line, meaning: { ends, noise }, weight }: Drop): void {
     if (noise !== undefined || (line.timeIsExact && line.timeLacks === undefined)) return;
-    // Few addresses had several Pods, so that is looked at before what the time may be.
+    // Few addresses had several Pods, so this is checked before the possible times.
     const shared = [ends.source, ends.destination].filter(isShared);
     if (shared.length === 0) return;
     for (const [guess, spans] of guessesOf(line)) {
@@ -71,7 +71,7 @@ export function createGuessedTimes(
     }
   }
 
-  /** Returns what may be wrong about a time that is not known, or only in part, each with the spans in which the packet may have been logged. */
+  /** Returns the possible errors of a time that is unknown or incomplete, each with the spans in which the packet may have been logged. */
   function guessesOf({ time, timeIsExact, timeLacks }: LogLine): [Guess, Span[]][] {
     if (!timeIsExact) return [['time', [{ from: -Infinity, until: Infinity }]]];
     const span = (at: Millis): Span =>

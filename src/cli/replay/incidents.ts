@@ -156,7 +156,7 @@ export function unrepeatedIn(all: readonly NodeIncidents[]): Readonly<Record<str
   return sums;
 }
 
-/** Remembers the Pod of a log, because it is asked for with each record. */
+/** Remembers the Pod of a log, because each record needs it. */
 function createLogOwners(pods: readonly Pod[]): (path: string) => Pod | undefined {
   const owners = new Map<string, Pod | undefined>();
   return (path) => {

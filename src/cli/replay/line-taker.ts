@@ -37,11 +37,11 @@ export interface LineTaker {
   readonly clock: StampClock;
   /** Whether the log is a container's, as its path says. */
   readonly isOfContainer: boolean;
-  /** Whether the next line is needed, because it may go on a record. */
+  /** Whether the next line is needed, because it may continue a record. */
   isOpen: () => boolean;
-  /** Takes a line with all that stands around it. Returns the line that was taken; undefined if it waits for the rest of its record. */
+  /** Takes a line with its envelope. Returns the parsed line; undefined if it waits for the rest of its record. */
   takeLine: (text: string, number: number, cut: boolean) => LogLine | undefined;
-  /** Takes a record of a program, without what stood around it. `time`: the stamp of the container runtime, or its own. */
+  /** Takes a record of a program, without its envelope. `time`: the stamp of the container runtime, or its own. */
   takeRecord: (text: string, number: number, time: Millis | undefined) => void;
   /** Sets the time for lines without one. */
   setTime: (time: Millis) => void;
@@ -66,7 +66,7 @@ export function createLineTaker(source: string, clockOptions: ClockOptions, targ
     isOpen: () => records.isOpen,
     takeLine(text, number, cut) {
       const envelope = readEnvelope(text, clock, knownTexts);
-      // A text that something closes behind it is whole.
+      // A text with a closing character is complete.
       if (cut && text.endsWith(envelope.text)) envelope.text = withoutHalfValue(envelope.text);
       const line = takeOrJoin(envelope, number);
       for (const each of envelope.more) takeOrJoin(each, number);
@@ -87,8 +87,8 @@ export function createLineTaker(source: string, clockOptions: ClockOptions, targ
   }
 
   function takeRecord(text: string, number: number, time: Millis | undefined): void {
-    // The record may be a kernel line that another program passes on. A container's own log is read as the agent reads it, which takes
-    // nothing off: what a container quotes is not another's word.
+    // The record may be a kernel line that another program passes on. A container's own log is read as the agent reads it,
+    // without removing an envelope: a line that a container quotes is still its own.
     if (container === undefined && (parseDroppedLogs(text, undefined) ?? parseProgramRecord(text)) === undefined) {
       takeEnvelope(readEnvelope(text, clock, knownTexts), number, time);
       return;

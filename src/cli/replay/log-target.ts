@@ -15,7 +15,7 @@ export interface ReadTotals {
   guessedTimes: number;
   /** Host names in the lines, against which `--node` is checked. */
   hosts: Set<string>;
-  /** Texts about packets that were not read, by their names and what is missing. */
+  /** Unread texts about packets, by their names and the missing part. */
   unread: Map<string, UnreadLines>;
 }
 
@@ -60,6 +60,6 @@ export interface LogTarget {
   options: Pick<ReplayOptions, 'quiet' | 'node'>;
   /** Whether this host is a Node. Undefined if no Nodes are known. */
   isNode?: ((host: string) => boolean) | undefined;
-  /** Reports what could not be read, which shows in the exit status. */
+  /** Reports unreadable input, which affects the exit status. */
   problem: (text: string) => void;
 }

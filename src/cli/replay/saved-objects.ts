@@ -1,4 +1,4 @@
-/** Reads the objects of `--pods` one by one, because kubectl may have saved gigabytes, of which little is kept. */
+/** Reads the objects of `--pods` one by one, because kubectl may have saved gigabytes, and only a small part is kept. */
 import type { Readable } from 'node:stream';
 import { createItemScanner, TooLargeError } from '../../agent/kubernetes/item-scanner.ts';
 import { type Json, parsed } from '../../base/platform/json.ts';
@@ -18,11 +18,11 @@ const longestText = 512 * 1024 * 1024 - 24;
 export interface SavedObjectsOptions {
   stdin: () => Readable;
   terminal: NodeJS.WriteStream | undefined;
-  /** Up to so many bytes, a file is read whole: only then what is wrong with it is named by line. */
+  /** A file up to this size is read whole, because only then its mistakes are named by line. */
   longestWhole?: number;
 }
 
-/** Rejects with a `WhyError` if the file is no list of objects. */
+/** Rejects with a `WhyError` if the file is not a list of objects. */
 export async function readSavedObjects(
   file: string,
   take: TakeObject,
@@ -173,7 +173,7 @@ function readDocuments(file: string, take: TakeObject): ObjectReader {
 
 const dashes = '---';
 
-/** Returns the next line of dashes behind a place; -1 if there is none. */
+/** Returns the next line of dashes after a place; -1 without one. */
 function dashesAfter(bytes: Buffer, from: number): number {
   for (let at = bytes.indexOf(`\n${dashes}`, from); at >= 0; at = bytes.indexOf(`\n${dashes}`, at + 1))
     if (isDashes(bytes, at + 1)) return at + 1;

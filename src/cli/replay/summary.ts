@@ -123,7 +123,7 @@ function unparsableRows({ unparsableReasons: reasons }: Statistics): [string, st
   return reasons.size > 5 ? [...rows, ['', `… ${reasons.size - 5} more reasons`]] : rows;
 }
 
-/** Says of lines that tell of packets why they were not read. */
+/** Says why lines about packets were not read. */
 function unreadRows({ unread }: RunTotals): [string, string][] {
   return [...unread.values()].flatMap(({ name, advice, count, place, example }, i): [string, string][] => [
     [i === 0 ? 'not read' : '', `${number(count)} ${count === 1 ? 'line has' : 'lines have'} ${name}: ${advice}`],
@@ -169,7 +169,7 @@ function size(value: number): string {
   return value < 10_000_000 ? `${number(Math.round(value / 1000))} KB` : `${number(Math.round(value / 1_000_000))} MB`;
 }
 
-/** Returns whether the logs have nothing that this program looks for. */
+/** Returns whether the logs contain no packets and no records. */
 function isSilent(statistics: Statistics): boolean {
   const {
     verdicts,

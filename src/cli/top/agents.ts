@@ -62,7 +62,7 @@ function portOf(pod: Json): number | undefined {
   return typeof port === 'number' && Number.isInteger(port) ? port : undefined;
 }
 
-/** Rejects with a `RefusedError` if all refuse, as where the user lacks the right to ask them. One alone only says so of itself. */
+/** Rejects with a `RefusedError` if all refuse, as without the right to ask them. A single refusal concerns only that agent. */
 export async function askAgents(
   connection: Connection,
   { agents: { namespace } }: TopOptions,

@@ -1,4 +1,4 @@
-/** What is kept of a flow in an agent's answer. Its text may be anybody's. */
+/** The kept fields of a flow in an agent's answer. Anybody may have written its text. */
 import type { Millis } from '../../base/model/log-line.ts';
 import { at, instant, type Json, text } from '../../base/platform/json.ts';
 import type { FilteredFlow } from '../drops/filters.ts';
@@ -6,7 +6,7 @@ import type { FlowEnd } from '../drops/flow-end.ts';
 import { cell } from '../terminal.ts';
 
 export interface TopFlow extends FilteredFlow {
-  /** The same as long as an agent counts on. */
+  /** Stays the same while an agent keeps counting. */
   readonly id: string;
   /** As shown. */
   readonly port: string;

@@ -8,7 +8,7 @@ export interface TopRow {
   readonly to: string;
   readonly port: string;
   readonly verdict: string;
-  /** That of most packets. */
+  /** The policy of most packets. */
   policy: string;
   packets: number;
   /** Packets a second; undefined until one of its agents has answered in two rounds in a row. */
@@ -17,7 +17,7 @@ export interface TopRow {
 }
 
 export interface Rates {
-  /** `now`: milliseconds of a clock that only goes forward. `isAsked`: whether a flow has a row. */
+  /** `now`: milliseconds of a clock that only goes forward. `isAsked`: whether a flow gets a row. */
   take: (flows: ReadonlyMap<string, readonly TopFlow[]>, now: Millis, isAsked?: (flow: TopFlow) => boolean) => TopRow[];
 }
 
@@ -73,7 +73,7 @@ function rowOf({ from, to, port, verdict, policy, packets, last }: TopFlow): Top
   return { from: workloadText(from), to: workloadText(to), port, verdict, policy, packets, rate: undefined, last };
 }
 
-/** A row is of workloads. */
+/** A row stands for workloads. */
 function workloadText(end: FlowEnd): string {
   return flowEndText(end.kind === 'Pod' ? end : { ...end, pod: undefined });
 }

@@ -1,4 +1,4 @@
-/** `kubectl drops top`: shows what is dropped now, as a live table on the terminal. */
+/** `kubectl drops top`: shows the flows that are dropped now, as a live table on the terminal. */
 import { once } from 'node:events';
 import { emitKeypressEvents } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';

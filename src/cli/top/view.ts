@@ -14,7 +14,7 @@ export interface Size {
 
 export interface ViewState {
   readonly rows: readonly TopRow[];
-  /** What options leave out, and these options. */
+  /** The rows that options hide, and these options. */
   readonly leftOut?: { readonly flows: number; readonly by: string } | undefined;
   readonly agents: { readonly asked: number; readonly answered: number };
   /** Why agents did not answer, or the error of the API server. */

@@ -8,7 +8,7 @@ import { portsText, selects, type ServicePortSpec, type ServiceSpec, targetOn } 
 
 export interface AskedConnection {
   readonly flow: PolicyFlow;
-  /** How it follows from the question; undefined if it is the question itself. */
+  /** How the question leads to it; undefined if it is the question itself. */
   readonly because: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export function findEntry({ to, port, protocol, files }: WhyOptions, objects: Kn
 }
 
 /**
- * Undefined if the address is of a Pod, or is nobody's. A Node's address leads to a Service by a NodePort, or where the Node is the load
+ * Undefined if the address belongs to a Pod, or has no owner. A Node's address leads to a Service by a NodePort, or where the Node is the load
  * balancer, as in k3s. An address that Services only claim leads to one if no other claims it.
  */
 function entryAt(

@@ -104,7 +104,7 @@ function bookOf({ pods, nodes, services }: KnownObjects): AddressBook<PolicyPod,
 
 const mostClaims = 3;
 
-/** Names Services that claim an address which is nobody's: what goes there may reach their Pods. */
+/** Names Services that claim an address without an owner: packets to it may reach their Pods. */
 export function claimNotes({ source, destination }: PolicyFlow, { services }: KnownObjects): string[] {
   return [source, destination].flatMap((end) => {
     if (end.kind === 'pod' || end.kind === 'node') return [];

@@ -52,7 +52,7 @@ export interface KnownObjects {
   readonly calico: CalicoObjects;
   /** Returns undefined if the Pod has no owner, or an owner of another kind. */
   readonly ownerOf: (pod: Pick<PolicyPod, 'namespace' | 'name'>) => PodOwner | undefined;
-  /** The Job of a Pod. Its labels are of this run alone, so no policy can select by them what lasts. */
+  /** The Job of a Pod. Its labels belong to this run alone, so no lasting policy can select by them. */
   readonly jobOf: (pod: Pick<PolicyPod, 'namespace' | 'name'>) => string | undefined;
 }
 

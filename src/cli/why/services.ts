@@ -6,7 +6,7 @@ import { at, type Json, list, spelled, strings, text } from '../../base/platform
 import { type Labels, lastingContainers, type PolicyPod, serviceNameLabel } from '../../explain/policies/policies.ts';
 
 export interface ServicePortSpec {
-  /** '' if it has none. */
+  /** '' without one. */
   readonly name: string;
   readonly port: number;
   readonly protocol: string;
@@ -20,7 +20,7 @@ export interface ServiceSpec {
   readonly name: string;
   /** Those that the API server allocates. */
   readonly addresses: readonly string[];
-  /** Those that its author or a load balancer claims. They may be of others. */
+  /** Those that its author or a load balancer claims. They may belong to others. */
   readonly claimed: readonly string[];
   readonly ports: readonly ServicePortSpec[];
   readonly selector: Labels | undefined;

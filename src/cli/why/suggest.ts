@@ -175,7 +175,7 @@ function policyYaml(suggested: PolicySuggestion, flow: PolicyFlow, objects: Know
   return `${lines.join('')}${dump(policy, yamlStyle)}`;
 }
 
-/** Says whom a rule for a Node also admits: clients whose address it replaces. */
+/** Says which other clients a rule for a Node admits: those whose address the Node replaces. */
 function nodeTexts({ source, destination, port }: PolicyFlow, objects: KnownObjects): string[] {
   if (source.kind !== 'node' || destination.kind !== 'pod') return [];
   const services = servicesThatReplaceSource(destination.pod, port, objects).map(({ name }) => name);

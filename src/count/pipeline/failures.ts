@@ -1,6 +1,6 @@
 /**
- * Holds connections of Pods that failed without an answer. Only a few of them fail because of a policy, so one counts as a drop only if
- * the known policies deny it, at either end, and if no other line tells of it. Of all others, only a number is kept.
+ * Holds connections of Pods that failed without an answer. Only a few of them fail because of a policy, so one counts as a drop only if the
+ * known policies deny it at either end, and no other line reports it. The others are only counted.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
@@ -17,23 +17,23 @@ import { createTold } from './told-connections.ts';
 
 /** Without `lookups`, each connection is judged at once. */
 export interface FailuresOptions extends JudgingOptions {
-  /** Whether connections that fail may be told of. If it is false, other lines are only noted from the first one on. */
+  /** Whether failed connections may be reported. If false, other lines are noted only from the first one on. */
   hasKernelDrops?: boolean | undefined;
-  /** Counts connections that policies deny. `answer`: what these say. */
+  /** Counts connections that policies deny. `answer`: their verdict. */
   denied: (flow: QueuedFlow, answer: PolicyAnswer) => void;
   count: (result: FailureResult, connections: number) => void;
 }
 
 export interface Failures {
   take: (line: LogLine, failure: ConnectFailure) => void;
-  /** Notes that this line tells of a packet, so that its connection does not count again. */
+  /** Notes that this line reports a packet, so that its connection does not count again. */
   note: (decision: Decision | undefined, time: Millis) => void;
   stop: () => void;
 }
 
 /** Other lines of the same packets come meanwhile, and owners of addresses are looked up. */
 const holdFor: Millis = 3000;
-/** For two minutes: policies and owners come late after a start, and the time for verdicts may be used up. */
+/** Two minutes, because policies and owners come late after a start, and the time for verdicts may be used up. */
 const mostTries = 40;
 
 /** How long it works before other work has its turn. */
@@ -83,7 +83,7 @@ export function createFailures(options: FailuresOptions): Failures {
     if (held.size > 0 && !isStopped) timer?.setEarliest(holdFor / 4);
 
     function next(): HeldFlow | undefined {
-      // Before the lists are there, no address has an owner.
+      // Before the cluster is listed, no address has an owner.
       return isStopped || !isSynced() ? undefined : held.takeOldest(latest);
     }
   }

@@ -1,4 +1,4 @@
-/** Finds out what a connection that failed was for, and whether policies deny it. */
+/** Finds the target of a failed connection, and whether policies deny it. */
 import type { ObjectRef } from '../../base/model/endpoint.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
@@ -11,11 +11,11 @@ import type { Lookups } from './lookup-queue.ts';
 import type { FailureResult } from './statistics.ts';
 import type { Told } from './told-connections.ts';
 
-/** Who knows what policies decide about a connection. */
+/** Evaluates policies for a connection. */
 export interface ConnectionJudge {
-  /** Reads what `judge` needs. Never rejects. Undefined if all that can be known is known. */
+  /** Reads the objects that `judge` needs. Never rejects. Undefined if all of them are known. */
   readonly prepare?: ((finding: Finding, at: Millis) => Promise<void>) | undefined;
-  /** Returns what policies say; undefined if they were not read in time, or there is no time to evaluate them. */
+  /** Returns the verdict; undefined if policies were not read in time, or there is no time to evaluate them. */
   readonly judge: (finding: Finding, at: Millis) => PolicyAnswer | undefined;
   /** Returns the ready endpoints behind an address and a port of a Service; undefined if they are more than `most`, or not all are known. */
   readonly targetsOf: (service: ObjectRef, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
@@ -39,7 +39,7 @@ export interface JudgingOptions {
   lookups: Lookups | undefined;
 }
 
-/** Yields what policies are needed for, before they are asked. */
+/** Yields the findings that need policies, before they are evaluated. */
 export type Judging = (flow: HeldFlow) => Generator<Finding, FlowResult>;
 
 export function createJudging({ judge, decisions, lookups }: JudgingOptions, told: Pick<Told, 'has'>): Judging {
@@ -50,7 +50,7 @@ export function createJudging({ judge, decisions, lookups }: JudgingOptions, tol
   function* judging(flow: HeldFlow): Generator<Finding, FlowResult> {
     if (!isOwn(flow)) return 'foreign';
     const { ends: asSent } = decisions.meaningOf(flow.line, flow.observation);
-    // What an earlier look-up found may be over.
+    // The result of an earlier look-up may be outdated.
     if (asSent.destination.kind === 'unknown' && lookups?.remote.startLookups(asSent) === true) return 'unread';
     const targets = targetsOf(flow);
     const [observation] = targets;
@@ -61,7 +61,7 @@ export function createJudging({ judge, decisions, lookups }: JudgingOptions, tol
       const { ends, findings } = decisions.meaningOf(flow.line, target);
       const [finding] = findings;
       if (finding === undefined) return 'unproven';
-      // While it is looked up who has the address, it looks as if nobody's policies denied it.
+      // While the owner of the address is looked up, no policies would seem to deny it.
       if (lookups?.remote.startLookups(ends) === true) {
         startLookups(flow, targets);
         return 'unread';
@@ -83,7 +83,7 @@ export function createJudging({ judge, decisions, lookups }: JudgingOptions, tol
   }
 }
 
-/** Policies deny the connection if they do whoever has the address. */
+/** Policies deny the connection if they do so for any owner of the address. */
 function withUnknownPeer(finding: Finding): Finding {
   const { details } = finding;
   if (details.kind !== 'flow') return finding;
@@ -101,7 +101,7 @@ function createConnections({ judge, decisions }: Pick<JudgingOptions, 'judge' | 
 
   /**
    * Returns the connection to each Pod that it may have been for. The sender's socket has the address of a Service, and policies see that of
-   * an endpoint. A port of a Node, or another published address, may lead to any endpoint. Returns nothing if it is not known to which.
+   * an endpoint. A port of a Node, or another published address, may lead to any endpoint. Returns no connection if the endpoint is unknown.
    */
   function targetsOf({ line, observation }: HeldFlow): PacketObservation[] {
     const { destinationPort = 0 } = observation.packet;

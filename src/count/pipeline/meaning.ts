@@ -20,13 +20,13 @@ export interface FlowMeaning {
   node: string;
   ends: Ends;
   noise: string | undefined;
-  /** Made when they are asked for first, because most packets of a flood are counted without. */
+  /** Made on first use, because most packets of a flood are counted without them. */
   readonly findings: readonly Finding[];
   /** The sides that the findings are about, in the same order; undefined if findings are needed to count them. */
   readonly sides: readonly FlowSide[] | undefined;
 }
 
-/** `weight` equal packets, with what was found out about them. */
+/** `weight` equal packets with their meaning. */
 export interface Drop {
   line: LogLine;
   observation: PacketObservation | Martian;

@@ -1,8 +1,8 @@
 /**
- * Takes lines and counts what they say. The way of a line, each step one call that returns its result:
+ * Takes lines and counts their packets and failures. The way of a line, each step one call that returns its result:
  *
  * 1. a source reads it and takes its envelope off (sources/): `Pipeline.take`
- * 2. `decide` says what it is (`observe`, parsing/formats.ts) and what becomes of it (decision.ts)
+ * 2. `decide` says what it is (`observe`, parsing/formats.ts) and how it is counted (decision.ts)
  * 3. a packet that was lost gets its meaning (meaning.ts): the ends (resolving/), noise and findings (drops/)
  * 4. a packet whose owner is looked up waits in a queue (lookup-queue.ts); `review` takes out what has waited
  * 5. each finding is counted in its series (series/); a program's record goes to the incidents of its node (incidents/)
@@ -44,7 +44,7 @@ export { createStatistics, failureResults, type Statistics } from './statistics.
 
 export interface PipelineOptions extends DecisionOptions {
   statistics: Statistics;
-  /** Calico's flows will come, so packets of LOG lines are remembered from the start; by default from the first flow on. */
+  /** Whether Calico's flows are a source, so that packets of LOG lines are remembered from the start; by default from the first flow on. */
   hasFlows?: boolean;
   counts: (node: string) => NodeCounts;
   /** In `replay` the times of lines decide what is due, so equal lines are joined only while times rise. */

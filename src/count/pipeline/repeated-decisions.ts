@@ -37,9 +37,9 @@ export interface RepeatedDecisions {
   last: () => Repeat | undefined;
   /** Returns whether `take` must be called before a line of this time is added. */
   isOver: (time: Millis) => boolean;
-  /** Adds one more line. Returns false if it has to be decided on, because the memo no longer holds. */
+  /** Adds one more line. Returns false if the memo is no longer valid, so that the line must be decided. */
   again(repeat: Repeat, time: Millis): boolean;
-  /** Takes what was added up. The caller carries it out, and sets its `lines` to 0. */
+  /** Takes the added-up decision. The caller carries it out, and sets its `lines` to 0. */
   take(): readonly RepeatedDecision[];
   /** Makes all memos invalid. */
   forget: () => void;

@@ -44,7 +44,7 @@ export interface LineCounts {
 }
 
 export interface Statistics extends LineCounts {
-  /** Counts a line that is no part of a packet. `lines`: how many are alike. */
+  /** Counts a line that is not part of a packet. `lines`: the number of equal lines. */
   observed: (line: LogLine, observation: Exclude<Observation, PacketPart>, lines?: number) => void;
   /** Counts the ends of a packet once they are known. `weight`: packets, of so many alike lines. */
   resolved: (ends: Ends, noise: boolean, weight: number, lines?: number) => void;
@@ -90,7 +90,7 @@ export function createStatistics(onLost?: (ends: Ends, weight: number) => void):
         statistics.programRecords++;
         return;
       case 'connect-failure':
-        // Counted by what becomes of it.
+        // Counted by its outcome.
         return;
       default:
         observation satisfies never;

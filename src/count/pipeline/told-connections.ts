@@ -1,11 +1,11 @@
-/** Remembers of which connections and flows of Pods other lines tell. */
+/** Remembers the connections and flows of Pods that other lines report. */
 import type { Millis } from '../../base/model/log-line.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
 import { RecentValues } from '../../base/platform/recent-values.ts';
 import type { Decision } from './decision.ts';
 import type { FlowMeaning } from './meaning.ts';
 
-/** How long the kernel tries by default (net.ipv4.tcp_syn_retries), 127 seconds, and some more. */
+/** A little longer than the kernel tries by default (net.ipv4.tcp_syn_retries): 127 seconds. */
 const longestTry: Millis = 150_000;
 /** Calico reports flows at the end of an interval. */
 const longestInterval: Millis = 600_000;
@@ -30,7 +30,7 @@ export interface Told {
 
 /**
  * Each sender has its own room, so that no Pod pushes out another's. The sender is the Pod behind the interface, if the line names one,
- * since the source address may be anybody's.
+ * because anybody may use the source address.
  */
 export function createTold(): Told {
   /** By the uid of a Pod of this node. */

@@ -15,7 +15,7 @@ import type { FlowMeaning } from './meaning.ts';
 const flowsKept = 4096;
 /** The most packets that wait for their verdicts, as many as in the kernel's queue. */
 const verdictsKept = 1024;
-/** The most between two lines of one packet. Cilium writes both within microseconds, but a busy node may stamp them late. */
+/** The longest time between two lines of one packet. Cilium writes both within microseconds, but a busy node may stamp them late. */
 const longestPause: Millis = 1000;
 /** How long logged packets are remembered, because Calico reports flows at the end of an interval, by default every five minutes. */
 const longestInterval: Millis = 600_000;

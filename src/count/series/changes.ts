@@ -76,7 +76,7 @@ export function readSeries(values: ReadonlyMap<string, unknown>): Pick<SeriesSta
   return read;
 }
 
-/** Returns what the disk has of a series after a write, apart from its counts. */
+/** Returns the part of a series on disk after a write, without its counts. */
 function note(series: Series, isPast: boolean) {
   const { finding, published, peers, ports } = series;
   return { finding, isPast, published, peers: peers.seen.length, ports: ports.seen.length };

@@ -64,7 +64,7 @@ interface Change {
 
 interface LaneTable {
   groups: Map<ReadySeries, Group | undefined>;
-  /** Made when they are needed, because a replay has a table for each node. */
+  /** Made on first use, because a replay has a table for each node. */
   lanes: (Lane | undefined)[];
   changes: Heap<Change>;
   puts: number;

@@ -104,7 +104,7 @@ function createWaits() {
   /** Entries with outdated times are skipped. */
   const heap = new Heap<{ series: Series; due: Millis }>((a, b) => a.due - b.due || byName(a.series, b.series));
   const times = new Map<Series, Millis>();
-  /** Kept in a variable, because a replay asks for it with each packet. */
+  /** Kept in a variable, because a replay reads it with each packet. */
   let earliest: Millis = Infinity;
 
   return {

@@ -1,4 +1,4 @@
-/** Counts findings by problem, object and hour, and says what is due to be written. */
+/** Counts findings by problem, object and hour, and returns the series that are due. */
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Series, SeriesState, TurnEnd, WrittenEvent } from '../../base/model/series.ts';
 import type { StateChange } from '../../base/platform/keyed-changes.ts';

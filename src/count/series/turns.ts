@@ -14,7 +14,7 @@ import { byWeight, isIncident, isUpdate, kindOf, laneOf } from './times.ts';
 /** The most objects whose Events are remembered, and the most namespaces and peers whose turns are. */
 const kept = 8192;
 
-/** What a turn has changed. It is undone if the series could not be written, although it was not refused itself. */
+/** The changes of a turn. They are undone if the series could not be written without being refused itself. */
 interface Begun extends ReadySeries {
   turn: number;
   before: { namespace: number; peer: number; window: number };

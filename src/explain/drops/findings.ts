@@ -32,12 +32,12 @@ export function explainPacket(
   return observation.logger === connectFailure ? findings.filter(isOfSender) : findings;
 }
 
-/** Only the sender is known to be concerned: its connection failed. */
+/** Only the sender is certainly affected: its connection failed. */
 function isOfSender({ details }: Finding): boolean {
   return details.kind === 'flow' && details.direction === 'sending';
 }
 
-/** Returns the sides of a packet, one for each of its findings and in their order; undefined where a side has more than a Pod and a flow. */
+/** Returns the sides of a packet, one for each of its findings and in their order; undefined if a side has more than a Pod and a flow. */
 export function sidesOf(
   { packet, inner, logger }: PacketObservation,
   ends: Ends,

@@ -1,10 +1,10 @@
-/** Takes out of a drop what a logger names and readers of the Event may not know. */
+/** Removes names from a drop that the logger gives but readers of the Event may not know. */
 import type { Endpoint } from '../../base/model/endpoint.ts';
 import type { FlowDetails } from '../../base/model/finding.ts';
 import type { PolicyName } from '../../base/model/packet.ts';
 import { mayName, type NamedObject, type Reader } from '../../base/model/readers.ts';
 
-/** Every finding goes through this, so what is counted, saved and written names nothing else. */
+/** Every finding goes through this, so nothing that is counted, saved or written has other names. */
 export function forReaders(details: FlowDetails, reader: Reader): FlowDetails {
   const { policy, peer, prefix } = details;
   const hidesPolicy = policy !== undefined && !mayName(policy, reader);

@@ -8,11 +8,11 @@ import type { Failing } from '../../base/model/program-record.ts';
 
 /** The sources of facts, apart from the node's logs. A missing one is not asked. */
 export interface FactSources {
-  /** Returns settings that are at hand, such as those of saved objects. */
+  /** Returns settings that need no request, such as those of saved objects. */
   felix?: () => NodeFacts['felix'];
   kernel?: string;
   kubeProxyHere?: () => boolean | undefined;
-  /** Undefined: all facts are at hand. */
+  /** Undefined: all facts are available at once. */
   asked?: AskedSources | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface AskedSources {
   prepareChains?: (chains: readonly string[]) => Promise<void>;
   /** Reads /proc. `now`: the clock of the lines' times. */
   proc?: ConnectionTracking & { now: () => Millis };
-  /** Returns who has an address now: `shop/crawler-0`. */
+  /** Returns the present owner of an address: `shop/crawler-0`. */
   nameOf?: (address: string) => string | undefined;
   schedule?: Schedule;
 }

@@ -135,7 +135,7 @@ function podOfLog(container: ContainerName | undefined): ObjectRef | undefined {
   return container && podRef({ ...container, name: container.pod, resourceVersion: undefined });
 }
 
-/** Notes reasons. Returns whether the failure only repeats one: felix first logs why its rules are refused, and then that they are. */
+/** Notes reasons. Returns whether the failure only repeats one: felix logs the reason of a refusal first, and then the refusal. */
 function followsReason({ code, failing }: FailureSign, time: Millis, reasons: NodeIncidentsState['reasons']): boolean {
   if (causeOf(code).isConsequence !== true) {
     reasons[failing] = time;

@@ -25,7 +25,7 @@ export interface PolicySet {
   ) => readonly TierPolicies[];
   /** The same set with staged policies enforced; undefined if there are none. */
   readonly staged: PolicySet | undefined;
-  /** Has what was found for Pods, of this set and of others that have the same. */
+  /** Has the selections of Pods, for this set and for equal ones. */
   readonly cache: SelectionCache;
 }
 
@@ -100,7 +100,7 @@ export function createPolicySet(
   }
 }
 
-/** Returns whether Calico enforces the policies, as far as its objects show it. */
+/** Returns whether Calico enforces the policies, as far as its objects show. */
 function hasCalico(policies: readonly Policy[], calico: CalicoObjects | undefined): boolean {
   const { tiers = [], networkSets = [], hostEndpoints = [] } = calico ?? {};
   return tiers.length + networkSets.length + hostEndpoints.length > 0 || policies.some(({ ref }) => isCalico(ref));

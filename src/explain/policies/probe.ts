@@ -10,7 +10,7 @@ import { type End, type PolicyDirection, type PolicyFlow, type PolicyPod, Unknow
 
 export type ConnectionSide = 'source' | 'destination';
 
-/** What selectors of Calico see at an end: the Pod, and the network sets that contain its address. */
+/** The objects that Calico's selectors see at an end: the Pod, and the network sets that contain its address. */
 export interface SeenEnd {
   readonly address: Address | undefined;
   readonly pod: LabelledEndpoint | undefined;

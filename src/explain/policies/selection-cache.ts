@@ -6,7 +6,7 @@ import type { PolicySelection } from './policy.ts';
 
 export interface TierPolicies {
   readonly tier: Tier;
-  /** It is not known which policy of one inner list is evaluated first. */
+  /** The order of policies within an inner list is unknown. */
   readonly policies: readonly (readonly PolicySelection[])[];
 }
 
@@ -15,10 +15,10 @@ export interface Selection extends Readonly<Record<PolicyDirection, readonly Tie
 }
 
 export interface SelectionCache {
-  /** `set`: the policies of which it is. */
+  /** `set`: the policies that it was made from. */
   get: (set: object, pod: PolicyPod) => Selection | undefined;
   set: (set: object, pod: PolicyPod, selection: Selection) => void;
-  /** Adds the weight of what is kept as long as a selection. */
+  /** Adds the weight of objects that are kept as long as a selection. */
   add: (more: Bytes) => void;
 }
 
@@ -35,7 +35,7 @@ const weights = {
   uncertain: 200,
 } as const;
 
-/** Forgets all once it has more than `most`. It keeps neither Pods nor policies from being forgotten. */
+/** Forgets everything above `most`. It holds no references that keep Pods or policies in memory. */
 export function createSelectionCache(most: Bytes = mostKept): SelectionCache {
   let kept = new WeakMap<object, WeakMap<PolicyPod, Selection>>();
   let bytes: Bytes = 0;

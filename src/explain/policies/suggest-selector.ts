@@ -17,10 +17,10 @@ export interface OwningWorkload {
   readonly selector: Json;
 }
 
-/** Whose labels select a Pod: its owner's, its own, or none, because none of its labels is stable, as with most Jobs. */
+/** The source of the labels that select a Pod: its owner, the Pod itself, or none if no label is stable, as with most Jobs. */
 export type LabelsOf = 'owner' | 'pod' | 'none';
 
-/** Returns the owner's selector without labels of a revision; if none is left or it does not select the Pod, the Pod's stable labels. */
+/** Returns the owner's selector without labels of a revision; if no label is left or they do not select the Pod, the Pod's stable labels. */
 export function lastingSelector(
   pod: PolicyPod,
   owner: OwningWorkload | undefined,

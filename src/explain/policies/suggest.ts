@@ -97,7 +97,7 @@ function ownPod(flow: PolicyFlow, direction: PolicyDirection): PolicyPod {
   return ((direction === 'ingress' ? flow.destination : flow.source) as End & { kind: 'pod' }).pod;
 }
 
-/** Policies of Calico with a higher order are asked later, so they are no reason. */
+/** Policies of Calico with a higher order are evaluated later, so they are not the reason. */
 function refusalOf(
   asked: readonly TierPolicies[],
   ofNetworkPolicies: Tier,

@@ -22,7 +22,7 @@ import {
 import { matchRule } from './decide.ts';
 import type { Probe } from './probe.ts';
 
-/** Limits the policies in one trace, and what is shown of each, because a Namespace may have ten thousand. */
+/** Limits the policies in one trace, and the text of each, because a Namespace may have ten thousand. */
 export const maxTraced = 50;
 
 export function matchRuleTraces(
@@ -37,7 +37,7 @@ export function matchRuleTraces(
   for (const [asked, { policy, selects }] of selecting.entries()) {
     // The order -Infinity marks policies that cannot be evaluated, so they have no rules to show.
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
-    // A policy that may not select the Pod, because its labels are not known, is not named as the nearest.
+    // A policy that may not select the Pod, whose labels are unknown, is not named as the nearest.
     const isDecision = (rule: Rule, index: number): boolean =>
       policy.ref === verdict.decision?.policy && pathOf(rule, probe.direction, index) === verdict.decision.rule;
     for (const [index, rule] of asked <= last && selects === true ? given.entries() : []) {

@@ -1,4 +1,4 @@
-/** Estimates the memory of compiled policies. What it says is held against the measured heap (test/explain/policies/weight.test.ts). */
+/** Estimates the memory of compiled policies. A test compares it with the measured heap (test/explain/policies/weight.test.ts). */
 import { at, type Json } from '../../base/platform/json.ts';
 import { type Bytes, weightOf, weightOfText } from '../../base/platform/weight.ts';
 import type { Policy } from './policy.ts';
@@ -14,11 +14,11 @@ const weights = {
   key: 120,
   /** A character of a long text, which may be a selector: `a=='b'||` becomes an object with two texts. */
   selector: 16,
-  /** The same in what a policy may take, so that a selector that takes longer than 10 ms to read is not read. */
+  /** The same for the limit of a policy, so that a selector that takes longer than 10 ms to read is not read. */
   largestSelector: 64,
-  /** What a rule may become that says nothing of its action: three, each with an unknown match. */
+  /** The memory of a rule without an action, which becomes three rules with unknown matches. */
   anyRule: 2400,
-  /** What an element of a list may become. */
+  /** The memory of an element of a list. */
   anyClause: 1050,
 } as const;
 
@@ -39,12 +39,12 @@ export function weightOfPolicy(object: Json, compiled: readonly Policy[]): Bytes
   return sum;
 }
 
-/** The most that a policy may take once it is compiled. */
+/** The largest memory of a compiled policy. */
 export function largestWeightOf(object: Json): Bytes {
   return weightOfSource(object).largest;
 }
 
-/** Of objects that are kept nearly as they are, such as network sets. */
+/** For objects that are kept nearly unchanged, such as network sets. */
 export function weightOfSpec(object: Json): Bytes {
   return weightOfSource(object).kept;
 }

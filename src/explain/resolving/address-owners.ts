@@ -1,5 +1,5 @@
 /**
- * The order of belief for addresses. What the cluster assigns goes before what somebody claims:
+ * The precedence of owners of an address. An address assigned by the cluster goes before a claimed one:
  *
  * | | the address is of | because of | who can write that |
  * |-|-------------------|------------|--------------------|
@@ -11,21 +11,21 @@
  * | 6 | a Node | its annotations, if no look-up finds another owner | its kubelet, the network plug-in |
  * | 7 | a Pod that is not known | the Pod range of a Node | the controller manager |
  *
- * Of several owners in one class none is believed, unless a row says which: somebody who adds one could choose the other's fate.
+ * If one class has several owners, none is believed, unless a row says which: whoever adds an owner could otherwise displace the real one.
  *
  * A tenant's claims are not in the table: `externalIPs` and addresses of load balancers of a Service, addresses in an EndpointSlice,
- * annotations of a Pod. They never say whose an address is.
+ * annotations of a Pod. They never decide the owner of an address.
  */
 export type AddressOwner<P, N, S> =
   | { kind: 'pod'; pod: P }
   | { kind: 'service'; service: S }
   | { kind: 'node'; node: N; isAnnotated: boolean }
-  /** Several of a kind have the address: `Pods`. */
+  /** Several objects of a kind have the address: `Pods`. */
   | { kind: 'disputed'; between: 'Pods' | 'Nodes' | 'Services' }
   /** In the Pod range of the Node `home`. */
   | { kind: 'pod-range'; home: string };
 
-/** Returns what objects say about an address, each in an order that does not matter. */
+/** Returns the objects that have an address. The order within a kind does not matter. */
 export interface AddressBook<P, N, S> {
   /** The node whose kubelet is believed, because the log is its own. Undefined for saved logs of any node. */
   readonly ownNode?: string | undefined;
@@ -76,7 +76,7 @@ function assignedTo<P extends PodOfNode>(pods: readonly P[], node: string | unde
   return node === undefined ? [] : pods.filter((pod) => pod.node === node);
 }
 
-/** Pods of one Node are told apart by their times, because one kubelet reports them all. */
+/** Pods of one Node are distinguished by their times, because one kubelet reports them all. */
 function podOwner<P extends PodOfNode>(pods: readonly P[]): AddressOwner<P, never, never> | undefined {
   const [pod] = pods;
   if (pod === undefined) return undefined;

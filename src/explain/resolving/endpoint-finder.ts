@@ -34,7 +34,7 @@ export interface Lists {
   nodes: () => Iterable<Node>;
   services: () => Iterable<Service>;
   remote?: Pick<RemoteLookups, 'podsOf' | 'nodeOf' | 'hostNameOf' | 'latestChange'> | undefined;
-  /** Says why an object that is not known may have the address; undefined if none may. */
+  /** Returns why an unknown object may have the address; undefined if none may. */
   whyUnknown?: ((address: string) => string | undefined) | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface LiveEndpointFinder {
   readonly version: number;
   readonly nodes: readonly Node[];
   readonly podCount: number;
-  /** Call this after each change of a list. `left-out`: of an object that was in no list, so that no index is rebuilt. */
+  /** Call this after each change of a list. `left-out`: the object was in no list, so no index is rebuilt. */
   changed(what: 'pods' | 'nodes' | 'services' | 'remote' | 'left-out'): void;
   /** Returns the time span around `time` in which answers are the same, as long as `version` is. */
   epoch: (time: Millis) => { from: Millis; until: Millis };
@@ -209,7 +209,7 @@ function unassigned(address: string, past: Pod | undefined, home: string | undef
   return home === undefined ? undefined : unknownEndpoint(address, 'address-range', note);
 }
 
-/** The log is as old as the packet, so the named Pod is the owner if it ever had the address. Otherwise neither is trusted. */
+/** The logger named the Pod at the time of the packet, so it is the owner if it ever had the address. Otherwise neither is trusted. */
 function comparedWith(named: string, end: Endpoint, pods: readonly Pod[], at: Moment): Endpoint {
   const { kind, object, address } = end;
   if (kind === 'node' || kind === 'service') return end;

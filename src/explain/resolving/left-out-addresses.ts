@@ -1,25 +1,25 @@
-/** Remembers addresses of objects that memory has no room for, so that only these may be somebody's, unless Services are not watched. */
+/** Remembers addresses of objects for which memory has no room, so that only these may have an unknown owner, unless Services are not watched. */
 import { randomInt } from 'node:crypto';
 import { hashOf } from '../../base/platform/hash.ts';
 
 export interface LeftOutAddresses {
   add: (addresses: readonly string[]) => void;
-  /** Whether an object that is left out may have the address. Also true for some that none has: for 1 in 1,000 once 50,000 are left out. */
+  /** Whether a left-out object may have the address. Also true for a few other addresses: 1 in 1,000 once 50,000 objects are left out. */
   mayHave: (address: string) => boolean;
-  /** Call it before addresses are asked for if there are too many Services to watch: while `areMissing`, any may be one of a Service. */
+  /** Call it before addresses are looked up if there are too many Services to watch: while `areMissing`, any address may be a Service's. */
   missServices: (areMissing: () => boolean) => void;
-  /** Says why an object that is not known may have the address; undefined if none may. */
+  /** Returns why an unknown object may have the address; undefined if none may. */
   whyUnknown: (address: string) => string | undefined;
 }
 
-/** 128 KiB, taken once there are any. */
+/** 128 KiB, allocated for the first address. */
 const bits = 2 ** 20;
 
 const places = 4;
 
-/** A Bloom filter. `isAny`: whether anything is left out; once nothing is, all addresses are forgotten. */
+/** A Bloom filter. `isAny`: whether any object is left out; once none is, all addresses are forgotten. */
 export function createLeftOutAddresses(isAny: () => boolean): LeftOutAddresses {
-  // Somebody who knows it could choose addresses with the same hash as those of others.
+  // Anybody who knows the seed could choose addresses with the same hash as others'.
   const seed = randomInt(2 ** 32);
   let filter: Uint8Array | undefined;
   let areServicesMissing: (() => boolean) | undefined;

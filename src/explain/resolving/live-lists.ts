@@ -20,13 +20,13 @@ export interface LiveLists {
   readonly podNamed: (namespace: string, name: string) => Pod | undefined;
   /** The watch of EndpointSlices fills this index. */
   readonly chains: ChainIndex;
-  /** Where everything that is set here is weighed before. */
+  /** Weighs every object before it is set here. */
   readonly memory: MemoryBudget;
   readonly leftOut: LeftOutAddresses;
   readonly sizes: { pods: number; tombstones: number; nodes: number; services: number };
   setPod(pod: Pod, now: Millis): void;
   removePod(namespace: string, name: string, now: Millis): void;
-  /** Take out objects that exist, so it is not known who has their addresses. */
+  /** Remove existing objects, so that the owners of their addresses are unknown. */
   leaveOutPod: (namespace: string, name: string, latest?: Pod) => void;
   leaveOutService: (namespace: string, name: string, latest?: Service) => void;
   podsListed(): void;
@@ -134,7 +134,7 @@ function createLiveNodes(onChange: () => void) {
   };
 }
 
-/** Whether there are Pods or Services that memory has no room for. */
+/** Whether there are Pods or Services for which memory has no room. */
 function isMissingAny({ accounts }: MemoryBudget): boolean {
   for (const { resource, leftOut } of accounts)
     if (leftOut > 0 && (resource === 'pods' || resource === 'services')) return true;

@@ -8,7 +8,7 @@ import type { Node } from './objects.ts';
 export interface NodeIndex {
   readonly all: readonly Node[];
   readonly byName: (name: string) => Node | undefined;
-  /** By the addresses of their status, and below, of their annotations. */
+  /** By the addresses in their status; the next field: in their annotations. */
   readonly byAddress: (address: string) => readonly Node[];
   readonly byAnnotation: (address: string) => readonly Node[];
   /** Returns the name of the Node whose Pod range contains an address. */

@@ -1,4 +1,4 @@
-/** What lists and indexes keep of an object: the object itself, its keys and its entries. */
+/** The memory of an object in lists and indexes: the object itself, its keys and its entries. */
 import { type Bytes, weightOf } from '../../base/platform/weight.ts';
 import type { EndpointSlice, Node, Pod, Service } from './objects.ts';
 

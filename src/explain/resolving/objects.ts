@@ -22,9 +22,9 @@ export interface Pod {
   labels?: string | undefined;
   /** The named ports, in the form of `packPorts`. */
   ports?: string | undefined;
-  /** What policies see of a Pod of this node, as JSON: its labels, ports and account. Undefined if that is long. */
+  /** The fields of a Pod of this node that policies use, as JSON: its labels, ports and account. Undefined if they are long. */
   policyView?: string | undefined;
-  /** When the Pod got its addresses, and below, when it lost them: Infinity while it runs. */
+  /** When the Pod got its addresses; the next field: when it lost them, Infinity while it runs. */
   from: Millis;
   until: Millis;
   running: boolean;
@@ -74,7 +74,7 @@ export interface EndpointSlice {
   namespace: string;
   name: string;
   resourceVersion: string | undefined;
-  /** The Service, which is in the same Namespace; '' if the slice belongs to none. */
+  /** The Service, which is in the same Namespace; '' if the slice belongs to no Service. */
   service: string;
   ports: readonly ServicePort[];
   /** In the form of `packEndpoints`. */
@@ -142,12 +142,12 @@ export function podOfProgram(failing: Failing, pods: readonly Pod[]): ObjectRef 
 
 const partsOfCalicoNode: ReadonlySet<Failing> = new Set<Failing>(['felix', 'confd', 'bird', 'calico-node']);
 
-/** What an interner keeps at most, also of objects that are gone. */
+/** The most values that an interner keeps, including those of deleted objects. */
 const mostInterned: Bytes = 2 * 1024 * 1024;
 
 const bytesOfEntry: Bytes = 120;
 
-/** Shares equal values, of which JSON.parse makes copies. */
+/** Shares equal values, because JSON.parse makes copies. */
 export function createInterner<T extends {}>(): (key: string, value: T) => T {
   const known = new LRUCache<string, T>({
     maxSize: mostInterned,
@@ -195,7 +195,7 @@ export interface ServiceTarget {
   port: number;
 }
 
-/** The most slices that are looked through for a connection: 1,600 endpoints as the control plane writes them. */
+/** The most slices that are searched for a connection: 1,600 endpoints as the control plane writes them. */
 const mostSlices = 16;
 
 /**

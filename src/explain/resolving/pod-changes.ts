@@ -26,7 +26,7 @@ export function createPodChanges(pods: ReadonlySet<Pod>): PodChanges {
       sorted = undefined;
     },
     spanAround(time: Millis): TimeSpan {
-      // To sort takes as long as ten looks at all Pods. Those of an agent may change between two questions, those of a saved cluster do not.
+      // Sorting takes as long as ten searches of all Pods. An agent's Pods may change between two questions, those of a saved cluster do not.
       if (isAsked) sorted ??= sortedChanges(pods);
       isAsked = true;
       return sorted === undefined ? spanAmong(pods, time) : spanIn(sorted, time);

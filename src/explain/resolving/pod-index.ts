@@ -154,7 +154,7 @@ function holderAt(pods: readonly Pod[], time: Millis, early: Millis): Pod | unde
   return found;
 }
 
-/** Returns the holder; of running Pods of several Nodes, that of each Node, because one of these claims an address of another's. */
+/** Returns the holder; if Pods of several Nodes run, one holder per Node, because one Node claims an address of another. */
 export function holders(pods: readonly Pod[] | undefined, at: Moment): readonly Pod[] {
   const pod = holder(pods, at);
   if (pod === undefined || pods === undefined) return [];

@@ -11,7 +11,7 @@ export interface PodRecord extends Pick<
   Pod,
   'namespace' | 'name' | 'uid' | 'node' | 'addresses' | 'workload' | 'role' | 'ports'
 > {
-  /** Undefined if it had its addresses before everything that is known. */
+  /** Undefined if it got its addresses before all known times. */
   readonly from: Millis | undefined;
   /** Undefined if it still has them. */
   readonly until: Millis | undefined;

@@ -13,7 +13,7 @@ export function endsOf(observation: PacketObservation | Martian, endpoints: Endp
     : resolveMartian(observation, endpoints, at);
 }
 
-/** A Pod's interface is the best evidence, even for an address not its own. `logged`: the node, for loggers that name Pods; '' for any. */
+/** A Pod's interface is the best evidence, even for a foreign address. `logged`: the node, for loggers that name Pods; '' for any. */
 export function resolvePacket(
   observation: PacketObservation,
   endpoints: EndpointFinder,

@@ -1,4 +1,4 @@
-/** Finds who had an address or an interface at a moment, from lists of the cluster and look-ups. */
+/** Finds the owner of an address or an interface at a moment, from lists of the cluster and look-ups. */
 export { type AddressBook, type AddressOwner, indexByAddress, ownerOfAddress } from './address-owners.ts';
 export { createEndpointFinder, type EndpointFinder, type Moment, nodeRefOf } from './endpoint-finder.ts';
 export { externalEndpoint, indexPodRanges, nodeRef } from './endpoints.ts';

@@ -47,7 +47,7 @@ export interface AuditOptions {
   report: DeliveryReport;
 }
 
-/** What the agent keeps on disk of the audit. */
+/** The part of the audit that the agent saves on disk. */
 export interface KeptAudit {
   readonly revision: number;
   /** Small parts, which are saved as a whole. */

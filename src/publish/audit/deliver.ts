@@ -20,13 +20,13 @@ export interface DeliverOptions {
 
 export interface Delivery {
   wake: () => void;
-  /** Sends what is queued until a batch fails or `grace` is over. The sink is closed, unless its disk hangs. */
+  /** Sends queued rows until a batch fails or `grace` is over. The sink is closed, unless its disk hangs. */
   stop: (grace: Millis) => Promise<void>;
 }
 
 const usualBackOff = { first: 1000, longest: 60_000 };
 
-/** Sends batches one after another, and repeats each until the receiver has it. So an outage loses nothing that the queue can hold. */
+/** Sends batches one after another, and repeats each until the receiver has it. So an outage loses only rows for which the queue has no room. */
 export function startDelivery({ queue, sink, gapRow, report, ...options }: DeliverOptions): Delivery {
   const backOff = createBackOff(options.backOff ?? usualBackOff, Math.random);
   const stopping = new AbortController();
@@ -41,7 +41,7 @@ export function startDelivery({ queue, sink, gapRow, report, ...options }: Deliv
       more.resolve();
       const timeOut = Promise.withResolvers<void>();
       const timer = setTimeout(timeOut.resolve, grace);
-      // A disk that hangs ends no write, whatever it is asked.
+      // A disk that hangs ends no write, not even on close.
       await Promise.race([finished.then(() => sink.close()), timeOut.promise]);
       clearTimeout(timer);
       aborting.abort();

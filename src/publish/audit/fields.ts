@@ -11,9 +11,9 @@ export interface Field<
   cardinality: Cardinality;
   /** All possible values, if there are only a few. */
   values?: readonly string[];
-  /** The name in the Elastic Common Schema; '' if there is none. */
+  /** The name in the Elastic Common Schema; '' without one. */
   ecs: string;
-  /** The name in OCSF's class 4001; '' if there is none. */
+  /** The name in OCSF's class 4001; '' without one. */
   ocsf: string;
   /** Packets of one flow may have different values. The record then leaves the field out. */
   varies?: true;

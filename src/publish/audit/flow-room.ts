@@ -38,7 +38,7 @@ export function createFlowRoom<F extends OpenRoomFlow>(
   const namespaces = createGroups<F>();
   let own = 0;
   let joined = 0;
-  /** The flows of the largest Namespace; undefined if that may be another one now. */
+  /** The flows of the largest Namespace; undefined if another one may be the largest now. */
   let largest: ReadonlySet<F> | undefined;
 
   return {

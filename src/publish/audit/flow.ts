@@ -14,14 +14,14 @@ export interface AuditedPacket {
   ends: Ends;
   node: string;
   noise: string | undefined;
-  /** Without findings, policies are not asked. */
+  /** Without findings, policies are not evaluated. */
   findings?: readonly Finding[];
 }
 
 export interface AuditedFlow {
   /** Equal for all packets that are counted together, whatever their Pod, address or interface. */
   key: string;
-  /** The workload of the sending Pod; or else of the receiving Pod, or else ''. */
+  /** The workload of the sending Pod or, without one, of the receiving Pod, or ''. */
   subject: string;
   /** The subject's Namespace. `subject` and `namespace` limit the room for flows, so that no Pod takes the room of others. */
   namespace: string;

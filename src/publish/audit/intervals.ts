@@ -168,7 +168,7 @@ function isWarning({ fields }: OpenFlow): boolean {
   return fields['log.prefix']?.startsWith('martian ') === true;
 }
 
-/** Evaluates known policies; undefined if they say nothing. `first`: the time of the first packet. */
+/** Evaluates known policies; undefined without a verdict. `first`: the time of the first packet. */
 export type PoliciesOn = (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 
 function createFlowPolicies(policiesOn: PoliciesOn | undefined) {

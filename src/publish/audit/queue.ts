@@ -16,7 +16,7 @@ export interface Batch {
 
 export interface AuditQueueOptions {
   sinks: readonly string[];
-  /** The most bytes of all rows, as UTF-8. Beyond that, the oldest rows of the Namespace that has the most are lost. */
+  /** The most bytes of all rows, as UTF-8. Beyond that, the oldest rows of the Namespace with the most are lost. */
   most: number;
   restored?: { state: QueueState; rows: readonly (readonly [number: string, row: string])[] } | undefined;
   /** The Namespace whose share of the room a restored row takes. */
@@ -118,7 +118,7 @@ interface RoomShare {
   bytes: number;
 }
 
-/** Finds which Namespace has the most bytes of rows, because its rows are lost first: no Namespace displaces the rows of another one. */
+/** Finds the Namespace with the most bytes of rows, whose rows are lost first, so that no Namespace displaces another's rows. */
 function createRoomShares() {
   const shares = new Map<string, RoomShare>();
   const shareOf = new Map<string, string>();

@@ -11,7 +11,10 @@ export function rowOf(record: FlowRecord): string {
   return `${printableJson(JSON.stringify(record))}\n`;
 }
 
-/** The Namespace whose share of the audit's room a record takes: that of the sending Pod or, without one, of the receiving Pod; '' if neither is named. */
+/**
+ * The Namespace whose share of the audit's room a record takes: that of the sending Pod or, without one, of the receiving Pod; '' if no Pod
+ * is named.
+ */
 export function namespaceOf(record: FlowRecord): string {
   const { 'source.k8s.namespace.name': source, 'destination.k8s.namespace.name': destination } = record;
   if (record['source.kind'] !== 'Pod' && record['destination.kind'] === 'Pod') return destination ?? '';
@@ -61,7 +64,7 @@ function fitting(names: readonly string[]): readonly string[] {
 }
 
 /**
- * Records of programs that enforce policies (Antrea, OVN, AWS for ClusterNetworkPolicies, of which it names the tier only) are verdicts. A
+ * Records of programs that enforce policies (Antrea, OVN, AWS for ClusterNetworkPolicies, of which only the tier is named) are verdicts. A
  * LOG prefix only shows that a rule matched.
  */
 export function loggedVerdict(observation: PacketObservation): FlowRecord {

@@ -1,7 +1,7 @@
-/** Who refuses an Event that the agent has the right to write. `admission`: another admission plug-in. */
+/** The refuser of an Event that the agent has the right to write. `admission`: another admission plug-in. */
 export type Denier = 'webhook' | 'policy' | 'quota' | 'admission';
 
-/** A refusal: its HTTP status, and what its Status object says. */
+/** A refusal: its HTTP status, and the fields of its Status object. */
 interface Denial {
   status: number;
   reason: string;
@@ -9,7 +9,7 @@ interface Denial {
 }
 
 /**
- * Returns who denied a write that rights allow; undefined for other refusals. The message decides, because the HTTP status is not enough: a
+ * Returns the refuser of a write that rights allow; undefined for other refusals. The message decides, because the HTTP status is not enough: a
  * missing right and a quota both have 403, a ValidatingAdmissionPolicy has 401, 403, 413 or 422, and a webhook may have any. The texts are those
  * of Kubernetes 1.36, unchanged since 1.9 (webhook) and 1.26 (policy).
  */

@@ -18,7 +18,7 @@ const maxTries = 3;
 export type Outcome =
   | { kind: 'written'; verb: 'create' | 'update'; packets: number; published: WrittenEvent }
   | { kind: 'refused'; verb: 'create' | 'update' | 'read'; refusal: Refusal }
-  /** Something else has the name of the Event, and also its other name. */
+  /** Other objects have both names of the Event. */
   | { kind: 'foreign'; component: string };
 
 export interface EventWriterOptions {
@@ -113,12 +113,12 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     if (answer.kind === 'stored') return written('update', attempt, published, answer.event);
     if (answer.status === 409 && tries > 1) return await adopt({ ...attempt, tries: tries - 1 });
     const refused: Outcome = { kind: 'refused', verb: 'update', refusal: answer };
-    // What was added to the Event may be the reason, as a label that a policy forbids, or annotations up to the limit.
+    // Additions to the Event may be the reason, such as a label that a policy forbids, or annotations up to the limit.
     const isForItself = denierOf(answer) !== undefined || [400, 413, 422].includes(answer.status);
     return isForItself ? await elsewhere(attempt, refused) : refused;
   }
 
-  /** A user who may create Events can take the name of one of ours before it. Then the other one counts as gone. */
+  /** A user who may create Events can use the name of one of ours first. Then ours counts as deleted. */
   async function elsewhere(attempt: Attempt, otherwise: Outcome): Promise<Outcome> {
     const { event, published, tries } = attempt;
     if (tries === 1) return otherwise;
@@ -203,7 +203,7 @@ function annotationOf(stateId: string, { base, overlap }: Composition): string {
 
 function isSame({ series, event }: Attempt, { identity, host, type }: StoredEvent): boolean {
   if (identity !== identityText(event)) return false;
-  // Which node's agent publishes an Event for all nodes is left to chance. The others leave it as it is, so all must be right.
+  // Any node's agent may publish an Event for all nodes. The others leave it unchanged, so every field must be right.
   return series.finding.shared === true ? type === event.type : host === event.source.host;
 }
 

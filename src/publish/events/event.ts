@@ -102,7 +102,7 @@ function eventName(object: string, digest: string): string {
   return `${head || 'object'}.${digest}`;
 }
 
-/** What an Event may have at the API server, of which `CoreEvent` has a part. */
+/** All fields of an Event at the API server. `CoreEvent` has a part of them. */
 export type AnyEvent = Partial<CoreEvent> & {
   metadata?: { ownerReferences?: unknown };
   involvedObject?: { fieldPath?: string };
@@ -112,14 +112,14 @@ export type AnyEvent = Partial<CoreEvent> & {
 };
 
 /**
- * Returns what readers find an Event by and how they take it, as one text: equal for all writes of an Event, by whichever node. Not in it is what
- * each write sets (`type`), what a write may lack (`related`), and what admission may add to any object (labels).
+ * Returns the fields that identify and classify an Event for readers, as one text: equal for all writes of an Event, by any node. It lacks
+ * fields that each write sets (`type`), that a write may lack (`related`), and that admission may add to any object (labels).
  */
 export function identityText(event: AnyEvent): string {
   const { metadata, involvedObject, reason, source, reportingComponent, action, eventTime, series } = event;
   const { apiVersion, kind, namespace, name, uid, fieldPath } = involvedObject ?? {};
   const object = [apiVersion, kind, namespace, name, uid, fieldPath];
-  // The garbage collector deletes what has an owner that does not exist.
+  // The garbage collector deletes objects whose owner does not exist.
   const unwanted = [metadata?.ownerReferences, action, eventTime, series];
   return JSON.stringify(
     [...object, reason, source?.component, reportingComponent, ...unwanted].map((each) => each || ''),

@@ -1,4 +1,4 @@
-/** Writes counts as Events: what an Event says, when it is written, and what follows from the API server's answer. */
+/** Writes counts as Events: their content, the time of each write, and the consequences of the API server's answer. */
 export { type Denier, denierOf } from './denial.ts';
 export {
   annotationPrefix,

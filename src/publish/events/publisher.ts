@@ -14,7 +14,7 @@ export interface Publishable {
   begin: (series: Series) => void;
   nextDue: () => Millis;
   end: (series: Series, ended: TurnEnd) => void;
-  /** Notes that no ready series can be written before `until`. */
+  /** Notes that no ready series may be written before `until`. */
   hold: (until: Millis) => void;
 }
 
@@ -39,10 +39,10 @@ export interface PublisherOptions {
 }
 
 export interface Publisher {
-  /** Writes what is due until `stop` is called, and then resolves. */
+  /** Writes due series until `stop` is called, and then resolves. */
   run: () => Promise<void>;
   wake: () => void;
-  /** Ends `run`. Also writes what is due now, if that takes no longer than `grace`. */
+  /** Ends `run`. First writes the series that are due now, for at most `grace`. */
   stop: (grace: Millis) => Promise<void>;
 }
 
@@ -103,7 +103,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
     }
   }
 
-  /** Writes what is due when `run` has ended, and gives up at the first refusal that concerns all writes. */
+  /** Writes series that are due when `run` has ended, and gives up at the first refusal that concerns all writes. */
   async function flush(deadline: Millis): Promise<void> {
     const mayGoOn = (): boolean => now() < deadline;
     while (mayGoOn() && table.nextDue() <= now()) if ((await batches.write(mayGoOn)) !== undefined) break;
@@ -167,7 +167,7 @@ function createBatches(options: PublisherOptions) {
 
   async function writeOne(begun: Begun): Promise<void> {
     const { series, copy } = begun;
-    // Since it was begun, others of its batch may have been refused.
+    // Other Events of its batch may have been refused since it was begun.
     const obstacle = retries.obstacleFor(series);
     if (obstacle !== undefined) return endUntried(begun, obstacle);
     const began = now();

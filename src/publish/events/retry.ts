@@ -1,4 +1,4 @@
-/** Decides by one table, `rules`, what becomes of a series after the answer to its write, and which others must wait. */
+/** Decides by one table, `rules`, how a series continues after the answer to its write, and which others must wait. */
 import { isSummary } from '../../base/model/finding.ts';
 import type { Series, TurnEnd, WriteKind, WriteResult } from '../../base/model/series.ts';
 import type { Millis } from '../../base/model/log-line.ts';
@@ -17,7 +17,7 @@ export const retryDelays = {
   abandoned: 600_000,
 } as const;
 
-/** What follows from the result of a write. A number is the delay after which only this Event is tried again. */
+/** The consequence of the result of a write. A number is the delay after which only this Event is tried again. */
 const rules: Readonly<Record<WriteResult, 'publish' | Millis | 'back off' | 'abandon' | 'mute namespace'>> = {
   ok: 'publish',
   conflict: 1000,
@@ -57,7 +57,7 @@ export interface Attempt {
   packets: number;
 }
 
-/** Keeps track of what must wait: single series, namespaces, or all writes. */
+/** Tracks which writes must wait: single series, namespaces, or all. */
 export function createRetries(now: () => Millis, random: () => number) {
   const mutedNamespaces = createCooldown<string>(retryDelays.abandoned, now);
   const abandoned = createCooldown<Series>(retryDelays.abandoned, now);

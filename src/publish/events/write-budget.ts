@@ -35,7 +35,7 @@ export interface WriteBudget {
   spend(now: Millis, kind: WriteKind): boolean;
   refund(kind: WriteKind): void;
   availableAt: (now: Millis, kind: WriteKind) => Millis;
-  /** Returns what is left of the hour's limit. Save it to disk before the Event is written. */
+  /** Returns the rest of the hour's limit. Save it to disk before the Event is written. */
   state: () => WriteBudgetState;
   readonly revision: number;
 }

@@ -25,7 +25,7 @@ export interface SegmentContents {
   segments: SegmentSizes;
   /** Folders and the like that have the name of a segment. */
   noFiles: string[];
-  /** When the newest segment was last written; -Infinity if there is none. */
+  /** When the newest segment was last written; -Infinity without one. */
   saved: Millis;
   /** Why reading ended early. Undefined if everything was read, or only the last batch of a segment was cut off. */
   damage: string | undefined;
@@ -56,7 +56,7 @@ export function readSegments(folder: string): SegmentContents {
   return kept;
 }
 
-/** Any error is damage, except that the end was not written: after a power cut, zeros or other bytes may be there. */
+/** Any error is damage, except an unwritten end: after a power cut, it may contain zeros or other bytes. */
 function replay(text: string, file: string, kept: SegmentContents): void {
   let continued: Batch = [];
   let writer: unknown;
@@ -129,7 +129,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Returns undefined if it is no file. Does not wait for a pipe, and does not read a file that is too large. */
+/** Returns undefined if it is not a file. Does not wait for a pipe, and does not read a file that is too large. */
 function readWhole(file: string): { text: string; size: number; modified: Millis } | undefined {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -41,7 +41,7 @@ export async function createSegment(folder: string, number: number, writer?: str
 export async function removeSegment(folder: string, number: number): Promise<void> {
   const file = segmentFile(folder, number);
   const isFolder = (await lstat(file).catch(ifMissing))?.isDirectory() === true;
-  // The content of a folder is not ours to remove.
+  // The content of a folder must not be removed.
   if (isFolder) await rename(file, asideOf(file, new Date()));
   else await rm(file, { force: true });
 }

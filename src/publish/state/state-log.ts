@@ -5,7 +5,7 @@ export interface StateReport {
   /** `bytes`: the size of everything on disk. */
   saved: (bytes: number) => void;
   failed: (error: unknown) => void;
-  /** The files are gone or changed, for this reason. The whole state is written again. */
+  /** The reason why the files are gone or changed. The whole state is written again. */
   lost: (reason: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Saves on disk what an agent must not forget, as a log of changes, and reads it after a restart. */
+/** Saves the agent's state on disk as a log of changes, and reads it after a restart. */
 import { randomUUID } from 'node:crypto';
 import { renameSync } from 'node:fs';
 import * as z from 'zod/mini';
@@ -17,7 +17,7 @@ import { asideOf, segmentFile, type SegmentSizes } from './segments.ts';
 export { createKeptState } from './kept-state.ts';
 export { createStateLog, type StateLog, type StateReport } from './state-log.ts';
 
-/** What an agent must not forget: its position in each log, and its counts up to there. */
+/** The state of an agent: its position in each log, and its counts up to there. */
 export interface AgentState {
   /** Identifies the memory of a run. A run that lost its state gets a new one. */
   id: string;

@@ -19,11 +19,11 @@ const line = new RegExp(
 );
 
 /**
- * Reads a connection that ended before it was there, as the probe in src/read/sources/tracefs/connects.ts prints it:
+ * Reads a connection that ended before it was established, as the probe in src/read/sources/tracefs/connects.ts prints it:
  *
  *     (sock.inet_sock_set_state) oldstate=2 newstate=7 … from=0x1601f40a … tries=2 answers=0 … first="kubepods.slice" …
  *
- * No part of it can be chosen by a Pod except the destination and, with CAP_NET_RAW, the source address: the cgroup says whose it is.
+ * A Pod can choose only the destination and, with CAP_NET_RAW, the source address: the cgroup identifies the Pod.
  */
 export function parseConnectFailure(text: string): ConnectFailure | Unparsable | undefined {
   if (!begin.test(text)) return undefined;

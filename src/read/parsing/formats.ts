@@ -23,11 +23,11 @@ export interface Format {
   name: string;
   /** Every line of the format contains one of these literals. Blocks are searched for them before lines are cut. */
   needles: readonly string[];
-  /** The kernel, programs by their names in syslog and journald, or containers. Others are refused; a line without a writer is not. */
+  /** The kernel, programs by their names in syslog and journald, or containers. Other writers are refused; a line without a writer is accepted. */
   writers: readonly string[];
   /** Returns undefined for another format, `unparsable` for a damaged line of this one. Never throws; takes linear time. */
   parse: (text: string, prefixes: PrefixTable) => Observation | undefined;
-  /** Returns whether a line that `parse` reads stands within another text, so that it is not read. */
+  /** Returns whether a line that `parse` accepts is quoted in another text, so that it is not read. */
   isWithinText?: (text: string) => boolean;
 }
 
@@ -108,7 +108,7 @@ export function parse(
   program?: string,
 ): Observation | FormatRefusal | undefined {
   const isKernel = origin === 'kernel';
-  // The line of a Pod may be any format's that a Pod writes.
+  // A Pod's line may have any format that Pods write.
   const isUnnamed = origin === 'unknown' || origin === 'pod';
   if (!isKernel && !isUnnamed && !anyNeedle.test(text)) return undefined;
   const writer = isKernel ? (program ?? 'kernel') : program;
@@ -131,8 +131,8 @@ export function parse(
 const ofKernel = new Set(formats.flatMap(({ writers }) => (writers.includes('kernel') ? [writers] : [])));
 
 /**
- * Returns whether the text is JSON, or a piece of it: the kernel writes none, so a program has written what it quotes. Only the beginning
- * counts, up to where the kernel's words may begin.
+ * Returns whether the text is JSON, or a piece of it. The kernel writes no JSON, so a program has written the quoted line. Only the
+ * beginning counts, up to the first possible word of the kernel.
  */
 function isWithinJson(text: string): boolean {
   return (
@@ -151,7 +151,7 @@ export function isPacketLogger(container: string | undefined): boolean {
 }
 
 /**
- * Returns whether a program that logs packets has written the text. Text of the kernel is none of it, because any program can quote that.
+ * Returns whether a program that logs packets has written the text. Kernel text is not, because any program can quote it.
  */
 export function isPacketRecord(text: string, prefixes: PrefixTable): boolean {
   if (!anyNeedle.test(text)) return false;
@@ -159,7 +159,7 @@ export function isPacketRecord(text: string, prefixes: PrefixTable): boolean {
   return ofPrograms.some(({ parse: read }) => read(text, prefixes) !== undefined);
 }
 
-/** Kinds whose names the API server has checked. Loggers may have cut the names off. */
+/** Kinds whose names the API server has checked. Loggers may have truncated the names. */
 const kubernetesKinds = new Set<string | undefined>([
   undefined,
   'NetworkPolicy',

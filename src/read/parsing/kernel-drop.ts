@@ -49,7 +49,7 @@ export function parseKernelDrop(text: string): PacketObservation | Martian | Unp
   const packet = header < 0 ? undefined : readPacket(bytes.subarray(header));
   if (packet === undefined) return unparsable(kernelDrop, 'its bytes do not begin with a header of IP');
   const device = hasDevice ? copy(of('dev')) : '';
-  // If the packet came in by another device, it was to leave by this one.
+  // If the packet came in by another device, it was leaving by this one.
   const isIn = of('iif') === of('ifindex');
   const addresses = { source: canonicalAddress(packet.source), destination: canonicalAddress(packet.destination) };
   if (reason === 'IP_RPFILTER')

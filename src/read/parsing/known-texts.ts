@@ -1,4 +1,4 @@
-/** Tells lines of known formats from other texts, also where something stands around them. */
+/** Distinguishes lines of known formats from other texts, even within other text. */
 import { isProgramRecord, parseDroppedLogs } from './components/program-record.ts';
 import { formats, parse } from './formats.ts';
 import { isGke, isHubble } from './policy-loggers/cilium.ts';
@@ -19,7 +19,7 @@ const mention = new RegExp(
     )
     .join('|'),
 );
-/** Each literal but `IN=` contains one of these: a cheap look passes over the names and stamps of a record. */
+/** Each literal except `IN=` contains one of these: a cheap check skips the names and stamps of a record. */
 const anyOfMention = new RegExp(
   [
     String.raw`[ "=(&]|u00`,
@@ -29,7 +29,7 @@ const anyOfMention = new RegExp(
   ].join('|'),
 );
 const escaped = /IN\\{1,7}u003[dD]|u0022/;
-/** Match what loggers of Go and bird write before a message, and messages that people quote without it. */
+/** Match headers of loggers of Go and of bird, and messages that people quote without a header. */
 const ofLoggers =
   /[IWEF]\d{4} \d\d:\d\d:\d\d\.|\bts\\{0,7}(?:"|&)|\] felix|level=|\d \[[A-Z]{4,8}\]\[|\.go \d{1,9}: |bird6?: /;
 const ofQuoted = new RegExp(
@@ -64,7 +64,7 @@ export function spellingsOf(needles: readonly string[]): readonly string[] {
 /** Literals of this length are searched all together, and shorter ones one by one. */
 const longEnough = 8;
 
-/** Those of one to three levels of strings. */
+/** The literals within one to three levels of strings. */
 const backslashes = ['\\', '\\\\', '\\\\\\\\'];
 
 function spellings(needle: string): string[] {

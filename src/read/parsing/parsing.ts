@@ -1,4 +1,4 @@
-/** Reads what a line says: a packet, a report of the kernel, or a record of kube-proxy or calico-node. */
+/** Parses a line: a packet, a report of the kernel, or a record of kube-proxy or calico-node. */
 export { type FormatRefusal, isPacketLogger, isPacketRecord, needlesOfAll, parse } from './formats.ts';
 export { knownTexts, spellingsOf } from './known-texts.ts';
 export { type UnreadText, unreadNeedles, unreadTextIn } from './unread-texts.ts';

@@ -1,17 +1,17 @@
-/** Recognizes texts that tell of packets in a way that is not read, so that silence about them can be explained. */
+/** Recognizes texts about packets in forms that are not read, so that replay can explain why nothing is shown. */
 import { parsedBytes } from '../../base/platform/json.ts';
 import { knownTexts } from './known-texts.ts';
 
 export interface UnreadText {
   /** The kind of the text. */
   name: string;
-  /** What is missing, or what to do. */
+  /** The missing part, or the advice. */
   advice: string;
 }
 
 interface UnreadKind extends UnreadText {
   pattern: RegExp;
-  /** Literals of eight characters or more, of which each such text has one; none if they are those of a format. */
+  /** Literals of eight characters or more. Each such text has one of them; empty if a format has the same. */
   needles: readonly string[];
 }
 
@@ -75,7 +75,7 @@ const kinds: readonly UnreadKind[] = [
 
 export const unreadNeedles: readonly string[] = kinds.flatMap(({ needles }) => needles);
 
-/** Returns undefined for a text that tells of no packet. `text`: of no known format. */
+/** Returns undefined for a text that is not about a packet. `text`: of no known format. */
 export function unreadTextIn(text: string): UnreadText | undefined {
   const beginning = text.slice(0, 4096);
   const found = kinds.find(({ pattern }) => pattern.test(beginning));
@@ -88,6 +88,6 @@ export function unreadTextIn(text: string): UnreadText | undefined {
       name,
       advice: `the JSON around it is damaged, or cut off after ${text.length.toLocaleString('en-US')} bytes`,
     };
-  // Loggers also write records that tell of no packet's end.
+  // Loggers also write records without the verdict on a packet.
   return typeof record === 'object' && record !== null && knownTexts.isRecord(record) ? undefined : { name, advice };
 }

@@ -17,13 +17,13 @@ export interface Choice {
   source: KernelSource | undefined;
   /** False if the kernel's log may not be there, but nothing better can be read. */
   isCertain: boolean;
-  /** Says what was chosen and why others were not, or what to do. */
+  /** Names the choice and the reasons against the others, or the advice. */
   text: string;
 }
 
 export interface Looks {
   journal: (directory?: string) => { directory: string } | { reason: string };
-  /** Whether that journal has a record of the kernel of this boot. Default: not known, and then the journal is trusted. */
+  /** Whether that journal has a record of the kernel of this boot. Default: unknown, and then the journal is trusted. */
   kernelRecords?: (directory: string) => boolean | undefined;
   /** Where the node's root is mounted, such as `/host`. Default: the container has the node's folders at their usual places. */
   root?: string;

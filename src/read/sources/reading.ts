@@ -1,4 +1,4 @@
-/** The door for modules that follow no logs. `sources.ts` also loads the code that follows logs, and with it the package `tail`. */
+/** The door for modules that do not follow logs. `sources.ts` also loads the code that follows logs, and with it the package `tail`. */
 export { type ClockOptions, createClock, type StampClock, zoneTime } from './envelopes/clock.ts';
 export { createDocumentReader, type DocumentKind, documentKind, type DocumentReader } from './documents/documents.ts';
 export type { Envelope } from './envelopes/envelope.ts';

@@ -67,8 +67,8 @@ export function createSharedLines({ kernelSource, programSources, saved, now }: 
   }
 
   /**
-   * Returns whether lines of this source count. The first source with a line gives all, until it is silent while another has newer lines:
-   * if it gave them forever, one forged line could hide a whole log. Lines that are not newer may be the same ones, read later.
+   * Returns whether lines of this source count. The first source with a line is used for all, until it is silent while another has newer
+   * lines: if it were used forever, one forged line could hide a whole log. Lines that are not newer may be the same ones, read later.
    */
   function isOfUlogdSource(source: string, time: Millis): boolean {
     const present = now();

@@ -12,7 +12,7 @@ export interface Loss {
   count: number | undefined;
   unit: 'records' | 'bytes';
   time: Millis;
-  /** Since when records may be missing, if that is long before `time`. */
+  /** The time since which records may be missing, if it is long before `time`. */
   since?: Millis | undefined;
   reason: string;
 }
@@ -52,7 +52,7 @@ export interface SourceListener {
   notice: (notice: Notice) => void;
 }
 
-/** Hands over lines in order (of a container: by stream), each once. `waiting`: nothing to read yet; `failed`: a person has to help. */
+/** Hands over lines in order (of a container: by stream), each once. `waiting`: there is nothing to read yet; `failed`: a person has to help. */
 export interface Source {
   /** The same as `LogLine.source`. It names the source in the state and in metrics. */
   readonly name: string;

@@ -1,4 +1,4 @@
-/** Reads logs (of files, the kernel, the journal and programs), each line once, and removes what log daemons put around it. */
+/** Reads logs (of files, the kernel, the journal and programs), each line once, and removes the envelopes of log daemons. */
 export {
   pickKernelSource,
   chooseKernelSource,

@@ -63,14 +63,14 @@ export function checkAgent({ config, agent, isPod, now }: CheckInput): Check {
   return ok(summary);
 }
 
-/** Nothing if no agent answers: the check of the agent says so. */
+/** Empty if no agent answers, because the check of the agent reports that. */
 export function checkMemory({ agent }: CheckInput): Check[] {
   const { ok, warning } = answersOf('memory');
   const all = agent.kind === 'answers' ? readMetrics(agent.metrics) : [];
   const [limit] = valuesOf(all, 'kept_bytes_limit');
   if (limit === undefined) return [];
   const kept = `what is kept of API objects takes ${mebibytes(total(all, 'kept_bytes'))} of ${mebibytes(limit.value)} MiB`;
-  // Deleted objects are missing only for packets that come late.
+  // Deleted objects are missing only for late packets.
   const leftOut = present(all, 'left_out_objects').filter(({ labels }) => labels['resource'] !== 'tombstones');
   if (leftOut.length === 0) return [ok(kept)];
   return [

@@ -1,4 +1,4 @@
-/** Checks whether Cilium writes Events about the packets of which this program writes some. */
+/** Checks whether Cilium writes Events about the same packets as this program. */
 import { documentAt } from '../../../agent/config/docs-url.ts';
 import { ciliumSetting } from '../cilium-events.ts';
 import type { CheckInput } from '../facts.ts';

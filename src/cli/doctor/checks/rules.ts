@@ -50,7 +50,7 @@ export function checkLogRules({ rules, view, kernelSources, feeds, now }: CheckI
     return unseen(
       `none found, but the rules of ${rules.unseen.join(' and ')} cannot be seen (${whyUnseen(rules.failures)})`,
     );
-  // Where a data plane works without rules of netfilter, nobody would add one.
+  // A data plane without netfilter needs no such rule.
   const feed = feeds.find(({ obstacle }) => obstacle === undefined);
   if (packets.length === 0 && feed !== undefined)
     return ok(`no rule of this node logs; ${feed.name} in SOURCES needs none`);
@@ -129,14 +129,14 @@ const maxShown = 12;
 const onPurpose = new Set(['trace', 'audit']);
 /** The row of the prefix table for Calico's rules with action Log. */
 const calicoLog = 'calico log action';
-/** The row for what k3s's kube-router logs of a policy. */
+/** The row for lines that k3s's kube-router logs for a policy. */
 const k3sPolicy = 'kube-router';
 
 interface PrefixUse {
   meaning: PrefixMeaning;
   rules: LogRule[];
   lines: number;
-  /** What the lines mean; ulogd's may say it themselves. */
+  /** The meaning of the lines; ulogd's lines may contain it. */
   verdicts: Set<Verdict>;
   last: Millis | undefined;
 }
@@ -177,7 +177,7 @@ interface PrefixContext {
   knowsAllRules: boolean;
   /** Whether a rule or a line has the prefix of k3s's policies. */
   isOfK3s: boolean;
-  /** Groups of NFLOG of which there are lines. */
+  /** Groups of NFLOG that have lines. */
   readGroups: ReadonlySet<number>;
   /** Whether the kernel's latest lines can be read. */
   hasLog: boolean;

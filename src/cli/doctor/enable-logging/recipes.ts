@@ -2,7 +2,7 @@
 import { calicoRecipe } from './calico-recipe.ts';
 import type { Detection, PlugIn, Recipe } from './detect.ts';
 
-/** A recipe without the field that `seenByKernelDrops` says. */
+/** A recipe without the field that `seenByKernelDrops` adds. */
 type LoggingRecipe = Omit<Recipe, 'kernelDrops'>;
 
 /**

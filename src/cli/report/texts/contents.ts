@@ -56,7 +56,7 @@ export interface Section {
   lead?: string | undefined;
   columns: readonly Column[];
   rows: readonly (readonly Cell[])[];
-  /** Says how many rows are left out; undefined if none are. */
+  /** Says how many rows are left out; undefined if no row is left out. */
   more: string | undefined;
   empty: string;
 }

@@ -1,4 +1,4 @@
-/** Makes the notes of a report, which say what its figures lack. */
+/** Makes the notes of a report, which name the gaps in its figures. */
 import type { AuditReport, Extent, LeftOut } from '../model.ts';
 import { countText } from './plain.ts';
 

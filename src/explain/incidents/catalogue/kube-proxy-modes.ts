@@ -77,7 +77,7 @@ export const nftInterfaceMissing: CauseRow = {
   impact: unreachable,
 };
 
-/** The hint of nft below `Message too long`. */
+/** Matches the hint of nft below `Message too long`. */
 const socketBuffer = /\/proc\/sys\/net\/core\/wmem_max\b[^\n]{0,60}Hint: (\d{4,10}) bytes/;
 
 export const nftSyncFailed: CauseRow = {

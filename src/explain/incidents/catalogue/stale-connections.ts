@@ -46,7 +46,7 @@ export const staleConnections: CauseRow = {
   },
 };
 
-/** The reason is at the end of the line, after what was to be deleted. */
+/** The reason is at the end of the line, after the connection to delete. */
 function reasonOf(text: string): string | undefined {
   return /(?:error looking for path of conntrack|conntrack command returned)[^\n]{1,400}/.exec(text)?.[0];
 }

@@ -6,7 +6,7 @@ import { failingPodArguments, plural, podArguments, program, shellWords, subject
 /** The longest pause before a container that ends at once is started again. */
 const crashLoop = 300_000;
 
-/** Errors about what kube-proxy needs at its start: a kernel module, or another reason that has an advice of its own. */
+/** Errors about what kube-proxy needs at its start: a kernel module, or another reason with its own advice. */
 const wants: readonly { expression: RegExp; module?: string; why?: string; fix?: string }[] = [
   {
     expression:

@@ -20,7 +20,7 @@ export function forReaders(details: IncidentDetails, reader: Reader, { ownerOf }
     subjects,
     moreSubjects: details.moreSubjects + hidden.subjects,
     affected: { ...details.affected, names: [] },
-    // The line may be about another one's Service.
+    // The line may name a Service of another Namespace.
     quote: hidden.services + hidden.subjects > 0 ? '' : details.quote,
   };
 }

@@ -61,7 +61,7 @@ function fullOver(details: IncidentDetails, node: string): string {
   );
 }
 
-/** Says what the Pod cannot rely on and whom to tell, because who runs a Pod may not repair its node. */
+/** Says what the Pod cannot rely on and whom to tell, because the owner of a Pod may not repair its node. */
 function podNotice(details: IncidentDetails, node: string): string {
   const cause = causeOf(details.diagnosis);
   return fitted(

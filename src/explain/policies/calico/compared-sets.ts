@@ -5,7 +5,7 @@ import { type Selector, selects, sizeOf } from './selector.ts';
 
 export interface ComparedSets {
   readonly first: LabelledEndpoint | undefined;
-  /** Returns whether the selector selects one of the sets; unknown if that takes more than what is left of `mostComparisons`. */
+  /** Returns whether the selector selects one of the sets; unknown if that exceeds the rest of `mostComparisons`. */
   readonly match: (selector: Selector) => MatchResult;
 }
 

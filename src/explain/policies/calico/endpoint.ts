@@ -41,7 +41,7 @@ export function podEndpoint(pod: PolicyPod, namespace: LabelSet, calico: CalicoO
 
 const latest = new WeakMap<LabelledEndpoint, { readonly selector: Selector; readonly match: MatchResult }>();
 
-/** For clauses of a rule that share one selector, which is then evaluated once: both may be thousands. */
+/** Evaluates a selector that clauses of a rule share only once, because there may be thousands of both. */
 export function selectsEndpoint(selector: Selector, endpoint: LabelledEndpoint): MatchResult {
   const known = latest.get(endpoint);
   if (known?.selector === selector) return known.match;
@@ -110,7 +110,7 @@ export function networkSetsAt(
   return { found: seen, more: isMore ? new Unknown(`which of more than ${mostSets} NetworkSets have ${where}`) : host };
 }
 
-/** Returns false if this end has no HostEndpoint. What one does is unknown, because HostEndpoints are not evaluated. */
+/** Returns false if this end has no HostEndpoint. The effect of one is unknown, because HostEndpoints are not evaluated. */
 export function hostEndpointOf(end: End, { hostEndpoints, unread }: CalicoObjects): false | Unknown {
   if (end.kind === 'pod' && !end.pod.hostNetwork) return false;
   const node = end.kind === 'node' ? end.node.name : end.kind === 'pod' ? end.pod.node : undefined;
@@ -148,7 +148,7 @@ function setEndpoint(set: NetworkSet, namespaceLabelsOf: NamespaceLabels): Label
   };
 }
 
-/** Those of the cluster first, then each Namespace has turns, so that thousands of sets of a tenant leave room for the sets of others. */
+/** Cluster-wide sets first, then Namespaces in turns, so that a tenant with thousands of sets leaves room for others. */
 function firstOf(sets: readonly NetworkSet[], count: number): readonly NetworkSet[] {
   if (sets.length <= count) return sets;
   const groups = Map.groupBy(sets, ({ namespace }) => namespace);
@@ -162,7 +162,7 @@ function firstOf(sets: readonly NetworkSet[], count: number): readonly NetworkSe
 /** The most sets of an address that selectors see: a rule compares each, and a tenant may have thousands of both. */
 const mostSets = 64;
 
-/** What is kept of network sets by address, because the same peers come again and a cluster may have thousands of networks. */
+/** Kept results by address, because the same peers come again and a cluster may have thousands of networks. */
 const mostKept: Bytes = 1024 * 1024;
 
 const bytesOfAddress: Bytes = 300;
@@ -170,7 +170,7 @@ const bytesOfAddress: Bytes = 300;
 let recent = new WeakMap<readonly NetworkSet[], Map<string, readonly NetworkSet[]>>();
 let bytes: Bytes = 0;
 
-/** Forgets all once there is more than `mostKept`; each of many lists has addresses of its own. */
+/** Forgets everything above `mostKept`, because each of many lists has its own addresses. */
 function setsWith(sets: readonly NetworkSet[], text: string, address: Address): readonly NetworkSet[] {
   const known = recent.get(sets)?.get(text);
   if (known !== undefined) return known;

@@ -136,8 +136,8 @@ export type ServiceEndpoints = ReadonlyMap<string, ReadonlySet<string>>;
 export type EndpointsOf = (service: string) => ServiceEndpoints | Unknown;
 
 /**
- * Limits what is kept of one Service, because its owner may create any number: a slice of 500 KB may give a thousand addresses ten thousand
- * ports each. `ports`: of all addresses together, also those that are repeated.
+ * Limits the kept endpoints of one Service, because its owner may create any number: a slice of 500 KB may give a thousand addresses ten
+ * thousand ports each. `ports`: of all addresses together, including repeated ones.
  */
 export const mostOfService = { addresses: 5000, portsOfAddress: 128, ports: 50_000 };
 

@@ -92,7 +92,7 @@ export class PortName implements Clause {
     return `is ${portText(probe)}, and the name is of port ${named.map(({ port }) => port).join(' or ')}`;
   }
 
-  /** Which number a name has in another Pod is as much about that Pod as its labels. */
+  /** The number of a named port reveals as much about another Pod as its labels do. */
   about({ flow, pod }: Probe): readonly NamedObject[] {
     const destination = selectablePod(flow.destination);
     if (!destination || destination instanceof Unknown || destination === pod) return [];

@@ -19,7 +19,7 @@ export interface LookupCounts {
 }
 
 export interface LookupOptions<V> {
-  /** Resolves to undefined if nobody has the address. May reject, but must settle. `asker`: the Namespace that it is asked for. */
+  /** Resolves to undefined if the address has no owner. May reject, but must settle. `asker`: the Namespace for which it is looked up. */
   find: (address: string, asker: string) => Promise<V | undefined>;
   onSettled: (address: string) => void;
   /** How many look-ups may begin in a second on average, and how many in a burst. Namespaces share it (`createSharedBucket`). */
@@ -29,7 +29,7 @@ export interface LookupOptions<V> {
   entries: number;
   ages: { hit: Millis; miss: Millis; failed: Millis };
   now: () => Millis;
-  /** Where answers are weighed that strangers can make large, and whose share of the memory each takes. */
+  /** Weighs answers, which strangers can make large, in the share of a Namespace. */
   weighed?:
     | { memory: MemoryBudget; weigh: (value: V) => Bytes; namespaceOf: (value: V, address: string) => string }
     | undefined;
@@ -49,9 +49,9 @@ export interface Lookup<V> {
   counts: Readonly<LookupCounts>;
   /** Returns the last answer, even an old one. */
   get: (address: string) => V | undefined;
-  /** Returns whether there is an answer that holds now, perhaps "nobody". */
+  /** Returns whether there is a valid answer, perhaps "nobody". */
   readonly isKnown: (address: string) => boolean;
-  /** Remembers an answer that came together with another one. */
+  /** Remembers an answer that came with another one. */
   learn: (address: string, value: V) => void;
   /** `asker`: the Namespace whose share of the budget it takes. */
   ask(address: string, asker: string): LookupState;
@@ -117,7 +117,7 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
     try {
       const value = await find(address, asker);
       counts[value === undefined ? 'miss' : 'hit']++;
-      // Keep what `learn` was told meanwhile.
+      // Keep answers that `learn` got meanwhile.
       if (value === undefined && isFresh(address)) return;
       answers.set(address, { value, failed: false }, value === undefined ? ages.miss : ages.hit);
     } catch (error) {
@@ -134,7 +134,7 @@ export function createLookup<V>(options: LookupOptions<V>): Lookup<V> {
 }
 
 interface Answers<V> {
-  /** Also an old one. */
+  /** Returns an old answer, too. */
   get: (address: string) => Answer<V> | undefined;
   set: (address: string, answer: Answer<V>, age: Millis) => void;
   isFresh: (address: string) => boolean;
@@ -177,15 +177,15 @@ function createAnswers<V>({ entries, ages, now, weighed }: LookupOptions<V>): An
 export interface Owners {
   /** Pods with this address, including those on the host's network, and other Pods from the same answer. */
   pods: readonly Pod[];
-  /** The node that has the address itself, if the answer says so. */
+  /** The node that has the address itself, if the answer names it. */
   node?: string | undefined;
 }
 
 export interface PodFinder {
   readonly way: LookupWay;
   /**
-   * Resolves to undefined if this way does not know such addresses, and to no Pods and no node if nobody has the address. Rejects if there
-   * is no answer, and with `OverBudget` if nothing was asked. `asker`: the Namespace whose share of a budget it takes.
+   * Resolves to undefined if this way does not know such addresses, and to no Pods and no node if the address has no owner. Rejects if
+   * there is no answer, and with `OverBudget` if no request was sent. `asker`: the Namespace whose share of a budget it takes.
    */
   find: (address: string, asker: string) => Promise<Owners | undefined>;
   /** Returns whether this way works in this cluster. Never rejects. A way without this function is checked by `doctor` itself. */

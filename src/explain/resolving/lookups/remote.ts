@@ -14,7 +14,7 @@ export interface RemoteOptions {
   hasAllPods?: boolean;
   onChange: (address: string) => void;
   now: () => Millis;
-  /** Where answers about Pods are weighed: a tenant may have thousands of Pods that had one address. */
+  /** Weighs answers about Pods, because a tenant may have thousands of Pods that had one address. */
   memory?: MemoryBudget;
 }
 
@@ -40,7 +40,7 @@ export interface RemoteLookups {
   readonly latestChange: Millis;
   /** Returns whether it is worth waiting for the answers. */
   startLookups(ends: Ends): boolean;
-  /** Returns whether the address is nobody's only because no look-up has said whose it is. */
+  /** Returns whether the address has no owner only because no look-up has found it yet. */
   readonly isUnsure: (end: Endpoint) => boolean;
   readonly counts: { pods: Readonly<LookupCounts>; hostNames: Readonly<LookupCounts> };
 }
@@ -82,7 +82,7 @@ export function createRemoteLookups(options: RemoteOptions): RemoteLookups {
 
   function isWorthWaiting(end: Endpoint, asker: string): boolean {
     if (isName(end.address)) return false;
-    // An annotation is believed only if nobody else has the address. Others are confirmed, because the owner may have changed.
+    // An annotation is believed only if the address has no other owner. Other owners are confirmed, because they may have changed.
     if (end.evidence === 'node-annotation') return askForPods(end.address, asker);
     if (end.evidence === 'pod-address' || end.evidence === 'node-address')
       return pods?.get(end.address) !== undefined && askForPods(end.address, asker);
@@ -96,7 +96,7 @@ export function createRemoteLookups(options: RemoteOptions): RemoteLookups {
     return end.range === 'public' && ask(hostNames, end.address, asker);
   }
 
-  /** Looks up the first address of a known Pod, because some ways find only that. The answer also confirms the Pod's other addresses. */
+  /** Looks up the first address of a known Pod, because some ways find only the first. The answer also confirms the Pod's other addresses. */
   function askForPods(address: string, asker: string): boolean {
     const first = pods?.get(address)?.pods[0]?.addresses[0] ?? address;
     if (first === address) return ask(pods, address, asker);
@@ -135,7 +135,7 @@ function nodeOf(pods: readonly Pod[]): string | undefined {
   return (pods.find(({ until }) => until === Infinity) ?? pods[0])?.node;
 }
 
-/** The Namespace that an end is looked up for: that of the other end, which lost the packet here. */
+/** The Namespace for which an end is looked up: that of the other end, which lost the packet here. */
 function askerOf(other: Endpoint, end: Endpoint): string {
   return other.object?.namespace ?? end.object?.namespace ?? '';
 }

@@ -44,7 +44,7 @@ export interface ChainIndex {
   removeSlice: (namespace: string, name: string, now: Millis) => void;
   leaveOutService: (namespace: string, name: string) => void;
   leaveOutSlice: (namespace: string, name: string) => void;
-  /** Looks through all Services and endpoints at once, which takes long in a large cluster. */
+  /** Searches all Services and endpoints at once, which takes long in a large cluster. */
   ownerOf(chain: string): OwnedChain | undefined;
   /** Finds the owners of chains, so that `foundOwnerOf` has them. Other work has its turns in between. */
   prepare: (chains: readonly string[]) => Promise<void>;
@@ -147,7 +147,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
   }
 }
 
-/** Finds objects by what they are grouped by, because a tenant chooses how often that is asked, and how many objects there are. */
+/** Finds objects by their group, because a tenant chooses the number of questions and of objects. */
 function createObjectGroups<T>(objects: ReadonlyMap<string, T>, groupsOf: (object: T) => readonly string[]) {
   const keys = createGroups<string>();
   return {

@@ -9,7 +9,7 @@ export interface ChainPort {
   kind: 'service-port';
   namespace: string;
   service: string;
-  /** The name of the port; '' if it has none. */
+  /** The name of the port; '' without one. */
   port: string;
   protocol: ServiceProtocol;
   /** Such as `10.244.1.30:5432`; undefined if the chain has none, or its name was cut off. */

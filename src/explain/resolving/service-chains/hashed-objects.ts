@@ -13,7 +13,7 @@ const textsOfTurn = 1024;
 
 interface Answer<V> {
   value: V | undefined;
-  /** The object that has the value; undefined if it was found among those that are gone. */
+  /** The object that has the value; undefined if a deleted object had it. */
   key: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface HashedObjects<T, V> {
   sweep(now: Millis): void;
 }
 
-/** `textsOf`: without the texts that `except` also has, found without making these, because a slice may have half a million. */
+/** `textsOf`: returns only texts that `except` lacks, without making the others, because a slice may have half a million. */
 export function createHashedObjects<T, V>(textsOf: TextsOf<T, V>, limits: TombstoneOptions<V>): HashedObjects<T, V> {
   const objects = new Map<string, T>();
   const past = createTombstones<V>(limits);
@@ -76,20 +76,20 @@ function createAnswers<T, V>(
   textsOf: TextsOf<T, V>,
 ) {
   const answers = new LRUCache<string, Answer<V>>({ max: mostAsked });
-  /** The objects whose texts were not hashed since they, or the hashes that are asked for, have changed. */
+  /** The objects whose texts were not hashed since the last change of the object or of the wanted hashes. */
   const unread = new Set<string>();
   let isPastUnread = false;
 
   return {
     found: (hash: string): V | undefined => answers.get(hash)?.value,
-    /** `key`: the object that changed; undefined if only those that are gone did. */
+    /** `key`: the object that changed; undefined if only deleted ones did. */
     changed(key: string | undefined): void {
       isPastUnread = true;
       if (key === undefined) return;
       unread.add(key);
       for (const answer of answers.values()) if (answer.key === key) answer.key = undefined;
     },
-    /** Yields after each text. Only objects that have changed are hashed again, unless a value is no longer found there. */
+    /** Yields after each text. Only objects that have changed are hashed again, unless one of them no longer has its value. */
     *read(hashes: readonly string[]): Generator<void> {
       for (const hash of hashes) expect(hash);
       if (answers.size === 0 || (unread.size === 0 && !isPastUnread)) return;

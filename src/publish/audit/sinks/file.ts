@@ -44,7 +44,7 @@ export function createFileSink({ path, size, total, now = Date.now }: FileSinkOp
     },
   };
 
-  /** Opens the file unless it is open, and again if it was moved or removed. Resolves to its length in bytes. */
+  /** Opens the file if it is not open, was moved or was removed. Resolves to its length in bytes. */
   async function openFile(): Promise<number> {
     const found = await stat(path).catch(() => undefined);
     if (handle !== undefined && found !== undefined && found.ino === (await handle.stat()).ino) return found.size;
@@ -167,7 +167,7 @@ function createFinishedFiles(path: string, mostBytes: number) {
     }
   }
 
-  /** Thins large files, and deletes those that it leaves as they are. */
+  /** Thins large files, and deletes files that it does not thin. */
   async function removeOldest(): Promise<void> {
     const names = await namesOf();
     const files = await Promise.all(names.map(async (name) => ({ name, size: await sizeOf(name) })));
@@ -210,7 +210,7 @@ function sumOf(files: readonly PackedFile[]): number {
   return files.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Small files go last, until they are too many: they are what is left of large ones, and may reach back far. */
+/** Small files are deleted last, until they are too many, because they are rests of large ones and may reach back far. */
 function inOrderOfRemoval(files: readonly PackedFile[], mostBytes: number): (PackedFile & { isSmall: boolean })[] {
   const largest = Math.max(...files.map(({ size }) => size));
   const all = files.map(({ name, size }) => ({ name, size, isSmall: size < largest / 2 }));

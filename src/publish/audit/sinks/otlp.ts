@@ -49,8 +49,8 @@ export function createOtlpSink(options: OtlpSinkOptions): Sink {
       const half = Math.ceil(rows.length / 2);
       return (await send(rows.slice(0, half), signal)) + (await send(rows.slice(half), signal));
     }
-    // Rows with these statuses would be refused again. With any other status a later attempt may succeed, also with 401, 403 and 404, when
-    // somebody corrects a setting.
+    // Rows with these statuses would be refused again. With any other status a later attempt may succeed, even with 401, 403 and 404,
+    // after a setting was corrected.
     if (status === 400 || status === 413 || status === 422) return rows.length;
     throw new RefusedForNowError(`the receiver answered with HTTP status ${status}`, retryAfterOf(retryAfter));
   }

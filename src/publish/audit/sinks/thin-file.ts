@@ -1,4 +1,4 @@
-/** Makes room among packed files: of a file in which few Namespaces have most of the records, only a share of theirs is kept. */
+/** Makes room among packed files: if few Namespaces have most of a file's records, only a share of these is kept. */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
@@ -7,10 +7,10 @@ import { parsed } from '../../../base/platform/json.ts';
 import type { FlowRecord } from '../fields.ts';
 import { headOf, namespaceOf, rowOf } from '../record.ts';
 
-/** A Namespace keeps this many times as much as the Namespace in the middle. */
+/** A Namespace keeps this many times the median of the Namespaces. */
 const timesMedian = 4;
 
-/** A file is thinned only if no more than this part of it is kept, so that a file of equal Namespaces stays whole until it is deleted. */
+/** A file is thinned only if at most this part of it is kept, so that a file of equal Namespaces stays complete until it is deleted. */
 const mostKept = 1 / 4;
 
 /** Resolves to false if the file stays as it is. `part`: a hidden name for the new file until it is complete. */

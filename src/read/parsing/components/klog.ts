@@ -32,7 +32,7 @@ export function parseKlogText(whole: string, tag: Tag): ProgramRecord | undefine
   return newRecord({ program: klogProgram(tag, caller), severity, caller, message }, fields);
 }
 
-/** Matches what people leave of a header: `proxier.go:1484] `. */
+/** Matches the rest of a header that people keep: `proxier.go:1484] `. */
 const restOfHeader = /^([a-z_]{1,64}\.go):\d{1,9}\] ?/;
 /** Matches a record of before 1.20 without a header. */
 const plainFailure = /^Failed to execute iptables-restore(?: for \w{1,16})?: exit status \d/;

@@ -25,7 +25,7 @@ const parsers: readonly ((text: string, tag: Tag) => ProgramRecord | undefined)[
 ];
 
 /**
- * Returns undefined for other programs than kube-proxy and calico-node. Lines of a record are joined by `\n`. `program`: the writer in a
+ * Returns undefined for programs other than kube-proxy and calico-node. Lines of a record are joined by `\n`. `program`: the writer in a
  * syslog, if it was removed from the text. Never throws; linear in the length of the text, of which only 64 KiB are read.
  */
 export function parseProgramRecord(text: string, program?: string): ProgramRecord | undefined {
@@ -38,7 +38,7 @@ export function parseProgramRecord(text: string, program?: string): ProgramRecor
   return undefined;
 }
 
-/** Returns whether the text is a record, and no line from the middle of one. */
+/** Returns whether the text is a record, and not a line from the middle of one. */
 export function isProgramRecord(text: string): boolean {
   const record = parseProgramRecord(text);
   return record !== undefined && record.message !== '';

@@ -52,8 +52,8 @@ const headOfLine =
   /(?:[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S{0,16} \S{1,255} kernel: /;
 
 /**
- * Returns whether what stands before `IN=` has the stamp and the host of a line, which no rule can have printed: the line stands within
- * another text. Its prefix would be wrong, and its time and writer are not known.
+ * Returns whether the text before `IN=` has the stamp and host of a line, which no rule can have printed: the line is quoted in another
+ * text. Its prefix would be wrong, and its time and writer are unknown.
  */
 export function isWithinText(text: string): boolean {
   const start = findHeader(text);
@@ -102,7 +102,7 @@ function isHeaderField(text: string, at: number): boolean {
   );
 }
 
-/** Checks what is known only at the end of the line. Returns why the line cannot be read. */
+/** Runs the checks that need the whole line. Returns why the line cannot be read. */
 function finishPackets(header: Header): string | undefined {
   const { outer, inner } = header;
   const outerProblem = finish(outer, '');

@@ -27,8 +27,8 @@ const notTakenBack = String.raw`(?![^a-z0-9]ok(?![a-z0-9])|=(?:0|no|off|false)(?
 const notPartOfName = String.raw`(?<!(?<![a-z])(?:air|back|dew|ear|eaves|gum|name|rain|road|snow|sun))`;
 
 /**
- * k3s cuts what has more than 48 characters: the part that has 24 or more, to fill these, or each of two to 23. What has as many may be
- * whole: a name that ends with `…` means each that begins so.
+ * k3s truncates texts over 48 characters: one part of 24 or more characters to fill these, or both parts to 23. A text of this length may
+ * be complete: a name that ends with `…` stands for all that begin with it.
  */
 function cutByK3s(namespace: string, name: string): { namespace: string; name: string } {
   const isFull = namespace.length + 1 + name.length === 48;
@@ -48,7 +48,7 @@ export const builtInPrefixes: readonly PrefixRule[] = [
   // nft and iptables tracing: `TRACE: filter:cali-fw-cali1:rule:5`.
   { name: 'trace', match: /^TRACE\b/, verdict: 'logged' },
   { name: 'audit', match: /\bAUDIT\b/i, verdict: 'logged' },
-  // Calico's `action: Log` is a rule of its own, and says nothing about the rules after it.
+  // Calico's `action: Log` is a separate rule, and does not show what later rules do.
   { name: 'calico log action', match: /^calico-packet\b/, verdict: 'logged' },
   { name: 'calico drop', match: /^calico-drop\b/, verdict: 'dropped', enforcer: 'network-policy' },
   // k3s's kube-router, by NFLOG: `DROP by policy ns/name`.
@@ -72,7 +72,7 @@ export const builtInPrefixes: readonly PrefixRule[] = [
       ({ A: 'accepted', D: 'dropped', R: 'rejected' } as Record<string, Verdict>)[action ?? ''] ?? 'logged',
     policy: ({ chain, rule }) => named('VyOS rule', `${chain} ${rule}`),
   },
-  // UniFi has the action before the rule's number, and behind it the rule's name, in which any word may stand.
+  // UniFi has the action before the rule's number, and then the rule's name, which may contain any word.
   {
     name: 'unifi',
     enforcer: 'host-firewall',

@@ -27,7 +27,7 @@ export function parseAws(text: string): PacketObservation | Unparsable | undefin
     source: fields.get('src ip'),
     destination: fields.get('dest ip'),
     protocol: isKnown ? protocol : undefined,
-    // Of a protocol that it has no name for, the ports are 0.
+    // For a protocol without a name, the ports are 0.
     ...(isKnown && { sourcePort: fields.get('src port'), destinationPort: fields.get('dest port') }),
     policySide: sideOf(fields.get('direction')),
     clusterTier: clusterTiers.get(fields.get('tier')),

@@ -94,7 +94,7 @@ const verdicts = new Map<string, Verdict>([
   ['Allow', 'accepted'],
 ]);
 
-/** Whose policies decided: the reporting node is the sender's or the receiver's. */
+/** The end whose policies decided: the reporting node is the sender's or the receiver's. */
 const sides = new Map<unknown, PacketObservation['policySide']>([
   ['Src', 'sender'],
   ['Dst', 'receiver'],

@@ -51,7 +51,7 @@ const verdicts = new Map<string, Verdict>([
 function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
   const given = textIn(at(flow, 'verdict'));
   const type = at(flow, 'event_type', 'type');
-  // A packet passes several trace points, and they decide nothing.
+  // A packet passes several trace points, which make no decision.
   if (type === events.trace || given === 'TRACED' || given === 'TRANSLATED') return undefined;
   if (given === undefined)
     return unparsable(hubble, 'the flow has no verdict (the fieldMask of the export must keep it)');

@@ -40,7 +40,7 @@ export interface CalicoFlowsOptions {
 
 /**
  * Receives the flows that Calico's Felix counts on this node, and hands over those that were denied. After each new connection, Felix
- * repeats the flows of the last five minutes, so none is lost while the agent restarts. The position shows which were already taken.
+ * repeats the flows of the last five minutes, so none is lost while the agent restarts. The position has the flows that were already taken.
  */
 export function createCalicoFlows({ folder, saved, listener, timing = systemTiming }: CalicoFlowsOptions): Source {
   const path = join(folder, socketName);

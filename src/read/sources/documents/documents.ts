@@ -1,5 +1,5 @@
 /**
- * Reads saved logs that are no lines of text: JSON over several lines, tables, and the journal's own forms. Each record becomes one text of
+ * Reads saved logs that are not lines of text: JSON over several lines, tables, and the journal's own forms. Each record becomes one text of
  * JSON, which `readEnvelope` reads as it reads such a line.
  */
 import { parsedBytes } from '../../../base/platform/json.ts';
@@ -21,7 +21,7 @@ export function documentKind(text: string): DocumentKind | undefined {
   const head = text.replace(/^(?:\u00ef\u00bb\u00bf)?\s{0,256}/, '');
   if (/^(?:__CURSOR|__REALTIME_TIMESTAMP)=/.test(head)) return 'export';
   if (isVerbose(head)) return 'verbose';
-  // A Ruby hash is no JSON, and is read line by line.
+  // A Ruby hash is not JSON, and is read line by line.
   if (/^[[{]\s{0,256}"[^"\n]{1,64}"\s{0,16}=>/.test(head)) return undefined;
   if (/^(?:\{|\[\s{0,256}(?:[{["\]]|$))/.test(head)) return isManyLines(head) ? 'json' : undefined;
   return delimiterOf(head) === undefined ? undefined : 'table';
@@ -36,7 +36,7 @@ function isManyLines(head: string): boolean {
   return !others.some((line) => line.startsWith('{') && isWhole(line.replace(/,\s*$/, '')));
 }
 
-/** Nobody nests records as deeply, so such brackets are no document, of which all the rest would be a part. */
+/** Records are never nested so deeply, so such brackets do not begin a document, which would contain all later lines. */
 function isTooDeep(head: string): boolean {
   let depth = 0;
   for (const [bracket] of head.matchAll(/[[\]{}]/g)) {
@@ -64,7 +64,7 @@ export interface DocumentReader {
   /** `lines`: line breaks. */
   readonly counts: Readonly<ScanCounts>;
   write: (block: Buffer) => void;
-  /** Returns what is wrong at the end; undefined if nothing is. */
+  /** Returns the problem at the end; undefined without one. */
   end: () => string | undefined;
 }
 

@@ -1,26 +1,26 @@
 /**
  * Cuts JSON of any shape and length into values that fit into memory: an array, an object over many lines, several values in a row. A value
- * that is too long is opened, and what is in it is handed over piece by piece, each within the short values of the objects around it.
+ * that is too long is opened, and its content is handed over piece by piece, each with the short values of the objects around it.
  */
 
 /** The longest value that is handed over whole (bytes). */
 const longest = 256 * 1024;
 const deepest = 256;
-/** How many characters of the objects around a value go with it, of each. */
+/** The most characters of each enclosing object that are handed over with a value. */
 const longestContext = 4096;
 
 interface Frame {
   isList: boolean;
   start: number;
-  /** Where the value begins that is being read, with its key. */
+  /** Where the current value, with its key, begins. */
   member: number;
-  /** Once the value is open: its short members, and the key of the one that is being read. */
+  /** Once the value is open: its short members, and the key of the current one. */
   context: string;
   key: string;
 }
 
 export interface JsonSplitterOptions {
-  /** Takes a value, or a line that is no JSON. latin1. */
+  /** Takes a value, or a line that is not JSON. latin1. */
   take: (text: string) => void;
   /** Whether a piece is needed, before it becomes a string. */
   isNeeded: (bytes: Buffer, start: number, end: number) => boolean;
@@ -47,7 +47,7 @@ class Splitter implements JsonSplitter {
   #tooDeep = 0;
   #data: Buffer = nothing;
   #at = 0;
-  /** Where the value begins that is handed over next. */
+  /** Where the next value begins. */
   #from = 0;
   #isText = false;
   #isEscaped = false;
@@ -105,7 +105,7 @@ class Splitter implements JsonSplitter {
     else if (byte === 0x22) this.#isText = false;
   }
 
-  /** A line between values is no JSON. */
+  /** A line between values is not JSON. */
   #takeOther(): false {
     if (this.#from < this.#at && this.#frames.length === 0) this.#from = this.#at;
     const end = this.#data.indexOf(0x0a, this.#at);
@@ -185,12 +185,12 @@ class Splitter implements JsonSplitter {
   #shorten(): void {
     while (this.#open < this.#frames.length && this.#data.length - this.#from > longest / 2) this.#openNext();
     if (this.#data.length - this.#from <= longest) return;
-    // A text, or what is nested too deeply.
+    // A text, or a value nested too deeply.
     this.#isDropped = true;
     this.#from = this.#data.length;
   }
 
-  /** Opens the outermost value: hands over what of it has come, and goes on with what is unfinished. */
+  /** Opens the outermost value: hands over its finished members, and continues with the unfinished one. */
   #openNext(): void {
     const frame = this.#frames[this.#open] as Frame;
     const closing = frame.isList ? ']' : '}';

@@ -9,20 +9,20 @@ import { withoutEntities, withoutMarks } from './quoting.ts';
 const most = 64;
 const tag = /<(?:!\[CDATA\[|[/?]?[A-Za-z][^<>]{0,1024}>)|\]\]>/g;
 const attribute = /\s[\w:.-]{1,64}=(?:"([^"]{0,16384})"|'([^']{0,16384})')/g;
-/** Matches what begins or ends as markup does. Programs in Go print `<nil>` within their lines. */
+/** Matches texts that begin or end like markup. Programs in Go print `<nil>` within their lines. */
 const markup = /^\s{0,64}<[A-Za-z!?][^<>]{0,1024}>|<\/[A-Za-z][\w:.-]{0,64}>|\/>|<!\[CDATA\[/;
-/** Matches what stands in a line of the kernel before a bar or a tab that is the LOG prefix's own. */
+/** Matches the text of a kernel line before a bar or tab that belongs to its LOG prefix. */
 const ofLine = /kernel: |IN=/;
 
 /** Matches the beginning of JSON. */
 const opening = /[[{]\s{0,16}["[{]/;
 
-/** Most lines of logs have nothing that separates cells and values. */
+/** Most lines have no separators of cells and values. */
 export function mayHaveCells(text: string): boolean {
   return text.includes('|') || text.includes('\t') || text.includes('<');
 }
 
-/** `isLine`: whether a text is a line of a known format, perhaps with an envelope of its own. */
+/** `isLine`: whether a text is a line of a known format, perhaps with its own envelope. */
 export function readCells(
   envelope: Envelope,
   clock: StampClock,
@@ -30,7 +30,7 @@ export function readCells(
   isLine: (text: string) => boolean,
 ): void {
   const { text } = envelope;
-  // Some formats have bars and tabs themselves. A LOG line would have all that stands before it in its prefix.
+  // Some formats have bars and tabs themselves. A LOG line would have all text before it in its prefix.
   if (!text.includes('IN=') && known.reads(text)) return;
   const separator = separatorOf(text);
   const cells = isWithinValue(text, separator) ? [] : cellsOf(text, separator);
@@ -42,7 +42,7 @@ export function readCells(
   takeCell(envelope, clock, { cells, separator, index: found });
 }
 
-/** Reads a cell in the place of the last one that was a line: it may go on the record of that line. What may be a line is none. */
+/** Reads a cell at the place of the last line: it may continue that line's record. A cell that may itself be a line does not. */
 export function readSameCell(envelope: Envelope, clock: StampClock, isLine: (text: string) => boolean): void {
   const { text } = envelope;
   const isMarkup = separatorOf(text) === undefined;
@@ -68,7 +68,7 @@ interface Row {
 
 function takeCell(envelope: Envelope, clock: StampClock, { cells, separator, index }: Row): void {
   const others = cells.toSpliced(index, 1).flatMap((cell) => timeOf(textOf(cell, separator), clock) ?? []);
-  // A row may also say when a collector took the line, which is later.
+  // A row may also have the time when a collector took the line, which is later.
   const [first] = others.filter(({ exact }) => exact).toSorted((a, b) => a.time - b.time);
   if (first !== undefined) setTime(envelope, first.time, true, first.lacks);
   envelope.text = textOf(cells[index] as string, separator);
@@ -91,7 +91,7 @@ function separatorOf(text: string): string | undefined {
   return ['\t', ' | '].find((each) => text.includes(each)) ?? '|';
 }
 
-/** Returns whether the first cell would end within a text in quotes or in JSON, which are read first. */
+/** Returns whether the first cell would end inside a quoted text or JSON, which are read first. */
 function isWithinValue(text: string, separator: string | undefined): boolean {
   const end = separator === undefined ? text.search(tag) : text.indexOf(separator);
   const before = text.slice(0, Math.max(0, end));

@@ -25,7 +25,7 @@ export function zoneTime(timeZone: string): ToInstant {
   };
   return (...fields) => {
     const asUtc = Date.UTC(...fields);
-    // Near a change of the clocks the first guess is wrong. The second one is right there, too.
+    // Near a clock change the first guess is wrong, and the second one is right.
     return asUtc - offsetAt(asUtc - offsetAt(asUtc));
   };
 }
@@ -51,20 +51,20 @@ export interface RecentMinute {
 export interface RecentStamps {
   second: string;
   time: Millis;
-  /** Of the last two zones, because a collector's stamp is often of another zone than that of the line within. */
+  /** The last two zones, because a collector's stamp often has another zone than the line inside. */
   minutes: [RecentMinute, RecentMinute];
-  /** The last prefix and number of a line, and the last beginning of a line that has none (prefix.ts). */
+  /** The last prefix and number of a line, and the last beginning of a line without a prefix (prefix.ts). */
   prefix: string;
   withoutPrefix: string;
   count: { number: number; separator: string };
   place: LinePlace;
 }
 
-/** Where the last lines stood in what was around them. Lines that go on a record show nothing themselves, and stand in the same places. */
+/** The places of the last lines in their envelopes. Continuation lines cannot be recognized by themselves, but are in the same places. */
 export interface LinePlace {
-  /** Keys of JSON, from the outermost object on; the last ones first, since JSON may stand in JSON. */
+  /** Keys of JSON, from the outermost object on; the last ones first, because JSON may contain JSON. */
   keys: readonly (readonly string[])[];
-  /** One for each separator, as rows may stand in markup. */
+  /** One for each separator, because markup may contain rows. */
   cells: readonly { index: number; count: number; separator: string | undefined }[];
   /** The text before a text in quotes, with the quote; the last one first. */
   quotes: readonly string[];

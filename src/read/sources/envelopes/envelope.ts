@@ -3,8 +3,8 @@ import type { LogContainer, Millis, MissingInStamp } from '../../../base/model/l
 import type { StampClock } from './clock.ts';
 
 /**
- * `kernel` includes ulogd. Any program may forge such lines, so `userspace` is not believed. `pod`: the line is of a Pod, and only the one
- * who saved it knows of which container, so it is not the kernel's. `unknown`: the envelope does not say.
+ * `kernel` includes ulogd. Any program may forge such lines, so `userspace` is not believed. `pod`: the line belongs to a Pod whose
+ * container only the person who saved it knows, so it is not the kernel's. `unknown`: the envelope names no writer.
  */
 export type Origin = 'kernel' | 'userspace' | 'pod' | 'unknown';
 
@@ -20,9 +20,9 @@ export interface Envelope {
   program: string | undefined;
   /** The container that a record around the line names. */
   container: LogContainer | undefined;
-  /** What identifies the writer among others of the log, so that the lines of its records can be joined. */
+  /** Identifies the writer among others in the log, so that the lines of its records can be joined. */
   writer: string;
-  /** The blanks before the text, by which it may go on a record. */
+  /** The blanks before the text, which may show that it continues a record. */
   indent: string;
   /** The names of the layers that were removed, outermost first. */
   layers: string[];
@@ -53,8 +53,8 @@ export function copyOf(envelope: Envelope): Envelope {
 }
 
 /**
- * Sets the time. Of several exact ones the innermost counts, because outer ones are of relays and collectors. Once the writer is known,
- * further ones are a part of its text.
+ * Sets the time. If several are exact, the innermost counts, because outer ones are of relays and collectors. Once the writer is known,
+ * further stamps belong to its text.
  */
 export function setTime(envelope: Envelope, time: Millis | undefined, exact = true, lacks?: MissingInStamp): void {
   const isOver = envelope.origin === 'kernel' || envelope.origin === 'userspace';
@@ -104,10 +104,10 @@ export function readKernelTag(envelope: Envelope): void {
   if (envelope.text.startsWith(kernelTag)) takeKernel(envelope, 0);
 }
 
-/** Matches a second stamp, which names no host: of the line that a collector has stamped. */
+/** Matches a second stamp without a host, in a line that a collector has stamped. */
 const beginsRecord = /^(?:[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d)/;
 
-/** What follows a syslog stamp, but never a LOG prefix: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, `node-a ` (ulogd). */
+/** Matches text that follows a syslog stamp, but never a LOG prefix: `node-a kernel: `, `node-a kube-proxy[123]: `, `kernel: `, `node-a ` (ulogd). */
 export function readHost(envelope: Envelope): void {
   const { text } = envelope;
   if (text.startsWith(kernelTag)) return takeKernel(envelope, 0);
@@ -125,7 +125,7 @@ export function readHost(envelope: Envelope): void {
   const token = text.slice(0, space);
   if (token.endsWith(':') || token.endsWith(']') || !hostName.test(token)) return;
   setHost(envelope, token);
-  // Before a record stands the host of a collector, or the name of its stream.
+  // A record may follow the host of a collector, or the name of its stream.
   envelope.isHostOfCollector = text.startsWith('{', space + 1);
   envelope.text = text.slice(space + 1);
   takeProgram(envelope);
@@ -134,7 +134,7 @@ export function readHost(envelope: Envelope): void {
 /** Matches a host only where the kernel or a program with a number follows, because otherwise it may be a LOG prefix. */
 const namedHost = /^([A-Za-z0-9_][A-Za-z0-9._:%-]{0,254}) (?=kernel: |[A-Za-z0-9_.+/-]{1,256}\[\d{1,10}\]: )/;
 
-/** Reads the host behind a second stamp, of a line that a relay has passed on, and behind the uptime of `journalctl -o short-monotonic`. */
+/** Reads the host after a second stamp, in a line that a relay has passed on, and after the uptime of `journalctl -o short-monotonic`. */
 export function readNamedHost(envelope: Envelope): void {
   if (envelope.origin !== 'unknown') return;
   const found = namedHost.exec(envelope.text);

@@ -1,4 +1,4 @@
-/** Reads what the objects around a line of a log say of it: when and on which host it was written, and by which program. */
+/** Reads the time, host and program of a log line from the JSON objects around it. */
 import type { Millis, MissingInStamp } from '../../../base/model/log-line.ts';
 import { at } from '../../../base/platform/json.ts';
 import type { StampClock } from './clock.ts';
@@ -24,7 +24,7 @@ const timeNames: readonly RegExp[] = [
 /** Times at which a collector took, stored or changed a record. */
 const ofCollector =
   /ingest|receive|observed|index|insert|creat|collect|upload|process|modif|arriv|expire|monotonic|time_?zone|timeout/;
-/** The first times that count as such; smaller numbers are seconds since the boot. */
+/** The least number that counts as a time; smaller numbers are seconds since the boot. */
 const firstYear = Date.UTC(2000, 0) / 1000;
 const lastYear = Date.UTC(2100, 0) / 1000;
 

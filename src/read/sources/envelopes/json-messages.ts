@@ -1,13 +1,13 @@
-/** Finds the lines of logs in JSON, by what stands in it and not by the names of its fields. */
+/** Finds log lines in JSON by their content, not by the names of fields. */
 import type { JsonRecord } from './json-fields.ts';
 
-/** Recognizes lines of the known formats, without which the names of fields decide. */
+/** Recognizes lines of known formats. Without such lines, the names of fields decide. */
 export interface KnownTexts {
   /** Returns whether the text may contain a line of a known format, even one that is escaped or has an envelope. It is fast. */
   mentions: (text: string) => boolean;
   /** Returns whether the text, without an envelope, is a line of a known format. */
   reads: (text: string) => boolean;
-  /** Returns whether an object is a record of a known format, even one that says nothing of a packet. */
+  /** Returns whether an object is a record of a known format, even one without a packet. */
   isRecord: (record: object) => boolean;
 }
 
@@ -31,7 +31,7 @@ const maxDepth = 12;
 const maxMessages = 10_000;
 /** No line of a known format is shorter. */
 const shortest = 12;
-/** Names of the field with the line, where nothing shows which one it is: the lines of a record that go on from the line before. */
+/** Names of the field with the line, if the content does not show it: in continuation lines of a record. */
 const textNames = [
   'MESSAGE',
   'log',
@@ -74,7 +74,7 @@ export function messagesIn(
     return Array.isArray(each) ? ofList(each, around, depth) : ofObject(each as JsonRecord, around, depth);
   }
 
-  /** A text with several lines that are each read is a log. Others with line breaks are records, and so are those of the journal. */
+  /** A text of several parsed lines is a log. Other texts with line breaks are records, and so are those of the journal. */
   function textsIn(text: string, [inner]: readonly MessageEnvelope[]): readonly string[] {
     if (hasLines(text) && inner?.record['MESSAGE'] !== text) {
       const lines = text.split('\n', maxMessages).filter((line) => line.trim() !== '');
@@ -94,7 +94,7 @@ export function messagesIn(
       return walk(each, tuple, depth + 1);
     });
     if (isTuple || found.every(({ length }) => length === 0)) return found.flat();
-    // The others may go on a record.
+    // The other lines may continue a record.
     const [first] = found.flat();
     const keys = keysOf(first?.around.slice(0, first.around.length - around.length) ?? []);
     return found.flatMap((messages, i) => (messages.length > 0 ? messages : otherMessage(list[i], keys, around)));
@@ -112,7 +112,7 @@ export function messagesIn(
     if (found.length === 1) return found[0]?.messages ?? [];
     const lists = found.filter(({ messages }) => messages.length > 1);
     if (lists.length > 0) return withoutCopies(lists.map(({ messages }) => messages)).flat();
-    // Some collectors keep a line twice, as it came and taken apart, or cut.
+    // Some collectors keep a line twice, in its original and in a parsed or truncated form.
     const [first] = found
       .filter(({ messages }) => !found.some((other) => isCutOf(messages, other.messages)))
       .toSorted((a, b) => rankOf(a.name) - rankOf(b.name));
@@ -139,13 +139,13 @@ function withoutCopies(lists: readonly (readonly JsonMessage[])[]): readonly (re
   });
 }
 
-/** Returns whether a text goes on behind a line break. */
+/** Returns whether a text continues after a line break. */
 export function hasLines(text: string): boolean {
   const end = text.indexOf('\n');
   return end >= 0 && end < text.length - 1;
 }
 
-/** Returns whether a value is the time of what follows, with data beside it: `[1795255203.25, {}]` (Fluent Bit). */
+/** Returns whether a value is the time of the next value, with metadata: `[1795255203.25, {}]` (Fluent Bit). */
 function isStamp(value: unknown): boolean {
   return Array.isArray(value) && value.length === 2 && typeof value[0] === 'number';
 }
@@ -177,13 +177,13 @@ export function lastMessage(tuple: readonly unknown[], around: readonly MessageE
   return isRecord ? namedMessage(within as JsonRecord, outer) : [];
 }
 
-/** Returns the keys that lead to a message; none if it is no text of its own. */
+/** Returns the keys that lead to a message; none if it is not a separate text. */
 export function keysOf(around: readonly MessageEnvelope[]): readonly string[] {
   const keys = around.map(({ record, within }) => Object.keys(record).find((key) => record[key] === within));
   return keys.every((key) => key !== undefined) ? keys.toReversed() : [];
 }
 
-/** Returns the text at the place where another line was found, if there is one. */
+/** Returns the text at the place where another line was found; undefined without one. */
 export function messageAt(
   value: object,
   keys: readonly string[],
@@ -236,7 +236,7 @@ export function namedMessage(record: JsonRecord, around: readonly MessageEnvelop
   for (const within of Object.values(record)) {
     if (typeof within !== 'object' || within === null) continue;
     const list: readonly unknown[] = Array.isArray(within) ? within : [within];
-    // A list of several has several messages, and none of them is known.
+    // A list of several texts has several messages, all of them unknown.
     if (list.length !== 1 || typeof list[0] !== 'object' || list[0] === null) continue;
     const found = namedMessage(list[0] as JsonRecord, [{ record, within }, ...around]);
     if (found.length > 0) return found;

@@ -1,4 +1,4 @@
-/** How many keys are remembered, of at most so many characters. */
+/** The number of remembered keys, and their most characters. */
 const most = 512;
 const longest = 256;
 

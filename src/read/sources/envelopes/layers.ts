@@ -1,4 +1,4 @@
-/** Layers that log daemons and the kernel's tools put before a line, and that are neither a stamp nor JSON. */
+/** Layers that log daemons and kernel tools put before a line, apart from stamps and JSON. */
 import { fractionOf } from '../../../base/log-formats/rfc3339.ts';
 import { parsed } from '../../../base/platform/json.ts';
 import type { StampClock } from './clock.ts';
@@ -21,7 +21,7 @@ const talos =
 
 /**
  * Reads `talosctl dmesg` and `talosctl logs kernel` of Talos Linux: `10.0.1.2: kern: warning: [2026-11-21T03:42:11.123456789Z]: …`. The
- * node's name is the one that was asked for (`Dmesg` in machined's v1alpha1 server). Other facilities are not the kernel's.
+ * node's name is the requested one (`Dmesg` in machined's v1alpha1 server). Other facilities are not the kernel's.
  */
 export function readTalos(envelope: Envelope, clock: StampClock): void {
   const found = talos.exec(envelope.text);
@@ -68,13 +68,13 @@ export function mayBeginWithKey(text: string): boolean {
 interface QuotedContext {
   clock: StampClock;
   isLine: (text: string) => boolean;
-  /** Takes off what stands around a text within the quotes. */
+  /** Removes the envelope of a text within quotes. */
   takeLayers: (envelope: Envelope) => void;
 }
 
 /**
- * Reads a text that is the value of a key in a line of keys (logfmt, YAML, Ruby, Python): `level=info msg="…"`, `msg: '…'`, `b'…'`. A list has
- * several of them, without keys or with the same one; those of other keys are other forms of the same line.
+ * Reads a text that is the value of a key in a line of keys (logfmt, YAML, Ruby, Python): `level=info msg="…"`, `msg: '…'`, `b'…'`. A list
+ * has several texts, without keys or with the same key; texts of other keys are other forms of the same line.
  */
 export function readQuoted(envelope: Envelope, { clock, isLine, takeLayers }: QuotedContext): void {
   const { text } = envelope;
@@ -102,7 +102,7 @@ export function readQuoted(envelope: Envelope, { clock, isLine, takeLayers }: Qu
 
 function takeQuoted(envelope: Envelope, inner: string): void {
   envelope.text = inner;
-  // The blanks before the key are not the text's.
+  // The blanks before the key do not belong to the text.
   envelope.indent = '';
   envelope.layers.push(quotedLayer);
 }
@@ -121,7 +121,7 @@ function readStampBefore(envelope: Envelope, before: string, clock: StampClock):
   setTime(envelope, stamp.time, stamp.timeIsExact, stamp.timeLacks);
 }
 
-/** How many beginnings of texts in quotes are remembered, since such texts may stand in one another. */
+/** How many beginnings of quoted texts are remembered, because such texts may be nested. */
 const mostQuotes = 4;
 
 function noteQuote({ recent: { place } }: StampClock, quote: string): void {
@@ -133,7 +133,7 @@ const longestKey = 96;
 /** Matches the key before a text in quotes, with the quote. */
 const openingQuote = /(?:"[\w.@-]{1,64}"\s{0,8}(?:=>|:)\s?|[\w.@-]{1,64}(?: ?= ?|: )|^[ *+-]{0,8}|[[,] ?)[b$]?["']$/;
 
-/** Reads a text behind the key of the last one that was a line: it may go on the record of that line. What may be a line is none. */
+/** Reads a text after the key of the last line: it may continue that line's record. A text that may itself be a line does not. */
 export function readSameQuote(envelope: Envelope, { recent }: StampClock, isLine: (text: string) => boolean): void {
   const { text } = envelope;
   const [outermost] = recent.place.quotes

@@ -1,4 +1,4 @@
-/** Finds the container that a record of a log collector names as the writer of its line. */
+/** Finds the container that a log collector's record names as the writer of its line. */
 import { containerOf } from '../../../base/log-formats/container-log.ts';
 import type { LogContainer } from '../../../base/model/log-line.ts';
 import { createKeyMemo } from './key-memo.ts';
@@ -7,13 +7,13 @@ import { createKeyMemo } from './key-memo.ts';
 const maxValues = 256;
 const maxDepth = 5;
 
-/** The last words of a key, by what it names. Collectors write them with dots, underscores, in camel case, or as nested objects. */
+/** The last words of keys, by the named thing. Collectors write them with dots, underscores, in camel case, or as nested objects. */
 const keys: readonly (readonly [kind: keyof LogContainer, key: RegExp])[] = [
   ['container', /(?:^| )container(?: name)?$/],
   ['pod', /(?:^| )pod(?: name)?$/],
   ['namespace', /(?:^| )namespace(?: name)?$/],
 ];
-/** Keys that show that a container has written the line, even if they do not name it. */
+/** Keys that show that a container wrote the line, even without its name. */
 const ofContainer = /(?:^| )(?:kubernetes|(?:container|pod|docker) (?:id|uid|image)(?: name| id)?)$/;
 
 interface Search extends LogContainer {
@@ -22,8 +22,8 @@ interface Search extends LogContainer {
 }
 
 /**
- * Returns the names that stand anywhere in the record: in labels, in metadata of Kubernetes, in the path of the log. Undefined if nothing
- * names a container. `text`: the message, which names nothing, because any program chooses it.
+ * Returns the names anywhere in the record: in labels, in metadata of Kubernetes, in the path of the log. Undefined without a container's
+ * name. `text`: the message, which is ignored, because any program chooses it.
  */
 export function namedContainer(record: object, text: unknown): LogContainer | undefined {
   const search: Search = { found: false, left: maxValues };
@@ -56,7 +56,7 @@ export function namedContainer(record: object, text: unknown): LogContainer | un
   }
 }
 
-/** The name of a value: the words of its key, behind those of the objects around it. */
+/** The name of a value: the words of the enclosing objects' keys, then of its own. */
 interface ValueName {
   words: string;
   isOfContainer: boolean;
@@ -90,5 +90,5 @@ const wordsOf = createKeyMemo((key) =>
     .replace(/^io kubernetes\b/, 'kubernetes'),
 );
 
-/** The name of a value that has no object around it, as nearly all have. */
+/** The name of a value at the top level, as nearly all are. */
 const nameOfKey = createKeyMemo((key) => nameOf(wordsOf(key)));

@@ -1,4 +1,4 @@
-/** Takes off what shells and tools put before each line: the name of a file, of a Pod, of a service. */
+/** Removes prefixes that shells and tools put before each line: the name of a file, of a Pod, of a service. */
 import { containerOf } from '../../../base/log-formats/container-log.ts';
 import { copy } from '../../../base/platform/address.ts';
 import type { StampClock } from './clock.ts';
@@ -10,7 +10,7 @@ const longest = 512;
 
 /** Matches `grep -H` and `grep -Hn`, where the first word is a path (below). */
 const file = /^(?!\/dev\/)([^\s:|"'{}=]{1,255}):(?:\d{1,9}:(?!\d\d:))?/;
-/** A word with neither a slash nor an ending is no path. */
+/** A word with neither a slash nor an ending is not a path. */
 const path = /\/|\.(?:log|txt|jsonl?|ndjson|out|err)(?:$|\.)/;
 /** Matches the lines around a match (`grep -C`). */
 const context = /^([^\s:|"'{}=]{0,256}\.(?:log|txt|jsonl?|ndjson|out|err)(?:\.\w{1,16})?)-\d{1,9}-/;
@@ -31,14 +31,14 @@ const words = /^(?:[\w./:@%+~,()[\]#>$|\x80-\xff-]{1,300}[ \t]+){0,3}[\w./:@%+~,
 /** Matches a collector's tag between its stamp and a record, which is never the kernel's. */
 const tag = /^[\w./*@-]{1,256}:? (?=\{ {0,4}")/;
 
-/** Takes off the tag behind the stamp of a collector that writes records as JSON (Fluentd). */
+/** Removes the tag after the stamp of a collector that writes records as JSON (Fluentd). */
 export function readRecordTag(envelope: Envelope): void {
   const isOfCollector = envelope.host === undefined || envelope.isHostOfCollector;
   const found = isOfCollector ? tag.exec(envelope.text) : null;
   if (found !== null) takeOff(envelope, found[0].length, 'prefix');
 }
 
-/** Takes a prefix off. Behind one, lines without a stamp have the prefix of the last line with one. */
+/** Removes a prefix. Lines without a stamp have the prefix of the last line with a stamp. */
 export function readPrefix(envelope: Envelope, clock: StampClock, known: KnownTexts | undefined): void {
   const { text } = envelope;
   const { recent } = clock;
@@ -58,12 +58,12 @@ export function readPrefix(envelope: Envelope, clock: StampClock, known: KnownTe
     remember(shell[0]);
     return take(envelope, shell[0].length);
   }
-  // Some formats have a stamp behind their first word.
+  // Some formats have a stamp after their first word.
   if (header < 0 && known?.reads(text) === true) return;
   remember(before);
   take(envelope, before.length);
 
-  /** Past a blank, nothing of a line with a header decides whether it has a prefix. A flood has the same beginnings again and again. */
+  /** In a line with a header, only the text before the first blank decides whether it has a prefix. A flood repeats the same beginnings. */
   function rememberNone(): void {
     if (header > 0 && header < longest && text.charAt(header - 1) === ' ') recent.withoutPrefix = copy(head + 'IN=');
   }
@@ -85,7 +85,7 @@ export function readPrefix(envelope: Envelope, clock: StampClock, known: KnownTe
 function take(envelope: Envelope, length: number): void {
   const prefix = envelope.text.slice(0, length);
   takeOff(envelope, length, 'prefix');
-  // The blanks before it are not the text's.
+  // The blanks before it do not belong to the text.
   envelope.indent = '';
   const name = fileOf(prefix)?.[1];
   const container = name === undefined ? undefined : containerOf(name);

@@ -1,7 +1,7 @@
-/** Takes off what terminals, mails, Markdown and HTML put around a line that somebody has copied. */
+/** Removes marks of terminals, mails, Markdown and HTML around a copied line. */
 
 const colours = /\x1b\[[\d;]{0,16}[mK]/g;
-/** Matches what a terminal no longer shows: the cursor went back, and the line was erased. */
+/** Matches text that a terminal no longer shows, because the cursor went back and the line was erased. */
 const erased = /^[^\n]{0,4096}\r(?=\x1b\[[02]?K)/;
 const tags = /^(?:<\/?[a-z]{1,16}>){1,8}|(?:<\/[a-z]{1,16}>){1,8}$/g;
 /** The characters that pages must escape (HTML, 13.3). Line breaks are left as they are, so a line stays one. */
@@ -9,19 +9,19 @@ const entities = /&(lt|gt|amp|quot|apos|nbsp|#(?:3[2-9]|[4-9]\d|1[01]\d|12[0-6])
 const characters: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", nbsp: ' ' };
 const json = /^[[{\s]{1,64}"/;
 const quotes = /&(?:quot|#34|#x22);/i;
-/** The blank that pages do not break at, in UTF-8. */
+/** The non-breaking space, in UTF-8. */
 const hardBlank = '\u00c2\u00a0';
 
 /** Matches a quotation, a fence, and the mark of an item or of a changed line. */
 export const mayBeginWithMark = /^(?:[>`]|[*+-] |\u00e2\u0080\u00a2 )/;
 const item = /^(?:[*+-]|\u00e2\u0080\u00a2) (?!\s{0,8}["']|\s{8})/;
 
-/** Takes both off a line that was saved from wherever people copy. */
+/** Removes both from a line that people have copied from anywhere. */
 export function withoutQuoting(line: string): string {
   return withoutEntities(withoutMarks(line));
 }
 
-/** Takes off what stands around a line: colours, tags, a quotation, a fence. Entities within it are left. */
+/** Removes colours, tags, quotation marks and fences around a line. Entities inside it stay. */
 export function withoutMarks(line: string): string {
   let text = line;
   if (text.includes('\x1b')) text = text.replace(erased, '').replaceAll(colours, '');
@@ -35,10 +35,10 @@ export function withoutMarks(line: string): string {
   return text;
 }
 
-/** Reads the entities of a text that stood in a page, once. */
+/** Decodes the entities of a text from a page, once. */
 export function withoutEntities(text: string): string {
   if (!text.includes('&') || json.test(text)) return text;
-  // A page that spells quotes so has no other ones, so these are those of a text within quotes.
+  // A page that spells quotes this way has no other quotes, so these enclose a text.
   if (text.includes('"') && quotes.test(text)) return text;
   return text.replaceAll(entities, (_, name: string) => characterOf(name.toLowerCase()));
 }

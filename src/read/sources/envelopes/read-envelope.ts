@@ -20,7 +20,7 @@ import { readDmesg, readMonthStamp, readNumericStamp } from './stamps.ts';
 
 /**
  * Real envelopes nest up to nine deep: logfmt around the tag and JSON of Fluent Bit, around those of Fluentd, around Docker's JSON, around
- * a syslog head with the kernel's tag and uptime. More is hostile.
+ * a syslog head with the kernel's tag and uptime. Deeper nesting is hostile.
  */
 const maxLayers = 12;
 
@@ -28,8 +28,8 @@ const maxLayers = 12;
 const marks = /^(?:\u00ef\u00bb\u00bf|\x1e|data: (?=\{))/;
 
 /**
- * Removes what log daemons, container runtimes, collectors and shells put around a line. `known`: finds the line in JSON by its content;
- * without it, by the names of fields. Never throws.
+ * Removes the envelopes that log daemons, container runtimes, collectors and shells put around a line. `known`: finds the line in JSON by
+ * its content; without it, by the names of fields. Never throws.
  */
 export function readEnvelope(line: string, clock: StampClock, known?: KnownTexts): Envelope {
   const envelope = newEnvelope(withoutMarks(line));
@@ -47,7 +47,7 @@ export function readJournalFields(fields: { readonly [name: string]: string }, c
 /** Not a hash of Ruby. */
 const mayBeJson = /^(?:[{[](?![^"=]{0,64}"[\w.@-]{1,64}"\s{0,8}=>)|[",])/;
 
-/** The layers behind which a prefix may stand. Behind others, such as the kernel's tag, it would be a LOG prefix. */
+/** The layers after which a prefix may follow. After others, such as the kernel's tag, it would be a LOG prefix. */
 const beforePrefixes = /^(?:prefix|labels|quoted text|table row|.*JSON)$/;
 
 interface Reading {
@@ -61,9 +61,9 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
     const before = envelope.text;
     const last = envelope.layers.at(-1);
     const mayHavePrefix = last === undefined || beforePrefixes.test(last);
-    // The output of a program or a Pod is its own, whatever cells and quotes it has.
+    // The output of a program or a Pod stays its own, even with cells and quotes.
     const isUnnamed = mayHavePrefix && envelope.origin === 'unknown';
-    // A text that begins with a key and a quote ends with the quote, whatever is between.
+    // A text that begins with a key and a quote ends with the quote, whatever its content.
     if (
       isUnnamed &&
       mayBeginWithKey(before) &&
@@ -98,7 +98,7 @@ function takeLayers(envelope: Envelope, reading: Reading, first: number): void {
   }
 }
 
-/** Reads what may go on the record of a line that stood in a cell or in quotes. */
+/** Reads a text that may continue the record of a line in a cell or in quotes. */
 function readSamePlace(envelope: Envelope, reading: Reading): void {
   const { text } = envelope;
   const { clock } = reading;
@@ -115,8 +115,8 @@ function readSamePlace(envelope: Envelope, reading: Reading): void {
 }
 
 /**
- * Returns whether nothing around the text says that a program or a Pod wrote it: what one of these prints is its own, whatever stands in a
- * cell of it. JSON is read before its texts are.
+ * Returns whether no envelope names a program or a Pod as the writer: the output of these stays their own, even in a cell. JSON is read
+ * before its texts.
  */
 function isAnonymous(text: string, clock: StampClock): boolean {
   if (mayBeJson.test(text)) return false;
@@ -130,7 +130,7 @@ function outerOrigin(text: string, clock: StampClock): Origin {
   return outer.origin;
 }
 
-/** Returns whether the text is a line of a known format, perhaps with an envelope of its own. */
+/** Returns whether the text is a line of a known format, perhaps with its own envelope. */
 function readsLine(text: string, reading: Reading): boolean {
   if (reading.known?.mentions(text) !== true) return false;
   const inner = newEnvelope(text);
@@ -142,7 +142,7 @@ function takeLayer(envelope: Envelope, { clock, known }: Reading, depth: number)
   const { text } = envelope;
   const first = text.charCodeAt(0);
   if (first === 0xef || first === 0x1e || first === 0x64) envelope.text = text.replace(marks, '');
-  // Behind blanks, such a character is klog's.
+  // After blanks, such a character belongs to klog.
   if (mayBeginWithMark.test(text) && envelope.indent === '') envelope.text = withoutMarks(text);
   if (first === 0x5b /* [ */) readDmesg(envelope, clock);
   if (envelope.text !== text) return;

@@ -1,4 +1,4 @@
-/** Takes JSON off a line: a record of journald, of a container runtime, of any collector; a text within a string; pieces of a list. */
+/** Removes the JSON around a line: a record of journald, of a container runtime, of any collector; a text within a string; pieces of a list. */
 import { isAscii, parsedBytes } from '../../../base/platform/json.ts';
 import type { LinePlace, StampClock } from './clock.ts';
 import { copyOf, type Envelope, newEnvelope, setProgram, setTime } from './envelope.ts';
@@ -19,9 +19,9 @@ import { withoutMarks } from './quoting.ts';
 
 export interface JsonContext {
   clock: StampClock;
-  /** Undefined: the names of fields show which one has the line. */
+  /** Undefined: the names of fields show where the line is. */
   known: KnownTexts | undefined;
-  /** Takes off what stands around a text within the JSON. */
+  /** Removes the envelope of a text within the JSON. */
   takeLayers: (envelope: Envelope) => void;
 }
 
@@ -48,7 +48,7 @@ export function readJson(envelope: Envelope, context: JsonContext): void {
   apply(envelope, first, context.clock);
 }
 
-/** Loggers write no blanks between keys and values, and their formats are read as they write them. */
+/** Loggers write no blanks between keys and values, and their formats are read in exactly this form. */
 const isSpaced = /^\{(?:\s|"[^"]{0,128}"(?:\s|:\s))/;
 
 function ownMessage(record: JsonRecord): JsonMessage {
@@ -127,7 +127,7 @@ function apply(envelope: Envelope, { text, own, around }: JsonMessage, clock: St
   readAround(envelope, around, clock, hadTime);
 }
 
-/** Reads time, host and writer of the objects around a message, each of the innermost object that has it. */
+/** Reads time, host and writer from the objects around a message, each from the innermost object that has it. */
 function readAround(envelope: Envelope, around: JsonMessage['around'], clock: StampClock, hasTime: boolean): void {
   const isKnownWriter = envelope.origin === 'kernel' || envelope.origin === 'userspace';
   const time = hasTime ? undefined : firstOf(around, ({ record }) => timeIn(record, clock));
@@ -183,7 +183,7 @@ function readMessage(
   } else if (hadHost !== undefined && envelope.origin === 'userspace') envelope.host = hadHost;
   const { origin } = envelope;
   if (time !== undefined) {
-    // The time of a record is that of its writer, who is checked elsewhere.
+    // The time of a record comes from its writer, which is checked elsewhere.
     envelope.origin = 'unknown';
     setTime(envelope, time.time, time.exact, time.lacks);
     envelope.origin = origin;
@@ -195,7 +195,7 @@ function readMessage(
   envelope.program ??= container.container;
 }
 
-/** What a collector has added to a record that it has taken apart. */
+/** The fields that a collector has added to a parsed record. */
 function metadataOf(record: JsonRecord): JsonRecord {
   return Object.fromEntries(
     Object.entries(record).filter(([key]) =>
@@ -212,7 +212,7 @@ function ownTimeOf(record: JsonRecord, clock: StampClock): ReturnType<typeof tim
   return timeOf(record['timestamp'] ?? record['ts'] ?? record['time'] ?? record['start_time'], clock);
 }
 
-/** Parses JSON, or what is one line of a list: `[{…},`, `{…},`, `{…}]`. */
+/** Parses JSON, or one line of a list: `[{…},`, `{…},`, `{…}]`. */
 function parsedPiece(text: string): unknown {
   const last = text.charCodeAt(text.length - 1);
   if (last === 0x7d /* } */ && text.startsWith('{')) return parsedBytes(text);

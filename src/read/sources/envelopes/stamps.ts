@@ -1,4 +1,4 @@
-/** Reads the time stamps at the beginnings of lines, and what each writer puts after its stamp. */
+/** Reads the time stamps at the beginnings of lines, and the text that each writer puts after its stamp. */
 import { criMarks } from '../../../base/log-formats/container-log.ts';
 import { fractionOf, instantOf, stamp, zoneOf } from '../../../base/log-formats/rfc3339.ts';
 import { copy } from '../../../base/platform/address.ts';

@@ -7,7 +7,7 @@ import { reasonOf } from '../../../base/platform/system-error.ts';
 /** The number of bytes that are read at a time. Larger blocks decode more slowly, because a V8 string past 128 KiB is a large object. */
 export const blockSize = 64 * 1024;
 
-/** Reports a saved log that cannot be read, or not to its end. `message` names the file and says what to do. */
+/** Reports a saved log that cannot be read completely. `message` names the file and says what to do. */
 export class InputError extends Error {
   override name = 'InputError';
 }
@@ -117,7 +117,7 @@ async function* unpacked(kind: Kind, packed: Readable, name: string): AsyncGener
   unpacker.on('error', () => {});
   try {
     for await (const block of whole.pipe(unpacker)) yield block as Buffer;
-    // Node.js ends without an error where something other than a frame follows one.
+    // Node.js ends without an error if a frame is followed by other data.
     if (kind === 'zstd' && unpacker.bytesWritten < given) throw new Error('something other than a frame follows one');
   } catch (error) {
     throw new InputError(
@@ -156,7 +156,7 @@ async function* splitFrames(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffe
   if (remaining.length > 0) yield remaining;
 }
 
-/** Returns where frames begin, those to skip as well (RFC 8878, 3.1.2), in linear time whatever the data holds. */
+/** Returns where frames begin, including skippable ones (RFC 8878, 3.1.2), in linear time for any data. */
 function framesIn(data: Buffer): number[] {
   const starts: number[] = [];
   for (let at = data.indexOf(magic.zstd); at !== -1; at = data.indexOf(magic.zstd, at + 1)) starts.push(at);

@@ -21,7 +21,7 @@ interface JournalReader {
   end: (errorLines: readonly string[]) => boolean;
 }
 
-/** One journal is read by one agent, so its pauses need no chance. */
+/** One agent reads one journal, so its pauses need no random part. */
 const pauses = { first: 1000, longest: 60_000 };
 /** A run that lasts this long counts as successful, even if there was nothing to read. */
 const settled: Millis = 5000;

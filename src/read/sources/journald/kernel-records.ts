@@ -8,7 +8,7 @@ const options = ['--quiet', '--no-pager', '--merge', '--lines=1', '--output=cat'
 const patience: Millis = 10_000;
 
 /**
- * Returns whether the journal has a record of the kernel of this boot; undefined if that could not be found out. In containers that are nodes
+ * Returns whether the journal has a record of the kernel of this boot; undefined if that is unknown. In containers that are nodes
  * (kind), and where `ReadKMsg=no` is set, journald does not read the kernel's log.
  */
 export function hasKernelRecords(directory: string, bootId = bootOfThisKernel()): boolean | undefined {

@@ -80,7 +80,7 @@ export interface FoundLog {
   readonly key: string;
   /** False if only rotated parts of the log are left. */
   readonly isThere: boolean;
-  /** Whether the container has been started again since, with a log of its own. */
+  /** Whether the container has been restarted since, with a new log. */
   readonly isOlder: boolean;
 }
 
@@ -103,10 +103,10 @@ export function createLogFinder(
   rules: readonly ContainerRule[],
   folders: FolderNames = createFolderNames(),
 ): () => LogSearch {
-  /** By the names in the folder, which stay the same list while it does not change. */
+  /** By the list of names in the folder, which stays the same object while the folder does not change. */
   const logs = new WeakMap<readonly string[], FoundLog[]>();
   let last: { names: readonly string[]; pods: readonly MatchingPod[] } | undefined;
-  /** By the folder, because when one comes or goes, all others of the node stay as they are. */
+  /** By the folder, because the others stay the same when one comes or goes. */
   let matched = new Map<string, readonly MatchingPod[]>();
 
   return () => {

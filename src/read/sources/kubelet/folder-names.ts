@@ -10,15 +10,15 @@ export type FolderTime = (path: string) => Millis;
 export interface FolderNames {
   /** Begins the next turn. */
   begin: () => void;
-  /** Returns the names now, or for one of many folders those of a few turns before. Throws the system's error. */
+  /** Returns the present names or, for one of many folders, those of a few turns before. Throws the system's error. */
   names: ListFolder;
-  /** Returns the names now. */
+  /** Returns the present names. */
   latest: ListFolder;
 }
 
 interface FolderListing {
   readonly names: readonly string[];
-  /** When the folder was last changed; undefined while another change could have the same time. */
+  /** When the folder was last changed; undefined while a later change could have the same time. */
   readonly changed: Millis | undefined;
   readonly place: number;
   used: number;
@@ -30,7 +30,7 @@ const mostInTurn = 512;
 /** Clocks of file systems have steps of some milliseconds, so two changes may have the same time. */
 const certain: Millis = 1000;
 
-/** How many turns a folder is remembered that nobody asks for. */
+/** How many turns an unused folder is remembered. */
 const memory = 64;
 
 /** A kubelet's folder of logs may have thousands of folders, which hardly ever change: the cost must not grow with them. */

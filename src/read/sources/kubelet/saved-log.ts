@@ -63,7 +63,7 @@ const packets =
 export function kindOfLine(line: string): 'program' | 'container' | 'other' | undefined {
   const record = readRecord(line);
   const { time, text } = record ?? withoutMarks(line);
-  // In pairs of keys and values, collectors write lines of anybody.
+  // In pairs of keys and values, collectors write lines of any writer.
   if (hasLogrusPairs(text) && packets.test(text)) return 'other';
   if (isProgram(text)) return 'program';
   if (logDaemon.test(text) || journal.test(text) || packets.test(text)) return 'other';

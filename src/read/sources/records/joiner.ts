@@ -47,7 +47,7 @@ export interface RecordJoiner {
   /** `isPartial`: the rest of this line comes with the next one. `matters`: a record that begins with this line is of interest. */
   take(line: RecordLine, isPartial: boolean, matters: boolean): void;
   start: () => void;
-  /** Hands over lines that have waited too long, as the stamps of the last line and `time` show. In a saved log, no timer does that. */
+  /** Hands over lines that have waited too long, judged by the stamps of the last line and `time`, because a saved log has no timer. */
   finishBefore(time: Millis): void;
   /** The caller may call `stop` within `onRecord`. Lines that still wait then are part of the position. */
   finish: () => void;
@@ -192,7 +192,7 @@ export function isFatal(text: string): boolean {
 /** Returns undefined for a line that does not begin a record. bird writes no stamp, and logrus writes none without a terminal. */
 function headerOf(text: string): RecordKind | undefined {
   if (hasKlogHeader(text)) return 'klog';
-  // After a fence of Markdown, and in the next file of `tail`, somebody else writes.
+  // After a fence of Markdown, and in the next file of `tail`, another writer follows.
   const isOther =
     text.startsWith('{') ||
     stamp.test(text) ||

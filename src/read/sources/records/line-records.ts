@@ -1,4 +1,4 @@
-/** Joins the lines of records whose lines came each with an envelope of its own, of several writers in one log. */
+/** Joins the lines of records if each line has its own envelope, for several writers in one log. */
 import { hasKlogHeader, readLogrusHeader } from '../../../base/log-formats/go-loggers.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import type { Envelope } from '../envelopes/envelope.ts';
@@ -23,7 +23,7 @@ export interface LineRecordsOptions {
 export interface LineRecords {
   /** Whether a record waits, so that the next line is needed whatever it contains. */
   readonly isOpen: boolean;
-  /** Returns false for a line that belongs to no record of several lines. */
+  /** Returns false for a line outside records of several lines. */
   take: (envelope: Envelope, number: number) => boolean;
   finish: () => void;
 }
@@ -40,12 +40,12 @@ export function createLineRecords({ onRecord, timing }: LineRecordsOptions): Lin
       const { text, time, origin, writer: name } = envelope;
       const isOfCalico = origin !== 'kernel' && readLogrusHeader(text) !== undefined;
       const begins = isOfCalico || (origin !== 'kernel' && hasKlogHeader(text));
-      // An indented line goes on its record whatever its stamp says, which a collector may have set.
+      // An indented line continues its record whatever its stamp, which a collector may have set.
       if (writers.size > 0 && time !== undefined)
         finishBefore(time, begins || envelope.indent === '' ? undefined : name);
       const writer = writers.get(name);
       if (!begins && (writer === undefined || origin === 'kernel' || text.includes('IN='))) return false;
-      // The stamp of such a record is its own, and its other lines may have those of a collector.
+      // Such a record has its own stamp, and its other lines may have a collector's.
       const line = { text: begins ? text : envelope.indent + text, time: isOfCalico ? undefined : time, number };
       (writer ?? add(name, envelope)).joiner.take(line, false, true);
       const taken = writers.get(name);

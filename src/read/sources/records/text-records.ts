@@ -6,13 +6,13 @@ import { createLineRecords } from './line-records.ts';
 
 export interface TextRecord {
   envelope: Envelope;
-  /** The line with all that stands around it; of several lines, the record. */
+  /** The line with its envelope, or the record of several lines. */
   whole: string;
 }
 
 const timing = { now: () => 0, schedule: () => () => {} };
 
-/** Reads the lines of a short text, of which several may be one record, in the order of their first ones. `text`: latin1. */
+/** Reads the lines of a short text, in the order of their first lines. Several lines may be one record. `text`: latin1. */
 export function readText(text: string, clock: StampClock, known: KnownTexts): readonly TextRecord[] {
   const found: (TextRecord & { number: number })[] = [];
   const lines = text.split(/\r?\n/);

@@ -96,9 +96,9 @@ export function createRepeatedLines({ timeOf, onTaken, ...repeats }: RepeatedLin
 
 interface LineBytes {
   bytes: Buffer;
-  /** The start of the bytes behind the stamp. */
+  /** The start of the bytes after the stamp. */
   start: number;
-  /** The start of the text behind the envelope. */
+  /** The start of the text after the envelope. */
   text: number;
   /** The position of the first `IN=`. */
   header: number;
@@ -111,7 +111,7 @@ const slotLength = 512;
 /** The most runs of bytes between varying parts of a line. */
 const maxRuns = 16;
 
-/** What follows a run of bytes. It varies, so it is not compared. */
+/** The kind of bytes after a run. They vary, so they are not compared. */
 const nothing = 0;
 const number = 1;
 const port = 2;

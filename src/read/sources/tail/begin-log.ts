@@ -30,7 +30,7 @@ export interface Beginning {
   entries: LogEntry[];
   done: FinishedFile[];
   isReplaced: boolean;
-  /** When what was read before was last written. */
+  /** When the files read before were last written. */
   since: Millis | undefined;
   /** Positions in files that were not found, but still may be. */
   missing: FilePosition[];

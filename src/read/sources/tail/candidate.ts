@@ -34,7 +34,7 @@ interface Scan<Known> {
   /** The oldest file first, and the one at the path last, if it can be read. */
   there: (Known | Candidate)[];
   live: Identity | Obstacle;
-  /** Whether a rotated file could not be opened, so that it is not known what exists. */
+  /** Whether a rotated file could not be opened, so that not all files are known. */
   hasUnopened: boolean;
   /** Whether there were not enough file descriptors. */
   isShort: boolean;
@@ -157,7 +157,7 @@ export function distinct<Each extends Candidate>(candidates: readonly Each[]): E
   });
 }
 
-/** Finds a copy of content that is gone, with at least `offset` bytes. The caller closes it. */
+/** Finds a copy of lost content, with at least `offset` bytes. The caller closes it. */
 export function findCopy(path: string, head: Buffer, offset: number, files: readonly LogFile[]): Candidate | undefined {
   // Try twice, because files may be renamed meanwhile. Begin with the newest, because an older one may have the same beginning.
   for (let looks = 0; looks < 2; looks++) {

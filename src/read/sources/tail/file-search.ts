@@ -36,7 +36,7 @@ export interface FileSearch {
   reportMissing(): void;
 }
 
-/** Finds new files under all names that a file of this log may get, and has them read in order. */
+/** Finds new files under all names that a file of this log may get, and starts to read them in order. */
 export function createFileSearch({ path, order, report, insert, wall }: FileSearchOptions): FileSearch {
   let live: ScanResult['live'] | undefined;
   let stamp: string | undefined;
@@ -121,7 +121,7 @@ function reportLoss(
   const known = unread.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
   if (known > 0) lost(known, `was rotated away while no agent was running: ${known} bytes or more had not been read`);
   else if (unread.includes(undefined)) lost(undefined, 'was rotated away while no agent was running');
-  // Whatever was read of it before, more may have been written since.
+  // However much of it was read before, more may have been written since.
   else if (newest !== undefined && missing.includes(newest))
     lost(
       undefined,

@@ -40,7 +40,7 @@ export function createFollowFile({ listener, zone, timing = systemTiming, ...opt
 
   function take(raw: string, number: number, cut: boolean): void {
     const envelope = readEnvelope(raw, clockAt(timing.wall()), options.known);
-    // A text that something closes behind it is whole.
+    // A text with a closing character is complete.
     if (cut && raw.endsWith(envelope.text)) envelope.text = withoutHalfValue(envelope.text);
     const line = takeEnvelope(envelope, number);
     for (const each of envelope.more) takeEnvelope(each, number);
@@ -128,7 +128,7 @@ const syslogStamp = /^(?:<\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d
 function withoutSyslog(line: string, clock: StampClock): { text: string; time: Millis | undefined } {
   const envelope = syslogStamp.test(line) ? readEnvelope(line, clock) : undefined;
   if (envelope?.program === undefined) return { text: line, time: undefined };
-  // The envelope has removed all white space. What came after the first space is restored: it marks a line that continues a record.
+  // The envelope has removed all white space. The text after the first space is restored, because it marks a line that continues a record.
   const taken = line.slice(0, line.length - envelope.text.length);
   const indented = taken.slice(taken.trimEnd().length + 1);
   return { text: indented + envelope.text, time: envelope.time };

@@ -2,9 +2,9 @@ import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { linksOf } from './siblings.ts';
 
-/** Notices at once when a symbolic link is turned: the file that it led to is not changed by that, so nothing else would show it. */
+/** Notices at once when a symbolic link is turned, which does not change the file that it led to. */
 export interface LinkWatch {
-  /** Watches the links that the path leads over now. Call it now and then. */
+  /** Watches the present links of the path. Call it now and then. */
   update: () => void;
   cancel: () => void;
 }
@@ -22,7 +22,7 @@ export function createLinkWatch(path: string, turned: () => void): LinkWatch {
     },
   };
 
-  /** Where the kernel has no watch left, the path is still checked once a second. */
+  /** If the kernel has no watch left, the path is still checked once a second. */
   function begin(link: string): void {
     try {
       const watcher = watch(dirname(link), { persistent: false }, (event, name) => {

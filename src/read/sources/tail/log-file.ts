@@ -11,9 +11,9 @@ export interface LogFile {
   readonly reader: ReturnType<typeof createFileReader>;
   readonly content: Pick<Content, 'isBusy' | 'isWatched'>;
   readonly position: FilePosition;
-  /** When something was last read from it, or when the next file was begun, whichever is later. */
+  /** When it was last read, or when the next file was begun, whichever is later. */
   lastNeeded: Millis;
-  /** The size in bytes; if it cannot be found out, the last known one. */
+  /** The size in bytes, or the last known one if it cannot be read. */
   readonly size: number;
   /** The modification time when the file was last verified, in milliseconds since 1970. */
   readonly lastModified: Millis;
@@ -39,7 +39,7 @@ export interface LogFileOptions extends Omit<ScannerOptions, 'skipping'> {
 export interface LogFileListener extends Pick<ContentListener, 'changed' | 'moved'> {
   /** Blocks were read, and all their lines were handed over. */
   read: (file: LogFile) => void;
-  /** An empty file got its first bytes. It may already have been written, copied and cut off before; then only the copy shows that. */
+  /** An empty file got its first bytes. It may have been written, copied and cut off before, which only the copy shows. */
   begun: () => void;
   /** The file was cut off, or begins with other bytes now. It is closed. `lastSize`: its size in bytes at the last check. */
   overwritten: (file: LogFile, lastSize: number) => void;

@@ -70,7 +70,7 @@ export function createReadingOrder(): ReadingOrder {
       order.remove(file);
     },
     goOn(now: Millis): boolean {
-      // Check this first: a writer that has begun the next file no longer writes to this one.
+      // Check this first, because a writer that has begun the next file no longer writes to this one.
       const hasNext = files.slice(current + 1).some(({ size }) => size > 0);
       const file = files[current];
       if (!hasNext || file === undefined || !isAtEnd(file)) return false;

@@ -13,7 +13,7 @@ export interface OpenLog {
   identity: Identity;
 }
 
-/** Why nothing can be read at a path. `text` names the path and says what to do. */
+/** The reason why nothing can be read at a path. `text` names the path and says what to do. */
 export interface Obstacle {
   kind: 'missing' | 'not-a-file' | 'unreadable';
   text: string;

@@ -1,4 +1,4 @@
-/** What is saved of the files of a log, and how a file is recognized after it was rotated: by its inode and its first bytes. */
+/** The saved data of a log's files, and the recognition of a file after rotation by its inode and its first bytes. */
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Millis } from '../../../base/model/log-line.ts';

@@ -17,7 +17,7 @@ export interface TailReport {
   cut(unread: number): void;
 }
 
-/** Reports what is wrong with one log, each condition only once while it lasts. */
+/** Reports problems of one log, each only once while it lasts. */
 export function createReport(
   path: string,
   listener: Pick<SourceListener, 'lost' | 'notice'>,

@@ -40,7 +40,7 @@ export function pathsInFolders(path: string): string[] {
     .map(({ name }) => join(folder, name, base));
 }
 
-/** Changes when a file beside the log is added, removed or renamed; undefined while such a change could stay unnoticed. */
+/** Changes when a file beside the log is added, removed or renamed; undefined while a change could go unnoticed. */
 export function changeStampOf(path: string, now: number): string | undefined {
   const times = placesOf(path).map((place) => statSync(dirname(place), { throwIfNoEntry: false })?.mtimeMs ?? 0);
   // Clocks of file systems have steps of some milliseconds, so two changes may have the same time.
