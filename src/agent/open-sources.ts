@@ -7,7 +7,7 @@ import { programNeedles } from '../explain/incidents/incidents.ts';
 import type { Pipeline } from '../count/pipeline/pipeline.ts';
 import { zoneTime } from '../read/sources/reading.ts';
 import {
-  type Choice,
+  type KernelChoice,
   pickKernelSource,
   chooseKernelSource,
   type ConfiguredKernelSource,
@@ -51,7 +51,7 @@ export interface OpenSourcesOptions {
 
 /** Looks for logs on this node. `doctor` looks in the same way. */
 export const nodeLogs = {
-  choose: (): Choice => chooseKernelSource({ journal, kernelRecords: hasKernelRecords }),
+  choose: (): KernelChoice => chooseKernelSource({ journal, kernelRecords: hasKernelRecords }),
   pickSource: <Each extends ConfiguredKernelSource>(sources: readonly Each[]): Each | undefined =>
     pickKernelSource(sources, { journal, kernelRecords: hasKernelRecords }),
   findPrograms: (): readonly ProgramLog[] => findProgramLogs(),

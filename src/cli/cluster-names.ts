@@ -15,7 +15,7 @@ import { podKindOf, podTypes } from './options/target-name.ts';
 const longestWait: Millis = 3000;
 
 /** Rejects if the kubeconfig or the cluster cannot be asked. */
-export async function namesOf(kind: NameKind, typed: string, { given }: CompletedLine): Promise<string[]> {
+export async function clusterNames(kind: NameKind, typed: string, { given }: CompletedLine): Promise<string[]> {
   if (kind === 'CONTEXT' || kind === 'CLUSTER' || kind === 'USER') {
     return kubeconfigNames(given.get('kubeconfig'))[kind].filter((name) => /^[\w.@:/-]+$/.test(name));
   }

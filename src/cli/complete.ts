@@ -22,8 +22,8 @@ export async function complete(root: Command, words: readonly string[], out: (te
 async function namesFor(kind: NameKind, before: string, line: CompletedLine): Promise<CompletionWord[]> {
   try {
     // Loaded on demand, because most words need no cluster.
-    const { namesOf } = await import('./cluster-names.ts');
-    const names = await namesOf(kind, line.typed.slice(before.length), line);
+    const { clusterNames } = await import('./cluster-names.ts');
+    const names = await clusterNames(kind, line.typed.slice(before.length), line);
     return names.map((name) => ({ word: before + name, help: '' }));
   } catch {
     // Without a cluster there is nothing to offer, and an error would stand in the middle of a command line.

@@ -7,7 +7,7 @@ import { createPublisher } from '../../src/publish/events/publisher.ts';
 import { createWriteBudget } from '../../src/publish/events/write-budget.ts';
 import type { LogLine } from '../../src/base/model/log-line.ts';
 import { type Clock, createSteadyClock } from '../../src/base/platform/clock.ts';
-import { longestWait, windowLength, windowOf } from '../../src/count/series/times.ts';
+import { longestInterval, windowLength, windowOf } from '../../src/count/series/times.ts';
 import { createSeriesTable } from '../../src/count/series/series.ts';
 import { clampTimes } from '../../src/publish/state/state.ts';
 import { createMemoryStore, keyOf } from '../publish/events/memory-store.ts';
@@ -146,9 +146,9 @@ test('after a state was saved with a clock eight hours ahead, nothing waits long
   now = start;
   clampTimes(restored, now);
   const table = createSeriesTable({ restored, now: () => now });
-  expect(table.nextDue()).toBeLessThanOrEqual(start + longestWait);
+  expect(table.nextDue()).toBeLessThanOrEqual(start + longestInterval);
   table.count(problem('a'), now);
-  now += longestWait;
+  now += longestInterval;
   await publishDue(table);
   expect([...store.events.values()].map(({ count }) => count)).toEqual([3, 1]);
   // An hour later at most they count in an hour of the right clock.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nodeLogs, openSources, type OpenSourcesOptions } from '../../src/agent/open-sources.ts';
-import type { Choice, KernelSource } from '../../src/read/sources/auto.ts';
+import type { KernelChoice, KernelSource } from '../../src/read/sources/auto.ts';
 import type { Notice } from '../../src/read/sources/source.ts';
 import type { ProgramLog } from '../../src/read/sources/tail/follow-file.ts';
 import { createSteadyClock } from '../../src/base/platform/clock.ts';
@@ -10,7 +10,7 @@ type Settings = OpenSourcesOptions['config']['sources'];
 
 function opened(
   sources: Settings,
-  choice: Partial<Choice> = {},
+  choice: Partial<KernelChoice> = {},
   programs: readonly ProgramLog[] = [],
 ): { names: string[]; notices: [string, Notice][] } {
   const notices: [string, Notice][] = [];

@@ -23,7 +23,7 @@ import { type Connection as ApiConnection, createConnection } from '../../src/ag
 import { countAll } from '../../src/agent/kubernetes/list-watch.ts';
 import { listPods, createPodCidrFinder } from '../../src/agent/kubernetes/pod-finders.ts';
 import { createCalicoBlockFinder } from '../../src/agent/kubernetes/calico-block.ts';
-import { may } from '../../src/agent/kubernetes/rights.ts';
+import { isAllowed } from '../../src/agent/kubernetes/rights.ts';
 import { createPolicyReader } from '../../src/agent/kubernetes/policy-objects.ts';
 import { createSteadyClock } from '../../src/base/platform/clock.ts';
 import type { PodFinder } from '../../src/explain/resolving/lookups/lookup.ts';
@@ -134,7 +134,7 @@ try {
   });
   await measure('all that the first Event of a node asks of policies', 300, '14', async (number) => {
     const first = createPolicyReader(connection, clock.now, () => {});
-    await may(connection, 'list', 'networkpolicies', 'networking.k8s.io');
+    await isAllowed(connection, 'list', 'networkpolicies', 'networking.k8s.io');
     const names = [number, number + 1].map((each) => namespaces[each % namespaces.length] ?? '');
     const ofPods = [number, number + 300].map((each) => benchPod(spread(each, 600), 0).metadata.name);
     await Promise.all([

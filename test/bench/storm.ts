@@ -4,7 +4,7 @@
  */
 import { alignColumns } from '../../src/cli/describe.ts';
 import type { CoreEvent } from '../../src/publish/events/event.ts';
-import { createRecorder, type Write } from '../../src/publish/events/recorder.ts';
+import { createRecorder, type WriteRequest } from '../../src/publish/events/recorder.ts';
 import type { Endpoint } from '../../src/base/model/endpoint.ts';
 import type { Finding } from '../../src/base/model/finding.ts';
 import { messageOf } from '../../src/count/pipeline/message.ts';
@@ -52,8 +52,8 @@ for (const [name, scanner] of [
 }
 
 /** Writes as a node makes them, in the time of the packets, and for an hour after them. */
-function play(packets: (count: (finding: Finding, time: number) => void) => void): Write[] {
-  const writes: Write[] = [];
+function play(packets: (count: (finding: Finding, time: number) => void) => void): WriteRequest[] {
+  const writes: WriteRequest[] = [];
   const recorder = createRecorder({
     createTable: () => createSeriesTable({ limits: { perObject: 8, total: 5000 } }),
     messageOf,

@@ -20,7 +20,7 @@ export interface FileOrigin {
 }
 
 /** Returns `--max-nodes`, `MAX_NODES`, `/etc/knt.yaml:3:1`. */
-export function placeOf(origin: SettingOrigin): string {
+export function originText(origin: SettingOrigin): string {
   switch (origin.kind) {
     case 'option':
       return `--${origin.flag}`;
@@ -44,7 +44,7 @@ export function lineAndColumn(text: string, offset: number): string {
 /** Makes the message for a wrong value: `MAX_NODES "many": must be a whole number`. */
 export function problemWith(origin: SettingOrigin, value: unknown, message: string): string {
   const key = origin.kind === 'file' ? `: ${origin.key}` : '';
-  return `${placeOf(origin)}${key}${shownValue(value)}: ${message}`;
+  return `${originText(origin)}${key}${shownValue(value)}: ${message}`;
 }
 
 const longest = 80;

@@ -7,7 +7,7 @@ import type { MemoryBudget } from '../../base/platform/memory-budget.ts';
 import { decodeReplica, encodeAnswer, encodeReplica, type Replica } from './replicas.ts';
 import {
   type Connection,
-  everything,
+  pagedList,
   informerOf,
   type ListInformerOptions,
   RefusedError,
@@ -17,21 +17,21 @@ import type { Authenticator } from './authenticator.ts';
 import type { Certificate } from './certificate.ts';
 import { collectMemory, type Metrics } from '../telemetry/metrics.ts';
 
-export type Result = 'hit' | 'miss' | 'stranger' | 'busy' | 'wrong';
+export type RequestResult = 'hit' | 'miss' | 'stranger' | 'busy' | 'wrong';
 
 export interface DirectoryServerOptions {
   address: ListenAddress;
   certificate: Certificate;
   check: Authenticator;
   ownersOf: (address: string) => Owners | undefined;
-  onAnswer: (result: Result) => void;
+  onAnswer: (result: RequestResult) => void;
   clock: Pick<Clock, 'toWall'>;
 }
 
 /** The most connections of strangers, and as many of agents. Each takes about 40 KB, and idle ones are closed after 30 s. */
 const limits = { total: 4096, perAddress: 4, rate: { rate: 10, burst: 30 } };
 
-const statuses: Readonly<Record<Result, number>> = { hit: 200, miss: 200, stranger: 401, busy: 503, wrong: 400 };
+const statuses: Readonly<Record<RequestResult, number>> = { hit: 200, miss: 200, stranger: 401, busy: 503, wrong: 400 };
 
 export interface DirectoryServer {
   readonly port: number;
@@ -54,7 +54,7 @@ export async function startDirectoryServer(options: DirectoryServerOptions): Pro
     async answer(asked, from, approve) {
       const verdict = await options.check(asked.headers.authorization, from);
       if (verdict === 'agent') approve();
-      const [result, body]: [Result, string] = verdict === 'agent' ? answerTo(asked, options) : [verdict, '{}'];
+      const [result, body]: [RequestResult, string] = verdict === 'agent' ? answerTo(asked, options) : [verdict, '{}'];
       onAnswer(result);
       return answerOf(statuses[result], body);
     },
@@ -70,7 +70,10 @@ function answerOf(status: number, body: string): ServedAnswer {
   return { status, type: 'application/json', body: Buffer.from(body) };
 }
 
-function answerTo({ method, target }: RequestHead, { ownersOf, clock }: DirectoryServerOptions): [Result, string] {
+function answerTo(
+  { method, target }: RequestHead,
+  { ownersOf, clock }: DirectoryServerOptions,
+): [RequestResult, string] {
   const given = /^\/v1\/owners\/([\da-fA-F.:%]{2,130})$/.exec(target)?.[1];
   const address = method === 'GET' && given !== undefined ? canonicalAddress(given.replaceAll(/%3A/gi, ':')) : '';
   if (address === '') return ['wrong', '{}'];
@@ -97,7 +100,7 @@ export function createPodWatch(options: Omit<ListInformerOptions, 'lists'> & { m
   const { now } = options.clock;
   const lists = createLiveLists('', undefined, remembered, undefined, options.memory);
   const resources = ['pods', 'nodes'] as const;
-  const informers = resources.map((resource) => informerOf(resource, everything, { ...options, lists }));
+  const informers = resources.map((resource) => informerOf(resource, pagedList, { ...options, lists }));
 
   return {
     lists,

@@ -13,7 +13,7 @@ import type { Connection } from './connection.ts';
 import { at, type Json, list, spelled, text } from '../../base/platform/json.ts';
 import { RefusedError } from './http.ts';
 import { ifUsable, slimPod } from './slim.ts';
-import { may } from './rights.ts';
+import { isAllowed } from './rights.ts';
 import { createSharedAnswers } from '../../base/platform/fresh-values.ts';
 import { weightOf } from '../../base/platform/weight.ts';
 import { networkOf } from '../../base/platform/address.ts';
@@ -115,8 +115,8 @@ export function createCalicoBlockFinder({ connection, clock, podLabels }: PodLis
       const { value: found } = await pools.get('', poolsAge);
       if (typeof found === 'string') return { usable: false, why: found };
       const [block, pod] = await Promise.all([
-        may(connection, 'get', 'ipamblocks', found.group),
-        may(connection, 'get', 'pods'),
+        isAllowed(connection, 'get', 'ipamblocks', found.group),
+        isAllowed(connection, 'get', 'pods'),
       ]);
       const missing = [block === false ? 'ipamblocks' : '', pod === false ? 'pods' : ''].filter((each) => each !== '');
       if (missing.length > 0)

@@ -12,7 +12,7 @@ import {
   type WatchedResource,
 } from './informer.ts';
 import { refusalOfError } from './http.ts';
-import { everything, informerOf, type ListInformerOptions } from './list-informers.ts';
+import { pagedList, informerOf, type ListInformerOptions } from './list-informers.ts';
 import { countAll, type ListOptions } from './list-watch.ts';
 
 /** The agent is ready once it knows these kinds, because findings name their objects. */
@@ -73,7 +73,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
     },
     watches,
     start(): void {
-      begin('pods', podCache === 'node' ? selectedBy(`spec.nodeName=${ownNode}`) : everything);
+      begin('pods', podCache === 'node' ? selectedBy(`spec.nodeName=${ownNode}`) : pagedList);
       void beginUpTo('nodes', limits.nodes, (count) => {
         countedNodes = count;
         begin('nodes', selectedBy(`metadata.name=${ownNode}`));
@@ -101,7 +101,7 @@ export function createClusterWatch(options: ClusterWatchOptions): ClusterWatch {
     const count = await countOf(resource, options, signal);
     if (signal.aborted) return;
     if (count === undefined) return giveUpSlices();
-    if (count <= limit) return begin(resource, everything);
+    if (count <= limit) return begin(resource, pagedList);
     report.tooMany(resource, count, limit);
     instead(count);
   }

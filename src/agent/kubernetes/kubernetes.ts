@@ -5,7 +5,7 @@ export { isStrange } from './refusals.ts';
 export { type Access, isTooLarge, refusalOfError, RefusedError } from './http.ts';
 export { createBackendLookup, createFelixReader } from './incident-facts.ts';
 export type { InformerProblem, WatchedResource } from './informer.ts';
-export { everything, informerOf, type ListInformerOptions } from './list-informers.ts';
+export { pagedList, informerOf, type ListInformerOptions } from './list-informers.ts';
 export { countAll, listAll, watchEvents } from './list-watch.ts';
 export { createPodFinders, type PodRanges } from './pod-finders.ts';
 export {
@@ -20,7 +20,7 @@ export {
   unevaluatedPolicy,
   unlistedPolicy,
   unlistedReason,
-  unreadAs,
+  unreadKindOf,
 } from './policy-kinds.ts';
 export {
   type ClusterPolicies,
@@ -31,7 +31,7 @@ export {
   type PolicyReader,
 } from './policy-objects.ts';
 export { createPolicyViews } from './policy-view.ts';
-export { grantRights, grantRightTo, may, policiesFile, reviewRight, rightsFile } from './rights.ts';
+export { grantRights, grantRightTo, isAllowed, policiesFile, reviewRight, rightsFile } from './rights.ts';
 export { ifUsable, slimNode, slimPod } from './slim.ts';
 export { type ConditionStore, createConditionStore, createEventStore, type NodeCondition } from './written-objects.ts';
 export { allNamespaces, type ListReport } from './weighed-lists.ts';

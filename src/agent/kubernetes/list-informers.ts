@@ -36,7 +36,7 @@ export interface ListInformerOptions {
 }
 
 /** Lists everything in pages, because 100 Pods are about 1.4 MB of JSON. */
-export const everything: ListOptions = { pageSize: 100 };
+export const pagedList: ListOptions = { pageSize: 100 };
 
 export function informerOf(resource: WatchedResource, of: ListOptions, options: ListInformerOptions): Informer {
   const { lists, podLabels, optedOut, clock } = options;

@@ -51,7 +51,7 @@ export const networkSetKinds: readonly PolicyKind[] = calicoVersions.map((apiVer
 const unread: Readonly<Record<string, CalicoKind>> = { Tier: 'tiers', HostEndpoint: 'hostendpoints' };
 
 /** Returns what is missing if the objects of a kind of `calicoKinds` or `networkSetKinds` cannot be listed. */
-export function unreadAs({ kind }: PolicyKind): CalicoKind {
+export function unreadKindOf({ kind }: PolicyKind): CalicoKind {
   return unread[kind] ?? 'networksets';
 }
 

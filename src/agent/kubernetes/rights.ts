@@ -37,7 +37,7 @@ export async function reviewRight(
   return { kind: 'answered', allowed: typeof allowed === 'boolean' ? allowed : undefined };
 }
 
-export async function may(
+export async function isAllowed(
   connection: Pick<Connection, 'request'>,
   verb: string,
   resource: string,

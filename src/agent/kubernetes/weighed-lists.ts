@@ -7,7 +7,14 @@ import { type CalicoCollector, type Policy, weightOfSpec } from '../../explain/p
 import { type CompiledObjects, createCompiler } from './compiled-policies.ts';
 import type { Connection } from './connection.ts';
 import { isTooLarge, RefusedError } from './http.ts';
-import { fromCache, listPolicies, type PolicyKind, unlistedPolicy, unlistedReason, unreadAs } from './policy-kinds.ts';
+import {
+  fromCache,
+  listPolicies,
+  type PolicyKind,
+  unlistedPolicy,
+  unlistedReason,
+  unreadKindOf,
+} from './policy-kinds.ts';
 
 /** The part of the memory for tenants' objects that one compiled object may take. */
 const partOfObject = 1 / 4;
@@ -118,7 +125,7 @@ export async function addCalico(
       else if (isTooLarge(answer)) isLarge = true;
       isWhole &&= !isLarge;
       onListed({ plural, namespace: of, isTooLarge: isLarge });
-      if (isLarge || (answer.kind === 'refused' && answer.status === 403)) unread(unreadAs(policyKind));
+      if (isLarge || (answer.kind === 'refused' && answer.status === 403)) unread(unreadKindOf(policyKind));
       else if (answer.kind === 'refused' && answer.status !== 404) throw new RefusedError(answer);
     }
     return bytes;

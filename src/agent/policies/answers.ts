@@ -13,7 +13,7 @@ import {
   type Connection,
   createPolicyReader,
   type ListReport,
-  may,
+  isAllowed,
   policiesFile,
   RefusedError,
 } from '../kubernetes/kubernetes.ts';
@@ -259,7 +259,7 @@ export function createPolicyRights(
   };
 
   async function ask(): Promise<boolean> {
-    const granted = await may(connection, 'list', 'networkpolicies', 'networking.k8s.io');
+    const granted = await isAllowed(connection, 'list', 'networkpolicies', 'networking.k8s.io');
     if (granted !== undefined) learn(granted);
     return granted ?? false;
   }

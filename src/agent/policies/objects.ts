@@ -21,7 +21,7 @@ import {
   type Trace,
   unknownTrace,
 } from '../../explain/policies/policies.ts';
-import { createRequiredObjects, type KnownRequired, type RequiredObjectsOptions } from './required.ts';
+import { createRequiredObjects, type RequiredValues, type RequiredObjectsOptions } from './required.ts';
 import type { InShareOf } from './verdict-time.ts';
 
 /** The reads of one node: a Pod, a Namespace with its policies, the policies of the cluster, or an object that policies need. Namespaces share them. */
@@ -132,15 +132,15 @@ export function createPolicyObjects({ reader, ownPod, onFailed, now, memory }: P
 }
 
 interface EndsOptions {
-  readonly evaluatorOf: (namespace: string | undefined, beside?: KnownRequired) => Evaluator;
-  readonly known: (requirements: Requirements) => KnownRequired;
+  readonly evaluatorOf: (namespace: string | undefined, beside?: RequiredValues) => Evaluator;
+  readonly known: (requirements: Requirements) => RequiredValues;
   readonly inShareOf: InShareOf;
 }
 
 /** Evaluates the ends of a connection, each in the share of the Namespace whose policies decide. */
 function evaluateEnds(question: ReturnType<typeof questionOf>, { evaluatorOf, known, inShareOf }: EndsOptions) {
   const required = new Map<PolicyDirection, Requirements>();
-  const read = new Map<PolicyDirection, KnownRequired>();
+  const read = new Map<PolicyDirection, RequiredValues>();
   for (const { direction } of question?.sides ?? []) {
     const { flow } = question as NonNullable<typeof question>;
     const namespace = namespaceOf(flow, direction);
@@ -222,7 +222,7 @@ function createPods({ reader, ownPod = () => undefined, common }: StoresOptions)
 function createSets(): (
   ofCluster: ClusterPolicies,
   own: NamespacePolicies | undefined,
-  beside: KnownRequired,
+  beside: RequiredValues,
 ) => PolicySet {
   const sets = new WeakMap<NamespacePolicies | ClusterPolicies, PolicySetEntry[]>();
   const cache = createSelectionCache();

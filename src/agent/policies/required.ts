@@ -19,7 +19,7 @@ export interface RequiredObjectsOptions {
   >;
 }
 
-export interface KnownRequired {
+export interface RequiredValues {
   /** The names and values of all parts, so that two results can be compared. Unknown values are undefined. */
   readonly parts: readonly unknown[];
   /** When the oldest known part was read; Infinity if none is known. */
@@ -31,7 +31,7 @@ export interface RequiredObjects {
   /** Reads everything that was not read after `since`, as far as the asker's share of the budget allows. Never rejects. */
   refresh: (requirements: Requirements, since: Millis, asker: string) => Promise<void>;
   /** Values stay the same objects until they are read again. */
-  known: (requirements: Requirements) => KnownRequired;
+  known: (requirements: Requirements) => RequiredValues;
 }
 
 export function createRequiredObjects({ reader, common }: RequiredObjectsOptions): RequiredObjects {
@@ -65,7 +65,7 @@ export function createRequiredObjects({ reader, common }: RequiredObjectsOptions
         ...requirements.serviceAccounts.map((key) => accounts.refresh(key, since, asker)),
       ]);
     },
-    known(requirements: Requirements): KnownRequired {
+    known(requirements: Requirements): RequiredValues {
       const sets = new Map(setKeys(requirements).map((key) => [key, networkSets.get(key)]));
       const named = new Map(requirements.services.map((key) => [key, services.get(key)]));
       const labelled = new Map(requirements.serviceAccounts.map((key) => [key, accounts.get(key)]));

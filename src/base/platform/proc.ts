@@ -50,7 +50,7 @@ type NamespaceOwner = { process: string; pod: string | undefined };
  * `hostPID` or the host's /proc, and for other users' processes CAP_SYS_PTRACE. The host's own namespace has no owner. Never rejects.
  */
 export async function findNamespaceOwner(root: string, inode: number): Promise<NamespaceOwner | undefined> {
-  if ((await namespaceOf(root, '1')) === inode) return undefined;
+  if ((await networkNamespaceOf(root, '1')) === inode) return undefined;
   const inside = await processesIn(root, inode);
   const [process] = inside;
   if (process === undefined) return undefined;
@@ -66,7 +66,7 @@ export async function findNamespaceOwner(root: string, inode: number): Promise<N
 async function processesIn(root: string, inode: number): Promise<string[]> {
   const inside: string[] = [];
   for (const name of await readdir(root).catch(() => []))
-    if (/^\d+$/.test(name) && (await namespaceOf(root, name)) === inode) inside.push(name);
+    if (/^\d+$/.test(name) && (await networkNamespaceOf(root, name)) === inode) inside.push(name);
   return inside;
 }
 
@@ -84,7 +84,7 @@ const uid = /[/-]pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{
 /** Returns a folder under `root` of a host's process: `self` or `1` (init). Undefined in a Pod that sees only its own processes. */
 export async function hostProcess(root: string): Promise<'self' | '1' | undefined> {
   if (await isInitial(root)) return 'self';
-  const [own, first] = await Promise.all([namespaceOf(root, 'self'), namespaceOf(root, '1')]);
+  const [own, first] = await Promise.all([networkNamespaceOf(root, 'self'), networkNamespaceOf(root, '1')]);
   // If the first process's namespace may not be read, it has more rights than this one, so it is not of this Pod.
   return first !== undefined && first === own ? undefined : '1';
 }
@@ -100,7 +100,7 @@ async function isInitial(root: string): Promise<boolean> {
 }
 
 /** Returns the inode of a process's network namespace; undefined without the right to read it (ptrace(2), access mode checking). */
-export async function namespaceOf(root: string, process: string): Promise<number | undefined> {
+export async function networkNamespaceOf(root: string, process: string): Promise<number | undefined> {
   try {
     const [, inode] = /^net:\[(\d+)\]$/.exec(await readlink(join(root, process, 'ns/net'))) ?? [];
     return inode === undefined ? undefined : Number(inode);

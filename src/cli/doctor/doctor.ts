@@ -131,7 +131,7 @@ function textOfResult(result: TestEventResult): string {
 }
 
 /** The findings are shown in this order. */
-export const checks: readonly Row[] = [
+export const checks: readonly CheckRow[] = [
   { name: 'settings', check: checkSettings },
   { name: 'api-server', check: checkApiServer },
   { name: 'node', check: checkNode },
@@ -156,7 +156,7 @@ export const checks: readonly Row[] = [
   { name: 'memory', check: checkMemory },
 ];
 
-export interface Row {
+export interface CheckRow {
   /** The name in the report if the check fails, or a fact takes too long. */
   name: string;
   check: (known: CheckInput) => Check | readonly Check[];
@@ -169,7 +169,7 @@ const late = new Error(`no result within ${timeout / 1000} s`);
 export async function runChecks(
   facts: FactLookups,
   given: () => CheckContext,
-  rows: readonly Row[] = checks,
+  rows: readonly CheckRow[] = checks,
 ): Promise<Check[]> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(late), timeout);
@@ -187,7 +187,7 @@ export async function runChecks(
   return rows.flatMap((row) => runCheck(row, known));
 }
 
-function runCheck({ name, check }: Row, known: CheckInput): Check | readonly Check[] {
+function runCheck({ name, check }: CheckRow, known: CheckInput): Check | readonly Check[] {
   try {
     return check(known);
   } catch (error) {

@@ -118,14 +118,14 @@ export interface CheckContext {
 /** The argument of a check. A fact that could not be had in time throws when it is read. */
 export type CheckInput = CheckContext & Facts;
 
-export interface Where extends Pick<CheckContext, 'config' | 'prefixes'> {
+export interface FactOptions extends Pick<CheckContext, 'config' | 'prefixes'> {
   api: Api;
   ownPod: PodName | undefined;
   machine: Machine;
 }
 
 /** Starts all look-ups at once. */
-export function gatherFacts({ config, prefixes, api, ownPod, machine }: Where): FactLookups {
+export function gatherFacts({ config, prefixes, api, ownPod, machine }: FactOptions): FactLookups {
   const { node, sources, stateDir } = config;
   const { now, readFile } = machine;
   const version = askVersion(api, now);

@@ -10,7 +10,7 @@ import { type ContainerName, containerOf } from '../../base/log-formats/containe
 import type { Millis } from '../../base/model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../base/platform/address.ts';
 import { answerTo, bodyOf } from '../../base/platform/http-answer.ts';
-import { hostProcess, namespaceOf } from '../../base/platform/proc.ts';
+import { hostProcess, networkNamespaceOf } from '../../base/platform/proc.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { ContainerRule } from '../../read/sources/reading.ts';
 import { createLogFinder, lookAt, readingAdviceOn } from '../../read/sources/sources.ts';
@@ -110,7 +110,7 @@ async function lookAtNetwork(procRoot: string): Promise<'initial' | 'node' | und
   if ((await hostProcess('/proc')) === 'self') return 'initial';
   if (!existsSync(accountFolder)) return 'node';
   if (procRoot === '/proc') return undefined;
-  const [own, first] = await Promise.all([namespaceOf('/proc', 'self'), namespaceOf(procRoot, '1')]);
+  const [own, first] = await Promise.all([networkNamespaceOf('/proc', 'self'), networkNamespaceOf(procRoot, '1')]);
   return own !== undefined && own === first ? 'node' : undefined;
 }
 

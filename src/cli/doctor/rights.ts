@@ -3,7 +3,7 @@ import type { Config } from '../../agent/config/config.ts';
 import {
   calicoKinds,
   clusterPolicyKinds,
-  may,
+  isAllowed,
   namespacedPolicyKinds,
   networkSetKinds,
   type PolicyKind,
@@ -92,7 +92,7 @@ const policyKinds = [...clusterPolicyKinds, ...namespacedPolicyKinds];
 const namedByCalico = ['endpointslices.discovery.k8s.io', 'serviceaccounts'];
 
 export async function reviewPolicies(api: ApiRequests): Promise<PolicyRights> {
-  const granted = await may(api, 'list', 'networkpolicies', 'networking.k8s.io');
+  const granted = await isAllowed(api, 'list', 'networkpolicies', 'networking.k8s.io');
   const nothing = { granted, kinds: undefined, unevaluated: [], missing: [] };
   if (granted !== true) return nothing;
   const found = await servedKinds(api, [...policyKinds, ...calicoKinds, ...networkSetKinds]).catch(() => undefined);
@@ -102,7 +102,7 @@ export async function reviewPolicies(api: ApiRequests): Promise<PolicyRights> {
   const allowed = await Promise.all(
     asked.map((name) => {
       const [resource = '', ...group] = name.split('.');
-      return may(api, 'list', resource, group.join('.'));
+      return isAllowed(api, 'list', resource, group.join('.'));
     }),
   );
   return {

@@ -26,13 +26,13 @@ export interface DropRow {
   readonly packet: string | undefined;
 }
 
-export const none = '-';
+export const noValue = '-';
 
 export function rowOf(event: Json): DropRow {
   const of = annotationsIn(event);
   const isSending = of('direction') === 'sending';
   const [own, peer] = [ownEnd(event), peerEnd(event, of)];
-  const reason = text(at(event, 'reason')) ?? none;
+  const reason = text(at(event, 'reason')) ?? noValue;
   const count = at(event, 'count');
   const message = text(at(event, 'message')) ?? '';
   return {
@@ -43,7 +43,7 @@ export function rowOf(event: Json): DropRow {
     count: typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 1,
     last: lastOf(event),
     verdict: of('verdict') === 'rejected' ? 'rejected' : reason === 'PacketDrop' ? 'dropped' : reason,
-    node: nodeOf(event) ?? none,
+    node: nodeOf(event) ?? noValue,
     policy: policyOf(of('policy'), of('schema') === undefined ? '' : message),
     message,
     side: isSending ? 'from' : 'to',
@@ -76,7 +76,7 @@ function peerEnd(event: Json, of: (key: string) => string | undefined): FlowEnd 
   const [peer, peers] = [of('peer'), of('peers')];
   const nowhere = { kind: undefined, namespace: undefined, pod: undefined };
   if (peer === undefined)
-    return { ...nowhere, name: peers === undefined ? none : `${peers} ${peers === '1' ? 'peer' : 'peers'}` };
+    return { ...nowhere, name: peers === undefined ? noValue : `${peers} ${peers === '1' ? 'peer' : 'peers'}` };
   const [kind = '', ...path] = peer.split('/');
   // A peer that is not an object has a word in lower case instead of a kind: external, unknown.
   if (!/^[A-Z]/.test(kind)) {
@@ -105,12 +105,12 @@ function portsOf(of: (key: string) => string | undefined): Pick<DropRow, 'ports'
     return { ports, port: more > 0 ? `${list},${more} more` : list };
   }
   const [, type, code] = /^(\d{1,3})\/(\d{1,3})$/.exec(icmp ?? '') ?? [];
-  if (type === undefined || protocol === undefined) return { ports: [], port: protocol ?? none };
+  if (type === undefined || protocol === undefined) return { ports: [], port: protocol ?? noValue };
   return { ports: [], port: `${protocol} ${icmpName(protocol, Number(type), Number(code)).replace(/ \(.*/, '')}` };
 }
 
 function policyOf(annotation: string | undefined, message: string): string {
-  if (annotation === undefined) return deniedBy(message) ?? none;
-  const [kind = none, ...name] = annotation.split('/');
+  if (annotation === undefined) return deniedBy(message) ?? noValue;
+  const [kind = noValue, ...name] = annotation.split('/');
   return name.length === 0 ? `policy ${kind}` : [kind, name.join('/')].join(' ').trim();
 }

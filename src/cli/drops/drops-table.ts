@@ -2,7 +2,7 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import { humanDuration } from '../../base/platform/duration.ts';
 import { cell, type Paint } from '../terminal.ts';
-import { type DropRow, none } from './drop-row.ts';
+import { type DropRow, noValue } from './drop-row.ts';
 import { flowEndText } from './flow-end.ts';
 
 const longestMessage = 1100;
@@ -21,7 +21,7 @@ const ofEach: readonly TableColumn[] = [
   to,
   { title: 'PORT', text: portText },
   { title: 'COUNT', text: ({ count }) => String(count), right: true },
-  { title: 'LAST', text: ({ last }, now) => (last === undefined ? none : humanDuration(now - last)) },
+  { title: 'LAST', text: ({ last }, now) => (last === undefined ? noValue : humanDuration(now - last)) },
   verdict,
 ];
 const normal = [...ofEach, policy];
@@ -97,7 +97,7 @@ export function createTable(isWide: boolean, paint: Paint, width = Infinity): Dr
     const line = lineOf(cells, (plain, column) => (column === verdict ? paint(colourOf(row), plain) : plain));
     const below = [
       ...(columns.includes(to) ? [] : [`→ ${to.text(row, now)}`]),
-      ...(columns.includes(policy) || row.policy === none ? [] : [policy.text(row, now)]),
+      ...(columns.includes(policy) || row.policy === noValue ? [] : [policy.text(row, now)]),
     ];
     return below.length === 0 ? line : `${line}    ${below.join('  ')}\n`;
   }

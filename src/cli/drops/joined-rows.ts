@@ -1,6 +1,6 @@
 /** Makes one row of each flow: a packet between two Pods has an Event on either, and a flow of two hours, or two nodes, has several. */
 import { flowEndText, mayBeAmong } from './flow-end.ts';
-import { type DropRow, none } from './drop-row.ts';
+import { type DropRow, noValue } from './drop-row.ts';
 
 /** Rows keep their order, by the newest of the joined ones. */
 export function joinRows(rows: readonly DropRow[]): DropRow[] {
@@ -33,7 +33,7 @@ function withoutDoubles(rows: readonly DropRow[]): DropRow[] {
 }
 
 function withPolicy(row: DropRow, policy: string | undefined): DropRow {
-  return row.policy === none && policy !== undefined ? { ...row, policy } : row;
+  return row.policy === noValue && policy !== undefined ? { ...row, policy } : row;
 }
 
 /** Equal for both Events of a packet: one node has dropped it, once. */
@@ -73,6 +73,6 @@ function sumOf([newest, ...others]: readonly [DropRow, ...DropRow[]]): DropRow {
     ...newest,
     count: counts.reduce((sum, count) => sum + count, 0),
     node: [...nodes.keys()].join(','),
-    policy: [newest, ...others].find(({ policy }) => policy !== none)?.policy ?? none,
+    policy: [newest, ...others].find(({ policy }) => policy !== noValue)?.policy ?? noValue,
   };
 }

@@ -14,7 +14,7 @@ import {
   loadUsableConfig,
   type UsableConfig,
 } from '../../agent/config/config.ts';
-import { type Flags, type Layer, placeOf, type SettingValue } from '../../agent/config/layer.ts';
+import { type Flags, type Layer, originText, type SettingValue } from '../../agent/config/layer.ts';
 import { configFile, settingNames, settings, type SettingName } from '../../agent/config/settings.ts';
 import { printable } from '../../base/platform/printable.ts';
 import { jsonText } from '../terminal.ts';
@@ -122,7 +122,7 @@ export function printYaml(given: Layer): string {
     .map(([name, { value, origin }]) => {
       const text = dump({ [name]: value }, style);
       const end = text.indexOf('\n');
-      return `${text.slice(0, end)}  # ${printable(placeOf(origin))}${text.slice(end)}`;
+      return `${text.slice(0, end)}  # ${printable(originText(origin))}${text.slice(end)}`;
     })
     .join('');
 }
@@ -130,7 +130,7 @@ export function printYaml(given: Layer): string {
 export function printJson(given: Layer, warnings: readonly string[]): string {
   const entries = entriesOf(given);
   const config = Object.fromEntries(entries.map(([name, { value }]) => [name, value]));
-  const from = Object.fromEntries(entries.map(([name, { origin }]) => [name, placeOf(origin)]));
+  const from = Object.fromEntries(entries.map(([name, { origin }]) => [name, originText(origin)]));
   return jsonText({ config, from, warnings }, 2);
 }
 

@@ -111,14 +111,14 @@ export function fromThen(
   };
 }
 
-export interface Peek {
+export interface LogTimes {
   /** The first time stamp, by which several logs are read in the order in which they were written. */
   firstTime: Millis | undefined;
   /** The last uptime stamp in seconds, to convert uptimes to times; undefined if there is none, as in compressed files. */
   lastUptime: number | undefined;
 }
 
-const nothing: Peek = { firstTime: undefined, lastUptime: undefined };
+const nothing: LogTimes = { firstTime: undefined, lastUptime: undefined };
 
 /** Thrown to stop reading after the first block. */
 const enough = new Error('enough');
@@ -127,8 +127,8 @@ const enough = new Error('enough');
 export async function peek(
   file: string,
   options: Omit<ClockOptions, 'latest'> & { latest: Millis | undefined },
-): Promise<Peek> {
-  const found: Peek = { ...nothing };
+): Promise<LogTimes> {
+  const found: LogTimes = { ...nothing };
   try {
     const stat = statSync(file);
     // Opening a named pipe would wait for its writer, and closing it would lose what was written.

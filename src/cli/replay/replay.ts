@@ -1,5 +1,5 @@
 /** `replay`: runs the whole pipeline over saved logs, in their own time. */
-import { type CoreEvent, createRecorder, type Write } from '../../publish/events/events.ts';
+import { type CoreEvent, createRecorder, type WriteRequest } from '../../publish/events/events.ts';
 import { felixOf } from '../../agent/kubernetes/snapshot.ts';
 import { createPrefixTable } from '../../read/parsing/parsing.ts';
 import { createPipeline, createStatistics } from '../../count/pipeline/pipeline.ts';
@@ -45,7 +45,7 @@ export async function replay(
   const scope = createScope(options);
   const rowUses = { printReport, redact: rowRedaction(options, snapshot) };
   const packets = createPacketOutput(options, { ...scope, ...policies }, streams, rowUses);
-  const writes: Write[] = [];
+  const writes: WriteRequest[] = [];
   const recorder = createRecorder({
     createTable: () => createSeriesTable(),
     messageOf: policies.messageOf,

@@ -5,7 +5,7 @@ import { printable } from '../../base/platform/printable.ts';
 import { jsonText } from '../terminal.ts';
 import { humanDuration } from '../../base/platform/duration.ts';
 import { alignColumns, describeEvents } from '../describe.ts';
-import type { CoreEvent, Write } from '../../publish/events/events.ts';
+import type { CoreEvent, WriteRequest } from '../../publish/events/events.ts';
 import type { ClusterObjects, Pod } from '../../explain/resolving/resolving.ts';
 import type { ReplayOptions } from '../options/replay-options.ts';
 
@@ -14,7 +14,7 @@ export function writeResult(
   options: ReplayOptions,
   objects: ClusterObjects,
   events: readonly CoreEvent[],
-  writes: readonly Write[],
+  writes: readonly WriteRequest[],
   out: (text: string) => void,
 ): Millis | undefined {
   if (options.writes) {
@@ -123,7 +123,7 @@ function headOf({ kind, namespace, name }: CoreEvent['involvedObject'], pod: Pod
 }
 
 /** Returns `2026-01-31T09:15:01.204Z  create  shop/web-0.1f…  Pod shop/web-0  x1  PacketDrop  message`. */
-function writeLine({ time, verb, event }: Write): string {
+function writeLine({ time, verb, event }: WriteRequest): string {
   const { namespace = event.metadata.namespace, name } = event.involvedObject;
   const { metadata, involvedObject, count, reason, message } = event;
   const text = `${new Date(time).toISOString()}  ${verb}  ${metadata.namespace}/${metadata.name}  ${involvedObject.kind} ${namespace}/${name}  x${count}  ${reason}  ${message}`;

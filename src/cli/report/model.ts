@@ -145,10 +145,10 @@ export interface Changes {
   appeared: TopList<Pair>;
   vanished: TopList<Pair>;
   policies: { appeared: TopList<PolicySum>; vanished: TopList<PolicySum> };
-  baseline: Extent;
+  baseline: RecordTotals;
 }
 
-export interface Extent {
+export interface RecordTotals {
   records: number;
   packets: number;
   /** Undefined if no record has a plausible time. */
@@ -157,10 +157,10 @@ export interface Extent {
   gaps: number;
 }
 
-export interface AuditReport extends LeftOut {
+export interface AuditReport extends OmittedRows {
   /** The policies that the user has asked for. */
   policy: readonly string[];
-  extent: Extent;
+  extent: RecordTotals;
   denied: number;
   atLeast: boolean;
   clusters: string[];
@@ -184,11 +184,11 @@ export interface AuditReport extends LeftOut {
   events: TopList<ReportedEvent>;
   changes: Changes | undefined;
   /** What is left out of the baseline; the counts above are of the other rows. Undefined without a baseline. */
-  leftOutOfBaseline: LeftOut | undefined;
+  leftOutOfBaseline: OmittedRows | undefined;
   problems: string[];
 }
 
-export interface LeftOut {
+export interface OmittedRows {
   duplicates: number;
   broken: number;
   /** Rows of another major version of the schema. */

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { printable, printableJson } from '../../base/platform/printable.ts';
 import { aggregate, missingIn, pairTables } from './aggregate/aggregate.ts';
 import { type Engine, openEngine } from './engine.ts';
-import { type AuditReport, type ChangedPair, type LeftOut, ReportError, type ReportOptions } from './model.ts';
+import { type AuditReport, type ChangedPair, type OmittedRows, ReportError, type ReportOptions } from './model.ts';
 import { pageHtml } from './page/page.ts';
 import { readEvents } from './read/events.ts';
 import { type ReadResult, readRows } from './read/read-rows.ts';
@@ -78,7 +78,7 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
   return problems.length === 0;
 }
 
-function leftOutOf({ duplicates, broken, refused }: ReadResult): LeftOut {
+function leftOutOf({ duplicates, broken, refused }: ReadResult): OmittedRows {
   return { duplicates, broken, refused };
 }
 

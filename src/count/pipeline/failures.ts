@@ -13,7 +13,7 @@ import { createJudging, type FlowResult, type JudgingOptions } from './judging.t
 import type { Lookups, QueuedFlow } from './lookup-queue.ts';
 import { createPodShare } from './pod-share.ts';
 import type { FailureResult } from './statistics.ts';
-import { createTold } from './told-connections.ts';
+import { createReportedConnections } from './reported-connections.ts';
 
 /** Without `lookups`, each connection is judged at once. */
 export interface FailuresOptions extends JudgingOptions {
@@ -42,7 +42,7 @@ const longestTurn: Millis = 5;
 export function createFailures(options: FailuresOptions): Failures {
   const { judge, lookups, count } = options;
   const held = createHeldFlows(({ weight }) => count('overflowed', weight));
-  const told = createTold();
+  const told = createReportedConnections();
   let isNoting = options.hasKernelDrops !== false;
   const judging = createJudging(options, told);
   const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, () => void judgeDue(lookups));

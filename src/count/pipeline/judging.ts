@@ -9,7 +9,7 @@ import type { Decisions } from './decision.ts';
 import type { HeldFlow } from './held-flows.ts';
 import type { Lookups } from './lookup-queue.ts';
 import type { FailureResult } from './statistics.ts';
-import type { Told } from './told-connections.ts';
+import type { ReportedConnections } from './reported-connections.ts';
 
 /** Evaluates policies for a connection. */
 export interface ConnectionJudge {
@@ -42,7 +42,10 @@ export interface JudgingOptions {
 /** Yields the findings that need policies, before they are evaluated. */
 export type Judging = (flow: HeldFlow) => Generator<Finding, FlowResult>;
 
-export function createJudging({ judge, decisions, lookups }: JudgingOptions, told: Pick<Told, 'has'>): Judging {
+export function createJudging(
+  { judge, decisions, lookups }: JudgingOptions,
+  told: Pick<ReportedConnections, 'has'>,
+): Judging {
   const { isOwn, targetsOf } = createConnections({ judge, decisions });
   return judging;
 

@@ -10,7 +10,7 @@ import { dueAfter } from './times.ts';
 
 export type { SeriesLimits } from './open-series.ts';
 export { readSeries } from './changes.ts';
-export { longestWait, readSpreadOf, spreadOf, windowLength, windowOf } from './times.ts';
+export { longestInterval, readSpreadOf, spreadOf, windowLength, windowOf } from './times.ts';
 
 const defaultSeriesLimits: SeriesLimits = { perObject: 8, total: 20_000 };
 

@@ -11,7 +11,7 @@ export const windowLength: Millis = 3_600_000;
 const firstDelay: Millis = 1000;
 
 /** The longest time that anything waits to be published. */
-export const longestWait: Millis = writeIntervals.at(-1) ?? 0;
+export const longestInterval: Millis = writeIntervals.at(-1) ?? 0;
 
 /** A flow counts as quiet after four times its average pause, but at least one minute and at most three. */
 const quiet = { pauses: 4, least: 60_000, most: 180_000 };

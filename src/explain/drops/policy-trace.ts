@@ -66,14 +66,14 @@ function isOfPolicies(details: FlowDetails): boolean {
   );
 }
 
-export interface TracedSide {
+export interface DropSide {
   readonly direction: PolicyDirection;
   readonly isOwn: boolean;
 }
 
 /** The end that denies; else the end whose verdict is unknown; else the first end, which admits. */
 export interface TracedDrop {
-  readonly side: TracedSide;
+  readonly side: DropSide;
   readonly trace: Trace;
   /** The other end is unknown, and the policies of the own one admit the packet. */
   readonly ownAdmits?: boolean;
@@ -81,7 +81,7 @@ export interface TracedDrop {
 
 interface Question {
   readonly flow: PolicyFlow;
-  readonly sides: readonly TracedSide[];
+  readonly sides: readonly DropSide[];
 }
 
 /** Returns undefined in the same cases as `policyNeeds`, and if the finding's Pod is not known. */
@@ -115,10 +115,10 @@ export function traceDrop(finding: Finding, known: KnownPolicies): TracedDrop | 
 }
 
 /** Returns the ends whose policies may have dropped the packet: the end that refused, if known; else both, the own end first. */
-function sidesOf({ direction, reply, refusedBy }: FlowDetails): TracedSide[] {
+function sidesOf({ direction, reply, refusedBy }: FlowDetails): DropSide[] {
   const receiving = direction === 'receiving';
-  const own: TracedSide = { direction: receiving === reply ? 'egress' : 'ingress', isOwn: true };
-  const other: TracedSide = { direction: receiving === reply ? 'ingress' : 'egress', isOwn: false };
+  const own: DropSide = { direction: receiving === reply ? 'egress' : 'ingress', isOwn: true };
+  const other: DropSide = { direction: receiving === reply ? 'ingress' : 'egress', isOwn: false };
   // Replies are admitted together with the connection, so both ends are evaluated.
   if (reply || refusedBy === undefined) return [own, other];
   return refusedBy === (receiving ? 'receiver' : 'sender') ? [own] : [other];

@@ -13,11 +13,11 @@ export interface FactSources {
   kernel?: string;
   kubeProxyHere?: () => boolean | undefined;
   /** Undefined: all facts are available at once. */
-  asked?: AskedSources | undefined;
+  asked?: SlowFactSources | undefined;
 }
 
 /** The sources that take time to answer. */
-export interface AskedSources {
+export interface SlowFactSources {
   felix?: () => Promise<NodeFacts['felix']>;
   /** Delays the look-up of `felix`, because all nodes may ask at the same moment. */
   felixDelay?: () => Millis;
@@ -67,7 +67,7 @@ export async function askFacts(incident: Incident, recent: RecentLines, sources:
   return { ...knownFacts(incident, recent, sources), ...answers };
 }
 
-async function askAboutRules({ subjects }: Incident, sources: AskedSources): Promise<Partial<NodeFacts>> {
+async function askAboutRules({ subjects }: Incident, sources: SlowFactSources): Promise<Partial<NodeFacts>> {
   const { felix, felixDelay, prepareChains, schedule = systemSchedule } = sources;
   const pause = (time: Millis): Promise<void> => new Promise((resolve) => void schedule(resolve, time));
   const delay = felixDelay?.() ?? 0;
@@ -90,7 +90,7 @@ async function askAboutRules({ subjects }: Incident, sources: AskedSources): Pro
   }
 }
 
-async function askAboutTable(incident: Incident, sources: AskedSources): Promise<Partial<NodeFacts>> {
+async function askAboutTable(incident: Incident, sources: SlowFactSources): Promise<Partial<NodeFacts>> {
   const { proc, nameOf } = sources;
   const inodes = inodesIn(incident);
   const netns = incident.subjects.length === 1 ? inodes[0] : undefined;
@@ -114,7 +114,7 @@ async function askAboutTable(incident: Incident, sources: AskedSources): Promise
 
 async function inTime<Answer>(
   allowed: Millis,
-  { schedule = systemSchedule }: AskedSources,
+  { schedule = systemSchedule }: SlowFactSources,
   ask: () => Promise<Answer> | undefined,
 ): Promise<Answer | undefined> {
   const late = Promise.withResolvers<undefined>();

@@ -8,8 +8,8 @@ import { causeOf, signOf } from './catalogue/catalogue.ts';
 import { ebpfOf } from './catalogue/behind.ts';
 import { createRecent, type FactSources, type RecentLines, type RecentState } from './facts.ts';
 import type { Incident, IncidentChange } from './incident.ts';
-import { type Output, Reporter, type ReporterState } from './reporting/reporter.ts';
-import type { Surroundings } from './reporting/details.ts';
+import { type ReporterOutput, Reporter, type ReporterState } from './reporting/reporter.ts';
+import type { NodeContext } from './reporting/details.ts';
 import { attemptSpan, createRestarts, type Restart, type RestartsState } from './tracker/programs.ts';
 import { Tracker, type TrackerState } from './tracker/tracker.ts';
 
@@ -20,7 +20,7 @@ export type { Incident, IncidentChange } from './incident.ts';
 export { serviceLimit } from './reporting/details.ts';
 export { conditionType, incidentMessage, type RulesCondition, rulesConditionOf } from './reporting/message.ts';
 
-export interface NodeIncidentsOptions extends Surroundings, Output {
+export interface NodeIncidentsOptions extends NodeContext, ReporterOutput {
   /** Finds the Pod of a program if the log itself does not name one. */
   findPod: (failing: Failing, source: string) => ObjectRef | undefined;
   facts: FactSources;

@@ -1,6 +1,6 @@
 /** Finds the compiled policies that select a Pod, in the order of their evaluation. */
 import { nameOf, unknownRules } from './api/read.ts';
-import { podEndpoint } from './calico/endpoint.ts';
+import { calicoPod } from './calico/endpoint.ts';
 import type { CalicoObjects } from './calico/objects.ts';
 import { type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels.ts';
 import {
@@ -68,7 +68,7 @@ export function createPolicySet(
 
   function find(pod: PolicyPod, namespace: LabelSet): Selection {
     const labels = podLabels(pod);
-    const endpoint = podEndpoint(pod, namespace, calico);
+    const endpoint = calicoPod(pod, namespace, calico);
     const found: Alone[] = [];
     for (const alone of orderedFor(pod.namespace)) {
       const [{ policy }] = alone;

@@ -1,7 +1,7 @@
 /** Describes a connection as one of its Pods sees it. */
 import type { Packet } from '../../base/model/packet.ts';
 import { isIPv6 } from '../../base/platform/address.ts';
-import { networkSetsAt, podEndpoint } from './calico/endpoint.ts';
+import { networkSetsAt, calicoPod } from './calico/endpoint.ts';
 import { comparedSets, type ComparedSets } from './calico/compared-sets.ts';
 import type { CalicoObjects, EndpointsOf } from './calico/objects.ts';
 import { type Address, parseAddress } from './clauses/networks.ts';
@@ -11,7 +11,7 @@ import { type End, type PolicyDirection, type PolicyFlow, type PolicyPod, Unknow
 export type ConnectionSide = 'source' | 'destination';
 
 /** The objects that Calico's selectors see at an end: the Pod, and the network sets that contain its address. */
-export interface SeenEnd {
+export interface CalicoEnd {
   readonly address: Address | undefined;
   readonly pod: LabelledEndpoint | undefined;
   readonly sets: ComparedSets;
@@ -30,7 +30,7 @@ export interface Probe {
   /** The Pod reaches itself through a Service. */
   readonly itself: boolean;
   readonly namespaceLabelsOf: NamespaceLabels;
-  readonly side: (side: ConnectionSide) => SeenEnd;
+  readonly side: (side: ConnectionSide) => CalicoEnd;
   readonly endpointsOf: EndpointsOf;
   /** The family of both addresses; undefined if neither address is known. */
   readonly family: 4 | 6 | undefined;
@@ -46,7 +46,7 @@ export function createProbe(
   const { source, destination } = flow;
   const [own, peer] = direction === 'ingress' ? [destination, source] : [source, destination];
   const address = source.address ?? destination.address;
-  const seen: Partial<Record<ConnectionSide, SeenEnd>> = {};
+  const seen: Partial<Record<ConnectionSide, CalicoEnd>> = {};
   return {
     direction,
     flow,
@@ -63,13 +63,13 @@ export function createProbe(
 }
 
 /** It takes time, so it runs only if a rule of Calico needs it. */
-function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObjects | undefined): SeenEnd {
+function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObjects | undefined): CalicoEnd {
   const pod = selectablePod(end);
   const address = end.address === undefined ? undefined : parseAddress(end.address);
   const { found, more } = networkSetsAt(end, address, namespaceLabelsOf, calico);
   const sets = comparedSets(found, endName(end));
   if (!pod || pod instanceof Unknown) return { address, pod: undefined, sets, more: pod || more };
-  return { address, pod: podEndpoint(pod, namespaceLabelsOf(pod.namespace), calico), sets, more };
+  return { address, pod: calicoPod(pod, namespaceLabelsOf(pod.namespace), calico), sets, more };
 }
 
 /** Returns the Pod that label selectors see; false for other ends. A Pod on its Node's network looks like the Node. */

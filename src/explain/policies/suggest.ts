@@ -2,7 +2,7 @@
 import type { CalicoObjects } from './calico/objects.ts';
 import { createNamespaces } from './clauses/labels.ts';
 import { BlockPeer } from './clauses/peers.ts';
-import { namesOf, PortName } from './clauses/ports.ts';
+import { portNamesOf, PortName } from './clauses/ports.ts';
 import { compilePolicy } from './compile.ts';
 import { createEvaluator } from './evaluate.ts';
 import {
@@ -202,7 +202,7 @@ function nearMisses(
   const exceptions: Exception[] = [];
   const portNames: DeadPortName[] = [];
   const { flow } = probe;
-  const own = flow.destination.kind === 'pod' ? namesOf(flow.destination.pod, flow) : [];
+  const own = flow.destination.kind === 'pod' ? portNamesOf(flow.destination.pod, flow) : [];
   for (const { policy } of selecting)
     for (const [index, rule] of (policy.rules[probe.direction] ?? []).entries()) {
       if (rule.action !== 'admit') continue;

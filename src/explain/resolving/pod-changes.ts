@@ -2,7 +2,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import type { Pod } from './objects.ts';
 
 /** The tolerance of times, because time stamps in the API are cut to seconds, and the log's clock may be a little wrong. */
-export const slack: Millis = 2000;
+export const timeTolerance: Millis = 2000;
 
 export interface TimeSpan {
   from: Millis;
@@ -61,7 +61,7 @@ function spanIn(times: Float64Array, time: Millis): TimeSpan {
   return { from: times[low - 1] ?? -Infinity, until: times[low] ?? Infinity };
 }
 
-/** At `from - slack`, `holder` begins to find the Pod. */
+/** At `from - timeTolerance`, `holder` begins to find the Pod. */
 function changesOf({ from, until }: Pod): [Millis, Millis, Millis] {
-  return [from - slack, from, until];
+  return [from - timeTolerance, from, until];
 }

@@ -4,7 +4,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import { createGroups } from '../../base/platform/groups.ts';
 import { addressOnly, nodeEndpoint, podEndpoint } from './endpoints.ts';
 import type { Node, Pod } from './objects.ts';
-import { createPodChanges, slack } from './pod-changes.ts';
+import { createPodChanges, timeTolerance } from './pod-changes.ts';
 
 /** Finds present and past Pods by address, interface or name. Several Pods may have had the same address one after the other. */
 export interface PodIndex {
@@ -132,7 +132,7 @@ function haveOneName(pods: readonly Pod[]): boolean {
   return pods.every(({ namespace, name }) => namespace === pods[0]?.namespace && name === pods[0].name);
 }
 
-/** Tolerates `slack` if no Pod existed at the time. At an inexact time, the present Pod holds if no other Pod is in the list. */
+/** Tolerates `timeTolerance` if no Pod existed at the time. At an inexact time, the present Pod holds if no other Pod is in the list. */
 export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment): Pod | undefined {
   if (pods === undefined) return undefined;
   if (!exact) {
@@ -140,7 +140,7 @@ export function holder(pods: readonly Pod[] | undefined, { time, exact }: Moment
     if (last !== undefined && pods.every((pod) => pod === last || (pod.uid !== '' && pod.uid === last.uid)))
       return last;
   }
-  return holderAt(pods, time, 0) ?? holderAt(pods, time, slack);
+  return holderAt(pods, time, 0) ?? holderAt(pods, time, timeTolerance);
 }
 
 /** A Pod keeps its addresses to its end, so of two Pods with one address, the one that ends first has it. */
@@ -172,7 +172,9 @@ export function holders(pods: readonly Pod[] | undefined, at: Moment): readonly 
 }
 
 function hadThen(pods: readonly Pod[] | undefined, uid: string, { time, exact }: Moment): boolean {
-  return pods?.some((pod) => pod.uid === uid && (!exact || (time >= pod.from - slack && time < pod.until))) === true;
+  return (
+    pods?.some((pod) => pod.uid === uid && (!exact || (time >= pod.from - timeTolerance && time < pod.until))) === true
+  );
 }
 
 /** Returns the possible names of a Pod's interface on the host, as Calico (`cali`) and the AWS VPC CNI (`eni`) choose them. */
@@ -224,7 +226,7 @@ function namedEndpoint(name: string, kind: 'external' | 'unknown', note: string)
 
 /** Also returns later Pods, because the time is only the beginning of an interval. */
 function ownersAt(pods: readonly Pod[], { time }: Moment): Pod[] {
-  const there = pods.filter(({ until }) => until === Infinity || until > time - slack);
+  const there = pods.filter(({ until }) => until === Infinity || until > time - timeTolerance);
   const unique = new Map(there.map((pod) => [objectKey(pod), pod]));
   return [...unique.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

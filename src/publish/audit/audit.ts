@@ -8,7 +8,7 @@ import type { Suppressed } from '../../base/model/observation.ts';
 import { entriesOfKind, type StateChange } from '../../base/platform/keyed-changes.ts';
 import { writeAll } from '../../base/platform/file-io.ts';
 import { type Delivery, type DeliveryReport, type Sink, startDelivery } from './deliver.ts';
-import { createIntervals, type Intervals, type PoliciesOn } from './intervals.ts';
+import { createIntervals, type Intervals, type PolicyEvaluation } from './intervals.ts';
 import type { OpenFlow } from './open-flows.ts';
 import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './privacy.ts';
 import { type AuditQueue, createAuditQueue, type LostRows, type QueueState } from './queue.ts';
@@ -42,7 +42,7 @@ export interface AuditOptions {
   queueSize: number;
   restored: AuditState | undefined;
   privacy: Privacy;
-  policiesOn?: PoliciesOn | undefined;
+  policiesOn?: PolicyEvaluation | undefined;
   clock: Pick<Clock, 'now' | 'toWall'>;
   report: DeliveryReport;
 }

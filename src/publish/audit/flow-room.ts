@@ -16,7 +16,7 @@ export const defaultFlowLimits: FlowLimits = { total: 5000, perSubject: 500, joi
 
 type OpenRoomFlow = AuditedFlow & { start: Millis };
 
-export interface FoundRoom<F> {
+export interface FlowPlacement<F> {
   /** The flow itself, or the flow that counts its packets. */
   flow: AuditedFlow;
   /** Flows that are removed to make room, each with the flow that takes over its count. */
@@ -26,7 +26,7 @@ export interface FoundRoom<F> {
 export interface FlowRoom<F extends OpenRoomFlow> {
   enter(flow: F): void;
   leave(flow: F): void;
-  find(start: Millis, given: AuditedFlow): FoundRoom<F>;
+  find(start: Millis, given: AuditedFlow): FlowPlacement<F>;
 }
 
 /** Decides which flows are counted separately. Others are joined by workload, by Namespace, or all together. */
@@ -60,7 +60,7 @@ export function createFlowRoom<F extends OpenRoomFlow>(
       if (count > 0) countsBySubject.set(subjectKey(flow), count);
       else countsBySubject.delete(subjectKey(flow));
     },
-    find(start: Millis, given: AuditedFlow): FoundRoom<F> {
+    find(start: Millis, given: AuditedFlow): FlowPlacement<F> {
       if (!isOwn(given)) return { flow: given, evicted: [] };
       const isOverLimit = (countsBySubject.get(subjectKey({ start, subject: given.subject })) ?? 0) >= perSubject;
       const flow = isOverLimit ? joinSubject(given) : given;

@@ -19,7 +19,7 @@ export interface IntervalsOptions extends Pick<Clock, 'now' | 'toWall'> {
   cluster: string | undefined;
   limits?: FlowLimits;
   redact?: ((fields: FlowRecord) => FlowRecord) | undefined;
-  policiesOn?: PoliciesOn | undefined;
+  policiesOn?: PolicyEvaluation | undefined;
   restored?: { flows: readonly OpenFlow[]; closings: number } | undefined;
 }
 
@@ -169,9 +169,9 @@ function isWarning({ fields }: OpenFlow): boolean {
 }
 
 /** Evaluates known policies; undefined without a verdict. `first`: the time of the first packet. */
-export type PoliciesOn = (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
+export type PolicyEvaluation = (findings: readonly Finding[], first: Millis) => PolicyFacts | undefined;
 
-function createFlowPolicies(policiesOn: PoliciesOn | undefined) {
+function createFlowPolicies(policiesOn: PolicyEvaluation | undefined) {
   /** The findings of each flow's first packet. They are not on disk, so after a restart a row has no verdict. */
   const found = new WeakMap<OpenFlow, readonly Finding[]>();
   return {

@@ -15,7 +15,7 @@ import {
 /** Between two tries, the Event may be changed or deleted. */
 const maxTries = 3;
 
-export type Outcome =
+export type WriteOutcome =
   | { kind: 'written'; verb: 'create' | 'update'; packets: number; published: WrittenEvent }
   | { kind: 'refused'; verb: 'create' | 'update' | 'read'; refusal: Refusal }
   /** Other objects have both names of the Event. */
@@ -51,7 +51,7 @@ interface Attempt {
  *     adopt: GET, see who counted, PATCH with the resourceVersion of the answer
  *       └── it is another Event, or the PATCH is denied ─▶ elsewhere: POST under a name that nobody could know before
  */
-export function createEventWriter(options: EventWriterOptions): (series: Series) => Promise<Outcome> {
+export function createEventWriter(options: EventWriterOptions): (series: Series) => Promise<WriteOutcome> {
   const { store, messageOf, stateId, now, toWall = (time) => time } = options;
 
   return async (given) => {
@@ -66,7 +66,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     return outcome.kind === 'written' ? { ...outcome, published: publishedAt(outcome.published, at, -ahead) } : outcome;
   };
 
-  async function write(attempt: Attempt): Promise<Outcome> {
+  async function write(attempt: Attempt): Promise<WriteOutcome> {
     const { event, published } = attempt;
     if (published.resourceVersion === undefined) return await create(attempt);
     const answer = await store.update(marked(event, published), published.resourceVersion);
@@ -76,7 +76,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     return { kind: 'refused', verb: 'update', refusal: answer };
   }
 
-  async function create(attempt: Attempt): Promise<Outcome> {
+  async function create(attempt: Attempt): Promise<WriteOutcome> {
     const { event, published, tries } = attempt;
     const answer = await store.create({ ...marked(event, published), lastTimestamp: timestamp(published.at) });
     if (answer.kind === 'stored') return written('create', attempt, published, answer.event);
@@ -86,7 +86,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
   }
 
   /** Creates a new Event with the unpublished packets, because the old one and its count are gone. */
-  async function beginAgain(attempt: Attempt): Promise<Outcome> {
+  async function beginAgain(attempt: Attempt): Promise<WriteOutcome> {
     const { series, event } = attempt;
     const { count, at, writes } = series.published;
     if (count === 0) return await create(attempt);
@@ -98,7 +98,7 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     return await create({ ...attempt, event: remaining, published });
   }
 
-  async function adopt(attempt: Attempt): Promise<Outcome> {
+  async function adopt(attempt: Attempt): Promise<WriteOutcome> {
     const { series, event, tries } = attempt;
     const found = await store.read(event.metadata.namespace, event.metadata.name);
     if (found.kind === 'refused') {
@@ -112,14 +112,14 @@ export function createEventWriter(options: EventWriterOptions): (series: Series)
     const answer = await store.update(marked(onTopOf(stored, attempt, published), published), stored.resourceVersion);
     if (answer.kind === 'stored') return written('update', attempt, published, answer.event);
     if (answer.status === 409 && tries > 1) return await adopt({ ...attempt, tries: tries - 1 });
-    const refused: Outcome = { kind: 'refused', verb: 'update', refusal: answer };
+    const refused: WriteOutcome = { kind: 'refused', verb: 'update', refusal: answer };
     // Additions to the Event may be the reason, such as a label that a policy forbids, or annotations up to the limit.
     const isForItself = denierOf(answer) !== undefined || [400, 413, 422].includes(answer.status);
     return isForItself ? await elsewhere(attempt, refused) : refused;
   }
 
   /** A user who may create Events can use the name of one of ours first. Then ours counts as deleted. */
-  async function elsewhere(attempt: Attempt, otherwise: Outcome): Promise<Outcome> {
+  async function elsewhere(attempt: Attempt, otherwise: WriteOutcome): Promise<WriteOutcome> {
     const { event, published, tries } = attempt;
     if (tries === 1) return otherwise;
     const alias = randomBytes(10).toString('hex');
@@ -159,7 +159,7 @@ function publishedAt<At extends Millis | null>(
 }
 
 /** Another node's agent has already published the Event for all nodes. This series is written again much later, when that Event may be gone. */
-function publishedByAnother({ series: { count, published }, published: next }: Attempt): Outcome {
+function publishedByAnother({ series: { count, published }, published: next }: Attempt): WriteOutcome {
   // After as many writes as there are intervals, the longest one applies.
   const writes = Math.max(published.writes + 1, writeIntervals.length);
   const kept = { ...next, count, writes, resourceVersion: undefined, overlap: undefined };
@@ -171,7 +171,7 @@ function written(
   { series }: Attempt,
   published: WrittenEvent,
   { resourceVersion }: StoredEvent,
-): Outcome {
+): WriteOutcome {
   const { count, last, published: before } = series;
   const overlap = published.overlap !== undefined && last <= published.overlap.until ? published.overlap : undefined;
   return {

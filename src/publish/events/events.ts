@@ -16,6 +16,6 @@ export {
 } from './event.ts';
 export { createEventWriter, type EventStore, type Refusal, type StoreAnswer } from './event-writer.ts';
 export { createPublisher, type Publisher } from './publisher.ts';
-export { createRecorder, type Recorder, type Write } from './recorder.ts';
+export { createRecorder, type Recorder, type WriteRequest } from './recorder.ts';
 export { type Attempt, retryDelays } from './retry.ts';
 export { createWriteBudget } from './write-budget.ts';

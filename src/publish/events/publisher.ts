@@ -3,7 +3,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import type { Series, Turn, TurnEnd, WriteKind, WriteResult } from '../../base/model/series.ts';
 import { type Schedule, schedule as systemSchedule } from '../../base/platform/timer.ts';
 import { namespaceOf } from './event.ts';
-import type { Outcome } from './event-writer.ts';
+import type { WriteOutcome } from './event-writer.ts';
 import { type Attempt, attemptOf, createRetries, delays } from './retry.ts';
 import type { WriteBudget } from './write-budget.ts';
 import { createWriter } from './writer.ts';
@@ -30,7 +30,7 @@ export interface PublisherOptions {
   budget: WriteBudget;
   /** Resolves when all counts up to the call are on disk. Never rejects. */
   keep: () => Promise<void>;
-  write: (series: Series) => Promise<Outcome>;
+  write: (series: Series) => Promise<WriteOutcome>;
   report: PublishingReport;
   now: () => Millis;
   random?: () => number;
@@ -190,7 +190,7 @@ function createBatches(options: PublisherOptions) {
 }
 
 /** An error in this program may delay one Event, but must not stop all others. */
-function failedByItself(error: unknown): Outcome {
+function failedByItself(error: unknown): WriteOutcome {
   const answer = { status: 500, reason: 'InternalError', message: String(error), retryAfter: undefined } as const;
   return { kind: 'refused', verb: 'create', refusal: { kind: 'refused', ...answer } };
 }

@@ -5,7 +5,7 @@ import type { Publishable } from './publisher.ts';
 import { createWriteBudget, type WriteBudget } from './write-budget.ts';
 
 /** A request that would have been sent to the API server. */
-export interface Write {
+export interface WriteRequest {
   time: Millis;
   verb: 'create' | 'patch';
   event: CoreEvent;
@@ -28,7 +28,7 @@ const unnamed = '';
 export interface RecorderOptions<Table extends Publishable> {
   createTable: () => Table;
   messageOf: (series: Series) => string | EventText;
-  onWrite?: ((write: Write) => void) | undefined;
+  onWrite?: ((write: WriteRequest) => void) | undefined;
 }
 
 export function createRecorder<Table extends Publishable>({

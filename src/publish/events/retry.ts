@@ -5,7 +5,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import { type BackOff, createBackOff, createCooldown } from '../../base/platform/rates.ts';
 import { denierOf } from './denial.ts';
 import { namespaceOf } from './event.ts';
-import type { Outcome, Refusal } from './event-writer.ts';
+import type { WriteOutcome, Refusal } from './event-writer.ts';
 
 /** The delays that texts name, after which an Event is tried again. */
 export const retryDelays = {
@@ -102,7 +102,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       return busyUntil === undefined ? undefined : { kind: 'postponed', until: busyUntil };
     },
     /** `took`: the time until the answer or the time-out. */
-    endAfter(series: Series, outcome: Outcome, took: Millis): TurnEnd {
+    endAfter(series: Series, outcome: WriteOutcome, took: Millis): TurnEnd {
       const result = resultOf(outcome);
       const rule = rules[result];
       if (rule === 'back off' && outcome.kind === 'refused') return backOffFrom(series, outcome.refusal, took);
@@ -138,14 +138,14 @@ export function createRetries(now: () => Millis, random: () => number) {
   }
 }
 
-export function attemptOf(series: Series, outcome: Outcome): Attempt {
+export function attemptOf(series: Series, outcome: WriteOutcome): Attempt {
   const packets = outcome.kind === 'written' && !isSummary(series.finding) ? outcome.packets : 0;
   const refusal = outcome.kind === 'refused' ? outcome.refusal : undefined;
   const verb = outcome.kind === 'foreign' ? 'read' : outcome.verb;
   return { series, verb, result: resultOf(outcome), refusal, packets };
 }
 
-function resultOf(outcome: Outcome): WriteResult {
+function resultOf(outcome: WriteOutcome): WriteResult {
   if (outcome.kind !== 'refused') return outcome.kind === 'written' ? 'ok' : 'foreign';
   const { verb, refusal } = outcome;
   const { status, reason } = refusal;

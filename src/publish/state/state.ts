@@ -6,7 +6,7 @@ import type { AuditState } from '../audit/audit.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { SeriesState, WriteBudgetState } from '../../base/model/series.ts';
 import type { NodeIncidentsState } from '../../explain/incidents/incidents.ts';
-import { longestWait, windowLength } from '../../count/series/series.ts';
+import { longestInterval, windowLength } from '../../count/series/series.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { JsonValue, Position } from '../../read/sources/sources.ts';
 import type { QueuedFlow } from '../../count/pipeline/pipeline.ts';
@@ -117,7 +117,7 @@ export function unusableReason({ state, damage }: StateFiles): string | undefine
 const longestAhead: Readonly<Record<string, Millis>> = {
   windowEnd: windowLength,
   nextSweep: windowLength,
-  due: longestWait,
+  due: longestInterval,
 };
 
 /** Corrects times from a clock that was ahead. It recognizes times by their size, because no other number is as large. */

@@ -13,7 +13,7 @@ export type KernelSource =
   | { kind: 'file'; path: string }
   | { kind: 'ring'; path: string };
 
-export interface Choice {
+export interface KernelChoice {
   source: KernelSource | undefined;
   /** False if the kernel's log may not be there, but nothing better can be read. */
   isCertain: boolean;
@@ -21,7 +21,7 @@ export interface Choice {
   text: string;
 }
 
-export interface Looks {
+export interface KernelChoiceOptions {
   journal: (directory?: string) => { directory: string } | { reason: string };
   /** Whether that journal has a record of the kernel of this boot. Default: unknown, and then the journal is trusted. */
   kernelRecords?: (directory: string) => boolean | undefined;
@@ -47,7 +47,7 @@ const zoneSlack: Millis = 15 * 3_600_000;
  * in it is of this boot and at most seven days old. A doubtful file may be left over from an image or a log daemon, lack the kernel's
  * lines, or have just been rotated. A file without the kernel's lines to which nobody writes is not used.
  */
-export function chooseKernelSource(looks: Looks): Choice {
+export function chooseKernelSource(looks: KernelChoiceOptions): KernelChoice {
   const { root = '' } = looks;
   const floor = floorOf(looks);
   const passed: string[] = [];
@@ -104,7 +104,7 @@ export type ConfiguredKernelSource =
 /** The first source that certainly has the kernel's lines; else the first file, which may get them; else the first. */
 export function pickKernelSource<Each extends ConfiguredKernelSource>(
   sources: readonly Each[],
-  looks: Looks,
+  looks: KernelChoiceOptions,
 ): Each | undefined {
   if (sources.length < 2) return sources[0];
   const trusts = sources.map((source) => trustIn(source, looks));
@@ -112,7 +112,7 @@ export function pickKernelSource<Each extends ConfiguredKernelSource>(
   return sources[trusts.indexOf(best)];
 }
 
-function trustIn(source: ConfiguredKernelSource, looks: Looks): 'sure' | 'doubtful' | 'none' {
+function trustIn(source: ConfiguredKernelSource, looks: KernelChoiceOptions): 'sure' | 'doubtful' | 'none' {
   switch (source.kind) {
     case 'journal': {
       const journal = looks.journal(source.directory);
@@ -131,15 +131,15 @@ function trustIn(source: ConfiguredKernelSource, looks: Looks): 'sure' | 'doubtf
   }
 }
 
-function doubtOfJournal(directory: string, { kernelRecords }: Looks): string | undefined {
+function doubtOfJournal(directory: string, { kernelRecords }: KernelChoiceOptions): string | undefined {
   return kernelRecords?.(directory) === false ? `${directory} has no record of the kernel since this boot` : undefined;
 }
 
-function floorOf({ wall = Date.now, booted = () => wall() - uptime() * 1000 }: Looks): Millis {
+function floorOf({ wall = Date.now, booted = () => wall() - uptime() * 1000 }: KernelChoiceOptions): Millis {
   return Math.max(booted() - bootSlack, wall() - maxSilence);
 }
 
-function chosen(source: KernelSource, name: string, passed: readonly string[]): Choice {
+function chosen(source: KernelSource, name: string, passed: readonly string[]): KernelChoice {
   const why = passed.length === 0 ? '' : ` (${passed.join('; ')})`;
   return { source, isCertain: true, text: `reading the kernel's log from ${name}${why}` };
 }

@@ -2,7 +2,7 @@
 export {
   pickKernelSource,
   chooseKernelSource,
-  type Choice,
+  type KernelChoice,
   type ConfiguredKernelSource,
   type KernelSource,
 } from './auto.ts';

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { AuthenticationResult } from '../../../src/agent/directory/authenticator.ts';
 import { createCertificate } from '../../../src/agent/directory/certificate.ts';
 import { createDirectoryFinder } from '../../../src/agent/directory/client.ts';
-import { ownersIn, type Result, startDirectoryServer } from '../../../src/agent/directory/server.ts';
+import { ownersIn, type RequestResult, startDirectoryServer } from '../../../src/agent/directory/server.ts';
 import { encodeReplica } from '../../../src/agent/directory/replicas.ts';
 import { createLiveLists } from '../../../src/explain/resolving/live-lists.ts';
 import type { Owners, PodFinder } from '../../../src/explain/resolving/lookups/lookup.ts';
@@ -39,7 +39,7 @@ function finder(more: object = {}): Required<PodFinder> {
 }
 
 interface Started {
-  answers: Result[];
+  answers: RequestResult[];
   asked: (string | undefined)[];
   stop: () => Promise<void>;
 }

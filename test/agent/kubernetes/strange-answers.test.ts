@@ -10,7 +10,7 @@ import { createBackendLookup, createFelixReader } from '../../../src/agent/kuber
 import { countAll, listAll, watchEvents } from '../../../src/agent/kubernetes/list-watch.ts';
 import { discoverKinds, namespacedPolicyKinds } from '../../../src/agent/kubernetes/policy-kinds.ts';
 import { createPolicyReader } from '../../../src/agent/kubernetes/policy-objects.ts';
-import { may } from '../../../src/agent/kubernetes/rights.ts';
+import { isAllowed } from '../../../src/agent/kubernetes/rights.ts';
 import { slimPod } from '../../../src/agent/kubernetes/slim.ts';
 import { createConditionStore, createEventStore } from '../../../src/agent/kubernetes/written-objects.ts';
 import { createSteadyClock } from '../../../src/base/platform/clock.ts';
@@ -154,7 +154,7 @@ test('a page of another server ends no Event, removes no right, and does not mak
     const outcome = await write(one);
     expect(['unavailable', 'throttled']).toContain(attemptOf(one, outcome).result);
 
-    expect(await may(connection, 'list', 'pods')).toBeUndefined();
+    expect(await isAllowed(connection, 'list', 'pods')).toBeUndefined();
     const { served, away } = await discoverKinds(connection, namespacedPolicyKinds, 'projectcalico.org/v3');
     expect(served).toEqual([]);
     expect(away).toHaveLength(new Set(namespacedPolicyKinds.map(({ apiVersion }) => apiVersion)).size);

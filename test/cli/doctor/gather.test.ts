@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { noApi, askVersion, lookAtFelix } from '../../../src/cli/doctor/api.ts';
-import { type Facts, type FactLookups, gatherFacts, type Where } from '../../../src/cli/doctor/facts.ts';
+import { type Facts, type FactLookups, gatherFacts, type FactOptions } from '../../../src/cli/doctor/facts.ts';
 import { lookAtContainers, lookAtProgramLog, type Machine } from '../../../src/cli/doctor/machine.ts';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
@@ -19,7 +19,7 @@ import { configOf, found, logOf, sourceWith, versionOf } from './scene.ts';
 const within = temporaryFolder();
 
 /** Gathers from a node whose folders are empty. */
-function gather(given: Partial<Where>): FactLookups {
+function gather(given: Partial<FactOptions>): FactLookups {
   return gatherFacts({
     config: configOf({ podLogs: within('no-pods'), stateDir: within(), metricsAddress: '127.0.0.1:1' }),
     prefixes: createPrefixTable(),
@@ -31,7 +31,7 @@ function gather(given: Partial<Where>): FactLookups {
 }
 
 /** Returns all facts. */
-async function gathered(given: Partial<Where>): Promise<Facts> {
+async function gathered(given: Partial<FactOptions>): Promise<Facts> {
   const entries = Object.entries(gather(given)).map(async ([name, fact]) => [name, await fact] as const);
   return Object.fromEntries(await Promise.all(entries)) as unknown as Facts;
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { type Row, runChecks } from '../../../src/cli/doctor/doctor.ts';
+import { type CheckRow, runChecks } from '../../../src/cli/doctor/doctor.ts';
 import type { FactLookups } from '../../../src/cli/doctor/facts.ts';
 import { answersOf, type Check } from '../../../src/cli/doctor/report.ts';
 import { nine } from '../../builders.ts';
 import { ciliumEventsOf, quietCiliums } from './sentences.ts';
 
-const run = (facts: Partial<FactLookups>, rows: readonly Row[]): Promise<Check[]> =>
+const run = (facts: Partial<FactLookups>, rows: readonly CheckRow[]): Promise<Check[]> =>
   runChecks(facts as FactLookups, () => ({ now: nine }) as never, rows);
 
 test('a check gets its facts and the time; findings come in the order of the rows', async () => {
@@ -20,7 +20,7 @@ test('a check gets its facts and the time; findings come in the order of the row
 
 test('a check that throws or lacks facts is unknown; the others have their result', async () => {
   const pods = Promise.reject(new Error('no pods'));
-  const rows: Row[] = [
+  const rows: CheckRow[] = [
     { name: 'a', check: (known) => expect.unreachable(JSON.stringify(known.pods)) },
     {
       name: 'b',

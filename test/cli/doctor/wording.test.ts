@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { noApi } from '../../../src/cli/doctor/api.ts';
-import { type Row, runChecks } from '../../../src/cli/doctor/doctor.ts';
+import { type CheckRow, runChecks } from '../../../src/cli/doctor/doctor.ts';
 import type { FactLookups } from '../../../src/cli/doctor/facts.ts';
 import { answersOf, type Check } from '../../../src/cli/doctor/report.ts';
 import { sendTestEvent, type TestEventOptions } from '../../../src/cli/doctor/test-event.ts';
@@ -11,7 +11,7 @@ import { allSentences } from './sentences.ts';
 
 const now = (): number => nine;
 
-const check: Row['check'] = ({ pods, nodes }) => expect.unreachable(`${pods?.length} ${nodes.length}`);
+const check: CheckRow['check'] = ({ pods, nodes }) => expect.unreachable(`${pods?.length} ${nodes.length}`);
 
 const run = (name: string, pods: Promise<never>): Promise<Check[]> =>
   runChecks({ pods, nodes: Promise.resolve([]) } as unknown as FactLookups, () => ({}) as never, [{ name, check }]);

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   askFacts,
-  type AskedSources,
+  type SlowFactSources,
   createRecent,
   type FactSources,
   knownFacts,
@@ -20,7 +20,7 @@ const now = () => nine;
 const absent = { kind: 'absent' } as const;
 const full = { count: 262_144, max: 262_144 };
 
-const proc = (given: Partial<AskedSources['proc']>): Pick<AskedSources, 'proc'> => ({
+const proc = (given: Partial<SlowFactSources['proc']>): Pick<SlowFactSources, 'proc'> => ({
   proc: { conntrack: never, topSources: never, podOfNetns: never, now, ...given },
 });
 const top = (address: string, connections: number) => () => Promise.resolve({ top: [{ address, connections }] });
@@ -30,9 +30,9 @@ recent.noteBackend('felix', 'legacy', nine);
 recent.noteFirewallDrop(nine + 5000);
 
 /** Everything answers; `asked` says what was. */
-function finder(some: AskedSources = {}, known: FactSources = {}, seen = recent) {
+function finder(some: SlowFactSources = {}, known: FactSources = {}, seen = recent) {
   const asked: string[] = [];
-  const sources: AskedSources = {
+  const sources: SlowFactSources = {
     felix: () => note('felix', absent),
     proc: {
       conntrack: (netns) => note(`conntrack ${netns}`, full),
@@ -198,7 +198,7 @@ test("facts from the log are those of the incident's time, not of now", () => {
   });
 });
 
-test.each<[string, AskedSources, Partial<Incident>, Partial<NodeFacts>]>([
+test.each<[string, SlowFactSources, Partial<Incident>, Partial<NodeFacts>]>([
   [
     'one question about a table',
     proc({ conntrack: () => Promise.resolve(full) }),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Endpoint } from '../../../src/base/model/endpoint.ts';
 import type { Moment } from '../../../src/explain/resolving/endpoint-finder.ts';
-import { slack } from '../../../src/explain/resolving/pod-changes.ts';
+import { timeTolerance } from '../../../src/explain/resolving/pod-changes.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { createLiveLists, defaultLiveLimits, type LiveLists } from '../../../src/explain/resolving/live-lists.ts';
 import type { Node, Pod, Service } from '../../../src/explain/resolving/objects.ts';
@@ -81,7 +81,7 @@ function createModel() {
       if (!own.every(isFresh)) return undefined;
       const his = own.filter(({ key }) => key === address);
       if (his.some(({ seen, until }) => seen <= time && time < until)) return true;
-      return his.some(({ from, until }) => from - slack <= time && time < until) ? undefined : false;
+      return his.some(({ from, until }) => from - timeTolerance <= time && time < until) ? undefined : false;
     },
     get present() {
       return present.size;
@@ -115,7 +115,7 @@ function keysOf({ hostNetwork, node: where, name, addresses: own }: Pod): string
 function holdersIn(list: Tenure[], { time, exact }: Moment): (string | undefined)[] {
   const running = list.find(({ until }) => until === Infinity);
   if (!exact && running && new Set(list.map(({ uid }) => uid)).size === 1) return [running.uid];
-  for (const early of [0, slack]) {
+  for (const early of [0, timeTolerance]) {
     const those = list.filter(({ from, until }) => from < until && from - early <= time && time < until);
     const end = Math.min(...those.map(({ until }) => until));
     const first = those.filter(({ until }) => until === end);
@@ -272,7 +272,7 @@ test('finds the Pod that really had an address at a time', () => {
 test('a Pod whose clock is ahead of ours is found at once', () => {
   const lists = create();
   lists.setPod(pod({ from: nine + 5 * minute }), nine);
-  for (const time of [nine - slack, nine, nine + minute])
+  for (const time of [nine - timeTolerance, nine, nine + minute])
     expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(time)))).toBe('uid-of-web-0');
   // And it began when it was first seen, whatever start is given later.
   lists.setPod(pod({ from: nine + 5 * minute, addresses: ['10.65.1.4', '10.65.1.5'] }), nine + minute);
@@ -325,7 +325,7 @@ test.each([
   lists.setPod(pod({ from: nine, until: nine, addresses: left }), nine + minute);
   const check = (): void => {
     expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine + 59_000)))).toBe('uid-of-web-0');
-    expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine + minute + slack)))).toBeUndefined();
+    expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine + minute + timeTolerance)))).toBeUndefined();
   };
   check();
   // Its status goes on changing.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { slack } from '../../../src/explain/resolving/pod-changes.ts';
+import { timeTolerance } from '../../../src/explain/resolving/pod-changes.ts';
 import { createPodIndex, holder, interfaceNames, isPodInterface } from '../../../src/explain/resolving/pod-index.ts';
 import type { Pod } from '../../../src/explain/resolving/objects.ts';
 import { nine, pod } from '../../builders.ts';
@@ -78,7 +78,7 @@ test('holds exactly the values added and not removed', () => {
         );
       const span = index.epoch(time);
       expect(span.from <= time && time < span.until).toBe(true);
-      const changes = visible.flatMap(({ from, until }) => [from - slack, from, until]);
+      const changes = visible.flatMap(({ from, until }) => [from - timeTolerance, from, until]);
       expect(changes.filter((change) => change > span.from && change < span.until)).toEqual([]);
       // The first question looks at all Pods, and further ones search what the second has sorted.
       const asked = Array.from({ length: 3 }, () => index.epoch(time));
@@ -93,7 +93,7 @@ test('an epoch after all changes has no end', () => {
   for (let number = 0; number < 10; number++) index.add(pod({ name: `web-${number}`, from: nine + number * 1000 }));
   expect(index.epoch(nine + 9000)).toEqual({ from: nine + 9000, until: Infinity });
   expect(index.epoch(nine + 9000 - 1)).toEqual({ from: nine + 8000, until: nine + 9000 });
-  expect(index.epoch(nine - slack - 1)).toEqual({ from: -Infinity, until: nine - slack });
+  expect(index.epoch(nine - timeTolerance - 1)).toEqual({ from: -Infinity, until: nine - timeTolerance });
 });
 
 test('an epoch among twenty thousand Pods is found within milliseconds of each change', () => {
@@ -102,7 +102,7 @@ test('an epoch among twenty thousand Pods is found within milliseconds of each c
   const began = performance.now();
   for (let change = 1; change <= 200; change++) {
     index.add(pod({ name: `new-${change}`, from: nine + change * 10_000 }));
-    expect(index.epoch(nine)).toEqual({ from: nine, until: nine + 10_000 - slack });
+    expect(index.epoch(nine)).toEqual({ from: nine, until: nine + 10_000 - timeTolerance });
   }
   // With a sort for each, it would be nine seconds.
   expect(performance.now() - began).toBeLessThan(5000);

@@ -4,7 +4,7 @@ import * as address from '../../../src/base/platform/address.ts';
 import { indexPodRanges } from '../../../src/explain/resolving/endpoints.ts';
 import { packEndpoints } from '../../../src/explain/resolving/objects.ts';
 import { createPodIndex } from '../../../src/explain/resolving/pod-index.ts';
-import { slack } from '../../../src/explain/resolving/pod-changes.ts';
+import { timeTolerance } from '../../../src/explain/resolving/pod-changes.ts';
 import { createChainIndex } from '../../../src/explain/resolving/service-chains/chain-index.ts';
 import { chainHash } from '../../../src/explain/resolving/service-chains/chain-name.ts';
 import { backend, endpointSlice, nine, node, pod, service } from '../../builders.ts';
@@ -99,7 +99,7 @@ test('while no Pod changes, only the first two questions about an old time searc
   looks = 0;
   for (let number = 0; number < 1000; number++) {
     const from = nine + number * 10_000;
-    expect(index.epoch(from + 1)).toEqual({ from, until: from + 10_000 - slack });
+    expect(index.epoch(from + 1)).toEqual({ from, until: from + 10_000 - timeTolerance });
   }
   expect(looks).toBeLessThanOrEqual(4000);
 });

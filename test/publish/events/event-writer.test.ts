@@ -3,7 +3,7 @@ import type { Series } from '../../../src/base/model/series.ts';
 import { component, type CoreEvent, eventOf, timestamp } from '../../../src/publish/events/event.ts';
 import {
   createEventWriter,
-  type Outcome,
+  type WriteOutcome,
   type Refusal,
   stateAnnotation,
 } from '../../../src/publish/events/event-writer.ts';
@@ -17,7 +17,7 @@ interface Rig {
   store: MemoryStore;
   series: Series;
   /** Writes the series at `nine + offset`, and remembers what is published. */
-  write: (offset?: number) => Promise<Outcome>;
+  write: (offset?: number) => Promise<WriteOutcome>;
   /** Counts packets at `nine + offset`. */
   count: (packets: number, offset?: number) => void;
   /** The Event as it is kept. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Finding } from '../../../src/base/model/finding.ts';
 import type { Series } from '../../../src/base/model/series.ts';
-import { type Outcome } from '../../../src/publish/events/event-writer.ts';
+import { type WriteOutcome } from '../../../src/publish/events/event-writer.ts';
 import { createPublisher, type Publisher } from '../../../src/publish/events/publisher.ts';
 import { createWriteBudget } from '../../../src/publish/events/write-budget.ts';
 import { createSeriesTable, type SeriesTable } from '../../../src/count/series/series.ts';
@@ -74,7 +74,7 @@ interface RigOptions {
   /** By default that of all. */
   others?: { rate: number; burst: number };
   keep?: () => Promise<void>;
-  write?: (series: Series) => Promise<Outcome>;
+  write?: (series: Series) => Promise<WriteOutcome>;
   run?: boolean;
 }
 
@@ -127,7 +127,7 @@ function rig(options: RigOptions = {}): Rig {
   rigs.push(one);
   return one;
 
-  async function write(series: Series): Promise<Outcome> {
+  async function write(series: Series): Promise<WriteOutcome> {
     const { count, published } = series;
     const at = Date.now();
     const list = answers[series.finding.identity] ?? [];

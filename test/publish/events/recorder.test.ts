@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Finding } from '../../../src/base/model/finding.ts';
-import { createRecorder, mostNodes, type Recorder, type Write } from '../../../src/publish/events/recorder.ts';
+import { createRecorder, mostNodes, type Recorder, type WriteRequest } from '../../../src/publish/events/recorder.ts';
 import { createSeriesTable, type SeriesTable } from '../../../src/count/series/series.ts';
 import { windowLength, windowOf } from '../../../src/count/series/times.ts';
 import { externalEnd, finding, flow, podRef } from '../../builders.ts';
@@ -13,13 +13,13 @@ const start = windowOf(Date.UTC(2026, 10, 21, 9), podRef().uid).end;
 
 interface Recording {
   recorder: Recorder<SeriesTable>;
-  writes: Write[];
+  writes: WriteRequest[];
   /** Counts as the pipeline does: what is due is written first. */
   take: (finding: Finding, time: number, weight?: number) => void;
 }
 
 function record(): Recording {
-  const writes: Write[] = [];
+  const writes: WriteRequest[] = [];
   const recorder = createRecorder({
     createTable: () => createSeriesTable(),
     messageOf: ({ finding: { identity } }) => identity,
@@ -36,7 +36,7 @@ function record(): Recording {
 const drop = (identity: string, given: Partial<Finding> = {}): Finding =>
   finding({ identity, regarding: podRef(identity), details: flow({ peer: externalEnd({ identity }) }), ...given });
 
-const textsOf = (writes: Write[]): string[] =>
+const textsOf = (writes: WriteRequest[]): string[] =>
   writes.map(({ time, verb, event }) => `${(time - start) / second} ${verb} ${event.message} x${event.count}`);
 
 test('writes at the due time, with all packets counted until then', () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { chooseKernelSource, type Looks, pickKernelSource } from '../../../src/read/sources/auto.ts';
+import { chooseKernelSource, type KernelChoiceOptions, pickKernelSource } from '../../../src/read/sources/auto.ts';
 import type { Device } from '../../../src/read/sources/kmsg/device.ts';
 import { systemError } from './fake-ring.ts';
 import {
@@ -31,13 +31,13 @@ prepareHost();
 const openOwn: Device['open'] = (path) => device.open(path === ring ? host('/own/kmsg') : path);
 
 /** Returns the choice as it is named on the node. */
-function chosen(looks?: Partial<Looks>): string {
+function chosen(looks?: Partial<KernelChoiceOptions>): string {
   const { source, isCertain } = choose(looks);
   const name = source === undefined ? 'nothing' : source.kind === 'journal' ? source.directory : source.path;
   return `${name.replace(host(), '')}${isCertain ? '' : '?'}`;
 }
 
-test.each<[string, string[], Partial<Looks>]>([
+test.each<[string, string[], Partial<KernelChoiceOptions>]>([
   ['/run/log/journal', [kern, messages, syslog, ring], { journal: aJournal }],
   [kern, [kern, messages, syslog, ring], {}],
   [messages, [messages, syslog, ring], {}],

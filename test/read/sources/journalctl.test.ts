@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   type Child,
-  type Ending,
+  type RunEnd,
   runJournalctl,
   type Spawn,
   spawnJournalctl,
@@ -29,7 +29,7 @@ function running(script: string, onSpawn: (child: ChildProcess) => void = () => 
 
 test('all output comes before the end', async () => {
   const output: string[] = [];
-  const ending = await new Promise<Ending>((resolve) => {
+  const ending = await new Promise<RunEnd>((resolve) => {
     const listener = {
       output: (chunk: Buffer) => output.push(chunk.toString()),
       errorOutput: (chunk: Buffer) => output.push(chunk.toString()),
@@ -43,7 +43,7 @@ test('all output comes before the end', async () => {
 });
 
 test('a missing program is reported', async () => {
-  const ending = await new Promise<Ending>((resolve) => {
+  const ending = await new Promise<RunEnd>((resolve) => {
     runJournalctl((_, args) => spawnJournalctl(inFolder('none'), args), [], { ...silent, ended: resolve }, schedule);
   });
   expect(ending).toMatchObject({ error: { code: 'ENOENT' } });
@@ -52,7 +52,7 @@ test('a missing program is reported', async () => {
 test('without free descriptors, there is no output to read, and an error is reported', async () => {
   const child = new EventEmitter();
   const outputless = Object.assign(child, { kill: () => false, unref: () => {} }) as unknown as Child;
-  const endings: Ending[] = [];
+  const endings: RunEnd[] = [];
   const kill = runJournalctl(() => outputless, [], { ...silent, ended: (ending) => endings.push(ending) }, schedule);
   child.emit('error', new Error('spawn EMFILE'));
   child.emit('error', new Error('kill ESRCH'));
@@ -62,7 +62,7 @@ test('without free descriptors, there is no output to read, and an error is repo
 
 test('an error of its pipes does not count as an error of the source, which learns of the end anyway', async () => {
   let child: ChildProcess | undefined;
-  const ending = await new Promise<Ending>((resolve) => {
+  const ending = await new Promise<RunEnd>((resolve) => {
     runJournalctl(
       running('process.exitCode = 3', (started) => (child = started)),
       [],
@@ -84,7 +84,7 @@ test('it is ended at once even if it ignores the signal, and its output is no lo
     const listener = {
       output: (chunk: Buffer) => (isKilled ? void heard.push(chunk) : resolve(killing)),
       errorOutput: () => {},
-      ended: (ending: Ending) => heard.push(ending),
+      ended: (ending: RunEnd) => heard.push(ending),
     };
     const killing: () => void = runJournalctl(spawn, [], listener, schedule);
   });
@@ -107,7 +107,7 @@ test('output in many pieces is handed over completely in few batches', async () 
     { mode: 0o755 },
   );
   const chunks: Buffer[] = [];
-  await new Promise<Ending>((resolve) => {
+  await new Promise<RunEnd>((resolve) => {
     const listener = { ...silent, output: (chunk: Buffer) => void chunks.push(chunk), ended: resolve };
     runJournalctl((_, args) => spawnJournalctl(node, args), [], listener, schedule);
   });

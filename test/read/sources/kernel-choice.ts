@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach } from 'vitest';
 import type { Millis } from '../../../src/base/model/log-line.ts';
-import { type Choice, chooseKernelSource, type Looks } from '../../../src/read/sources/auto.ts';
+import { type KernelChoice, chooseKernelSource, type KernelChoiceOptions } from '../../../src/read/sources/auto.ts';
 import { type Device, kmsgDevice } from '../../../src/read/sources/kmsg/device.ts';
 import { systemError } from './fake-ring.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -47,10 +47,10 @@ export const device: Device = {
   },
 };
 
-export const noJournal: Looks['journal'] = () => ({ reason: 'there is no journalctl in this image' });
-export const aJournal: Looks['journal'] = () => ({ directory: '/run/log/journal' });
+export const noJournal: KernelChoiceOptions['journal'] = () => ({ reason: 'there is no journalctl in this image' });
+export const aJournal: KernelChoiceOptions['journal'] = () => ({ directory: '/run/log/journal' });
 
-export function choose(looks: Partial<Looks> = {}): Choice {
+export function choose(looks: Partial<KernelChoiceOptions> = {}): KernelChoice {
   return chooseKernelSource({
     journal: noJournal,
     root: host(),

@@ -5,7 +5,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { openInput } from '../../../src/read/sources/framing/input.ts';
 import { noticeOf } from '../../../src/read/sources/journald/journalctl-runs.ts';
-import { findJournal, type Ending } from '../../../src/read/sources/journald/journalctl.ts';
+import { findJournal, type RunEnd } from '../../../src/read/sources/journald/journalctl.ts';
 import { createJournal } from '../../../src/read/sources/journald/journal.ts';
 import { adviceOn } from '../../../src/read/sources/kmsg/device.ts';
 import { createKernelRing } from '../../../src/read/sources/kmsg/kernel-ring.ts';
@@ -146,7 +146,7 @@ test('a path that is not a log is described in the expected words', async () => 
 });
 
 test('the end of journalctl is reported in the expected words', async () => {
-  const endings: [Ending, lastError?: string][] = [
+  const endings: [RunEnd, lastError?: string][] = [
     [{ error: systemError('ENOENT') }],
     [{ error: systemError('EMFILE') }],
     [{ code: 1, signal: null }, 'No journal files were opened due to insufficient permissions.'],

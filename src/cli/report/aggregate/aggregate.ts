@@ -4,8 +4,8 @@ import {
   type TopList,
   type Changes,
   type Count,
-  type Extent,
-  type LeftOut,
+  type RecordTotals,
+  type OmittedRows,
   type Matrix,
   type Pair,
   type PolicySum,
@@ -36,7 +36,10 @@ type Side = keyof typeof tables;
 
 type Options = Pick<ReportOptions, 'includeNoise' | 'policy' | 'now'> & { hasBaseline: boolean };
 
-export type Aggregate = Omit<AuditReport, 'incidents' | 'events' | keyof LeftOut | 'leftOutOfBaseline' | 'problems'>;
+export type Aggregate = Omit<
+  AuditReport,
+  'incidents' | 'events' | keyof OmittedRows | 'leftOutOfBaseline' | 'problems'
+>;
 
 export async function aggregate(engine: Engine, options: Options): Promise<Aggregate> {
   const { hasBaseline, includeNoise, policy, now } = options;
@@ -83,8 +86,8 @@ async function clusterNames(engine: Engine, sides: readonly Side[]): Promise<str
   return found.map(({ name }) => name);
 }
 
-async function extentOf(engine: Engine, side: Side, now: number): Promise<Extent> {
-  const row = await engine.one<Omit<Extent, 'first' | 'last'> & Record<'first' | 'last', number | null>>(
+async function extentOf(engine: Engine, side: Side, now: number): Promise<RecordTotals> {
+  const row = await engine.one<Omit<RecordTotals, 'first' | 'last'> & Record<'first' | 'last', number | null>>(
     `SELECT count(*)::DOUBLE AS records, coalesce(sum(packets), 0)::DOUBLE AS packets,
       epoch_ms(min("at") FILTER (timely))::DOUBLE AS first,
       epoch_ms(max(coalesce("event.end", "at")) FILTER (timely AND ${isPlausible('coalesce("event.end", "at")', now)}))::DOUBLE AS last,

@@ -1,7 +1,7 @@
 /** Makes the summary and the lists of a report, which table, Markdown and page print in their own formats. */
 import {
   type AuditReport,
-  type Extent,
+  type RecordTotals,
   type Gap,
   type Pair,
   type PolicySum,
@@ -32,7 +32,7 @@ export function factsOf(report: AuditReport): [string, string][] {
   return facts.filter((fact): fact is [string, string] => fact[1] !== undefined);
 }
 
-function periodText({ first, last }: Extent): string {
+function periodText({ first, last }: RecordTotals): string {
   if (first === undefined || last === undefined) return 'no records';
   return `${timeText(first)} to ${timeText(last)} UTC (${durationText(last - first)})`;
 }

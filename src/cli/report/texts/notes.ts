@@ -1,5 +1,5 @@
 /** Makes the notes of a report, which name the gaps in its figures. */
-import type { AuditReport, Extent, LeftOut } from '../model.ts';
+import type { AuditReport, RecordTotals, OmittedRows } from '../model.ts';
 import { countText } from './plain.ts';
 
 export function notesOf(report: AuditReport): string[] {
@@ -30,7 +30,7 @@ export function notesOf(report: AuditReport): string[] {
   return notes.filter((note) => note !== false);
 }
 
-function leftOutNotes({ broken, refused, duplicates }: LeftOut): string[] {
+function leftOutNotes({ broken, refused, duplicates }: OmittedRows): string[] {
   const notes: (string | false)[] = [
     broken > 0 && `${countText(broken, 'row')} could not be read and ${broken === 1 ? 'is' : 'are'} left out.`,
     refused > 0 && `${countText(refused, 'row')} of another schema version ${refused === 1 ? 'is' : 'are'} left out.`,
@@ -40,7 +40,7 @@ function leftOutNotes({ broken, refused, duplicates }: LeftOut): string[] {
   return notes.filter((note) => note !== false);
 }
 
-function lengthsDiffer(a: Extent, b: Extent): boolean {
+function lengthsDiffer(a: RecordTotals, b: RecordTotals): boolean {
   const [shorter = 0, longer = 0] = [a, b].map(({ first = 0, last = 0 }) => last - first).toSorted((x, y) => x - y);
   return longer > 2 * shorter;
 }

@@ -1,5 +1,5 @@
 import type { CauseRow } from './cause.ts';
-import { firstLine, startsWithAny } from './record-text.ts';
+import { defaultQuote, startsWithAny } from './record-text.ts';
 import { podArguments, subjects } from './texts.ts';
 
 /** Beginnings of messages after which calico-node ends before it starts felix [3.0 to 3.32: node/pkg/lifecycle/startup]. */
@@ -49,7 +49,7 @@ export const calicoCannotStart: CauseRow = {
     if (used !== null) return { subject: `${used[2]} of ${used[1]}`, quote: message };
     if (!startsWithAny(message, openings)) return undefined;
     const { IP, IP6 } = record.fields;
-    const reason = record.error === '' ? (IP ?? IP6) : firstLine(record);
+    const reason = record.error === '' ? (IP ?? IP6) : defaultQuote(record);
     return { quote: reason === undefined ? message : `${message.replace(/:$/, '')}: ${reason}` };
   },
   what: (details, node) =>

@@ -25,7 +25,7 @@ import { short } from './texts.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import type { TableReport } from '../../../base/model/observation.ts';
 import type { Failing, FailureSign, ProgramRecord, Sign } from '../../../base/model/program-record.ts';
-import { backendOf, familyOf, firstLine, quotable, startsWithAny, textOfRecord } from './record-text.ts';
+import { backendOf, familyOf, defaultQuote, quotable, startsWithAny, textOfRecord } from './record-text.ts';
 
 const rows: readonly CauseRow[] = [
   felixGivesUp,
@@ -173,7 +173,7 @@ function failureOf(record: ProgramRecord): FailureSign | undefined {
       failing: record.program,
       family: familyOf(record, text),
       subject: subject === '' ? undefined : subject,
-      quote: match.quote === undefined ? firstLine(record) : quotable(match.quote),
+      quote: match.quote === undefined ? defaultQuote(record) : quotable(match.quote),
       backend: backendOf(text),
     };
   }

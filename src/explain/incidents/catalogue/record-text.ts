@@ -33,7 +33,7 @@ export function quotable(line: string): string {
 }
 
 /** Returns the default quote: the first line of the error that is more than an exit status, or else that of the message. */
-export function firstLine({ error, message }: ProgramRecord): string {
+export function defaultQuote({ error, message }: ProgramRecord): string {
   for (const line of error.slice(0, textLimit).split('\n')) {
     const text = quotable(line);
     if (text !== '' && !onlyStatus.test(text)) return text;

@@ -6,7 +6,7 @@ import { causeOf, diagnose } from '../catalogue/catalogue.ts';
 import { type Incident, keyOf } from '../incident.ts';
 import { forReaders } from './for-readers.ts';
 
-export interface Surroundings {
+export interface NodeContext {
   node: string;
   /** Until the API server has answered, only the Node's name is known. */
   nodeRef: () => ObjectRef;
@@ -25,13 +25,13 @@ export interface FindingBuilder {
   podNotice: (incident: Incident, facts: NodeFacts, phase: Phase, object: ObjectRef) => Finding;
 }
 
-export function createFindingBuilder(surroundings: Surroundings): FindingBuilder {
-  const { node, nodeRef } = surroundings;
+export function createFindingBuilder(context: NodeContext): FindingBuilder {
+  const { node, nodeRef } = context;
   const seen = new Map<string, { second: number; subjects: number; facts: NodeFacts; around: RelatedObjects }>();
 
   return {
     full(incident: Incident, facts: NodeFacts, phase: Phase, objects?: readonly ObjectRef[]): Finding[] {
-      const around = phase === 'open' ? lookAgain(incident, facts) : lookAround(incident, facts, surroundings);
+      const around = phase === 'open' ? lookAgain(incident, facts) : lookAround(incident, facts, context);
       const details: IncidentDetails = { role: 'full', phase, ...detailsOf(incident, facts), ...around };
       const { severity, reason, overReason } = causeOf(details.diagnosis);
       const here = nodeRef();
@@ -47,7 +47,7 @@ export function createFindingBuilder(surroundings: Surroundings): FindingBuilder
           related: object.kind === 'Node' ? incident.failingPod : here,
           node,
           shared: shared ? true : undefined,
-          details: forReaders(details, readers, surroundings.chains),
+          details: forReaders(details, readers, context.chains),
         };
       });
     },
@@ -63,7 +63,7 @@ export function createFindingBuilder(surroundings: Surroundings): FindingBuilder
         role: 'pod-notice',
         phase,
         ...detailsOf(incident, facts),
-        ...lookAround(incident, facts, surroundings),
+        ...lookAround(incident, facts, context),
       },
     }),
   };
@@ -74,20 +74,20 @@ export function createFindingBuilder(surroundings: Surroundings): FindingBuilder
     const subjects = incident.subjects.length;
     const known = seen.get(key);
     if (known?.second === second && known.subjects === subjects && known.facts === facts) return known.around;
-    const around = lookAround(incident, facts, surroundings);
+    const around = lookAround(incident, facts, context);
     seen.set(key, { second, subjects, facts, around });
     return around;
   }
 }
 
-export function affectedPods(incident: Incident, facts: NodeFacts, podsHere: Surroundings['podsHere']): AffectedPod[] {
+export function affectedPods(incident: Incident, facts: NodeFacts, podsHere: NodeContext['podsHere']): AffectedPod[] {
   if (causeOf(diagnose(incident.code, facts, incident)).impact === undefined) return [];
   const all = affectedPodsOf(podsHere());
   // Only the Pod in this network namespace uses the full table.
   return facts.namespacePod === undefined ? all : all.filter(({ uid }) => uid === facts.namespacePod);
 }
 
-function lookAround(incident: Incident, facts: NodeFacts, { chains, podsHere }: Surroundings): RelatedObjects {
+function lookAround(incident: Incident, facts: NodeFacts, { chains, podsHere }: NodeContext): RelatedObjects {
   const { services, more } = servicesOf(incident.subjects, chains);
   const affected = affectedPods(incident, facts, podsHere);
   const names = affected.slice(0, 3).map(({ namespace, name }) => `${namespace}/${name}`);

@@ -13,16 +13,16 @@ import {
   nextPodNotice,
   type NextPodNotice,
   type NotifiedPod,
-  type Surroundings,
+  type NodeContext,
 } from './details.ts';
 
-export interface Output {
+export interface ReporterOutput {
   count: (finding: Finding, time: Millis, weight: number) => void;
   /** Whether the uids of objects are known. Without them, the same Event would get another name than in an earlier run. */
   isReady: () => boolean;
 }
 
-export interface ReporterOptions extends Surroundings, Output {
+export interface ReporterOptions extends NodeContext, ReporterOutput {
   tracker: Pick<Tracker, 'incidents' | 'acknowledge'>;
   recent: RecentLines;
   facts: FactSources;

@@ -7,7 +7,7 @@ import type { TrackedFailure } from '../incident.ts';
 import { attemptSpan, completesWhatFailed, isSameFamily, restartSpan } from './programs.ts';
 
 /** How long flaps and ended incidents are remembered. A failure within this time continues them. */
-export const memory: Millis = 900_000;
+export const flapMemory: Millis = 900_000;
 /** This many restarts within `restartSpan` are an incident, whatever the container logs. */
 const restartsToOpen = 3;
 
@@ -96,13 +96,13 @@ export function noteAttempt(tracked: TrackedFailure, time: Millis, retryInterval
   if (isFirst) return { repeats: false, flaps };
   tracked.longestGap = Math.max(tracked.longestGap, gap);
   const again = tracked.healthy === undefined && gap <= 2 * retryInterval;
-  return { repeats: again || spanOf(tracked, attemptsKept) <= memory, flaps };
+  return { repeats: again || spanOf(tracked, attemptsKept) <= flapMemory, flaps };
 }
 
 /** Notes a failure that only another program can have caused. The second one is more than a flap, even after a success. */
 export function noteDeletion(tracked: TrackedFailure, time: Millis, retryInterval: Millis): AttemptNote {
   const { repeats, flaps } = noteAttempt(tracked, time, retryInterval);
-  return { repeats: repeats || spanOf(tracked, 2) <= memory, flaps };
+  return { repeats: repeats || spanOf(tracked, 2) <= flapMemory, flaps };
 }
 
 /** Each restart is an attempt of its own. */

@@ -2,7 +2,7 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import { causeOf } from '../catalogue/catalogue.ts';
 import { type Incident, type IncidentChange, isUnpublished, type TrackedFailure } from '../incident.ts';
 import { attemptSpan, type Syncs } from './programs.ts';
-import { type AttemptNote, correctStamps, memory, takeBackAttempt } from './attempts.ts';
+import { type AttemptNote, correctStamps, flapMemory, takeBackAttempt } from './attempts.ts';
 
 /** Numbers since the very first run, by code. */
 export interface IncidentCounts {
@@ -114,13 +114,13 @@ function retryIntervalOf({ code, failing }: Incident, syncs: Syncs): Millis {
 }
 
 function dueOf({ incident, closed, fight, longestGap, doubtful, heard }: TrackedFailure, syncs: Syncs): Millis {
-  if (incident.phase === 'over') return (closed ?? incident.last) + memory;
+  if (incident.phase === 'over') return (closed ?? incident.last) + flapMemory;
   if (doubtful) return heard + verdictTime;
   const retryInterval = retryIntervalOf(incident, syncs);
   // A failure that is retried only once an hour must not be forgotten between two retries.
-  if (incident.phase === 'suspected') return incident.last + Math.max(memory, 2 * retryInterval + attemptSpan);
+  if (incident.phase === 'suspected') return incident.last + Math.max(flapMemory, 2 * retryInterval + attemptSpan);
   // A failure that comes back after successes is over once it stays away for twice its longest gap.
-  const pause = fight ? Math.min(2 * longestGap, memory) : 0;
+  const pause = fight ? Math.min(2 * longestGap, flapMemory) : 0;
   return incident.last + Math.max(3 * retryInterval, leastSilence, pause);
 }
 

@@ -17,7 +17,7 @@ export const nameLabel = 'projectcalico.org/name';
 export const namespacePrefix = 'pcns.';
 export const serviceAccountPrefix = 'pcsa.';
 
-export function podEndpoint(pod: PolicyPod, namespace: LabelSet, calico: CalicoObjects | undefined): LabelledEndpoint {
+export function calicoPod(pod: PolicyPod, namespace: LabelSet, calico: CalicoObjects | undefined): LabelledEndpoint {
   const name = `Pod ${pod.namespace}/${pod.name}`;
   const account: Label = pod.serviceAccount ?? new Unknown(`ServiceAccount of ${name}`);
   return { name, object: { kind: 'Pod', namespace: pod.namespace }, labelOf };

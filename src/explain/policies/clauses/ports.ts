@@ -85,7 +85,7 @@ export class PortName implements Clause {
     const named = this.#named(pod.ports ?? [], protocol);
     if (named.length === 0) {
       // Events must not reveal port names of other Namespaces.
-      const own = pod === probe.pod ? namesOf(pod, probe.flow) : [];
+      const own = pod === probe.pod ? portNamesOf(pod, probe.flow) : [];
       const instead = own.length === 0 ? '' : `: its ${probe.flow.port} is ${own.join(' or ')}`;
       return `is ${portText(probe)}, and the destination has no ${protocol} port of that name${instead}`;
     }
@@ -104,7 +104,7 @@ export class PortName implements Clause {
   }
 }
 
-export function namesOf({ ports = [] }: PolicyPod, { protocol, port }: PolicyFlow): string[] {
+export function portNamesOf({ ports = [] }: PolicyPod, { protocol, port }: PolicyFlow): string[] {
   return ports.filter((each) => each.port === port && each.protocol === protocol).map(({ name }) => name);
 }
 

@@ -4,7 +4,7 @@ import { createBackOff } from '../../../base/platform/rates.ts';
 import { reasonOf } from '../../../base/platform/system-error.ts';
 import type { Schedule } from '../../../base/platform/timer.ts';
 import type { Notice, Source, SourceListener } from '../source.ts';
-import { type Ending, type Spawn, runJournalctl } from './journalctl.ts';
+import { type RunEnd, type Spawn, runJournalctl } from './journalctl.ts';
 
 interface JournalctlRunsOptions {
   spawn: Spawn;
@@ -73,7 +73,7 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
     kill = runJournalctl(spawn, args, { output: reader.take, errorOutput, ended }, schedule);
   }
 
-  function ended(ending: Ending): void {
+  function ended(ending: RunEnd): void {
     cancelSettling?.();
     const errorLines = linesOf(errors);
     errors = '';
@@ -105,7 +105,7 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
   }
 }
 
-export function noticeOf(ending: Ending, lastError: string | undefined): Notice {
+export function noticeOf(ending: RunEnd, lastError: string | undefined): Notice {
   if ('error' in ending) {
     if ((ending.error as NodeJS.ErrnoException).code === 'ENOENT')
       return failed(
@@ -122,7 +122,7 @@ export function noticeOf(ending: Ending, lastError: string | undefined): Notice 
   return { level: 'warn', key: 'ended', text: `journalctl ${how} and is started again` };
 }
 
-function isOwnDoing(ending: Ending): boolean {
+function isOwnDoing(ending: RunEnd): boolean {
   return 'error' in ending || (ending.code !== null && ending.code !== 0);
 }
 

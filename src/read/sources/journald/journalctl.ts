@@ -12,12 +12,12 @@ export type Spawn = (command: string, args: readonly string[]) => Child;
 /** `stdout` and `stderr` are missing if the system has no more descriptors. An `error` then follows. */
 export type Child = Pick<ChildProcess, 'on' | 'kill' | 'unref' | 'stdout' | 'stderr'>;
 
-export type Ending = { error: Error } | { code: number | null; signal: string | null };
+export type RunEnd = { error: Error } | { code: number | null; signal: string | null };
 
 interface JournalctlListener {
   output: (chunk: Buffer) => void;
   errorOutput: (chunk: Buffer) => void;
-  ended: (ending: Ending) => void;
+  ended: (ending: RunEnd) => void;
 }
 
 /** Where to begin: at the record with this cursor, or else the nearest one after it; or at this time. */
@@ -94,7 +94,7 @@ export function runJournalctl(
 ): () => void {
   let isOver = false;
   let stopReading: (() => void) | undefined;
-  const over = (ending: Ending): void => {
+  const over = (ending: RunEnd): void => {
     if (isOver) return;
     isOver = true;
     stopReading?.();

@@ -2,12 +2,12 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import { reasonOf } from '../../../base/platform/system-error.ts';
 import type { Position } from '../source.ts';
 import {
-  atEnd,
+  entryAtEnd,
   distinct,
   type FinishedFile,
   type LogEntry,
   movedPathsOf,
-  passOver,
+  closeAsRead,
   placeOf,
   positionAtEnd,
   refresh,
@@ -26,7 +26,7 @@ import {
 } from './relation.ts';
 import { closeLog, isSame, type Identity, type Obstacle } from './open-log.ts';
 
-export interface Beginning {
+export interface LogBeginning {
   entries: LogEntry[];
   done: FinishedFile[];
   isReplaced: boolean;
@@ -48,7 +48,7 @@ export function beginLog(
   last: Position | undefined,
   from: 'start' | 'end',
   now: Millis,
-): Beginning | Obstacle {
+): LogBeginning | Obstacle {
   const position = readLogPosition(last);
   const saved = position === undefined ? [] : [...position.files, ...(position.finished ? [position.finished] : [])];
   let there: Candidate[] = [];
@@ -93,12 +93,12 @@ function isUnchanged(there: readonly Candidate[], opened: readonly Candidate[]):
   return isSameOrder && there.map(refresh).every(Boolean);
 }
 
-function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
+function afresh(there: readonly Candidate[], from: 'start' | 'end'): LogBeginning {
   const live = there.at(-1) as Candidate;
-  const entry = from === 'end' ? atEnd(live) : { ...live, place: startOfFile };
+  const entry = from === 'end' ? entryAtEnd(live) : { ...live, place: startOfFile };
   const earlier = there.slice(0, -1);
   const finished = earlier.slice(-1).map(positionAtEnd)[0];
-  const done = earlier.map(passOver);
+  const done = earlier.map(closeAsRead);
   return { entries: [entry], done, isReplaced: false, since: undefined, missing: [], cut: [], finished };
 }
 
@@ -112,7 +112,7 @@ function afresh(there: readonly Candidate[], from: 'start' | 'end'): Beginning {
  *     unknown   it may become a copy of a file after it (`isUndecided`)              not yet: the next scan finds it again
  *     new       every other file                                                     from its start
  */
-function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis): Beginning {
+function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis): LogBeginning {
   const files = position.files.filter(hasContent);
   const finished = position.finished && hasContent(position.finished) ? position.finished : undefined;
   const places = recognised(there, finished === undefined ? files : [...files, finished]);
@@ -130,7 +130,7 @@ function goingOn(there: readonly Candidate[], position: LogPosition, now: Millis
     // If none of the unfinished files is left, the order does not show what came after them.
     const isSince = missing.length < files.length || each.modified > position.modified || each === there.at(-1);
     const isOld = file === undefined && !hasSavedInode && !(index > newest && isSince);
-    if (isPacked || isOld) done.push(passOver(each));
+    if (isPacked || isOld) done.push(closeAsRead(each));
     else if (file !== undefined) entries.push({ ...each, place: placeOf(each, file, cut) });
     else if (isUndecided(each, heads.slice(index + 1), now)) closeLog(each.log);
     else entries.push({ ...each, place: startOfFile });

@@ -2,7 +2,7 @@ import { fstatSync, readSync } from 'node:fs';
 import { reasonOf } from '../../../base/platform/system-error.ts';
 import { unpackedHead } from './content.ts';
 import {
-  begins,
+  mayBeginAs,
   type Candidate,
   type FilePosition,
   fingerprintOf,
@@ -133,7 +133,7 @@ export function refresh(candidate: Candidate): boolean {
   }
   candidate.head = readHead(log.fd);
   ({ size: candidate.size, mtimeMs: candidate.modified } = fstatSync(log.fd));
-  return candidate.size >= size && begins(candidate.head, head);
+  return candidate.size >= size && mayBeginAs(candidate.head, head);
 }
 
 /** A file that was cut off continues at its end, and `saved` is added to `cut`: the rest was read, and the writer begins a new line. */
@@ -187,7 +187,7 @@ export function restOf({ log, reader }: LogFile): Pick<LogEntry, 'head' | 'place
 }
 
 /** Closes a file, whose content then counts as read. */
-export function passOver({ log, head, size, isPacked }: Candidate): FinishedFile {
+export function closeAsRead({ log, head, size, isPacked }: Candidate): FinishedFile {
   closeLog(log);
   return { identity: log.identity, head, place: { offset: isPacked ? 0 : size, skipping: false } };
 }
@@ -198,7 +198,7 @@ export function positionAtEnd({ log, isPacked, head, size }: Candidate): FilePos
 }
 
 /** Begins at the end. A line that has already begun there is skipped. Throws the system's error. */
-export function atEnd(candidate: Candidate): LogEntry {
+export function entryAtEnd(candidate: Candidate): LogEntry {
   const { fd } = candidate.log;
   const offset = fstatSync(fd).size;
   const last = Buffer.alloc(1);
@@ -235,7 +235,7 @@ export function createFinishedFiles(): FinishedFiles {
     find(identity: Identity, head: Buffer): FinishedFile | undefined {
       const isOne = ({ identity: its, head: known }: FinishedFile): boolean =>
         // Nothing was read of an empty file. If it has content, the content is new, or another file has its inode.
-        its !== undefined && isSame(its, identity) && (known.length > 0 ? begins(head, known) : head.length === 0);
+        its !== undefined && isSame(its, identity) && (known.length > 0 ? mayBeginAs(head, known) : head.length === 0);
       return files.findLast(({ file }) => isOne(file))?.file;
     },
     hasCopyOf: (head: Buffer): boolean => files.some(({ file }) => isCopy(file.head, head)),

@@ -1,5 +1,5 @@
 import type { Millis } from '../../../base/model/log-line.ts';
-import type { Beginning } from './begin-log.ts';
+import type { LogBeginning } from './begin-log.ts';
 import { distinct, type LogEntry, placeOf, scanFiles } from './candidate.ts';
 import {
   type Candidate,
@@ -30,7 +30,7 @@ export interface FileSearch {
   readonly live: Identity | Obstacle | undefined;
   /** Whether the last scan had too few file descriptors. */
   readonly isShort: boolean;
-  begin(beginning: Beginning): void;
+  begin(beginning: LogBeginning): void;
   discover(): void;
   /** Call it once a second. A missing file is reported the second time, because a log that is being renamed is missing for a moment. */
   reportMissing(): void;
@@ -56,7 +56,7 @@ export function createFileSearch({ path, order, report, insert, wall }: FileSear
     get isShort() {
       return isShort;
     },
-    begin(beginning: Beginning): void {
+    begin(beginning: LogBeginning): void {
       for (const file of beginning.done) order.done.add(file);
       ({ missing, since } = beginning);
       newest = beginning.isReplaced ? missing.at(-1) : undefined;

@@ -3,7 +3,7 @@ import { reasonOf } from '../../../base/platform/system-error.ts';
 import type { Timer } from '../../../base/platform/timer.ts';
 import { addTo, type LineSink } from '../framing/scanner.ts';
 import type { Position } from '../source.ts';
-import { createFinishedFiles, findCopy, type FinishedFiles, type LogEntry, passOver, restOf } from './candidate.ts';
+import { createFinishedFiles, findCopy, type FinishedFiles, type LogEntry, closeAsRead, restOf } from './candidate.ts';
 import { type FilePosition, type LogPosition, startOfFile } from './relation.ts';
 import { createLogFile, type LogFile, type LogFileListener, type LogFileOptions } from './log-file.ts';
 import { closeLog } from './open-log.ts';
@@ -185,7 +185,7 @@ export function createFileInserter(options: OpenFilesOptions): InsertFile {
 
 /** Reports the file as lost, so it must not be read later either. */
 function giveUp(entry: LogEntry, order: ReadingOrder, report: TailReport): void {
-  order.done.add(passOver(entry));
+  order.done.add(closeAsRead(entry));
   const size = Number.isFinite(entry.size) ? entry.size : undefined;
   report.lost(size, 'was replaced more often than it could be read');
 }

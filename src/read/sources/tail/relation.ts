@@ -118,7 +118,7 @@ export function isCopy(a: Buffer, b: Buffer): boolean {
 }
 
 /** Returns whether a file that begins with `head` may be the one that began with `earlier`. */
-export function begins(head: Buffer, earlier: Buffer): boolean {
+export function mayBeginAs(head: Buffer, earlier: Buffer): boolean {
   return head.length >= earlier.length && head.compare(earlier, 0, earlier.length, 0, earlier.length) === 0;
 }
 
@@ -134,5 +134,7 @@ const copying: Millis = 60_000;
 export function isUndecided({ head, modified }: Candidate, openings: readonly Buffer[], now: Millis): boolean {
   // A stamp in the far future must not make a file look young for long.
   const isYoung = Math.abs(now - modified) < copying;
-  return (head.length === 0 || (head.length < partLength && isYoung)) && openings.some((other) => begins(other, head));
+  return (
+    (head.length === 0 || (head.length < partLength && isYoung)) && openings.some((other) => mayBeginAs(other, head))
+  );
 }

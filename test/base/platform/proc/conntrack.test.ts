@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import { hostProcess, namespaceOf, readConntrack } from '../../../../src/base/platform/proc.ts';
+import { hostProcess, networkNamespaceOf, readConntrack } from '../../../../src/base/platform/proc.ts';
 import { procTree, readerIn } from './proc-tree.ts';
 
 /** Linux 6.18 prints it so, of a table with 11 entries; cut to what matters. */
@@ -86,7 +86,7 @@ test('if only a Pod is visible, no process shows the host', async () => {
 });
 
 test('a namespace has the inode of its file', async () => {
-  expect(await namespaceOf('/proc', 'self')).toBe(statSync('/proc/self/ns/net').ino);
-  expect(await namespaceOf('/proc', '0')).toBeUndefined();
-  expect(await namespaceOf(procTree({ 'self/ns/net': '->somewhere' }), 'self')).toBeUndefined();
+  expect(await networkNamespaceOf('/proc', 'self')).toBe(statSync('/proc/self/ns/net').ino);
+  expect(await networkNamespaceOf('/proc', '0')).toBeUndefined();
+  expect(await networkNamespaceOf(procTree({ 'self/ns/net': '->somewhere' }), 'self')).toBeUndefined();
 });

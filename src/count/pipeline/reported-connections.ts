@@ -21,7 +21,7 @@ export interface FailedConnections {
   readonly last: Millis;
 }
 
-export interface Told {
+export interface ReportedConnections {
   /** Notes the connection that this line reports. */
   note: (decision: Decision | undefined, time: Millis) => void;
   /** Returns whether other lines told of any of the connections. `targets`: the same connections to each Pod that they may have been for. */
@@ -32,7 +32,7 @@ export interface Told {
  * Each sender has its own room, so that no Pod pushes out another's. The sender is the Pod behind the interface, if the line names one,
  * because anybody may use the source address.
  */
-export function createTold(): Told {
+export function createReportedConnections(): ReportedConnections {
   /** By the uid of a Pod of this node. */
   const ofPods = new RecentValues<RecentValues<Millis>>(most.senders);
   /** By the address, as long as its owner is not known: the list of Pods may come later than the first packet. */
