@@ -14,7 +14,7 @@ import {
   unevaluatedPolicy,
   unlistedPolicy,
   unlistedReason,
-  unreadAs,
+  unreadKindOf,
 } from '../../agent/kubernetes/kubernetes.ts';
 import { at, list } from '../../base/platform/json.ts';
 import { anyTier, awayPolicy, isCalico, serviceNameLabel } from '../../explain/policies/policies.ts';
@@ -107,7 +107,7 @@ async function readPoliciesOf(
 }
 
 async function readObjects(reader: ClusterReader, kind: PolicyKind, namespace: string | undefined): Promise<void> {
-  if ((await readList(reader, kind, namespace, {})) !== undefined) reader.collector.unread(unreadAs(kind));
+  if ((await readList(reader, kind, namespace, {})) !== undefined) reader.collector.unread(unreadKindOf(kind));
 }
 
 /** Resolves to undefined after success, and if the cluster lacks the kind. */

@@ -14,19 +14,14 @@ import { nearest } from '../../agent/config/suggest.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { cell, plural, type Streams } from '../terminal.ts';
 import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
-import { type AskedConnection, findConnections, servicesThatReplaceSource } from './connections.ts';
-import { claimNotes, endText, tunnelNotes } from './ends.ts';
+import { type AskedConnection, servicesThatReplaceSource } from './connections.ts';
+import { endText } from './ends.ts';
 import { type KnownObjects, WhyError } from './known-objects.ts';
-import { readObjects, withVerdict, writeNotes } from './why.ts';
+import { readQuestion, withVerdict } from './why.ts';
 
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withVerdict(streams, async () => {
-    const objects = await readObjects(options, true, streams.err);
-    const { connections, notes } = findConnections(options, objects);
-    writeNotes(
-      [...notes, ...tunnelNotes(connections[0].flow, objects), ...claimNotes(connections[0].flow, objects)],
-      streams.err,
-    );
+    const { objects, connections } = await readQuestion(options, true, streams.err);
     const texts = new Set<string>();
     const found: number[] = [];
     for (const { flow } of differingIn(connections)) {

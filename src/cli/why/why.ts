@@ -4,7 +4,7 @@ import { printable } from '../../base/platform/printable.ts';
 import type { ConnectionVerdict, PolicyFlow, RuleTrace, Trace } from '../../explain/policies/policies.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { jsonText, type Streams, writeUnlessClosed } from '../terminal.ts';
-import { type AskedConnection, findConnections } from './connections.ts';
+import { type AskedConnection, type AskedConnections, findConnections } from './connections.ts';
 import { claimNotes, endText, tunnelNotes } from './ends.ts';
 import { evaluatorOf, type KnownObjects, WhyError } from './known-objects.ts';
 import { readSavedFiles } from './saved-files.ts';
@@ -15,12 +15,7 @@ const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
 /** Resolves to the exit status: 0 admitted, 1 denied, 2 wrong input, 3 unknown. */
 export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
   return await withVerdict(streams, async () => {
-    const objects = await readObjects(options, false, streams.err);
-    const { connections, notes } = findConnections(options, objects);
-    writeNotes(
-      [...notes, ...tunnelNotes(connections[0].flow, objects), ...claimNotes(connections[0].flow, objects)],
-      streams.err,
-    );
+    const { objects, connections } = await readQuestion(options, false, streams.err);
     const { trace } = evaluatorOf(objects);
     const answers = inGroups(
       connections.map(({ flow, because }) => {
@@ -128,7 +123,24 @@ function textAnswer([answer, ...same]: Group): string {
 
 const mostNamed = 8;
 
-export async function readObjects(
+export interface Question extends Pick<AskedConnections, 'connections'> {
+  readonly objects: KnownObjects;
+}
+
+/** Reads the objects, and finds the connections that are asked about. Prints notes on both. `wholeNamespaces`: as in `readCluster`. */
+export async function readQuestion(
+  options: WhyOptions,
+  wholeNamespaces: boolean,
+  err: (text: string) => void,
+): Promise<Question> {
+  const objects = await readObjects(options, wholeNamespaces, err);
+  const { connections, notes } = findConnections(options, objects);
+  const { flow } = connections[0];
+  writeNotes([...notes, ...tunnelNotes(flow, objects), ...claimNotes(flow, objects)], err);
+  return { objects, connections };
+}
+
+async function readObjects(
   options: WhyOptions,
   wholeNamespaces: boolean,
   err: (text: string) => void,
@@ -145,7 +157,7 @@ export async function readObjects(
   return await readCluster(options, wholeNamespaces);
 }
 
-export function writeNotes(notes: readonly string[], err: (text: string) => void): void {
+function writeNotes(notes: readonly string[], err: (text: string) => void): void {
   for (const note of notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
 }
 
