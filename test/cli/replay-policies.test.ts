@@ -94,7 +94,7 @@ test('the policy of --policies counts where two have one name', async () => {
     ingress: [{ from: [{ podSelector: { matchLabels: { app: 'shell' } } }] }],
   });
   const { out } = await replay([...json, '--policies', write('postgres.json', content), '-'], { stdin: stamped });
-  expect(out).toContain('only from Pods app=shell');
+  expect(out).toContain('allows only Pods app=shell');
 });
 
 test('standard input can be one of them', async () => {

@@ -45,13 +45,13 @@ const table: readonly Advice[] = [
   },
   {
     applies: ({ error }) => isTooBig(error),
-    say: ({ error, peer }) =>
-      `If it is genuine, large packets to ${peer.address} are lost and connections hang: allow ${error?.protocol === 'ICMPv6' ? 'ICMPv6 type 2' : 'ICMP type 3 code 4'} to Pods, or ${error?.mtu ? `set the Pod MTU to ${error.mtu}` : 'lower the Pod MTU'}.`,
+    say: ({ error }) =>
+      `If genuine, large packets there are lost and connections hang: allow ${error?.protocol === 'ICMPv6' ? 'ICMPv6 type 2' : 'ICMP type 3 code 4'} to Pods, or ${error?.mtu ? `set the Pod MTU to ${error.mtu}` : 'lower the Pod MTU'}.`,
   },
   {
     applies: ({ error }) => error !== undefined,
     say: () =>
-      'If it is genuine, the Pod waits for a timeout instead of failing at once: allow ICMP errors (conntrack state RELATED) to Pods.',
+      'If genuine, the Pod waits for a timeout instead of failing at once: allow ICMP errors (conntrack state RELATED) to Pods.',
   },
   {
     applies: ({ martian, direction, ownAddressIsForeign }) => martian && direction === 'sending' && ownAddressIsForeign,
@@ -70,9 +70,10 @@ const table: readonly Advice[] = [
     applies: ({ martian }) => martian,
     say: ({ path, logger }, { node }) => {
       const device = mayLoosen(path) ? path : 'that device';
-      const loosen = mayLoosen(path) ? `; if this way is meant, set net/ipv4/conf/${path}/rp_filter to 2` : '';
-      const other = logger === kernelDrop ? '' : ' A Pod with a device of that name can also cause this line.';
-      return `Not a policy: ${node || 'the node'} has no route back to that source through ${device} (reverse-path filter). Asymmetric routing or a forged address: fix the route${loosen}.${other}`;
+      const loosen = mayLoosen(path) ? ` or, if this way is meant, set net/ipv4/conf/${path}/rp_filter to 2` : '';
+      // The kernel logs the martian packets of Pods' own devices as well, often with the same name.
+      const orPod = logger === kernelDrop ? '' : ' (or a Pod on it)';
+      return `Not a policy: ${node || 'the node'}${orPod} has no route back to that source through ${device} (reverse-path filter). Asymmetric routing or a forged address: fix the route${loosen}.`;
     },
   },
   {

@@ -12,7 +12,7 @@ export function adviseOnUfw(details: FlowDetails, own: Own): string {
 }
 
 export function adviseOnFirewall(details: FlowDetails, own: Own): string {
-  return `That is the firewall of ${own.node || 'the node'}, not a NetworkPolicy; a reload of it often causes this.${probes(details, own)} Node admins: allow ${chainOf(details).join(' ')} ${details.podRange ?? 'the Pod range'} in it, then restart the CNI Pod.`;
+  return `That is the node's own firewall, not a NetworkPolicy; a reload often causes this.${probes(details, own)} Node admins: allow ${chainOf(details).join(' ')} ${details.podRange ?? 'the Pod range'}, then restart the CNI Pod.`;
 }
 
 /** Probes by HTTP, TCP and gRPC all use TCP. */

@@ -58,7 +58,7 @@ function seenAs({ logger, service }: FlowDetails): string {
 
 function sharedText({ sharedWith = [] }: FlowDetails): string {
   if (sharedWith.length === 0) return '';
-  return `The log names only the workload, so it may also have been ${listed(sharedWith, 0).replace(/, (?=[^,]*$)/, ' or ')}.`;
+  return `The log names only the workload, so the Pod may also be ${listed(sharedWith, 0).replace(/, (?=[^,]*$)/, ' or ')}.`;
 }
 
 function opening({ direction }: FlowDetails): string {
@@ -131,7 +131,7 @@ function decidedBy(details: FlowDetails): string {
   const word = verdict === 'rejected' ? 'Rejected' : 'Denied';
   if (policy === undefined) return verdict === 'rejected' ? `${word}.` : '';
   if (!namesMatchOnly(details)) return `${word} by ${policyText(policy)}.`;
-  return `Probably ${word.toLowerCase()} by ${policyText(policy)}: its rule matched, and the log does not show what decided.`;
+  return `Probably ${word.toLowerCase()} by ${policyText(policy)}: its rule matched, but the log does not show the verdict.`;
 }
 
 /**

@@ -7,6 +7,7 @@ import { connectFailure, type PolicyName } from '../../base/model/packet.ts';
 import type { PolicyAnswer, PolicyVerdict } from '../../base/model/policy-answer.ts';
 import {
   type ClauseTrace,
+  deniedPods,
   deniesTheRest,
   isCalico,
   type PolicyRef,
@@ -83,8 +84,9 @@ function matches(whole: string, named: string): boolean {
 function ownVerdict(trace: Trace, finding: Finding, at: Millis): PolicyVerdict {
   const { node } = finding;
   const { outcome } = trace.verdict;
-  const text = sentenceOf(trace, { node: node || undefined, at, max: longest });
-  return { outcome, text, act: actionOn(trace, finding), policy: denying(trace), isOwn: true };
+  const act = actionOn(trace, finding);
+  const text = sentenceOf(trace, { node: node || undefined, at, max: longest, said: saidOf(finding, trace, act) });
+  return { outcome, text, act, policy: denying(trace), isOwn: true };
 }
 
 /** For policies that the reader may change, and those of the whole cluster. */
@@ -108,7 +110,20 @@ function actionOn(trace: Trace, { node, details }: Finding): string {
     return 'To allow it, add a rule without ports.';
   const failing = nearest.rule.groups.filter(({ clause }) => clause.match !== true);
   // Where two fields fail, adding to both would allow more than this connection.
-  return failing.length === 1 ? 'To allow it, add it to that rule.' : 'To allow it, add a rule.';
+  if (failing.length !== 1) return 'To allow it, add a rule.';
+  const pods = deniedPods(nearest.rule);
+  return `To allow ${pods === undefined ? 'it' : `Pods ${pods}`}, extend that rule.`;
+}
+
+/** Returns what the Event shows besides the verdict: the ends, the port, and the Pods that the action names. */
+function saidOf({ details }: Finding, { nearest }: Trace, act: string): string[] {
+  if (details.kind !== 'flow') return [];
+  const { peer, ownAddress, protocol, port } = details;
+  const { kind = '', namespace, name } = peer.object ?? {};
+  const object = `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+  const pods = nearest && deniedPods(nearest.rule);
+  const named = pods !== undefined && act.includes(pods) ? [pods] : [];
+  return [peer.address, ownAddress, object, port === undefined ? protocol : `${port}/${protocol}`, ...named];
 }
 
 /** Readers of this Namespace's Events may know cluster-wide policies and Nodes, but nothing about other Namespaces. */
@@ -123,14 +138,14 @@ function peerVerdict(
   const { outcome, decision, direction } = trace.verdict;
   const whose = nameOf(peer);
   const isOwn = false;
-  const options = { node: node || undefined, at, max: longest, whose };
+  const act = actionOn(trace, finding);
+  const options = { node: node || undefined, at, max: longest, whose, said: saidOf(finding, trace, act) };
   const namespace = peer.object?.namespace;
   const isOfCluster = decision !== undefined && mayName(decision.policy, reader);
   const isForeign = namespace !== undefined && namespace !== regarding.namespace;
   // A rule that denies the rest says nothing of the rule that lacks this, which is most likely of that Namespace.
   const isRest = isForeign && deniesTheRest(trace);
   if (!isForeign || (isOfCluster && !isRest)) {
-    const act = actionOn(trace, finding);
     return { outcome, text: sentenceOf(trace, options), act, policy: denying(trace), isOwn };
   }
   const policy = undefined;
@@ -141,16 +156,16 @@ function peerVerdict(
   }
   if (outcome === 'admits') {
     const verdict = { ...trace.verdict, decision: undefined };
-    return { outcome, text: sentenceOf({ ...trace, verdict }, options), act: actionOn(trace, finding), policy, isOwn };
+    return { outcome, text: sentenceOf({ ...trace, verdict }, options), act, policy, isOwn };
   }
   // A connection that failed has an Event on its sender only.
   const hasEvent = details.kind === 'flow' && details.logger !== connectFailure;
-  const act = hasEvent ? askOwners(whose) : 'To allow it, ask its owners.';
+  const ask = hasEvent ? askOwners(whose) : 'To allow it, ask its owners.';
   if (isOfCluster) {
     const text = sentenceOf({ ...trace, nearest: undefined }, options);
-    return { outcome, text, act, policy: denying(trace), isOwn };
+    return { outcome, text, act: ask, policy: denying(trace), isOwn };
   }
-  return { outcome, text: `Denied by ${direction} policies of namespace ${namespace}.`, act, policy, isOwn };
+  return { outcome, text: `Denied by ${direction} policies of namespace ${namespace}.`, act: ask, policy, isOwn };
 }
 
 /** Readers of a Pod's Events seldom have rights in the Namespace of its peer. */
@@ -180,7 +195,7 @@ function shownTo(reader: Reader, trace: Trace): Trace {
 
 function hidden(clause: ClauseTrace): ClauseTrace {
   const has = 'does not match';
-  return { ...clause, has, inWords: () => ({ allows: clause.inWords()?.allows ?? clause.wants, is: has }) };
+  return { ...clause, has, inWords: () => ({ allows: clause.inWords()?.allows ?? clause.wants, is: '' }) };
 }
 
 /** A Namespace that is not known counts as one that has opted out. */

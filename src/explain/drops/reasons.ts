@@ -41,9 +41,9 @@ const egress: Reason = {
   act: 'Cluster admins: check the gateway node and its egress IP: kubectl get ciliumegressgatewaypolicies -o yaml',
 };
 const layer7: Reason = {
-  means: 'an L7 rule of a Cilium policy refused the request; its addresses and ports were allowed',
+  means: 'an L7 rule refused the request; its addresses and ports were allowed',
   act: ({ namespace }) =>
-    `Compare the request with the L7 rules: kubectl -n ${namespace} get ciliumnetworkpolicies -o yaml (cluster-wide policies: ask the cluster admins)`,
+    `Check the L7 rules: kubectl -n ${namespace} get ciliumnetworkpolicies -o yaml (cluster-wide policies: ask the cluster admins)`,
   ofPolicy: true,
 };
 const starting: Reason = {
@@ -52,16 +52,16 @@ const starting: Reason = {
 };
 
 const kernel = "the node's kernel, not a policy";
-const program = "a program of the node's traffic control, which is where eBPF data planes enforce policies";
+const program = 'a tc or XDP filter of the node';
 const getRoute = ({ node, to }: DropContext): string => `On ${node}: ip route get ${to}`;
 const route: Reason = {
   by: kernel,
-  means: 'the node has no route to that address',
+  means: 'no route to that address',
   act: getRoute,
 };
 const neighbour: Reason = {
   by: kernel,
-  means: 'no host on the link answers ARP or NDP for that address',
+  means: 'no host answers ARP or NDP for that address',
   act: ({ to }) => `Check that ${to} is right and its host is up; a stale EndpointSlice may still list it`,
 };
 const forged = 'Look in the sender for a VPN, a bridge or a forged address';
@@ -72,8 +72,8 @@ const foreign: Reason = {
 };
 const traffic: Reason = {
   by: program,
-  means: 'its policy, or another filter of that device, refused it',
-  act: "Cluster admins: turn on the eBPF data plane's log, which names the policy",
+  means: "a policy of an eBPF data plane, or another program's filter",
+  act: "Cluster admins: turn on the data plane's log, which names the policy",
 };
 
 /** Cilium's reasons, by their names in DropReason of its api/v1/flow/flow.proto. */
@@ -129,7 +129,7 @@ export const reasons: ReadonlyMap<string, Reason> = new Map(
       act: ({ to }) => `Look for a routing loop on the way to ${to}`,
     },
     FIB_LOOKUP_FAILED: {
-      means: 'the node has no route to that address',
+      means: 'no route to that address',
       act: getRoute,
     },
     LOCAL_HOST_IS_UNREACHABLE: {
@@ -176,9 +176,9 @@ export const kernelReasons: ReadonlyMap<string, Reason> = new Map(
     IP_INVALID_SOURCE: foreign,
     PKT_TOO_BIG: {
       by: kernel,
-      means: 'it is larger than the MTU of the next link',
-      act: ({ mtu }) =>
-        `Once per path is normal. If it repeats, allow ICMP type 3 code 4 (ICMPv6 type 2) to Pods, or ${mtu === undefined ? 'lower the Pod MTU' : `set the Pod MTU to ${mtu}`}`,
+      means: 'larger than the MTU of the next link',
+      act: ({ mtu, to }) =>
+        `Once per path is normal. If it repeats, allow ${to.includes(':') ? 'ICMPv6 type 2' : 'ICMP type 3 code 4'} to Pods, or ${mtu === undefined ? 'lower the Pod MTU' : `set the Pod MTU to ${mtu}`}`,
     },
     XFRM_POLICY: {
       by: kernel,

@@ -19,6 +19,8 @@ import {
 export interface SentenceOptions {
   /** How the Event calls the Pod whose policies allow the packet. */
   readonly whose?: string;
+  /** What the Event shows elsewhere of the ends and the port. It is not repeated. */
+  readonly said?: readonly string[];
   /** The node that dropped the packet. Its rules may be older than the policies. */
   readonly node?: string | undefined;
   /** The time of the drop. A policy that changed shortly before may not be enforced yet. */
@@ -35,7 +37,7 @@ export function sentenceOf(trace: Trace, options: SentenceOptions): string {
   return fitted([`Cannot tell without: ${trace.verdict.missing.slice(0, 3).join('; ')}.`], options.max);
 }
 
-function deniedText(trace: Trace, { max }: SentenceOptions): string {
+function deniedText(trace: Trace, { max, said = [] }: SentenceOptions): string {
   const { verdict, nearest, isolating } = trace;
   if (verdict.decision !== undefined) {
     const { policy, rule } = verdict.decision;
@@ -43,7 +45,7 @@ function deniedText(trace: Trace, { max }: SentenceOptions): string {
       const behind =
         nearest.policy === policy ? '' : ` behind ${kindText([nearest.policy])}${policyText(nearest.policy)}`;
       const denied = `Denied by ${policyText(policy)} ${rule}${behind}`;
-      return cutBytes(printable(`${denied}: ${nearestText(nearest, verdict.direction)}.`), max);
+      return cutBytes(printable(`${denied}: ${nearestText(nearest, verdict.direction, said)}.`), max);
     }
     const traced = decidingRule(trace);
     return fitted([`Denied by ${policyText(policy)} ${rule}${traced === undefined ? '' : matchingText(traced)}.`], max);
@@ -51,7 +53,7 @@ function deniedText(trace: Trace, { max }: SentenceOptions): string {
   if (nearest !== undefined) {
     const more = isolating.length > 1 ? ` (and ${isolating.length - 1} more)` : '';
     const denied = `Denied by ${kindText([nearest.policy])}${policyText(nearest.policy)}${tierSuffix(trace)}${more}`;
-    return cutBytes(printable(`${denied}: ${nearestText(nearest, verdict.direction)}.`), max);
+    return cutBytes(printable(`${denied}: ${nearestText(nearest, verdict.direction, said)}.`), max);
   }
   for (let shown = Math.min(isolating.length, 5); shown > 1; shown--) {
     const text = printable(`Denied by ${isolatingText(shown, trace)}.`);
@@ -101,29 +103,47 @@ export function tierText({ policy, tier }: Pick<PolicyTrace, 'policy' | 'tier'>)
   return tier === networkPolicyTier && isCalico(policy) ? 'default' : tier;
 }
 
-/** Returns `ingress[0] allows 5432/TCP only from Pods app=web in shop; the sender is app=worker in batch`. */
-function nearestText({ rule }: NonNullable<Trace['nearest']>, direction: PolicyDirection): string {
+/** Returns `ingress[0] allows only Pods app=web in shop; the sender is app=worker in batch`. */
+function nearestText(
+  { rule }: NonNullable<Trace['nearest']>,
+  direction: PolicyDirection,
+  said: readonly string[],
+): string {
   const failing = rule.groups.filter(({ clause }) => clause.match !== true);
-  const failingPorts = failing.filter(isOfPorts);
-  const portTexts = (failingPorts.length > 0 ? failingPorts : rule.groups.filter(isOfPorts)).map(allowsText);
+  const portTexts = failing.filter(isOfPorts).map(allowsText);
   // Calico has the protocol as a field of its own, which the ports name again.
   const ports = portTexts.filter((each) => !portTexts.some((other) => other.includes(`/${each}`))).join(', ');
   const peers = failing
     .filter((group) => !isOfPorts(group))
-    .map(allowsText)
+    .map((group) => allowsText(group).replace(/^not /, 'others than '))
     .join(', ');
-  const preposition = direction === 'ingress' ? 'from' : 'to';
-  const what =
-    failingPorts.length > 0
-      ? `only ${ports}${peers === '' ? '' : ` ${preposition} ${peers}`}`
-      : `${ports === '' ? 'traffic' : ports} only ${preposition} ${peers}`;
-  const is = failing.flatMap(({ clause }) => {
-    const { is: text = clause.has } = clause.inWords() ?? {};
-    const end = otherEnd(direction, fieldOf(clause));
-    if (text === '') return [];
-    return text.startsWith('its ') ? `${end}'s ${text.slice('its '.length)}` : `${end} ${text}`;
-  });
-  return `${rule.path} allows ${what}${is.length === 0 ? '' : `; ${[...new Set(is)].join(', ')}`}`;
+  const what = [ports, peers].filter((each) => each !== '').join(direction === 'ingress' ? ' from ' : ' to ');
+  const is = failing.map(({ clause }) => isText(clause, direction, said)).filter((each) => each !== '');
+  return `${rule.path} allows only ${what}${is.length === 0 ? '' : `; ${[...new Set(is)].join(', ')}`}`;
+}
+
+/** Returns `app=worker in batch` if the rule lacks only these Pods; undefined if it lacks more, or labels do not describe what it lacks. */
+export function deniedPods({ groups }: NearestRule): string | undefined {
+  const failing = groups.filter(({ clause }) => clause.match !== true);
+  const [only] = failing;
+  if (failing.length !== 1 || only === undefined || isOfPorts(only)) return undefined;
+  const { is = '' } = only.clause.inWords() ?? {};
+  return /^(?:is|has) ([\w./-]+=[\w.-]+(?: in [\w.-]+)?)$/.exec(is)?.[1];
+}
+
+/** Returns `the sender is app=worker in batch`, without what the Event has said; '' if that is all. */
+function isText(clause: ClauseTrace, direction: PolicyDirection, said: readonly string[]): string {
+  const { is: text = clause.has } = clause.inWords() ?? {};
+  const end = otherEnd(direction, fieldOf(clause));
+  if (text.startsWith('its ')) return `${end}'s ${text.slice('its '.length)}`;
+  const known = said
+    .flatMap((each) => [`is ${each}`, `has ${each}`])
+    .find((each) => text === each || text.startsWith(`${each}, `));
+  const news = known === undefined ? text : text.slice(known.length + ', '.length);
+  if (news === '' || news === 'not a Pod') return '';
+  if (news.startsWith('and ')) return news.slice('and '.length);
+  if (known === undefined || news.startsWith('which ')) return `${end} ${text}`;
+  return `${end} ${news.startsWith('is ') ? '' : 'is '}${news}`;
 }
 
 function isOfPorts({ clause }: NearestRule['groups'][number]): boolean {

@@ -125,7 +125,7 @@ const notes: Record<AddressRange, string | undefined> = {
   'link-local': 'a link-local address',
   loopback: 'loopback',
   unspecified: 'no address yet',
-  private: 'not a Pod, node or Service of this cluster',
+  private: 'not a Pod, node or Service',
   public: 'outside the cluster',
 };
 

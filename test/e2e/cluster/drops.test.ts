@@ -59,7 +59,7 @@ test('both Pods get an Event, which says whose packets, and the clause of the po
   const [onReceiver] = await untilEvents(cluster, shop, postgres.name, (events) => packetsIn(events) === PACKETS);
   expect(onReceiver?.message).toContain(`from ${batch}/${worker.name} (${worker.address}) on port 5432/UDP (pg)`);
   expect(onReceiver?.message).toContain(
-    `${shop}/default-deny: ingress[0] allows 5432/UDP only from Pods app=frontend in ${shop}; the sender is app=worker`,
+    `${shop}/default-deny: ingress[0] allows only Pods app=frontend in ${shop}. To allow Pods app=worker`,
   );
   const [onSender] = await untilEvents(cluster, batch, worker.name, (events) => packetsIn(events) === PACKETS);
   expect(onSender?.message).toContain(`to ${shop}/${postgres.name} (${postgres.address}) on port 5432/UDP (pg)`);

@@ -41,7 +41,7 @@ const cases: readonly [Case, ...Case[]] = [
     to: 'db',
     of: 'db',
     policy: 'only-frontend',
-    clause: ': ingress[0] allows 5432/TCP only from Pods app=frontend',
+    clause: ': ingress[0] allows only Pods app=frontend',
     protocol: 'tcp',
     family: 0,
   },

@@ -54,7 +54,7 @@ const cases: readonly Case[] = [
     protocol: 'tcp',
     family: 0,
     packet: 'on port 5432/TCP',
-    policy: `${namespace}/only-frontend: ingress[0] allows 5432/TCP only from Pods app=frontend in ${namespace}; the sender is app=web`,
+    policy: `${namespace}/only-frontend: ingress[0] allows only Pods app=frontend in ${namespace}. To allow Pods app=web`,
     decidedBy: `NetworkPolicy ${namespace}/only-frontend`,
   },
   {

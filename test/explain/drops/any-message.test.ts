@@ -148,6 +148,8 @@ const policyNames = [
   'secret-name',
   'no-egress',
   'by-address',
+  'by-address-except',
+  'only-metrics',
   'no-ingress-of-dns',
   'lockdown',
   'frontend-of-calico',

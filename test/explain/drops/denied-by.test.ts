@@ -3,10 +3,10 @@ import { deniedBy } from '../../../src/explain/drops/drops.ts';
 
 const messages: readonly (readonly [message: string, policy: string | undefined])[] = [
   [
-    'Denied by NetworkPolicy shop/postgres (and 1 more): ingress[0] allows 5432/TCP only from Pods app=web.v1 in shop.',
+    'Denied by NetworkPolicy shop/postgres (and 1 more): ingress[0] allows only Pods app=web.v1 in shop.',
     'NetworkPolicy shop/postgres, 1 more',
   ],
-  ['Denied by NetworkPolicy shop/web.v1: ingress[0] allows traffic only from shop, in a.', 'NetworkPolicy shop/web.v1'],
+  ['Denied by NetworkPolicy shop/web.v1: ingress[0] allows only shop, in a.', 'NetworkPolicy shop/web.v1'],
   [
     'Denied by NetworkPolicy.projectcalico.org shop/web (and 12 more): egress[0] allows.',
     'NetworkPolicy.projectcalico.org shop/web, 12 more',

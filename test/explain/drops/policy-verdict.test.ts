@@ -134,7 +134,13 @@ const tables: { cases: Row[] } = {
       { received: { logger: 'hubble' } },
       { policies: ['by-address'] },
     ],
-    ['the same, read by the sender', { sent: { logger: 'hubble' } }, { policies: ['by-address'] }],
+    ['an ipBlock has the address of a Pod in an exception', { received: {} }, { policies: ['by-address-except'] }],
+    ['a port with a name is allowed, which this Pod does not have', { received: {} }, { policies: ['only-metrics'] }],
+    [
+      'an ipBlock has the address of a Pod, and Cilium denies, read by the sender',
+      { sent: { logger: 'hubble' } },
+      { policies: ['by-address'] },
+    ],
     [
       'an ipBlock has the address of a Node, and GKE Dataplane V2 denies',
       { received: { logger: 'gke-policy-action', peer: { node: 'node-c' } } },

@@ -6,7 +6,7 @@ import { cluster, nine, pod } from '../../builders.ts';
 
 test.each([
   ['8.8.8.8', 'outside the cluster'],
-  ['10.1.2.3', 'not a Pod, node or Service of this cluster'],
+  ['10.1.2.3', 'not a Pod, node or Service'],
   ['224.0.0.1', 'a multicast group'],
   ['169.254.169.254', "the cloud's metadata service"],
 ])('%s is, for a person, %s', (address, note) => {

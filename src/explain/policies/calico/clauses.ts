@@ -232,7 +232,7 @@ export function serviceClause(side: ConnectionSide, service: string): Clause {
     const isEndpoint = !(endpoints instanceof Unknown) && endpoints.has(end.address ?? '');
     return isEndpoint
       ? `is an endpoint, but not on ${portText(probe)}`
-      : `is ${end.address ?? endName(end)}, no endpoint of it`;
+      : `is ${end.address ?? endName(end)}, not one of its endpoints`;
   };
   const about = (): NamedObject[] => [{ kind: 'Service', namespace: service.split('/', 1)[0] }];
   const requires = ({ services }: Needs): void => void services.add(service);

@@ -37,7 +37,7 @@ export class CiliumEndpoints implements Clause {
 
   has(probe: Probe): string {
     const pod = probe.peerPod;
-    if (!pod || pod instanceof Unknown) return `is ${endName(probe.peer)}, no endpoint`;
+    if (!pod || pod instanceof Unknown) return `is ${endName(probe.peer)}, not an endpoint`;
     return this.#selector.differences(identityOf(pod, probe));
   }
 

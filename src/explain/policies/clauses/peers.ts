@@ -80,7 +80,7 @@ export class PodPeer implements Clause {
   has(probe: Probe): string {
     const pod = probe.peerPod;
     if (!pod || pod instanceof Unknown)
-      return `is ${endName(probe.peer)}, ${probe.peer.kind === 'pod' ? "on its Node's network" : 'no Pod'}`;
+      return `is ${endName(probe.peer)}, ${probe.peer.kind === 'pod' ? "on its Node's network" : 'not a Pod'}`;
     const parts = [differences(this.#pods, podLabels(pod))];
     if (this.#namespace(pod.namespace, probe) === false)
       parts.push(

@@ -44,7 +44,7 @@ const ofKubernetes: readonly [Case, ...Case[]] = [
     title: 'ingress, TCP',
     from: 'web',
     to: 'db',
-    verdict: `Denied by NetworkPolicy ${shop}/only-frontend: ingress[0] allows 5432/TCP only from Pods app=frontend`,
+    verdict: `Denied by NetworkPolicy ${shop}/only-frontend: ingress[0] allows only Pods app=frontend`,
     decidedBy: `NetworkPolicy ${shop}/only-frontend`,
     action: 'dropped',
     protocol: 'tcp',

@@ -54,7 +54,7 @@ const cases: readonly Case[] = [
     protocol: 'tcp',
     side: 'ingress',
     policy: 'only-frontend',
-    clause: ': ingress[0] allows 5432/TCP only from Pods app=client-frontend',
+    clause: ': ingress[0] allows only Pods app=client-frontend',
   },
   {
     title: 'ingress, UDP',

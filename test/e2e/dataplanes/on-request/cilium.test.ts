@@ -35,7 +35,7 @@ const cases: readonly [Case, ...Case[]] = [
     title: 'ingress, TCP, a policy of Kubernetes',
     from: 'web',
     to: 'db',
-    verdict: `NetworkPolicy ${shop}/only-frontend: ingress[0] allows 5432/TCP only from Pods app=frontend`,
+    verdict: `NetworkPolicy ${shop}/only-frontend: ingress[0] allows only Pods app=frontend`,
     decidedBy: `NetworkPolicy ${shop}/only-frontend`,
     protocol: 'tcp',
     family: 0,
