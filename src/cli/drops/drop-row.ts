@@ -106,7 +106,12 @@ function portsOf(of: (key: string) => string | undefined): Pick<DropRow, 'ports'
   }
   const [, type, code] = /^(\d{1,3})\/(\d{1,3})$/.exec(icmp ?? '') ?? [];
   if (type === undefined || protocol === undefined) return { ports: [], port: protocol ?? noValue };
-  return { ports: [], port: `${protocol} ${icmpName(protocol, Number(type), Number(code)).replace(/ \(.*/, '')}` };
+  return { ports: [], port: icmpText(protocol, Number(type), Number(code)) };
+}
+
+/** Returns `ICMP echo request`. */
+export function icmpText(protocol: string, type: number, code: number | undefined): string {
+  return `${protocol} ${icmpName(protocol, type, code).replace(/ \(.*/, '')}`;
 }
 
 function policyOf(annotation: string | undefined, message: string): string {

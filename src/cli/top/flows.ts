@@ -2,6 +2,7 @@
 import type { Millis } from '../../base/model/log-line.ts';
 import { at, instant, type Json, text } from '../../base/platform/json.ts';
 import type { FilteredFlow } from '../drops/filters.ts';
+import { icmpText, noValue } from '../drops/drop-row.ts';
 import type { FlowEnd } from '../drops/flow-end.ts';
 import { cell } from '../terminal.ts';
 
@@ -18,6 +19,7 @@ export function topFlowOf(flow: Json): TopFlow {
   const packets = at(flow, 'network.packets');
   const port = at(flow, 'destination.port') ?? at(flow, 'source.port');
   const transport = cell(text(at(flow, 'network.transport')) ?? '').toUpperCase();
+  const protocol = transport === 'IPV6-ICMP' ? 'ICMPv6' : transport || undefined;
   const ports = typeof port === 'number' && Number.isInteger(port) ? [`${port}/${transport}`] : [];
   const addresses = ['source', 'destination'].map((end) => text(at(flow, `${end}.address`)));
   return {
@@ -25,13 +27,21 @@ export function topFlowOf(flow: Json): TopFlow {
     from: endOf(flow, 'source'),
     to: endOf(flow, 'destination'),
     ports,
-    port: ports[0] ?? (transport || '-'),
-    protocol: transport === 'IPV6-ICMP' ? 'ICMPv6' : transport || undefined,
+    port: portText(ports[0], protocol, flow),
+    protocol,
     verdict: cell(text(at(flow, 'event.action')) ?? '-'),
     policy: policyOf(flow),
     packets: typeof packets === 'number' && Number.isSafeInteger(packets) && packets > 0 ? packets : 0,
     last: instant(at(flow, 'event.end')) ?? 0,
   };
+}
+
+/** The same words as in `kubectl drops`. In an answer, the port is the sender's. */
+function portText(port: string | undefined, protocol: string | undefined, flow: Json): string {
+  const [type, code] = [at(flow, 'icmp.type'), at(flow, 'icmp.code')];
+  if (port !== undefined) return at(flow, 'network.reply') === true ? `${port} (reply)` : port;
+  if (protocol === undefined || typeof type !== 'number') return protocol ?? noValue;
+  return cell(icmpText(protocol, type, typeof code === 'number' ? code : undefined));
 }
 
 function endOf(flow: Json, end: 'source' | 'destination'): FlowEnd {

@@ -36,12 +36,14 @@ interface Column {
   readonly from: number;
   /** In characters; undefined if the column gets a share of the remaining width. */
   readonly width?: number;
+  /** Longer texts widen the column up to this width. */
+  readonly widest?: number;
 }
 
 const columns: readonly Column[] = [
   { title: 'FROM', sort: 'from', text: ({ from }) => from, from: 0 },
   { title: 'TO', sort: 'to', text: ({ to }) => to, from: 0 },
-  { title: 'PORT', text: ({ port }) => port, from: 0, width: 10 },
+  { title: 'PORT', text: ({ port }) => port, from: 0, width: 10, widest: 17 },
   { title: 'RATE/S', sort: 'rate', text: ({ rate }) => rateText(rate), right: true, from: 0, width: 8 },
   { title: 'PACKETS', sort: 'packets', text: ({ packets }) => String(packets), right: true, from: 100, width: 9 },
   {
@@ -102,7 +104,7 @@ export function viewLines(state: ViewState, { columns: width, lines }: Size, now
   const detail = detailOf(rows[selected], width);
   const room = Math.max(0, lines - (detail === undefined ? 4 : 5));
   const first = Math.max(0, Math.min(selected - Math.floor(room / 2), rows.length - room));
-  const layout = layoutOf(width - 2);
+  const layout = layoutOf(width - 2, rows, now);
   const shown = rows.slice(first, first + room).map((row, index) => {
     const isSelected = first + index === selected;
     const cells = layout.map(({ column, width: own }) => ({
@@ -172,8 +174,10 @@ function titleOf({ title, sort }: Column, state: ViewState): string {
   return `${title}${isUp ? '↑' : '↓'}`;
 }
 
-function layoutOf(width: number): { column: Column; width: number }[] {
-  const shown = columns.filter(({ from }) => width + 2 >= from);
+function layoutOf(width: number, rows: readonly TopRow[], now: Millis): { column: Column; width: number }[] {
+  const shown = columns
+    .filter(({ from }) => width + 2 >= from)
+    .map((column) => ({ ...column, ...widthOf(column, rows, now) }));
   const fixed = shown.reduce((sum, column) => sum + (column.width ?? 0), 0) + 2 * (shown.length - 1);
   const shares = shown.filter((column) => column.width === undefined).length;
   const each = Math.max(4, Math.floor((width - fixed) / shares));
@@ -183,6 +187,12 @@ function layoutOf(width: number): { column: Column; width: number }[] {
     left -= own + 2;
     return own > 0 ? [{ column, width: own }] : [];
   });
+}
+
+function widthOf({ width, widest, text }: Column, rows: readonly TopRow[], now: Millis): { width?: number } {
+  if (width === undefined || widest === undefined) return {};
+  const longest = rows.reduce((most, row) => Math.max(most, Array.from(text(row, now)).length), width);
+  return { width: Math.min(longest, widest) };
 }
 
 /** `width` is in characters: in names of Kubernetes, each takes one column. */

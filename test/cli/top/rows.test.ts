@@ -24,6 +24,21 @@ const tables: { ends: [string, Record<string, unknown>, string][] } = {
 
 const of = (...flows: unknown[]) => new Map([['agent-a', flows.map(topFlowOf)]]);
 
+test.each([
+  [{}, '5432/TCP'],
+  [{ 'network.reply': true, 'source.port': 5432, 'destination.port': undefined }, '5432/TCP (reply)'],
+  [{ 'network.transport': 'icmp', 'destination.port': undefined }, 'ICMP'],
+  [
+    { 'network.transport': 'icmp', 'destination.port': undefined, 'icmp.type': 3, 'icmp.code': 4 },
+    'ICMP fragmentation needed',
+  ],
+  [{ 'network.transport': 'ipv6-icmp', 'destination.port': undefined, 'icmp.type': 128 }, 'ICMPv6 echo request'],
+  [{ 'network.transport': undefined, 'destination.port': undefined }, '-'],
+])('PORT has the words of kubectl drops, and answers have a row of their own: %j', (given, port) => {
+  const rows = createRates().take(of(flow(given), flow()), 0);
+  expect(rows.map((row) => row.port)).toEqual([...new Set([port, '5432/TCP'])]);
+});
+
 test('the first look has no rate, the second has the difference divided by the time', () => {
   const { take } = createRates();
   expect(take(of(flow()), 1000)).toMatchObject([{ rate: undefined, packets: 36 }]);

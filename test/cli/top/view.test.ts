@@ -102,6 +102,23 @@ test.each(tables.sizes)(
   },
 );
 
+test('the column PORT grows with its longest text by up to seven characters', () => {
+  const widthWith = (port: string): number => {
+    const [, ...others] = state().rows;
+    const rows = [
+      ...others,
+      ...state()
+        .rows.slice(0, 1)
+        .map((row) => ({ ...row, port })),
+    ];
+    const [, , titles = ''] = viewLines(state({ rows }), { columns: 100, lines: 24 }, now, plain);
+    return titles.indexOf('RATE') - titles.indexOf('PORT');
+  };
+  const usual = widthWith('8080/TCP');
+  expect(widthWith('8080/TCP (reply)')).toBe(usual + 6);
+  expect(widthWith('ICMP fragmentation needed')).toBe(usual + 7);
+});
+
 test('the selected row has a mark that needs no colour, and is visible', () => {
   for (const selected of [0, 5, 9, 99]) {
     const shown = viewLines(state({ selected }), { columns: 80, lines: 8 }, now, plain);
