@@ -133,5 +133,19 @@ export function refusalOfError(error: unknown): Refusal {
 function messageOf(error: unknown): string {
   const first: unknown =
     error instanceof AggregateError ? error.errors[0] : ((error as { cause?: unknown }).cause ?? error);
-  return printable((first instanceof Error ? first.message : String(first)).slice(0, longestMessage));
+  return printable(
+    (connectText(first) ?? (first instanceof Error ? first.message : String(first))).slice(0, longestMessage),
+  );
+}
+
+/** Node.js has only codes for these: `connect ECONNREFUSED 127.0.0.1:6443`. */
+function connectText(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, address, port, hostname } = error as NodeJS.ErrnoException & {
+    address?: string;
+    port?: number;
+    hostname?: string;
+  };
+  if (code === 'ECONNREFUSED') return `the connection to ${address}:${port} was refused (${code})`;
+  return code === 'ENOTFOUND' ? `no host has the name ${hostname} (${code})` : undefined;
 }

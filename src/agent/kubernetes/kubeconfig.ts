@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { Cluster, Context } from '@kubernetes/client-node/dist/config_types.js';
 import { isLabel } from '../../base/platform/api-names.ts';
+import { isHttpUrl } from '../../base/platform/address.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { Access, Credentials } from './http.ts';
 
@@ -67,6 +68,7 @@ export function readUserAccess(flags: UserFlags): Access & { readonly namespace:
       ...identity,
       ...(as !== undefined && { impersonateUser: as }),
     });
+  checkFiles(own, flags);
   const access = accessOf(own, kubeconfig);
   const groups = asGroups.length > 0 ? { 'impersonate-group': [...asGroups] } : {};
   const uid = asUid === undefined ? {} : { 'impersonate-uid': asUid };
@@ -78,6 +80,20 @@ export function readUserAccess(flags: UserFlags): Access & { readonly namespace:
       return { ...given, headers: { ...given.headers, ...groups, ...uid } };
     },
   };
+}
+
+/** The library reads these files with the first request, and its errors do not say whose they are. */
+function checkFiles(config: KubeConfig, { certificateAuthority }: UserFlags): void {
+  const [cluster, user] = [config.getCurrentCluster(), config.getCurrentUser()];
+  for (const file of [cluster?.caFile, user?.certFile, user?.keyFile]) {
+    if (!file) continue;
+    try {
+      readFileSync(file);
+    } catch (error) {
+      const whose = file === certificateAuthority ? '--certificate-authority ' : '';
+      throw new Error(`${whose}${file}: cannot be used: ${reasonOf(error)}`, { cause: error });
+    }
+  }
 }
 
 /** The namespace of the context that the flags choose. An unusable kubeconfig is reported when the connection is made. */
@@ -158,10 +174,17 @@ function firstOfEachName<Named extends { readonly name: string }>(all: readonly 
 
 function accessOf(config: KubeConfig, path: string | undefined): Access {
   const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new Error(`${path ?? 'kubeconfig'}: its current context names no cluster`);
+  if (cluster === null)
+    throw new Error(
+      `${path ?? 'kubeconfig'}: its current context names no cluster; choose one: kubectl config use-context NAME`,
+    );
   if (path === undefined && cluster.server === 'http://localhost:8080')
     throw new Error(
       'no API server is known: this is not a Pod with a ServiceAccount, and there is no kubeconfig (set KUBECONFIG)',
+    );
+  if (!isHttpUrl(cluster.server))
+    throw new Error(
+      `${path ?? 'kubeconfig'}: server ${cluster.server} of cluster ${cluster.name}: must be a URL such as https://10.0.0.1:6443`,
     );
   return {
     server: cluster.server,

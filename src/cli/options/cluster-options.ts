@@ -1,5 +1,6 @@
 /** Options of commands that ask a cluster, as kubectl has them. */
 import type { UserFlags } from '../../agent/kubernetes/kubeconfig.ts';
+import { isHttpUrl } from '../../base/platform/address.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { optionName } from '../../agent/config/settings.ts';
@@ -34,7 +35,12 @@ export const kubectlOptions = {
   context: { value: 'CONTEXT', help: '' },
   cluster: { value: 'CLUSTER', help: '' },
   user: { value: 'USER', help: '' },
-  server: { short: 's', value: 'URL', help: '' },
+  server: {
+    short: 's',
+    value: 'URL',
+    help: '',
+    schema: checked(isHttpUrl, 'must be a URL such as https://10.0.0.1:6443'),
+  },
   certificateAuthority: { value: 'FILE', help: '' },
   insecureSkipTlsVerify: { help: '' },
   token: { value: 'TOKEN', help: '' },

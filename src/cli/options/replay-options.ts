@@ -2,10 +2,12 @@ import type { Command } from 'commander';
 import * as z from 'zod/mini';
 import { optionName } from '../../agent/config/settings.ts';
 import { auditPeersChoices, prefix } from '../../agent/config/values.ts';
+import { isSubdomain } from '../../base/platform/api-names.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Verdict } from '../../base/model/packet.ts';
 import type { ToInstant } from '../../base/log-formats/rfc3339.ts';
 import { zoneTime } from '../../read/sources/reading.ts';
+import { namespaceName } from './cluster-options.ts';
 import { createCommand, durationOf, stdinProblems } from './command.ts';
 import {
   checked,
@@ -113,7 +115,8 @@ function zoneOf(text: string): ToInstant | undefined {
   }
 }
 
-const someText = checked((text) => text !== '', 'has no value');
+/** The name of a Node, as logs write it. */
+const hostName = checked((text) => isSubdomain(text.toLowerCase()), 'is not the name of a Node');
 
 const input = {
   pods: {
@@ -122,7 +125,7 @@ const input = {
     list: true,
   },
   policies: { value: 'FILE', help: 'file with more network policies, JSON or YAML', list: true },
-  node: { value: 'NAME', help: 'node of the logs. Default: the host name in each line', schema: someText },
+  node: { value: 'NAME', help: 'node of the logs. Default: the host name in each line', schema: hostName },
   prefixes: {
     flag: 'prefix',
     value: 'NAME=VERDICT',
@@ -150,7 +153,7 @@ const input = {
 } as const satisfies OptionTable;
 
 const shown = {
-  namespace: { short: 'n', value: 'NAME', help: 'only objects of this Namespace', schema: someText },
+  namespace: { short: 'n', value: 'NAME', help: 'only objects of this Namespace', schema: namespaceName },
   pod: {
     value: 'NAME',
     help: 'only Pods of this name',

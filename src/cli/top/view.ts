@@ -37,13 +37,13 @@ interface Column {
   /** In characters; undefined if the column gets a share of the remaining width. */
   readonly width?: number;
   /** Longer texts widen the column up to this width. */
-  readonly widest?: number;
+  readonly mostWidth?: number;
 }
 
 const columns: readonly Column[] = [
   { title: 'FROM', sort: 'from', text: ({ from }) => from, from: 0 },
   { title: 'TO', sort: 'to', text: ({ to }) => to, from: 0 },
-  { title: 'PORT', text: ({ port }) => port, from: 0, width: 10, widest: 17 },
+  { title: 'PORT', text: ({ port }) => port, from: 0, width: 10, mostWidth: 17 },
   { title: 'RATE/S', sort: 'rate', text: ({ rate }) => rateText(rate), right: true, from: 0, width: 8 },
   { title: 'PACKETS', sort: 'packets', text: ({ packets }) => String(packets), right: true, from: 100, width: 9 },
   {
@@ -175,24 +175,23 @@ function titleOf({ title, sort }: Column, state: ViewState): string {
 }
 
 function layoutOf(width: number, rows: readonly TopRow[], now: Millis): { column: Column; width: number }[] {
-  const shown = columns
-    .filter(({ from }) => width + 2 >= from)
-    .map((column) => ({ ...column, ...widthOf(column, rows, now) }));
-  const fixed = shown.reduce((sum, column) => sum + (column.width ?? 0), 0) + 2 * (shown.length - 1);
-  const shares = shown.filter((column) => column.width === undefined).length;
+  const shown = columns.filter(({ from }) => width + 2 >= from);
+  const widths = shown.map((column) => widthOf(column, rows, now));
+  const fixed = widths.reduce<number>((sum, own = 0) => sum + own, 0) + 2 * (shown.length - 1);
+  const shares = widths.filter((own) => own === undefined).length;
   const each = Math.max(4, Math.floor((width - fixed) / shares));
   let left = width;
-  return shown.flatMap((column) => {
-    const own = Math.min(column.width ?? each, left);
+  return shown.flatMap((column, index) => {
+    const own = Math.min(widths[index] ?? each, left);
     left -= own + 2;
     return own > 0 ? [{ column, width: own }] : [];
   });
 }
 
-function widthOf({ width, widest, text }: Column, rows: readonly TopRow[], now: Millis): { width?: number } {
-  if (width === undefined || widest === undefined) return {};
+function widthOf({ width, mostWidth, text }: Column, rows: readonly TopRow[], now: Millis): number | undefined {
+  if (width === undefined || mostWidth === undefined) return width;
   const longest = rows.reduce((most, row) => Math.max(most, Array.from(text(row, now)).length), width);
-  return { width: Math.min(longest, widest) };
+  return Math.min(longest, mostWidth);
 }
 
 /** `width` is in characters: in names of Kubernetes, each takes one column. */

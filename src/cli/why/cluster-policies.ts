@@ -44,7 +44,7 @@ function staged(kind: string, plural: string): PolicyKind[] {
 export function requireAnswer(refusal: Refusal): void {
   const { status, message } = refusal;
   if (!isTooLarge(refusal) && (status === 0 || status === 401))
-    throw new WhyError(`the API server cannot be asked: ${message}`);
+    throw new WhyError(`the API server cannot be reached: ${message}`);
 }
 
 /** Calico's policies are unknown if its API cannot be discovered. */

@@ -58,6 +58,33 @@ test('--context chooses the server and the user; an unknown context is refused',
   expect(() => readUserAccess({ kubeconfig, context: 'missing' })).toThrow('--context missing');
 });
 
+test.each<[string, { server?: string }, object, object, RegExp]>([
+  ['a server that is not a URL', { server: 'nonsense' }, {}, {}, /config: server nonsense of cluster k: must be a URL/],
+  [
+    'a certificate that is missing',
+    {},
+    { 'certificate-authority': '/nowhere/ca' },
+    {},
+    /^\/nowhere\/ca: .*no such file$/,
+  ],
+  ['a key that is missing', {}, {}, { 'client-key': '/nowhere/key' }, /^\/nowhere\/key: .*no such file$/],
+])('%s in the kubeconfig is refused at once', (_, { server = 'https://x' }, cluster, user, message) => {
+  const config = {
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'k', user: 'u' } }],
+    clusters: [{ name: 'k', cluster: { server, ...cluster } }],
+    users: [{ name: 'u', user: { token: 'x', ...user } }],
+  };
+  writeFileSync(within('config'), JSON.stringify(config));
+  expect(() => readUserAccess({ kubeconfig: within('config') })).toThrow(message);
+});
+
+test('--certificate-authority names the option, if its file is missing', () => {
+  write('old');
+  const flags = { kubeconfig: within('config'), certificateAuthority: '/nowhere/ca' };
+  expect(() => readUserAccess(flags)).toThrow('--certificate-authority /nowhere/ca: cannot be used: no such file');
+});
+
 test('--server without TLS, as of kubectl proxy, is asked without a certificate', async () => {
   write('old');
   const access = readUserAccess({ kubeconfig: within('config'), server: 'http://127.0.0.1:8001' });

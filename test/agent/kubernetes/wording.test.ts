@@ -13,7 +13,11 @@ test.each([
   ['nowhere', undefined, 'cannot be used: no such file'],
   ['empty', '', 'cannot be used: expected a document, but the input is empty'],
   ['broken', 'not: [yaml', 'cannot be used: unexpected end of the stream within a flow collection (1:11)'],
-  ['vacant', 'apiVersion: v1\nkind: Config\n', 'its current context names no cluster'],
+  [
+    'vacant',
+    'apiVersion: v1\nkind: Config\n',
+    'its current context names no cluster; choose one: kubectl config use-context NAME',
+  ],
 ])('a kubeconfig: that is %s', (name, text, reason) => {
   if (text !== undefined) writeFileSync(within(name), text);
   expect(() => readKubeconfig(within(name))).toThrow(new Error(`${within(name)}: ${reason}`));

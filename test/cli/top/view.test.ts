@@ -102,18 +102,14 @@ test.each(tables.sizes)(
   },
 );
 
+function widthWith(port: string): number {
+  const [first, ...others] = state().rows;
+  const rows = first === undefined ? [] : [...others, { ...first, port }];
+  const [, , titles = ''] = viewLines(state({ rows }), { columns: 100, lines: 24 }, now, plain);
+  return titles.indexOf('RATE') - titles.indexOf('PORT');
+}
+
 test('the column PORT grows with its longest text by up to seven characters', () => {
-  const widthWith = (port: string): number => {
-    const [, ...others] = state().rows;
-    const rows = [
-      ...others,
-      ...state()
-        .rows.slice(0, 1)
-        .map((row) => ({ ...row, port })),
-    ];
-    const [, , titles = ''] = viewLines(state({ rows }), { columns: 100, lines: 24 }, now, plain);
-    return titles.indexOf('RATE') - titles.indexOf('PORT');
-  };
   const usual = widthWith('8080/TCP');
   expect(widthWith('8080/TCP (reply)')).toBe(usual + 6);
   expect(widthWith('ICMP fragmentation needed')).toBe(usual + 7);
