@@ -1,5 +1,8 @@
 export interface Holders {
+  /** Those that have a key. */
+  readonly all: Iterable<string>;
   sizeOf: (holder: string) => number;
+  oldestOf: (holder: string) => string | undefined;
   add(key: string, holder: string): void;
   remove(key: string): void;
   /** Returns the oldest key of the holder that has the most, if it has more than `size`. */
@@ -14,7 +17,11 @@ export function createHolders(): Holders {
   const bySize: Set<string>[] = [];
 
   return {
+    get all(): Iterable<string> {
+      return keysOf.keys();
+    },
     sizeOf: (holder: string): number => keysOf.get(holder)?.size ?? 0,
+    oldestOf,
     add(key: string, holder: string): void {
       const keys = keysOf.get(holder) ?? new Set();
       keysOf.set(holder, keys.add(key));
@@ -33,10 +40,14 @@ export function createHolders(): Holders {
       while (bySize.length > 0 && (bySize.at(-1)?.size ?? 0) === 0) bySize.pop();
       if (bySize.length - 1 <= size) return undefined;
       const [holder = ''] = bySize.at(-1) ?? [];
-      const [oldest] = keysOf.get(holder) ?? [];
-      return oldest;
+      return oldestOf(holder);
     },
   };
+
+  function oldestOf(holder: string): string | undefined {
+    const [oldest] = keysOf.get(holder) ?? [];
+    return oldest;
+  }
 
   function move(holder: string, from: number, to: number): void {
     bySize[from]?.delete(holder);

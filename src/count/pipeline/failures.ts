@@ -45,9 +45,10 @@ export function createFailures(options: FailuresOptions): Failures {
   const told = createReportedConnections();
   let isNoting = options.hasKernelDrops !== false;
   const judging = createJudging(options, told);
-  const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, () => void judgeDue(lookups));
+  const timer = lookups && createTimer(lookups.schedule ?? systemSchedule, lookups.now, () => judgeDue(lookups));
   const { mayWork, inShare, worked } = createPodShare(lookups);
-  let isJudging = false;
+  const judgedPods = new Set<string>();
+  const inTurn = createTurns(worked);
   let isStopped = false;
 
   return {
@@ -67,24 +68,26 @@ export function createFailures(options: FailuresOptions): Failures {
     },
   };
 
-  async function judgeDue({ now, isSynced }: Lookups): Promise<void> {
-    if (isJudging) return;
-    isJudging = true;
+  /** Pods do not wait for each other, because a Namespace may have policies that take seconds to list. */
+  function judgeDue(known: Lookups): void {
+    for (const pod of held.pods) if (!judgedPods.has(pod)) void judgePod(pod, known);
+    if (held.size > 0 && !isStopped) timer?.setEarliest(holdFor / 4);
+  }
+
+  async function judgePod(pod: string, { now, isSynced }: Lookups): Promise<void> {
+    judgedPods.add(pod);
     const latest = now() - holdFor;
-    let began = worked();
+    await inTurn();
     for (let flow = next(); flow !== undefined; flow = next()) {
       const result = mayWork(flow) ? await judged(flow) : 'unread';
       if (!isStopped) settle(flow, result);
-      if (worked() - began < longestTurn) continue;
-      await nextTurn();
-      began = worked();
+      await inTurn();
     }
-    isJudging = false;
-    if (held.size > 0 && !isStopped) timer?.setEarliest(holdFor / 4);
+    judgedPods.delete(pod);
 
     function next(): HeldFlow | undefined {
       // Before the cluster is listed, no address has an owner.
-      return isStopped || !isSynced() ? undefined : held.takeOldest(latest);
+      return isStopped || !isSynced() ? undefined : held.takeOldestOf(pod, latest);
     }
   }
 
@@ -93,6 +96,7 @@ export function createFailures(options: FailuresOptions): Failures {
     let step = inShare(flow, () => steps.next());
     while (step.done !== true) {
       await judge.prepare?.(step.value, flow.last);
+      await inTurn();
       step = inShare(flow, () => steps.next());
     }
     return step.value;
@@ -109,12 +113,30 @@ export function createFailures(options: FailuresOptions): Failures {
     if (result === 'unread' && lookups !== undefined && ++flow.tries < mostTries) {
       flow.since = lookups.now();
       if (!held.take(flow)) count('overflowed', flow.weight);
+      timer?.setEarliest(holdFor);
       return;
     }
     if (typeof result === 'string') return count(result === 'unread' ? 'unproven' : result, flow.weight);
     const { line, weight, first, last, since } = flow;
     options.denied({ line, observation: result.observation, weight, first, last, since }, result.answer);
     count('denied', weight);
+  }
+}
+
+/** Resolves when there is time left in a turn of the event loop. Those who wait are served in order, so nobody has a second turn before them. */
+function createTurns(worked: () => Millis): () => Promise<void> {
+  let began = worked();
+  let next: Promise<void> | undefined;
+  return async () => {
+    // Others that are ready go first.
+    await Promise.resolve();
+    while (worked() - began >= longestTurn) await (next ??= begin());
+  };
+
+  async function begin(): Promise<void> {
+    await nextTurn();
+    next = undefined;
+    began = worked();
   }
 }
 

@@ -18,8 +18,10 @@ export interface HeldFlows {
   readonly size: number;
   /** Returns false if there is no room. */
   take: (flow: HeldFlow) => boolean;
-  /** Takes out the oldest flow, if it is held since `latest` or longer. */
-  takeOldest: (latest: Millis) => HeldFlow | undefined;
+  /** The uids of Pods that have flows. */
+  readonly pods: Iterable<string>;
+  /** Takes out the oldest flow of the Pod, if it is held since `latest` or longer. */
+  takeOldestOf: (pod: string, latest: Millis) => HeldFlow | undefined;
 }
 
 const most = { flows: 4096, flowsOfPod: 128, sourcePorts: 64 };
@@ -48,11 +50,15 @@ export function createHeldFlows(onDisplaced: (flow: HeldFlow) => void): HeldFlow
       pods.add(key, flow.pod);
       return true;
     },
-    takeOldest(latest) {
-      const [oldest] = held;
-      if (oldest === undefined || oldest[1].since > latest) return undefined;
-      remove(oldest[0]);
-      return oldest[1];
+    get pods(): Iterable<string> {
+      return pods.all;
+    },
+    takeOldestOf(pod, latest) {
+      const key = pods.oldestOf(pod) ?? '';
+      const flow = held.get(key);
+      if (flow === undefined || flow.since > latest) return undefined;
+      remove(key);
+      return flow;
     },
   };
 

@@ -84,6 +84,24 @@ test('however many Pods need more time than there is, a later Pod is judged at o
   expect(judged).toBeLessThan(200);
 });
 
+test('while the policies of Namespaces are listed, however slowly, connections of other Pods are judged', async () => {
+  const listed = Promise.withResolvers<void>();
+  const { fail, wait, counted, statistics } = rig(
+    { prepare: async ({ regarding: { namespace } }) => await (namespace === 'evil' ? listed.promise : undefined) },
+    { endpoints, worked: () => 0 },
+  );
+  for (const [number, { uid: of }] of attackers.entries())
+    for (let port = 1; port <= 3; port++) fail({ of, from: addressOf(number), port });
+  fail();
+  await wait(4000);
+  fail({ port: 5433 });
+  await wait(4000);
+  expect(counted()).toEqual(['1 cart-0 > 10.244.1.30:5432', '1 cart-0 > 10.244.1.30:5433']);
+  listed.resolve();
+  await wait(4000);
+  expect(statistics.failures).toMatchObject({ denied: 2 + 3 * attackers.length, unproven: 0 });
+});
+
 test('on a node where each look takes 300 ms, connections of 24 Pods count within two minutes, although policies come late', async () => {
   let took = 0;
   let isRead = false;
