@@ -163,7 +163,7 @@ function judgeOf({ prepare, evaluate }: PolicyAnswers, chains: ClusterContext['l
     prepare,
     judge: evaluate,
     targetsOf: ({ namespace = '', name }, to, most) => chains.targetsOf(namespace, name, to, most),
-    isPublished: chains.isPublished,
+    publishedTargetsOf: chains.publishedTargetsOf,
   };
 }
 

@@ -72,7 +72,7 @@ export async function replay(
     judge: {
       judge: policies.judge,
       targetsOf: ({ namespace = '', name }, to, most) => incidents.chains.targetsOf(namespace, name, to, most),
-      isPublished: incidents.chains.isPublished,
+      publishedTargetsOf: incidents.chains.publishedTargetsOf,
     },
     packets: guessed.sink,
     passedOver: (line) => noteUnread(read, line),

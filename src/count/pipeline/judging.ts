@@ -19,8 +19,8 @@ export interface ConnectionJudge {
   readonly judge: (finding: Finding, at: Millis) => PolicyAnswer | undefined;
   /** Returns the ready endpoints behind an address and a port of a Service; undefined if they are more than `most`, or not all are known. */
   readonly targetsOf: (service: ObjectRef, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
-  /** Returns whether the node may lead connections to that address to endpoints of a Service. */
-  readonly isPublished: (address: string) => boolean;
+  /** Returns the same of all Services that claim an address outside the cluster, to which the node may lead connections. */
+  readonly publishedTargetsOf: (to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
 }
 
 export interface Denial {
@@ -55,7 +55,7 @@ export function createJudging(
     const { ends: asSent } = decisions.meaningOf(flow.line, flow.observation);
     // The result of an earlier look-up may be outdated.
     if (asSent.destination.kind === 'unknown' && lookups?.remote.startLookups(asSent) === true) return 'unread';
-    const targets = targetsOf(flow);
+    const { targets, claimed } = targetsOf(flow);
     const [observation] = targets;
     if (observation === undefined) return 'unproven';
     let first: PolicyAnswer | undefined;
@@ -77,8 +77,26 @@ export function createJudging(
       if (answer.verdict.outcome !== 'denies') return isUnsure ? 'unread' : 'unproven';
       first ??= answer;
     }
+    for (const target of claimed) {
+      const result = yield* judgingClaimed(flow, target);
+      if (result !== 'denied') return result;
+    }
     // A line may have come while policies were read.
     return told.has(flow, targets) ? 'told' : { observation, answer: first as PolicyAnswer };
+  }
+
+  /**
+   * Any tenant may claim an address for a Service, with any endpoints. So policies must deny the connection to them as well, but whoever has
+   * their addresses: nothing is looked up or read at that tenant's bidding.
+   */
+  function* judgingClaimed({ line, last }: HeldFlow, target: PacketObservation): Generator<Finding, FlowResult> {
+    const [finding] = decisions.meaningOf(line, target).findings;
+    if (finding === undefined) return 'unproven';
+    const asked = withUnknownPeer(finding);
+    yield asked;
+    const answer = judge.judge(asked, last);
+    if (answer === undefined) return 'unread';
+    return answer.verdict.outcome === 'denies' ? 'denied' : 'unproven';
   }
 
   function startLookups({ line }: HeldFlow, targets: readonly PacketObservation[]): void {
@@ -90,7 +108,7 @@ export function createJudging(
 function withUnknownPeer(finding: Finding): Finding {
   const { details } = finding;
   if (details.kind !== 'flow') return finding;
-  return { ...finding, details: { ...details, peer: { ...details.peer, kind: 'unknown' } } };
+  return { ...finding, details: { ...details, peer: { ...details.peer, kind: 'unknown', object: undefined } } };
 }
 
 function createConnections({ judge, decisions }: Pick<JudgingOptions, 'judge' | 'decisions'>) {
@@ -103,26 +121,40 @@ function createConnections({ judge, decisions }: Pick<JudgingOptions, 'judge' | 
   }
 
   /**
-   * Returns the connection to each Pod that it may have been for. The sender's socket has the address of a Service, and policies see that of
-   * an endpoint. A port of a Node, or another published address, may lead to any endpoint. Returns no connection if the endpoint is unknown.
+   * The sender's socket has the address of a Service, and policies see that of an endpoint. A port of a Node may lead to any endpoint. There
+   * are no targets if it is not known to which.
    */
-  function targetsOf({ line, observation }: HeldFlow): PacketObservation[] {
+  function targetsOf({ line, observation }: HeldFlow): Targets {
     const { destinationPort = 0 } = observation.packet;
     const { kind, object, address, evidence } = decisions.meaningOf(line, observation).ends.destination;
-    if (kind === 'node' || (kind === 'external' && judge.isPublished(address))) return [];
+    const to = { address, port: destinationPort };
+    if (kind === 'node') return nowhere;
     // It may be the address of a Service, whose endpoints have other ports.
-    if (kind === 'unknown' && evidence !== 'address-range') return [];
-    if (kind !== 'service' || object === undefined) return [observation];
-    const service = `${object.namespace ?? ''}/${object.name}`;
-    const targets = judge.targetsOf(object, { address, port: destinationPort }, mostTargets) ?? [];
-    return targets.map((target) => withTarget(observation, target, service));
+    if (kind === 'unknown' && evidence !== 'address-range') return nowhere;
+    if (kind === 'service' && object !== undefined) {
+      const service = `${object.namespace ?? ''}/${object.name}`;
+      const targets = judge.targetsOf(object, to, mostTargets) ?? [];
+      return { targets: targets.map((target) => withTarget(observation, target, service)), claimed: [] };
+    }
+    const claimed = kind === 'external' ? judge.publishedTargetsOf(to, mostTargets) : [];
+    if (claimed === undefined) return nowhere;
+    return { targets: [observation], claimed: claimed.map((target) => withTarget(observation, target)) };
   }
 }
+
+interface Targets {
+  /** The connection to each Pod that it may have been for. */
+  readonly targets: readonly PacketObservation[];
+  /** The connection to each endpoint of Services that claim the address. */
+  readonly claimed: readonly PacketObservation[];
+}
+
+const nowhere: Targets = { targets: [], claimed: [] };
 
 function withTarget(
   observation: PacketObservation,
   { address, port }: ServiceTarget,
-  service: string,
+  service = observation.service,
 ): PacketObservation {
   return { ...observation, service, packet: { ...observation.packet, destination: address, destinationPort: port } };
 }

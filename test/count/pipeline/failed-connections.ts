@@ -102,7 +102,7 @@ export function rig(
     includeNoise: false,
     packets: { drop: (drop) => void shown.push(drop) },
     ...(hasKernelDrops !== undefined && { hasKernelDrops }),
-    judge: { judge: () => answer('denies'), targetsOf: () => [], isPublished: () => false, ...judge },
+    judge: { judge: () => answer('denies'), targetsOf: () => [], publishedTargetsOf: () => [], ...judge },
     lookups: {
       queue: createLookupQueue(10),
       remote: { startLookups: isLookedUp, isUnsure },

@@ -20,6 +20,8 @@ const length = 200 * second;
 const own = '10.244.1.22';
 const pods = ['10.244.1.30', '10.244.1.31', '10.244.1.32'];
 const clusterIp = '10.96.0.7';
+/** An address outside the cluster, which Services of others may claim. */
+const outside = '198.51.100.7';
 
 /** `cart-0` has the address until `replacedAt`, and then `cart-1`. */
 const endpoints = createEndpointFinder(
@@ -55,6 +57,8 @@ interface World {
   denied: readonly (readonly string[])[];
   /** The ready endpoints of the Service, from each time on. */
   ready: readonly (readonly string[])[];
+  /** The ready endpoints of Services that claim `outside`, from each time on; undefined if they are too many. */
+  claimed: readonly (readonly string[] | undefined)[];
 }
 
 /** The state changes so often, at equal times. */
@@ -69,7 +73,7 @@ const world: fc.Arbitrary<World> = fc.record({
     fc.record({
       at: time,
       of: fc.constantFrom(uid, young),
-      to: fc.constantFrom(clusterIp, clusterIp, ...pods, '192.168.50.12'),
+      to: fc.constantFrom(clusterIp, clusterIp, ...pods, outside, outside, '192.168.50.12'),
     }),
     // Of more ports of one Pod, one Event counts all.
     { minLength: 1, maxLength: 3 },
@@ -77,8 +81,12 @@ const world: fc.Arbitrary<World> = fc.record({
   lines: fc.array(fc.record({ at: time, number: fc.integer({ min: 0, max: 5 }) }), { maxLength: 4 }),
   // A connection waits for two minutes.
   policiesFrom: fc.oneof(fc.constant(0), upTo(110)),
-  denied: fc.array(fc.oneof(fc.constant(pods), someOf(pods)), { minLength: 1, maxLength: 3 }),
+  denied: fc.array(fc.oneof(fc.constant([...pods, outside]), someOf([...pods, outside])), {
+    minLength: 1,
+    maxLength: 3,
+  }),
   ready: fc.array(someOf(pods), { minLength: 1, maxLength: 3 }),
+  claimed: fc.array(fc.oneof(someOf(pods), someOf(pods), fc.constant(undefined)), { minLength: 1, maxLength: 3 }),
 });
 
 /** Each connection has its own port, so that each has its own count. */
@@ -88,6 +96,14 @@ const sourcePortOf = (number: number): number => 40_000 + number;
 /** Between these the connection is judged, at the latest when policies are known for long enough to be asked. */
 function judgedWithin({ at }: Attempt, { policiesFrom }: World): { from: number; until: number } {
   return { from: at + 3 * second - step, until: Math.max(at, policiesFrom) + 9 * second };
+}
+
+/** Where the connection may have been led to. */
+function targetsAt(to: string, moment: number, { ready, claimed }: World): readonly string[] {
+  if (to === clusterIp) return stateAt(ready, moment);
+  if (to !== outside) return pods.includes(to) ? [to] : [];
+  const led = stateAt(claimed, moment);
+  return led === undefined ? [] : [outside, ...led];
 }
 
 function ruleOn(number: number, all: World): 'must' | 'must not' | 'may' {
@@ -103,7 +119,7 @@ function ruleOn(number: number, all: World): 'must' | 'must not' | 'may' {
   if (toldAt.some((each) => each <= from)) return 'must not';
   const verdicts = new Set<boolean>();
   for (let moment = from; moment <= until; moment += step) {
-    const targets = to === clusterIp ? stateAt(all.ready, moment) : pods.includes(to) ? [to] : [];
+    const targets = targetsAt(to, moment, all);
     verdicts.add(targets.length > 0 && targets.every((target) => stateAt(all.denied, moment).includes(target)));
   }
   if (verdicts.size > 1) return 'may';
@@ -119,6 +135,8 @@ async function play(all: World): Promise<{ counts: number[]; settled: number }> 
   const { fail, read, wait, series, statistics } = rig(
     {
       targetsOf,
+      publishedTargetsOf: ({ address, port }) =>
+        address === outside ? stateAt(all.claimed, now)?.map((each) => ({ address: each, port })) : [],
       judge: (finding) =>
         now < all.policiesFrom
           ? undefined

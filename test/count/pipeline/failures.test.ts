@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { PolicyAnswer } from '../../../src/base/model/policy-answer.ts';
 import { parse } from '../../../src/read/parsing/parsing.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
-import { foundAnswer } from '../../../src/explain/drops/drops.ts';
-import type { FlowDetails } from '../../../src/base/model/finding.ts';
+import { foundAnswer, policyNeeds } from '../../../src/explain/drops/drops.ts';
+import type { Finding, FlowDetails } from '../../../src/base/model/finding.ts';
 import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { createLiveLists } from '../../../src/explain/resolving/resolving.ts';
 import { cluster, nine, pod, service } from '../../builders.ts';
@@ -101,12 +101,39 @@ test('behind a Service, policies must deny each ready endpoint', async () => {
 test.each([
   ['a Service without a ready endpoint', { to: '10.96.0.7' }],
   ['a port of a Node, which may lead to any Pod', { to: '192.168.50.12', port: 30_080 }],
-  ['the address of a load balancer, which may, too', { to: '198.51.100.7', port: 443 }],
+  ['an address with too many endpoints of Services that claim it', { to: '198.51.100.7', port: 443 }],
 ])('a connection to %s has no answer', async (_, connection) => {
-  const { fail, wait, statistics } = rig({ isPublished: (address) => address === '198.51.100.7' });
+  const { fail, wait, statistics } = rig({
+    publishedTargetsOf: ({ address }) => (address === '198.51.100.7' ? undefined : []),
+  });
   fail(connection);
   await wait();
   expect(statistics.failures).toMatchObject({ denied: 0, unproven: 1 });
+});
+
+test.each([
+  ['deny it to each endpoint, too, whoever has its address', ['198.51.100.7', '10.244.1.30', '10.77.0.9'], 1],
+  ['deny it to some endpoints only', ['198.51.100.7', '10.77.0.9'], 0],
+  ['deny it to the endpoints only', ['10.244.1.30', '10.77.0.9'], 0],
+])('to an address that a Service claims, a connection counts if policies deny it, and %s', async (_, denied, count) => {
+  const asked: Finding[] = [];
+  const { fail, wait, counted } = rig(
+    {
+      publishedTargetsOf: ({ address, port }) =>
+        address === '198.51.100.7' && port === 443
+          ? ['10.244.1.30', '10.77.0.9'].map((each) => ({ address: each, port: 8443 }))
+          : [],
+      prepare: async (finding) => void asked.push(finding),
+      judge: (finding) => answer(denied.includes(peerOf(finding)) ? 'denies' : 'admits'),
+    },
+    { isLookedUp: () => asked.length > 0 },
+  );
+  fail({ to: '198.51.100.7', port: 443 });
+  await wait();
+  expect(counted()).toEqual(count === 1 ? ['1 cart-0 > 198.51.100.7:443'] : []);
+  for (const { details } of asked.slice(1))
+    expect(details).toMatchObject({ port: 8443, peer: { kind: 'unknown', object: undefined } });
+  expect(asked.slice(1).every((each) => policyNeeds(each)?.pods.length === 1)).toBe(true);
 });
 
 test('a connection that a LOG line reports does not count again, even if its address was translated', async () => {

@@ -29,6 +29,9 @@ export interface OwnedChain extends ChainOwner {
 /** Both for ports and for endpoints. A chain may be logged long after its Service was deleted, which may be why the chain is missing. */
 export const defaultChainLimits: TombstoneLimits = { age: 86_400_000, count: 4096 };
 
+/** The most Services with the same published address that are looked through. */
+const mostPublished = 16;
+
 interface PortOfService {
   service: Pick<Service, 'namespace' | 'name' | 'uid' | 'resourceVersion'>;
   port: ServicePort;
@@ -52,8 +55,8 @@ export interface ChainIndex {
   backendsOf: (namespace: string, name: string) => readonly Backend[];
   /** Returns the ready endpoints behind an address and a port of a Service over TCP; undefined if they are more than `most`, or in too many slices. */
   targetsOf: (namespace: string, name: string, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
-  /** Returns whether it is the address of a load balancer, or an external one, of a Service. */
-  isPublished: (address: string) => boolean;
+  /** The same of all Services whose load balancer has that address, or that claim it as an external one; undefined also if these are too many. */
+  publishedTargetsOf: (to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
   sweep(now: Millis): void;
 }
 
@@ -66,6 +69,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
     keyOf(namespace, service),
   ]);
   const servicesOfPublished = createObjectGroups<Service>(services.objects, ({ published = [] }) => published);
+  const targets = createTargets({ services: services.objects, servicesOf: servicesOfPublished.of, slicesOf });
 
   return {
     services: services.objects,
@@ -100,11 +104,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
     },
     foundOwnerOf,
     backendsOf: (namespace: string, name: string): readonly Backend[] => backendsIn(slicesOf(namespace, name)),
-    targetsOf(this: void, namespace: string, name: string, to: ServiceTarget, most: number) {
-      const service = services.objects.get(keyOf(namespace, name));
-      return service === undefined ? [] : targetsIn(service, to, slicesOf(namespace, name), most);
-    },
-    isPublished: (address: string): boolean => servicesOfPublished.has(address),
+    ...targets,
     sweep(now: Millis): void {
       services.sweep(now);
       slices.sweep(now);
@@ -147,11 +147,43 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
   }
 }
 
+interface TargetsOptions {
+  services: ReadonlyMap<string, Service>;
+  servicesOf: (published: string) => Iterable<Service>;
+  slicesOf: (namespace: string, name: string) => Iterable<EndpointSlice>;
+}
+
+function createTargets({
+  services,
+  servicesOf,
+  slicesOf,
+}: TargetsOptions): Pick<ChainIndex, 'targetsOf' | 'publishedTargetsOf'> {
+  return {
+    targetsOf(this: void, namespace: string, name: string, to: ServiceTarget, most: number) {
+      const service = services.get(keyOf(namespace, name));
+      return service === undefined ? [] : targetsOfOne(service, to, most);
+    },
+    publishedTargetsOf(this: void, to: ServiceTarget, most: number) {
+      const targets: ServiceTarget[] = [];
+      let looked = 0;
+      for (const service of servicesOf(to.address)) {
+        const found = ++looked > mostPublished ? undefined : targetsOfOne(service, to, most - targets.length);
+        if (found === undefined) return undefined;
+        targets.push(...found);
+      }
+      return targets;
+    },
+  };
+
+  function targetsOfOne(service: Service, to: ServiceTarget, most: number): readonly ServiceTarget[] | undefined {
+    return targetsIn(service, to, slicesOf(service.namespace, service.name), most);
+  }
+}
+
 /** Finds objects by their group, because a tenant chooses the number of questions and of objects. */
 function createObjectGroups<T>(objects: ReadonlyMap<string, T>, groupsOf: (object: T) => readonly string[]) {
   const keys = createGroups<string>();
   return {
-    has: (group: string): boolean => keys.all.has(group),
     *of(this: void, group: string): Generator<T> {
       for (const key of keys.all.get(group) ?? []) yield objects.get(key) as T;
     },

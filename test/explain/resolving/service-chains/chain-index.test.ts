@@ -136,6 +136,9 @@ const postgres: ServicePort = { name: 'postgres', port: 5432, protocol: 'tcp' };
 const targets = (index: ChainIndex, port: number, address = '10.96.0.80', most = 16): string[] | undefined =>
   index.targetsOf('shop', 'api', { address, port }, most)?.map((target) => hostAndPort(target.address, target.port));
 
+const publishedTargets = (index: ChainIndex, address: string, port = 80): string[] | undefined =>
+  index.publishedTargetsOf({ address, port }, 16)?.map((target) => target.address);
+
 test('targets are the ready endpoints of the same family, each with its own port', () => {
   const index = createChainIndex();
   index.setService(service({ ports: [http, postgres] }), nine);
@@ -215,10 +218,14 @@ test('after any changes, targets and published addresses are those of the presen
         else index.leaveOutSlice('shop', name);
       }
     }
-    for (const address of ['198.51.100.7', '198.51.100.8'])
-      expect(index.isPublished(address)).toBe([...services.values()].some((each) => each.includes(address)));
+    const endpointsOf = (name: string): string[] =>
+      [...slices].flatMap(([slice, owner]) => (owner === name ? `10.65.0.${slice.charCodeAt(0)}` : []));
+    for (const address of ['198.51.100.7', '198.51.100.8']) {
+      const claiming = [...services].flatMap(([name, published]) => (published.includes(address) ? name : []));
+      expect(publishedTargets(index, address)?.toSorted()).toEqual(claiming.flatMap(endpointsOf).toSorted());
+    }
     for (const name of ['api', 'web']) {
-      const own = [...slices].flatMap(([slice, owner]) => (owner === name ? `10.65.0.${slice.charCodeAt(0)}` : []));
+      const own = endpointsOf(name);
       const found = index.targetsOf('shop', name, { address: '10.96.0.80', port: 80 }, 16);
       expect(found?.map(({ address }) => address).toSorted()).toEqual(services.has(name) ? own.toSorted() : []);
     }
@@ -228,9 +235,27 @@ test('after any changes, targets and published addresses are those of the presen
 test('published addresses are those of load balancers and external ones, as long as the Service exists', () => {
   const index = known();
   index.setService(service({ name: 'edge', published: ['198.51.100.7'] }), nine);
-  expect(['198.51.100.7', '198.51.100.8', '10.96.0.80'].map(index.isPublished)).toEqual([true, false, false]);
+  index.setSlice(endpointSlice({ name: 'edge-1', service: 'edge', endpoints: [backend()] }), nine);
+  const found = ['198.51.100.7', '198.51.100.8', '10.96.0.80'].map((address) => publishedTargets(index, address));
+  expect(found).toEqual([['10.65.2.9'], [], []]);
+  expect(publishedTargets(index, '198.51.100.7', 81)).toEqual([]);
   index.removeService('shop', 'edge', nine);
-  expect(index.isPublished('198.51.100.7')).toBe(false);
+  expect(publishedTargets(index, '198.51.100.7')).toEqual([]);
+});
+
+test.each([
+  ['Services', 16, 1, 16],
+  ['Services', 17, 0, undefined],
+  ['endpoints of them together', 3, 6, undefined],
+])('what is behind a published address is not known with too many %s: of %i with %i each', (_, many, ofEach, found) => {
+  const index = known();
+  for (let number = 0; number < many; number++) {
+    const name = `edge-${number}`;
+    index.setService(service({ name, published: ['198.51.100.7'] }), nine);
+    const endpoints = Array.from({ length: ofEach }, (__, each) => backend({ address: `10.65.${number}.${each}` }));
+    index.setSlice(endpointSlice({ name, service: name, endpoints }), nine);
+  }
+  expect(publishedTargets(index, '198.51.100.7')?.length).toBe(found);
 });
 
 test('tombstones of a deleted port do not belong to a present Service', () => {
