@@ -12,6 +12,12 @@ const marks = {
   program: join(root, 'node_modules', '.installed-program-lock.json'),
 };
 
+const notices = {
+  all: 'Installing the locked dependencies',
+  report: 'The report needs DuckDB and esbuild: installing the development packages as well',
+  program: 'Installing what the program needs',
+};
+
 /** The node that this project runs on: one that was installed with it, or the machine's own if it is new enough. */
 export function projectNode() {
   const installed = join(root, 'node_modules', '.bin', 'node');
@@ -21,13 +27,12 @@ export function projectNode() {
 /**
  * Ends the process with status 1 if npm fails, or if there is no Node.js that is new enough.
  *
- * @param {'all' | 'program'} packages `program`: without the development packages
+ * @param {'all' | 'report' | 'program'} purpose `program`: without the development packages
  */
-export function install(packages) {
+export function install(purpose) {
+  const packages = purpose === 'program' ? 'program' : 'all';
   if (isInstalled('all') || (packages === 'program' && isInstalled('program'))) return;
-  console.error(
-    `Installing ${packages === 'all' ? 'the locked dependencies' : 'what the program needs'} (npm ci), once …`,
-  );
+  console.error(`${notices[purpose]} (npm ci), once …`);
   const omitted = packages === 'program' ? ['--omit=dev'] : [];
   const { status, error } = spawnSync(
     'npm',

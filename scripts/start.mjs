@@ -7,7 +7,7 @@ import { install, projectNode } from './install.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const given = process.argv.slice(2);
-install(makesReport(given) ? 'all' : 'program');
+install(makesReport(given) ? 'report' : 'program');
 process.exit(given.length > 0 ? run(given, callersFolder()) : demo());
 
 /** Runs the program. Returns its exit status. */

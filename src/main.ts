@@ -86,6 +86,9 @@ const isPlugin = [process.argv0, process.argv[1] ?? ''].some((path) =>
   /^kubectl-drops(?:\.\w+)?$/.test(basename(path)),
 );
 
+/** As messages call this program. */
+const ownName = isPlugin ? 'kubectl drops' : programName;
+
 // The bundle is CommonJS (scripts/build.mjs), so this is not awaited.
 void start();
 
@@ -97,7 +100,7 @@ async function start(): Promise<void> {
 async function main(args: string[]): Promise<number> {
   try {
     const wrong = docsUrlProblem();
-    if (wrong !== undefined) streams.err(`${programName}: ${wrong}\n`);
+    if (wrong !== undefined) streams.err(`${ownName}: ${wrong}\n`);
     let status = 0;
     const attach = (command: Command, path: string): void => {
       const action = actions[path];
@@ -130,12 +133,12 @@ function wordsOf(args: string[], root: Command): string[] {
 function statusOf(error: unknown): 0 | 1 | 2 {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof UsageError || error instanceof ReportError) {
-    streams.err(`${error instanceof UsageError ? '' : `${programName}: `}${error.message}\n`);
+    streams.err(`${error instanceof UsageError ? '' : `${ownName}: `}${error.message}\n`);
     return 2;
   }
   if (hasReadEnough(error)) return 0;
   if ((error as NodeJS.ErrnoException).syscall !== 'write') throw error;
-  streams.err(`${programName}: the output cannot be written: ${reasonOf(error)}\n`);
+  streams.err(`${ownName}: the output cannot be written: ${reasonOf(error)}\n`);
   return 1;
 }
 
@@ -165,14 +168,14 @@ function stopSignal(): AbortSignal {
 async function runReport(command: Command): Promise<number> {
   const options = readReportOptions(command, isatty(1));
   const loaded = await reportFor('report', 'Copy the rows there: npm start --silent -- report ROWS > report.html');
-  return loaded === undefined ? 2 : await loaded.runReport(options, streams);
+  return loaded === undefined ? 2 : await loaded.runReport(options, streams, isPlugin ? pathOf(command) : programName);
 }
 
 async function reportFor(what: string, instead: string) {
   const loaded = await loadReport().catch((error: NodeJS.ErrnoException): undefined => {
     if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'MODULE_NOT_FOUND') throw error;
     streams.err(
-      `${programName}: ${what} is not in the image, the npm package and the executables; a checkout has it. ${instead}\n`,
+      `${ownName}: ${what} is not in the image, the npm package and the executables; a checkout has it. ${instead}\n`,
     );
   });
   if (loaded !== undefined) stopSignal().addEventListener('abort', () => process.exit(1));
@@ -205,5 +208,5 @@ async function readConnection(command: Command): Promise<WhyOptions> {
 async function runWhy(command: Command): Promise<number> {
   const options = await readConnection(command);
   const { why } = await import('./cli/why/why.ts');
-  return await why(options, streams);
+  return await why(options, streams, isPlugin ? pathOf(command) : programName);
 }

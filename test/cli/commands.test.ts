@@ -1,9 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { program } from './program.ts';
 
 describe.concurrent('commands and options', () => {
@@ -51,4 +53,23 @@ describe.concurrent('output that cannot be written', () => {
     expect(status).toBe(1);
     expect(err).toMatch(/^kube-netfilter-tailer: .*no space left on device.*\n$/);
   });
+});
+
+test.each([
+  [
+    ['why', '--from', 'a/b', '--to', 'c/d', '--port', '1/TCP', '--policies', '/nowhere'],
+    'kubectl drops why: /nowhere: ',
+  ],
+  [['why', '--from', 'a/b', '--to', 'c/d'], 'kubectl drops: --port: '],
+  [['report', '--output', 'table', '/dev/null'], 'kubectl drops report: '],
+  [['--server', 'nonsense'], 'kubectl drops: --server nonsense: '],
+])('errors of kubectl drops name it: %j', (args, begin) => {
+  const folder = mkdtempSync(join(tmpdir(), 'plugin-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const plugin = join(folder, 'kubectl-drops.ts');
+  symlinkSync(main, plugin);
+  const { status, stderr } = spawnSync(process.execPath, [plugin, ...args], { encoding: 'utf8' });
+  expect(status).toBe(2);
+  expect(stderr.startsWith(begin) || stderr.includes(`\n${begin}`)).toBe(true);
+  expect(stderr).not.toMatch(/^kube-netfilter-tailer/m);
 });

@@ -45,7 +45,7 @@ export async function whyPod(
       if (statuses.length > 0 && output === 'text') streams.out('\n');
       const { access } = query;
       const asked = { ...connection, exact: true, files: [], cluster: options, access, output };
-      statuses.push(await why(asked, streams));
+      statuses.push(await why(asked, streams, program));
     }
     if (output === 'text' && statuses.length > 0 && statuses.every((status) => status === 0))
       streams.out(`\n${conclusion}  ${program.replace(/ why$/, '')} ${nameText(target)} -o wide\n`);

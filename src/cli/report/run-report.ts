@@ -17,15 +17,19 @@ export interface ReportStreams {
   err: (text: string) => void;
 }
 
-/** Resolves to the exit status: 0; 1 if a file or row could not be read; 2 without a report. */
-export async function runReport(options: Omit<ReportOptions, 'now'>, streams: ReportStreams): Promise<0 | 1 | 2> {
+/** `program`: for messages. Resolves to the exit status: 0; 1 if a file or row could not be read; 2 without a report. */
+export async function runReport(
+  options: Omit<ReportOptions, 'now'>,
+  streams: ReportStreams,
+  program = 'kube-netfilter-tailer',
+): Promise<0 | 1 | 2> {
   try {
     if (options.db !== undefined && existsSync(options.db))
       throw new ReportError(`--db ${options.db}: is there already; name a new file, or remove it`);
     return (await printReport({ ...options, now: Date.now() }, streams)) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof ReportError)) throw error;
-    streams.err(`kube-netfilter-tailer: ${printable(error.message)}\n`);
+    streams.err(`${program}: ${printable(error.message)}\n`);
     return 2;
   }
 }

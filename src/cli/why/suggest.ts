@@ -11,21 +11,22 @@ import {
 } from '../../explain/policies/policies.ts';
 import { printable } from '../../base/platform/printable.ts';
 import { nearest } from '../../agent/config/suggest.ts';
+import { programName } from '../options/command.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { cell, plural, type Streams } from '../terminal.ts';
 import { countNewlyAdmitted, readAuditRows } from './newly-admitted.ts';
 import { type AskedConnection, servicesThatReplaceSource } from './connections.ts';
 import { endText } from './ends.ts';
 import { type KnownObjects, WhyError } from './known-objects.ts';
-import { readQuestion, withVerdict } from './why.ts';
+import { readQuestion, type Tell, withVerdict } from './why.ts';
 
 export async function suggestPolicies(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
-  return await withVerdict(streams, async () => {
-    const { objects, connections } = await readQuestion(options, true, streams.err);
+  return await withVerdict(streams, programName, async (tell) => {
+    const { objects, connections } = await readQuestion(options, true, tell);
     const texts = new Set<string>();
     const found: number[] = [];
     for (const { flow } of differingIn(connections)) {
-      const { status, text } = await suggestFor(flow, options, objects, streams.err);
+      const { status, text } = await suggestFor(flow, options, objects, tell);
       found.push(status);
       if (text !== '') texts.add(text);
     }
@@ -49,7 +50,7 @@ async function suggestFor(
   flow: PolicyFlow,
   options: WhyOptions,
   objects: KnownObjects,
-  err: (text: string) => void,
+  tell: Tell,
 ): Promise<{ status: number; text: string }> {
   const { pods, policies, namespaces, ownerOf, calico } = objects;
   const suggestion = suggest({
@@ -63,10 +64,10 @@ async function suggestFor(
   const typos = suggestion.kind === 'policies' ? portNameTexts(suggestion.policies, flow) : [];
   if (suggestion.kind === 'policies' && typos.length === 0) {
     const text = suggestion.policies.map((each) => policyYaml(each, flow, objects)).join('---\n');
-    return { status: 0, text: `${await auditText(options, flow, suggestion.policies, objects, err)}${text}` };
+    return { status: 0, text: `${await auditText(options, flow, suggestion.policies, objects, tell)}${text}` };
   }
   const reasons = suggestion.kind === 'policies' ? typos : [reasonOf(suggestion)];
-  for (const reason of reasons) err(`kube-netfilter-tailer: ${printable(reason)}\n`);
+  for (const reason of reasons) tell(reason);
   return { status: statuses[suggestion.kind], text: '' };
 }
 
@@ -122,12 +123,12 @@ async function auditText(
   flow: PolicyFlow,
   suggested: readonly PolicySuggestion[],
   objects: KnownObjects,
-  err: (text: string) => void,
+  tell: Tell,
 ): Promise<string> {
   if (audit.length === 0) return '';
   const admitted = countNewlyAdmitted(flow, suggested, objects);
   const { rows, problems } = await readAuditRows(audit, admitted.take);
-  for (const problem of problems) err(`kube-netfilter-tailer: ${printable(problem)}\n`);
+  for (const problem of problems) tell(problem);
   if (rows === 0 && problems.length > 0) throw new WhyError('--audit: no row could be read');
   return admitted
     .lines(rows)

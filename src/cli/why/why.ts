@@ -2,6 +2,7 @@
 import { reasonOf } from '../../base/platform/system-error.ts';
 import { printable } from '../../base/platform/printable.ts';
 import type { ConnectionVerdict, PolicyFlow, RuleTrace, Trace } from '../../explain/policies/policies.ts';
+import { programName } from '../options/command.ts';
 import type { WhyOptions } from '../options/why-options.ts';
 import { jsonText, type Streams, writeUnlessClosed } from '../terminal.ts';
 import { type AskedConnection, type AskedConnections, findConnections } from './connections.ts';
@@ -12,10 +13,14 @@ import { directionLines, shownClauses, shownRules } from './trace-text.ts';
 
 const statuses = { admits: 0, denies: 1, unknown: 3 } as const;
 
-/** Resolves to the exit status: 0 admitted, 1 denied, 2 wrong input, 3 unknown. */
-export async function why(options: WhyOptions, streams: Pick<Streams, 'out' | 'err'>): Promise<number> {
-  return await withVerdict(streams, async () => {
-    const { objects, connections } = await readQuestion(options, false, streams.err);
+/** `program`: what the user typed, for messages. Resolves to the exit status: 0 admitted, 1 denied, 2 wrong input, 3 unknown. */
+export async function why(
+  options: WhyOptions,
+  streams: Pick<Streams, 'out' | 'err'>,
+  program = programName,
+): Promise<number> {
+  return await withVerdict(streams, program, async (tell) => {
+    const { objects, connections } = await readQuestion(options, false, tell);
     const { trace } = evaluatorOf(objects);
     const answers = inGroups(
       connections.map(({ flow, because }) => {
@@ -123,33 +128,28 @@ function textAnswer([answer, ...same]: Group): string {
 
 const mostNamed = 8;
 
+/** Writes a line of standard error, which begins with the name of the program. */
+export type Tell = (line: string) => void;
+
 export interface Question extends Pick<AskedConnections, 'connections'> {
   readonly objects: KnownObjects;
 }
 
 /** Reads the objects, and finds the connections that are asked about. Prints notes on both. `wholeNamespaces`: as in `readCluster`. */
-export async function readQuestion(
-  options: WhyOptions,
-  wholeNamespaces: boolean,
-  err: (text: string) => void,
-): Promise<Question> {
-  const objects = await readObjects(options, wholeNamespaces, err);
+export async function readQuestion(options: WhyOptions, wholeNamespaces: boolean, tell: Tell): Promise<Question> {
+  const objects = await readObjects(options, wholeNamespaces, tell);
   const { connections, notes } = findConnections(options, objects);
   const { flow } = connections[0];
-  writeNotes([...notes, ...tunnelNotes(flow, objects), ...claimNotes(flow, objects)], err);
+  writeNotes([...notes, ...tunnelNotes(flow, objects), ...claimNotes(flow, objects)], tell);
   return { objects, connections };
 }
 
-async function readObjects(
-  options: WhyOptions,
-  wholeNamespaces: boolean,
-  err: (text: string) => void,
-): Promise<KnownObjects> {
+async function readObjects(options: WhyOptions, wholeNamespaces: boolean, tell: Tell): Promise<KnownObjects> {
   if (options.files.length > 0) {
     const objects = readSavedFiles(options.files);
-    writeNotes(objects.notes, err);
+    writeNotes(objects.notes, tell);
     // Without policies everything is admitted. The user probably forgot to save them.
-    if (objects.policies.length === 0) writeNotes(['the files have no network policy'], err);
+    if (objects.policies.length === 0) writeNotes(['the files have no network policy'], tell);
     return objects;
   }
   // Loaded on demand, because saved files do not need the client library.
@@ -157,17 +157,19 @@ async function readObjects(
   return await readCluster(options, wholeNamespaces);
 }
 
-function writeNotes(notes: readonly string[], err: (text: string) => void): void {
-  for (const note of notes) err(`kube-netfilter-tailer: note: ${printable(note)}\n`);
+function writeNotes(notes: readonly string[], tell: Tell): void {
+  for (const note of notes) tell(`note: ${note}`);
 }
 
 /** Resolves to the exit status of the command, or to 2 if the input is wrong or the output cannot be written. */
 export async function withVerdict(
   { out, err }: Pick<Streams, 'out' | 'err'>,
-  command: () => Promise<{ status: number; text: string }>,
+  program: string,
+  command: (tell: Tell) => Promise<{ status: number; text: string }>,
 ): Promise<number> {
+  const tell: Tell = (line) => err(`${program}: ${printable(line)}\n`);
   try {
-    const { status, text } = await command();
+    const { status, text } = await command(tell);
     writeUnlessClosed(out, text);
     return status;
   } catch (error) {
@@ -175,7 +177,7 @@ export async function withVerdict(
     const written = isWrite ? [`the output cannot be written: ${reasonOf(error)}`] : undefined;
     const problems = error instanceof WhyError ? error.problems : written;
     if (problems === undefined) throw error;
-    for (const problem of problems) err(`kube-netfilter-tailer: ${printable(problem)}\n`);
+    for (const problem of problems) tell(problem);
     return 2;
   }
 }
