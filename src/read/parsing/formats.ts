@@ -167,6 +167,7 @@ const kubernetesKinds = new Set<string | undefined>([
   'BaselineAdminNetworkPolicy',
   'ClusterNetworkPolicy',
   'EgressFirewall',
+  'Subnet',
   'NetworkPolicy.projectcalico.org',
   'GlobalNetworkPolicy',
   'StagedNetworkPolicy',

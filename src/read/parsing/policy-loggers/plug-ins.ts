@@ -1,6 +1,7 @@
 /** Reads formats of other network plug-ins: Antrea, OVN-Kubernetes, Kube-OVN and Weave Net. */
 import type { Unparsable } from '../../../base/model/observation.ts';
 import { type PacketObservation, type PolicyName, TcpFlag, type Verdict } from '../../../base/model/packet.ts';
+import { isSubdomain } from '../../../base/platform/api-names.ts';
 import { observePacket, type PacketRecord, sideOf, unparsable } from './record.ts';
 
 /**
@@ -100,9 +101,9 @@ export function parseOvn(text: string): PacketObservation | Unparsable | undefin
     );
   if (!found) return undefined;
   const [whole, name = '', verdict = '', options = '', word = ''] = found;
-  const isToPort = options.includes('direction=to-lport');
+  const portSide = sideOfPort(options);
   const isOther = word === 'ip' || word === 'ipv6';
-  const kubeOvn = kubeOvnPolicy(name, isToPort);
+  const kubeOvn = kubeOvnPolicy(name, portSide) ?? privateSubnet(name, verdict, options);
   const fields = new Map<string, string>();
   for (const pair of text.slice(found.index + whole.length, found.index + 4096).split(',')) {
     const at = pair.indexOf('=');
@@ -139,10 +140,24 @@ function ovnFlags(text: string | undefined): number | undefined {
   return text === undefined ? undefined : bits.reduce<number>((sum, bit) => sum | bit, 0);
 }
 
-/** Reads the direction from the name: the field `direction` is that of OVN's port. No policy's name has a capital or a `_`. */
+/** Returns the end whose port the ACL belongs to. Older versions of OVN do not print it. */
+function sideOfPort(options: string): PacketObservation['policySide'] {
+  if (options.includes('direction=to-lport')) return 'receiver';
+  return options.includes('direction=from-lport') ? 'sender' : undefined;
+}
+
+/**
+ * Reads the direction from the name, which may be cut within it: the field `direction` is that of OVN's port, and `to-lport` for an
+ * EgressFirewall. No policy's name has a capital or a `_`.
+ */
 function ovnSide(name: string): PacketObservation['policySide'] {
-  const direction = /:(Ingress|Egress)(?::|$)/.exec(name)?.[1] ?? /_(ingress|egress)DefaultDeny$/.exec(name)?.[1];
-  return sideOf(direction);
+  if (name.startsWith('EF:')) return 'sender';
+  const direction = /_(ingress|egress)DefaultDeny$/.exec(name)?.[1];
+  if (direction !== undefined) return sideOf(direction);
+  const parts = name.split(':').slice(2);
+  const starts = (word: string): boolean => parts.some((part) => part !== '' && word.startsWith(part));
+  if (starts('Ingress')) return 'receiver';
+  return starts('Egress') ? 'sender' : undefined;
 }
 
 const kubeOvnKinds = new Map([
@@ -154,23 +169,43 @@ const kubeOvnKinds = new Map([
 
 /**
  * Reads Kube-OVN's names: `np/policy.ns/ingress/IPv4/0` of a rule, `anp/policy/egress/IPv6/1`, `banp/…`, `cnp/…`; and `ns/policy` of what
- * a NetworkPolicy does not allow, whose direction is only that of the port [1.11 to 1.15: pkg/controller, pkg/ovs/ovn-nb-acl.go]. Names are
+ * a NetworkPolicy does not allow, whose direction is only that of the port [1.11 to 1.17: pkg/controller, pkg/ovs/ovn-nb-acl.go]. Names are
  * cut to 60 characters and `...`.
  */
-function kubeOvnPolicy(name: string, isToPort: boolean): Pick<PacketRecord, 'policy' | 'policySide'> | undefined {
-  const [type = '', object = '', direction = '', ...rest] = name.replace(/\.\.\.$/, '…').split('/');
+function kubeOvnPolicy(
+  name: string,
+  portSide: PacketObservation['policySide'],
+): Pick<PacketRecord, 'policy' | 'policySide'> | undefined {
+  const isCut = name.length === 63 && name.endsWith('...');
+  const [type = '', object = '', direction = '', ...rest] = (isCut ? name.replace(/\.\.\.$/, '…') : name).split('/');
   const kind = kubeOvnKinds.get(type);
-  if (kind !== undefined && direction !== '') {
-    const dot = kind === 'NetworkPolicy' ? object.lastIndexOf('.') : object.length;
-    const namespace = kind === 'NetworkPolicy' ? object.slice(dot + 1) : undefined;
-    return { policy: policyName(kind, namespace, object.slice(0, dot)), policySide: sideOf(direction) };
+  if (kind !== undefined && (direction !== '' || isCut)) {
+    const policySide = sideOf(direction) ?? portSide;
+    if (kind !== 'NetworkPolicy') return { policy: policyName(kind, undefined, object), policySide };
+    // Both parts may have dots, so the Namespace is unknown if it is cut.
+    if (direction === '') return { policySide };
+    const dot = object.lastIndexOf('.');
+    return { policy: policyName(kind, object.slice(dot + 1), object.slice(0, dot)), policySide };
   }
   if (object === '' || direction !== '' || rest.length > 0) return undefined;
-  return { policy: policyName('NetworkPolicy', type, object), policySide: isToPort ? 'receiver' : 'sender' };
+  return { policy: policyName('NetworkPolicy', type, object), policySide: portSide };
 }
 
 /**
- * Reads `NP:ns:policy:Ingress:0`, `EF:ns:Egress:0`, and of older versions `ns_policy`, `ns_policy_0`. `NP:ns:Ingress` means that no policy
+ * Reads the name of a Subnet of Kube-OVN that is private, which logs all that it drops [SetLogicalSwitchPrivate of pkg/ovs/ovn-nb-acl.go].
+ * Other names of ACLs have a `/`, `:` or `_`.
+ */
+function privateSubnet(
+  name: string,
+  verdict: string,
+  options: string,
+): Pick<PacketRecord, 'policy' | 'policySide'> | undefined {
+  if (verdict !== 'drop' || options !== 'severity=warning, direction=to-lport' || !isSubdomain(name)) return undefined;
+  return { policy: policyName('Subnet', undefined, name), policySide: 'receiver' };
+}
+
+/**
+ * Reads `NP:ns:policy:Ingress:0`, `ANP:policy:Ingress:0`, `BANP:…`, `EF:ns:0`, and of older versions `ns_policy`, `ns_policy_0`. `NP:ns:Ingress` means that no policy
  * of the Namespace allowed the packet (go-controller/pkg/libovsdb/util/acl.go of OVN-Kubernetes).
  */
 function ovnPolicy(whole: string): PolicyName | undefined {
