@@ -16,7 +16,7 @@ import { type Reading, startReading } from './reading.ts';
 
 /**
  * A real OVN drops real packets by ACLs that are called as OVN-Kubernetes and Kube-OVN call theirs, and an agent reads what its
- * ovn-controller prints of them. The parts of both projects that make ACLs of policies are not built: their modules cannot be had.
+ * ovn-controller prints of them. The controllers of both projects run in on-request/, which takes checkouts that were built.
  */
 
 const controlPlane = connect(inject('controlPlane'));
@@ -71,7 +71,7 @@ const cases: readonly Case[] = [
   },
   {
     title: 'OVN-Kubernetes, an EgressFirewall',
-    acl: `EF:${namespace}:Egress:0`,
+    acl: `EF:${namespace}:0`,
     direction: 'from-lport',
     verdict: 'drop',
     of: 'fenced',
@@ -167,7 +167,8 @@ beforeAll(async () => {
     ...policies,
   ]);
   group = await createNamespaceGroup();
-  ovn = await startOvn(group, createOwnFolder('ovn'), pods);
+  ovn = await startOvn(group, createOwnFolder('ovn'));
+  await ovn.addSwitch(pods);
   await ovn.nbctl('meter-add', 'acl-logging', 'drop', '20', 'pktps');
   for (const each of [...cases, admitted]) await addAcl(each);
   await ovn.untilInForce();

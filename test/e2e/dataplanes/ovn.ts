@@ -14,10 +14,34 @@ export interface OvnPod {
   readonly addresses: readonly [string, string];
 }
 
+/** What a Pod needs to use a port that is in the northbound database. */
+export interface PodNetwork {
+  readonly mac: string;
+  /** With the lengths of their prefixes. */
+  readonly addresses: readonly string[];
+  /** By these the Pod reaches what is elsewhere. */
+  readonly gateways: readonly string[];
+  /** Of a gateway where nobody answers. */
+  readonly gatewayMac?: string;
+  /** By these ovn-controller knows whose interface it is. */
+  readonly ids: Readonly<Record<string, string>>;
+}
+
+/** Paths of two files. */
+export interface Schemas {
+  readonly northbound: string;
+  readonly southbound: string;
+}
+
+export interface OvnOptions {
+  /** The name of the node. */
+  readonly chassis?: string;
+  /** Those of newer databases, which a controller expects. Default: those of Debian's OVN. */
+  readonly schemas?: Schemas;
+}
+
 export type Ovn = Awaited<ReturnType<typeof startOvn>>;
 
-/** Each Pod reaches what is elsewhere by these; nobody answers. */
-const gateway = { addresses: ['10.66.255.254', 'fd00:66::ffff'], mac: '0a:58:00:00:00:01' } as const;
 /** Without it, a new IPv6 address waits for a second before it is used. */
 const withoutDad =
   'echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad; echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad';
@@ -26,7 +50,11 @@ const withoutDad =
  * A real OVN of one node: its databases, ovn-northd, ovn-controller and ovs-vswitchd, which forwards in its own process, so that no kernel
  * module is needed. Its Pods are in network namespaces of `group`. What is started ends with this process at the latest.
  */
-export async function startOvn(group: NamespaceGroup, folder: string, pods: readonly OvnPod[]) {
+export async function startOvn(
+  group: NamespaceGroup,
+  folder: string,
+  { chassis = 'node-a', schemas: newer }: OvnOptions = {},
+) {
   const node = await group.add('node');
   const names = ['RUNDIR', 'LOGDIR', 'DBDIR', 'SYSCONFDIR'].flatMap((name) => [`OVS_${name}`, `OVN_${name}`]);
   const database = `unix:${join(folder, 'db.sock')}`;
@@ -44,11 +72,17 @@ export async function startOvn(group: NamespaceGroup, folder: string, pods: read
     return child;
   };
   const aclLog = join(folder, 'ovn-controller.log');
+  const schemas = [
+    ['conf', unpackedFile('openvswitch-switch', 'usr/share/openvswitch/vswitch.ovsschema')],
+    ['nb', newer?.northbound ?? unpackedFile('ovn-central', 'usr/share/ovn/ovn-nb.ovsschema')],
+    ['sb', newer?.southbound ?? unpackedFile('ovn-central', 'usr/share/ovn/ovn-sb.ovsschema')],
+  ] as const;
 
   await run('ip', ['-n', node, 'link', 'set', 'lo', 'up']);
-  for (const [name, from, schema] of schemas)
-    await execute('ovsdb-tool', 'create', join(folder, `${name}.db`), unpackedFile(from, schema));
-  start('ovsdb-server', `--remote=p${database}`, ...schemas.map(([name]) => join(folder, `${name}.db`)));
+  for (const [name, schema] of schemas) await execute('ovsdb-tool', 'create', join(folder, `${name}.db`), schema);
+  // One server has all databases; the last two sockets have the names that they usually have.
+  const sockets = ['db', 'ovnnb_db', 'ovnsb_db'].map((name) => `--remote=punix:${join(folder, `${name}.sock`)}`);
+  start('ovsdb-server', ...sockets, ...schemas.map(([name]) => join(folder, `${name}.db`)));
   await until(
     () => existsSync(join(folder, 'db.sock')),
     () => `[ovn] no database: ${readText(join(folder, 'ovsdb-server.log'))}`,
@@ -57,37 +91,50 @@ export async function startOvn(group: NamespaceGroup, folder: string, pods: read
   await switches('--no-wait', 'init');
   start('ovs-vswitchd', database, '--disable-system');
   await switches('add-br', 'br-int', '--', 'set', 'bridge', 'br-int', 'datapath_type=netdev', 'fail-mode=secure');
-  const chassis = { remote: database, 'encap-type': 'geneve', 'encap-ip': '127.0.0.1' };
-  const ids = Object.entries(chassis).map(([name, value]) => `external_ids:ovn-${name}=${value}`);
-  await switches('set', 'open', '.', ...ids, 'external_ids:system-id=node-a');
+  const tunnels = { remote: database, 'encap-type': 'geneve', 'encap-ip': '127.0.0.1' };
+  const ids = Object.entries(tunnels).map(([name, value]) => `external_ids:ovn-${name}=${value}`);
+  await switches(
+    'set',
+    'open',
+    '.',
+    ...ids,
+    ...['system-id', 'hostname'].map((name) => `external_ids:${name}=${chassis}`),
+  );
   start('ovn-northd', `--ovnnb-db=${database}`, `--ovnsb-db=${database}`);
   const controller = start('ovn-controller', database);
 
   const nbctl = (...words: string[]): Promise<string> => execute('ovn-nbctl', '--timeout=150', ...words);
-  await nbctl('ls-add', 'node-a');
   const namespaces = new Map<string, string>();
-  for (const [index, pod] of pods.entries()) {
-    const mac = `0a:58:0a:42:01:${(index + 16).toString(16)}`;
-    await nbctl('lsp-add', 'node-a', pod.name, '--', 'lsp-set-addresses', pod.name, [mac, ...pod.addresses].join(' '));
-    const namespace = await group.add(pod.name);
-    namespaces.set(pod.name, namespace);
-    await joinPod(node, namespace, { ...pod, mac });
-    await switches(
-      'add-port',
-      'br-int',
-      `p-${pod.name}`,
-      '--',
-      'set',
-      'interface',
-      `p-${pod.name}`,
-      `external_ids:iface-id=${pod.name}`,
-    );
-  }
+  const joinTo = async (name: string, network: PodNetwork): Promise<void> => {
+    const namespace = await group.add(name);
+    namespaces.set(name, namespace);
+    await joinPod(node, namespace, name, network);
+    const known = Object.entries(network.ids).map(([key, value]) => `external_ids:${key}=${value}`);
+    await switches('add-port', 'br-int', `p-${name}`, '--', 'set', 'interface', `p-${name}`, ...known);
+  };
 
   return {
     /** The log of ovn-controller. */
     aclLog,
     nbctl,
+    /** The variables by which programs of OVN and Open vSwitch find this one. */
+    variables,
+    /** Gives a Pod an interface, which uses a port. The name of the Pod is unique, and at most 11 characters long. */
+    join: joinTo,
+    /** Adds a switch that has these Pods. */
+    async addSwitch(pods: readonly OvnPod[]): Promise<void> {
+      await nbctl('ls-add', 'pods');
+      for (const [index, { name, addresses }] of pods.entries()) {
+        const mac = `0a:58:0a:42:01:${(index + 16).toString(16)}`;
+        await nbctl('lsp-add', 'pods', name, '--', 'lsp-set-addresses', name, [mac, ...addresses].join(' '));
+        await joinTo(name, {
+          ...elsewhere,
+          mac,
+          addresses: [`${addresses[0]}/16`, `${addresses[1]}/64`],
+          ids: { 'iface-id': name },
+        });
+      }
+    },
     /** Resolves when what was written with nbctl is in force. */
     async untilInForce(): Promise<void> {
       // An ovn-controller that started beside its databases has claimed no port for minutes, without a word; another one does at once.
@@ -120,17 +167,11 @@ async function end(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-const schemas = [
-  ['conf', 'openvswitch-switch', 'usr/share/openvswitch/vswitch.ovsschema'],
-  ['nb', 'ovn-central', 'usr/share/ovn/ovn-nb.ovsschema'],
-  ['sb', 'ovn-central', 'usr/share/ovn/ovn-sb.ovsschema'],
-] as const;
+/** Nobody answers there. */
+const elsewhere = { gateways: ['10.66.255.254', 'fd00:66::ffff'], gatewayMac: '0a:58:00:00:00:01' } as const;
 
-async function joinPod(
-  node: string,
-  namespace: string,
-  { name, addresses, mac }: OvnPod & { mac: string },
-): Promise<void> {
+async function joinPod(node: string, namespace: string, name: string, network: PodNetwork): Promise<void> {
+  const { mac, addresses, gateways, gatewayMac } = network;
   await run('ip', ['netns', 'exec', namespace, 'sh', '-c', withoutDad]);
   await run(
     'ip',
@@ -141,12 +182,11 @@ async function joinPod(
     `link set eth0 address ${mac}`,
     'link set lo up',
     'link set eth0 up',
-    `address add ${addresses[0]}/16 dev eth0`,
-    `address add ${addresses[1]}/64 dev eth0 nodad`,
-    ...gateway.addresses.flatMap((address) => [
-      `neighbour add ${address} lladdr ${gateway.mac} dev eth0 nud permanent`,
-      `route add default via ${address} dev eth0`,
-    ]),
+    ...addresses.map((address) => `address add ${address} dev eth0${address.includes(':') ? ' nodad' : ''}`),
+    ...gateways
+      .filter(() => gatewayMac !== undefined)
+      .map((address) => `neighbour add ${address} lladdr ${gatewayMac} dev eth0 nud permanent`),
+    ...gateways.map((address) => `route add default via ${address} dev eth0`),
   ];
   await run('ip', ['-n', namespace, '-batch', '-'], `${lines.join('\n')}\n`);
   // Else the kernel leaves checksums to a device that there is none of, and OVN's connection tracking takes the packets for broken.

@@ -1,7 +1,7 @@
 import type { Connection } from '../control-plane/connection.ts';
 import type { KubernetesObject } from '../control-plane/creatable.ts';
-import { until } from '../until.ts';
 import type { AwsPod } from './aws-vpc-cni.ts';
+import { defineKind } from './definitions.ts';
 
 /**
  * The objects by which the network policy agent of the AWS VPC CNI knows policies: EKS has a controller that makes them of
@@ -29,35 +29,13 @@ export interface SimplePolicy {
 
 /** Resolves when the API server serves both kinds. */
 export async function definePolicyEndpoints(connection: Connection): Promise<void> {
-  await connection.apply(definition('PolicyEndpoint', 'Namespaced'), definition('ClusterPolicyEndpoint', 'Cluster'));
-  for (const plural of ['policyendpoints', 'clusterpolicyendpoints']) {
-    const path = `/apis/${group}/${version}/${plural}`;
-    await until(
-      async () => (await connection.request('GET', path)).status === 200,
-      () => `${path} is not served`,
-    );
-  }
+  await defineKind(connection, { group, version, kind: 'PolicyEndpoint', scope: 'Namespaced' });
+  await defineKind(connection, { group, version, kind: 'ClusterPolicyEndpoint', scope: 'Cluster' });
 }
 
 /** Removes all objects of both kinds: a network policy agent also counts those of other nodes. */
 export async function removePolicyEndpoints(connection: Connection): Promise<void> {
   await connection.succeed(['delete', 'policyendpoints,clusterpolicyendpoints', '--all', '--all-namespaces']);
-}
-
-function definition(kind: string, scope: 'Namespaced' | 'Cluster'): object {
-  const singular = kind.toLowerCase();
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${singular}s.${group}` },
-    spec: {
-      group,
-      scope,
-      names: { kind, singular, plural: `${singular}s`, listKind: `${kind}List` },
-      versions: [{ name: version, served: true, storage: true, schema }],
-    },
-  };
 }
 
 export function networkPolicyOf({ name, namespace, of, direction, allows }: SimplePolicy): KubernetesObject {
