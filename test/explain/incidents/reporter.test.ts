@@ -134,10 +134,11 @@ test('details count each further failure in the same Event', () => {
 
 test('details on the Service are one Event for all nodes, other Events are per node', () => {
   reporter().report(incident());
-  for (const { finding } of counted) {
-    expect(finding.shared === true).toBe(finding.regarding.kind === 'Service');
-    expect(finding.identity.includes('node-a')).toBe(finding.regarding.kind !== 'Service');
-  }
+  const places = counted.map(
+    ({ finding: { regarding, shared, identity } }) =>
+      `${regarding.kind}: ${shared === true ? 'shared' : 'own'}${identity.includes('node-a') ? ' of the node' : ''}`,
+  );
+  expect(new Set(places)).toEqual(new Set(['Pod: own of the node', 'Node: own of the node', 'Service: shared']));
 });
 
 test('details of a warning are not on Services', () => {

@@ -62,7 +62,7 @@ const tables: {
       { kind: 'unknown', object: undefined, identity: '203.0.113.9', note: 'shop/other, named by the log' },
     ],
   ],
-  // A time, and who has the address then.
+  // A time, and the owner of the address at that time.
   reused: [
     ['08:59:57', 'nobody', 'before all'],
     ['08:59:58', 'first', 'clocks differ a little'],
@@ -275,8 +275,8 @@ test.each(['eth0', 'calic440f455694', ''])('the interface %j belongs to no Pod',
 });
 
 test("a Pod on its node's network has no interface of its own", () => {
-  for (const name of interfaceNames('shop', 'host'))
-    expect(ofInterfaces.podByInterface(name, '10.65.1.4', then)).toBeUndefined();
+  const names = interfaceNames('shop', 'host');
+  expect(names.map((name) => ofInterfaces.podByInterface(name, '10.65.1.4', then))).toEqual([undefined, undefined]);
 });
 
 /** 44 bits of a hash are not enough: two Pods whose interfaces have one name were found in a minute. */

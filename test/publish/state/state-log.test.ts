@@ -35,7 +35,7 @@ afterEach(() => {
 
 const openSegment = createOpenSegments();
 
-/** A map that notes what changes, as the tables of the agent do. */
+/** A map that records its changes, as the tables of the agent do. */
 function createMap(values = new Map<string, Value>()) {
   let changes: Change[] = [];
   let revision = 0;
@@ -165,7 +165,7 @@ test('other users cannot read a state log', async () => {
   const { log } = open(map);
   map.set('a', { n: 1, text: '' });
   await log.keep();
-  for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
+  expect(readdirSync(folder).map((file) => statSync(join(folder, file)).mode & 0o777)).toEqual([0o600]);
 });
 
 const operation = fc.oneof(

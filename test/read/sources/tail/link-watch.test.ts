@@ -38,16 +38,32 @@ test('a link that is turned several times a second: all its files are read', asy
   expect(lines.map(numberOf)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
+/** Returns a function that resolves when the kernel has reported all earlier changes: it reports them in order, and this link is turned last. */
+function witness(): () => Promise<void> {
+  const log = unused();
+  let turned = 0;
+  turn(log, 'witness.0');
+  const links = createLinkWatch(log, () => void turned++);
+  onTestFinished(links.cancel);
+  links.update();
+  return async () => {
+    const before = turned;
+    turn(log, `witness.${before + 1}`);
+    await vi.waitFor(() => expect(turned).toBeGreaterThan(before));
+  };
+}
+
 test('a path without a link is not watched; of a path with links, each link is', async () => {
   const log = unused();
   writeFileSync(log, '');
   let turned = 0;
   const links = createLinkWatch(log, () => void turned++);
   onTestFinished(links.cancel);
+  const allAreHeard = witness();
   links.update();
   renameSync(log, `${log}.1`);
   turn(log, 'real.0');
-  await setTimeout(50);
+  await allAreHeard();
   expect(turned).toBe(0);
   links.update();
   turn(log, 'real.1');
@@ -55,6 +71,6 @@ test('a path without a link is not watched; of a path with links, each link is',
   links.cancel();
   const before = turned;
   turn(log, 'real.2');
-  await setTimeout(50);
+  await allAreHeard();
   expect(turned).toBe(before);
 });
