@@ -5,7 +5,7 @@ export async function expectLines(folder: string, name: string, lines: readonly 
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(`${folder}/${name}`);
 }
 
-/** What this throws says. */
+/** The message that this throws. */
 export function messageOf(run: () => unknown): string {
   try {
     run();

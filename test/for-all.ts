@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 type Arbitraries<Values extends [unknown, ...unknown[]]> = { [Index in keyof Values]: fc.Arbitrary<Values[Index]> };
 
-/** Tries what must hold of all values that these can generate: `forAll([ports, times], { numRuns: 500 }, (port, time) => { … })`. */
+/** Tries a property of all values that these can generate: `forAll([ports, times], { numRuns: 500 }, (port, time) => { … })`. */
 export function forAll<Values extends [unknown, ...unknown[]]>(
   arbitraries: Arbitraries<Values>,
   parameters: fc.Parameters<Values>,
@@ -11,7 +11,7 @@ export function forAll<Values extends [unknown, ...unknown[]]>(
   fc.assert(fc.property<Values>(...arbitraries, holds), parameters);
 }
 
-/** The same of what takes its time. */
+/** The same for asynchronous properties. */
 export async function forAllAsync<Values extends [unknown, ...unknown[]]>(
   arbitraries: Arbitraries<Values>,
   parameters: fc.Parameters<Values>,

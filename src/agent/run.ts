@@ -10,7 +10,7 @@ const grace: Millis = 10_000;
 const housekeepingInterval: Millis = 5000;
 /** The first state is saved this early, so that an agent that is killed again and again still makes progress. */
 const firstKeep: Millis = 1000;
-/** If nothing was counted, read positions are still saved in every sixth round, to limit what is read again after a crash. */
+/** If nothing was counted, read positions are still saved in every sixth round, to limit the lines that are read again after a crash. */
 const roundsBetweenPositions = 6;
 const unreadableRounds = 2;
 

@@ -8,7 +8,7 @@ import { ledTracker } from '../explain/incidents/scripts.ts';
 const second = 1000;
 const max = 1000;
 
-/** A table that has so many entries at each look, and what becomes of it. */
+/** A table with the given number of entries at each look, and the resulting changes. */
 async function after(counts: readonly (number | undefined)[], wasHigh = false) {
   let now = nine;
   let count: number | undefined;

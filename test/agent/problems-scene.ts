@@ -5,7 +5,7 @@ import { createMetrics } from '../../src/agent/telemetry/metrics.ts';
 import { nine } from '../builders.ts';
 import { fakeLog } from './telemetry/fake-log.ts';
 
-/** Problems of an agent with a clock that is set by hand, and what is logged of them. */
+/** Problems of an agent with a clock that is set by hand, and their log. */
 export function createProblemsScene(isListed: () => boolean = () => true) {
   const clock = { now: nine };
   const { log, entries } = fakeLog();

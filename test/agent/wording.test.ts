@@ -1,4 +1,4 @@
-/** The wording of what the agent logs of the API server. The other tests assert levels, keys, fields and counts only. */
+/** The wording of the agent's log about the API server. The other tests assert levels, keys, fields and counts only. */
 import { expect, test } from 'vitest';
 import type { Problems } from '../../src/agent/problems.ts';
 import { strangeAnswer } from '../../src/agent/kubernetes/refusals.ts';
@@ -11,7 +11,7 @@ let isListed = true;
 const informer = (api: Problems['api'], resource: 'pods' | 'endpointslices', status: number): void =>
   api.watchFailed(resource, { verb: 'list', refusal: refused(status, 'no') });
 
-/** What happens, and when it is over. */
+/** The event, and the time of its end. */
 const told: [title: string, act: (api: Problems['api']) => void, over?: (api: Problems['api']) => void][] = [
   ['a clock that is ahead, and right again', (api) => api.clock(37_000), (api) => api.clock(0)],
   ['a clock that is behind', (api) => api.clock(-3_600_000)],
@@ -37,7 +37,7 @@ const told: [title: string, act: (api: Problems['api']) => void, over?: (api: Pr
   ['an API server that fails', (api) => informer(api, 'pods', 503)],
   ['an API server that throttles, and then does not', (api) => informer(api, 'pods', 429), (api) => api.synced('pods')],
   [
-    'what the API server does not have, and then has',
+    'a kind that the API server lacks, and then has',
     (api) => informer(api, 'endpointslices', 404),
     (api) => api.synced('endpointslices'),
   ],

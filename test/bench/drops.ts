@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- drops`: what the flows of the last hour cost an agent, by number of flows: memory, CPU time of a packet, and of an answer
+ * `npm run bench -- drops`: the cost of the last hour's flows for an agent, by number of flows: memory, CPU time of a packet, and of an answer
  * to `/drops`. In one process, without the agent around it.
  */
 import { createLiveFlows } from '../../src/publish/audit/live-flows.ts';

@@ -39,7 +39,7 @@ try {
   const pids = ['kube-apiserver', 'etcd'].map(plane.pidOf);
   const cpu = (): number[] => pids.map((pid) => processorTimeOf(pid));
   const versions = new Map<number, string>();
-  // Not what the first requests of a kind cost.
+  // Without the cost of the first requests of a kind.
   await inTurns(workers, [0, 50], (number) => created(-1 - number));
   await delay(10_000);
   const idleFrom = cpu();

@@ -1,6 +1,5 @@
 /**
- * `npm run bench -- growth`: what each size of each dimension costs, and with which exponent the cost grows from one size to the next. 1 is
- * linear, 0 is not at all. Says at the end what is worse than linear. Each size is its own run of the built bundle; times are processor time
+ * `npm run bench -- growth`: the cost of each size of each dimension, and the exponent with which it grows from one size to the next. 1 is linear, 0 is constant. Lists at the end the dimensions that are worse than linear. Each size is its own run of the built bundle; times are processor time
  * without that of an empty run.
  *
  *     npm run bench -- growth                    a few minutes
@@ -96,7 +95,7 @@ function costOf(size: number, all: readonly MeasuredRun[]): Cost {
   return { size, cpu, peak, printed: statSync(output).size };
 }
 
-/** `step`: what is worse than linear since the size before. */
+/** `step`: the growth beyond linear since the size before. */
 function rowsOf(costs: readonly Cost[], start: Cost): { cells: string[]; step: string | undefined }[] {
   return costs.map(({ size, cpu, peak, printed }, index) => {
     const before = costs[index - 1];

@@ -68,7 +68,7 @@ try {
   let selector = 0;
 
   const measure = async (what: string, times: number, requests: string, one: (number: number) => Promise<unknown>) => {
-    // Not what the first requests of a kind cost, nor what the last measurement has left to be collected.
+    // Without the cost of the first requests of a kind, and of garbage from the last measurement.
     for (let number = 0; number < Math.min(3, times); number++) await one(number);
     await delay(settleSeconds * 1000);
     const began = { cpu: processorTimeOf(pid), at: performance.now() };

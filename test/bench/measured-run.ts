@@ -15,11 +15,11 @@ export interface MeasuredRun {
   peak: number;
 }
 
-/** The program writes what it has used to descriptor 3 when it ends: then /proc has it no more. */
+/** The program writes its usage to descriptor 3 when it ends, because /proc has lost it by then. */
 const usage = `import fs from 'node:fs'; process.on('exit', () => fs.writeSync(3, JSON.stringify(process.resourceUsage())));`;
 
 interface RunOptions {
-  /** The file that gets what it prints. */
+  /** The file for its output. */
   output?: string;
   /** The bundle, by default. */
   program?: string;

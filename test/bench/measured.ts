@@ -7,7 +7,7 @@ interface Situation {
 }
 
 /**
- * What `npm run bench -- memory` looks for, and the smallest limit of memory that it has found for each. The manifests request and limit
+ * The situations of `npm run bench -- memory`, and the smallest limit of memory that it has found for each. The manifests request and limit
  * by it, and docs/performance.md has the table.
  */
 export const memoryLimits = {

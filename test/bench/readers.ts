@@ -85,7 +85,7 @@ export async function startPeer(
   return { ...reader, untilRead: () => untilIdle(reader) };
 }
 
-/** It does not count lines: what it was given is done when it has worked, and then has not for three seconds. */
+/** It does not count lines: its input is done when it has worked, and then has been idle for three seconds. */
 async function untilIdle({ cpuSeconds }: Pick<Reader, 'cpuSeconds'>): Promise<void> {
   const start = cpuSeconds();
   let latest = start;

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- storm`: what is published in a storm, and when, in virtual time: one Pod scans 110 others while another tenant has a
+ * `npm run bench -- storm`: the Events of a storm and their times, in virtual time: one Pod scans 110 others while another tenant has a
  * problem.
  */
 import { alignColumns } from '../../src/cli/describe.ts';

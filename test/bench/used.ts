@@ -15,14 +15,14 @@ export function childrenOf(pid: number): number[] {
   return text === '' ? [] : text.split(' ').map(Number);
 }
 
-/** What a process has used since its start. */
+/** The usage of a process since its start. */
 export interface Used {
   /** User and system time. */
   cpuSeconds: number;
   /** Pages that had to be read from a disk. */
   majorFaults: number;
   residentBytes: number;
-  /** Of these, what is not in a file: the kernel cannot give it to another process. */
+  /** The part that is not in a file, which the kernel cannot give to another process. */
   anonymousBytes: number;
   /** Peak resident memory. */
   peakBytes: number;

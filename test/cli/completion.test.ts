@@ -103,7 +103,7 @@ describe('with a cluster', () => {
   });
 
   test.each<[string, string[]]>([
-    ['who may not list them', ['-n', 'other', 'web']],
+    ['without the right to list them', ['-n', 'other', 'web']],
     ['a kubeconfig that is not there', ['--kubeconfig', '/nowhere', '-n', '']],
   ])('%s: offers nothing and prints nothing', async (_, words) => {
     expect(await ask(...words)).toEqual([':4']);

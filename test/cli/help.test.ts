@@ -14,7 +14,7 @@ const manual = (): string => manualPage(createProgram());
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** What bash would offer for these words. */
+/** Returns the words that bash would offer. */
 function offeredByBash(...words: readonly string[]): string[] {
   writeFileSync(path('completion.bash'), completionScript('bash'));
   const typed = ['kube-netfilter-tailer', ...words].map((word) => `'${word}'`).join(' ');

@@ -12,7 +12,7 @@ import { createConnection } from '../../src/agent/kubernetes/connection.ts';
 import { askAgent } from '../../src/cli/doctor/machine.ts';
 import { createOtlpSink } from '../../src/publish/audit/sinks/otlp.ts';
 
-/** Whoever stands in the place of a server may send anything but an answer: each client says so at once, long before its time limit. */
+/** Another program in place of a server may send anything but an answer: each client reports that at once, long before its time limit. */
 
 const clock = { now: Date.now, wall: Date.now, fromWall: (time: number) => time };
 const api = (port: number, timeout = 60_000) =>
@@ -25,7 +25,7 @@ const api = (port: number, timeout = 60_000) =>
 const never = new AbortController().signal;
 const event = { kind: 'Event', metadata: { name: 'web.1' } };
 
-/** Each resolves to what it says of it. */
+/** Each resolves to its message. */
 const clients: Record<string, (port: number) => Promise<string>> = {
   'the agent’s GET': async (port) => reasonIn(await api(port).request('GET', '/api/v1/nodes')),
   'the agent’s POST': async (port) =>

@@ -129,7 +129,7 @@ test.each<[string, string]>([
   expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
 });
 
-/** `ServiceChainMissing node-a x2`: what a sample gives that ends before its second line with `marker`. */
+/** `ServiceChainMissing node-a x2`: the result of a sample that ends before its second line with `marker`. */
 async function eventsBefore(name: string, marker: string): Promise<string[]> {
   const text = readFileSync(sample(`kube-proxy-lw8zd-${name}.log`), 'utf8');
   const end = text.indexOf(marker, text.indexOf(marker) + 1);
@@ -162,7 +162,7 @@ test('packet lines that a client makes sshd log are refused and counted', async 
 
 const failing = `E1121 09:00:00.836390 77 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 4: Another app is currently holding the xtables lock"`;
 
-/** Three times a line of a hook, and what may be the rest of it. */
+/** Three times a line of a hook, and its possible rest. */
 function records(lineBreak: object): string {
   const ofStream = { _TRANSPORT: 'stdout', _STREAM_ID: 'a', _SYSTEMD_UNIT: 'k3s.service', SYSLOG_IDENTIFIER: 'k3s' };
   const made = [0, 30, 60].flatMap((second) => {

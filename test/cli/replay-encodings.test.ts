@@ -4,7 +4,7 @@ import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 import { replay } from './replaying.ts';
 import { eventsIn, json, stamped, twoEvents, writerIn } from './scene.ts';
 
-/** However a log is encoded and packed, what can be read of it is counted, and what cannot has a clear word. */
+/** However a log is encoded and packed, its readable part is counted, and the rest has a clear message. */
 
 const write = writerIn(temporaryFolder());
 const line = stamped.trimEnd();

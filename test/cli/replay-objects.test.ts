@@ -13,7 +13,7 @@ const list = (...items: string[]): string => `{"kind":"List","apiVersion":"v1","
 const pod = (name: string, address: string): string =>
   `{"kind":"Pod","metadata":{"name":"${name}","namespace":"shop","uid":"u-${name}"},"status":{"phase":"Running","podIPs":[{"ip":"${address}"}]}}`;
 
-/** Ended before any LOG was read, as these files are not what they should be. */
+/** Ended before any LOG was read, because these files are wrong. */
 function expectEnd({ status, out, err }: Outcome, ...files: string[]): void {
   expect([status, out]).toStrictEqual([2, '']);
   expect(subjectsIn(err).slice(0, -1)).toStrictEqual(files.map((file) => `--pods ${file}`));
@@ -55,7 +55,7 @@ test('items without a name are named by their place, and the others count', asyn
 });
 
 test('objects on standard input may exceed the size of a pipe', async () => {
-  // In blocks, so that the program is faster than what it reads, as it is with kubectl.
+  // In blocks, so that the program is faster than its input, as with kubectl.
   const stdin = [readFileSync(cluster), ...Array.from({ length: 200 }, () => Buffer.alloc(100_000, ' '))];
   expect(await start(['-q', '-o', 'json', '--pods', '-', policyDeny], { stdin })).toStrictEqual(
     await replay([...json, policyDeny]),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createReadTotals } from '../../src/cli/replay/log-target.ts';
 import { readLog } from '../../src/cli/replay/read-log.ts';
 
-/** Reads 40 MiB of lines that are of nothing, and returns what a terminal was sent meanwhile. */
+/** Reads 40 MiB of unrelated lines, and returns the output on a terminal meanwhile. */
 async function progressOf(quiet: boolean): Promise<string> {
   let sent = '';
   const terminal = { write: (text: string) => (sent += text) } as unknown as NodeJS.WriteStream;

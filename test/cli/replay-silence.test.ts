@@ -7,7 +7,7 @@ import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 import { replay } from './replaying.ts';
 import { cluster, json, stamped, writerIn } from './scene.ts';
 
-/** A log that tells of packets in a way that is not read is no silence: the summary says what is missing. */
+/** If a log has packets in a form that is not read, the summary names the missing part. */
 
 const write = writerIn(temporaryFolder());
 const hubble = 'shop/web-0:43006 (ID:124484) -> shop/db-0:5432 (ID:107099)';

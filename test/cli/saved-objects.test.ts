@@ -82,7 +82,7 @@ test.each<[string, string | Buffer]>([
   ['lines of other JSON', '{"MESSAGE":"x"}\n{"MESSAGE":"y"}\n'],
   ['null', 'null'],
   ['other kinds', json({ kind: 'List', items: [pod('a', 'Secret'), pod('b', 'ConfigMap')] })],
-  ['what an API server answers when it refuses', json({ kind: 'Status', reason: 'Forbidden' })],
+  ['a refusal of an API server', json({ kind: 'Status', reason: 'Forbidden' })],
   ['an empty file', ''],
 ])('a wrong file is refused: %s', async (_, content) => {
   await expect(read(content)).rejects.toThrow(UsageError);
@@ -177,7 +177,7 @@ test('objects of a large file are read one by one with the same result, also com
     const blocks = Array.from({ length: Math.ceil(bytes.length / length) }, (_, index) =>
       bytes.subarray(index * length, (index + 1) * length),
     );
-    // The first line shows what a file is.
+    // The first line shows the kind of a file.
     expect(await takenFrom('-', bytes.indexOf('\n') + 4, blocks)).toEqual(
       whole?.map(([each, place]) => [each, place.replace(file, '-')]),
     );

@@ -34,7 +34,7 @@ beforeAll(() => {
   writeFileSync(path('cluster.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 });
 
-/** Returns what `suggest` prints for batch/worker-7 to shop/postgres-0 with rows in files of these names. */
+/** Returns the output of `suggest` for batch/worker-7 to shop/postgres-0 with rows in files of these names. */
 async function suggested(
   files: readonly string[],
   port = '5432',

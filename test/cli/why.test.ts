@@ -392,7 +392,7 @@ test('the exit status and the wording of verdicts and errors are as expected', a
   const lines: string[] = [];
   for (const [title, args] of calls) {
     const { status, out, err } = await run(...args);
-    // What is wrong with the input has no verdict beside it.
+    // A problem of the input has no verdict beside it.
     expect(out === '').toBe(status === 2);
     lines.push(`# ${title}: exit status ${status}`, ...linesOf(`${out}${err}`));
   }
@@ -411,7 +411,7 @@ function problemOf(args: string[]): string {
   return 'is accepted';
 }
 
-/** The verdict with one more file, and the place in it of what is wrong. */
+/** The verdict with one more file, and the place of the problem in it. */
 async function verdictWith(text: string): Promise<{ status: number; place: string | undefined }> {
   writeFileSync(path('strange'), text);
   const { status, err } = await run(worker, postgres, '5432', ['cluster.json', 'strange']);

@@ -7,7 +7,7 @@ interface Row {
   text: string;
 }
 
-/** What `$SYN` stands for in the files: the text behind the prefix of a TCP SYN that is forwarded from one Pod to another. */
+/** The value of `$SYN` in the files: the text after the prefix of a TCP SYN that is forwarded from one Pod to another. */
 const syn =
   'IN=cali0123456789a OUT=calic440f455693 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=10.65.1.4 DST=10.65.2.9 ' +
   'LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=52301 DF PROTO=TCP SPT=40112 DPT=8443 WINDOW=64240 RES=0x00 SYN URGP=0 ';
@@ -21,7 +21,7 @@ const hubble = {
 };
 const labels = Array.from({ length: 1500 }, (_, index) => `k8s:label-${index}=${'x'.repeat(24)}`);
 
-/** A line `= NAME` begins a row; what follows is its text, up to the next row or comment. */
+/** A line `= NAME` begins a row; its text follows, up to the next row or comment. */
 export function rowsIn(file: string): Row[] {
   const rows = readFileSync(file, 'utf8')
     .replaceAll(/^# .*\n/gm, '')
@@ -32,10 +32,7 @@ export function rowsIn(file: string): Row[] {
   });
 }
 
-/**
- * Lines of the shapes that are met in the field, one for each thing that is easily read wrongly; meanings.expected.txt has what is read from
- * each.
- */
+/** Lines of the shapes that are met in the field, one for each easy mistake; meanings.expected.txt has the result of each. */
 export const lines: readonly Row[] = [
   ...readdirSync(import.meta.dirname)
     .filter((file) => file.endsWith('.log'))

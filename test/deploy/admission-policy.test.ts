@@ -7,7 +7,7 @@ import { conditionType } from '../../src/explain/incidents/incidents.ts';
 import { annotationPrefix, component, eventOf } from '../../src/publish/events/events.ts';
 import { root } from './manifests.ts';
 
-/** What the policy lets an agent write is what the program writes; that it refuses the rest is tested at an API server (test/e2e). */
+/** The policy allows exactly the writes of the program; a test at an API server checks that it refuses others (test/e2e). */
 
 const policy = readFileSync(join(root, admissionPolicyFile), 'utf8');
 

@@ -1,4 +1,4 @@
-/** Definitions of what the manifests use of other projects: those fields, with the types that they have there. */
+/** Definitions of other projects' objects in the manifests: only the used fields, with their types. */
 
 import type { Manifest } from './manifests.ts';
 

@@ -38,7 +38,7 @@ const tables: { openMaps: string[] } = {
   ],
 };
 
-/** Tests what can be checked of the chart without helm; with it: test/e2e/helm. */
+/** Tests the chart without helm; tests with helm are in test/e2e/helm. */
 
 const chart = load(read('Chart.yaml')) as Record<string, string>;
 const values = load(read('values.yaml')) as Record<string, unknown>;
@@ -149,7 +149,7 @@ function unexplained(properties: Record<string, Schema>, prefix = ''): string[] 
   });
 }
 
-/** Paths of maps with neither a list of keys nor a type for what they hold. */
+/** Paths of maps with neither a list of keys nor a type of their values. */
 function openMaps({ type, properties = {}, items, additionalProperties, anyOf = [] }: Schema, path = ''): string[] {
   const within = Object.entries(properties).flatMap(([key, each]) =>
     openMaps(each, path === '' ? key : `${path}.${key}`),

@@ -73,7 +73,7 @@ export function manifestFiles(): string[] {
     .toSorted();
 }
 
-/** Returns all objects of a file. Throws if it is no YAML, or has a key twice. */
+/** Returns all objects of a file. Throws if it is not YAML, or has a key twice. */
 export function readManifests(file: string): Manifest[] {
   return parseManifests(readFileSync(join(root, file), 'utf8'));
 }

@@ -10,7 +10,7 @@ import { outcomes, ruleOf, rules } from './rules.ts';
 const commands = allCommands();
 const filled = commands.map(({ text }) => fill(text));
 
-/** Those of which something is wrong, with their places. */
+/** The wrong ones, with their places. */
 function wrong(isWrong: (text: string) => boolean): string[] {
   return commands
     .filter(({ text }) => isWrong(fill(text)))

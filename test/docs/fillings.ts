@@ -1,5 +1,5 @@
 const tables: { placeholders: (readonly [what: string, value: string])[] } = {
-  // What stands for the words in capitals of the documents; the first row that fits is taken.
+  // Values for the words in capitals in the documents; the first row that fits is used.
   placeholders: [
     ['API_SERVER:6443', '127.0.0.1:$API_PORT'],
     ['ADDRESS:PORT', '10.96.0.1:443'],
@@ -34,8 +34,8 @@ const tables: { placeholders: (readonly [what: string, value: string])[] } = {
   ],
 };
 /**
- * What stands for the words in capitals of the documents, in the cluster of samples/cluster.json and on the node of test/e2e/docs. The first
- * row that fits is taken. `$…` is set there.
+ * Values for the words in capitals in the documents, in the cluster of samples/cluster.json and on the node of test/e2e/docs. The first row
+ * that fits is used. `$…` is set there.
  */
 export const placeholders: readonly (readonly [what: string, value: string])[] = tables.placeholders;
 

@@ -14,7 +14,7 @@ export interface Span {
 export interface Markdown {
   readonly blocks: readonly Block[];
   readonly spans: readonly Span[];
-  /** Lines of code that is only indented. It has no language, so it is not known what it is. */
+  /** Lines of code that is only indented. It has no language, so its kind is unknown. */
   readonly indented: readonly number[];
 }
 

@@ -234,7 +234,7 @@ export interface Outcome {
   readonly prints?: RegExp;
   /** Shell that makes the state which the document speaks of. */
   readonly before?: string;
-  /** It takes away what others need. */
+  /** It removes objects that others need. */
   readonly isLast?: boolean;
   /** For how long it may be tried until it is as expected, in seconds. */
   readonly within?: number;

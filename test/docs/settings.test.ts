@@ -36,7 +36,7 @@ const tables: { others: Record<string, string> } = {
   },
 };
 
-/** Words of that form that are no settings of this program, and whose they are. */
+/** Words of that form that are not settings of this program, and their owners. */
 const others: Readonly<Record<string, string>> = tables.others;
 
 /** Reasons of Cilium and of the kernel look like variables; test/explain/drops/reasons.test.ts holds these lists. */

@@ -106,7 +106,7 @@ describe('the Node of an agent with the component node-condition', () => {
   test.each<[string, object]>([
     ['another condition', { status: { conditions: [{ ...stale, type: 'Ready' }] } }],
     ['an address', { status: { addresses: [{ type: 'InternalIP', address: '192.0.2.1' }] } }],
-    ['what can be allocated', { status: { allocatable: { cpu: '99' } } }],
+    ['the allocatable resources', { status: { allocatable: { cpu: '99' } } }],
     ['a label', { metadata: { labels: { trusted: 'yes' } } }],
     ['an annotation', { metadata: { annotations: { trusted: 'yes' } } }],
   ])('%s may not be set', async (_, body) => {
@@ -293,7 +293,7 @@ describe('a stolen token with every right of RBAC', () => {
     expectRefusal(await request('DELETE', path2, { token: tokens.a }), /does nothing else/);
   });
 
-  /** What the API server itself changes, or the conditions, whose own test is above. */
+  /** Fields that the API server itself changes, or the conditions, which have a test above. */
   const ownOfServer = /^(?:metadata\.(?:managedFields|resourceVersion|generation)|status\.conditions)$/;
   const mayChange =
     /^(?:message|count|(?:first|last)Timestamp|type|(?:involvedObject|related)\.(?:uid|name|resourceVersion)|metadata\.annotations\..*)$/;
@@ -621,7 +621,7 @@ async function renderInNamespace(): Promise<string> {
   for (const [path, content] of kustomizations)
     await writeFile(join(path, 'kustomization.yaml'), JSON.stringify(content));
   const rendered = await succeed(kubectl(['kustomize', outer]));
-  // Other test files create what all overlays share.
+  // Other test files create the objects that all overlays share.
   return rendered
     .split(/^---\n/m)
     .filter((text) => !/^kind: (?:DaemonSet|PriorityClass|ClusterRole)$/m.test(text))
@@ -648,7 +648,7 @@ async function tokenOf(serviceAccount: string, pod?: string): Promise<string> {
   return (await succeed(kubectl(['create', 'token', serviceAccount, '-n', namespace, ...bound]))).trim();
 }
 
-/** The API server takes up policies, and what RBAC grants, a moment after it has stored them. */
+/** The API server applies policies and RBAC rules a moment after it has stored them. */
 async function untilInForce(): Promise<void> {
   let answers: Answer[] = [];
   const isInForce = async (): Promise<boolean> => {

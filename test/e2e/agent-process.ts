@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { until } from './until.ts';
 
-/** Only what hangs takes so long; a loaded machine is slow. */
+/** Only a hanging process takes so long; a loaded machine is slow. */
 const WITHIN_MS = 60_000;
 
 /** One line of its log, as pino writes them. */

@@ -14,7 +14,7 @@ import { until } from './until.ts';
 
 const namespace = 'kube-netfilter-tailer';
 
-/** More than the minute that the third write of an Event waits for after the second: on a loaded machine what comes late goes into that one. */
+/** More than the minute that the third write of an Event waits for after the second: on a loaded machine, late packets are in that write. */
 const WITHIN_MS = 120_000;
 
 const image = imageCommand();

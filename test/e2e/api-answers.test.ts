@@ -26,7 +26,7 @@ import { CERTIFICATES } from './control-plane/servers.ts';
 import { rulesIn } from './granted.ts';
 
 /**
- * What the agent takes for granted of an API server, held against a real one. The servers in test/agent/kubernetes and
+ * The agent's assumptions about an API server, tested at a real one. The servers in test/agent/kubernetes and
  * test/publish/events, which show faults that this one cannot be made to show, answer as it does.
  */
 
@@ -204,7 +204,7 @@ describe('an Event that is denied despite the right to write it', () => {
     }
   });
 
-  // `Invalid` is what a policy without a reason has.
+  // A policy without a reason has `Invalid`.
   test.each([
     ['Forbidden', 403],
     ['Invalid', 422],

@@ -11,7 +11,7 @@ export const bundle = join(root, 'dist/kube-netfilter-tailer.cjs');
 /** The Node.js that runs it; scripts/arm64-proof.sh names another one. */
 export const bundleNode = process.env['BUNDLE_NODE'] ?? process.execPath;
 
-/** Resolves to what the program printed; rejects unless it exits with 0. */
+/** Resolves to the output of the program; rejects unless it exits with 0. */
 export function runBundle(args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
   return run(bundleNode, [bundle, ...args], { maxBuffer: 64 * 1024 * 1024 });
 }

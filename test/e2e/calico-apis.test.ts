@@ -209,7 +209,7 @@ async function recipe(): Promise<Partial<Recipe>> {
   return (JSON.parse(stdout) as { enableLogging: { plugIns: Recipe[] } }).enableLogging.plugIns[0] ?? {};
 }
 
-/** Returns what the printed commands change. */
+/** Returns the changes of the printed commands. */
 async function stateOfCalico(): Promise<unknown> {
   const { succeed } = controlPlane;
   return [

@@ -6,7 +6,10 @@ import { bundle } from './bundle.ts';
 import { run } from './network/command.ts';
 import { outcomeOf } from './outcome.ts';
 
-/** What doctor says of the rules of this machine's kernel. In a Pod, with a real agent: cluster/drops.test.ts; its test Event: cluster/quickstart.test.ts. */
+/**
+ * Doctor's report on the rules of this machine's kernel. In a Pod, with a real agent: cluster/drops.test.ts; its test Event:
+ * cluster/quickstart.test.ts.
+ */
 
 const netns = `knt-doctor-${randomBytes(3).toString('hex')}`;
 const inside = ['netns', 'exec', netns];

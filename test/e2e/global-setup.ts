@@ -2,7 +2,7 @@ import { installPrograms, restrictPath } from '../programs/install.ts';
 import { buildBundle } from './bundle.ts';
 import { requireKernelAccess } from './network/kernel-access.ts';
 
-/** Sets up what all projects need. */
+/** Sets up the parts that all projects need. */
 export default async function setup(): Promise<() => void> {
   requireKernelAccess();
   // Here, where no test's time runs: on a new machine packages have to be installed.

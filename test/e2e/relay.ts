@@ -1,5 +1,5 @@
 /**
- * Hands on what connects to one place to another one: a Unix socket is reached from all network namespaces.
+ * Forwards connections from one place to another one: a Unix socket is reached from all network namespaces.
  *
  * node relay.ts FROM TO: each is a path or HOST:PORT. Prints a line when it listens.
  */

@@ -11,7 +11,7 @@ import { rfc3339, shiftLog, shiftObjects } from './time-shift.ts';
 const samples = join(import.meta.dirname, '../../samples');
 const controlPlane = connect(inject('controlPlane'));
 
-// kubectl counts ages from the machine's clock: what happened at this moment of the samples' day happens now.
+// kubectl counts ages from the machine's clock: the samples' day is moved so that this moment is now.
 const samplesNow = Date.parse('2026-11-21T20:00:00Z') / 1000;
 const shift = nowSeconds() - samplesNow;
 
@@ -106,7 +106,7 @@ function groupsOf(events: readonly CoreEvent[]): ObjectReference[][] {
   return [...Map.groupBy(objects.values(), placeOf).values()];
 }
 
-/** What kubectl shows of the Events of each. */
+/** kubectl's output for the Events of each. */
 async function describedOf(group: readonly ObjectReference[]): Promise<[ObjectReference, string][]> {
   const { kind, namespace = 'default' } = group[0] as ObjectReference;
   const text = await kubectl([
@@ -124,7 +124,7 @@ async function describedOf(group: readonly ObjectReference[]): Promise<[ObjectRe
   });
 }
 
-/** Returns what the program prints of one object. */
+/** Returns the program's output for one object. */
 function blockOf(object: ObjectReference, output: string): string {
   const block = output.split(/^(?=Name: )/m).find((each) => {
     const field = (key: string): string | undefined => new RegExp(`^${key}: +(\\S+)$`, 'm').exec(each)?.[1];

@@ -12,7 +12,7 @@ const kernel = [
 
 const controlPlane = './control-plane/global-setup.ts';
 
-/** Only what hangs; a loaded machine is slow. */
+/** Reached only if a test hangs; a loaded machine is slow. */
 const timeouts = { testTimeout: 240_000, hookTimeout: 240_000, teardownTimeout: 20_000 };
 
 /** Tests of one file that may run at the same time (`describe.concurrent`): they wait for the agent's intervals, mostly. */

@@ -1,12 +1,12 @@
 import type { Millis } from '../../src/base/model/log-line.ts';
 
-/** What a tenant tries: one row of the table that a run prints. Everything that it writes has the word of words.ts in it. */
+/** An attack of a tenant: one row of the table that a run prints. Everything that it writes has the word of words.ts in it. */
 export interface Attack {
   /** As `--attacks` names it. */
   readonly name: string;
-  /** What is there before the agent starts: it has to list it. */
+  /** The objects that exist before the agent starts, which it must list. */
   readonly prepare?: (tenant: Tenant) => Promise<void>;
-  /** What happens while the honest tenant loses packets. Ends soon after `tenant.isOver`. */
+  /** The actions while the honest tenant loses packets. Ends soon after `tenant.isOver`. */
   readonly play?: (tenant: Tenant) => Promise<void>;
   /** The agent is killed meanwhile, and started again with its state. */
   readonly killsAgent?: true;

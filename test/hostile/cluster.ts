@@ -21,17 +21,17 @@ const definitions = [
   definitionOf({ ...cilium, kind: 'CiliumClusterwideNetworkPolicy', scope: 'Cluster' }),
 ];
 
-/** Who works in the cluster, each with the rights that it has there. */
+/** The users of the cluster, each with its rights. */
 export interface Accounts {
   /** The path of the agent's kubeconfig, with the rights of deploy/. */
   readonly agent: string;
-  /** The token of who attacks: `admin` in its Namespaces, and the kinds there that this role leaves out. */
+  /** The token of the attacker: `admin` in its Namespaces, and the kinds there that this role leaves out. */
   readonly attacker: string;
-  /** The token of who writes beside it, to see how fast the API server is. */
+  /** The token of a user that writes beside it, to measure the speed of the API server. */
   readonly honest: string;
 }
 
-/** Makes what is the same in each round: Nodes, Namespaces, what the honest tenant has besides its Pods, and accounts. */
+/** Makes the objects that are the same in each round: Nodes, Namespaces, what the honest tenant has besides its Pods, and accounts. */
 export async function setUpCluster(connection: Connection): Promise<Accounts> {
   await connection.apply(...definitions);
   await connection.succeed(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);

@@ -1,7 +1,7 @@
 import type { Millis } from '../../src/base/model/log-line.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 
-/** What others on the machine have cost, so that it is not taken for the agent's doing. */
+/** The cost of other processes on the machine, which must not count as the agent's. */
 export interface Delays {
   readonly look: () => Promise<void>;
   /** The longest answer of the API server to a write of another tenant, in that time. */

@@ -15,9 +15,9 @@ export type ProbeOrder = { readonly address: string; readonly pid: number } | 'p
 export interface Answer {
   /** Since the epoch. */
   readonly at: Millis;
-  /** As a client sees it. */
+  /** The time that a client sees. */
   readonly raw: Millis;
-  /** What the agent itself took of it. */
+  /** The agent's own part of it. */
   readonly own: Millis;
   readonly answered: boolean;
 }

@@ -6,15 +6,15 @@ export function auditSettings(file: string): Readonly<Record<string, string>> {
   return { AUDIT: `file:${file}`, AUDIT_INTERVAL: '5', AUDIT_FILE_SIZE: '100' };
 }
 
-/** What the records of a file say of the honest tenant's packets. */
+/** The records of a file about the honest tenant's packets. */
 export interface AuditRows {
-  /** By who sent them, and to which address and port. */
+  /** By sender, address and port. */
   readonly flows: ReadonlyMap<string, AuditFlow>;
 }
 
 export interface AuditFlow {
   readonly packets: number;
-  /** What all its records say. */
+  /** The content of all its records. */
   readonly text: string;
   /** The same without what policies say, which a record of an interval that was open at a kill does not have. */
   readonly bare: string;
@@ -67,7 +67,7 @@ function withoutVerdict(row: Row): Row {
   );
 }
 
-/** What is the same in each round: names of both ends, and what policies say. */
+/** The fields that are the same in each round: names of both ends, and the verdict. */
 function textOf(row: Row): string {
   const kept = Object.entries(row).filter(
     ([name]) => /^(?:source|destination|policy|event\.action)/.test(name) && !/uid|source\.port/.test(name),

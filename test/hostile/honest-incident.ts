@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { chainHash } from '../../src/explain/resolving/service-chains/chain-name.ts';
 import type { StoredEvent } from '../e2e/agent-rig.ts';
 
-/** What the incident of the node is compared by: its cause. */
+/** The compared field of the node's incident: its cause. */
 export const incidentKey = 'KN102';
 
 /** Of the Service `db` of the honest tenant. */

@@ -3,7 +3,7 @@ import { honestNamespaces } from './names.ts';
 
 const [shop = ''] = honestNamespaces;
 
-/** What the honest tenant has in each round: it is there before the agent. */
+/** The honest tenant's objects in each round, which exist before the agent. */
 export const honestObjects: readonly KubernetesObject[] = [
   {
     apiVersion: 'v1',

@@ -8,7 +8,7 @@ import { deviceOf, honestNamespaces, nodeName, otherNodeName } from './names.ts'
 import { incidentKey, isIncident, logIncident, withoutOccasion } from './honest-incident.ts';
 import { packetLine } from './packet-line.ts';
 
-/** What an Event says of some packets of the honest tenant, in a form that is the same in each round. */
+/** The content of an Event about some packets of the honest tenant, in a form that is the same in each round. */
 export interface HonestEvent {
   /** Which packets: the object, the direction and the port. */
   readonly key: string;
@@ -94,7 +94,7 @@ const gone = { namespace: shop, name: 'job-0' };
 export const ofGone = { event: 'shop/job-0 ', flow: ' to 10.77.1.32:9443/tcp' };
 
 export interface ComparedEvent {
-  /** Whether policies say who denied it. */
+  /** Whether policies show which one denied it. */
   readonly verdict: 'denied' | 'unjudged';
   /** Whether it is the first Event of its object on the agent's node, or an incident: these go before further ones, and Pods elsewhere. */
   readonly isFirst: boolean;
@@ -144,7 +144,7 @@ export interface NodeLogs {
   readonly podLogs: string;
 }
 
-/** Who loses packets at known times beside the attacker, and reads their Events. */
+/** The tenant that loses packets at known times beside the attacker, and reads their Events. */
 export interface HonestTenant {
   /** Makes its Pods anew. */
   readonly begin: () => Promise<void>;

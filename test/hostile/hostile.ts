@@ -51,7 +51,7 @@ await buildBundle();
 // It is removed when this process ends, also by a signal; its own processes end with it, and its cgroups.
 const folder = scratchFolder('hostile');
 const plane = await startControlPlane();
-// Whoever attacks may load it, other lanes less so.
+// The attacker may load it, other lanes less so.
 for (const name of ['etcd', 'kube-apiserver']) setPrecedence(plane.pidOf(name), -5);
 let status = 1;
 try {
@@ -61,7 +61,7 @@ try {
 } finally {
   await plane.stop();
 }
-// What was started and is not ended yet ends with this process.
+// Processes that were started and have not ended end with this process.
 process.exit(status);
 
 async function run(accounts: Accounts): Promise<number> {
@@ -139,7 +139,7 @@ function isSame({ flows }: AuditRows, quiet: AuditRows): boolean {
   return [...quiet.flows].every(([key, { packets }]) => flows.get(key)?.packets === packets);
 }
 
-/** What is to be compared with, and is not there. */
+/** The rounds to compare with that are missing. */
 function missingIn({ entries }: EventLog): readonly string[] {
   const missing = [...honestKeys].filter(([key, { verdict }]) => {
     const message = entries.get(key)?.last.message;

@@ -25,7 +25,7 @@ const longestWait: Millis = 2000;
 /** An address that only the Pods of who attacks have: see tenant.ts. */
 const hostileAddress = /\b10\.(?:77\.1\.(?:12[89]|1[3-9]\d|2\d\d)|66\.\d+\.\d+)\b/;
 
-/** What a round with these attacks is compared with. */
+/** The round with which a round of these attacks is compared. */
 export function comparableTo(attacks: readonly string[], quiet: Round): Round {
   if (!isKilled({ attacks })) return quiet;
   const entries = new Map([...quiet.events.entries].filter(([key]) => !key.startsWith(ofGone.event)));
@@ -33,7 +33,7 @@ export function comparableTo(attacks: readonly string[], quiet: Round): Round {
   return { ...quiet, events: { ...quiet.events, entries }, audit: { flows } };
 }
 
-/** What a round came to beside the one without an attacker: nothing, or why it fails. */
+/** The result of a round compared with the one without an attacker: nothing, or why it fails. */
 export function problemsOf(round: Round, quiet: Round): readonly string[] {
   const { agent, problems } = round;
   const { p99 } = healthOf(agent.answers);
@@ -54,7 +54,7 @@ export interface Health {
   readonly p50: Millis;
   readonly p99: Millis;
   readonly max: Millis;
-  /** As a client saw it. */
+  /** The time that a client saw. */
   readonly rawP99: Millis;
 }
 
@@ -64,7 +64,7 @@ export function healthOf(answers: readonly Answer[]): Health {
   return { p50: quantile(own, 0.5), p99: quantile(own, 0.99), max: quantile(own, 1), rawP99: quantile(raw, 0.99) };
 }
 
-/** What is no fault of the agent's, but worth a run on a quiet machine. */
+/** Delays that are not the agent's fault, but worth a run on a quiet machine. */
 export function remarksOf({ agent: { answers } }: Round): readonly string[] {
   const { p99 } = healthOf(answers);
   if (p99 <= slowest || !isHungry(answers)) return [];
@@ -90,7 +90,7 @@ function sumOf(answers: readonly Answer[], time: 'own' | 'raw'): Millis {
   return answers.reduce((sum, answer) => sum + answer[time], 0);
 }
 
-/** How late an Event was, without what others on the machine cost and what it takes without an attacker. */
+/** How late an Event was, without the cost of other processes and the usual delay without an attacker. */
 export function latenessOf({ delays }: Round, { from, until }: EventEntry, wanted: EventEntry): Millis {
   const others = requestsInTurn * delays.ofServer(from, until) + delays.ofAgent(from, until);
   return until - from - (wanted.until - wanted.from) - others;

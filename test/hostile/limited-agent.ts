@@ -41,7 +41,7 @@ export interface AgentResult {
   readonly peakBytes: number;
   readonly answers: readonly Answer[];
   readonly cpuSeconds: number;
-  /** What it has logged as warnings and errors, each text once. */
+  /** Its warnings and errors, each text once. */
   readonly warnings: readonly string[];
   /** The metrics of the one that runs at the end. */
   readonly metrics: string;
@@ -60,7 +60,7 @@ export interface LimitedAgent {
   readonly untilReady: () => Promise<void>;
   /** Kills it, and starts another one with its state. */
   readonly restart: () => Promise<void>;
-  /** Ends it; resolves to what it came to. To be called on every way out; a second call waits for the same. */
+  /** Ends it; resolves to its outcome. To be called on every way out; a second call waits for the same. */
   readonly stop: () => Promise<AgentResult>;
 }
 

@@ -8,7 +8,7 @@ export interface PacketFields {
   readonly prefix?: string;
   /** Default: now. */
   readonly time?: Date;
-  /** What stands at the end of the line. */
+  /** The text at the end of the line. */
   readonly more?: string;
 }
 

@@ -42,7 +42,7 @@ export interface Round {
   readonly delays: Delays;
   readonly agent: AgentResult;
   readonly tenant: TenantFigures;
-  /** What went wrong besides: the agent was not ready, or an attack could not be played. */
+  /** Other problems: the agent was not ready, or an attack could not be played. */
   readonly problems: readonly string[];
 }
 
@@ -56,7 +56,7 @@ const settling: Millis = 100_000;
 /** Between two kills of the agent, where an attack has them. */
 const killEvery: Millis = 3000;
 
-/** One agent from its start to its end, beside an honest tenant and who attacks. Leaves no object of either. */
+/** One agent from its start to its end, beside an honest tenant and an attacker. Leaves no object of either. */
 export async function playRound(options: RoundOptions): Promise<Round> {
   const { plane, accounts, attacks } = options;
   const folder = mkdtempSync(join(options.folder, 'round-'));

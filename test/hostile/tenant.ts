@@ -7,7 +7,7 @@ import { type Resource, resources, type Targets, type Tenant, type TenantObject,
 import { deviceOf, hostileNamespaces, nodeAddress, nodeName } from './names.ts';
 import { createChance, mark } from './words.ts';
 
-/** What an attack is played with. */
+/** The tools of an attack. */
 export interface TenantOptions {
   readonly connection: Connection;
   readonly token: string;
@@ -19,7 +19,7 @@ export interface TenantOptions {
   readonly preparation: Millis;
 }
 
-/** What came of it. */
+/** Its outcome. */
 export interface TenantFigures {
   readonly objects: number;
   readonly bytes: number;
@@ -145,7 +145,7 @@ function plainPod(index: number): TenantObject {
   return { metadata: { name: `${mark}-pod-${index}`, labels: { app: mark } } };
 }
 
-/** What the kubelet does. */
+/** The kubelet's part. */
 async function writeStatus(connection: Connection, namespace: string, name: string, address: string): Promise<void> {
   const startTime = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '');
   const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: startTime }];

@@ -89,7 +89,7 @@ test('nearly all metrics are shown', () => {
   // These say how far things are, for a reader who looks for a fault of the program itself.
   const left = ['read_bytes_total', 'repeated_lines_total', 'forgotten_lines_total', 'watch_restarts_total'];
   const lookups = ['pod_lookup_ways_total', 'directory_answers_total'];
-  // Those that policies deny are among the dropped packets; the others are no drops.
+  // Those that policies deny are among the dropped packets; the others are not drops.
   const failures = ['connect_failures_total'];
   const audit = ['audit_attempts_total', 'audit_open_flows'];
   expect(missing.map(({ name }) => name).toSorted()).toEqual(

@@ -8,7 +8,7 @@ export interface Selector {
 }
 
 export interface Query {
-  /** Texts at which it is no PromQL; none when all is well. */
+  /** Texts that are not PromQL; empty if everything is valid. */
   errors: readonly string[];
   selectors: readonly Selector[];
   /** Labels that are grouped, matched or joined by. */

@@ -1,5 +1,5 @@
 /**
- * Installs what the tests and scripts start, from the table in table.ts:
+ * Installs the programs that tests and scripts start, from the table in table.ts:
  *
  *   node test/programs/install.ts [USE …]       e2e if none is named; table.ts has the names
  */
@@ -35,7 +35,7 @@ const cache = join(homedir(), '.cache/kube-netfilter-tailer/programs');
 const policy = '/usr/sbin/policy-rc.d';
 const noDaemons = '#!/bin/sh\n# Written by kube-netfilter-tailer while its tests install packages.\nexit 101\n';
 
-/** Installs what is missing, one process of this machine at a time. Throws an error that names what is still missing, and what to do. */
+/** Installs missing programs, one process of this machine at a time. Throws an error that names what is still missing, and what to do. */
 export async function installPrograms(use: Use): Promise<void> {
   if (lackingRows(use).length === 0) return;
   await withLock(
@@ -96,7 +96,7 @@ export function restrictPath(use: Use): () => void {
   };
 }
 
-/** Installs what a script of this use starts, and restricts PATH until this process ends. */
+/** Installs the programs that a script of this use starts, and restricts PATH until this process ends. */
 export async function preparePrograms(use: Use): Promise<void> {
   await installPrograms(use);
   process.on('exit', restrictPath(use));
@@ -144,7 +144,7 @@ function unpackedFolder(name: string): string {
   return join(cache, 'unpacked', name);
 }
 
-/** What apt-get is to install. */
+/** The packages that apt-get installs. */
 function debianPackages(rows: readonly Row[]): readonly string[] {
   return rows.map((row) => row.package).filter((name) => !/^unpack:|==/.test(name));
 }

@@ -5,7 +5,7 @@
 export const uses = ['unit', 'e2e', 'measuring', 'capture', 'arm64', 'bare', 'release'] as const;
 export type Use = (typeof uses)[number];
 
-/** What a package has to bring for some uses. */
+/** The programs that a package must contain for some uses. */
 export interface Row {
   readonly uses: readonly Use[];
   /**

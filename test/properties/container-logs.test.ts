@@ -26,7 +26,7 @@ const ofSamples = globSync(`${import.meta.dirname}/../../samples/*.log`)
   .flatMap((file) => readFileSync(file, 'utf8').split('\n').slice(0, 40));
 const texts = [...corpus, ...programLines].map(({ text }) => text).concat(ofSamples);
 const anyText = fc.constantFrom(...texts.filter((text) => text !== '' && text.length < 8192));
-/** What a container prints that quotes another's log, or a log of its own. */
+/** The output of a container that quotes another's log, or its own. */
 const anyPrinted = fc
   .tuple(anyText, fc.option(fc.constantFrom(...objects, ...prefixes), { nil: undefined, freq: 1 }))
   .map(([text, wrapping]) => (wrapping === undefined ? text : text.split('\n').map(wrapLine(wrapping)).join('\n')));

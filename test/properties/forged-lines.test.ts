@@ -17,7 +17,7 @@ const forged = [
   `[   12.000001] ${packet}`,
 ];
 
-/** What log daemons, runtimes and tools put before or around the text of a program or a Pod. */
+/** The envelopes of log daemons, runtimes and tools around the text of a program or a Pod. */
 const ofPrograms: readonly (readonly [string, (text: string) => string])[] = [
   ['a syslog', (text) => `Nov 21 11:59:03 node-a evil[77]: ${text}`],
   ['a syslog with a precise stamp', (text) => `2026-11-21T11:59:03.250000+00:00 node-a evil[77]: ${text}`],

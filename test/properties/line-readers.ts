@@ -25,7 +25,7 @@ import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 const latest = Date.UTC(2026, 10, 21, 20);
 const table = createPrefixTable();
 
-/** What a reader makes of a line. */
+/** A reader's result for a line. */
 export interface Reading {
   text: string;
   observation: unknown;
@@ -75,7 +75,7 @@ export function createLineReaders() {
         true,
       );
     },
-    /** What `doctor` finds in the file of a syslog daemon. */
+    /** The findings of `doctor` in the file of a syslog daemon. */
     async checked(text: string): Promise<readonly Pick<LoggedPacket, 'prefix' | 'verdict'>[]> {
       const path = newPath(`${files++}.log`);
       writeFileSync(path, text);
@@ -129,7 +129,7 @@ async function replayedFrom(path: string): Promise<Reading[]> {
   return found;
 }
 
-/** `write`: what is logged once the source has been started. */
+/** `write`: the lines that are logged after the start of the source. */
 function readBy(
   open: (listener: SourceListener, timing: FakeTime) => Source,
   write: () => void,

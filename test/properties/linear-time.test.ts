@@ -10,7 +10,7 @@ import { lines as packets } from '../corpus/lines.ts';
 import { lines as records } from '../explain/incidents/catalogue/lines.ts';
 import { isFuzz } from '../runs.ts';
 
-/** Milliseconds of processor time for the longest line that is read. What is linear takes some ten, what is quadratic a thousand. */
+/** Milliseconds of processor time for the longest line that is read. Linear reading takes some ten, quadratic reading a thousand. */
 const bound = 250;
 const [short, long] = [3000, 64 * 1024];
 /** Milliseconds for the short one that make the long one worth a try. */

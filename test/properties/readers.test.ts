@@ -112,7 +112,7 @@ const probe = (apiVersion: string, kind: string, spec: object): object => ({
   spec,
 });
 
-/** Policies of the curious Namespace, which ask for what its readers would like to know. */
+/** Policies of the curious Namespace, which try to learn facts about others. */
 const policies = fc.oneof(
   entities.map((destination) =>
     probe('projectcalico.org/v3', 'NetworkPolicy', {

@@ -1,4 +1,4 @@
-/** Makes what strangers may write: texts that are meant to harm who reads them, and the objects and lines that carry them. */
+/** Makes texts of strangers that are meant to harm their readers, and the objects and lines that contain them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';

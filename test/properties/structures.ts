@@ -75,7 +75,7 @@ const escapedForPages = (text: string): string =>
 
 const pythonQuoted = (text: string): string => text.replaceAll(/[\\']/g, String.raw`\$&`);
 
-/** Rows of tables, and what stands in quotes or tags. */
+/** Rows of tables, and texts in quotes or tags. */
 const anyRow = fc.oneof(
   fc
     .tuple(fc.array(anyName, { minLength: 1, maxLength: 3 }), fc.array(anyName, { maxLength: 2 }))
@@ -109,7 +109,7 @@ const anyRow = fc.oneof(
     ),
 );
 
-/** What shells and tools put before each line. */
+/** The prefixes of shells and tools before each line. */
 const anyHead = fc.oneof(
   fc
     .tuple(anyName, fc.constantFrom('.log', '.txt', '/out.jsonl'))

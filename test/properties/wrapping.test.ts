@@ -74,7 +74,7 @@ test.each(objects.map((each) => [each.name, each] as const))(
   async (_, inner) => {
     for (const [i, outer] of outermost.entries()) {
       const { line } = anyLines[i % anyLines.length] ?? { line: '' };
-      // It puts a comma behind a line, which is no JSON then.
+      // It puts a comma after a line, which is not JSON then.
       const isJson = inner.name !== 'an element of a list' || outer.name !== 'JSON printed with blanks';
       if (isJson) await expectAlike([inner, outer], line);
     }

@@ -2,7 +2,7 @@
 
 export interface Wrapping {
   name: string;
-  /** What the file has for these lines. `at`: when the collector took each, in milliseconds. */
+  /** The file's content for these lines. `at`: when the collector took each, in milliseconds. */
   wrap: (lines: readonly string[], at: number) => string;
   /** Whether the result is one line for each line, so that it can be wrapped again. */
   isLine: boolean;

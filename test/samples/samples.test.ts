@@ -29,7 +29,7 @@ describe.each(cases)('%s', (name) => {
         );
       }, 0);
     const { drops, logged, accepted } = (await replaySample(name)).summary;
-    // Connections that failed are no packets, and five of that sample are denied by policies.
+    // Failed connections are not packets, and policies deny five in that sample.
     expect(drops + logged + accepted).toBe(lines + (name === 'connect-failures' ? 5 : 0));
   });
 });

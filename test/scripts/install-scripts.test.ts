@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..');
 const installs =
   /\bnpm (?:--?[a-z]\S* (?:[^-\s]\S* )?)*(?:ci|i|install|add|update|rebuild)\b(?! registry)|\['(?:ci|i|install|add|update|rebuild)', '-/;
 
-/** What `npm ci` does is the subject there, and no command. */
+/** The text there is about `npm ci`, and is not a command. */
 const onlyNamed = /\(npm ci\), once|npm ci failed|allowScripts/;
 
 function installing(text: string): string[] {

@@ -28,7 +28,7 @@ function checkout(name: string) {
         env: { PATH },
         encoding: 'utf8',
       }),
-    /** What was installed since the last call: `program`, without development packages, or `all`. */
+    /** The packages installed since the last call: `program`, without development packages, or `all`. */
     installed: () => {
       const log = join(folder, 'npm.log');
       const lines = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : [];

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..');
 const path = temporaryFolder();
 const command = 'replay --quiet --pods cluster.json --output json ./saved.log'.split(' ');
 
-/** A folder of a user, with what `replay` names in it. */
+/** A user's folder with the files that `replay` names. */
 function folder(name: string): string {
   mkdirSync(path(name));
   copyFileSync(join(root, 'samples/cluster.json'), join(path(name), 'cluster.json'));

@@ -35,7 +35,7 @@ export function createVirtualTime(start: Millis) {
     now,
     schedule,
     pause: (duration: Millis): Promise<void> => new Promise((resolve) => void schedule(resolve, duration)),
-    /** Runs what is scheduled up to and including `end`, in order of time, and what promises make of it. */
+    /** Runs tasks scheduled up to and including `end`, in order of time, and the promises that they resolve. */
     async runUntil(end: Millis): Promise<void> {
       await settled();
       for (let next = heap.first(); next !== undefined && next.at <= end; next = heap.first()) {

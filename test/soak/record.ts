@@ -75,7 +75,7 @@ export function createRecorder(file: string) {
   };
 }
 
-/** Undefined if there is none. */
+/** Undefined without one. */
 export function readSnapshot(file: string): Snapshot | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Snapshot;

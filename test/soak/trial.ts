@@ -20,7 +20,7 @@ export interface TrialOptions {
   keep: number;
   /** How long to let it run between two kills; undefined: it is never killed. */
   nextKill: (() => Millis) | undefined;
-  /** Program with the arguments of `reader.ts`, and what it is given besides. */
+  /** Program with the arguments of `reader.ts`, and its other options. */
   reader: readonly [file: string, ...args: string[]];
   /** A reader that says nothing for so long after the last line was written will bring no more. */
   timeout: Millis;

@@ -1,4 +1,4 @@
-/** The settings of what the agent reads: logs of its node, Pods and policies of the cluster. */
+/** The settings of the agent's inputs: logs of its node, Pods and policies of the cluster. */
 import * as z from 'zod/mini';
 import { lookupWays } from '../../base/model/choices.ts';
 import {

@@ -1,4 +1,4 @@
-/** Reads what replicas publish about themselves, and the answers that agents get from them. */
+/** Reads the entries that replicas publish about themselves, and the answers that agents get from them. */
 import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';

@@ -191,7 +191,7 @@ function createListAgain<T>({ memory, now, random }: InformerOptions<T>, account
   };
 }
 
-/** A watch that breaks off is no failure yet: the next one shows whether the server answers. */
+/** A watch that breaks off is not a failure yet: the next one shows whether the server answers. */
 function brokenOff(error: unknown): InformerProblem {
   const refusal = refusalOfError(error);
   return {

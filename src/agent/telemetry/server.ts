@@ -41,7 +41,7 @@ export interface RunningServer {
   stop: () => Promise<void>;
 }
 
-/** The most open connections of strangers, and as many of the node's own: its kubelet finds room whoever else connects. */
+/** The most open connections of strangers, and as many of the node's own: its kubelet finds room, however many others connect. */
 const ownLimits = { total: 64, perAddress: 8 };
 
 /** New connections of a stranger's address. Probes have no such limit, because they may come from an address that strangers share. */

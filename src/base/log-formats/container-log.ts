@@ -54,7 +54,7 @@ export type Stream = 'stdout' | 'stderr';
 export interface ContainerRecord {
   time: Millis;
   stream: Stream;
-  /** The container's line goes on in the next record of this stream. */
+  /** The container's line continues in the next record of this stream. */
   partial: boolean;
   /** latin1, without newline. */
   text: string;

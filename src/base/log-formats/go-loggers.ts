@@ -1,5 +1,5 @@
 /**
- * Reads what loggers of Go write before a message: klog (k8s.io/klog internal/buffer, FormatHeader), and logrus in the format of Calico
+ * Reads the headers of loggers of Go: klog (k8s.io/klog internal/buffer, FormatHeader), and logrus in the format of Calico
  * (lib/logrusr/formatter.go) or as pairs without a terminal.
  */
 import { stamp } from './rfc3339.ts';

@@ -22,7 +22,7 @@ export interface LogLine {
   time: Millis;
   /** False if the envelope had no wall-clock time, so that `time` was inferred. */
   timeIsExact: boolean;
-  /** In saved logs: what the stamp does not say. */
+  /** In saved logs: the missing part of the stamp. */
   timeLacks?: MissingInStamp | undefined;
   /** The host name in the envelope; undefined without one. */
   host: string | undefined;

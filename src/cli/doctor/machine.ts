@@ -28,7 +28,7 @@ export type Machine = Readonly<typeof thisMachine>;
 
 export type RunResult = { kind: 'done'; output: string } | { kind: 'missing' } | { kind: 'failed'; reason: string };
 
-/** Shorter than the limit of a check, so that the check can say what was slow. */
+/** Shorter than the limit of a check, so that the check can name the slow part. */
 const timeout: Millis = 4000;
 /** In bytes: the ruleset of a busy node with kube-proxy in iptables mode has some 20 MB. */
 const maxOutput = 64 * 1024 * 1024;

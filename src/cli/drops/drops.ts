@@ -15,7 +15,7 @@ import { isInRows, joinRows } from './joined-rows.ts';
 import { hasPod } from './selected-pods.ts';
 import { AccessError } from './user-cluster.ts';
 
-/** `program`: what the user typed, for messages. Resolves to the exit status; with `--watch` only on an error. */
+/** `program`: the command as the user typed it, for messages. Resolves to the exit status; with `--watch` only on an error. */
 export async function drops(
   options: DropsOptions,
   program: string,

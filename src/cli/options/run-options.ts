@@ -194,7 +194,7 @@ export interface DoctorOptions extends UsableConfig {
   pod: PodName | undefined;
 }
 
-/** Throws a `UsageError` that lists what is wrong with the arguments. Doctor reports wrong settings itself. */
+/** Throws a `UsageError` that lists the problems of the arguments. Doctor reports wrong settings itself. */
 export function readDoctorOptions(command: Command, env: NodeJS.ProcessEnv = environment()): DoctorOptions {
   return readOptions(command, { ...doctorTable, ...accessTable }, (given, problems) => {
     const { output = 'text', pod, sendTestEvent, enableLogging } = given;

@@ -103,7 +103,7 @@ export function createLineTaker(source: string, clockOptions: ClockOptions, targ
   function takeEnvelope(envelope: Envelope, number: number, stamped: Millis | undefined): LogLine {
     const { text, program, container: writer, origin } = envelope;
     const [time, timeIsExact] = timeOf(envelope, stamped, clock);
-    // A collector may name its own host, which is no Node.
+    // A collector may name its own host, which is not a Node.
     const host =
       envelope.isHostOfCollector && target.isNode?.(envelope.host ?? '') === false ? undefined : envelope.host;
     noteHost(host);

@@ -24,11 +24,11 @@ import type { LogTarget } from './log-target.ts';
 const savedObjects = /^\s*\{\s*"(?:apiVersion|items|kind)"/;
 const needles = [
   ...spellingsOf([...needlesOfAll, ...fatalNeedles, streamMark, ...programNeedles]),
-  // These stand within texts, and are found however JSON spells what is around them.
+  // These are inside texts, and are found however JSON escapes the text around them.
   ...blockNeedles,
   ...unreadNeedles,
 ];
-/** How many bytes decide what a log is: its first lines. */
+/** The number of bytes that decide the kind of a log: its first lines. */
 const headLength = 64 * 1024;
 
 /** Rejects with an `InputError` if the log cannot be read. */

@@ -7,7 +7,7 @@ import { itemsOf, WhyError } from '../why/known-objects.ts';
 import { documentsIn, documentsOfYaml } from '../why/saved-files.ts';
 import { createProgress } from './progress.ts';
 
-/** `place` names the file, and what of it the object is: `cluster.json: items[7]`. */
+/** `place` names the file, and the object's place in it: `cluster.json: items[7]`. */
 export type TakeObject = (object: Json, place: string) => void;
 
 const byteOrderMark = Buffer.from('\uFEFF');

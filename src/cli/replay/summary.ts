@@ -105,7 +105,7 @@ function failures({ failures: { denied, ...others } }: Statistics): string | und
   return `${number(denied + rest)} failed without an answer; policies deny ${number(denied)}, which count as drops`;
 }
 
-/** Lists failures that were seen once: they are no incidents, but a user may look for them. */
+/** Lists failures that were seen once: they are not incidents, but a user may look for them. */
 function unrepeatedRows(unrepeated: RunTotals['unrepeated']): [string, string][] {
   return Object.entries(unrepeated).map(([code, count], i) => [
     i === 0 ? 'failures' : '',

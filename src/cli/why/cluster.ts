@@ -111,8 +111,8 @@ async function readWorkload(
 }
 
 /**
- * Reads the Services that may translate the connection, and what is behind the one that takes it. Services that may not be read
- * translate nothing, because the question is then answered as it was asked.
+ * Reads the Services that may translate the connection, and the endpoints of the one that takes it. Services that may not be read translate
+ * nothing, so the question is answered literally.
  */
 async function readBehind(reader: ClusterReader, options: WhyOptions): Promise<void> {
   const { to } = options;

@@ -1,4 +1,4 @@
-/** Decides what a line is, and how it is counted. `replay --explain` shows it. */
+/** Decides the kind of a line, and how it is counted. `replay --explain` shows it. */
 import { containerOf } from '../../base/log-formats/container-log.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type {

@@ -1,4 +1,4 @@
-/** Finds what a packet means: its node, its ends, whether it is noise, and whose problem it is. */
+/** Finds the meaning of a packet: its node, its ends, whether it is noise, and the affected objects. */
 import { explainMartian, explainPacket, noiseOf, sidesOf } from '../../explain/drops/drops.ts';
 import type { Ends } from '../../base/model/endpoint.ts';
 import type { Finding, FlowSide } from '../../base/model/finding.ts';

@@ -63,7 +63,7 @@ export interface NodeCounts {
   readonly incidents: NodeIncidents;
   /** Makes the writes that are due by `time`, the time of the next line. Undefined if a publisher with its own clock writes. */
   readonly advance?: (time: Millis) => void;
-  /** Returns until when `advance` will do nothing. */
+  /** Returns the time until which `advance` has nothing to do. */
   readonly quietUntil?: () => Millis;
 }
 

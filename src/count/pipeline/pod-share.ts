@@ -1,4 +1,4 @@
-/** Shares the time for connections that failed, because a Pod chooses how many it opens, and to what. */
+/** Shares the time for connections that failed, because a Pod chooses their number and their targets. */
 import type { Millis } from '../../base/model/log-line.ts';
 import { processorTime, steadyNow } from '../../base/platform/clock.ts';
 import { createTimeShare } from '../../base/platform/shares.ts';

@@ -29,10 +29,10 @@ const incidentShape = z.object({
   restarts: z.number(),
 });
 
-/** An incident, with the data that decides whether it begins, goes on or ends. */
+/** An incident, with the data that decides whether it begins, continues or ends. */
 export const trackedShape = z.object({
   incident: incidentShape,
-  /** Up to three last failed attempts, earliest first. Three within 15 minutes are no flaps, even if others succeeded in between. */
+  /** Up to three last failed attempts, earliest first. Three within 15 minutes are not flaps, even if others succeeded in between. */
   attempts: z.array(z.object({ time: z.number(), failures: z.number() })),
   /** The time of the latest line about a failure. `incident.last` may be later, by a restart or a failed sync without a reason. */
   heard: z.number(),

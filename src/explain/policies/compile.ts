@@ -62,7 +62,7 @@ const policyGroups: ReadonlySet<string> = new Set([
   'crd.antrea.io',
 ]);
 
-/** Returns parts evaluated separately; none if it is no policy for Pods. Never throws: an invalid one makes the verdict unknown. */
+/** Returns parts evaluated separately; none if it is not a policy for Pods. Never throws: an invalid one makes the verdict unknown. */
 export function compilePolicy(object: Json): Policy[] {
   const { apiVersion, kind } = refOf(object);
   const evaluated = kinds.get(`${apiVersion}/${kind}`);

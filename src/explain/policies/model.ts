@@ -126,7 +126,10 @@ export interface ClauseTrace {
   readonly match: MatchResult;
   /** `podSelector app=frontend`. */
   readonly wants: string;
-  /** If it does not match: what the other end (for a port: the connection) has instead (`has app=worker`). Else a warning, or empty. */
+  /**
+   * If it does not match: the property of the other end (for a port: of the connection) instead (`has app=worker`). If it matches: a
+   * warning, or empty.
+   */
   readonly has: string;
   /** The same in the words of an Event; undefined if those of the API are used. A function, because JSON leaves it out. */
   readonly inWords: () => ClauseWords | undefined;
@@ -162,7 +165,7 @@ export interface Trace {
   /** The first `maxTraced` policies, in the order of their evaluation. */
   readonly policies: readonly PolicyTrace[];
   readonly selectingCount: number;
-  /** All policies that isolate the Pod, if the reason is `isolated`; else empty. */
+  /** All policies that isolate the Pod, if the reason is `isolated`; otherwise empty. */
   readonly isolating: readonly PolicyRef[];
   /** The admitting rule that is nearest to a match; undefined if the connection is admitted, or no rule admits. */
   readonly nearest: { readonly policy: PolicyRef; readonly rule: NearestRule } | undefined;

@@ -11,7 +11,7 @@ export interface Clause {
   readonly matches: (probe: Probe) => MatchResult;
   /** Describes the condition: `app=frontend`. */
   readonly wants: () => string;
-  /** Describes what the other end (for a port: the connection) has instead, if it does not match: `has app=worker`. */
+  /** Describes the property of the other end (for a port: of the connection) that does not match: `has app=worker`. */
   readonly has: (probe: Probe) => string;
   /** The same in the words of an Event. `is` shows no other objects than `has`. */
   readonly words?: (probe: Probe) => ClauseWords | undefined;

@@ -83,7 +83,7 @@ export function createRetries(now: () => Millis, random: () => number) {
     caughtUp(): void {
       isCatchingUp = isOut;
     },
-    /** Returns how long to wait before the next write if all writes are refused; else undefined. */
+    /** Returns how long to wait before the next write if all writes are refused; otherwise undefined. */
     pause(): Millis | undefined {
       const latest = refusal;
       refusal = undefined;

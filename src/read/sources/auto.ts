@@ -101,7 +101,7 @@ export type ConfiguredKernelSource =
   | { kind: 'file'; path: string }
   | { kind: 'kernel' };
 
-/** The first source that certainly has the kernel's lines; else the first file, which may get them; else the first. */
+/** The first source that certainly has the kernel's lines; without one, the first file, which may get them; without a file, the first source. */
 export function pickKernelSource<Each extends ConfiguredKernelSource>(
   sources: readonly Each[],
   looks: KernelChoiceOptions,

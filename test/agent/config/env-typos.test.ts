@@ -7,14 +7,14 @@ const tables: {
   others: [string, Record<string, string>][];
   typos: [string, string][];
 } = {
-  // Variables of which there is no warning.
+  // Variables without a warning.
   others: [
-    ['what is right', { MAX_NODES: '5' }],
+    ['a correct variable', { MAX_NODES: '5' }],
     ['set to nothing', { MAX_NODE: '' }],
     ['beside the right one', { MAX_NODE: '5', MAX_NODES: '5' }],
     ['a word that anybody may use', { SOURCE: 'x', PREFIX: '/usr', CONFIG: 'x' }],
     [
-      'what a Pod has',
+      'the variables of a Pod',
       { HOSTNAME: 'a', POD_NAME: 'a', POD_IP: '10.1.1.1', HOST_IP: '10.1.1.1', TZ: 'UTC', KUBECONFIG: '/a' },
     ],
     ['variables of a Service', { MAX_NODES_SERVICE_HOST: '10.0.0.1', LOG_LEVEL_PORT: 'tcp://10.0.0.1:80' }],

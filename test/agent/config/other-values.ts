@@ -3,7 +3,7 @@ import type { Config } from '../../../src/agent/config/config.ts';
 const tables: {
   others: Record<keyof Config, [flag: string | string[], env: string, expected: unknown]>;
 } = {
-  // A value of each setting that is not its default: by flag, as the environment has it, and what either means.
+  // A value of each setting other than its default: as a flag, as a variable, and its meaning.
   others: {
     node: ['node-b', 'node-b', 'node-b'],
     sources: [
@@ -72,5 +72,5 @@ const tables: {
   },
 };
 
-/** A value of each setting that is not its default, by flag; what the environment has instead; and what either means. */
+/** A value of each setting other than its default: as a flag; as a variable, if that differs; and its meaning. */
 export const others: Record<keyof Config, [flag: string | string[], env: string, expected: unknown]> = tables.others;

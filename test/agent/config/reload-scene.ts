@@ -1,4 +1,4 @@
-/** A config file that changes under a running agent, and what the agent logs and applies. */
+/** A config file that changes under a running agent, and the agent's log and settings. */
 import { createReload, loadConfig } from '../../../src/agent/config/config.ts';
 import type { Config } from '../../../src/agent/config/settings.ts';
 
@@ -41,7 +41,7 @@ export function follow(loaded: ReturnType<typeof loadConfig>) {
     look: (times = 2): void => {
       for (let i = 0; i < times; i++) reload.look();
     },
-    /** Returns what was logged since the last call: levels and fields, without text and file. */
+    /** Returns the log since the last call: levels and fields, without text and file. */
     records: () => logged.splice(0).map(withoutText),
   };
 }

@@ -26,7 +26,7 @@ test('wrong values of options are refused with the expected words', async () => 
 });
 
 test('wrong config files are refused with the expected words', async () => {
-  // The file has the texts to read, too: each before what is said of it.
+  // The file also has the input texts, each before its message.
   const expected = readFileSync(join(import.meta.dirname, 'files.expected.txt'), 'utf8').slice(0, -1);
   const wrong = expected.split(/\n {2}=> .*(?:\n {2}=> .*)*(?:\n|$)/).slice(0, -1);
   expect(wrong.length).toBeGreaterThan(30);

@@ -37,7 +37,7 @@ function scene(answer: (token: string) => Review | undefined = () => ({ authenti
   return { clock, reviewed, check };
 }
 
-/** Of the Pod `uid`, as the API server makes them for a volume. */
+/** A token of the Pod `uid`, as the API server makes it for a volume. */
 const ofPod = (uid: string, id: number | string = 0): string =>
   `Bearer ${tokenOf({ sub: username, aud: [audience], id, 'kubernetes.io': { pod: { uid } } })}`;
 

@@ -36,7 +36,7 @@ function reader(script: Script) {
 
 const settings = (some: Partial<FelixSettings>): object => ({ kind: 'settings', settings: felixSettings(some) });
 
-/** Rows of felix-configuration.txt: a title, what stands at each path, and what is read. */
+/** Rows of felix-configuration.txt: a title, the object at each path, and the result. */
 const rows = rowsIn(join(import.meta.dirname, 'felix-configuration.txt')).map(({ id, text }) => {
   const [script = {}, expected = {}] = text.split('\n-> ').map((part) => load(part) as Script);
   const paths = Object.entries(script).map(([path, given]) => {

@@ -165,7 +165,7 @@ test('a list whose pages have expired is started again', async () => {
   ];
   start({ pageSize: 1 });
   await until('synced');
-  // What came before the error is stored as it came, and what is gone is removed at the end.
+  // Objects before the error are stored as they come, and deleted ones are removed at the end.
   expect(seen).toEqual(['set web-0 9', 'problem list 410', 'set web-1 20', 'delete web-0', 'synced']);
 });
 
@@ -242,7 +242,7 @@ test.each(waysToExpire)(
 );
 
 test('a watch that goes silent is continued from its place', async () => {
-  // Each sends what comes after the place it was asked for, then nothing: one may be given up before it was heard.
+  // Each sends the events after the requested place, then nothing: one may be given up before it was read.
   script = [
     listOf('10'),
     (asked) => {

@@ -112,7 +112,7 @@ test('a tenant whose objects fill the memory removes neither names nor outside a
       expect(end(`10.61.0.${index}`)).toBe(`service shop/api-${index}y`);
       expect(end(`10.99.0.${index}`)).toBe('external');
     }
-    // What exists and was left out is unknown, and never an outside host.
+    // A left-out object is unknown, and never an outside host.
     for (const [address, key] of latestOf([...before, ...after]))
       expect(['unknown', key]).toContain(end(address).replace(/ evil\/.*/, ' evil'));
     mostLeftOut = Math.max(mostLeftOut, pods.account.leftOut);
@@ -120,7 +120,7 @@ test('a tenant whose objects fill the memory removes neither names nor outside a
   expect(mostLeftOut).toBeGreaterThan(50);
 });
 
-/** The addresses of the attacker's objects that exist at the end, and what has each if there is room. */
+/** The addresses of the attacker's objects at the end, each with its owner if there is room. */
 function latestOf(events: readonly { kind: 'pods' | 'services'; index: number; padding: number; type: string }[]) {
   const latest = new Map<string, string>();
   for (const { kind, index, padding, type } of events) {

@@ -91,7 +91,7 @@ function* endless(begin: string, part: string): Iterable<Buffer> {
 test.each([
   ['an object', '{"items":[{"a":"', 'x'],
   ['a number', '{"items":[', '1'],
-  ['what stands beside its objects', '{"items":[],"a":"', 'x'],
+  ['the text beside its objects', '{"items":[],"a":"', 'x'],
 ])('%s that is too large ends the reading', async (_, begin, part) => {
   await expect(read(endless(begin, part))).rejects.toThrow(TooLargeError);
 });

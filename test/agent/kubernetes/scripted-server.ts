@@ -10,7 +10,7 @@ export interface Asked {
   headers: Record<string, string | string[] | undefined>;
   body: string;
   response: ServerResponse;
-  /** Whether whoever asked has gone. */
+  /** Whether the client has gone. */
   readonly closed: boolean;
 }
 

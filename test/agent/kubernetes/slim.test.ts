@@ -74,7 +74,7 @@ const tables: {
     ],
     ['no text', { kind: 7, name: ['web'] }],
   ],
-  // A Pod, without what this program does not read.
+  // A Pod with only the fields that this program reads.
   pod: {
     metadata: {
       name: 'web-6c8d5f7b94-x2x7k',
@@ -97,7 +97,7 @@ const tables: {
     spec: { nodeName: 'node-a', containers: [{ name: 'web', image: 'web:1' }] },
     status: { phase: 'Running', startTime: '2026-11-21T09:00:00Z', podIP: '10.65.1.4', podIPs: [{ ip: '10.65.1.4' }] },
   },
-  // What differs in a mirror Pod of the API server.
+  // The fields that differ in a mirror Pod of the API server.
   mirror: {
     metadata: {
       name: 'kube-apiserver-node-a',
@@ -131,7 +131,7 @@ interface Given {
   status?: Fields;
 }
 
-/** Makes a Pod as `kubectl get pod -o json` prints it, without what this program does not read. */
+/** Makes a Pod as `kubectl get pod -o json` prints it, with only the fields that this program reads. */
 function savedPod({ metadata = {}, spec = {}, status = {} }: Given = {}): Fields {
   const { pod } = tables;
   return {

@@ -356,7 +356,7 @@ test('a row of the audit is not evaluated if that would take more than a hundred
   ];
   const clocks = { now: () => times.shift() ?? Infinity, worked: () => worked.shift() ?? Infinity };
   const { answerOn, factsOn } = setUp({}, 2000, clocks);
-  // An outside peer has no policies, so what was worked is read before and after each evaluation, and nowhere else.
+  // An outside peer has no policies, so the processor time is read only before and after each evaluation.
   const outside = dropped({ peer: externalEnd() });
   await answerOn(outside);
   const verdicts = [1, 2, 3].map(() => factsOn([outside.finding], nine)?.verdict);
@@ -366,7 +366,7 @@ test('a row of the audit is not evaluated if that would take more than a hundred
 test('time in which the agent waits for a processor does not count as evaluation time', async () => {
   let time = 0;
   let work = 0;
-  // A minute for each evaluation, of which it works for a millisecond.
+  // A minute for each evaluation, with a millisecond of work.
   const { answerOn } = setUp({}, 2000, { now: () => (time += 60_000), worked: () => (work += 1) });
   for (let each = 0; each < 10; each++) expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
 });

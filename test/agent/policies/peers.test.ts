@@ -1,4 +1,4 @@
-/** What the policies of a peer cost is paid by the peer's Namespace, and what is usual by whoever asks. */
+/** The peer's Namespace pays for slow policies of the peer, and the asker for usual ones. */
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
 import type { KnownPod } from '../../../src/agent/kubernetes/kubernetes.ts';

@@ -3,7 +3,10 @@ import { externalEnd, nine } from '../../builders.ts';
 import { answered, refused } from '../../cli/doctor/fake.ts';
 import { type Answers, calico, dropped, setUp, shopPolicies } from './scene.ts';
 
-/** Checks what is read of Calico: objects that its policies need, only where a policy that selects the Pod asks for them, and from which of its APIs. */
+/**
+ * Checks which objects of Calico are read: those that its policies need, only if a policy that selects the Pod needs them, and from which
+ * of its APIs.
+ */
 
 const stored = '/apis/crd.projectcalico.org/v1';
 const slices = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';

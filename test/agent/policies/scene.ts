@@ -13,7 +13,7 @@ import { networkPolicy } from '../../explain/policies/objects.ts';
 export const review = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 export const shopPolicies = '/apis/networking.k8s.io/v1/namespaces/shop/networkpolicies';
 
-/** A path, or its beginning where it ends with `*`, and what is answered. */
+/** A path, or its beginning if it ends with `*`, and the answer. */
 export type Answers = Readonly<Record<string, Answer | (() => Promise<Answer>)>>;
 
 export const podObject = (name: string, namespace: string, labels: object, uid = `uid-of-${name}`) => ({
@@ -72,7 +72,7 @@ export function dropped(details: Partial<FlowDetails> = {}, last = nine, name = 
   return series({ last, finding: finding({ regarding: podRef(name), details: given }) });
 }
 
-/** Answers of an API server that has what Calico stores. */
+/** Answers of an API server with Calico's stored objects. */
 export const calico = {
   '/apis/crd.projectcalico.org/v1': answered({
     resources: ['globalnetworkpolicies', 'tiers', 'globalnetworksets'].map((name) => ({ name })),

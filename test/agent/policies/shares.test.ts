@@ -1,4 +1,4 @@
-/** What one Namespace may do costs others no verdict: look-ups, waits and time are shared by Namespace. */
+/** No Namespace costs others a verdict: look-ups, waits and time are shared by Namespace. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';

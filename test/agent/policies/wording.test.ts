@@ -1,4 +1,4 @@
-/** The wording of what the agent logs of policies. */
+/** The wording of the agent's log about policies. */
 import { expect, test } from 'vitest';
 import { createListReport, createPolicyRights } from '../../../src/agent/policies/answers.ts';
 import { createRateLimitedLog, type Log } from '../../../src/agent/telemetry/logger.ts';

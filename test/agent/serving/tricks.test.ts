@@ -7,7 +7,7 @@ import { startDirectoryServer } from '../../../src/agent/directory/server.ts';
 import { type RunningServer, startServer } from '../../../src/agent/telemetry/server.ts';
 import { nine } from '../../builders.ts';
 
-/** What clients may try, at each server that strangers reach: each has one answer at most, and the next client is served. */
+/** Tricks of clients at each server that strangers reach: each gets at most one answer, and the next client is served. */
 
 const day = 86_400_000;
 const certificate = createCertificate('127.0.0.1', Date.now() - day, Date.now() + day);

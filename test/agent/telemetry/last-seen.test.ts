@@ -3,7 +3,7 @@ import { createLastSeen, type LastSeenOptions } from '../../../src/agent/telemet
 import { createMetrics } from '../../../src/agent/telemetry/metrics.ts';
 import { nine } from '../../builders.ts';
 
-/** Counts that can be raised, and what a scrape shows of when they were. */
+/** Counts that can be raised, and the times in a scrape. */
 function scene(restored?: LastSeenOptions['restored']) {
   const metrics = createMetrics({ version: '0.1.0' });
   const sources = [

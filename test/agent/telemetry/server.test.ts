@@ -28,7 +28,7 @@ async function start(options: Partial<ServerOptions> = {}): Promise<RunningServe
   return server;
 }
 
-/** A server whose scrape has `began` and ends with what `scraped` resolves to. */
+/** A server whose scrape calls `began` and ends with the result of `scraped`. */
 async function startScraped(options: Partial<ServerOptions> = {}) {
   const [began, scraped] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
   const scrape = (): Promise<string> => (began.resolve(), scraped.promise);
@@ -195,7 +195,7 @@ test('bad clients: a client that does not read its answer is disconnected', asyn
   const socket = await open(server);
   socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'readable');
-  // Those who came later and are hung up on show that its time is over.
+  // Later clients that are disconnected show that its time is over.
   for (let i = 0; i < 3; i++) await closed((await open(server)).resume());
   await closed(socket.resume());
   expect(socket.bytesRead).toBeLessThan(long.length);

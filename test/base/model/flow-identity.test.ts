@@ -12,7 +12,7 @@ const headers: Readonly<Record<keyof Packet, Packet>> = {
   source: packet({ source: '10.65.1.9' }),
   destination: packet({ destination: '10.65.1.9' }),
   protocol: packet({ protocol: 'SCTP' }),
-  // Of DHCP, which decides whether it is noise.
+  // Ports of DHCP, which decide whether the packet is noise.
   sourcePort: packet({ sourcePort: 67 }),
   destinationPort: packet({ destinationPort: 5433 }),
   tcpFlags: packet({ tcpFlags: 18 }),
@@ -87,7 +87,7 @@ test.each(changed)('a packet that differs in %s (%s) gets its own meaning', (_, 
   expect(shown(meaningOf(line(), one))).toEqual(shown(afresh));
 });
 
-/** What the audit counts together although it is of two flows: its records have no field for it, or one that may be mixed. */
+/** Differences that make two flows but one record of the audit, which has no field for them, or one that may be mixed. */
 const mixedInAudit = new Set([
   'service',
   'destinationHost',

@@ -8,7 +8,7 @@ import {
 } from '../../../src/base/platform/memory-budget.ts';
 import { forAll } from '../../for-all.ts';
 
-/** What an object takes besides its own weight. */
+/** The memory of an object besides its own weight. */
 const besides = 200;
 
 interface Scene {
@@ -165,7 +165,7 @@ test('a left-out answer counts for ten minutes, because it may never be asked fo
     rank: ranks.answers,
     leaveOut(key) {
       kept.delete(key);
-      // As a cache does that forgets it.
+      // Like a cache that forgets it.
       answers.delete(key);
     },
   });

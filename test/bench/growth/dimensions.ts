@@ -1,4 +1,4 @@
-/** The dimensions of `npm run bench -- growth`: what grows in each, and the files of each size. */
+/** The dimensions of `npm run bench -- growth`: the growing part of each, and the files of each size. */
 import { join } from 'node:path';
 import { writeGrowthLog, writePolicies, writeSnapshot } from './inputs.ts';
 

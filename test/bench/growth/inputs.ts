@@ -1,4 +1,4 @@
-/** Writes what the dimensions of `npm run bench -- growth` are made of: saved objects and logs of any size, in a past time of their own. */
+/** Writes the inputs of `npm run bench -- growth`: saved objects and logs of any size, at a time in the past. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { benchPod } from '../pods.ts';
 

@@ -1,6 +1,6 @@
 import { type Outcome, shortage } from './trial.ts';
 
-/** Limits in MiB: what is asked about, and how fine the answer is. */
+/** Limits in MiB: the range, and the precision of the answer. */
 export interface Range {
   lowest: number;
   highest: number;
@@ -18,8 +18,8 @@ export interface Smallest {
 }
 
 /**
- * By bisection: the smallest limit in which `trial` holds. What fails is tried again, because other programs on the machine cost
- * time, too. `onTrial` hears of each.
+ * By bisection: the smallest limit in which `trial` holds. A failed trial is repeated, because other programs on the machine cost time,
+ * too. `onTrial` is called for each.
  */
 export async function smallestLimit(
   trial: (limit: number | undefined) => Promise<Outcome>,

@@ -3,7 +3,7 @@ import type { ProcessCounts, LimitedProcess } from './process.ts';
 
 /** One run under one limit. */
 export interface Outcome {
-  /** Why it is no run at all: killed, not ready, not done. */
+  /** Why the run failed: killed, not ready, not done. */
   failed: string | undefined;
   /** The counts after the start, in the window that is watched; `residentBytes` and `anonymousBytes` at its end. */
   window: ProcessCounts;
@@ -16,7 +16,7 @@ const mostFaults = 100;
 /** Compared with the processor's time without a limit; machines are not steady. */
 const mostCpu = { factor: 1.2, seconds: 0.2 };
 
-/** Undefined when the limit is enough, else why not. `free`: the same without a limit. */
+/** Undefined if the limit is enough, otherwise why not. `free`: the same without a limit. */
 export function shortage(outcome: Outcome, free: Outcome): string | undefined {
   if (outcome.failed !== undefined) return outcome.failed;
   const faults = outcome.window.majorFaults - free.window.majorFaults;

@@ -173,7 +173,7 @@ test("the host's /proc has no line if it is not set", () => {
 
 test.each([
   ['all of it', '/host/proc/sys/kernel/osrelease', true],
-  ['what conntrack-details mounts', '/host/proc/sys/net/netfilter/nf_conntrack_max', true],
+  ['the mount of conntrack-details', '/host/proc/sys/net/netfilter/nf_conntrack_max', true],
   ['nothing', '', false],
 ])("the host's /proc: %s exists", async (_, there, expected) => {
   const machine = fakeMachine({ readFile: (path) => (path === there ? '1' : undefined) });
@@ -232,7 +232,7 @@ test.each([
 
 const field = 'journalctl --quiet --no-pager --directory=/j --field=_SYSTEMD_UNIT';
 
-/** Returns the end of the check's line, behind what it says of the kernel. */
+/** Returns the end of the check's line, after the part about the kernel. */
 async function look(fields: Parameters<typeof programs>[0], units = ['k3s.service']): Promise<string | undefined> {
   const run = programs({ journalctl: printedAsJson({ number: 1, message: 'x' }), ...fields });
   const { kernelSources } = await gathered({

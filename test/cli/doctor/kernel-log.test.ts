@@ -98,7 +98,7 @@ test.each([
   ['the name of a process', `drop[7]: segfault at 0 ip 401000 sp 7ffe0 error 4 in IN=a OUT= ${fields}[4+1]`],
   ['the name of a control group', `drop: page allocation failure: order:0,cpuset=IN=a OUT= ${fields},mems_allowed=0`],
   ['a line that is cut off', drop.slice(0, drop.indexOf(' DST='))],
-  ['what a program has written to the ring buffer', drop, 12],
+  ['a line that a program has written to the ring buffer', drop, 12],
 ])('a line that no LOG rule can have printed is not a packet: %s', async (_, text, priority = 4) => {
   const path = within('kmsg.log');
   writeFileSync(path, `${priority},1,1000000,-;${text}\n`);

@@ -55,7 +55,7 @@ export const sourceWith = (
   given: Partial<KernelSourceState> = {},
 ): KernelSourceState[] => [{ name: 'file:/a', text: '/a', isCertain: true, log, units: undefined, ...given }];
 
-/** A node of which nothing is known, with a cluster that answers nothing. */
+/** An unknown node, with a cluster that answers nothing. */
 const unknown: Facts & CheckContext = {
   config: configOf(),
   problems: [],
@@ -99,7 +99,7 @@ const unknown: Facts & CheckContext = {
   hasProcRoot: false,
 };
 
-/** What the row of that name finds with these facts. */
+/** Returns the findings of the row of that name for these facts. */
 export function found(name: string, given: Partial<Facts & CheckContext> = {}): Check[] {
   const row = checks.find((each) => each.name === name);
   if (row === undefined) throw new Error(`there is no check ${name}`);

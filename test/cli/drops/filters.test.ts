@@ -11,7 +11,7 @@ import { kubeconfigFor } from '../scene.ts';
 
 const path = temporaryFolder();
 let server: ScriptedServer;
-/** What was asked, without the paths of Events. */
+/** The requests, without the paths of Events. */
 let asked: string[];
 /** The status with which the server refuses everything. */
 let refusal: number | undefined;

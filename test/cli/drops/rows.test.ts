@@ -12,7 +12,7 @@ import { eventsOfSample } from '../../monitoring/sample-events.ts';
 import { flow } from '../top/flows.ts';
 
 const tables: { shown: [Record<string, string>, object][] } = {
-  // Annotations, and what is shown of them.
+  // Annotations, and the shown row.
   shown: [
     [{ protocol: 'ICMP', icmp: '3/4' }, { port: 'ICMP fragmentation needed' }],
     [{ protocol: 'ICMPv6', icmp: '128/0' }, { port: 'ICMPv6 echo request' }],
@@ -24,7 +24,7 @@ const tables: { shown: [Record<string, string>, object][] } = {
   ],
 };
 
-/** Tests what `kubectl drops` shows of Events. */
+/** Tests how `kubectl drops` shows Events. */
 
 const now = Date.parse('2026-11-21T20:00:00Z');
 const plain = (_: string, text: string): string => text;

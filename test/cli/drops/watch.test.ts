@@ -1,4 +1,4 @@
-/** Tests how `drops --watch` goes on over faults of the API server. */
+/** Tests how `drops --watch` continues after faults of the API server. */
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { drops } from '../../../src/cli/drops/drops.ts';
@@ -18,7 +18,7 @@ import { kubeconfigFor } from '../scene.ts';
 const path = temporaryFolder();
 const plain = (_: string, text: string): string => text;
 let server: ScriptedServer;
-/** What the server does with each watch, in order. */
+/** The server's reaction to each watch, in order. */
 let watches: ((asked: Asked) => void)[];
 /** The Events of each list, in order. */
 let lists: object[][];

@@ -41,7 +41,7 @@ const blockOf = (html: string, id: string): string =>
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Returns the page without what is a library's. */
+/** Returns the page without the library's code. */
 const markupOf = (html: string): string => html.replaceAll(/<(script|style|pre)\b.*?<\/\1>/gs, '');
 
 const random = (seed: number): string => createHash('sha256').update(String(seed)).digest('hex').slice(0, 60);

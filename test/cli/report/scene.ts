@@ -84,7 +84,7 @@ export interface Printed {
   isWhole: boolean;
 }
 
-/** Returns what a report on these files prints. */
+/** Returns the output of a report on these files. */
 export async function printed({
   onProblem = () => {},
   ...options

@@ -1,4 +1,4 @@
-/** The wording of what is wrong with rows and files; the other tests assert places and counts only. */
+/** The wording of problems with rows and files; the other tests assert only places and counts. */
 import { mkdirSync, openSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';

@@ -43,7 +43,7 @@ interface Common {
 
 type LoadedConfig = (written: Written) => readonly LogLine[] | Promise<readonly LogLine[]>;
 
-/** Lets a source read what is written after its start. */
+/** Lets a source read lines that are written after its start. */
 function live(create: (common: Common) => Source, write: () => void): readonly LogLine[] {
   const { heard, listener } = listening();
   const timing = fakeTime(present);

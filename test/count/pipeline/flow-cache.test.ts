@@ -42,7 +42,7 @@ const packets = fc
   })
   .map(packet);
 
-/** The prefix decides the rule, and the rule the enforcer: what the prefix table gives. */
+/** The prefix decides the rule, and the rule the enforcer, as in the prefix table. */
 const prefixes = fc.constantFrom<Partial<PacketObservation>>(
   {},
   {
@@ -137,7 +137,7 @@ test('a flow that returns is remembered, and not explained again', () => {
   const { meaningOf } = createMeanings({ endpoints, node: undefined });
   const first = meaningOf(line(), observation());
   const second = meaningOf(line(), observation());
-  // What comes once, as in a flood of random addresses, takes no room.
+  // A flow that comes once, as in a flood of random addresses, takes no room.
   expect(second).not.toBe(first);
   expect(
     meaningOf(

@@ -25,7 +25,7 @@ function detailsOf(duration: Millis): Published[] {
   return published.filter(({ finding }) => finding.regarding.kind === 'Service');
 }
 
-/** All nodes live through the same at the same time, each with an agent of its own, and write what is due twice a minute. */
+/** All nodes have the same events at the same time, each with its own agent, and write due series twice a minute. */
 async function play(nodes: number, duration: Millis): Promise<MemoryStore> {
   const store = createMemoryStore();
   const details = detailsOf(duration);

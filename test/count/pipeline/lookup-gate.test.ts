@@ -27,7 +27,7 @@ afterEach(() => {
 
 interface RigOptions {
   limit?: number;
-  /** A host is only then looked up, else it is known. */
+  /** A host is only looked up in this case, otherwise it is known. */
   unknown?: (host: number) => boolean;
   synced?: boolean;
   snapshot?: string | undefined;
@@ -276,7 +276,7 @@ test("packets of a Pod to many ports do not take another Namespace's waiting roo
   expect(waiting()).toEqual([80, 81, 82, 83]);
   expect(told).toHaveLength(6);
   for (const port of [5432, 5433, 5434]) read(8, port, '10.65.1.5');
-  // The oldest of the others count with what is known.
+  // The oldest of the others count with their known owners.
   expect(waiting()).toEqual([82, 83, 5432, 5433]);
   expect(told).toHaveLength(9);
   answer(8);

@@ -259,7 +259,7 @@ const seen: fc.Arbitrary<PacketObservation | Martian> = fc.oneof(
   },
 );
 
-/** Returns what the packet is counted as. */
+/** Returns the kind as which the packet is counted. */
 function meaningOf(from: LogLine, each: PacketObservation | Martian): unknown {
   const at = { time: from.time, exact: from.timeIsExact };
   if (each.kind === 'martian')

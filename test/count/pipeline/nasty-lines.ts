@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { rowsIn } from '../../corpus/lines.ts';
 
 /*
- * Lines that only resemble errors. What programs log of their work, with values in it that look like the failures that are looked
- * for: names, comments and texts that come from users, from the API server or from other programs.
+ * Lines that only resemble errors: records of normal work with values that look like failures, such as names, comments and texts that come
+ * from users, from the API server or from other programs.
  */
 
 /** Error texts and names as they may stand in any field of any line. */

@@ -164,10 +164,10 @@ test.each([
   ['a martian', 'IPv4: martian source 10.65.1.4 from 10.65.2.9, on dev eth0'],
   ['a full table', 'nf_conntrack: table full, dropping packet'],
   [
-    'what a logger has joined',
+    'packets that a logger has joined',
     'AntreaPolicyEgressRule AntreaNetworkPolicy:default/p Drop 44900 10.65.1.4 35402 10.65.2.9 80 TCP 60 [5 packets in 1.01s]',
   ],
-  ['what is no line of ours', 'eth0: link is up'],
+  ['a line of no known format', 'eth0: link is up'],
 ])('is decided line by line: %s', (_, text) => {
   const { pipeline, statistics } = rig();
   pipeline.take(line({ text }), 'unknown');

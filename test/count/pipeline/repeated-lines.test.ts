@@ -42,7 +42,7 @@ const objects = {
   ],
 };
 
-/** Numbers that fields have, and rarely what they never have. */
+/** Numbers that fields have, and rarely impossible ones. */
 const value = fc.oneof(
   { weight: 20, arbitrary: fc.integer({ min: 32_768, max: 65_535 }).map(String) },
   { weight: 3, arbitrary: fc.constantFrom('1023', '1024', '32767', '32768', '65535', '68') },
@@ -181,7 +181,7 @@ test('a log gives the same result whether or not repeated lines become text', { 
   });
 });
 
-/** Makes lines of a flood: a client's port and numbers of each own, now and then a port that is no client's. */
+/** Makes lines of a flood: each with its own client port and numbers, now and then with a port that is not a client's. */
 function flood(text: string, envelope: Envelope): Buffer {
   const ports = [40_112, 40_113, 60_000, 1024, 1023, 68, 65_535, 65_536, 32_767, 32_768];
   const lines = Array.from({ length: 240 }, (_, n) =>

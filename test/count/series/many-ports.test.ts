@@ -145,11 +145,11 @@ test('memory is limited: past the total, packets without an Event are only count
 });
 
 test.each<[string, Partial<FlowDetails>]>([
-  ['what goes the other way', { direction: 'sending' }],
-  ['answers', { reply: true }],
-  ['what was rejected', { verdict: 'rejected' }],
-  ['what a firewall of the node dropped', { enforcer: 'host-firewall' }],
-  ['what has no port', { port: undefined, protocol: 'ICMP', icmpType: 8 }],
+  ['a packet the other way', { direction: 'sending' }],
+  ['a reply', { reply: true }],
+  ['a rejected packet', { verdict: 'rejected' }],
+  ['a packet that a firewall of the node dropped', { enforcer: 'host-firewall' }],
+  ['a packet without a port', { port: undefined, protocol: 'ICMP', icmpType: 8 }],
   ['a packet from an impossible address', { martian: true }],
   ['an ICMP error', { error: { reporter: other, protocol: 'ICMP', type: 3, code: 4, mtu: 1400 } }],
 ])('%s is not part of it', (_, given) => {

@@ -24,7 +24,7 @@ function drop(object: string, port: number, peer = 1): Finding {
   });
 }
 
-/** What a Pod sends, which is no scan of the peer's. */
+/** A packet that a Pod sends, which does not count as a scan by the peer. */
 function sent(...packet: Parameters<typeof drop>): Finding {
   const { details, ...all } = drop(...packet);
   return { ...all, details: details.kind === 'flow' ? { ...details, direction: 'sending' } : details };

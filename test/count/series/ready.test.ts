@@ -10,7 +10,7 @@ import { forAll } from '../../for-all.ts';
 const hour = 3_600_000;
 const kinds: readonly WriteKind[] = ['first', 'more', 'final'];
 
-/** What can happen between two turns; numbers choose among what there is. */
+/** The possible events between two turns; numbers choose among the existing objects. */
 const step = fc.oneof(
   fc.record({
     kind: fc.constant('add' as const),
@@ -64,7 +64,7 @@ function createWorld() {
         else isQuietAgain = false;
         if (each.kind === 'packet') Object.assign(entry.series, { count: entry.series.count + each.count, last: now });
       }
-      // Where flows that are quiet may not be written, one of which packets came is not looked for.
+      // If quiet flows may not be written, a quiet flow with new packets is not searched for.
       if (isQuietAgain || budget.final <= now) expect(nextOf()).toEqual(expected());
     },
   };

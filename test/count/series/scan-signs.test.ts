@@ -54,7 +54,7 @@ function checks(peers: readonly Endpoint[], every: number, until: number, from =
 
 const lookOf = ({ scan: signs }: Series): string => signs?.look ?? 'either';
 
-/** Returns what the Events of Pods look like, and those of the sources that try them. */
+/** Returns the judgement of the Pods' series, and of the sources that try them. */
 function looks(table: SeriesTable): { targets: string[]; scanners: string[] } {
   const targets = new Set<string>();
   const scanners = new Set<string>();

@@ -1,6 +1,6 @@
 /** Marks over the blocks of a page: `<!-- output: NAME -->` where outputs.ts makes the block, `<!-- recorded by PATH -->` where that test holds it. */
 
-/** A block that shows what a command prints. */
+/** A block that shows the output of a command. */
 export interface ShownBlock {
   readonly name: string;
   readonly lines: readonly string[];
@@ -19,7 +19,7 @@ export function shownBlocks(page: string): ShownBlock[] {
   });
 }
 
-/** Tests that hold what a page shows. */
+/** Tests that check the outputs on a page. */
 export function recordersOf(page: string): string[] {
   return [...page.matchAll(/^<!-- recorded by (\S+) -->$/gm)].map(([, path = '']) => path);
 }

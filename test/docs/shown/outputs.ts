@@ -24,7 +24,7 @@ import { root, textOf } from '../documents.ts';
 import type { ShownBlock } from './marks.ts';
 import { runOnSamples } from './on-samples.ts';
 
-/** Makes what a page shows, from its own commands or from the parts that print it. */
+/** Makes the outputs of a page, from its own commands or from the parts that print them. */
 type OutputMaker = (shown: ShownBlock) => readonly string[] | Promise<readonly string[]>;
 
 const plain = (_: string, text: string): string => text;

@@ -7,7 +7,7 @@ import { type AgentRig, createAgentRig, nodeObject, podObject, sumOf, untilMetri
 import { connect } from '../control-plane/connection.ts';
 import { createInQuietHours } from '../quiet-hours.ts';
 
-/** The agent reads what a BPF program prints on this kernel, as Calico's eBPF data plane does for `action: Log`. */
+/** The agent reads the output of a BPF program on this kernel, as Calico's eBPF data plane does for `action: Log`. */
 
 const controlPlane = connect(inject('controlPlane'));
 const node = 'bpf-node';

@@ -52,7 +52,7 @@ export async function rollOut(cluster: Cluster, options: AgentOptions = {}): Pro
   }
 }
 
-/** Fails with what the Pods say. */
+/** Fails with the Pods' logs. */
 export async function untilRolledOut(cluster: Cluster): Promise<void> {
   const args = ['-n', NAMESPACE, 'rollout', 'status', `daemonset/${NAMESPACE}`, ROLLED_OUT_WITHIN];
   const { code, stdout, stderr } = await cluster.controlPlane.kubectl(args);
@@ -62,7 +62,7 @@ export async function untilRolledOut(cluster: Cluster): Promise<void> {
   throw new Error(`${stdout}${stderr}\n${pods.stdout.slice(-5000)}\n${logs.stdout}${logs.stderr}`);
 }
 
-/** Deletes the Namespace and what it has, and the state and the audit on the nodes: the next agents begin as the first did. */
+/** Deletes the Namespace with its objects, and the state and the audit on the nodes: the next agents begin as the first did. */
 export async function removeAgents(cluster: Cluster): Promise<void> {
   // The controller of Namespaces waits for half of the time that a Pod may take to end, so Pods are deleted before.
   const workloads = ['-n', NAMESPACE, 'delete', 'daemonsets,deployments', '--all', '--cascade=foreground'];
@@ -80,7 +80,7 @@ export async function agentOn(cluster: Cluster, node: string): Promise<string> {
   return names.split('\n')[0]?.replace('pod/', '') ?? '';
 }
 
-/** Returns what kubectl prints; the test fails unless it succeeds. */
+/** Returns the output of kubectl; the test fails unless it succeeds. */
 export function kubectl(cluster: Cluster, ...args: readonly string[]): Promise<string> {
   return cluster.controlPlane.succeed(args);
 }

@@ -1,4 +1,4 @@
-/** Tests what is in the images of the Dockerfile. */
+/** Tests the contents of the Dockerfile's images. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

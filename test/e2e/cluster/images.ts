@@ -158,7 +158,7 @@ function linkOrCopy(file: string, to: string): void {
   }
 }
 
-/** Returns what buildah prints. */
+/** Returns buildah's output. */
 async function buildah(args: readonly string[]): Promise<string> {
   // vfs where this machine's own root is an overlay, on which there can be none.
   const driver = /^overlay \/ /m.test(readFileSync('/proc/mounts', 'utf8')) ? 'vfs' : 'overlay';

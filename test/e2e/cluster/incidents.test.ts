@@ -1,4 +1,4 @@
-/** Breaks a node's Service rules under the real kube-proxy of a real node, and reads what the agents write of it. */
+/** Breaks a node's Service rules under the real kube-proxy of a real node, and reads the agents' Events about it. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { StoredEvent } from '../agent-rig.ts';
@@ -25,7 +25,7 @@ const BETWEEN_ATTEMPTS_MS = 3000;
 let change = 0;
 
 beforeAll(async () => {
-  // Agents that start read what was logged before, and know for a minute what was configured then.
+  // Starting agents read earlier lines, and use the earlier configuration for a minute.
   await installFelixConfigurations(cluster.controlPlane);
   await setFelixConfiguration(cluster.controlPlane, { bpfEnabled: true }, `node.${second.name}`);
   await rollOut(cluster, { components: ['admission-policy', 'node-condition'] });
@@ -145,7 +145,7 @@ async function metricsOf({ name, run }: Node): Promise<string> {
   return run(['curl', '-s', `http://${ip}:9090/metrics`]);
 }
 
-/** So many times: what breaks the rules, then a change of a Service, with which kube-proxy fails. */
+/** Repeats: breaks the rules, then changes a Service, so that kube-proxy fails. */
 async function failTimes(times: number, node: Node, breakRules: () => Promise<unknown>): Promise<void> {
   await untilSynced(node);
   for (let round = 0; round < times; round++) {

@@ -17,7 +17,7 @@ export interface NodePlace {
   readonly syncFrequency: string;
 }
 
-/** Writes what the programs of a node are configured with into the folder of its machine. */
+/** Writes the configuration of a node's programs into the folder of its machine. */
 export function writeConfiguration({ folder }: Machine, place: NodePlace): void {
   mkdirSync(join(folder, 'cni'));
   writeFileSync(join(folder, 'containerd.toml'), containerd(folder, place));

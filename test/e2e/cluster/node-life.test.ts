@@ -1,4 +1,4 @@
-/** Puts the agents of a cluster through what happens in a year: each packet is counted once all the same. */
+/** Puts the agents of a cluster through the events of a year: each packet is still counted once. */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { agentOn, kubectl, NAMESPACE, removeAgents, rollOut } from './agents.ts';
 import { connectCluster } from './cluster.ts';

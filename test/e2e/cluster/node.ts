@@ -81,7 +81,7 @@ export function connectNode(data: NodeData) {
   /** Runs a program on it as root to its end, whatever that is. */
   const outcome = (command: readonly string[], input = ''): Promise<Outcome> =>
     outcomeWith(spawn(program, [...args, ...command], { stdio: 'pipe' }), input);
-  /** The same; rejects unless its status is 0. Gives what it prints. */
+  /** The same; rejects unless its status is 0. Resolves to its output. */
   const run = async (command: readonly string[], input = ''): Promise<string> => {
     const { code, stdout, stderr } = await outcome(command, input);
     if (code !== 0) throw new Error(`[cluster] ${command.join(' ')} on ${name}: ${code} ${stdout}${stderr}`);
@@ -97,7 +97,7 @@ export function connectNode(data: NodeData) {
     run,
     /** Configures the network of its Pods, once it is known which addresses they get; until then the Node is not ready. */
     async writePodNetwork(range: string): Promise<void> {
-      // By a program of the node: the kernel of a guest does not notice what is written from outside.
+      // By a program of the node: the kernel of a guest does not notice writes from outside.
       await run(['tee', join(machine.folder, 'cni/10-pods.conflist')], JSON.stringify(podNetwork(range)));
     },
     /** Puts the images of an archive into the store of containerd. */

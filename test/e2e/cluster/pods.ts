@@ -94,7 +94,7 @@ export async function send(
   await kubectl(cluster, '-n', from.namespace, 'exec', from.name, ...node);
 }
 
-/** Logs and drops on a node what is sent to a UDP port of one address, as a network plug-in would for a policy. */
+/** Logs and drops on a node the packets to a UDP port of one address, as a network plug-in would for a policy. */
 export async function denyOn(
   node: Node,
   address: string,
@@ -113,7 +113,7 @@ export async function denyOn(
   };
 }
 
-/** Events of the agent on an object, until they are as expected; fails with what they were. */
+/** Events of the agent on an object, until they are as expected; fails with the last ones. */
 export async function untilEvents(
   cluster: Cluster,
   namespace: string,

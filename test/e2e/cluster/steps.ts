@@ -4,7 +4,7 @@ import { type Block, readMarkdown } from '../../docs/markdown.ts';
 
 const quickstart = join(import.meta.dirname, '../../../docs/quickstart.md');
 
-/** Commands, and what they print: the block of text that follows them, if there is one. */
+/** Commands, and their output: the block of text that follows them, if there is one. */
 export interface Step {
   readonly commands: string;
   readonly shown: readonly string[];

@@ -57,7 +57,7 @@ export function connect(address: Address) {
       spawn(kubectlPath, ['--kubeconfig', kubeconfig, '--cache-dir', join(folder, 'kubectl-cache'), ...args]),
       input,
     );
-  /** The same; resolves to what it prints, and rejects with its error output unless it exits with 0. */
+  /** The same; resolves to its output, and rejects with its error output unless it exits with 0. */
   const succeed = async (args: readonly string[], options?: KubectlOptions): Promise<string> => {
     const { code, stdout, stderr } = await kubectl(args, options);
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);

@@ -19,7 +19,7 @@ export function asCreatable(object: KubernetesObject): KubernetesObject {
   return { ...rest, metadata: kept, ...(spec === undefined ? {} : { spec: creatableSpec(object.kind, spec) }) };
 }
 
-/** Returns what to merge into the status subresource; undefined when the kind has none that matters without its controller. */
+/** Returns the patch for the status subresource; undefined when the kind has none that matters without its controller. */
 export function statusPatch({ kind, status }: KubernetesObject): Fields | undefined {
   if (status === undefined) return undefined;
   // qosClass follows from the spec and cannot be changed.

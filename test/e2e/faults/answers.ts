@@ -26,7 +26,7 @@ export const endless: Answer = ({ response }) => {
   fill();
 };
 
-/** `cut`: what is open is broken, so that watches are asked for again. */
+/** `cut`: open connections are broken, so that watches are requested again. */
 export const failing =
   (answer: Answer, concerns = everything, cut = true): Fault['begin'] =>
   ({ proxy }) =>

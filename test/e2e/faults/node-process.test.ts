@@ -61,7 +61,7 @@ async function scene(name: string, pods: number, subnet: string) {
         written++;
       }
     },
-    /** Waits until the Events of each Pod count what was written; more at any time fails. */
+    /** Waits until the Events of each Pod count all written packets; more at any time fails. */
     untilExact: (within: Millis = 150_000): Promise<unknown> =>
       rig.untilEvents(
         name,

@@ -16,7 +16,7 @@ export interface Exchange {
   readonly response: ServerResponse;
   /** Asks the real server; its answer has come whole. */
   readonly ask: () => Promise<{ status: number; body: Buffer }>;
-  /** Asks the real server, and gives what it answers as it comes. */
+  /** Asks the real server, and passes its answer on as it comes. */
   readonly pass: () => void;
 }
 
@@ -41,7 +41,7 @@ export async function startFaultProxy({
   let current = certificateFor();
   const sockets = new Set<Socket>();
   const asked: string[] = [];
-  /** Answers of the fault: what it leaves open ends with it. */
+  /** Answers of the fault: connections that it leaves open end with it. */
   const failed = new Set<ServerResponse>();
   let fault: { answer: Answer; concerns: RegExp } | undefined;
 
@@ -83,18 +83,18 @@ export async function startFaultProxy({
   return {
     /** `METHOD path` of all requests. */
     asked,
-    /** Shows another certificate from now on; what is open is broken. */
+    /** Shows another certificate from now on; open connections are broken. */
     present(certificate: Certificate): void {
       current = certificate;
       server.setSecureContext({ key: current.key, cert: current.certificate });
       breakAll();
     },
-    /** Gives `answer` to these requests from now on; all others pass. `cut` breaks what is open, so that watches are asked for again. */
+    /** Gives `answer` to these requests from now on; all others pass. `cut` breaks open connections, so that watches are requested again. */
     fail(answer: Answer, { concerns = /./, cut = false } = {}): void {
       fault = { answer, concerns };
       if (cut) breakAll();
     },
-    /** All pass again; what the fault has left open is broken. */
+    /** All pass again; connections that the fault has left open are broken. */
     heal(): void {
       fault = undefined;
       for (const response of failed) response.destroy();

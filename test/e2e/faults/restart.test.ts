@@ -11,7 +11,7 @@ import { createObjects } from '../control-plane/objects.ts';
 import { everything } from './answers.ts';
 import { type FaultProxy, startFaultProxy } from './proxy.ts';
 
-/** An agent that is killed and started again while the API server is away: it goes on with the Pods of its state. */
+/** An agent that is killed and started again while the API server is away: it continues with the Pods of its state. */
 
 const controlPlane = connect(inject('controlPlane'));
 const node = 'restart-away';
@@ -58,7 +58,7 @@ async function remove(name: string): Promise<void> {
   expect((await controlPlane.request('DELETE', path)).status).toBe(200);
 }
 
-/** A log of which there is never more than one older file. */
+/** A log with at most one older file. */
 function createLog(path: string) {
   writeFileSync(path, '');
   return {
@@ -112,7 +112,7 @@ test('killed again and again while the API server is away and logs are rotated: 
   proxy.fail(({ response }) => void response.destroy(), { concerns: everything, cut: true });
   let agent = first;
   for (let round = 1; round <= 3; round++) {
-    // Two files: what was read in this round is gone in the next but one.
+    // Two files: the one read in this round is gone in the next but one.
     for (const pod of pods) log.drop(pod, 50, 60_000);
     log.rotate();
     agent = rig.start(env);

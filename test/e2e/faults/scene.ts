@@ -12,7 +12,7 @@ import { createWallClock } from './wall-clock.ts';
 export interface Played extends Scene {
   /** Lines by Pod. */
   readonly written: ReadonlyMap<PodName, number>;
-  /** Ends the agent and what stands around it. */
+  /** Ends the agent and everything around it. */
   readonly close: () => Promise<void>;
 }
 

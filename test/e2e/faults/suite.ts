@@ -9,10 +9,10 @@ import { startControlPlane } from '../control-plane/control-plane.ts';
 import { type Fault, type FaultRows, pods } from './fault.ts';
 import { type Played, setScene } from './scene.ts';
 
-/** Megabytes; far above what an agent with a few Pods takes: only what grows without end gets there. */
+/** Megabytes; far above what an agent with a few Pods takes: only endless growth gets there. */
 const memoryLimit = 200;
 
-/** Only what hangs: an outage of more than a minute, and the API server's own pause after it. */
+/** Reached only if a test hangs: an outage of more than a minute, and the API server's own pause after it. */
 const longestRow: Millis = 600_000;
 
 /** How long the documented way back may take: a back-off of 60 s, and the 30 s of a second write. */
@@ -84,7 +84,7 @@ async function play(fault: Fault, scene: Played): Promise<void> {
   expect(await agent.untilExit()).toEqual({ code: 0, signal: null });
 }
 
-/** Every Pod has its Events, and they count what was written. */
+/** Every Pod has its Events, and they count all written packets. */
 async function untilAllIsPublished(fault: Fault, scene: Played): Promise<StoredEvent[]> {
   const { lost } = fault;
   const deadline = performance.now() + backWithin;

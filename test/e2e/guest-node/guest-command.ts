@@ -25,9 +25,9 @@ socket.on('data', (data) => {
     rest = rest.subarray(end);
   }
 });
-// Who reads its output may have ended.
+// The reader of its output may have ended.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(255));
-// What it has not read of its input matters no more.
+// Unread input no longer matters.
 socket.on('end', () => {
   process.stdin.destroy();
   socket.end();

@@ -18,7 +18,7 @@ import { outcomeOf } from '../outcome.ts';
 import { until } from '../until.ts';
 import { SHELL_PORT } from './guest-shell.ts';
 
-/** What the guest boots from; its kernel loads all others itself. */
+/** The modules that the guest boots with; its kernel loads all others itself. */
 const bootModules = [
   'crc32c_generic',
   'virtio_pci',
@@ -33,10 +33,10 @@ const bootModules = [
 /** Of a container runtime and the writes to all other files; it takes only the space that is used. */
 const DISK_BYTES = 8 * 2 ** 30;
 
-/** Where the guest has what containerd keeps. */
+/** The guest's folder for containerd's data. */
 export const CONTAINERS = '/containers';
 
-/** What the guest prints on its console, in its folder. */
+/** The guest's console output, in its folder. */
 export const CONSOLE = 'console.log';
 
 const BOOTED_WITHIN_MS = 180_000;
@@ -63,7 +63,7 @@ interface GuestOptions {
   readonly version: string;
   /** An empty one, for its files; the guest has it under the same path. */
   readonly folder: string;
-  /** What containerd keeps at first. */
+  /** The initial data of containerd. */
   readonly containers: string;
 }
 

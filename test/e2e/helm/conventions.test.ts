@@ -3,7 +3,7 @@ import { foldersOf, type Manifest, parseManifests } from '../../deploy/manifests
 import { podOf } from '../deploying.ts';
 import { chart, helmOfFile, type Values } from './helm.ts';
 
-/** Values that people know from other charts mean what they mean there. */
+/** Values that people know from other charts have the same meaning as there. */
 
 const helm = helmOfFile();
 

@@ -17,7 +17,7 @@ export interface Helm {
   readonly path: string;
   /** Runs helm in the project's folder; resolves whatever its exit code. `values` stand in a file. */
   readonly run: (args: readonly string[], values?: Values) => Promise<Outcome>;
-  /** Objects as text; rejects with what helm says. */
+  /** Objects as text; rejects with helm's message. */
   readonly template: (values?: Values, place?: { release?: string; namespace?: string }) => Promise<string>;
   /** Where it writes; others may, too. */
   readonly folder: string;
@@ -41,7 +41,7 @@ export function helmOfFile(kubeconfig?: string): Helm {
 async function createHelm(kubeconfig?: string): Promise<Helm> {
   const { helm: path } = await ensurePrograms(['helm']);
   const folder = createOwnFolder('helm');
-  // Else it would read and write what a user has set up on this machine.
+  // Otherwise it would use a user's configuration of this machine.
   const env = {
     PATH: process.env['PATH'],
     HOME: folder,
@@ -52,7 +52,7 @@ async function createHelm(kubeconfig?: string): Promise<Helm> {
   };
 
   const run: Helm['run'] = async (args, values) => {
-    // Only what makes objects needs an image, and refuses to do without.
+    // Only commands that make objects need an image, and refuse to run without one.
     const files = [
       ...(['template', 'install', 'upgrade', 'lint'].includes(args[0] ?? '') ? [image] : []),
       ...(values === undefined ? [] : [values]),

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { type Manifest, daemonSetOf, parseManifests } from '../../deploy/manifests.ts';
 import { chart, helmOfFile, type Values } from './helm.ts';
 
-/** Unexpected values give objects that are right, or a message that says what is wrong. */
+/** Unexpected values give correct objects, or a message with the problem. */
 
 const helm = helmOfFile();
 

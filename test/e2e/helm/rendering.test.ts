@@ -5,7 +5,7 @@ import { createDeploying, type Deploying, podOf } from '../deploying.ts';
 import { comparable, withoutHelmsLabels, withoutNamespace } from './comparing.ts';
 import { chart, helmOfFile, type Values } from './helm.ts';
 
-/** The chart gives what kustomize gives: real helm against real kubectl. */
+/** The chart gives the same objects as kustomize: real helm against real kubectl. */
 
 const helm = helmOfFile();
 let deploying: Deploying;

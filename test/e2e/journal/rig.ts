@@ -37,7 +37,7 @@ export async function startJournald() {
   return {
     /** For journalctl, which runs outside. */
     directory: `/proc/${pid}/root/run/log/journal`,
-    /** Another boot id from now on; records stay. What is logged meanwhile is read afterwards. */
+    /** Another boot id from now on; records stay. Lines that are logged meanwhile are read afterwards. */
     reboot: () => send('reboot'),
     /** All records so far are gone. */
     empty: () => send('empty'),

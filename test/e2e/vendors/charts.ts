@@ -14,7 +14,7 @@ export interface Rendered {
   };
 }
 
-/** The object of that kind and name; throws with what Helm says. */
+/** The object of that kind and name; throws with Helm's message. */
 export async function render(
   helm: Helm,
   chart: string,

@@ -132,7 +132,7 @@ const tables: {
       'KN204',
     ],
     [
-      'what is seen counts more',
+      'an observed backend counts more',
       {
         felix: { kind: 'settings', settings: { iptablesBackend: 'NFT' } },
         backends: { 'kube-proxy': 'legacy', felix: 'legacy' },

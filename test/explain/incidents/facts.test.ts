@@ -29,7 +29,7 @@ const recent = createRecent();
 recent.noteBackend('felix', 'legacy', nine);
 recent.noteFirewallDrop(nine + 5000);
 
-/** Everything answers; `asked` says what was. */
+/** Everything answers; `asked` lists the requests. */
 function finder(some: SlowFactSources = {}, known: FactSources = {}, seen = recent) {
   const asked: string[] = [];
   const sources: SlowFactSources = {

@@ -86,7 +86,7 @@ test.each([
   ['after that', [first, other], 900, []],
   ['two of one attempt', [first, other], 1.9, []],
   ['a shared one', [failure({ code: 'KN103', subject: 'KUBE-SERVICES' })], 6, ['opened KN103 2']],
-  ['what may fail by itself', [failure({ code: 'KN107', subject: 'KUBE-SERVICES' })], 6, []],
+  ['a failure that needs no other program', [failure({ code: 'KN107', subject: 'KUBE-SERVICES' })], 6, []],
   ['one that nothing names', [failure()], 6, []],
 ])('an incident opens whatever succeeds in between: %s', (_, [before = first, after = before], seconds, changes) => {
   const { heard, tracker } = start();

@@ -10,7 +10,7 @@ export const protocol = fc.constantFrom('TCP', 'UDP', 'SCTP');
 export const portNumber = fc.constantFrom(80, 81, 443);
 export const portName = fc.constantFrom('web', 'dns');
 
-/** Leaves out what is undefined, as JSON does. */
+/** Leaves out undefined values, as JSON does. */
 export function object<T extends object>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<Partial<T>> {
   return fc
     .record(model)

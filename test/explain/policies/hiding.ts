@@ -6,7 +6,7 @@ type Fact = 'labels' | 'ports' | 'node' | 'address' | 'pod' | 'account';
 
 const facts = fc.subarray<Fact>(['labels', 'ports', 'node', 'address', 'pod', 'account'], { maxLength: 2 });
 
-/** Namespaces that cannot be read, and what is not known of the two ends. */
+/** Namespaces that cannot be read, and the unknown parts of the two ends. */
 export const hiddenFacts = fc.record({ namespaces: fc.subarray(['x', 'y']), source: facts, destination: facts });
 
 export function hideFacts(end: End, hide: readonly Fact[]): End {

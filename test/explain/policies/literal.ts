@@ -1,6 +1,6 @@
 /**
  * The verdict of policies, written down sentence by sentence as the comments of the API types have it (api/networking/v1/types.go,
- * apis/v1alpha2/clusternetworkpolicy_types.go, apis/v1alpha1/adminnetworkpolicy_types.go). Slow, and shares nothing with what it judges.
+ * apis/v1alpha2/clusternetworkpolicy_types.go, apis/v1alpha1/adminnetworkpolicy_types.go). Slow, and shares no code with the evaluation under test.
  */
 import ipaddr from 'ipaddr.js';
 import type { Namespace, PolicyFlow, PolicyPod } from '../../../src/explain/policies/policies.ts';
@@ -54,7 +54,7 @@ export function literalVerdict(cluster: Cluster, flow: PolicyFlow, direction: 'i
     return ofTier(baseline, () => 'admits');
   });
 
-  /** `next`: what becomes of a connection that the tier does not decide. */
+  /** `next`: the outcome of a connection that the tier does not decide. */
   function ofTier(policies: Any[], next: () => Literal): Literal {
     const priorities = [...new Set(policies.map((each) => each.spec.priority ?? Infinity))].toSorted((x, y) => x - y);
     for (const priority of priorities) {

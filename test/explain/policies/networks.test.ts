@@ -11,7 +11,7 @@ import {
 import { forAll } from '../../for-all.ts';
 
 const tables: { others: string[][] } = {
-  // Texts that are no range of addresses.
+  // Texts that are not a range of addresses.
   others: [
     ['10.0.0.0'],
     ['10.0.0.0/33'],

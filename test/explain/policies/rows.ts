@@ -81,7 +81,7 @@ export function rowsOf(file: string): [title: string, Row][] {
   });
 }
 
-/** What a row may say beside `ingress` and `egress`. */
+/** The fields of a row beside `ingress` and `egress`. */
 const keys: ReadonlySet<string> = new Set('source destination protocol port viaService unread missing max'.split(' '));
 
 const withoutNulls = (given: object): Record<string, unknown> =>

@@ -1,4 +1,4 @@
-/** Tests what evaluators of policies are known to get wrong. */
+/** Tests known mistakes of policy evaluators. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { orient } from '../../../src/base/model/flow-identity.ts';

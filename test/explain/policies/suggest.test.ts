@@ -17,7 +17,7 @@ import { baselineAdminNetworkPolicy, clusterNetworkPolicy, namespace, networkPol
 import { forAll } from '../../for-all.ts';
 
 const tables: { near: [string, object, string[]][] } = {
-  // Rules that are near to admitting the connection: a title, the rule, and what of it is named.
+  // Rules that nearly admit the connection: a title, the rule, and the named field.
   near: [
     [
       'an exception of its address',
@@ -87,13 +87,13 @@ test('a suggestion has one peer and one port, by labels that outlive a Pod', asy
   await expectLines(import.meta.dirname, 'suggestion.expected.txt', [dump(suggestFor([isolated])).trimEnd()]);
 });
 
-/** The specs of what is suggested. */
+/** The specs of the suggested policies. */
 function specs(suggestion: Suggestion): unknown[] {
   if (suggestion.kind !== 'policies') return [suggestion.kind];
   return suggestion.policies.map(({ policy }) => (policy as { spec: unknown }).spec);
 }
 
-/** Rules that admit the connection but for one field, as they are found beside what is suggested. */
+/** Rules that admit the connection except for one field, as named beside the suggestion. */
 function nearIn(rule: object): string[] {
   const suggestion = suggestFor([networkPolicy({ podSelector: {}, ingress: [rule] }, 'near')], {
     destination: { kind: 'pod', pod: named, address: '10.65.1.4' },

@@ -1,4 +1,4 @@
-/** Tests what people read beside the outcome: which fact is missing, and what a rule wants and finds. */
+/** Tests the text beside the outcome: the missing fact, and the condition and the finding of a rule. */
 import { expect, test } from 'vitest';
 import {
   compilePolicy,

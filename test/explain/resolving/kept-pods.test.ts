@@ -44,7 +44,7 @@ function keptOf(...pods: Pod[]): EarlierPods {
   return stateOf(kept);
 }
 
-/** An agent that goes on with a state. */
+/** An agent that continues with a state. */
 function start(state: EarlierPods): { lists: LiveLists; kept: KeptPods } {
   const kept = createKeptPods('node-a', state, clock);
   return { kept, lists: createLiveLists('node-a', undefined, defaultLiveLimits, kept) };

@@ -40,7 +40,7 @@ function createModel() {
   let sweptAt = -Infinity;
 
   return {
-    /** The Pod that is there, if it is of that generation, else a new one. What has ended never runs again. */
+    /** The Pod that is there, if it is of that generation, else a new one. An ended Pod never runs again. */
     next(name: string, generation: number, ended: number): { uid: string; until: number } {
       const known = present.get(name);
       if (known === undefined || !known.uid.startsWith(`${generation} `))
@@ -328,7 +328,7 @@ test.each([
     expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine + minute + timeTolerance)))).toBeUndefined();
   };
   check();
-  // Its status goes on changing.
+  // Its status keeps changing.
   for (const resourceVersion of ['8', '9']) {
     lists.setPod(pod({ from: nine, until: nine, addresses: left, resourceVersion }), nine + 2 * minute);
     check();

@@ -11,7 +11,7 @@ const ages = { hit: 300 * second, miss: 60 * second, failed: 10 * second };
 
 interface Asked {
   address: string;
-  /** Undefined: there is none. */
+  /** Undefined: no answer exists. */
   answer: (value: string | undefined) => Promise<void>;
   fail: () => Promise<void>;
 }
@@ -175,7 +175,7 @@ test('any order of questions, answers and waits gives the answers of a simple mo
         const end = failed ? 'failed' : step.outcome === undefined ? 'miss' : 'hit';
         counts[end]++;
         const value = failed ? heard.get(one.address)?.value : step.outcome;
-        // What came along with another answer meanwhile is not undone.
+        // An answer that came with another one meanwhile is not undone.
         if (end === 'hit' || freshOf(one.address) === undefined)
           heard.set(one.address, { value, until: clock.now + ages[end], failed });
         await (failed ? one.fail() : one.answer(step.outcome));

@@ -6,7 +6,7 @@ import { createInterner } from '../../../src/explain/resolving/objects.ts';
 import { nine } from '../../builders.ts';
 import { heapInUse } from '../../heap.ts';
 
-/** What the budget of memory itself takes is not in the lists. */
+/** The memory of the budget itself is not in the lists. */
 const count = 3000;
 
 const uid = (number: number): string => `9b1f4b0e-7f0c-4f0e-9b1f-${String(number).padStart(12, '0')}`;

@@ -4,7 +4,7 @@ import { createLiveLists } from '../../../src/explain/resolving/live-lists.ts';
 import { nine } from '../../builders.ts';
 import { heapInUse } from '../../heap.ts';
 
-/* What is left of objects that are gone. Whoever may make Pods, or EndpointSlices, decides how long their texts are. */
+/* The memory of deleted objects. A user who may create Pods or EndpointSlices decides the length of their texts. */
 
 const hour = 3_600_000;
 const name = (number: number, length: number): string => `${number}${'x'.repeat(length)}`.slice(0, length);

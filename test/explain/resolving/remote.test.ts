@@ -9,7 +9,7 @@ import { resolveMartian } from '../../../src/explain/resolving/resolver.ts';
 import { ends, nine, node, pod, podEnd, podRef, service } from '../../builders.ts';
 
 const tables: { asked: [string, string, string[]][] } = {
-  // Addresses, and what is asked about each.
+  // Addresses, and the requests for each.
   asked: [
     ['a Pod of this node', '10.65.1.4', []],
     ['a Node', '192.168.7.12', []],

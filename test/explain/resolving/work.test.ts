@@ -1,4 +1,4 @@
-/** What a packet or a notice of the API server costs in a large cluster: counted as work, because times depend on the machine. */
+/** The cost of a packet or a notice of the API server in a large cluster: counted as work, because times depend on the machine. */
 import { expect, test, vi } from 'vitest';
 import * as address from '../../../src/base/platform/address.ts';
 import { indexPodRanges } from '../../../src/explain/resolving/endpoints.ts';

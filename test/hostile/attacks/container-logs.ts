@@ -4,7 +4,7 @@ import type { Attack, Tenant } from '../attack.ts';
 import { packetLine } from '../packet-line.ts';
 import { mark, oddTexts } from '../words.ts';
 
-/** What the containers of a tenant print, and the folders that the kubelet makes for them. */
+/** The output of a tenant's containers, and the folders that the kubelet makes for them. */
 export const containerLogAttacks: readonly Attack[] = [
   {
     name: 'log-folders',

@@ -32,7 +32,7 @@ export const endpointAttacks: readonly Attack[] = [
     },
   },
   {
-    // What is deleted is remembered for a while.
+    // Deleted objects are remembered for a while.
     name: 'slice-deletions',
     async play(tenant) {
       for (let index = 0; !tenant.isOver; index++) {

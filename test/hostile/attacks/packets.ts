@@ -2,7 +2,7 @@ import type { Attack, Tenant, TenantPod } from '../attack.ts';
 import { type PacketFields, packetLine } from '../packet-line.ts';
 import { mark, oddTexts } from '../words.ts';
 
-/** Packets that the node drops: what a Pod sends, and what a machine on its network does. */
+/** Packets that the node drops: from a Pod, and from a machine on its network. */
 export const packetAttacks: readonly Attack[] = [
   // Each address would have to be looked up.
   sending('packet-scan', 20, (tenant, pod) => ({
@@ -31,7 +31,7 @@ export const packetAttacks: readonly Attack[] = [
     port: 1 + pick(tenant, 65_535),
     out: pod.device,
   })),
-  // Each packet of another Pod, all of which ask for policies.
+  // Each packet is of another Pod, and all need policies.
   sending('packet-lookups', 3, (tenant, pod) => ({
     source: `203.0.113.${pick(tenant, 250)}`,
     destination: pod.address,

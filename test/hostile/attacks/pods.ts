@@ -1,7 +1,7 @@
 import type { Attack, Tenant, TenantObject, TenantPod } from '../attack.ts';
 import { longName, manyLabels, mark, oddTexts } from '../words.ts';
 
-/** Pods that run on the agent's node, and what their authors may write into them. */
+/** Pods that run on the agent's node, and the fields that their authors may write. */
 export const podAttacks: readonly Attack[] = [
   {
     name: 'pod-weight',

@@ -77,7 +77,7 @@ export const policyAttacks: readonly Attack[] = [
     const ingress = [{ action: 'Allow', source: { serviceAccounts: { selector: `${mark} == 'b'` } } }];
     await tenant.fill('calicoPolicies', 16, (index) => ofCalico(index, { ingress }));
   }),
-  // What two lists of a tenant multiply to: addresses and ports of a Service's endpoints.
+  // The product of two lists of a tenant: addresses and ports of a Service's endpoints.
   judged('calico-services', async (tenant) => {
     await tenant.fill('endpointslices', 6, (index) =>
       index < 3 ? endpointSlice('ports', [1000, 1], 10_000) : endpointSlice('addresses', [100, 100], 5000),

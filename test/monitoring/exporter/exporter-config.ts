@@ -70,7 +70,7 @@ const lokiConfig = config.extend({ receivers: z.array(lokiReceiver) });
 export type Rule = z.infer<typeof rule>;
 export type ExporterConfig = z.infer<typeof config>;
 
-/** Throws, with the place, for what the exporter does not know or would not start with. */
+/** Throws, with the place, for settings that the exporter does not know or would not start with. */
 export function readExporterConfig(text: string, env: Readonly<Record<string, string>>): ExporterConfig {
   return config.parse(load(expandEnv(text, env)));
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { RefusedForNowError, startDelivery } from '../../../src/publish/audit/deliver.ts';
 import { createAuditQueue } from '../../../src/publish/audit/queue.ts';
 
-/** A receiver that does with each batch what is next in the list, then takes all. */
+/** A receiver that treats each batch as the list says, and then accepts all. */
 function scene(answers: ('fail' | 'busy' | 'hang' | number)[], { most = 1000, rows = ['a', 'b', 'c'] } = {}) {
   const queue = createAuditQueue({ sinks: ['otlp'], most, namespaceOf: () => 'shop', now: () => 0 });
   const sent: string[][] = [];

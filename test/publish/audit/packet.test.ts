@@ -19,7 +19,7 @@ import {
 
 /** Records of packets. */
 const tables: { full: FlowRecord; leastFields: string[] } = {
-  // The record of a packet of which all is known.
+  // The record of a completely known packet.
   full: {
     '@timestamp': '2026-11-21T09:00:01.500Z',
     'schema.version': '1.2',
@@ -66,7 +66,7 @@ const tables: { full: FlowRecord; leastFields: string[] } = {
     'packet.mark': 65536,
     'packet.uid': 1000,
   },
-  // The fields of the record of a packet of which little is known.
+  // The fields of the record of a nearly unknown packet.
   leastFields: [
     '@timestamp',
     'schema.version',

@@ -7,7 +7,7 @@ import type { StateChange } from '../../../src/base/platform/keyed-changes.ts';
 import { applyChange } from '../../../src/publish/state/read-segments.ts';
 import { ends, finding, nine, observation, podEnd, workerEnd } from '../../builders.ts';
 
-/** A receiver that takes each row, and an agent that never hears of it and is killed: what the next run sends is compared as text. */
+/** A receiver that takes each row, and an agent that never hears of it and is killed: the rows of the next run are compared as text. */
 
 const minute = 60_000;
 

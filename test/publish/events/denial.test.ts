@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { denierOf } from '../../../src/publish/events/denial.ts';
 
 const tables: { denials: [number, string, ReturnType<typeof denierOf>][] } = {
-  // Answers of API servers: the status, the message, and what denied the write.
+  // Answers of API servers: the status, the message, and the program that denied the write.
   denials: [
     [403, 'admission webhook "events.example.org" denied the request: no', 'webhook'],
     [403, 'admission webhook "events.example.org" denied the request without explanation', 'webhook'],

@@ -16,7 +16,7 @@ const minute = 60 * second;
 interface Rig {
   store: MemoryStore;
   series: Series;
-  /** Writes the series at `nine + offset`, and remembers what is published. */
+  /** Writes the series at `nine + offset`, and remembers the published counts. */
   write: (offset?: number) => Promise<WriteOutcome>;
   /** Counts packets at `nine + offset`. */
   count: (packets: number, offset?: number) => void;
@@ -75,7 +75,7 @@ function theirs(series: Series, given: Partial<CoreEvent> & { owner?: string } =
 const annotation = (event: CoreEvent | undefined): string | undefined => event?.metadata.annotations?.[stateAnnotation];
 
 const at = (offset: number): string => timestamp(nine + offset);
-/** Writes 3 packets, the first at `nine`, on top of what is there. */
+/** Writes 3 packets, the first at `nine`, in addition to the present ones. */
 async function adopt(given: Partial<CoreEvent> & { owner?: string }): Promise<Rig> {
   const one = rig();
   one.store.put(theirs(one.series, given));

@@ -23,7 +23,7 @@ export interface MemoryStore extends EventStore {
   put: (event: CoreEvent) => void;
   /** Another client changes something about it that is not ours. */
   touch: (key: string) => void;
-  /** A user deletes it. Returns what it was. */
+  /** A user deletes it. Returns the deleted Event. */
   remove: (key: string) => CoreEvent | undefined;
 }
 
@@ -110,7 +110,7 @@ export function createMemoryStore(mishapOf: (verb: Verb, key: string) => Mishap 
   }
 }
 
-/** An answer that says no; status 0 is no answer at all. */
+/** A refusal; status 0 means no answer at all. */
 export function refusal(status: number, reason = '', retryAfter?: number): Refusal {
   return { kind: 'refused', status, reason, message: `${status} ${reason}`, retryAfter };
 }

@@ -46,7 +46,7 @@ type Answer =
   | number
   | [status: number, more: string | number];
 
-/** The seconds that an answer takes; else 0.02. */
+/** The seconds that an answer takes; default 0.02. */
 const delays: Partial<Record<string, number>> = { slow: 3, 'time-out': 30 };
 
 interface Rig {
@@ -61,7 +61,7 @@ interface Rig {
   unauthorized: number[];
   /** Most writes at one time. */
   readonly most: number;
-  /** Ends what hangs, as written. */
+  /** Ends hanging writes as successful. */
   hung: PromiseWithResolvers<void>;
   count: (each: Finding, weight?: number) => void;
   finished: Promise<void>;

@@ -14,7 +14,7 @@ const start = windowOf(Date.UTC(2026, 10, 21, 9), podRef().uid).end;
 interface Recording {
   recorder: Recorder<SeriesTable>;
   writes: WriteRequest[];
-  /** Counts as the pipeline does: what is due is written first. */
+  /** Counts as the pipeline does: due series are written first. */
   take: (finding: Finding, time: number, weight?: number) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Counts come to rest: what is over is published soon, whatever goes on. */
+/** Counts come to rest: finished series are published soon, whatever continues. */
 import { expect, test } from 'vitest';
 import { createPublisher } from '../../../src/publish/events/publisher.ts';
 import { createWriteBudget } from '../../../src/publish/events/write-budget.ts';

@@ -8,7 +8,7 @@ import { publish } from '../../count/series/writing.ts';
 
 const second = 1000;
 
-/** What a Pod, `NAMESPACE/NAME`, sends to an address, so that it is no scan. */
+/** Packets that a Pod, `NAMESPACE/NAME`, sends to an address, so that they are not a scan. */
 function sent(pod: string, address: string, elsewhere?: true): Finding {
   const [namespace = '', name = ''] = pod.split('/');
   return finding({

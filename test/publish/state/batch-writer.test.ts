@@ -8,7 +8,7 @@ import { type Segment, segmentFile } from '../../../src/publish/state/segments.t
 import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
 import { createOpenSegments } from './open-segments.ts';
 
-/** Tests a state that is larger than what is written of it beside one change. */
+/** Tests a state that is larger than the slice that is written beside one change. */
 
 const temporary = temporaryFolder();
 const openSegment = createOpenSegments();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createKeyedChanges } from '../../../src/base/platform/keyed-changes.ts';
 import { createKeptState, type KeptParts, readKeptValues } from '../../../src/publish/state/kept-state.ts';
 
-/** An agent that follows one file and has counted one problem; `now` is what its parts say. */
+/** An agent that follows one file and has counted one problem; `now` is the content of its parts. */
 function rig() {
   const source: { name: string; position: object | undefined } = { name: 'kern.log', position: undefined };
   const now = { heard: 'nothing', incidents: 'none', budget: 10, rest: 'hours' };

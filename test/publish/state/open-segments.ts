@@ -14,7 +14,7 @@ export function createOpenSegments() {
   };
 }
 
-/** The segment, but for what it appends. */
+/** The segment, except for its appending. */
 export function appendingBy(segment: Segment, append: Segment['append']): Segment {
   return Object.create(segment, { append: { value: append } }) as Segment;
 }

@@ -1,4 +1,4 @@
-/** The wording of why a state is not gone on with. The other tests assert what is restored, files and versions only. */
+/** The wording of the reasons why a state is not continued. The other tests assert what is restored, files and versions only. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readSegments } from '../../../src/publish/state/read-segments.ts';

@@ -48,7 +48,7 @@ export interface World {
   read: (lines: number) => void;
   /** The agent keeps its state. */
   keep: () => Promise<void>;
-  /** The agent writes what is due. */
+  /** The agent writes due series. */
   write: () => Promise<void>;
   /** The agent is killed, and started again. */
   kill: () => void;

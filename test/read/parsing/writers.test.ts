@@ -25,7 +25,7 @@ const tables: { writers: Record<string, string[]> } = {
   },
 };
 
-/** Tests who is believed: each format has its writers, and its lines begin as those write them. */
+/** Tests which writers are believed: each format has its writers, and its lines begin as these write them. */
 
 const prefixes = createPrefixTable();
 const aws = 'SIP: 10.65.1.4;SPORT: 40112;DIP: 10.65.2.9;DPORT: 8443;PROTOCOL: TCP;PolicyVerdict: DENY';

@@ -19,7 +19,7 @@ export interface FakeJournalctl {
   fail: (code: string) => void;
 }
 
-/** Starts programs that do what the test says. */
+/** Starts programs that the test controls. */
 export function fakeJournalctl(): { spawn: Spawn; started: FakeJournalctl[] } {
   const started: FakeJournalctl[] = [];
   return {

@@ -1,7 +1,7 @@
 import type { Millis } from '../../../src/base/model/log-line.ts';
 import type { Device } from '../../../src/read/sources/kmsg/device.ts';
 
-/** A ring buffer that does what the kernel's does when it is read (kernel/printk/printk.c, devkmsg_read). */
+/** A ring buffer that is read like the kernel's (kernel/printk/printk.c, devkmsg_read). */
 export interface FakeRing extends Device {
   /** Writes `4,17,5140900,-;text`, with a newline. Returns the number of the record. */
   log: (text: string, options?: { priority?: number; stamp?: Millis }) => number;

@@ -4,7 +4,7 @@ import type { Timing } from '../../../src/read/sources/source.ts';
 export interface FakeTime extends Timing {
   /** Since it was made. */
   elapsed: () => Millis;
-  /** Runs what is due by then, in order. Throws if that never ends. */
+  /** Runs tasks that are due by then, in order. Throws if that never ends. */
   advance: (time: Millis) => void;
   /** Runs the one task that is next, and returns how long was waited for it. */
   step: () => Millis;

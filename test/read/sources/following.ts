@@ -46,7 +46,7 @@ export function followingTools(): {
   written: (content: string) => string;
   /** A source that has not been started, from the start of the file if not asked otherwise, in a time of its own. */
   prepare: (file: string, options?: Options) => Following;
-  /** One that is started and has read what is there. */
+  /** A started source that has read the present content. */
   follow: (file: string, options?: Options) => Following;
 } {
   const path = temporaryFolder();

@@ -8,7 +8,7 @@ export interface Heard {
   notices: Notice[];
 }
 
-/** A listener that keeps what it hears. `onLine` is called as well. */
+/** A listener that keeps its calls. `onLine` is called as well. */
 export function listening(onLine: () => void = () => {}): { heard: Heard; listener: SourceListener } {
   const heard: Heard = { lines: [], losses: [], notices: [] };
   return {

@@ -156,7 +156,7 @@ test("a missing file, a folder, and a path through a file are refused, with the 
 test('a file without permission is refused', async () => {
   const file = write('secret.log', 'x');
   chmodSync(file, 0);
-  // Root may read everything, so the child gives that up after it has loaded what it needs.
+  // Root may read everything, so the child drops that right after it has loaded its modules.
   const script = `
       const { openInput } = await import(${JSON.stringify(new URL('../../../src/read/sources/framing/input.ts', import.meta.url).href)});
       if (process.getuid() === 0) { process.setgid(65534); process.setuid(65534); }

@@ -14,7 +14,7 @@ import {
 import { type Heard, listening } from './heard.ts';
 
 const tables: { first: object } = {
-  // What is heard of the first record.
+  // The listener's call for the first record.
   first: {
     lines: [
       {

@@ -1,4 +1,4 @@
-/** A node's folders, and what is chosen there to read the kernel's log from. */
+/** A node's folders, and the source of the kernel's log that is chosen there. */
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach } from 'vitest';

@@ -11,7 +11,7 @@ import { type Heard, listening } from './heard.ts';
 import { forAll } from '../../for-all.ts';
 
 const tables: { origins: [number, string, string][] } = {
-  // Priorities and texts of records, and who wrote them.
+  // Priorities and texts of records, and their writers.
   origins: [
     [0, 'IN=', 'kernel'],
     [7, 'IN=', 'kernel'],
@@ -62,7 +62,7 @@ function prepare({ time, ring, monotonic }: Machine, { onLine, ...options }: Opt
   return { ...heard, source, texts: () => heard.lines.map(({ text }) => text) };
 }
 
-/** One that is started and has read what is there. */
+/** A started source that has read the present records. */
 function read(all: Machine, options?: Options): RingHeard {
   const reading = prepare(all, options);
   reading.source.start();

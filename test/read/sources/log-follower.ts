@@ -5,7 +5,7 @@ import { type Heard, listening } from './heard.ts';
 import { type Contents, createContents } from './tail/at-once.ts';
 import { wholeLine } from './log-writer.ts';
 
-/** Follows what a `Writer` writes, by one source after the other, each with a position of the one before. */
+/** Follows the log of a `Writer` with one source after the other, each with the position of the one before. */
 export interface Follower {
   heard: Heard;
   /** Numbers of the whole lines that were taken, up to the position that the present source began with, and since. */
@@ -16,11 +16,11 @@ export interface Follower {
   readonly keeps: number;
   notify: (isMoved: boolean) => void;
   start: () => void;
-  /** Keeps what is to be kept, at once or when so many more lines have been handed over. */
+  /** Saves the state, at once or after so many more lines. */
   save: (after: number) => void;
   /** At once, or when so many more lines have been handed over, if that is soon; keeps all. */
   stop: (after: number) => void;
-  /** Forgets what has been seen since it was last kept. */
+  /** Forgets lines since the last saved state. */
   kill: () => void;
 }
 

@@ -53,7 +53,7 @@ export type Change = 'rotate' | 'truncate' | 'delete' | 'replace' | 'rewrite' | 
 /** After each something has happened to the content of a file, or to a name. */
 export type Steps = Generator<'changed' | 'moved', void, void>;
 
-/** Writes a log of numbered lines, and does to it what is done to logs. */
+/** Writes a log of numbered lines, and rotates, truncates and deletes it. */
 export interface Writer {
   path: string;
   lines: readonly WrittenLine[];
@@ -98,7 +98,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
   const path = join(folder, 'kern.log');
   /** The name of the file that is written to, or that the symbolic link points to. */
   let base = 'kern.log';
-  /** The line that is being written, and what is left of it. */
+  /** The line that is being written, and its rest. */
   let begun: WrittenLine | undefined;
   let rest = '';
   let names = 0;
@@ -364,7 +364,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     return file;
   }
 
-  /** In place, what was begun is never ended. */
+  /** In place, a begun line is never ended. */
   function empty(): void {
     rest = '';
     const file = files.get(base);
@@ -376,7 +376,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     touch(base);
   }
 
-  /** In place, what was begun is never ended. */
+  /** In place, a begun line is never ended. */
   function cutInHalf(): void {
     const file = files.get(base);
     if (file === undefined) return;

@@ -15,7 +15,7 @@ function meaningOf(line: string): string | undefined {
   return parse(text, prefixes, origin, program)?.kind;
 }
 
-/** What collectors write about a container beside its line. */
+/** Fields that collectors write about a container beside its line. */
 const names: readonly object[] = [
   { kubernetes: { namespace_name: 'evil', pod_name: 'e0', container_name: 'kernel' } },
   { kubernetes: { container: { name: 'ulogd' } } },

@@ -20,7 +20,7 @@ export interface SoakedAgent {
   readonly restart: () => Promise<void>;
 }
 
-/** An agent that can be asked what its heap holds. */
+/** An agent whose heap can be inspected. */
 export function startSoaked(rig: AgentRig, node: string, env: Readonly<Record<string, string>>): SoakedAgent {
   const state = rig.newFolder();
   const probe = join(import.meta.dirname, 'heap-probe.ts');

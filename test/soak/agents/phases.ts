@@ -31,7 +31,7 @@ export function lengthsFor(minutes: number): Lengths {
 
 export type Run = ReturnType<typeof createRun>;
 
-/** The time in which things are done to the agents. What waits is woken at its end. */
+/** The time in which things are done to the agents. Waiting tasks are woken at its end. */
 export function createRun() {
   const ending = new AbortController();
   return {

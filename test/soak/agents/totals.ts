@@ -15,7 +15,7 @@ export interface Difference {
 /** The counts that the agents have published so far. Events are remembered: the API server keeps them for an hour only. */
 export interface Totals {
   readonly look: () => Promise<void>;
-  /** As `counted`, with what an agent keeps and has not published. */
+  /** Like `counted`, including counts that an agent has not published. */
   readonly keptBy: (agent: string, subject: string, kept: readonly CoreEvent[]) => number;
   /** Sums over all hours, of one agent and subject. */
   readonly counted: (agent: string, subject: string) => number;

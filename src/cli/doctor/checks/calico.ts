@@ -1,4 +1,4 @@
-/** Checks the settings of Calico that decide what the agent sees. */
+/** Checks the settings of Calico that decide which packets the agent sees. */
 import { documentAt } from '../../../agent/config/docs-url.ts';
 import { diagnose, hints, objectToPatch } from '../../../explain/incidents/incidents.ts';
 import { rightsFile } from '../../../agent/kubernetes/kubernetes.ts';

@@ -84,7 +84,7 @@ function isFile(name: string): boolean {
   return stat.isFile();
 }
 
-/** Writes standard input or a pipe to a file, which DuckDB needs. Returns why the input was not read to its end; else undefined. */
+/** Writes standard input or a pipe to a file, which DuckDB needs. Returns why the input was not read to its end; undefined if it was. */
 async function spool(name: string, stdin: () => Readable, path: string): Promise<InputError | undefined> {
   const file = openSync(path, 'w');
   try {
@@ -195,7 +195,7 @@ const types = { string: 'VARCHAR', time: 'TIMESTAMP', integer: 'BIGINT', boolean
 
 const [major] = schemaVersion.split('.');
 
-/** The column `problem` says what is wrong with a row. */
+/** The column `problem` has the problem of a row. */
 function createTable(table: string): string {
   const columns = names.map((name) => `${column(name)} ${types[fields[name].type]}`);
   return `CREATE TABLE ${table} (${columns.join(', ')}, problem VARCHAR)`;

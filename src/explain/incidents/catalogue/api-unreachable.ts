@@ -66,7 +66,10 @@ export const apiUnreachable: CauseRow = {
     'On the node: curl -k https://ADDRESS:PORT/healthz for the address above, then for the API server itself. If only the Service address fails, look at kube-proxy on this node first. For Typha: kubectl -n calico-system get endpoints calico-typha; TCP 5473 must be open.',
 };
 
-/** What shows kube-proxy in a record without a writer: what it alone lists, its selector or its account. The kubelet also watches Services and Nodes. */
+/**
+ * Texts that identify kube-proxy in a record without a writer: a list that only it reads, its selector or its account. The kubelet also
+ * watches Services and Nodes.
+ */
 const ofKubeProxy =
   /\*(?:v1|v1beta1|core|api|discovery)\.(?:EndpointSlice|Endpoints|ServiceCIDR)\b|service-proxy-name|User "system:(?:serviceaccount:[\w-]{1,63}:)?kube-proxy"/;
 
@@ -113,7 +116,7 @@ export const kubeProxyApiUnreachable: CauseRow = {
       : 'On the node: curl -k https://ADDRESS:PORT/healthz with the address in the kubeconfig of kube-proxy (kubectl -n kube-system get configmap kube-proxy -o yaml). For a token or certificate: renew it, then restart kube-proxy.',
 };
 
-/** Returns what could not be listed and why. The path of a list alone may have more characters than a quote. */
+/** Returns the failed list and the reason. The path of a list alone may have more characters than a quote. */
 function reasonOf(text: string): string {
   const [line] = /\b[Ff]ailed to list [^\n]{1,4096}/.exec(text) ?? [text.replaceAll('\n', ': ')];
   return line.replace(/(\bGet "?https?:\/\/[^\s/"]{1,80})\/[^\s"]{0,4096}?(?="|: | |$)/, '$1');

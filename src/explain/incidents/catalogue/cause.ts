@@ -25,7 +25,7 @@ export interface CauseRow {
   programs?: readonly Failing[];
   /** Literals. Every record that `match` accepts contains one of them, except fatal records of klog. Printable ASCII, at least eight characters. */
   needles?: readonly string[];
-  /** Beginnings of info records for which `match` is also called. Other info records are no failures. */
+  /** Beginnings of info records for which `match` is also called. Other info records are not failures. */
   infoOpenings?: readonly string[];
   /** Returns undefined for records of other causes. Never throws, and takes linear time. */
   match?: (record: ProgramRecord) => CauseMatch | undefined;

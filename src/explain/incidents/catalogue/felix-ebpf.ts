@@ -87,7 +87,7 @@ export const xdpFailed: CauseRow = {
     `Turn it off: ${felixPatch(objectToPatch(felixSettings(details)), '"xdpEnabled":false')} No verdict changes by that.`,
 };
 
-/** The message alone does not show the reason, and the error alone not what failed. */
+/** The message alone lacks the reason, and the error alone lacks the failed call. */
 function wholeOf(record: ProgramRecord): string {
   return quotable(textOfRecord(record).replaceAll(/[.:]?\n/g, ': '));
 }

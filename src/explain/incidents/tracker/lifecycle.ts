@@ -31,7 +31,7 @@ export interface Lifecycle {
   dueOf: (tracked: TrackedFailure) => Millis;
 }
 
-/** Decides how an incident begins, goes on and ends, and appends changes to `changes`. */
+/** Decides how an incident begins, continues and ends, and appends changes to `changes`. */
 export function createLifecycle(syncs: Syncs, counts: IncidentCounts, changes: IncidentChange[]): Lifecycle {
   return {
     confirm,

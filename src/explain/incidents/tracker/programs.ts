@@ -32,7 +32,7 @@ export interface Syncs {
   failed(failing: Failing, family: string, time: Millis, retry: Millis | undefined): boolean;
   /** Returns whether the attempt had failed. */
   completed(failing: Failing, family: string): boolean;
-  /** Forgets what is known of a program, because it may have another configuration after a restart. */
+  /** Forgets the data about a program, because it may have another configuration after a restart. */
   restarted(container: Failing): void;
   state: () => Record<string, Sync>;
 }

@@ -99,8 +99,8 @@ const tailLength = mebibyte;
 const brace = '{'.charCodeAt(0);
 
 /**
- * Removes part of a row that a killed run left, because the row is written again. Resolves to the length. If the end is no part of a row,
- * the file is somebody else's: rejects, and changes nothing.
+ * Removes part of a row that a killed run left, because the row is written again. Resolves to the length. If the end is not part of a row,
+ * the file belongs to another program: rejects, and changes nothing.
  */
 async function cutTornRow(file: FileHandle, path: string): Promise<number> {
   const { size } = await file.stat();

@@ -157,7 +157,7 @@ function createLogrusText(text: string, from: number) {
     return end < 0 ? i + 1 : end;
   }
 
-  /** Returns where the value begins if this is the space before a key; else 0. */
+  /** Returns where the value begins if this is the space before a key; otherwise 0. */
   function keyEnd(i: number): number {
     keyAt.lastIndex = i;
     return keyAt.test(text) ? keyAt.lastIndex : 0;

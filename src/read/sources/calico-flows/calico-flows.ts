@@ -17,7 +17,7 @@ import {
 } from '../source.ts';
 import type { GoldmaneFlow } from './flow-collector.ts';
 
-/** Where Felix looks for a socket every ten seconds. It sends its flows to whoever listens there (felix/collector/local). */
+/** Where Felix looks for a socket every ten seconds. It sends its flows to the program that listens there (felix/collector/local). */
 export const defaultFlowsFolder = '/var/run/calico/flows';
 const socketName = 'flows.sock';
 

@@ -39,7 +39,7 @@ export function createJournalctlRuns(options: JournalctlRunsOptions): Journalctl
   const backOff = createBackOff(pauses, () => 1);
   let isWell = false;
   let published: string | undefined;
-  /** The end of what this run has written to its standard error. */
+  /** The end of this run's standard error. */
   let errors = '';
   let kill: (() => void) | undefined;
   let cancelRun: (() => void) | undefined;

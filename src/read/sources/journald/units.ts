@@ -10,7 +10,7 @@ interface UnitsOptions {
   timing: Timing;
 }
 
-/** Every record of a unit has it, because journald sets it by cgroup. A record with this text only in its message is read in vain. */
+/** Every record of a unit has it, because journald sets it by cgroup. A record with this text only in its message is read and ignored. */
 export const unitMark = '_SYSTEMD_UNIT=';
 
 /** Records of journald itself contain this. When journald starts or suppresses messages, the beginning of a line may be lost. */
@@ -26,7 +26,7 @@ export interface JournalUnits {
   stop: () => void;
 }
 
-/** Reads what units write into the journal, which has one record for each line. */
+/** Reads the output of units in the journal, which has one record for each line. */
 export function createUnits({ names, saved, take, timing }: UnitsOptions): JournalUnits {
   const earlier = (saved ?? {}) as Position;
   const joiners = new Map<string, RecordJoiner>();

@@ -178,7 +178,7 @@ function createQuietPeriod(
 export const fatalNeedles: readonly string[] = ['"MESSAGE":"F', 'kube-proxy['];
 
 /**
- * Stands in a line whose value goes on in the next lines: at its end, before a quote or an escaped line break within JSON, and as Go's
+ * Appears in a line whose value continues in the next lines: at its end, before a quote or an escaped line break within JSON, and as Go's
  * JSON spells it. Each has eight characters, because shorter ones are searched one by one.
  */
 export const blockNeedles: readonly string[] = ['\n', '\r', '"', '\\']

@@ -124,7 +124,7 @@ export function createFollowProgram(options: FollowProgramOptions): Source {
 /** Matches stamps that klog and Calico do not write. */
 const syslogStamp = /^(?:<\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d\dT)/;
 
-/** Removes what rsyslog puts before each line, because rsyslog may write a separate file for each program. */
+/** Removes rsyslog's prefix of each line, because rsyslog may write a separate file for each program. */
 function withoutSyslog(line: string, clock: StampClock): { text: string; time: Millis | undefined } {
   const envelope = syslogStamp.test(line) ? readEnvelope(line, clock) : undefined;
   if (envelope?.program === undefined) return { text: line, time: undefined };

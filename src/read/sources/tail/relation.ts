@@ -70,8 +70,8 @@ export type Relation = (typeof relations)[number] | 'other';
  *     relation      inode   size       content
  *     same          same    ≥ offset   begins with the saved head; the head is long, or the device is the same, too
  *     copy          any     ≥ offset   begins with the saved head, which is long
- *     cut           same    < offset   has what is left of the saved head, which is long
- *     copy of cut   any     < offset   has what is left of the saved head, which is long
+ *     cut           same    < offset   has the rest of the saved head, which is long
+ *     copy of cut   any     < offset   has the rest of the saved head, which is long
  *     other         every other file; nothing shows that it was read
  *
  * `offset` is how many bytes had been read. A head is the first 1 KiB, or less. From 64 bytes on it counts as long, because so much text

@@ -5,7 +5,7 @@ import { procTree } from './proc-tree.ts';
 import { forAllAsync } from '../../../for-all.ts';
 
 const tables: { sources: object } = {
-  // What is read of a table of connections.
+  // The result of reading a table of connections.
   sources: {
     top: [
       { address: '10.244.0.7', connections: 5 },

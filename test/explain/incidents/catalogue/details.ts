@@ -4,7 +4,7 @@ import { causes } from '../../../../src/explain/incidents/catalogue/catalogue.ts
 import { incidentDetails, noFacts } from '../../../builders.ts';
 
 const tables: { quotes: string[] } = {
-  // What makes a cause say something else.
+  // Facts that change the text of a cause.
   quotes: [
     'you must be root',
     'Permission denied',
@@ -57,7 +57,7 @@ const anyText = fc.oneof(
     'nf_conntrack',
   ),
 );
-/** What makes a cause say something else. */
+/** Facts that change the text of a cause. */
 export const quotes = tables.quotes;
 const quote = fc.oneof(anyText, fc.constantFrom(...quotes));
 const failing = fc.constantFrom('kube-proxy', 'felix', 'confd', 'bird', 'calico-node', 'unknown', 'kernel');

@@ -78,7 +78,7 @@ const tables: { ofCause: Record<string, Row[]> } = {
   },
 };
 
-/** A name for what is special, and that. */
+/** A name for the special fact, and the fact. */
 type Situation = readonly [name: string, special: Partial<IncidentDetails>];
 
 const chains = ['KUBE-SVC-Q5DTBKX2YJ7RCW6N', 'KUBE-SEP-TCOU7JCQXEZGVUNU'];
@@ -133,7 +133,7 @@ const ofCause: Readonly<Record<string, readonly Situation[]>> = Object.fromEntri
   Object.entries(tables.ofCause).map(([code, rows]) => [code, rows.map(situationOf)]),
 );
 
-/** Subjects that are no chains. */
+/** Subjects that are not chains. */
 const subjectsOf: Readonly<Record<string, string[]>> = {
   KN105: modules.slice(0, 1),
   KN115: ['KUBE-CLUSTER-IP'],

@@ -1,6 +1,6 @@
 /**
  * The verdict of Calico's policies among those of Kubernetes, written down as the comments of its API have it (api/pkg/apis/projectcalico/v3)
- * and where they are silent, as libcalico-go and felix do it. Slow, and shares nothing with what it judges.
+ * and where they are silent, as libcalico-go and felix do it. Slow, and shares no code with the evaluation under test.
  */
 import type { End, PolicyFlow } from '../../../../src/explain/policies/policies.ts';
 import { beforePolicies, type Cluster, inside, kubernetesReading, type Literal } from '../literal.ts';
@@ -255,7 +255,7 @@ function asksFor(
   return asks.some((each) => each !== undefined) || (namespace !== undefined && notSelector !== undefined);
 }
 
-/** `all()`: what is in a Namespace; `global()`: what is in none. */
+/** `all()`: objects in any Namespace; `global()`: objects without a Namespace. */
 function inNamespaces(selector: string, where: string | undefined, namespaceLabels: Labels): boolean {
   return selector.split(' && ').every((term) => {
     if (term === 'all()') return where !== undefined;

@@ -22,7 +22,7 @@ const tables: {
   endpoints: [string, { to?: object; from?: object }, Parameters<typeof slice>[], Addressed, string][];
   needs: [string, object, Partial<Requirements>][];
 } = {
-  // A title, the rule, the EndpointSlices, what differs from the connection, and the verdict.
+  // A title, the rule, the EndpointSlices, the changes of the connection, and the verdict.
   endpoints: [
     [
       'its endpoint on its port, though it is not ready (serviceindex.go)',
@@ -136,7 +136,7 @@ const tables: {
     ['a Namespace that none can have', { to: { namespace: '../kube-system', name: 'db' } }, [['db']], {}, 'unknown'],
     ['a field that is not known', { to: { namespace: 'shop', name: 'db', ports: ['db'] } }, [['db']], {}, 'unknown'],
   ],
-  // A title, the spec of a policy, and what is to be read for it.
+  // A title, the spec of a policy, and the objects that it needs.
   needs: [
     [
       'a policy that does not select the Pod',
@@ -173,7 +173,7 @@ const tables: {
       { networkSets: ['a', 'b'] },
     ],
     [
-      'what is in no Namespace',
+      'an object without a Namespace',
       { ingress: [{ action: 'Allow', source: { namespaceSelector: 'global()' } }] },
       { networkSets: [] },
     ],
@@ -195,7 +195,7 @@ const tables: {
   ],
 };
 
-/** Rules of Calico with `services`, and what policies say that has to be read for them. */
+/** Rules of Calico with `services`, and the objects that they need. */
 
 const slice = (service: string, more: object = {}, namespaceName = 'shop') => ({
   apiVersion: 'discovery.k8s.io/v1',

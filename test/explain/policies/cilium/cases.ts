@@ -1,4 +1,4 @@
-/** Policies of Cilium, and what each entity of it stands for. */
+/** Policies of Cilium, and the meaning of each of its entities. */
 import type { ConnectionVerdict, End } from '../../../../src/explain/policies/policies.ts';
 import { end, external, node, onNodeA, type Row, worker } from '../rows.ts';
 

@@ -29,7 +29,7 @@ const tables: {
     'nat-postrouting',
     'constructor',
   ],
-  // Chains in nftables mode, and what they name. Addresses are written as RFC 5952 has it (4.2.2).
+  // Chains in nftables mode, and their owners. Addresses are written as RFC 5952 has it (4.2.2).
   nftables: [
     [
       'service-2QRHZV4L-default/kubernetes/tcp/https',

@@ -9,7 +9,7 @@ import { receiver } from './receiver.ts';
 const never = new AbortController().signal;
 const path = temporaryFolder();
 
-/** Returns what a receiver gets of one row by these settings. */
+/** Returns the request that a receiver gets for one row with these settings. */
 async function received(settings: Partial<Config>) {
   const { url, requests } = await receiver([(response) => void response.end()]);
   const sink = createSink({ kind: 'otlp', url }, { node: 'node-a', ...settings } as Config);

@@ -95,7 +95,7 @@ test('compressed files past the total are deleted, oldest first', async () => {
 
 test.each([
   ['a part of a row', '{"n":1}\n{"n":2}\n{"n":', '{"n":1}\n{"n":2}\n'],
-  ['what a power failure has left', '{"n":1}\n\0\0\0', '{"n":1}\n'],
+  ['the rest after a power failure', '{"n":1}\n\0\0\0', '{"n":1}\n'],
   ['a part of the only row', '{"n"', ''],
 ])('%s after the last row is removed, and all rows before it stay', async (_, left, kept) => {
   const { sink, path, logs } = scene('torn');

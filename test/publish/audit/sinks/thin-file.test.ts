@@ -59,7 +59,7 @@ test('a Namespace that fills a file keeps as many records as four times the medi
   const gap = records.at(-1);
   const lost = 5000 - (countsOf(records)['evil'] ?? 0);
   expect(gap).toMatchObject({ 'event.name': 'network.flow.gap', 'log.records_lost': lost, 'k8s.node.name': 'node-a' });
-  // What is thinned stays so, and keeps its gap.
+  // A thinned file stays the same, and keeps its gap.
   expect(await thinFile(path, part)).toBe(false);
   expect(packedIn(path)).toEqual(records);
 });

@@ -21,7 +21,7 @@ const tables: { openings: string[]; pieces: string[] } = {
     'exit status 1: ',
     'kube-proxy[1]: ',
   ],
-  // What may stand in one.
+  // The possible content of one.
   pieces: [
     ' a=',
     ' a="',

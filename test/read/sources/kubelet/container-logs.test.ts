@@ -165,7 +165,7 @@ test('no line of a container is handed over after its listener has stopped the s
   });
 });
 
-test('lines costs of bounds are published once', () => {
+test('a line without the form of a container log is reported once', () => {
   const { at, notices, time } = follow({ there: [first] });
   at(first).line('by hand');
   time.advance(500);

@@ -9,7 +9,7 @@ export interface FakeLog {
   line: (raw: string) => void;
 }
 
-/** Logs that hold what the test puts there, by their paths; all that were ever made. */
+/** Logs with the test's content, by their paths; all that were ever made. */
 export function fakeLogs(): {
   createLog: CreateLog;
   made: FakeLog[];

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createFolderNames } from '../../../../src/read/sources/kubelet/folder-names.ts';
 import { forAll } from '../../../for-all.ts';
 
-/** Folders whose clock has steps, and what was asked of them. */
+/** Folders whose clock has steps, and the requests to them. */
 function scene() {
   const folders = new Map<string, { names: string[]; changed: number }>();
   const asked = { lists: 0, times: 0 };

@@ -27,7 +27,7 @@ const tables: {
     ['with stamps', ['2026-11-21T12:00:00.5Z E1121 10:00:00.250000       1 proxier.go:1564] x']],
     ['with Pods', ['[pod/a/b] 2026-11-21 10:00:00.125 [WARNING][56] felix/table.go 654: x']],
     [
-      'what kubectl says first',
+      'the first line of kubectl',
       [
         'Defaulted container "calico-node" out of: calico-node, flexvol (init)',
         '2026-11-21 10:00:00.125 [WARNING][56] felix/table.go 654: x',

@@ -21,7 +21,7 @@ export interface Joining {
   readonly position: JsonValue;
   /** Hands over the next physical lines. */
   read: (count: number) => void;
-  /** Stops, now or when the given number of records has come, and goes on from the position. */
+  /** Stops, now or after the given number of records, and continues from the position. */
   restart: () => void;
   stopAfter: (records: number) => void;
   finish: () => void;
@@ -29,7 +29,7 @@ export interface Joining {
 
 const noon = Date.UTC(2026, 10, 21, 12);
 
-/** A container's log of these lines, and who makes records of it. */
+/** A container's log of these lines, and the joiner of its records. */
 export function join(physical: readonly PhysicalLine[]): Joining {
   const time = fakeTime(noon);
   const records: RecordLine[] = [];

@@ -25,7 +25,7 @@ vi.mock(import('../../../../src/read/sources/tail/content.ts'), async (original)
 
 const { read, unused } = readingTools();
 
-/** What becomes of a log while nobody reads it, and leaves an empty one at its path. `time`: counts the rotations. */
+/** A change of a log while no agent runs, which leaves an empty one at its path. `time`: counts the rotations. */
 type Change = (log: string, time: number) => void;
 
 const moved =

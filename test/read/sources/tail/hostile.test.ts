@@ -14,7 +14,7 @@ const bare = (text: string): string => text.slice(0, -1);
 /** Code that `npm run mutants` has instrumented takes several times as long. */
 const slower = process.env['MUTANTS_FOLDER'] === undefined ? 1 : 10;
 
-/** Counts this thread alone, not what else the machine has to do. */
+/** Counts this thread alone, not other work of the machine. */
 function cpuSeconds(since: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(since);
   return (user + system) / 1e6 / slower;
@@ -27,7 +27,7 @@ test.each<[string, (file: string) => void]>([
   ['a link to nowhere', (file) => symlinkSync('nowhere', file)],
   ['a link in a circle', (file) => symlinkSync(file, file)],
   ['an empty file', (file) => writeFileSync(file, '')],
-  ['what may not be read', (file) => writeFileSync(file, line(7), { mode: 0 })],
+  ['a file without permission', (file) => writeFileSync(file, line(7), { mode: 0 })],
 ])('a rotated name that is not a log is skipped, and the log is read: %s', (_, make) => {
   const log = unused();
   for (const end of ['.1', '.2.gz', '-20261121', '.20261121-101500']) make(log + end);

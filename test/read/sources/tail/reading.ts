@@ -16,7 +16,7 @@ export interface Followed {
   lines: string[];
   losses: [number | undefined, string][];
   notices: Notice[];
-  /** Stops, and gives what is to be kept as it comes back from disk. */
+  /** Stops, and returns the saved state as it comes back from disk. */
   stop: () => Position | undefined;
 }
 
@@ -26,7 +26,7 @@ type Options = Partial<RotatedLogOptions>;
 export function readingTools(): {
   /** Path of a log in a folder of its own, where nothing is yet. */
   unused: () => string;
-  /** Reads what is there, for two seconds. */
+  /** Reads the present content, for two seconds. */
   read: (path: string, saved?: Position, options?: Options) => Followed;
 } {
   const folder = temporaryFolder();
