@@ -23,7 +23,7 @@ const policyNamed = (name: string, spec: object, apiVersion = 'networking.k8s.io
   JSON.stringify({ apiVersion, kind: 'NetworkPolicy', metadata: { name, namespace: 'shop' }, spec });
 const admitsAll = policyNamed('open', { podSelector: {}, ingress: [{}] });
 
-test('the annotation names the only policy that denies, and how that is known', async () => {
+test('the annotation names the only policy that denies, and how it is known', async () => {
   const { out } = await replay([...json, sample('dns-denied.log')]);
   const annotations = recordsIn<CoreEvent>(out).map(({ metadata: { annotations: all }, involvedObject }) => ({
     namespace: involvedObject.namespace,
@@ -40,7 +40,7 @@ test('the annotation names the only policy that denies, and how that is known', 
     expect([policy, evidence]).toStrictEqual([undefined, undefined]);
 });
 
-test('rows of --output audit have the verdict, the policies that decide, and the nearest rule', async () => {
+test('rows of --output audit have the verdict, the deciding policies, and the nearest rule', async () => {
   const { out } = await replay(['-q', '--pods', cluster, '-o', 'audit', sample('dns-denied.log')]);
   expect(recordsIn(out)).toContainEqual(
     expect.objectContaining({
@@ -55,12 +55,12 @@ test('rows of --output audit have the verdict, the policies that decide, and the
   expect(without).not.toContain('policy.verdict');
 });
 
-test('policies on standard input, together with Pods, are read with them', async () => {
+test('policies and Pods on standard input are read together', async () => {
   const { out } = await start(['--pods', '-', '-q', '-o', 'json', policyDeny], { stdin: readFileSync(cluster) });
   expect(out).toContain('shop/postgres (and 1 more): ingress[0]');
 });
 
-test('an admission by policies is reported of a packet that a rule of theirs may have logged', async () => {
+test('an admission by policies is reported for a packet that one of their rules may have logged', async () => {
   const stdin = stamped.replace('calico-drop:', 'DROP by policy shop/open');
   const { out } = await replay([...json, '--policies', write('open.json', admitsAll), '-'], { stdin });
   expect(out).toContain('shop/open ingress[0]');
@@ -73,7 +73,7 @@ test.each<[string, string, boolean]>([
     `${admitsAll}\n---\n${policyNamed('default.other', { selector: "app == 'other'", types: ['Ingress'] }, 'crd.projectcalico.org/v1')}`,
     true,
   ],
-])('an admission by policies is reported: %s', async (title, content, isShown) => {
+])('an admission by policies %s', async (title, content, isShown) => {
   const args = ['--pods', withoutPolicies, '-q', '--policies', write(`${title.length}.yaml`, content), '-'];
   const { out: events } = await replay([...args, '-o', 'json'], { stdin: stamped });
   expect(events.includes('shop/open ingress[0]')).toBe(isShown);
@@ -81,14 +81,14 @@ test.each<[string, string, boolean]>([
   expect(rows.includes('"policy.verdict":"admitted"')).toBe(isShown);
 });
 
-test('files of --policies: one line is explained with them, and with those of --pods', async () => {
+test('files of --policies: are used with those of --pods to explain one line', async () => {
   const args = ['--pods', cluster, '--policies', write('own.json', policyNamed('own', { podSelector: {} }))];
   const { out } = await replay([...args, '--node', 'node-b', '--explain', drop]);
   // The sample has two policies of its own for this Pod.
   expect(out).toContain('shop/postgres (and 2 more): ingress[0]');
 });
 
-test('the policy of --policies counts where two have one name', async () => {
+test('if two policies have one name, that of --policies counts', async () => {
   const content = policyNamed('postgres', {
     podSelector: { matchLabels: { app: 'postgres' } },
     ingress: [{ from: [{ podSelector: { matchLabels: { app: 'shell' } } }] }],
@@ -97,7 +97,7 @@ test('the policy of --policies counts where two have one name', async () => {
   expect(out).toContain('allows only Pods app=shell');
 });
 
-test('standard input can be one of them', async () => {
+test('one of them may be standard input', async () => {
   const stdin =
     '{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{"name":"own","namespace":"shop"},"spec":{"podSelector":{}}}';
   const { out } = await start([...json, '--policies', '-', policyDeny], { stdin });
@@ -109,7 +109,7 @@ test.each<[string, string]>([
   ['that is cut', '{"kind":"List","items":['],
   ['of other objects', '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"}}'],
   ['that is empty', ''],
-])('files of --policies: one %s ends it before a log is read', async (title, content) => {
+])('files of --policies: a file %s ends it before a log is read', async (title, content) => {
   const file = write(`${title.replaceAll(' ', '-')}.json`, content);
   const args = ['--pods', withoutPolicies, '-q', '-o', 'json', '--policies', file, policyDeny];
   const { status, out, err } = await replay(args);
@@ -117,7 +117,7 @@ test.each<[string, string]>([
   expect(err).toContain(`--policies ${file}:`);
 });
 
-test('files of --policies: one that is missing', async () => {
+test('files of --policies: a missing file is reported', async () => {
   const { status, err } = await replay([...json, '--policies', path('none.yaml'), policyDeny]);
   expect([status, subjectsIn(err)[0]]).toStrictEqual([2, `--policies ${path('none.yaml')}`]);
 });

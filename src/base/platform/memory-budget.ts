@@ -25,7 +25,7 @@ export interface MemoryAccount {
   keys: () => Iterable<string>;
   /** Sets the weight of an object. Returns false if it is left out. `namespace`: '' for objects of the cluster. */
   set: (key: string, namespace: string, bytes: Bytes) => boolean;
-  /** Counts an object as left out that was thrown away while it was read. */
+  /** Counts an object as left out that was discarded while it was read. */
   leaveOut: (key: string) => void;
   /** The object was deleted, whether it was kept or not. */
   delete: (key: string) => void;

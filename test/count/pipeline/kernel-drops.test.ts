@@ -56,7 +56,7 @@ function findingsOf(decision: Decision | undefined): readonly Finding[] {
 
 const detailsOf = (finding: Finding | undefined): Partial<FlowDetails> => (finding?.details ?? {}) as FlowDetails;
 
-test('a drop that no rule logged is of both Pods, and neither end is said to have refused it', () => {
+test('a drop that no rule logged has Events on both Pods, and neither end counts as having refused it', () => {
   const [decision] = decided([drop()]);
   const findings = findingsOf(decision);
   expect(findings.map(({ regarding: { name }, reason }) => `${reason} ${name}`)).toEqual([
@@ -67,7 +67,7 @@ test('a drop that no rule logged is of both Pods, and neither end is said to hav
     expect(details).toMatchObject({ enforcer: 'network-policy', refusedBy: undefined, path: device, prefix: '' });
 });
 
-test('the device says which Pod sent it, whatever address it has', () => {
+test('the device tells which Pod sent it, whatever its address', () => {
   const [other = ''] = interfaceNames('shop', 'other-0');
   const [decision] = decided([drop('NETFILTER_DROP', other)]);
   const sender = findingsOf(decision).find(({ details }) => detailsOf({ details } as Finding).direction === 'sending');
@@ -78,11 +78,11 @@ test('the device says which Pod sent it, whatever address it has', () => {
 test.each([
   ['the LOG line first', [logged(), drop()]],
   ['the kernel first', [drop(), logged()]],
-] as const)('of a packet that a rule logs and the kernel tells of, one counts: %s', (_, lines) => {
+] as const)('a packet that a rule logs and the kernel reports counts once: %s', (_, lines) => {
   expect(decided(lines).map((decision) => decision?.kind)).toEqual(['drop', 'twin']);
 });
 
-test('where nobody has named the source, lines count once from the first drop on', () => {
+test('if the source is not named, lines count once from the first drop on', () => {
   expect(decided([logged(), drop(), logged()], false).map((decision) => decision?.kind)).toEqual([
     'drop',
     'drop',
@@ -98,12 +98,12 @@ test('packets that a limit keeps out of the log count, and have its prefix', () 
   expect(detailsOf(third)).toMatchObject({ enforcer: 'host-firewall', prefix: '[UFW BLOCK]' });
 });
 
-test('a LOG line does not hold for packets that came by another device', () => {
+test('a LOG line does not apply to packets from another device', () => {
   const [, other] = decided([logged('[UFW BLOCK] ', 1), drop('NETFILTER_DROP', 'vz')]);
   expect(detailsOf(findingsOf(other)[0])).toMatchObject({ enforcer: 'network-policy', prefix: '' });
 });
 
-test('a LOG line does not hold for packets that come more than ten minutes later', () => {
+test('a LOG line does not apply to packets more than ten minutes later', () => {
   const late = { ...drop(), time: nine + 600_001 };
   const [, last] = decided([logged('[UFW BLOCK] '), late]);
   expect(detailsOf(findingsOf(last)[0])).toMatchObject({ enforcer: 'network-policy', prefix: '' });
@@ -117,13 +117,13 @@ test.each(['IP_RPFILTER', 'IP_LOCAL_SOURCE', 'IP_INVALID_SOURCE'])(
   },
 );
 
-test('a reason that is no rule stands in the finding, and in what tells it from others', () => {
+test('a reason other than a rule is in the finding and its identity', () => {
   const [rule, neighbour] = decided([drop(), drop('NEIGH_FAILED')]).map((decision) => findingsOf(decision)[0]);
   expect(detailsOf(neighbour)).toMatchObject({ dropReason: 'NEIGH_FAILED', enforcer: 'unknown' });
   expect(neighbour?.identity).not.toBe(rule?.identity);
 });
 
-test('packets of other network namespaces are counted as refused, and told to nobody', () => {
+test('packets of other network namespaces count as refused, and have no Event', () => {
   const forged = line({ text: kernelDropLine({ netns: 4_026_532_120 }), program: 'kernel-drops' });
   expect(decided([forged])).toMatchObject([{ kind: 'unparsable', observation: { format: 'kernel-drop' } }]);
 });

@@ -53,7 +53,7 @@ afterAll(async () => {
   await removeAgents(cluster);
 });
 
-test('both Pods get an Event, which says whose packets, and the clause of the policy', async () => {
+test('both Pods get an Event, which names the senders and the clause of the policy', async () => {
   await send(cluster, worker, postgres.address, 5432, PACKETS);
   expect(await dropped()).toBe(PACKETS);
   const [onReceiver] = await untilEvents(cluster, shop, postgres.name, (events) => packetsIn(events) === PACKETS);
@@ -66,7 +66,7 @@ test('both Pods get an Event, which says whose packets, and the clause of the po
   expect(onSender?.message).not.toContain('default-deny');
 });
 
-test('the rows of the audit are what was sent, on the node that dropped it', async () => {
+test('the rows of the audit equal the packets sent, on the node that dropped them', async () => {
   await expect.poll(async () => packets(await rowsOf(second)), { timeout: 60_000, interval: 500 }).toBe(PACKETS);
   for (const row of await rowsOf(second))
     expect(row).toMatchObject({
@@ -77,7 +77,7 @@ test('the rows of the audit are what was sent, on the node that dropped it', asy
   expect(await rowsOf(first)).toEqual([]);
 });
 
-test('kubectl drops lists the drops of the namespace, why explains them, top has the flow, and doctor finds nothing wrong', async () => {
+test('kubectl drops lists the drops of the namespace, why explains them, top has the flow, and doctor finds no problem', async () => {
   expect(await drops()).toMatchObject({ stderr: '', stdout: expect.stringMatching(`${postgres.name}.*${PACKETS}`) });
   expect((await drops('why', postgres.name)).stdout).toContain('default-deny');
   expect(await drops('top')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^FROM .* 5432\/UDP /ms) });
@@ -93,7 +93,7 @@ const shows = (lines: readonly string[], port: number): boolean => lines.some((l
 /** A picture is drawn in several pieces; keys stand in its last line. */
 const isWhole = (lines: readonly string[]): boolean => lines.at(-1)?.startsWith('<q> quit') === true;
 
-test('top in a terminal: rows, colours, keys, a larger window, and the screen as it was at the end', async () => {
+test('top in a terminal: shows rows and colours, follows keys and a larger window, and restores the screen at the end', async () => {
   // A second flow, because the selected row has no colours.
   await denyOn(second, postgres.address, 80);
   await send(cluster, worker, postgres.address, 80, 3);
@@ -113,13 +113,13 @@ test('top in a terminal: rows, colours, keys, a larger window, and the screen as
   expect(terminal.written()).toContain('\u001B[?25h');
 });
 
-test('top in a terminal that can do nothing (TERM=dumb) prints plain tables', async () => {
+test('top in a terminal without capabilities (TERM=dumb) prints plain tables', async () => {
   const terminal = openTop({ columns: 80, lines: 24 }, { TERM: 'dumb' }, '--count', '1');
   expect(await terminal.untilExit()).toBe(0);
   expect(terminal.written()).not.toContain('\u001B');
 });
 
-test('who has the Role of live-drops sees the flows; who has not gets the answer of the API server', async () => {
+test("a user with the Role of live-drops sees the flows; a user without it gets the API server's answer", async () => {
   const [apiGroup, name] = ['rbac.authorization.k8s.io', 'kube-netfilter-tailer-drops'];
   await cluster.controlPlane.apply({
     apiVersion: `${apiGroup}/v1`,
@@ -139,7 +139,7 @@ test('who has the Role of live-drops sees the flows; who has not gets the answer
 test.each([
   ['no agent', ['--agents-namespace', 'default']],
   ['an agent that does not serve flows', ['--agents-port', '1']],
-])('top, %s: one line, and exit status 1', async (_, args) => {
+])('top, %s: prints one line, with exit status 1', async (_, args) => {
   const { code, stdout, stderr } = await drops('top', ...args);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^kubectl drops top: .+\n$/);

@@ -340,16 +340,16 @@ test.each<[string, Partial<FlowDetails>]>([
   ['the protocol is missing', { protocol: '' }],
   ['a ClusterNetworkPolicy of AWS denied it', { prefix: '', clusterTier: 'Admin' }],
   ['an ICMP error', { error: { reporter: externalEnd(), protocol: 'ICMP', type: 3, code: 1, mtu: undefined } }],
-])('policies have no part: %s', (_, details) => {
+])('policies are not evaluated: %s', (_, details) => {
   expect(policyNeeds(dropped(details))).toBeUndefined();
   expect(policyVerdict(dropped(details), known([defaultDeny]), at)).toBeUndefined();
 });
 
-test('policies have no part: the Pod is not known', () => {
+test('policies are not evaluated if the Pod is not known', () => {
   expect(policyVerdict(dropped(), known([defaultDeny], [], []), at)).toBeUndefined();
 });
 
-test('both Pods and their Namespaces are needed, of an address outside the cluster only those of the Pod', () => {
+test('both Pods and their Namespaces are read; for an address outside the cluster, only those of the Pod', () => {
   expect(policyNeeds(dropped())).toMatchObject({
     pods: [{ name: 'postgres-0' }, { name: 'worker-7' }],
     namespaces: ['shop', 'batch'],
@@ -360,14 +360,14 @@ test('both Pods and their Namespaces are needed, of an address outside the clust
   });
 });
 
-test('a Pod that has completed since had its address when the packet was dropped', () => {
+test('a Pod that has completed since still had its address when the packet was dropped', () => {
   const completed = [pod({ completed: true })];
   expect(policyVerdict(dropped(), known([defaultDeny], undefined, completed), at)?.outcome).toBe('denies');
 });
 
 const names = fc.string({ unit: 'binary', minLength: 1, maxLength: 2000 });
 
-test('a message has one line of at most 1,024 bytes and no markup, whatever policies and labels are called', () => {
+test('a message has one line of at most 1,024 bytes and no markup, whatever the names of policies and labels', () => {
   forAll([names, names, names, fc.boolean()], {}, (name, key, value, isSent) => {
     const from = [{ podSelector: { matchLabels: { [key]: value } } }];
     const policy = networkPolicy({ podSelector: {}, ingress: [{ from }] }, name);
@@ -381,7 +381,7 @@ test('a message has one line of at most 1,024 bytes and no markup, whatever poli
   });
 });
 
-test('no policy of another Namespace is named, whatever it decides', () => {
+test('no policy of another Namespace is named, whatever its verdict', () => {
   const hidden = ['allow-frontend', 'default-deny', 'allow-worker', 'secret-name', 'frontend'];
   for (const policies of [[allowFrontend], [defaultDeny], [allowWorker], [unreadable], [allowFrontend, closedBatch]])
     for (const refusedBy of ['receiver', undefined] as const)
@@ -401,11 +401,11 @@ const asked = (of: ScanDetails['of'], ...ports: string[]): unknown => {
   return details;
 };
 
-test('policies are asked about the first packet of a scan that tries a Pod on one port', () => {
+test('policies are evaluated for the first packet of a scan that tries a Pod on one port', () => {
   expect(asked('target', '5432/TCP')).toBe(example);
 });
 
-test('policies are asked about no packet of a scan of several ports or several Pods', () => {
+test('policies are evaluated for no packet of a scan of several ports or several Pods', () => {
   expect(asked('target', '5432/TCP', '80/TCP')).toMatchObject({ kind: 'scan' });
   expect(asked('scanner', '5432/TCP')).toMatchObject({ kind: 'scan' });
 });
@@ -413,7 +413,7 @@ test('policies are asked about no packet of a scan of several ports or several P
 test.each([
   ['is denied by its policies', defaultDeny, ['ingress']],
   ['is admitted by its policies', allowWorker, ['ingress', 'egress']],
-] as const)('which policies are evaluated of a packet that %s', (what, policy, directions) => {
+] as const)('policies are evaluated for a packet that %s', (what, policy, directions) => {
   const objects = known([policy, closedBatch]);
   const traced: string[] = [];
   const trace: KnownPolicies['trace'] = (given, direction) => {

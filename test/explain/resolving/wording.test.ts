@@ -9,7 +9,7 @@ test.each([
   ['10.1.2.3', 'not a Pod, node or Service'],
   ['224.0.0.1', 'a multicast group'],
   ['169.254.169.254', "the cloud's metadata service"],
-])('%s is, for a person, %s', (address, note) => {
+])('a person reads %s as %s', (address, note) => {
   expect(scopeOf(address).note).toBe(note);
 });
 
@@ -19,7 +19,7 @@ test.each([
   ['shop/web-*', 'node-b', 'no Pod of that name is known'],
   ['shop/web-*', 'node-a', 'one of 2 Pods of node-a'],
   ['shop/web-*', '', 'one of 2 Pods'],
-])('the name %s of a Pod of the node %s is, for a person, %s', (name, node, note) => {
+])('a person reads the name %s of a Pod of the node %s as %s', (name, node, note) => {
   const pods = ['web-0', 'web-1'].map((each) => pod({ name: each }));
   expect(createEndpointFinder(cluster({ pods })).byName(name, { time: nine, exact: false }, node).note).toBe(note);
 });

@@ -42,7 +42,7 @@ const denied = 'cali8d1e69e5f89-I: policy DENIED  proto 6 src 10.65.0.2:43553 de
 const printed = (text: string, task = '           <...>-1234 ', stamp = '4.970478'): string =>
   `${task}   [001] b..11     ${stamp}: bpf_trace_printk: ${text}\n`;
 
-test('a line has the text that was printed, the time of its stamp and a BPF program as its writer', () => {
+test('a line has the printed text, the time of its stamp, and a BPF program as its writer', () => {
   const { lines, losses } = read(printed(denied));
   expect(lines).toMatchObject([
     { text: denied, time: start - 29.522, timeIsExact: true, program: 'bpf', origin: 'kernel', line: 1 },
@@ -50,7 +50,7 @@ test('a line has the text that was printed, the time of its stamp and a BPF prog
   expect(losses).toEqual([]);
 });
 
-test('lines that a read cuts anywhere are put together', () => {
+test('lines that a read cuts anywhere are joined', () => {
   const whole = printed(denied) + printed('another');
   for (let at = 1; at < whole.length; at++)
     expect(read(whole.slice(0, at), whole.slice(at)).lines.map(({ text }) => text)).toEqual([denied, 'another']);
@@ -63,11 +63,11 @@ test('a task whose name looks like a line forges none', () => {
   expect(losses).toEqual([]);
 });
 
-test('lines that were overwritten are told as lost', () => {
+test('overwritten lines are reported as lost', () => {
   expect(read('CPU:3 [LOST 512 EVENTS]\n', printed(denied)).losses).toMatchObject([{ count: 512, unit: 'records' }]);
 });
 
-test('other events and endless lines are passed over', () => {
+test('other events and endless lines are skipped', () => {
   const { lines } = read(
     'x-1 [001] b..11 4.9: sched_switch: y\n',
     'z'.repeat(8000),
@@ -79,7 +79,7 @@ test('other events and endless lines are passed over', () => {
   expect(lines.map(({ text }) => text)).toEqual(['a']);
 });
 
-test('where no tracefs is, the notice and the check say so', () => {
+test('without tracefs, the notice and the check say so', () => {
   const { heard, listener } = listening();
   const time = fakeTime(start);
   const tracefs = folder('none');
@@ -90,7 +90,7 @@ test('where no tracefs is, the notice and the check say so', () => {
   expect(obstacleOf(tracefs)).toBe(/cannot be read: (.*)\. It is tried/.exec(heard.notices[0]?.text ?? '')?.[1]);
 });
 
-test('a flood leaves other work its turn after some hundred lines, however many a read gives', () => {
+test('in a flood, other work gets its turn after some hundred lines, however many a read returns', () => {
   const { heard, source, time } = reading(Array.from({ length: 10 }, () => printed(denied).repeat(50)));
   time.step();
   expect(heard.lines).toHaveLength(300);

@@ -37,11 +37,11 @@ test('a field is where its structure says', () => {
   expect(btf.offsetOf('other', 'data')).toBe(8);
 });
 
-test('members without a name are looked into', () => {
+test('fields of unnamed members are found', () => {
   expect(btf.offsetOf('outer', 'tail')).toBe(20);
 });
 
-test('a field of a field, behind another name of its type', () => {
+test('finds a field of a field, behind another name of its type', () => {
   expect(btf.offsetOf('outer', 'ns', 'number')).toBe(88);
 });
 
@@ -49,11 +49,11 @@ test.each([
   ['none', 'first'],
   ['outer', 'none'],
   ['outer', 'first', 'number'],
-] as const)('of %s %s is not there, and that is an error', (structure, ...path) => {
+] as const)('a missing field %s %s is an error', (structure, ...path) => {
   expect(() => btf.offsetOf(structure, ...(path as [string, ...string[]]))).toThrow(`the kernel's ${structure}`);
 });
 
-test('bytes that are no description of types are refused', () => {
+test('bytes that do not describe types are refused', () => {
   for (const data of [Buffer.alloc(0), Buffer.from('a file of another kind, longer than a header')])
     expect(() => readBtf(data)).toThrow('types');
 });

@@ -23,7 +23,7 @@ export interface LineSink {
   tooLong: (number: number) => void;
   /** Takes a line with a needle as bytes; true if it needs no string. `end`: before the line break. `hit`: its first needle. */
   takeBytes?: ((bytes: Buffer, start: number, end: number, hit: number) => boolean) | undefined;
-  /** Returns whether the next line is needed even without a needle, because it may go on a record. */
+  /** Returns whether the next line is needed even without a needle, because it may continue a record. */
   isOpen?: (() => boolean) | undefined;
   /** Called after the last line in one turn of the event loop. */
   turnEnded?: (() => void) | undefined;
