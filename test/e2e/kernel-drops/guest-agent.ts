@@ -89,7 +89,7 @@ export async function tryAgent(): Promise<void> {
 
 function between(): unknown {
   return {
-    instances: readdirSync(`${tracefs}/instances`),
+    instances: readdirSync(`${tracefs}/instances`).toSorted(),
     probes: readFileSync(`${tracefs}/dynamic_events`, 'latin1').match(/^e:/gm)?.length,
   };
 }

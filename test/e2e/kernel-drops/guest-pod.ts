@@ -1,9 +1,11 @@
 /** A Pod of the guest: a program in its network, and in a cgroup as a kubelet makes it, which listens and connects as it is told. */
 import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { mkdirSync, readFileSync } from 'node:fs';
 import type { LookupFunction } from 'node:net';
 import { connect, createServer, isIP, isIPv6 } from 'node:net';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Loop, type LoopCounts, startLoop, startServers } from './guest-loops.ts';
 import { print } from './guest-node.ts';
 
@@ -38,11 +40,27 @@ export type Outcome = string;
 type Order =
   | { connect: readonly Try[] }
   | { listen: readonly number[] }
+  | { open: Many }
+  | { send: Many }
   | { serve: true }
   | { loop: readonly Loop[] }
   | { stop: true };
 
+/** Of thousands, a slow kernel repeats the last ones late. */
+const mostly = 0.95;
+
+export interface Many {
+  to: string;
+  port: number;
+  count: number;
+}
+
 export interface PodProcess {
+  process: ReturnType<typeof spawnInPod>;
+  /** Opens connections that nobody answers. Resolves when the kernel has repeated the first packets of them; they stay open. */
+  open: (many: Many) => Promise<void>;
+  /** Sends packets of UDP. */
+  send: (many: Many) => Promise<void>;
   /** All at the same time. */
   connect: (tries: readonly Try[]) => Promise<Tried[]>;
   /** Accepts connections on these ports, and closes them. */
@@ -59,11 +77,12 @@ export function spawnInPod(netns: string, uid: string, program: string) {
   const group = `${burstable}/kubepods-burstable-pod${uid.replaceAll('-', '_')}.slice/cri-containerd-0.scope`;
   mkdirSync(group, { recursive: true });
   const command = `exec /usr/sbin/ip netns exec ${netns} ${program}`;
-  return spawn('/bin/busybox', ['sh', '-c', `echo $$ > ${group}/cgroup.procs && ${command}`]);
+  return spawn('/bin/busybox', ['sh', '-c', `echo $$ > ${group}/cgroup.procs && ulimit -n 20000 && ${command}`]);
 }
 
-export function startPod(netns: string, uid: string): PodProcess {
-  const child = spawnInPod(netns, uid, `/bin/node /program.cjs ${podProgram}`);
+/** `before`: a program that starts that of the Pod. */
+export function startPod(netns: string, uid: string, before = ''): PodProcess {
+  const child = spawnInPod(netns, uid, `${before} /bin/node /program.cjs ${podProgram}`);
   child.stderr.setEncoding('utf8').on('data', (text: string) => print('failed', `Pod ${netns}: ${text}`));
   const waiting: ((answer: unknown) => void)[] = [];
   createInterface(child.stdout).on('line', (line) => waiting.shift()?.(JSON.parse(line)));
@@ -72,6 +91,9 @@ export function startPod(netns: string, uid: string): PodProcess {
     return new Promise((resolve) => waiting.push(resolve));
   };
   return {
+    process: child,
+    open: async (many) => void (await tell({ open: many })),
+    send: async (many) => void (await tell({ send: many })),
     connect: async (tries) => (await tell({ connect: tries })) as Tried[],
     listen: async (ports) => void (await tell({ listen: ports })),
     serve: async () => void (await tell({ serve: true })),
@@ -90,11 +112,29 @@ export async function runPod(): Promise<void> {
 
   async function obey(order: Order): Promise<unknown> {
     if ('connect' in order) return Promise.all(order.connect.map(attempt));
+    if ('open' in order) return openMany(order.open);
+    if ('send' in order) return sendMany(order.send);
     if ('listen' in order) return Promise.all(order.listen.map(listen));
     if ('serve' in order) return startServers();
     if ('loop' in order) return loops.push(...order.loop.map(startLoop));
     return Promise.all(loops.splice(0).map((stop) => stop()));
   }
+}
+
+async function openMany({ to, port, count }: Many): Promise<void> {
+  for (let opened = 0; opened < count; opened++) {
+    connect({ host: to, port }).on('error', ({ message }) => process.stderr.write(message));
+    // Timers and the first packets have their turn.
+    if (opened % 256 === 255) await pause(1);
+  }
+  while (repeatedPorts().size < count * mostly) await pause(200);
+}
+
+async function sendMany({ to, port, count }: Many): Promise<void> {
+  const socket = createSocket('udp4');
+  for (let sent = 0; sent < count; sent++)
+    await new Promise<void>((resolve) => socket.send('x', port, to, () => resolve()));
+  socket.close();
 }
 
 function listen(port: number): Promise<void> {
@@ -111,7 +151,7 @@ function attempt({ to, port, localPort, within, from }: Try): Promise<Tried> {
 
     function giveUp(): void {
       // A slow processor sends the first packet late: an early end would look like a client that closed it before it was repeated.
-      if (within === undefined && !isRepeated(localPort)) timer = setTimeout(giveUp, 200);
+      if (within === undefined && !repeatedPorts().has(localPort)) timer = setTimeout(giveUp, 200);
       // An answer that has come meanwhile goes first, because a slow processor may be late for both.
       else setImmediate(end, 'gave up');
     }
@@ -124,14 +164,16 @@ function attempt({ to, port, localPort, within, from }: Try): Promise<Tried> {
   });
 }
 
-/** Whether the kernel has repeated the first packet of the connection from that port of this network. */
-function isRepeated(localPort: number): boolean {
+/** The local ports of this network's connections whose first packet the kernel has repeated. */
+function repeatedPorts(): ReadonlySet<number> {
   const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => readFileSync(path, 'latin1').split('\n'));
-  return rows.some((row) => {
+  const ports = rows.flatMap((row) => {
     // NUMBER: LOCAL REMOTE STATE QUEUES TIMER RETRANSMITS …; 02 is SYN_SENT.
     const [, local = '', , state, , , retransmits] = row.trim().split(/ +/);
-    return state === '02' && Number(retransmits) > 0 && Number.parseInt(local.split(':')[1] ?? '', 16) === localPort;
+    const isRepeated = state === '02' && Number(retransmits) > 0;
+    return isRepeated ? Number.parseInt(local.split(':')[1] ?? '', 16) : [];
   });
+  return new Set(ports);
 }
 
 function hostOf(to: Try['to']) {

@@ -1,10 +1,15 @@
-/** The first process of the guest: makes Pods, drops their packets, and prints what the source hands over; then the agent itself reads it. */
+/**
+ * The first process of the guest: makes Pods, drops their packets, and prints what the source hands over; then the agent itself reads it, or
+ * Pods flood it.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createKernelDrops, obstacleOf } from '../../../src/read/sources/tracefs/kernel-drops.ts';
 import { defaultTracefs as tracefs } from '../../../src/read/sources/tracefs/trace.ts';
 import { cases, pods } from './cases.ts';
 import { tryAgent } from './guest-agent.ts';
+import { tryFloods } from './guest-floods.ts';
 import { addPods, attempt, begin, print, run, switchOff, wait } from './guest-node.ts';
+import { podProgram, runPod } from './guest-pod.ts';
 import { sceneFile } from './scene.ts';
 
 function makeNetwork(): void {
@@ -47,7 +52,7 @@ function printLeft(): void {
   print('left', {
     instances: readdirSync(`${tracefs}/instances`),
     probes: readFileSync(`${tracefs}/dynamic_events`, 'latin1'),
-    group: existsSync(`${tracefs}/events/kube_netfilter_tailer_drops`),
+    groups: readdirSync(`${tracefs}/events`).filter((name) => name.startsWith('kube_netfilter_tailer')),
   });
 }
 
@@ -75,15 +80,15 @@ async function tryCases(): Promise<void> {
 
 async function main(): Promise<void> {
   begin();
+  run('mount -t cgroup2 cgroup2 /sys/fs/cgroup');
   makeNetwork();
   await tryCases();
   printLeft();
-  if (existsSync(sceneFile)) {
-    await tryAgent();
-    printLeft();
-  }
+  // Each in one of the guests, which run side by side.
+  await (existsSync(sceneFile) ? tryAgent() : tryFloods());
+  printLeft();
   print('end', true);
   switchOff();
 }
 
-void main();
+void (process.argv[2] === podProgram ? runPod() : main());

@@ -12,12 +12,13 @@ import type { KubernetesObject } from '../control-plane/creatable.ts';
 import { createOwnFolder } from '../own-folder.ts';
 import { createInQuietHours } from '../quiet-hours.ts';
 import { cases } from './cases.ts';
+import { type Flood, flooded } from './floods.ts';
 import { networkPrograms, runMachine } from './machine.ts';
 import { bundleFile, kubeconfigFile, type Scene, sceneFile, sceneOf, sentPackets } from './scene.ts';
 
 /**
  * The source of the kernel's own record of drops, in kernels of Debian: which packets it tells of, and what it says of them; in one of them
- * the agent with this source, over a kill.
+ * the agent with this source, over a kill, in the other Pods that flood it.
  */
 
 const controlPlane = connect(inject('controlPlane'));
@@ -31,6 +32,7 @@ const modules = (
 const { flags, allocator } = imageCommand();
 const scene = sceneOf(controlPlane.server, { flags, env: allocator });
 const withAgent = '6.12';
+const nothing = { instances: [], probes: '', groups: [] };
 let rig: AgentRig;
 
 beforeAll(async () => {
@@ -79,10 +81,19 @@ describe.concurrent.each(['6.1', withAgent])('Linux %s', (version) => {
     expect([...seen()].filter((each) => !expected.has(each))).toEqual([]);
   });
 
-  test('nothing is lost, and nothing is left behind', () => {
+  test('nothing is lost, and nothing is left behind by any of them', () => {
     expect(valuesOf('lost')).toEqual([]);
-    expect(valuesOf('left')[0]).toEqual({ instances: [], probes: '', group: false });
+    expect(valuesOf('left')).toEqual([nothing, nothing]);
   });
+
+  test.each(version === withAgent ? [] : [flooded.honest])(
+    'a Pod that floods one buffer overwrites none of %i lines of another Pod in the other buffer',
+    (honest) => {
+      const floods = ['drops', 'connections'].map((kind) => valuesOf(kind)[0] as Flood);
+      expect(floods.map(({ read }) => read)).toEqual([1, 1 + honest]);
+      for (const { overwritten } of floods) expect(overwritten).toBeGreaterThan(1000);
+    },
+  );
 
   if (version !== withAgent) return;
 
@@ -92,16 +103,12 @@ describe.concurrent.each(['6.1', withAgent])('Linux %s', (version) => {
       [0, null],
     ]);
     expect(valuesOf('between')).toEqual([
-      { instances: ['kube_netfilter_tailer_drops'], probes: 2 },
-      { instances: ['kube_netfilter_tailer_drops'], probes: 2 },
+      { instances: ['kube_netfilter_tailer_connects', 'kube_netfilter_tailer_drops'], probes: 2 },
+      { instances: ['kube_netfilter_tailer_connects', 'kube_netfilter_tailer_drops'], probes: 2 },
     ]);
     const events = await rig.events(scene.namespace);
     // A slow guest may run into another hour of them, in which there is another Event.
     expect(['cart', 'web', 'other'].map((name) => sumOf(events, name))).toEqual([sentPackets, sentPackets, 0]);
-  });
-
-  test('an agent that is stopped leaves nothing behind', () => {
-    expect(valuesOf('left')[1]).toEqual({ instances: [], probes: '', group: false });
   });
 });
 

@@ -66,6 +66,8 @@ const folder = temporaryFolder();
 const start = 1_795_226_670_000;
 const uptime = 5000;
 const group = 'kube_netfilter_tailer_drops';
+const connectGroup = 'kube_netfilter_tailer_connects';
+const ofInstance = (event: string, of = group): string => `instances/${of}/events/${of}/${event}`;
 const symbols = (...reasons: string[]): string =>
   `print fmt: "skbaddr=%p reason: %s", REC->skbaddr, __print_symbolic(REC->reason, ${reasons.join(', ')})\n`;
 const known = ['{ 2, "NOT_SPECIFIED" }', '{ 7, "NETFILTER_DROP" }', '{ 12, "IP_RPFILTER" }', '{ 70, "TCP_RESET" }'];
@@ -89,14 +91,13 @@ function tracefsOf(format: string | undefined = symbols(...known), types: Buffer
     btf,
     read,
     definitions: () => read('dynamic_events'),
-    react() {
-      const [, event = ''] = /^e:\w+\/(\w+) /m.exec(read('dynamic_events')) ?? [];
-      const ofInstance = join(path, 'instances', group, 'events', group, event);
-      mkdirSync(ofInstance, { recursive: true });
-      mkdirSync(join(path, 'events', group, event), { recursive: true });
-      mkdirSync(join(path, 'instances', group, 'events/skb/kfree_skb'), { recursive: true });
-      writeFileSync(join(ofInstance, 'enable'), '0\n');
-      writeFileSync(join(path, 'instances', group, 'trace_pipe'), '');
+    react(of = group) {
+      const [, event = ''] = new RegExp(String.raw`^e:${of}/(\w+) `, 'm').exec(read('dynamic_events')) ?? [];
+      mkdirSync(join(path, ofInstance(event, of)), { recursive: true });
+      mkdirSync(join(path, 'events', of, event), { recursive: true });
+      mkdirSync(join(path, 'instances', of, 'events/skb/kfree_skb'), { recursive: true });
+      writeFileSync(join(path, ofInstance(event, of), 'enable'), '0\n');
+      writeFileSync(join(path, 'instances', of, 'trace_pipe'), '');
       return event;
     },
   };
@@ -205,54 +206,73 @@ const withAll = (type: MadeType): MadeType =>
 const withConnections = (): Buffer => btfOf([...kernelTypes.map(withAll), ...connectionTypes]);
 
 /** A kernel that tells of connections, too. */
-function connecting() {
+function connecting({ isLeft = false } = {}) {
   const tracefs = tracefsOf(undefined, withConnections());
   const { heard, source, time } = reading(tracefs);
-  const events = Array.from(tracefs.definitions().matchAll(/^e:\w+\/(\w+) /gm), ([, event = '']) => event);
-  const folderOf = (event: string): string => join(tracefs.path, 'instances', group, 'events', group, event);
-  for (const event of events) {
-    mkdirSync(folderOf(event), { recursive: true });
-    mkdirSync(join(tracefs.path, 'events', group, event), { recursive: true });
-    writeFileSync(join(folderOf(event), 'enable'), '0\n');
-  }
-  writeFileSync(join(tracefs.path, 'instances', group, 'trace_pipe'), '');
-  return { tracefs, heard, source, time, events, folderOf };
+  const drops = tracefs.react();
+  if (isLeft) writeFileSync(join(tracefs.path, ofInstance(drops), 'enable'), '1\n');
+  time.advance(10_000);
+  const connects = tracefs.react(connectGroup);
+  time.advance(10_000);
+  const pipeOf = (of: string): string => join(tracefs.path, 'instances', of, 'trace_pipe');
+  return { tracefs, heard, source, time, drops, connects, pipeOf };
 }
 
-test('connections of Pods are read by a second probe of the same instance, whose fields are of this kernel', () => {
-  const { tracefs, events, folderOf, time, source, heard } = connecting();
-  expect(events.map((event) => event.replace(/_\w{8}$/, ''))).toEqual(['drop', 'connect']);
+test('connections of Pods are read by a probe and from a buffer of their own, with the fields of this kernel', () => {
+  const { tracefs, connects, time, source, heard, pipeOf } = connecting();
   const own = tracefs.definitions().split('\n')[1] ?? '';
+  expect(own).toMatch(/^e:kube_netfilter_tailer_connects\/connect_\w{8} sock\.inet_sock_set_state /);
   expect(own).toMatch(/ if oldstate == 2 && newstate == 7 && protocol == 6$/);
   const places = own.split(' ').slice(2, own.split(' ').indexOf('if'));
   expect(places).toEqual(tables.connectionPlaces);
   for (const argument of places) expect(argument.length).toBeLessThan(64);
-  time.advance(10_000);
   expect(source.state).toBe('reading');
-  const connect = folderOf(events[1] ?? '');
-  expect(readFileSync(join(connect, 'filter'), 'latin1')).toMatch(/ && first ~ "kubepods\*"$/);
-  expect(readFileSync(join(connect, 'enable'), 'latin1')).toBe('1');
+  const folderOfEvent = ofInstance(connects, connectGroup);
+  expect(tracefs.read(`${folderOfEvent}/filter`)).toMatch(/ && first ~ "kubepods\*"$/);
+  expect(tracefs.read(`${folderOfEvent}/enable`)).toBe('1');
   appendFileSync(
-    join(tracefs.path, 'instances', group, 'trace_pipe'),
-    `     ksoftirqd/0-14      [000] ..s2.     4.970478: ${events[1]}: (sock.inet_sock_set_state) oldstate=2 rest\n`,
+    pipeOf(connectGroup),
+    `     ksoftirqd/0-14      [000] ..s2.     4.970478: ${connects}: (sock.inet_sock_set_state) oldstate=2 rest\n`,
   );
   time.advance(200);
   expect(heard.lines.map(({ text }) => text)).toEqual(['(sock.inet_sock_set_state) oldstate=2 rest']);
-  expect(heard.notices.filter(({ key }) => key === 'connections')).toEqual([]);
+  expect(source.counts).toMatchObject({ lines: 1 });
+});
+
+test('lines of one buffer that are lost, or wait in a flood, are none of the other', () => {
+  const { tracefs, connects, drops, time, heard, pipeOf } = connecting();
+  const failed = `a-1 [000] ..s2. 4.9: ${connects}: (sock.inet_sock_set_state) rest\n`;
+  appendFileSync(pipeOf(connectGroup), `CPU:0 [LOST 70 EVENTS]\n${failed.repeat(3000)}`);
+  appendFileSync(pipeOf(group), `a-1 [000] ..s2. 4.9: ${drops}: ${drop}\n`);
+  time.advance(200);
+  expect(heard.lines.filter(({ text }) => text.startsWith('(skb.'))).toHaveLength(1);
+  expect(heard.losses).toMatchObject([{ count: 70, reason: /70 lines of connections that failed are lost/ }]);
+  expect(['buffer_size_kb', 'trace_clock'].map((file) => tracefs.read(`instances/${connectGroup}/${file}`))).toEqual([
+    '256',
+    'mono',
+  ]);
+  expect(tracefs.read(`instances/${group}/buffer_size_kb`)).toBe('512');
 });
 
 test('of an agent before, which knew no connections, the buffer is kept', () => {
-  const { tracefs, events, folderOf, time } = connecting();
-  writeFileSync(join(folderOf(events[0] ?? ''), 'enable'), '1\n');
-  time.advance(10_000);
+  const { tracefs, connects } = connecting({ isLeft: true });
   expect(existsSync(join(tracefs.path, 'instances', group, 'trace_clock'))).toBe(false);
-  expect(readFileSync(join(folderOf(events[1] ?? ''), 'enable'), 'latin1')).toBe('1');
+  expect(tracefs.read(`${ofInstance(connects, connectGroup)}/enable`)).toBe('1');
+});
+
+test('of an agent before, which read both from one buffer, both probes are removed first', () => {
+  const tracefs = tracefsOf(undefined, withConnections());
+  for (const event of ['drop_00000000', 'connect_00000000'])
+    mkdirSync(join(tracefs.path, 'events', group, event), { recursive: true });
+  reading(tracefs);
+  const removed = tracefs.definitions().match(/^-:.*$/gm);
+  expect(removed?.toSorted()).toEqual([`-:${group}/connect_00000000`, `-:${group}/drop_00000000`]);
 });
 
 test('a kernel that cannot report connections reports drops, and says so', () => {
   const { heard, source } = running();
   expect(source.state).toBe('reading');
-  expect(heard.notices).toContainEqual(expect.objectContaining({ level: 'info', key: 'connections' }));
+  expect(heard.notices).toContainEqual(expect.objectContaining({ level: 'info', key: 'failed', of: 'connections' }));
 });
 
 test('the kernel filters by the numbers that it has for the reasons, and at first by nothing else but IP', () => {
@@ -421,8 +441,10 @@ test('the check defines the probe for connections, too, and removes it', () => {
 
 test('of a kernel that cannot tell of connections, the check says what the notice says', () => {
   const tracefs = tracefsOf();
-  const { heard } = reading(tracefs);
-  const notice = heard.notices.find(({ key }) => key === 'connections')?.text;
+  const { heard, time } = reading(tracefs);
+  tracefs.react();
+  time.advance(10_000);
+  const notice = heard.notices.find(({ of }) => of === 'connections')?.text;
   expect(notice).toContain(connectionsObstacleOf(tracefs.path, tracefs.btf) ?? 'nothing');
 });
 

@@ -69,25 +69,23 @@ export interface EventProbe {
   condition: string;
 }
 
-/** Defines the probes of a group, and removes others of it first. Returns the name of each, another for each definition. */
-export function defineProbes(tracefs: string, group: string, probes: readonly EventProbe[]): string[] {
+/** Defines the probe of a group, and removes others of it first. Returns its name, another for each definition. */
+export function defineProbe(tracefs: string, group: string, probe: EventProbe): string {
+  const { on, fields, condition } = probe;
   const folder = join(tracefs, 'events', group);
-  const names = probes.map(nameOf);
-  if (eventsIn(folder).some((name) => !names.includes(name))) removeProbes(tracefs, group);
-  for (const [index, { on, fields, condition }] of probes.entries()) {
-    const name = names[index] as string;
-    if (existsSync(join(folder, name))) continue;
-    const probe = `e:${group}/${name} ${on} ${fields}`;
-    try {
-      order(tracefs, `${probe} if ${condition}`);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
-      // Before Linux 6.1 there are no conditions. The first kernels with them look `reason` up among the probe's own fields, where it has
-      // another name.
-      order(tracefs, probe);
-    }
+  const name = nameOf(probe);
+  if (eventsIn(folder).some((each) => each !== name)) removeProbes(tracefs, group);
+  if (existsSync(join(folder, name))) return name;
+  const definition = `e:${group}/${name} ${on} ${fields}`;
+  try {
+    order(tracefs, `${definition} if ${condition}`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EINVAL') throw error;
+    // Before Linux 6.1 there are no conditions. The first kernels with them look `reason` up among the probe's own fields, where it has
+    // another name.
+    order(tracefs, definition);
   }
-  return names;
+  return name;
 }
 
 function nameOf({ event, fields, condition }: EventProbe): string {

@@ -7,8 +7,8 @@ import { createDevicePoll, type Device, kmsgDevice } from '../kmsg/device.ts';
 import { type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 
 export const defaultTracefs = '/sys/kernel/tracing';
-/** The size of the buffer of each CPU in KiB, for about 4,000 lines. The kernel's default is 1.4 MB. */
-const bufferKilobytes = 512;
+/** The size of the buffer of each CPU in KiB. The kernel's default is 1.4 MB. */
+const usualBuffer = 512;
 /** The most characters of one read, because the kernel's tracing_read_pipe hands over no more at once. */
 const longestRest = 16_384;
 
@@ -36,13 +36,17 @@ export interface TracedEvents {
   event: string;
   /** Makes the events ready. */
   prepare: () => readonly PreparedEvent[];
-  /** Called each time the instance records the events. */
+  /** Called each time the instance is read. */
   begun?: () => void;
   /** Undoes `prepare`, after the instance is gone. */
   forget?: () => void;
   /** The pause after a full turn, as a multiple of the turn's length. */
   restInFlood?: number;
   advise: (error: unknown) => string;
+  /** The size of the buffer of each CPU in KiB. */
+  buffer?: number;
+  /** Names its lines in the report of a loss. */
+  lines?: string;
   /** Makes the text of a line from what follows the event's name; by default the same. */
   textOfPrinted?: (printed: string) => string;
 }
@@ -56,7 +60,7 @@ const lost = /^CPU:\d{1,5} \[LOST (\d{1,12}) EVENTS\]$/;
  */
 export function createTrace(traced: TracedEvents, options: TraceOptions): Source {
   const { tracefs, listener, timing = systemTiming, monotonic = monotonicNow } = options;
-  const { source: name, program, textOfPrinted = (printed) => printed } = traced;
+  const { source: name, program, lines: what = 'lines', textOfPrinted = (printed) => printed } = traced;
   const folder = join(tracefs, 'instances', traced.instance);
   const { device = deviceOf(folder, traced) } = options;
   // Matches `<...>-1234    [001] b.s3.  2727.956539: EVENT: TEXT`. The name of the task may be any 15 bytes.
@@ -102,7 +106,7 @@ export function createTrace(traced: TracedEvents, options: TraceOptions): Source
     counts.lines++;
     const missing = lost.exec(text)?.[1];
     if (missing !== undefined) {
-      const reason = `${name} was overwritten before it was read: ${missing} lines are lost`;
+      const reason = `${name} was overwritten before it was read: ${missing} ${what} are lost`;
       listener.lost({ count: Number(missing), unit: 'records', time: timing.wall(), reason });
       return;
     }
@@ -125,7 +129,7 @@ export function createTrace(traced: TracedEvents, options: TraceOptions): Source
   }
 }
 
-function deviceOf(folder: string, { prepare, begun }: TracedEvents): Device {
+function deviceOf(folder: string, { prepare, begun, buffer = usualBuffer }: TracedEvents): Device {
   return {
     ...kmsgDevice,
     open(path) {
@@ -141,11 +145,12 @@ function deviceOf(folder: string, { prepare, begun }: TracedEvents): Device {
       // If a killed agent left an event enabled, its buffer is kept: writing trace_clock would empty it.
       if (off.length === places.length) {
         writeFileSync(join(folder, 'trace_clock'), 'mono');
-        writeFileSync(join(folder, 'buffer_size_kb'), String(bufferKilobytes));
+        writeFileSync(join(folder, 'buffer_size_kb'), String(buffer));
       }
       for (const enable of off) writeFileSync(enable, '1');
+      const pipe = kmsgDevice.open(path);
       begun?.();
-      return kmsgDevice.open(path);
+      return pipe;
     },
   };
 }
