@@ -194,8 +194,8 @@ function listenerOf(
     },
     repeats: repeats !== undefined && givesKernel && hasRepeats ? byClock(repeats, clock) : undefined,
     lost(loss) {
-      const { count, unit, time, since = time } = loss;
-      if (mayLosePackets) pipeline.lost(name, unit === 'records' ? count : undefined, timeOf(time), timeOf(since));
+      const { count, unit, time, since = time, of } = loss;
+      if (mayLosePackets) pipeline.lost(name, unit === 'records' ? count : undefined, timeOf(time), timeOf(since), of);
       problems.lost(name, loss);
     },
     notice: (notice) => problems.source(name, notice),

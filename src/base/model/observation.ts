@@ -58,8 +58,8 @@ export interface Suppressed {
   by: string;
   /** How many records; undefined if only the loss is known. */
   count: number | undefined;
-  /** Which lines may be missing. `kernel-warnings`: only rate-limited ones (conntrack, neighbour, martian). */
-  affects: 'everything' | 'kernel-warnings' | 'felix' | 'nothing';
+  /** Which lines may be missing. `kernel-warnings`: only rate-limited ones (conntrack, neighbour, martian); `connections`: failed ones. */
+  affects: 'everything' | 'kernel-warnings' | 'connections' | 'felix' | 'nothing';
   /** The time since which they may be missing, if it is long before the loss was noticed. */
   since?: Millis | undefined;
 }

@@ -88,7 +88,7 @@ export interface Pipeline {
   /** Ends the reviews. Packets that wait stay in the queue. */
   stop: () => void;
   /** Notes that lines were lost before they could be read, so counts near that time are lower bounds. */
-  lost: (by: string, count: number | undefined, time: Millis, since?: Millis) => void;
+  lost: (by: string, count: number | undefined, time: Millis, since?: Millis, of?: 'connections') => void;
   change: (settings: DecisionSettings) => void;
 }
 
@@ -136,10 +136,10 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       timer?.cancel();
       failures.stop();
     },
-    lost(by, amount, time, since) {
+    lost(by, amount, time, since, of) {
       flush();
       statistics.suppressed += amount ?? 1;
-      const suppressed = { kind: 'suppressed', by, count: amount, affects: 'everything', since } as const;
+      const suppressed = { kind: 'suppressed', by, count: amount, affects: of ?? 'everything', since } as const;
       counting.suppress(suppressed, options.node ?? '', time);
     },
     change(settings) {

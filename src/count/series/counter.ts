@@ -1,6 +1,7 @@
 import type { Finding, FlowSide } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Suppressed } from '../../base/model/observation.ts';
+import { connectFailure } from '../../base/model/packet.ts';
 import type { Series, SeriesState, LossReports } from '../../base/model/series.ts';
 import type { OpenSeries } from './open-series.ts';
 import { noteOthers, noteSide, singleFinding } from './slots.ts';
@@ -181,6 +182,9 @@ type Loss = keyof LossReports;
 function isAffected({ finding: { details } }: Series, affects: Loss): boolean {
   if (affects === 'everything') return true;
   const failing = details.kind === 'incident' ? details.failing : undefined;
+  // Other kinds may count several flows together.
+  if (affects === 'connections')
+    return details.kind === 'flow' ? details.logger === connectFailure : details.kind !== 'incident';
   if (affects === 'felix') return failing === 'felix';
   return failing === 'kernel' || (details.kind === 'flow' && details.martian);
 }

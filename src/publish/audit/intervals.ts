@@ -2,6 +2,7 @@ import type { StateChange } from '../../base/platform/keyed-changes.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import type { Suppressed } from '../../base/model/observation.ts';
+import { connectFailure } from '../../base/model/packet.ts';
 import type { FlowRecord } from './fields.ts';
 import { type AuditedFlow, type AuditedPacket, flowOf } from './flow.ts';
 import { defaultFlowLimits, type FlowLimits } from './flow-room.ts';
@@ -137,10 +138,12 @@ function createGaps(restored: readonly OpenFlow[]) {
 
   return {
     add(start: Millis, loss: Loss): void {
-      if (gaps.get(start) !== 'everything') gaps.set(start, loss);
+      const known = gaps.get(start) ?? loss;
+      gaps.set(start, known === loss ? loss : 'everything');
     },
     mayHaveLost(flow: OpenFlow): boolean {
       const loss = gaps.get(flow.start);
+      if (loss === 'connections') return flow.fields['log.logger'] === connectFailure;
       return loss === 'everything' || (loss !== undefined && isWarning(flow));
     },
     forget(isOver: (start: Millis) => boolean): void {

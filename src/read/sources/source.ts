@@ -11,6 +11,8 @@ export type Position = { readonly [key: string]: JsonValue };
 export interface Loss {
   count: number | undefined;
   unit: 'records' | 'bytes';
+  /** The only lines that may be missing; by default any. */
+  of?: 'connections';
   time: Millis;
   /** The time since which records may be missing, if it is long before `time`. */
   since?: Millis | undefined;

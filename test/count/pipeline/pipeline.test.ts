@@ -361,7 +361,7 @@ test('due Events are written before a record of a program is taken', () => {
 
 test('a source that lost an unknown number of records counts as having lost one', () => {
   const [statistics, table] = [createStatistics(), createSeriesTable()];
-  const gaps: [string, number | undefined][] = [];
+  const gaps: unknown[] = [];
   const pipeline = createPipeline({
     prefixes: createPrefixTable(),
     endpoints,
@@ -369,15 +369,18 @@ test('a source that lost an unknown number of records counts as having lost one'
     node: 'node-a',
     includeNoise: false,
     counts: () => ({ table, incidents: nodeIncidents(() => {}, { node: 'node-a' }) }),
-    packets: { drop: () => {}, gap: ({ by, count }) => void gaps.push([by, count]) },
+    packets: { drop: () => {}, gap: ({ by, count, affects }) => void gaps.push([by, count, affects]) },
   });
   pipeline.take(line({ text: syn(), time: nine }), 'kernel');
+  pipeline.lost('kernel-drops', 5, nine, nine, 'connections');
+  expect(table.due(Infinity)).toMatchObject([{ count: 1, suppressed: false }]);
   pipeline.lost('journal', undefined, nine);
   pipeline.lost('/dev/kmsg', 7, nine);
-  expect(statistics.suppressed).toBe(8);
+  expect(statistics.suppressed).toBe(13);
   expect(gaps).toEqual([
-    ['journal', undefined],
-    ['/dev/kmsg', 7],
+    ['kernel-drops', 5, 'connections'],
+    ['journal', undefined, 'everything'],
+    ['/dev/kmsg', 7, 'everything'],
   ]);
   expect(table.due(Infinity)).toMatchObject([{ count: 1, suppressed: true }]);
 });

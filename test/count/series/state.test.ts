@@ -50,7 +50,7 @@ const step = fc.oneof<fc.Arbitrary<Step>[]>(
   }),
   fc.record({
     kind: fc.constant('suppress'),
-    affects: fc.constantFrom('everything', 'kernel-warnings', 'felix', 'nothing'),
+    affects: fc.constantFrom('everything', 'kernel-warnings', 'connections', 'felix', 'nothing'),
   }),
   fc.record({
     kind: fc.constant('pass'),

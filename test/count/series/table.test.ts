@@ -1,3 +1,4 @@
+import { connectFailure } from '../../../src/base/model/packet.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Finding } from '../../../src/base/model/finding.ts';
@@ -341,6 +342,7 @@ test('the total applies across windows, however long nothing can be written', ()
 const countedFindings = [
   drop(1),
   finding({ identity: 'martian', details: flow({ martian: true }) }),
+  finding({ identity: 'connection', details: flow({ logger: connectFailure }) }),
   ...(['kernel', 'felix', 'kube-proxy'] as const).map((failing) =>
     // It opened long after what it counts from.
     incident({ identity: failing, details: incidentDetails({ failing, since: start - 5 * second }) }),
@@ -367,8 +369,9 @@ test('a series that was quiet at the last reports of losses is marked by the fir
 });
 
 test.each<[Suppressed['affects'], string[]]>([
-  ['everything', ['drop 1', 'felix', 'kernel', 'kube-proxy', 'martian']],
+  ['everything', ['connection', 'drop 1', 'felix', 'kernel', 'kube-proxy', 'martian']],
   ['kernel-warnings', ['kernel', 'martian']],
+  ['connections', ['connection']],
   ['felix', ['felix']],
   ['nothing', []],
 ])('a loss that affects %s marks the series whose lines may be missing, before and after it', (affects, expected) => {

@@ -1,3 +1,4 @@
+import { connectFailure } from '../../../src/base/model/packet.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
@@ -242,6 +243,22 @@ test('a loss of kernel warnings makes only the counts of martians lower bounds',
   intervals.lost({ ...suppressed, affects: 'kernel-warnings' }, 'node-a', nine + 2000);
   const isAtLeast = closeAt(66).map((record) => record['network.packets_at_least']);
   expect(isAtLeast).toEqual([undefined, true, undefined]);
+});
+
+test.each([
+  [['connections'], [undefined, true]],
+  [
+    ['kernel-warnings', 'connections'],
+    [true, true],
+  ],
+] as const)('losses of %o make only the counts lower bounds whose lines may be missing', (losses, expected) => {
+  const { intervals, drop, closeAt } = open();
+  drop(1, web());
+  const connection = { ...observation(), logger: connectFailure };
+  intervals.count({}, () => ({ ...dropped(), observation: connection }), 1, nine + 1000);
+  for (const affects of losses) intervals.lost({ ...suppressed, affects }, 'node-a', nine + 2000);
+  const isAtLeast = closeAt(66).map((record) => record['network.packets_at_least']);
+  expect(isAtLeast.slice(0, 2)).toEqual(expected);
 });
 
 const facts: PolicyFacts = {

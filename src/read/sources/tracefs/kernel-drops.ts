@@ -181,7 +181,7 @@ function createConnections(probes: () => Probes, options: TraceOptions): Source 
       },
       forget: () => removeProbes(tracefs, instance),
       buffer: connectionsBuffer,
-      lines: 'lines of connections that failed',
+      linesOf: 'connections',
       // A tenth of a processor.
       restInFlood: 9,
       advise: connectionsAdviceOn,

@@ -4,7 +4,7 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import { monotonicNow } from '../../../base/platform/clock.ts';
 import { reasonOf } from '../../../base/platform/system-error.ts';
 import { createDevicePoll, type Device, kmsgDevice } from '../kmsg/device.ts';
-import { type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
+import { type Loss, type Source, type SourceListener, systemTiming, type Timing } from '../source.ts';
 
 export const defaultTracefs = '/sys/kernel/tracing';
 /** The size of the buffer of each CPU in KiB. The kernel's default is 1.4 MB. */
@@ -45,8 +45,8 @@ export interface TracedEvents {
   advise: (error: unknown) => string;
   /** The size of the buffer of each CPU in KiB. */
   buffer?: number;
-  /** Names its lines in the report of a loss. */
-  lines?: string;
+  /** Its only lines; by default any. */
+  linesOf?: NonNullable<Loss['of']>;
   /** Makes the text of a line from what follows the event's name; by default the same. */
   textOfPrinted?: (printed: string) => string;
 }
@@ -60,7 +60,7 @@ const lost = /^CPU:\d{1,5} \[LOST (\d{1,12}) EVENTS\]$/;
  */
 export function createTrace(traced: TracedEvents, options: TraceOptions): Source {
   const { tracefs, listener, timing = systemTiming, monotonic = monotonicNow } = options;
-  const { source: name, program, lines: what = 'lines', textOfPrinted = (printed) => printed } = traced;
+  const { source: name, program, linesOf, textOfPrinted = (printed) => printed } = traced;
   const folder = join(tracefs, 'instances', traced.instance);
   const { device = deviceOf(folder, traced) } = options;
   // Matches `<...>-1234    [001] b.s3.  2727.956539: EVENT: TEXT`. The name of the task may be any 15 bytes.
@@ -106,8 +106,10 @@ export function createTrace(traced: TracedEvents, options: TraceOptions): Source
     counts.lines++;
     const missing = lost.exec(text)?.[1];
     if (missing !== undefined) {
+      const what = linesOf === undefined ? 'lines' : `lines of ${linesOf} that failed`;
       const reason = `${name} was overwritten before it was read: ${missing} ${what} are lost`;
-      listener.lost({ count: Number(missing), unit: 'records', time: timing.wall(), reason });
+      const loss: Loss = { count: Number(missing), unit: 'records', time: timing.wall(), reason };
+      listener.lost(linesOf === undefined ? loss : { ...loss, of: linesOf });
       return;
     }
     const [, seconds, printed] = line.exec(text) ?? [];
