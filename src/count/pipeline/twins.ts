@@ -33,6 +33,7 @@ export interface FlowTwins {
 /**
  * Calico may report a packet twice: by a LOG line at once, and in a flow at the end of an interval. So the packets that lines have shown are
  * subtracted from the flow. The rest are packets that a rate limit kept out of the log. Flows have no addresses, so the peer is not compared.
+ * A connection that failed has counted as one packet of the flow, its first. So the flow counts the repeats of that packet.
  */
 export function createFlowTwins(hasFlows = false): FlowTwins {
   const logged = new RecentValues<{ packets: number; time: Millis }>(flowsKept);

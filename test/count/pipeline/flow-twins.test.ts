@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFlowTwins } from '../../../src/count/pipeline/twins.ts';
 import type { Finding, FlowDetails } from '../../../src/base/model/finding.ts';
+import { connectFailure } from '../../../src/base/model/packet.ts';
 import { finding, flow, nine, podRef } from '../../builders.ts';
 
 /** Tests that a packet of Calico counts once where a LOG line and a flow tell of it. */
@@ -43,6 +44,12 @@ test('a flow counts only packets that its lines have not shown', () => {
   const sender: Partial<FlowDetails> = { direction: 'sending', refusedBy: 'sender' };
   logged(twins, 3, findingOf({ logger: 'netfilter', ...sender }));
   expect(flowed(twins, 4, sender)).toBe(1);
+});
+
+test('a connection that failed is the first packet of a flow that comes later, which counts the repeats', () => {
+  const twins = createFlowTwins(true);
+  logged(twins, 2, findingOf({ logger: connectFailure, direction: 'sending', refusedBy: undefined }));
+  expect(flowed(twins, 6, { direction: 'sending', refusedBy: 'sender' })).toBe(4);
 });
 
 test('lines of another Pod of the workload belong to it, because a flow does not show which Pod it was', () => {
