@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { unpackedFile } from '../../programs/install.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import { type Server, startServers } from '../control-plane/running.ts';
@@ -223,8 +223,8 @@ async function installDefinitions(connection: Connection, file: string): Promise
 
 /** Returns the checkout that the variable names; warns if it names none that was built. */
 export function builtCheckout(variable: string, project: string, program: string): string | undefined {
-  const checkout = process.env[variable];
-  if (checkout !== undefined && existsSync(join(checkout, 'bin', program))) return checkout;
+  const checkout = resolve(process.env[variable] ?? '');
+  if (existsSync(join(checkout, 'bin', program))) return checkout;
   console.warn(`[ovn] skipped: ${variable} names no checkout of ${project} that was built`);
   return undefined;
 }
