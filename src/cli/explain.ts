@@ -96,7 +96,7 @@ function decisionRows(decision: Decision | undefined, line: LogLine, explainer: 
   switch (decision?.kind) {
     case undefined: {
       const unread = unreadTextIn(line.text);
-      const row: Row = ['format', 'none of the known ones: the line is passed over'];
+      const row: Row = ['format', 'none of the known ones: the line is skipped'];
       return unread === undefined ? [row] : [row, ['not read', `it has ${unread.name}: ${unread.advice}`]];
     }
     case 'refused':

@@ -39,7 +39,7 @@ test.each([
   [
     'LOG lines of',
     '"GET /Nov 21 10:15:03 node-a kernel: my-drop: IN=eth0 OUT= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 TTL=63 PROTO=UDP SPT=1 DPT=2',
-    'cut it off',
+    'remove that text',
   ],
   ['the beginning of', 'Nov 21 10:15:03 node-a kernel: my-drop: IN=vxlan.calico', 'join them'],
   ['lines of a', '{"other":["acl_log(ovn_pinctrl0): name=x"', 'cut off after 41 bytes'],

@@ -45,25 +45,50 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
         [statistics.martian, 'martian'],
       ]),
     ],
-    ['programs', some(statistics.programRecords, 'records of kube-proxy and calico-node')],
+    [
+      'programs',
+      some(statistics.programRecords, 'records of kube-proxy and calico-node', 'record of kube-proxy and calico-node'),
+    ],
     ['incidents', totals.incidents > 0 ? `${number(totals.incidents)} (single failures are not counted)` : undefined],
     ...unrepeatedRows(totals.unrepeated),
-    ['suppressed', some(statistics.suppressed, 'log lines never written: counts near them are lower bounds')],
+    [
+      'suppressed',
+      some(
+        statistics.suppressed,
+        'log lines never written: counts near them are lower bounds',
+        'log line never written: counts near it are lower bounds',
+      ),
+    ],
     ['unparsable', number(statistics.unparsable)],
     ...unparsableRows(statistics),
     ['unresolved', unresolved(statistics)],
     ...unreadRows(totals),
-    ['too long', some(totals.tooLong, 'lines over 64 KiB, skipped')],
+    ['too long', some(totals.tooLong, 'lines over 64 KiB, skipped', 'line over 64 KiB, skipped')],
     [
       'refused',
       some(
         statistics.notKernel,
         "lines that look like the kernel's or a policy logger's but come from another program",
+        "line that looks like the kernel's or a policy logger's but comes from another program",
       ),
     ],
-    ['no node', some(statistics.nodeUnknown, 'lines about a node that nothing names: use --node')],
+    [
+      'no node',
+      some(
+        statistics.nodeUnknown,
+        'lines about a node that nothing names: use --node',
+        'line about a node that nothing names: use --node',
+      ),
+    ],
     ['node', totals.unknownNode],
-    ['time', some(totals.guessedTimes, 'lines have no wall-clock time: it was inferred (--boot-time, --now)')],
+    [
+      'time',
+      some(
+        totals.guessedTimes,
+        'lines have no wall-clock time: it was inferred (--boot-time, --now)',
+        'line has no wall-clock time: it was inferred (--boot-time, --now)',
+      ),
+    ],
     [
       'joined',
       overflowed + uncounted > 0
@@ -77,7 +102,7 @@ export function summarise(statistics: Statistics, totals: RunTotals): string {
 }
 
 function linesRead({ lines, files, bytes }: RunTotals): string {
-  const hint = "; whoever reads the kernel's log needs root, or the group adm or systemd-journal";
+  const hint = "; reading the kernel's log needs root, or the group adm or systemd-journal";
   return `${number(lines)} in ${files} ${files === 1 ? 'file' : 'files'}, ${size(bytes)}${files > 0 && lines === 0 ? hint : ''}`;
 }
 
@@ -152,8 +177,9 @@ function unresolved({ unresolved: addresses }: Statistics): string {
   return `${top.length} ${top.length === 1 ? 'address' : 'addresses'} no Pod had at the time: ${shown}${top.length > 3 ? ', …' : ''}`;
 }
 
-function some(count: number, what: string): string | undefined {
-  return count > 0 ? `${number(count)} ${what}` : undefined;
+/** `ofOne`: the text of a single one. */
+function some(count: number, what: string, ofOne = what): string | undefined {
+  return count > 0 ? `${number(count)} ${count === 1 ? ofOne : what}` : undefined;
 }
 
 function listed(parts: [number, string][]): string | undefined {

@@ -16,7 +16,7 @@ interface UnreadKind extends UnreadText {
 }
 
 const jsonpb = '`hubble observe -o jsonpb` prints the same packets in a form that is read';
-const around = 'what stands around it is not known: cut it off, or save the log as its own program writes it';
+const around = 'the text around it is not known: remove that text, or save the log as its own program writes it';
 
 const kinds: readonly UnreadKind[] = [
   {

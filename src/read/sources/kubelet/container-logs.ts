@@ -87,7 +87,7 @@ export function createContainerLogs(options: ContainerLogsOptions): Source {
 
 const costs: { [Count in keyof ContainerCounts]: string } = {
   unreadable: 'has lines that are not as container runtimes write them; they are taken as they are',
-  cut: 'has a record longer than 64 KiB: what is beyond that is passed over',
+  cut: 'has a record longer than 64 KiB: the rest is skipped',
   dangling: 'has a line whose end did not come in time: it is taken without',
 };
 
