@@ -1,4 +1,7 @@
-/** `npm run bench -- policies`: the cost of a verdict in an Event, in processor time and memory, with more and more policies that select the Pod. */
+/**
+ * `npm run bench -- policies`: the cost of a verdict in an Event, in processor time and memory, with more and more policies that select
+ * the Pod.
+ */
 import { unlimitedMemory } from '../../src/base/platform/memory-budget.ts';
 import { createPolicyObjects } from '../../src/agent/policies/objects.ts';
 import { type KnownPolicies, policyNeeds } from '../../src/explain/drops/policy-trace.ts';

@@ -85,14 +85,14 @@ function runTool(command: string, values: Readonly<Record<string, string>>) {
 
 test.each(tools)('HolmesGPT: $name asks the API server', ({ command }) => {
   const values = { namespace: 'shop', pod: 'cart-0', from: 'shop/cart-0', to: 'svc/shop/postgres', port: '5432/TCP' };
-  expect(runTool(command, values).stderr).toContain('ECONNREFUSED 127.0.0.1:1');
+  expect(runTool(command, values).stderr).toContain('the connection to 127.0.0.1:1 was refused');
 });
 
 test.each(tools)('HolmesGPT: $name accepts no value as an option, which could name another server', ({ command }) => {
   for (const name of ['namespace', 'pod', 'from', 'to', 'port']) {
     const values = { namespace: 'shop', pod: 'cart-0', from: 'shop/cart-0', to: 'svc/shop/postgres', port: '5432/TCP' };
     const { stderr } = runTool(command, { ...values, [name]: '--server=http://127.0.0.2:2' });
-    expect(stderr).not.toContain('ECONNREFUSED 127.0.0.2');
+    expect(stderr).not.toContain('the connection to 127.0.0.2');
   }
 });
 

@@ -292,6 +292,6 @@ const rules: readonly [string, object][] = [
 test.each(rules)('an Event does not describe a %s of another Namespace that a rule names', async (_, policy) => {
   const events = await eventsOf([...cluster, policy], kernelLine('calico-drop: ', ours, theirs));
   const own = events.filter((event) => event.includes('"name":"probe-0"'));
-  expect(own.some((event) => event.includes('does not match'))).toBe(true);
+  expect(own.some((event) => event.includes('egress[0] allows only'))).toBe(true);
   for (const event of own) expect(event).not.toMatch(new RegExp(`${secretPort}|of that name|endpoint`));
 });
