@@ -45,17 +45,18 @@ export function policyNeeds({ details, regarding }: Finding): PolicyNeeds | unde
 }
 
 /**
- * Records of Antrea and OVN (without a prefix) name the policy that denied, while a LOG prefix only names a policy that matched.
+ * Records of Antrea and OVN (without a prefix) name the policy that denied, while a LOG prefix only names a policy that matched. If a record
+ * names a NetworkPolicy that isolates the Pod (Kube-OVN), only its rules say why it does not allow the packet.
  * ClusterNetworkPolicies of AWS are not evaluated. Policies do not see addresses of Services. If the logger only names the peer (Calico's
  * flows), its address is unknown.
  */
 function isOfPolicies(details: FlowDetails): boolean {
-  const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, policy, policyIsHidden, prefix } =
-    details;
+  const { enforcer, clusterTier, martian, error, ownAddressIsForeign, protocol, peer, prefix } = details;
+  const { policy, policyIsHidden, byNetworkPolicies } = details;
   return (
     enforcer === 'network-policy' &&
     clusterTier === undefined &&
-    ((policy === undefined && policyIsHidden !== true) || prefix !== '') &&
+    (((policy === undefined || byNetworkPolicies === true) && policyIsHidden !== true) || prefix !== '') &&
     !martian &&
     error === undefined &&
     protocol !== '' &&

@@ -50,7 +50,10 @@ function verdictOf(traced: TracedDrop, finding: Finding, known: KnownPolicies, a
     : peerVerdict({ ...traced, trace: shown }, finding, details.peer, at, reader);
   if (details.policy === undefined) return verdict;
   // If the outcome is unknown, only the policy in the log is certain.
-  return verdict.outcome === 'unknown' ? undefined : besideLog(verdict, details.policy, trace, reader);
+  if (verdict.outcome === 'unknown') return undefined;
+  const beside = besideLog(verdict, details.policy, trace, reader);
+  // A record without a prefix is of a program that enforces policies: the evaluation may only add the reason.
+  return details.prefix === '' && (verdict.outcome !== 'denies' || beside?.text !== verdict.text) ? undefined : beside;
 }
 
 /** A rule that logs a packet need not deny it: another may admit it. Undefined if the text would contradict the log. */

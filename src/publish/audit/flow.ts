@@ -7,7 +7,7 @@ import type { Martian } from '../../base/model/observation.ts';
 import { type Packet, type PacketObservation, TcpFlag } from '../../base/model/packet.ts';
 import { isName } from '../../base/platform/address.ts';
 import type { FlowRecord } from './fields.ts';
-import { headOf, loggedVerdict, policyFields, rowOf, stampOf } from './record.ts';
+import { headOf, loggedVerdict, rowOf, stampOf, withPolicies } from './record.ts';
 
 export interface AuditedPacket {
   observation: PacketObservation | Martian;
@@ -233,15 +233,13 @@ export function packetRow(line: LogLine, packet: AuditedPacket, context: RowCont
   const { observation, node } = packet;
   const fields = packetFields(line, packet);
   const time = stampOf(line.time);
-  return rowOf(
-    redact({
-      ...headOf(line.time, fields['event.name'], [cluster, node, line.source, line.line, line.time]),
-      'event.start': time,
-      'event.end': time,
-      'k8s.cluster.name': cluster,
-      'network.packets': observation.kind === 'packet' ? observation.repeat : 1,
-      ...fields,
-      ...(policies && policyFields(policies, 'evaluated')),
-    }),
-  );
+  const record: FlowRecord = {
+    ...headOf(line.time, fields['event.name'], [cluster, node, line.source, line.line, line.time]),
+    'event.start': time,
+    'event.end': time,
+    'k8s.cluster.name': cluster,
+    'network.packets': observation.kind === 'packet' ? observation.repeat : 1,
+    ...fields,
+  };
+  return rowOf(redact(policies === undefined ? record : withPolicies(record, policies)));
 }

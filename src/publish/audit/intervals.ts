@@ -9,7 +9,7 @@ import { defaultFlowLimits, type FlowLimits } from './flow-room.ts';
 import { createOpenFlows, isGap, type OpenFlow, recordOf } from './open-flows.ts';
 import type { PolicyFacts } from '../../base/model/policy-answer.ts';
 import type { Finding } from '../../base/model/finding.ts';
-import { policyFields } from './record.ts';
+import { withPolicies } from './record.ts';
 import { withoutForeignPolicies } from './privacy.ts';
 
 /** How long an interval stays open after its end, because lines come late: journald syncs, and look-ups take up to two seconds. */
@@ -185,7 +185,7 @@ function createFlowPolicies(policiesOn: PolicyEvaluation | undefined) {
     addTo(record: FlowRecord, flow: OpenFlow): FlowRecord {
       const findings = found.get(flow);
       const facts = findings && policiesOn?.(findings, flow.first);
-      return facts === undefined ? record : withoutForeignPolicies({ ...record, ...policyFields(facts, 'evaluated') });
+      return facts === undefined ? record : withoutForeignPolicies(withPolicies(record, facts));
     },
   };
 }

@@ -43,7 +43,7 @@ export function stampOf(time: Millis): string {
 /** The longest list in bytes. If a list is longer, whole names are left out. */
 const longest = 1000;
 
-export function policyFields(facts: PolicyFacts, evidence: 'evaluated' | 'logged'): FlowRecord {
+function policyFields(facts: PolicyFacts, evidence: 'evaluated' | 'logged'): FlowRecord {
   const { verdict, direction, decidedBy, count, rule, nearest } = facts;
   const named = fitting(decidedBy);
   return {
@@ -55,6 +55,13 @@ export function policyFields(facts: PolicyFacts, evidence: 'evaluated' | 'logged
     'policy.rule': rule,
     'policy.nearest': nearest,
   };
+}
+
+/** Adds what known policies say of a flow. A verdict that its logger gave stays; if they agree, they add the rule. */
+export function withPolicies(record: FlowRecord, facts: PolicyFacts): FlowRecord {
+  if (record['policy.verdict_evidence'] !== 'logged') return { ...record, ...policyFields(facts, 'evaluated') };
+  const agrees = facts.verdict === 'denied' && facts.decidedBy.includes(record['policy.decided_by'] ?? '');
+  return agrees ? { ...record, 'policy.rule': facts.rule, 'policy.nearest': facts.nearest } : record;
 }
 
 function fitting(names: readonly string[]): readonly string[] {

@@ -30,6 +30,8 @@ type Known = { policies: (string | object)[]; namespaces?: string[]; isPeerKnown
 type Row = [string, { received?: Given; sent?: Given }, Known];
 
 const byNetworkPolicies: Given = { logger: 'antrea', prefix: '', refusedBy: 'receiver', byNetworkPolicies: true };
+/** Kube-OVN names the NetworkPolicy that isolates the Pod. */
+const byKubeOvn: Given = { ...byNetworkPolicies, logger: 'ovn-acl' };
 
 const tables: { cases: Row[] } = {
   // Packets from batch/worker-7 to shop/postgres-0: a title; what differs in the finding of the end that received it, or of the one that sent it; and the policies that are known, by their names in policies.yaml.
@@ -240,6 +242,31 @@ const tables: { cases: Row[] } = {
     [
       'the log names a policy of the peer cut off',
       { sent: { policyName: 'allow-fr…' } },
+      { policies: ['allow-frontend'] },
+    ],
+    [
+      'a record without a prefix names the policy that isolates the Pod',
+      { received: { ...byKubeOvn, policyName: 'allow-frontend' } },
+      { policies: ['allow-frontend', 'unreadable-there', 'lockdown'] },
+    ],
+    [
+      'such a record names a policy, and another one denies',
+      { received: { ...byKubeOvn, policyName: 'postgres' } },
+      { policies: ['allow-frontend'] },
+    ],
+    [
+      'such a record names a policy, and it admits the packet',
+      { received: { ...byKubeOvn, policyName: 'allow-worker' } },
+      { policies: ['allow-worker'] },
+    ],
+    [
+      'such a record names a policy that cannot be evaluated',
+      { received: { ...byKubeOvn, policyName: 'unreadable' } },
+      { policies: ['unreadable'] },
+    ],
+    [
+      'such a record names a policy of another kind',
+      { received: { logger: 'ovn-acl', prefix: '', refusedBy: 'receiver', policyName: 'allow-frontend' } },
       { policies: ['allow-frontend'] },
     ],
   ],

@@ -3,6 +3,7 @@ import { type FlowRecord, fields } from '../../../src/publish/audit/fields.ts';
 import { packetRow } from '../../../src/publish/audit/flow.ts';
 import type { LogLine } from '../../../src/base/model/log-line.ts';
 import { kernelDrop, type PacketObservation } from '../../../src/base/model/packet.ts';
+import type { PolicyFacts } from '../../../src/base/model/policy-answer.ts';
 import {
   ends,
   externalEnd,
@@ -96,8 +97,10 @@ function row(
   found = ends(),
   node = 'node-a',
   noise?: string,
+  policies?: PolicyFacts,
 ): FlowRecord {
-  const text = packetRow(line(of), { observation: observation(given), ends: found, node, noise }, { cluster: 'prod' });
+  const packetOf = { observation: observation(given), ends: found, node, noise };
+  const text = packetRow(line(of), packetOf, { cluster: 'prod', policies });
   expect(text.endsWith('}\n') && !text.slice(0, -1).includes('\n')).toBe(true);
   const record = JSON.parse(text) as FlowRecord;
   expect(Object.keys(record).filter((name) => !Object.hasOwn(fields, name))).toEqual([]);
@@ -125,6 +128,15 @@ test('a line gives all its fields about one packet', () => {
 
 const namedPolicy = { kind: 'NetworkPolicy', namespace: 'shop', name: 'web', tier: undefined };
 
+const evaluated: PolicyFacts = {
+  verdict: 'denied',
+  direction: 'ingress',
+  decidedBy: ['NetworkPolicy shop/api', 'NetworkPolicy shop/web'],
+  count: 2,
+  rule: undefined,
+  nearest: 'NetworkPolicy shop/web ingress[0]',
+};
+
 test.each<[string, Partial<PacketObservation>, FlowRecord]>([
   ['a record of a drop by what enforces it', {}, { 'policy.verdict': 'denied' }],
   ['a record of a rejection', { verdict: 'rejected' }, { 'policy.verdict': 'denied' }],
@@ -141,6 +153,20 @@ test.each<[string, Partial<PacketObservation>]>([
   ['a zone of a host firewall', { prefix: '', enforcer: 'host-firewall' }],
 ])('a log does not show the verdict of a policy: %s', (_, given) => {
   expect(row({ policy: namedPolicy, ...given })).not.toHaveProperty(['policy.verdict']);
+});
+
+test.each<[string, PolicyFacts, string | undefined]>([
+  ['the same policy adds its rule', evaluated, 'NetworkPolicy shop/web ingress[0]'],
+  ['another policy adds nothing', { ...evaluated, decidedBy: ['NetworkPolicy shop/api'] }, undefined],
+  ['an evaluation that admits adds nothing', { ...evaluated, verdict: 'admitted' }, undefined],
+])('a verdict in the log stays, and of the evaluation, %s', (_, policies, nearest) => {
+  const record = row({ policy: namedPolicy, prefix: '' }, {}, ends(), 'node-a', undefined, policies);
+  expect(record).toMatchObject({
+    'policy.verdict': 'denied',
+    'policy.verdict_evidence': 'logged',
+    'policy.decided_by': 'NetworkPolicy shop/web',
+  });
+  expect(record['policy.nearest']).toBe(nearest);
 });
 
 test('the tier of a ClusterNetworkPolicy is that of the deciding policy, which has no name', () => {

@@ -113,6 +113,7 @@ export function parseOvn(text: string): PacketObservation | Unparsable | undefin
     logger: 'ovn-acl',
     verdict: ovnVerdicts.get(verdict) ?? 'logged',
     ...(kubeOvn ?? { policy: ovnPolicy(name), policySide: ovnSide(name) }),
+    byNetworkPolicies: kubeOvn?.policy?.kind === 'NetworkPolicy' || undefined,
     source: fields.get('nw_src') ?? fields.get('ipv6_src'),
     destination: fields.get('nw_dst') ?? fields.get('ipv6_dst'),
     protocol: isOther ? fields.get('nw_proto') : word.replace(/^(tcp|udp|sctp)6$/, '$1'),

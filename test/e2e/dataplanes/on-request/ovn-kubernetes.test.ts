@@ -20,7 +20,7 @@ const cases: readonly [OvnCase, ...OvnCase[]] = [
     title: 'a NetworkPolicy, ingress, TCP',
     from: 'web',
     to: 'db',
-    verdict: `Denied by NetworkPolicy ${shop}/only-frontend: ingress[0] allows 5432/TCP only from Pods app=frontend`,
+    verdict: `Denied by NetworkPolicy ${shop}/only-frontend: ingress[0] allows only Pods app=frontend`,
     decidedBy: `NetworkPolicy ${shop}/only-frontend`,
     protocol: 'tcp',
     family: 0,
