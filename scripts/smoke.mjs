@@ -54,7 +54,7 @@ writeFileSync(
 checks.push({
   args: ['drops', '--kubeconfig', kubeconfig],
   status: 1,
-  shows: /connect ECONNREFUSED 127\.0\.0\.1:2\n$/,
+  shows: /the connection to 127\.0\.0\.1:2 was refused/,
 });
 
 let failed = 0;
