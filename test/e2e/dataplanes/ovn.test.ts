@@ -114,7 +114,7 @@ const cases: readonly Case[] = [
     protocol: 'tcp',
     family: 1,
     packet: 'on port 5432/TCP',
-    policy: `Denied by NetworkPolicy ${namespace}/kube-ovn.`,
+    policy: `Denied by NetworkPolicy ${namespace}/kube-ovn: ingress[0] allows only Pods app=frontend in ${namespace}. To allow Pods app=web`,
     decidedBy: `NetworkPolicy ${namespace}/kube-ovn`,
   },
   {

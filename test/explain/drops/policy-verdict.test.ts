@@ -254,21 +254,6 @@ const tables: { cases: Row[] } = {
       { received: { ...byKubeOvn, policyName: 'postgres' } },
       { policies: ['allow-frontend'] },
     ],
-    [
-      'such a record names a policy, and it admits the packet',
-      { received: { ...byKubeOvn, policyName: 'allow-worker' } },
-      { policies: ['allow-worker'] },
-    ],
-    [
-      'such a record names a policy that cannot be evaluated',
-      { received: { ...byKubeOvn, policyName: 'unreadable' } },
-      { policies: ['unreadable'] },
-    ],
-    [
-      'such a record names a policy of another kind',
-      { received: { logger: 'ovn-acl', prefix: '', refusedBy: 'receiver', policyName: 'allow-frontend' } },
-      { policies: ['allow-frontend'] },
-    ],
   ],
 };
 
@@ -341,6 +326,18 @@ function knownOf({ policies, namespaces = ['shop', 'batch'], isPeerKnown = true,
 const cases = tables.cases.map(([title, { received, sent: ofSender }, objects]) => {
   const made = ofSender === undefined ? dropped(detailsOf(received ?? {})) : sent(detailsOf(ofSender));
   return [title, made, knownOf(objects)] as const;
+});
+
+test.each<[string, Given, Known]>([
+  ['admits the packet', { ...byKubeOvn, policyName: 'allow-worker' }, { policies: ['allow-worker'] }],
+  ['cannot be evaluated', { ...byKubeOvn, policyName: 'unreadable' }, { policies: ['unreadable'] }],
+  [
+    'may be of another kind',
+    { ...byKubeOvn, byNetworkPolicies: undefined, policyName: 'allow-frontend' },
+    { policies: ['allow-frontend'] },
+  ],
+])('a record without a prefix decides alone if the policy that it names %s', (_, given, objects) => {
+  expect(policyVerdict(dropped(detailsOf(given)), knownOf(objects), at)).toBeUndefined();
 });
 
 test('an Event names policies in the expected words', async () => {
