@@ -154,7 +154,13 @@ const document = fc.constantFrom(
 const contents = fc.oneof(
   fc.tuple(listed, fc.constantFrom(undefined, 4)).map(([list, indent]) => json(list, undefined, indent)),
   fc.tuple(object, fc.constantFrom(undefined, 4)).map(([one, indent]) => json(one, undefined, indent)),
-  fc.array(fc.oneof(object, listed), { minLength: 2 }).map((lines) => lines.map((line) => json(line)).join('\n')),
+  fc
+    .tuple(
+      fc.array(fc.oneof(object, listed), { minLength: 1, maxLength: 4 }),
+      fc.constantFrom('\n', '\n\n'),
+      fc.constantFrom('', '\n', '\n\n'),
+    )
+    .map(([lines, between, end]) => lines.map((line) => json(line)).join(between) + end),
   fc.tuple(fc.array(item), fc.constantFrom(undefined, 4)).map(([list, indent]) => json(list, undefined, indent)),
   fc
     .tuple(fc.constantFrom('', '---\n', '# saved\n---\n'), fc.array(document, { minLength: 1 }))

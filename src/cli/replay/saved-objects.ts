@@ -187,13 +187,21 @@ function isDashes(bytes: Buffer, at: number): boolean {
 /** Reads JSON lines, as `jq -c` prints them. */
 function readLines(file: string, take: TakeObject): ObjectReader {
   let number = 0;
+  let documents = 0;
+  /** The first document has no number if there is no other. */
+  let first: Json;
   let remaining: Buffer[] = [];
   const takeLine = (line: string): void => {
     number++;
     if (line.trim() === '') return;
     const document = parsed(line);
     if (document === undefined) throw new WhyError(`${file}:${number}: is not JSON`);
-    takeDocument(document, [file, `document ${number}`], take);
+    if (++documents === 1) {
+      first = document;
+      return;
+    }
+    if (documents === 2) takeDocument(first, [file, 'document 1'], take);
+    takeDocument(document, [file, `document ${documents}`], take);
   };
   return {
     write(block) {
@@ -205,6 +213,9 @@ function readLines(file: string, take: TakeObject): ObjectReader {
       }
       if (from < block.length) remaining.push(block.subarray(from));
     },
-    end: () => takeLine(Buffer.concat(remaining).toString('utf8')),
+    end() {
+      takeLine(Buffer.concat(remaining).toString('utf8'));
+      if (documents === 1) takeDocument(first, [file], take);
+    },
   };
 }
