@@ -7,15 +7,22 @@ const include = ['test/**/*.test.ts'];
 /** Those need a control plane, and have a configuration of their own. */
 const exclude = ['test/e2e/**'];
 
+const files = globSync(include, { cwd: root, exclude });
+
+/** Files that measure the heap. */
+const memory = filesWith(/\.\.\/heap\.ts'/);
+
 /**
  * Files with processes of their own: those that mock a module, because it cannot be mocked any more when another file has loaded it, and
  * those that measure memory or processor time, count timers, or wait for an object to be freed.
  */
-const alone = globSync(include, { cwd: root, exclude }).filter((file) =>
-  /vi\.mock\(|expose-gc|\/heap\.ts'|process\.(?:\w+Usage|getActiveResourcesInfo)/.test(
-    readFileSync(join(root, file), 'utf8'),
-  ),
+const alone = filesWith(/vi\.mock\(|process\.(?:\w+Usage|getActiveResourcesInfo)/).filter(
+  (file) => !memory.includes(file),
 );
+
+function filesWith(pattern: RegExp): string[] {
+  return files.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8')));
+}
 
 /** What each project and the run of mutants have in common. */
 export const common = {
@@ -38,8 +45,10 @@ export default defineConfig({
     maxWorkers: '100%',
     projects: [
       // Other files share processes, because loading the modules again for each file takes as long as the tests.
-      { test: { ...common, name: 'unit', include, exclude: [...exclude, ...alone], isolate: false } },
+      { test: { ...common, name: 'unit', include, exclude: [...exclude, ...alone, ...memory], isolate: false } },
       { test: { ...common, name: 'alone', include: alone } },
+      // Threads of V8 that sweep and compile hold hundreds of kilobytes of the heap for a moment, which is more than some tests measure.
+      { test: { ...common, name: 'memory', include: memory, execArgv: ['--single-threaded'] } },
     ],
   },
 });
