@@ -90,13 +90,13 @@ function policyName(kind: string | undefined, namespace: string | undefined, nam
 }
 
 /**
- * Reads OVN's ACL log, which OVN-Kubernetes and Kube-OVN turn on:
+ * Reads OVN's ACL log, which OVN-Kubernetes and Kube-OVN turn on. The name is a string of JSON (lib/acl-log.c), so a quote in it is escaped:
  *
  *     |00005|acl_log(ovn_pinctrl0)|INFO|name="ns_policy", verdict=drop, severity=alert, direction=to-lport: tcp,…,nw_src=…,tp_dst=80
  */
 export function parseOvn(text: string): PacketObservation | Unparsable | undefined {
   const found =
-    /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,15}Z|(?:ovn-controller: )?ovs)?\|\d{1,10}\|acl_log\([^)]{0,64}\)\|\w+\|name="([^"]{0,512})", verdict=(\w+), ([^:]{0,128}): (\w+),/.exec(
+    /^(?:\d{4}-\d\d-\d\dT[\d:.]{8,15}Z|(?:ovn-controller: )?ovs)?\|\d{1,10}\|acl_log\([^)]{0,64}\)\|\w+\|name="((?:[^"\\]|\\.){0,512})", verdict=(\w+), ([^:]{0,128}): (\w+),/.exec(
       text,
     );
   if (!found) return undefined;
