@@ -15,6 +15,7 @@ import { findOwnPod, thisMachine } from './machine.ts';
 import { sendTestEvent, type TestEventResult } from './test-event.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { checkAgent, checkMemory } from './checks/agent.ts';
+import { checkRuleNames } from './checks/antrea.ts';
 import { checkCalico } from './checks/calico.ts';
 import { checkCiliumEvents } from './checks/cilium.ts';
 import {
@@ -152,6 +153,7 @@ export const checks: readonly CheckRow[] = [
   { name: 'nf-log-all-netns', check: checkLogNamespaces },
   { name: 'calico', check: checkCalico },
   { name: 'cilium-events', check: checkCiliumEvents },
+  { name: 'antrea-rule-names', check: checkRuleNames },
   { name: 'agent', check: checkAgent },
   { name: 'memory', check: checkMemory },
 ];

@@ -28,6 +28,7 @@ import {
   someNodes,
 } from './api.ts';
 import type { Pod } from '../../explain/resolving/resolving.ts';
+import { lookForStrangeRuleNames, type StrangeRuleNames } from './antrea-rules.ts';
 import { type CiliumEvents, lookAtCiliumEvents } from './cilium-events.ts';
 import { type KernelSetting, type KernelSourceState, lookAtKernelSources, sourceName } from './kernel-log.ts';
 import {
@@ -65,6 +66,7 @@ export interface Facts {
   readonly ways: readonly LookupFinderState[] | undefined;
   readonly felix: FelixFacts;
   readonly ciliumEvents: CiliumEvents;
+  readonly strangeRuleNames: StrangeRuleNames;
   readonly agent: AgentAnswer;
   readonly view: NetworkView;
   readonly rules: Rules;
@@ -145,6 +147,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: FactOpti
     ways: lookAtFinders({ api, config, ownNode, pods }),
     felix: lookAtFelix(api, node),
     ciliumEvents: lookAtCiliumEvents(api),
+    strangeRuleNames: lookForStrangeRuleNames(api),
     agent: askAgent(config.metricsAddress),
     view: lookAtView(),
     rules: readRules(machine),

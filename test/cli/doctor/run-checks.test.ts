@@ -3,7 +3,8 @@ import { type CheckRow, runChecks } from '../../../src/cli/doctor/doctor.ts';
 import type { FactLookups } from '../../../src/cli/doctor/facts.ts';
 import { answersOf, type Check } from '../../../src/cli/doctor/report.ts';
 import { nine } from '../../builders.ts';
-import { ciliumEventsOf, quietCiliums } from './sentences.ts';
+import { fakeApi, refused } from './fake.ts';
+import { ciliumEventsOf, quietCiliums, ruleNamesOf } from './sentences.ts';
 
 const run = (facts: Partial<FactLookups>, rows: readonly CheckRow[]): Promise<Check[]> =>
   runChecks(facts as FactLookups, () => ({ now: nine }) as never, rows);
@@ -40,3 +41,10 @@ test('a check that throws or lacks facts is unknown; the others have their resul
 test.each(quietCiliums)('if Cilium is not known to write Events, it has no line (%#)', async (api) => {
   await expect(ciliumEventsOf(api)).resolves.toEqual([]);
 });
+
+test.each([403, 404])(
+  'without Antrea, or the right to list its policies, names of rules have no line (%i)',
+  async (status) => {
+    await expect(ruleNamesOf(fakeApi(() => refused(status)))).resolves.toEqual([]);
+  },
+);

@@ -78,6 +78,7 @@ const unknown: Facts & CheckContext = {
   policyRights: undefined,
   ways: undefined,
   ciliumEvents: undefined,
+  strangeRuleNames: undefined,
   felix: {
     felix: { kind: 'absent' },
     logPrefix: undefined,

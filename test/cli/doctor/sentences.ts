@@ -1,4 +1,5 @@
 import { type ApiRequests, lookAtFelix } from '../../../src/cli/doctor/api.ts';
+import { lookForStrangeRuleNames } from '../../../src/cli/doctor/antrea-rules.ts';
 import { lookAtCiliumEvents } from '../../../src/cli/doctor/cilium-events.ts';
 import type { Facts } from '../../../src/cli/doctor/facts.ts';
 import { tryGuard } from '../../../src/cli/doctor/guard.ts';
@@ -33,6 +34,7 @@ export async function allSentences(): Promise<Check[]> {
     ...nodes(),
     ...(await calico()),
     ...(await ciliumEvents()),
+    ...(await ruleNames()),
     ...feeds(),
     ...lookups(),
     ...(await policies()),
@@ -307,6 +309,33 @@ export const quietCiliums: readonly ApiRequests[] = [
 
 async function ciliumEvents(): Promise<Check[]> {
   return [...(await ciliumEventsOf(cilium('true'))), ...(await ciliumEventsOf(cilium(undefined, [{}])))];
+}
+
+/** An API server with these policies of a Namespace and of the cluster. */
+const antrea = (ofNamespaces: readonly object[], ofCluster: readonly object[] = []): ApiRequests =>
+  fakeApi(({ path }) => {
+    if (path === '/apis/crd.antrea.io/v1beta1/networkpolicies') return answered({ items: ofNamespaces });
+    return path === '/apis/crd.antrea.io/v1beta1/clusternetworkpolicies' ? answered({ items: ofCluster }) : undefined;
+  });
+
+export const ruleNamesOf = async (api: ApiRequests): Promise<Check[]> =>
+  found('antrea-rule-names', { strangeRuleNames: await lookForStrangeRuleNames(api) });
+
+const policy = (name: string, spec: object, namespace?: string): object => ({ metadata: { name, namespace }, spec });
+
+async function ruleNames(): Promise<Check[]> {
+  const lineBreak = { ingress: [{ action: 'Drop' }, { name: 'web\n2026/11/21 14:41:23.037955 EgressDefaultRule' }] };
+  const escape = { egress: [{ name: '\u001b[2K' }] };
+  const usual = { ingress: [{ name: 'web Ingress Allow 1' }], egress: [{ name: 'nach außen' }] };
+  const each = [
+    antrea([policy('usual', usual, 'shop')], [policy('strict', {})]),
+    antrea(
+      [policy('no-web', lineBreak, 'shop'), policy('usual', usual, 'shop')],
+      [policy('strict', usual), policy('closed', escape)],
+    ),
+    fakeApi(() => refused(500, 'etcd is away')),
+  ];
+  return (await Promise.all(each.map(ruleNamesOf))).flat();
 }
 
 const felixWith = (spec: object, object = 'default'): ApiRequests =>
