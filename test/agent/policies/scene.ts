@@ -1,4 +1,5 @@
 /** An agent that asks policies about drops, at an API server whose answers a test gives. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createPolicyAnswers, type PolicyAnswersOptions } from '../../../src/agent/policies/answers.ts';
 import type { Clocks } from '../../../src/agent/policies/verdict-time.ts';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
@@ -65,6 +66,17 @@ export function setUp(
     memory,
   });
   return { scene, answerOn, factsOn, evaluate, prepare, memory };
+}
+
+/** Returns whether this ends within a few turns of the event loop. What waits for a time takes more. */
+export async function endsAtOnce(answer: Promise<unknown>): Promise<boolean> {
+  let turns = 0;
+  const ended = answer.then(() => turns);
+  while (turns < 10) {
+    await nextTurn();
+    turns++;
+  }
+  return (await ended) < 10;
 }
 
 export function dropped(details: Partial<FlowDetails> = {}, last = nine, name = 'web-0'): Series {

@@ -17,8 +17,8 @@ beforeAll(async () => {
     limits: { total: mostAtOnce, perAddress: mostAtOnce },
     isClose: () => false,
     isOwnHost: () => false,
-    timeout: 5000,
-    idleTimeout: 5000,
+    timeout: 60_000,
+    idleTimeout: 60_000,
     longestHead: 8192,
     async answer({ method, target }) {
       most = Math.max(most, ++atOnce);

@@ -48,6 +48,7 @@ function open({ fd }: OpenLog, listener: ContentListener, options: Options): Con
   const { blockSize = usualBlock, isWatched = false, schedule, onClose } = options;
   let isClosed = false;
   let cancel: (() => void) | undefined;
+  const block = Buffer.allocUnsafeSlow(blockSize);
   return {
     isWatched,
     get isBusy() {
@@ -70,7 +71,6 @@ function open({ fd }: OpenLog, listener: ContentListener, options: Options): Con
   };
 
   function readBlock(from: number): void {
-    const block = Buffer.allocUnsafe(blockSize);
     let count: number;
     try {
       count = readSync(fd, block, 0, block.length, from);
