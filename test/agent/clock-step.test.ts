@@ -106,9 +106,9 @@ describe.each([8, -8])('the wall clock is stepped by %d h', (hours) => {
     });
     const [stamp, steady] = [clock.wall() - 5 * second, clock.now() - 5 * second];
     const text = 'kernel: calico-packet: IN=eth0 OUT= SRC=10.0.0.1 DST=10.0.0.2 LEN=60 PROTO=TCP SPT=1 DPT=2';
-    await vi.waitFor(() => expect(sources.map(({ state }) => state)).toEqual(['reading']), 5000);
+    await expect.poll(() => sources.map(({ state }) => state)).toEqual(['reading']);
     appendFileSync(file, `${new Date(stamp).toISOString()} node-a ${text}\n`);
-    await vi.waitFor(() => expect(taken).toHaveLength(1), 5000);
+    await expect.poll(() => taken).toHaveLength(1);
     expect(Math.abs((taken[0]?.time ?? 0) - steady)).toBeLessThan(second);
   });
 });

@@ -131,7 +131,7 @@ test("a look-up by a block of Calico finds a second Pod of the block with one re
   const group = 'crd.projectcalico.org';
   const kinds = ['IPPool', 'IPAMBlock'];
   await controlPlane.apply(...kinds.map((kind) => definitionOf({ group, version: 'v1', kind, scope: 'Cluster' })));
-  await controlPlane.succeed(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
+  await controlPlane.succeed(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
   const attributes = ['one', 'two'].map((pod) => ({ secondary: { namespace, node: 'answers-node', pod } }));
   const allocations = Array.from({ length: 64 }, (_, ordinal) => ([1, 2].includes(ordinal) ? ordinal - 1 : null));
   const [pool, block] = [
@@ -142,7 +142,7 @@ test("a look-up by a block of Calico finds a second Pod of the block with one re
     { apiVersion: `${group}/v1`, kind: 'IPPool', metadata: { name: 'answers' }, spec: pool },
     { apiVersion: `${group}/v1`, kind: 'IPAMBlock', metadata: { name: '10-90-0-0-26' }, spec: block },
   ];
-  await vi.waitFor(() => controlPlane.apply(...objects), { timeout: 30_000, interval: 250 });
+  await vi.waitFor(() => controlPlane.apply(...objects), { timeout: 60_000, interval: 250 });
   const rules = rulesIn('deploy/base/rbac.yaml', 'deploy/components/calico-lookups/rbac.yaml');
   const asked: string[] = [];
   const { request } = connectAs(await kubeconfigWith(controlPlane, 'answers-calico', rules));
@@ -284,7 +284,7 @@ describe('an Event that is denied despite the right to write it', () => {
         const answer = await connection.request('POST', configMaps, { body: { metadata } });
         return answer.kind === 'refused' && answer.message.includes('exceeded') && answer;
       },
-      { timeout: 30_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     );
     expect(refusal).toMatchObject({ status: 403, message: expect.stringContaining('exceeded quota: small') });
     expect(denierOf(refusal)).toBe('quota');
@@ -300,7 +300,7 @@ describe('an Event that is denied despite the right to write it', () => {
         const answer = await store.create({ ...exampleEvent(`${name}-${Date.now()}`, 1, place), ...given });
         return answer.kind === 'refused' && answer;
       },
-      { timeout: 30_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     );
   }
 });

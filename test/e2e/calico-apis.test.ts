@@ -76,7 +76,7 @@ async function install(api: Api, name: string, action: 'Allow' | 'Deny'): Promis
     spec: { selector: 'all()', types: ['Ingress'], ingress: [{ action }] },
   };
   // Somewhat later than it is created, it is served.
-  await vi.waitFor(() => controlPlane.apply(policy), { timeout: 30_000, interval: 250 });
+  await vi.waitFor(() => controlPlane.apply(policy), { timeout: 60_000, interval: 250 });
   await untilStatus(api, 200);
 }
 
@@ -173,7 +173,7 @@ test('the commands that doctor --enable-logging prints can be applied and undone
   await controlPlane.apply(...installed);
   const felix = { apiVersion: `${group}/v1`, kind: 'FelixConfiguration', metadata: { name: 'default' } };
   const spec = { bpfEnabled: false, logPrefix: 'of-our-own' };
-  await vi.waitFor(() => controlPlane.apply({ ...felix, spec }), { timeout: 30_000, interval: 250 });
+  await vi.waitFor(() => controlPlane.apply({ ...felix, spec }), { timeout: 60_000, interval: 250 });
   await controlPlane.succeed(['create', 'namespace', 'shop']);
   const place = { namespace: 'kube-system', name: 'calico-node-x2kq7', node: 'node-a', addresses: ['192.0.2.1'] };
   const calicoNode = podObject({ ...place, labels: { 'k8s-app': 'calico-node' } });

@@ -40,7 +40,7 @@ export async function createAll(
   const names = (items as readonly Manifest[])
     .filter(({ kind }) => kind === 'CustomResourceDefinition')
     .map(({ metadata }) => `crd/${metadata.name}`);
-  if (names.length > 0) await succeed(kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...names]));
+  if (names.length > 0) await succeed(kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...names]));
 }
 
 export function namespaceWith(name: string, labels: Record<string, string>): object {

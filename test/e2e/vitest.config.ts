@@ -13,7 +13,13 @@ const kernel = [
 const controlPlane = './control-plane/global-setup.ts';
 
 /** Reached only if a test hangs; a loaded machine is slow. */
-const timeouts = { testTimeout: 240_000, hookTimeout: 240_000, teardownTimeout: 20_000 };
+const timeouts = {
+  testTimeout: 240_000,
+  hookTimeout: 240_000,
+  teardownTimeout: 20_000,
+  // By default a second.
+  expect: { poll: { timeout: 60_000 } },
+};
 
 /** Tests of one file that may run at the same time (`describe.concurrent`): they wait for the agent's intervals, mostly. */
 const maxConcurrency = 16;

@@ -35,7 +35,7 @@ afterEach(async () => {
 const steady = { now: () => clock.now, fromWall: clock.wall, toWall: clock.wall };
 
 function finder(more: object = {}): Required<PodFinder> {
-  return createDirectoryFinder({ folder, clock: steady, random: () => 0.5, timeout: 5000, ...more });
+  return createDirectoryFinder({ folder, clock: steady, random: () => 0.5, timeout: 60_000, ...more });
 }
 
 interface Started {

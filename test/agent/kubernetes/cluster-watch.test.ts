@@ -93,7 +93,7 @@ function start(endpointSlices: number, pause?: (duration: number) => Promise<voi
 }
 
 async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await once(heard, 'news', { signal: AbortSignal.timeout(10_000) });
+  while (!isSo()) await once(heard, 'news', { signal: AbortSignal.timeout(60_000) });
 }
 
 const askedForSlices = (): Asked[] => server.asked.filter(({ path }) => path === slicesPath);

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type HttpAnswer, send, textOfBody } from '../../../src/agent/kubernetes/http.ts';
 import { TooLargeError } from '../../../src/agent/kubernetes/item-scanner.ts';
 import { type Asked, json, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
@@ -85,7 +85,7 @@ test('large answers are read one at a time, and a broken one does not hold up th
     bodies[at]?.push(Buffer.alloc(2 ** 18, ' '));
   };
   const texts = bodies.map(async (body) => await textOfBody({ body }).then(({ length }) => length / 2 ** 18, String));
-  const untilRead = (expected: number[]) => vi.waitFor(() => expect(parts).toEqual(expected), 30_000);
+  const untilRead = (expected: number[]) => expect.poll(() => parts).toEqual(expected);
   // The others hold one part, because sixty may wait at once; the stream reads one more ahead.
   await untilRead([8, 2, 2]);
   bodies[0]?.destroy(new Error('cut off'));

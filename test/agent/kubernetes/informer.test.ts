@@ -94,7 +94,7 @@ function start(options: Options = {}): void {
 }
 
 async function until(what: string): Promise<void> {
-  while (!seen.includes(what)) await once(heard, 'heard', { signal: AbortSignal.timeout(8000) });
+  while (!seen.includes(what)) await once(heard, 'heard', { signal: AbortSignal.timeout(60_000) });
 }
 
 function pod(name: string, resourceVersion: string): object {

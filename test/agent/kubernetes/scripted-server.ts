@@ -63,7 +63,7 @@ export async function startScriptedServer(answer: (asked: Asked) => void): Promi
       for (;;) {
         const one = asked[number];
         if (one !== undefined) return one;
-        await once(arrivals, 'request', { signal: AbortSignal.timeout(10_000) });
+        await once(arrivals, 'request', { signal: AbortSignal.timeout(60_000) });
       }
     },
     access: (token = 'a-token') => ({

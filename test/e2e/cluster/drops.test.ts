@@ -129,7 +129,7 @@ test("a user with the Role of live-drops sees the flows; a user without it gets 
     subjects: [{ apiGroup, kind: 'User', name: 'viewer' }],
   });
   await expect
-    .poll(async () => (await drops('top', '--as', 'viewer')).stdout, { timeout: 30_000 })
+    .poll(async () => (await drops('top', '--as', 'viewer')).stdout, { timeout: 60_000 })
     .toContain('5432/UDP');
   const { code, stdout, stderr } = await drops('top', '--as', 'stranger');
   expect([code, stdout]).toEqual([1, '']);

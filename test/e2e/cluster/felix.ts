@@ -38,5 +38,5 @@ export async function setFelixConfiguration(
 
 /** Leaves the cluster as if Calico had never been installed. */
 export async function removeFelixConfigurations(connection: Connection): Promise<void> {
-  await connection.succeed(['delete', `crd/${definition.metadata.name}`, '--ignore-not-found', '--timeout=20s']);
+  await connection.succeed(['delete', `crd/${definition.metadata.name}`, '--ignore-not-found', '--timeout=60s']);
 }

@@ -13,7 +13,7 @@ const crd = 'crd.projectcalico.org';
 export async function fillCluster(connection: Connection, podAddress: string): Promise<void> {
   const { succeed } = connection;
   await connection.apply(...definitions, ...kinds.map((kind) => definitionOf(kind)));
-  await succeed(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
+  await succeed(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
   const saved = JSON.parse(readFileSync(join(root, 'samples/cluster.json'), 'utf8')) as ObjectList;
   await createObjects(connection, { items: saved.items.map(endingAtOnce) });
   await succeed(['apply', '--server-side', '-k', join(root, 'deploy/overlays/journal')]);

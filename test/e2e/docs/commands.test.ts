@@ -58,7 +58,7 @@ test.each([
   expect(await tryText(command, 'run', [])).toContain(problem);
 });
 
-test.each(documents)('is run as written: %s', { timeout: 120_000 }, async (document) => {
+test.each(documents)('is run as written: %s', async (document) => {
   const ending: (() => Promise<void>)[] = [];
   const wrong: string[] = [];
   await reset();
@@ -70,7 +70,7 @@ test.each(documents)('is run as written: %s', { timeout: 120_000 }, async (docum
   expect(wrong.join('\n')).toBe('');
 });
 
-test('commands that remove things do so at the end', { timeout: 60_000 }, async () => {
+test('commands that remove things do so at the end', async () => {
   const over = new AbortController();
   const controller = finishNamespaces(over.signal);
   const wrong: string[] = [];

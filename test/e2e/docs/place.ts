@@ -8,7 +8,7 @@ import { type Outcome, outcomeOf } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const WITHIN_S = 40;
+const WITHIN_S = 60;
 const STOPPED_AFTER_S = 1;
 
 export type Place = Awaited<ReturnType<typeof createPlace>>;

@@ -6,7 +6,7 @@ import { type Journald, type JournaldUnit, startJournald } from './rig.ts';
 
 /** Where a real journald ends a record of a service, and what may begin with the next one. */
 
-const limit = { timeout: 10_000, interval: 20 };
+const limit = { timeout: 60_000, interval: 20 };
 const header = 'E1121 09:00:00.836390 77 proxier.go:1564] ';
 const failing = `${header}"Failed to execute iptables-restore"`;
 const forged = `${failing} forged`;

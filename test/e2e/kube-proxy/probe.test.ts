@@ -31,7 +31,7 @@ afterEach(async () => {
 });
 
 // So that no other kube-proxy has rules for them.
-afterAll(() => connection.succeed(['delete', 'services,endpointslices', '--all', '-n', 'probe', '--timeout=20s']));
+afterAll(() => connection.succeed(['delete', 'services,endpointslices', '--all', '-n', 'probe', '--timeout=60s']));
 
 async function start(mode: 'iptables' | 'nftables' = 'iptables'): Promise<void> {
   place = await createNodeNamespace(connection.server, 'legacy');

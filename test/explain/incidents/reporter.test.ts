@@ -1,4 +1,4 @@
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createRecent } from '../../../src/explain/incidents/facts.ts';
 import type { Incident, TrackedIncident } from '../../../src/explain/incidents/incident.ts';
 import type { AffectedPod } from '../../../src/explain/incidents/reporting/details.ts';
@@ -183,7 +183,7 @@ test('an incident waits for late facts, and includes failures from meanwhile', a
   expect(counted).toEqual([]);
   const settings = felixSettings({ bpfEnabled: true, bpfFrom: 'default' });
   found.resolve({ kind: 'settings', settings });
-  await vi.waitFor(() => expect(counted).not.toEqual([]));
+  await expect.poll(() => counted).not.toEqual([]);
   expect(totals()).toEqual({ 'kube-proxy-x7k2p': 5, 'node-a': 5, postgres: 5 });
   expect(detailsOf(0)).toMatchObject({ code: 'KN102', diagnosis: 'KN101' });
 });
@@ -211,7 +211,7 @@ test('only the Pod whose network namespace has the full table is affected', asyn
   const proc = { conntrack: none, topSources: none, podOfNetns: () => Promise.resolve('uid-of-b'), now: () => nine };
   const one = reporter({ facts: { asked: { proc } } });
   one.report(incident({ code: 'KN401', failing: 'kernel', failingPod: undefined, subjects: ['netns 4026532317'] }));
-  await vi.waitFor(() => expect(counted).not.toEqual([]));
+  await expect.poll(() => counted).not.toEqual([]);
   counted = [];
   runUntil(one, nine + 10 * minute);
   expect(objects()).toEqual(['NodeNetworkDegraded Pod b']);

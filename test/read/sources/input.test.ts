@@ -248,7 +248,7 @@ test('streams: a named pipe is read', async () => {
       console.log(JSON.stringify([input.name, input.modified, bytes]));`;
   try {
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script, path('fifo')], {
-      timeout: 10_000,
+      timeout: 60_000,
       killSignal: 'SIGKILL',
     });
     expect(JSON.parse(stdout)).toStrictEqual([path('fifo'), null, large.length]);

@@ -126,5 +126,5 @@ test('a stopped source does not keep the process alive', () => {
   const sleeping = inFolder('journalctl');
   writeFileSync(sleeping, '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 });
   const env = { ...process.env, PATH: `${inFolder()}:${process.env['PATH']}` };
-  execFileSync(process.execPath, ['--input-type=module', '--eval', script], { env, timeout: 20_000 });
+  execFileSync(process.execPath, ['--input-type=module', '--eval', script], { env, timeout: 60_000 });
 });

@@ -89,7 +89,7 @@ test('a process that reads it ends when it is stopped', async (context) => {
       console.log(source.state);
     }, 1);`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], {
-    timeout: 20_000,
+    timeout: 60_000,
     killSignal: 'SIGKILL',
   });
   expect(stdout).toBe('stopped\n');

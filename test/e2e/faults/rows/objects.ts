@@ -66,7 +66,7 @@ async function deleteOtherNamespace({ controlPlane, otherNamespace }: Scene): Pr
   const { body } = await controlPlane.request('GET', path);
   await controlPlane.request('PUT', `${path}/finalize`, { body: { ...(body as object), spec: { finalizers: [] } } });
   const isGone = async (): Promise<boolean> => (await controlPlane.request('GET', path)).status === 404;
-  await vi.waitUntil(isGone, { timeout: 30_000, interval: 100 });
+  await vi.waitUntil(isGone, { timeout: 60_000, interval: 100 });
 }
 
 /** Holds writes of Events that `concerns` matches, which are on their way then. */
@@ -120,7 +120,7 @@ function podDeletedInBetween(): Fault {
       await held;
       await controlPlane.request('DELETE', `${path}?gracePeriodSeconds=0`);
       const isGone = async (): Promise<boolean> => (await controlPlane.request('GET', path)).status === 404;
-      await vi.waitUntil(isGone, { timeout: 10_000, interval: 50 });
+      await vi.waitUntil(isGone, { timeout: 60_000, interval: 50 });
       release();
     },
     end,

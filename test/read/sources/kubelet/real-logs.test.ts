@@ -53,7 +53,7 @@ function write(file: string): () => void {
 }
 
 const isRecord = (text: string): boolean => text.includes('err=');
-const inTime = { timeout: 20_000, interval: 20 };
+const inTime = { timeout: 60_000, interval: 20 };
 
 /** The last line of a record ends it, and is the last of its file; what the other stream says might still go on. */
 async function settled(): Promise<void> {

@@ -1,7 +1,7 @@
 import { appendFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createLinkWatch } from '../../../../src/read/sources/tail/link-watch.ts';
 import { createRotatedLog } from '../../../../src/read/sources/tail/rotated-log.ts';
 import { line, numberOf, readingTools } from './reading.ts';
@@ -34,7 +34,7 @@ test('a link that is turned several times a second: all its files are read', asy
     appendFileSync(turn(log, `real.${number}`), line(number));
     await setTimeout(50);
   }
-  await vi.waitFor(() => expect(lines).toHaveLength(10), { timeout: 5000 });
+  await expect.poll(() => lines).toHaveLength(10);
   expect(lines.map(numberOf)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
@@ -49,7 +49,7 @@ function witness(): () => Promise<void> {
   return async () => {
     const before = turned;
     turn(log, `witness.${before + 1}`);
-    await vi.waitFor(() => expect(turned).toBeGreaterThan(before));
+    await expect.poll(() => turned).toBeGreaterThan(before);
   };
 }
 
@@ -67,7 +67,7 @@ test('a path without a link is not watched; of a path with links, each link is',
   expect(turned).toBe(0);
   links.update();
   turn(log, 'real.1');
-  await vi.waitFor(() => expect(turned).toBeGreaterThan(1));
+  await expect.poll(() => turned).toBeGreaterThan(1);
   links.cancel();
   const before = turned;
   turn(log, 'real.2');
