@@ -154,7 +154,7 @@ export function podRef(name = 'web-0', namespace = 'shop'): ObjectRef {
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: `uid-of-${name}`, resourceVersion: '7' };
 }
 
-/** The Service that Pods of the same name are behind. */
+/** The Service of the Pods with the same name. */
 export const postgresService: ObjectRef = {
   apiVersion: 'v1',
   kind: 'Service',
@@ -296,7 +296,7 @@ export function finding(given: Partial<Finding> = {}): Finding {
   };
 }
 
-/** A finding on the Node of a full conntrack table. */
+/** A finding about a full conntrack table, on the Node. */
 export function incident(given: Partial<Finding> = {}): Finding {
   return finding({
     identity: 'incident',
@@ -335,7 +335,7 @@ export function incidentDetails(given: Partial<IncidentDetails> = {}): IncidentD
   };
 }
 
-/** Nothing of it is set. */
+/** Settings of Felix, of which none is set. */
 export function felixSettings(given: Partial<FelixSettings> = {}): FelixSettings {
   return {
     bpfEnabled: undefined,
@@ -376,7 +376,7 @@ export function series(given: Partial<Series> = {}): Series {
   };
 }
 
-/** How an attempt to write a series ended. */
+/** The result of an attempt to write a series. */
 export function attempt(
   verb: Attempt['verb'],
   result: Attempt['result'],

@@ -32,7 +32,7 @@ function clockWith(steady: () => number): Clock & { step: (by: number) => void }
   return { ...clock, step: (by) => void (stepped += by) };
 }
 
-/** Counts and publishes for twenty minutes; the wall clock is stepped within them. */
+/** Counts and publishes for twenty minutes, during which the wall clock is stepped. */
 async function publishFor(step: number): Promise<{ written: string[]; lastStamps: number[] }> {
   vi.useFakeTimers({ now: start });
   const clock = clockWith(Date.now);
@@ -63,7 +63,7 @@ async function publishFor(step: number): Promise<{ written: string[]; lastStamps
   for (const identity of ['a', 'c']) countNow(identity);
   clock.step(step);
   await vi.advanceTimersByTimeAsync(100 * second);
-  // Its Event is read, and joined to what is counted here.
+  // The stored Events have changed, so the publisher reads them and joins them with the counts from here.
   for (const key of store.events.keys()) store.touch(key);
   for (const identity of ['a', 'b', 'c']) countNow(identity);
   await vi.advanceTimersByTimeAsync(1100 * second);
@@ -151,7 +151,7 @@ test('after a state was saved with a clock eight hours ahead, nothing waits long
   now += longestInterval;
   await publishDue(table);
   expect([...store.events.values()].map(({ count }) => count)).toEqual([3, 1]);
-  // An hour later at most they count in an hour of the right clock.
+  // At the latest an hour later, problems count in an hour of the corrected clock.
   now = start + windowLength;
   table.count(problem('a'), now);
   now += second;

@@ -8,7 +8,7 @@ import { ledTracker } from '../explain/incidents/scripts.ts';
 const second = 1000;
 const max = 1000;
 
-/** A table with the given number of entries at each look, and the resulting changes. */
+/** Looks at a table that has these numbers of entries, one after the other; returns the resulting changes. */
 async function after(counts: readonly (number | undefined)[], wasHigh = false) {
   let now = nine;
   let count: number | undefined;
@@ -23,7 +23,7 @@ async function after(counts: readonly (number | undefined)[], wasHigh = false) {
     now: () => now,
   });
   for (count of counts) {
-    // Housekeeping calls it every five seconds, too.
+    // Housekeeping also calls it every five seconds.
     for (const end = now + 30 * second; now < end; now += 5 * second) {
       await level.look();
       tracker.tick(now);

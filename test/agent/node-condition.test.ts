@@ -23,7 +23,7 @@ interface Scene {
   refuse?: (verb: 'read' | 'write') => Refusal | undefined;
 }
 
-/** Makes a node of a small cluster; random values are in their middle. */
+/** Sets up a node of a small cluster. Random values are in the middle of their range. */
 function scene({ condition, nodes = 1, refuse = () => undefined }: Scene = {}) {
   let now = nine;
   let stored = condition;

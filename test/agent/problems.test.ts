@@ -233,7 +233,7 @@ function ofNamespace(namespace: string): ReturnType<typeof series> {
   return { ...rest, finding: { ...finding, regarding: { ...finding.regarding, namespace } } };
 }
 
-/** Keys of the problems that were logged, or are over, in their order. */
+/** Returns the keys of the problems that were logged or are over, in order. */
 function keys(): string[] {
   const about = entries.map(({ fields }) => fields).filter((fields) => 'problem' in fields);
   return about.map((fields) => `${'reports' in fields ? 'over: ' : ''}${String(fields['problem'])}`);

@@ -11,7 +11,7 @@ let isListed = true;
 const informer = (api: Problems['api'], resource: 'pods' | 'endpointslices', status: number): void =>
   api.watchFailed(resource, { verb: 'list', refusal: refused(status, 'no') });
 
-/** The event, and the time of its end. */
+/** The event, and what ends it. */
 const told: [title: string, act: (api: Problems['api']) => void, over?: (api: Problems['api']) => void][] = [
   ['a clock that is ahead, and right again', (api) => api.clock(37_000), (api) => api.clock(0)],
   ['a clock that is behind', (api) => api.clock(-3_600_000)],

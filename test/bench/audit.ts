@@ -26,7 +26,7 @@ import { firstLine, type Written } from './lines.ts';
 import { startAgent } from './readers.ts';
 
 const podsOfNode = 110;
-/** So that several intervals are closed while it is measured; by default it is a minute, and there are fewer rows. */
+/** Short, so that several intervals close during the measurement. The default is a minute, with fewer rows. */
 const interval = 10;
 const { values } = parseArgs({
   options: {
@@ -102,7 +102,7 @@ async function measure(of: { rate: number; flows: Flows; sink: Sink; kubeconfig:
   const ended = performance.now();
   while ((await agent.metric('lines_total')) < linesBefore + written.lines) await delay(100);
   const late = (performance.now() - ended) / 1000;
-  // The last interval is closed, five seconds after its end, and its rows are sent.
+  // By then the last interval is closed, five seconds after its end, and its rows are sent.
   await delay((interval + 6) * 1000);
   const found = {
     cpu: agent.cpuSeconds() - before,

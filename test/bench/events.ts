@@ -39,7 +39,7 @@ try {
   const pids = ['kube-apiserver', 'etcd'].map(plane.pidOf);
   const cpu = (): number[] => pids.map((pid) => processorTimeOf(pid));
   const versions = new Map<number, string>();
-  // Without the cost of the first requests of a kind.
+  // Warms up: the first requests of a kind cost more.
   await inTurns(workers, [0, 50], (number) => created(-1 - number));
   await delay(10_000);
   const idleFrom = cpu();
@@ -76,7 +76,7 @@ try {
   await plane.stop();
 }
 
-/** A Pod's packets that were dropped; with more of them it is patched. */
+/** The Event of a Pod whose packets were dropped. With a higher count it is patched. */
 function eventFor(number: number, packets: number): CoreEvent {
   const name = `web-${number}`;
   const peer = externalEnd({ address: '198.51.100.7' });

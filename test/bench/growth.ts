@@ -28,7 +28,7 @@ const { values: options, positionals: words } = parseArgs({
 });
 const runs = Number(options.runs);
 
-/** The machine's moods make a small step look steeper than it is, so a step counts only from here on. */
+/** Timing noise makes a small step look steeper than it is, so only steps above these limits count. */
 const worst = { exponent: 1.2, seconds: 0.5, megabytes: 50 };
 
 interface Cost {
@@ -69,7 +69,7 @@ for (const dimension of dimensions) {
 }
 console.log(steep.length === 0 ? '\nNothing is worse than linear.' : `\nWorse than linear:\n${steep.join('\n')}`);
 
-/** Each size with each program in turn, so that all see the same moods of the machine. */
+/** Runs each size with each program in turn, so that the machine's noise affects all alike. */
 async function measured(dimension: Dimension): Promise<Map<string, Cost[]>> {
   const costs = new Map<string, Cost[]>(programs.map((program) => [program, []]));
   for (const size of dimension.sizes) {
@@ -117,7 +117,7 @@ function rowsOf(costs: readonly Cost[], start: Cost): { cells: string[]; step: s
   });
 }
 
-/** `least`: nothing below it can be told from the start of the program. */
+/** `least`: smaller values cannot be told apart from the program's start. */
 function exponentOf([from, to]: readonly [number, number], before: number, after: number, least = 0.02): number {
   return Math.log(Math.max(after, least) / Math.max(before, least)) / Math.log(to / from);
 }

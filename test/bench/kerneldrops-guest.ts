@@ -22,22 +22,22 @@ type Pod = Scene['pods'][number];
 
 interface Traffic {
   to: string;
-  /** The device's own. */
+  /** The device's own MAC address. */
   mac: string;
   count: number;
-  /** Packets a second; undefined: as many as it can. */
+  /** Packets a second; undefined: as many as possible. */
   rate?: number;
 }
 
-/** Makes the kernel's own generator ready: its packets come in by the device of a Pod. */
+/** Prepares the kernel's packet generator. Its packets arrive through a Pod's device. */
 async function prepare({ address, device }: Pod, { to, mac, count, rate }: Traffic): Promise<void> {
   writeFileSync(`${generator}/kpktgend_0`, 'rem_device_all');
-  // Its thread does that when it wakes, each tenth of a second.
+  // The generator's thread removes the devices when it wakes, every tenth of a second.
   await wait(300);
   writeFileSync(`${generator}/kpktgend_0`, `add_device ${device}`);
   const settings = [
     'xmit_mode netif_receive',
-    // One packet is allocated for so many, and freed once.
+    // A burst sends one allocated packet this many times.
     `burst ${rate === undefined ? 64 : 1}`,
     `count ${count}`,
     ...(rate === undefined ? ['delay 0'] : [`ratep ${rate}`]),
@@ -52,10 +52,11 @@ async function prepare({ address, device }: Pod, { to, mac, count, rate }: Traff
   for (const setting of settings) writeFileSync(`${generator}/${device}`, setting);
 }
 
-/** Sends, and returns how many packets in how many nanoseconds. */
+/** Sends; returns the number of packets and the nanoseconds that they took. */
 async function send(pod: Pod, traffic: Traffic, stopAfter?: number): Promise<{ count: number; time: number }> {
   await prepare(pod, traffic);
-  // A write of `start` returns at the end of all. What this process reads takes no time from it, unless it is to be stopped.
+  // The write of `start` returns after the last packet. Unless the sending is to be stopped, this process waits, so
+  // that its own reading takes no processor time from the sending.
   const start = ['sh', '-c', `echo start > ${generator}/pgctrl`];
   if (stopAfter === undefined) execFileSync('/bin/busybox', start);
   else {
@@ -74,7 +75,10 @@ function stopSending(): void {
   writeFileSync(`${generator}/pgctrl`, 'stop\n');
 }
 
-/** Of packets that are forwarded, refused for a reason that is not told, and dropped by a rule: with and without the probe. */
+/**
+ * Measures the cost, with and without the probe, of packets that are forwarded, refused for a reason that is not
+ * reported, and dropped by a rule.
+ */
 async function measureKernel(pod: Pod, mac: string): Promise<void> {
   const kinds = {
     forwarded: { to: '10.250.0.1', mac },
@@ -88,7 +92,7 @@ async function measureKernel(pod: Pod, mac: string): Promise<void> {
       const source = createKernelDrops({ tracefs, listener });
       if (probe === 'on') {
         source.start();
-        // The first line narrows the filter.
+        // After the first line, the source narrows its filter.
         await send(pod, { ...kinds.told, count: 1, rate: 1000 });
         await wait(300);
       }
@@ -119,7 +123,7 @@ async function settled(agent: GuestAgent): Promise<{ counted: number; lost: numb
   }
 }
 
-/** From the start of the agent, while a packet is dropped each 20 ms. */
+/** Measures from the start of the agent, while a packet is dropped every 20 ms. */
 async function measureFirstEvent(scene: Scene, pod: Pod, traffic: Omit<Traffic, 'count'>): Promise<GuestAgent> {
   const sending = send(pod, { ...traffic, count: 0, rate: 50 }, 60_000);
   const began = performance.now();
@@ -200,7 +204,7 @@ async function main(): Promise<void> {
   const agent = await measureFirstEvent(scene, pod, traffic);
   await measureAgent(agent, pod, traffic);
   await measureFlood(agent, pod, traffic);
-  // Half a minute after its last write at most, the Event says what was lost.
+  // At most half a minute after its last write, the Event says what was lost.
   await wait(35_000);
   await agent.end('SIGTERM');
   print('end', true);

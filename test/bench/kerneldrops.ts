@@ -56,7 +56,7 @@ try {
       [kubeconfigFile]: readFileSync(rig.kubeconfig, 'utf8'),
       '/bench.json': JSON.stringify(order),
     },
-    // Of several processors each instruction would count for all of them.
+    // With several processors, each instruction would count for all of them.
     processors: '-accel tcg,thread=single -smp 1 -icount shift=0',
     folder,
   });

@@ -8,12 +8,12 @@ export type LogKind = '1 drop in 10' | 'drops only' | 'each drop of another flow
 const node = 'node-000';
 let sequence = 0;
 
-/** The log begins with more than kube-iptables-tailer knows a file by. */
+/** The log begins with more bytes than kube-iptables-tailer recognizes a file by. */
 export function firstLine(): string {
   return `${stamp()} ${node} systemd[1]: Reached target multi-user.target, Multi-User System, after a while.\n`;
 }
 
-/** A log of at least so many bytes, as rsyslog writes it, stamped now; returns the number of its lines. */
+/** Writes a log of at least this many bytes as rsyslog does, stamped now; returns the number of its lines. */
 export function writeLog(file: string, kind: LogKind, bytes: number, pods: number): number {
   const nextLine = createLiveLines(kind, pods);
   const fd = openSync(file, 'w');
@@ -30,11 +30,11 @@ export function writeLog(file: string, kind: LogKind, bytes: number, pods: numbe
 export interface Written {
   lines: number;
   seconds: number;
-  /** Milliseconds that the writer was behind its rate at most. */
+  /** The most milliseconds by which the writer was behind its rate. */
   behind: number;
 }
 
-/** Appends so many lines a second, for so many seconds. */
+/** Appends `rate` lines a second for `duration` seconds. */
 export async function writeAtRate(
   file: string,
   nextLine: () => string,
@@ -45,7 +45,7 @@ export async function writeAtRate(
   const began = performance.now();
   let written: Written = { lines: 0, seconds: 0, behind: 0 };
   while (written.lines < rate * duration) {
-    // rsyslog writes as often as records come; ten milliseconds are what the kernel's own writer is woken for at most.
+    // rsyslog writes as records arrive; the kernel wakes the readers of its log within ten milliseconds.
     await delay(10);
     let { lines } = written;
     const due = Math.min(rate * duration, Math.floor(((performance.now() - began) / 1000) * rate));

@@ -40,7 +40,7 @@ const seconds = Number(values.seconds);
 const node = 'bench-live';
 const web = { namespace: 'bench', name: 'web', addresses: ['10.99.7.10'] };
 const db = { namespace: 'bench', name: 'db', addresses: ['10.99.7.20'] };
-/** The last lines are read by then, and the start of the agent is over: V8 then collects garbage for some ten seconds. */
+/** By then the last lines are read, the agent's start is over, and V8 has collected garbage for about ten seconds. */
 const settling = 20_000;
 
 await preparePrograms('e2e');
@@ -77,7 +77,7 @@ async function measure(name: Name, rig: AgentRig): Promise<string[][]> {
   const rows: string[][] = [];
   try {
     await agent.untilReady();
-    // Its code is compiled by then: a node that logs much has been at it for long.
+    // Warms up the agent's code: on a node that logs much it has run for long.
     await logLines(name, 2000, 5);
     await delay(settling);
     const pid = agent.pid as number;
@@ -122,7 +122,7 @@ async function measure(name: Name, rig: AgentRig): Promise<string[][]> {
 }
 
 interface Used {
-  /** Both for each second. */
+  /** Both figures are per second. */
   agent: number;
   journalctl: number;
   duration: number;
@@ -148,7 +148,7 @@ async function logLines(name: Name, rate: number, duration = seconds): Promise<v
   await run('ip', ['netns', 'exec', namespace, process.execPath, datagrams, ...args]);
 }
 
-/** Writes the kernel's lines on the same packets as rsyslog does. */
+/** Writes the lines of the same packets as rsyslog writes the kernel's. */
 async function writeLines(rate: number, duration: number): Promise<void> {
   let id = 0;
   const nextLine = (): string =>
@@ -158,7 +158,7 @@ async function writeLines(rate: number, duration: number): Promise<void> {
   await writeAtRate(log, nextLine, rate, duration);
 }
 
-/** Half and 99 % of the lines took no longer. */
+/** The times within which half and 99 % of the lines were handed over. */
 async function latency(name: Name, rate: number): Promise<[number, number]> {
   const reader = join(import.meta.dirname, 'live-reader.ts');
   const program = startProgram([reader, settings[name], `SRC=${web.addresses[0]}`]);

@@ -54,7 +54,7 @@ await preparePrograms('measuring');
 const plane = await startControlPlane();
 try {
   await createCluster(plane);
-  // etcd and the caches of the API server come to rest.
+  // Lets etcd and the caches of the API server settle.
   await delay(20_000);
   const connection = createConnection({
     access: readKubeconfig(plane.adminKubeconfig),
@@ -68,7 +68,7 @@ try {
   let selector = 0;
 
   const measure = async (what: string, times: number, requests: string, one: (number: number) => Promise<unknown>) => {
-    // Without the cost of the first requests of a kind, and of garbage from the last measurement.
+    // Warms up, to exclude the cost of first requests and of garbage from the last measurement.
     for (let number = 0; number < Math.min(3, times); number++) await one(number);
     await delay(settleSeconds * 1000);
     const began = { cpu: processorTimeOf(pid), at: performance.now() };

@@ -25,7 +25,7 @@ process.once('SIGTERM', () => {
 });
 setInterval(write, 100);
 
-/** This is how the package's own README begins. */
+/** As the package's own README uses it. */
 function followWithTail(): void {
   const tail = new Tail(path);
   tail.on('line', onLine);
@@ -33,8 +33,9 @@ function followWithTail(): void {
 }
 
 /**
- * As kube-iptables-tailer (drop/watcher.go): every 5 s the path is opened again and read to its end from where the last look
- * ended, or from the start if its first 64 bytes are others. What is there of a line that is being written is taken for one.
+ * As kube-iptables-tailer does (drop/watcher.go): every 5 s it opens the path again and reads to the end, from where
+ * the last read ended, or from the start if the first 64 bytes have changed. The part of a line that is still being
+ * written counts as a line.
  */
 function poll(): void {
   const block = Buffer.alloc(64 * 1024);

@@ -49,7 +49,7 @@ for (const style of values.styles.split(',') as Style[]) {
         keep: 20,
         nextKill: undefined,
         reader,
-        // One look more, for those who take them every 5 s.
+        // Allows one more read for readers that read every 5 s.
         timeout: 7000,
         folder: join(folder, 'trial'),
       });

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { bundle } from '../e2e/bundle.ts';
 
 export interface MeasuredRun {
-  /** By the clock on the wall. */
+  /** Wall-clock time. */
   seconds: number;
   /** Processor time in seconds. */
   cpu: number;
@@ -19,11 +19,11 @@ export interface MeasuredRun {
 const usage = `import fs from 'node:fs'; process.on('exit', () => fs.writeSync(3, JSON.stringify(process.resourceUsage())));`;
 
 interface RunOptions {
-  /** The file for its output. */
+  /** The file that gets its output. */
   output?: string;
   /** The bundle, by default. */
   program?: string;
-  /** With which it ends. */
+  /** The expected exit status. */
   status?: number;
 }
 

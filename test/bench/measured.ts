@@ -1,8 +1,8 @@
 interface Situation {
   what: string;
-  /** MiB, as the next one. */
+  /** In MiB, like the limit. */
   aim: number;
-  /** The smallest limit in which it was seen to do its work. */
+  /** The smallest limit under which it worked. */
   limit: number;
 }
 

@@ -30,7 +30,7 @@ type Name = keyof typeof memoryLimits;
 const mebibyte = 1024 * 1024;
 const unlimited = 2048;
 const podsPerNode = 100;
-/** The order is that in which the cluster grows. */
+/** In the order in which the cluster grows. */
 const situations: Readonly<Record<Name, Situation>> = {
   idle: idle('node-000'),
   pods: idle('node-001'),
@@ -75,8 +75,8 @@ try {
 }
 
 /**
- * The file below the disk must not be in the page cache, too, and no more is read ahead than by a node's default: pages that are read ahead
- * count in the group, and some machines read megabytes.
+ * The file behind the disk must not be in the page cache either. Read-ahead is set to a node's default, because pages
+ * that are read ahead count in the cgroup, and some machines read ahead megabytes.
  */
 function readAsNode(mount: string): void {
   const [, device = ''] =
@@ -112,7 +112,7 @@ async function createScene(connection: Connection | undefined): Promise<Scene> {
   return { folder, account, server, stormSeconds: Number(values['storm-seconds']), saved };
 }
 
-/** The storm needs its node's Pods; the cache needs all. */
+/** The storm needs the Pods of its node; the cluster cache needs all Pods. */
 async function growCluster(connection: Connection, name: Name): Promise<void> {
   const first = firstStormPod + stormPods;
   if (name === 'storm') await createPods(connection, firstStormPod, first, () => 2);

@@ -36,7 +36,7 @@ for (const [kind, size] of cases) {
   const log = join(folder, 'kern.log');
   const lines = writeLog(log, kind, size * 1e6, podsOfNode);
   const pairs: { ours: MeasuredRun; grep: number }[] = [];
-  // In turn, so that both see the same moods of the machine.
+  // In turn, so that the machine's noise affects both alike.
   for (let run = 0; run < runs; run++)
     pairs.push({ ours: await runMeasured(['replay', '--quiet', '--pods', cluster, log]), grep: grep(log) });
   const seconds = median(pairs.map(({ ours }) => ours.seconds));

@@ -13,7 +13,7 @@ import { namespace, networkPolicy, pod } from '../explain/policies/objects.ts';
 
 const rows = [['what', 'figure']];
 
-/** None of them admits the connection but the last, so all are tried. */
+/** Only the last policy allows the connection, so all are tried. */
 function policies(count: number): object[] {
   return Array.from({ length: count }, (_, index) =>
     networkPolicy(

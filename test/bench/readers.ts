@@ -10,20 +10,20 @@ import { usedBy } from './used.ts';
 export interface Reader {
   /** User and system time since its start. */
   cpuSeconds: () => number;
-  /** Resolves once so many lines more have been read. To be called before they are written. */
+  /** Resolves when this many more lines have been read. To be called before they are written. */
   untilRead: (lines: number) => Promise<void>;
   peakMegabytes: () => number;
   stop: () => Promise<void>;
 }
 
 export interface AgentReader extends Reader {
-  /** The sum of the series of a metric whose labels have this text; its name is without the prefix. */
+  /** The sum of a metric's series whose labels contain this text; the name is without the prefix. */
   metric: (name: string, labels?: string) => Promise<number>;
 }
 
 const image = imageCommand();
 
-/** Ready when it resolves. */
+/** Resolves when the agent is ready. */
 export async function startAgent(
   bundle: string,
   log: string,
@@ -43,7 +43,7 @@ export async function startAgent(
   const child = spawn(process.execPath, [...image.flags, bundle, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const { promise: started, resolve } = Promise.withResolvers<string>();
   createInterface(child.stdout).on('line', (line) => {
-    // Rows of the audit may stand between the lines of the log, and are not worth being read.
+    // Rows of the audit may be among the lines of the log; parsing them would take too long.
     if (!line.includes('"metricsAddress"')) return;
     const { metricsAddress } = JSON.parse(line) as { metricsAddress?: string };
     if (metricsAddress !== undefined) resolve(metricsAddress);
@@ -62,7 +62,10 @@ export async function startAgent(
   };
 }
 
-/** kube-iptables-tailer finds its account where a Pod has it; in a mount namespace of its own it is there. */
+/**
+ * kube-iptables-tailer reads its credentials from where a Pod has them, so it gets a mount namespace in which they are
+ * there.
+ */
 export async function startPeer(
   program: string,
   log: string,
@@ -85,7 +88,7 @@ export async function startPeer(
   return { ...reader, untilRead: () => untilIdle(reader) };
 }
 
-/** It does not count lines: its input is done when it has worked, and then has been idle for three seconds. */
+/** The peer does not count lines. It is done when it has worked, and then been idle for three seconds. */
 async function untilIdle({ cpuSeconds }: Pick<Reader, 'cpuSeconds'>): Promise<void> {
   const start = cpuSeconds();
   let latest = start;

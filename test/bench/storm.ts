@@ -51,7 +51,7 @@ for (const [name, scanner] of [
   console.log(`\n${name} scans 110 Pods at 10 packets/s for an hour\n${alignColumns(rows).join('\n')}`);
 }
 
-/** Writes as a node makes them, in the time of the packets, and for an hour after them. */
+/** Returns the writes of a node at the times of the packets, and for an hour after them. */
 function play(packets: (count: (finding: Finding, time: number) => void) => void): WriteRequest[] {
   const writes: WriteRequest[] = [];
   const recorder = createRecorder({

@@ -42,7 +42,7 @@ const kinds: readonly LogKind[] = ['1 drop in 10', 'drops only', 'each drop of a
 await preparePrograms('measuring');
 const folder = scratchFolder('bench');
 await buildBundle();
-// Another build may replace it meanwhile.
+// Another build may replace it during the run.
 copyFileSync(bundle, join(folder, 'this.cjs'));
 const plane = await startControlPlane();
 try {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * The processor time of a process so far in seconds, to the nanosecond; proc(5) `stat` has hundredths of a second. Adds up all its threads,
- * without those that have ended.
+ * The processor time of a process so far in seconds, exact to the nanosecond; proc(5) `stat` has only hundredths of a
+ * second. Adds up its threads, except those that have ended.
  */
 export function processorTimeOf(pid: number): number {
   const read = (task: string): string => readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'latin1');
@@ -22,7 +22,7 @@ export interface Used {
   /** Pages that had to be read from a disk. */
   majorFaults: number;
   residentBytes: number;
-  /** The part that is not in a file, which the kernel cannot give to another process. */
+  /** Memory that is not backed by a file, so the kernel cannot give it to another process. */
   anonymousBytes: number;
   /** Peak resident memory. */
   peakBytes: number;
@@ -30,7 +30,8 @@ export interface Used {
 
 /** Reads the use of a process that runs; throws when it has ended. */
 export function usedBy(pid: number): Used {
-  // proc(5): field 12 is majflt, 14 and 15 are times in hundredths of a second. The second one is a name and may have spaces in it.
+  // proc(5): field 12 is majflt; fields 14 and 15 are times in hundredths of a second. Field 2 is the name, which may
+  // contain spaces.
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
     .replace(/^.*\) /, '')
     .split(' ');

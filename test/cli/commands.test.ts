@@ -34,7 +34,7 @@ describe.concurrent('commands and options', () => {
 });
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-/** Where there is neither an API server nor anything to read: doctor finds problems. */
+/** There is no API server and nothing to read, so doctor finds problems. */
 const env = { PATH: '/nowhere', NODE_NAME: 'node-a', KUBECONFIG: '/nowhere', STATE_DIR: '/proc/nowhere' };
 
 describe.concurrent('output that cannot be written', () => {

@@ -25,7 +25,7 @@ const api = (port: number, timeout = 60_000) =>
 const never = new AbortController().signal;
 const event = { kind: 'Event', metadata: { name: 'web.1' } };
 
-/** Each resolves to its message. */
+/** Each resolves to the reported message. */
 const clients: Record<string, (port: number) => Promise<string>> = {
   'the agent’s GET': async (port) => reasonIn(await api(port).request('GET', '/api/v1/nodes')),
   'the agent’s POST': async (port) =>

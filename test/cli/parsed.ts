@@ -18,7 +18,7 @@ export function parsed(...words: readonly string[]): Command {
   return found;
 }
 
-/** The help of a command, as wide as a file. */
+/** The help of a command, in the width for output to a file. */
 export function helpOf(...path: readonly string[]): string {
   let command = createProgram();
   for (const name of path) {

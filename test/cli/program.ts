@@ -30,24 +30,24 @@ export interface Outcome {
 }
 
 export interface Surroundings {
-  /** The content of standard input; a generator is not read faster than the program takes it. */
+  /** The content of standard input. A generator is read no faster than the program reads its input. */
   stdin?: string | Buffer | Iterable<Buffer>;
   /** Closes the pipe behind standard output after the first bytes, as `head` does. */
   readsOnlyTheStart?: boolean;
   env?: Record<string, string>;
 }
 
-/** In milliseconds. A program that hangs is ended by that. A test runs up to six (vitest.config.ts). */
+/** In milliseconds. A program that hangs is then killed. A test runs up to six programs (vitest.config.ts). */
 const timeout = 60_000;
 
-/** Runs the program as a user does, and ends it after a while should it hang. */
+/** Runs the program as a user does. If it hangs, it is killed after a while. */
 export async function program(
   args: readonly string[],
   { stdin = '', readsOnlyTheStart = false, env = {} }: Surroundings = {},
 ): Promise<Outcome> {
   const child = spawn(process.execPath, [main, ...args], {
     env: { ...process.env, ...env },
-    // Long, as a busy machine takes many seconds to start Node.js alone.
+    // Long, because on a busy machine it takes many seconds just to start Node.js.
     timeout: timeout,
     killSignal: 'SIGKILL',
   });

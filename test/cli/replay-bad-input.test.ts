@@ -68,7 +68,7 @@ test('100 MB of text on standard input without a newline are refused', async () 
     for (let i = 0; i < 100; i++) yield block;
     yield Buffer.from(`\n${stamped}`);
   }
-  // A heap that the line would not fit into.
+  // The line would not fit into this heap.
   const outcome = await start([...json, '-'], { stdin: blocks(), env: { NODE_OPTIONS: '--max-old-space-size=64' } });
   expect([outcome.status, notedIn(outcome.err)]).toStrictEqual([0, ['-:1']]);
   expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
@@ -123,13 +123,16 @@ test.each<[string, string]>([
   ['equal signs', `Nov 21 10:15:04 node-b kernel: IN=${'='.repeat(60_000)}`],
   ['open braces', `${'{"log":'.repeat(8000)}IN=}`],
 ])('reading takes time in proportion to the length: %s', async (_, hostile) => {
-  // In the square of the length this would take minutes, and a busy loop can only be killed in a process of its own.
+  // If the time grew with the square of the length, this would take minutes. Only a process of its own can be killed in
+  // a busy loop.
   const outcome = await start([...json, '-'], { stdin: `${`${hostile}\n`.repeat(50)}${stamped}` });
   expect(outcome).toMatchObject({ status: 0, err: '' });
   expect(eventsIn(outcome)).toStrictEqual(twoEvents('2026-11-21T10:15:04Z'));
 });
 
-/** `ServiceChainMissing node-a x2`: the result of a sample that ends before its second line with `marker`. */
+/**
+ * The Events of a sample that is cut before its second line with `marker`, for example `ServiceChainMissing node-a x2`.
+ */
 async function eventsBefore(name: string, marker: string): Promise<string[]> {
   const text = readFileSync(sample(`kube-proxy-lw8zd-${name}.log`), 'utf8');
   const end = text.indexOf(marker, text.indexOf(marker) + 1);
@@ -162,7 +165,7 @@ test('packet lines that a client makes sshd log are refused and counted', async 
 
 const failing = `E1121 09:00:00.836390 77 proxier.go:1564] "Failed to execute iptables-restore" err="exit status 4: Another app is currently holding the xtables lock"`;
 
-/** Three times a line of a hook, and its possible rest. */
+/** A hook's line three times, each with its possible rest. */
 function records(lineBreak: object): string {
   const ofStream = { _TRANSPORT: 'stdout', _STREAM_ID: 'a', _SYSTEMD_UNIT: 'k3s.service', SYSLOG_IDENTIFIER: 'k3s' };
   const made = [0, 30, 60].flatMap((second) => {

@@ -13,7 +13,7 @@ const list = (...items: string[]): string => `{"kind":"List","apiVersion":"v1","
 const pod = (name: string, address: string): string =>
   `{"kind":"Pod","metadata":{"name":"${name}","namespace":"shop","uid":"u-${name}"},"status":{"phase":"Running","podIPs":[{"ip":"${address}"}]}}`;
 
-/** Ended before any LOG was read, because these files are wrong. */
+/** Expects that the run ended before any LOG was read, because these files are wrong. */
 function expectEnd({ status, out, err }: Outcome, ...files: string[]): void {
   expect([status, out]).toStrictEqual([2, '']);
   expect(subjectsIn(err).slice(0, -1)).toStrictEqual(files.map((file) => `--pods ${file}`));
@@ -22,7 +22,7 @@ function expectEnd({ status, out, err }: Outcome, ...files: string[]): void {
 
 test('no LOG is opened, because opening a named pipe without a writer would never end', async () => {
   execFileSync('mkfifo', [path('fifo')]);
-  // In a process of its own, which can be killed while it waits for a writer.
+  // In a process of its own, which can be killed if it waits for a writer.
   expectEnd(await start(['--pods', path('no.json'), path('fifo')]), path('no.json'));
 });
 
@@ -55,7 +55,7 @@ test('items without a name are named by their place, and the others count', asyn
 });
 
 test('objects on standard input may exceed the size of a pipe', async () => {
-  // In blocks, so that the program is faster than its input, as with kubectl.
+  // In blocks, so that the program can be faster than its input, as with kubectl.
   const stdin = [readFileSync(cluster), ...Array.from({ length: 200 }, () => Buffer.alloc(100_000, ' '))];
   expect(await start(['-q', '-o', 'json', '--pods', '-', policyDeny], { stdin })).toStrictEqual(
     await replay([...json, policyDeny]),

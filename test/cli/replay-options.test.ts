@@ -4,11 +4,11 @@ import { UsageError } from '../../src/cli/options/command.ts';
 import { asksForHelp, parsed } from './parsed.ts';
 
 const tables: {
-  /** Times are texts. */
+  /** Times are given as texts. */
   lines: [string[], Partial<Record<keyof ReplayOptions, unknown>>][];
   zones: [string, string][];
 } = {
-  // Command lines of replay that is run at 2026-11-22T08:00:00Z, and the options in them that are not the default.
+  // Command lines of replay, run at 2026-11-22T08:00:00Z, and the options that are not the default.
   lines: [
     [['kern.log'], {}],
     [['a.log', 'b.log'], { logs: ['a.log', 'b.log'] }],

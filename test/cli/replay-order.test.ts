@@ -12,7 +12,7 @@ import { cluster, eventsIn, json, line, policyDeny, policyDenyText, recordsIn, w
 const path = temporaryFolder();
 const write = writerIn(path);
 
-/** A log of one line, written then; its stamp has no year. */
+/** A log of one line, written at this time; its stamp has no year. */
 const save = (name: string, time: number): string => {
   const [, date, month, , clock] = new Date(time).toUTCString().split(' ');
   const file = write(name, line(`${month} ${date} ${clock}`));
@@ -51,7 +51,7 @@ test('a log compressed to less than a hundredth is read in its place too', async
 });
 
 test('logs saved years ago: the last write gives each log its year, and so the order', async () => {
-  // Around the day of today two years ago, where the year would be another one if it were taken from today.
+  // Around today's date two years ago, so that a year taken from today would be wrong.
   const today = Date.now() - 730 * 86_400_000;
   const newer = save('newer.log', today + 10 * 86_400_000);
   const older = save('older.log', today - 10 * 86_400_000);
@@ -102,7 +102,7 @@ describe('a log that is given twice is read once, with a note', () => {
     const { err, ...outcome } = await replay([...args, packed, log]);
     expect({ ...outcome, err: err.replace(/^.*\n/, '') }).toStrictEqual(once);
     expect(notedIn(err)[0]).toBe(packed);
-    // A name without a file has no copy.
+    // A log that does not exist is not a copy.
     rmSync(log);
     expect(rows((await replay([...args, '-q', packed, log])).out)).toBe(36);
   });

@@ -93,7 +93,7 @@ test.each<[string, string, number]>([
   const now = ['--now', '2026-11-21T12:00:00Z'];
   const outcome = await replay([...json, ...now, '-n', 'shop', '--since', since, log()]);
   const counts = eventsIn(outcome).map((event) => Number(/ x(\d+) /.exec(event)?.[1]));
-  // The packets of two hours of its Pod are two Events.
+  // A Pod's packets in two hours are two Events.
   expect(counts.reduce((sum, each) => sum + each, 0)).toBe(count);
 });
 

@@ -9,7 +9,7 @@ import { cluster, drop, json, policyDeny, recordsIn, stamped, writerIn } from '.
 const path = temporaryFolder();
 const write = writerIn(path);
 
-/** The same cluster without saved policies. */
+/** The sample's cluster without its saved policies. */
 const { items, ...list } = JSON.parse(readFileSync(cluster, 'utf8')) as { items: { kind: string }[] };
 const others = items.filter(({ kind }) => kind !== 'NetworkPolicy');
 let withoutPolicies: string;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createReadTotals } from '../../src/cli/replay/log-target.ts';
 import { readLog } from '../../src/cli/replay/read-log.ts';
 
-/** Reads 40 MiB of unrelated lines, and returns the output on a terminal meanwhile. */
+/** Reads 40 MiB of unrelated lines; returns what is shown on a terminal during that time. */
 async function progressOf(quiet: boolean): Promise<string> {
   let sent = '';
   const terminal = { write: (text: string) => (sent += text) } as unknown as NodeJS.WriteStream;

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 import { replay } from './replaying.ts';
 import { cluster, json, stamped, writerIn } from './scene.ts';
 
-/** If a log has packets in a form that is not read, the summary names the missing part. */
+/** If a log has packets in an unsupported form, the summary names the missing part. */
 
 const write = writerIn(temporaryFolder());
 const hubble = 'shop/web-0:43006 (ID:124484) -> shop/db-0:5432 (ID:107099)';
@@ -68,7 +68,7 @@ test('text from outside in such a line is shown shortened and printable', async 
   expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThan(400);
 });
 
-/** Two Pods had the address of this source, one after the other. */
+/** The source address was that of two Pods, one after the other. */
 const bare = stamped.slice(stamped.indexOf('calico'));
 const reused = bare.replace(/SRC=\S+/, 'SRC=10.244.0.31').replaceAll(/(IN|OUT)=\S+/g, '$1=eth0');
 

@@ -7,7 +7,10 @@ import type { Streams } from '../../src/cli/terminal.ts';
 import { parsed } from './parsed.ts';
 import type { Outcome, Surroundings } from './program.ts';
 
-/** `replay` at a time when the samples are a few hours old, in this process, as to start one takes longer than most logs. */
+/**
+ * Runs `replay` in this process, at a time when the samples are a few hours old: starting a process takes longer than
+ * reading most logs.
+ */
 export async function replay(
   args: readonly string[],
   { stdin = '' }: Pick<Surroundings, 'stdin'> = {},

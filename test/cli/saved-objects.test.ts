@@ -118,7 +118,7 @@ test('all unreadable files are named', async () => {
   await expect(reading).rejects.toThrow(`--pods ${path()}: is a folder;`);
 });
 
-/** All that was taken from the file, read whole or object by object; undefined if it was refused. */
+/** All objects that were read from the file, whole or object by object; undefined if it was refused. */
 async function takenFrom(
   file: string,
   longestWhole: number,

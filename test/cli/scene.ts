@@ -8,9 +8,9 @@ export const policyDeny = sample('policy-deny.log');
 export const policyDenyText = readFileSync(policyDeny, 'utf8');
 
 const tcp = 'LEN=60 TOS=0x00 PREC=0x00 TTL=62 ID=1 DF PROTO=TCP SPT=38736 DPT=5432 WINDOW=64860 RES=0x00 SYN URGP=0 ';
-/** Between two Pods of samples/cluster.json, without their interfaces. */
+/** A packet between two Pods of samples/cluster.json, without their interfaces. */
 export const drop = `calico-drop: IN=eth0 OUT=eth1 SRC=10.244.0.41 DST=10.244.1.30 ${tcp}`;
-/** A line of node-b. */
+/** A line of node-b's log. */
 export const line = (stamp: string, message = drop): string => `${stamp} node-b kernel: ${message}\n`;
 export const stamped = line('Nov 21 10:15:04');
 
@@ -55,7 +55,7 @@ export function kubeconfigFor(server: string): string {
   });
 }
 
-/** A Pod with that label `app`, and also with an address of IPv6. */
+/** A Pod with this label `app`, which also has an IPv6 address. */
 export const podObject = (namespace: string, name: string, app: string, podIP: string, more: object = {}): object => ({
   apiVersion: 'v1',
   kind: 'Pod',

@@ -23,7 +23,7 @@ const items = [
   namespaceObject('batch'),
   ownedBy(podObject('shop', 'postgres-0', 'postgres', '10.65.1.4'), 'StatefulSet', 'postgres'),
   ownedBy(podObject('batch', 'worker-7', 'worker', '10.65.2.9'), 'DaemonSet', 'worker'),
-  // It has the label by which the suggestion admits worker.
+  // This workload also has the label by which the suggestion allows worker.
   ownedBy(podObject('batch', 'twin-1', 'worker', '10.65.2.10'), 'DaemonSet', 'twin'),
   ownedBy(podObject('batch', 'other-1', 'other', '10.65.2.11'), 'DaemonSet', 'other'),
   networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, 'default-deny'),
@@ -50,7 +50,7 @@ async function suggested(
   return { status, out, err };
 }
 
-/** Its lines on the audit. */
+/** The lines of the answer about the audit. */
 async function counted(rows: readonly FlowRecord[], port?: string): Promise<string[]> {
   writeFileSync(path('rows.ndjson'), linesOf(rows));
   const { out } = await suggested(['rows.ndjson'], port);

@@ -41,7 +41,7 @@ const cluster: Record<string, object> = {
   [shop]: { items: [open] },
 };
 
-/** `large`: a path whose answer is larger than 16 MiB. */
+/** Asks the command; the answer for the path `large` is larger than 16 MiB. */
 async function ask(
   command: 'why' | 'suggest',
   from: string,

@@ -392,7 +392,7 @@ test('the exit status and the wording of verdicts and errors are as expected', a
   const lines: string[] = [];
   for (const [title, args] of calls) {
     const { status, out, err } = await run(...args);
-    // A problem of the input has no verdict beside it.
+    // If the input is wrong, no verdict is printed.
     expect(out === '').toBe(status === 2);
     lines.push(`# ${title}: exit status ${status}`, ...linesOf(`${out}${err}`));
   }

@@ -1,4 +1,7 @@
-/** The wording of all that command lines are refused with, and of the notes on inputs. The other tests assert subjects and counts only. */
+/**
+ * The wording of all refusals of command lines, and of the notes on inputs. The other tests assert only subjects and
+ * counts.
+ */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -17,7 +20,9 @@ import { cluster, drop, policyDeny, policyDenyText, stamped, writerIn } from './
 const path = temporaryFolder();
 const write = writerIn(path);
 
-/** By file in refused/, whose lines `$ COMMAND` are run; `_` stands for a space in a word, `""` for a word without letters. */
+/**
+ * By file in refused/, whose lines `$ COMMAND` are run. `_` stands for a space within a word, `""` for an empty word.
+ */
 const refused: Record<string, (command: Command) => unknown> = {
   run: () => {},
   replay: readReplayOptions,

@@ -17,7 +17,7 @@ function commandsBelow(command: Command, words: readonly string[] = []): [string
   return words.length === 0 ? below : [[words.join(' '), command], ...below];
 }
 
-/** Errors of settings name 25 of them. */
+/** A message about settings names at most 25 of them. */
 const together = 20;
 
 const withValues = commandsBelow(createProgram()).flatMap(([path, { options }]): [string, string[]][] => {

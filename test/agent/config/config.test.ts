@@ -12,7 +12,7 @@ const tables: {
   sources: [string, Config['sources']][];
   zones: [string, boolean][];
 } = {
-  // The default of each setting but the rules for containers; the name of the Node has none.
+  // The default of each setting, except the rules for containers. The Node's name has no default.
   defaults: {
     node: 'node-a',
     sources: [{ kind: 'auto' }, { kind: 'containers' }],
@@ -106,7 +106,7 @@ function problemsOf(flags: Flags, env: Record<string, string> = {}): readonly st
   return [];
 }
 
-/** The problems of one value, by flag; the node is right. */
+/** The problems with one wrong value, given as a flag; the Node's name is valid. */
 const problemsOfOne = (flag: string, value: string): readonly string[] => problemsOf({ node: 'node-a', [flag]: value });
 
 const names = Object.keys(settings) as (keyof Config)[];

@@ -8,7 +8,7 @@ import { successors, withoutSuccessor } from '../../../src/agent/config/layer.ts
 import { readFileOf } from './reading.ts';
 
 const tables: { values: [unknown, boolean][] } = {
-  // Settings, and whether they are right.
+  // Settings, and whether they are valid.
   values: [
     [{}, true],
     [{ $schema: 'config.schema.json', maxNodes: 5 }, true],

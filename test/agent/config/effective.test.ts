@@ -9,7 +9,7 @@ import { verdicts } from '../../../src/base/model/packet.ts';
 import { readFileOf } from './reading.ts';
 import { forAll } from '../../for-all.ts';
 
-/** All that is read back, in no other way than from the file. */
+/** Reads printed settings back, from the file alone. */
 const readBack = (text: string) => loadConfig({ flags: { config: 'printed' }, env: {}, readText: () => text });
 const read = (flags: Flags, env: Record<string, string> = {}) => loadConfig({ flags, env, readText: () => '' });
 

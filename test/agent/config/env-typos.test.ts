@@ -20,7 +20,7 @@ const tables: {
     ['variables of a Service', { MAX_NODES_SERVICE_HOST: '10.0.0.1', LOG_LEVEL_PORT: 'tcp://10.0.0.1:80' }],
     ['of kube-iptables-tailer', { IPTABLES_LOG_PATH: '/a', KUBE_API_SERVER: 'x', POD_IDENTIFIER: 'name' }],
   ],
-  // Typos, and the variable that is meant.
+  // Misspelt variables, and the variable that is meant.
   typos: [
     ['MAX_NODE', 'MAX_NODES'],
     ['MAXNODES', 'MAX_NODES'],

@@ -131,7 +131,7 @@ test.each([
   const began = process.threadCpuUsage();
   const problems = problemsOf(text);
   const { user, system } = process.threadCpuUsage(began);
-  // In µs; a tenth of that is usual. Of the processor: how busy the machine is says nothing.
+  // In µs of processor time, which does not depend on how busy the machine is. Usual is a tenth of this.
   expect(user + system).toBeLessThan(10_000_000);
   expect(problems.length).toBeGreaterThan(0);
   expect(problems.join('\n').length).toBeLessThan(20_000);
@@ -157,7 +157,7 @@ test('a check of a file alone lists its mistakes', () => {
 
 test('every setting has a key of its own in the file', () => {
   const text = Object.keys(settings).map((name) => `${name}: {}`);
-  // A key that is none is shown at its own place, in column 1; a value that cannot be, at the place of the value.
+  // An unknown key would be reported at its own place, in column 1; an impossible value at the place of the value.
   expect(problemsOf(text.join('\n')).filter((problem) => /^\d+:1: /.test(problem))).toEqual([]);
   expect(subjectsOf(problemsOf('none: {}'))).toEqual(['1:1: none']);
 });

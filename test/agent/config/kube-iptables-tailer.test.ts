@@ -6,7 +6,7 @@ import { settings } from '../../../src/agent/config/settings.ts';
 const read = (env: Record<string, string>, flags: Record<string, string> = {}) =>
   loadConfig({ flags, env: { NODE_NAME: 'node-a', ...env }, readText: () => 'maxNodes: 1' });
 
-/** The variables that warnings are about. */
+/** The variables that the warnings name. */
 const variablesOf = (warnings: readonly string[]) => warnings.map((warning) => warning.split(' ')[0]);
 
 const containers = { kind: 'containers' };

@@ -10,12 +10,12 @@ import type { Flags } from '../../../src/agent/config/layer.ts';
 
 export const path = '/etc/knt/settings.yaml';
 
-/** The settings of options and environment alone. */
+/** The settings from options and environment, without a file. */
 export function readConfig(flags: Flags, env: NodeJS.ProcessEnv): Config {
   return loadConfig({ flags, env }).config;
 }
 
-/** Returns the options that the program reads when this is in its file. */
+/** Returns what settings are loaded from when the config file has this text. */
 export function optionsFor(text: string, rest: Partial<ConfigInputs> = {}): ConfigInputs {
   return { flags: { config: path, ...rest.flags }, env: { ...rest.env }, readText: () => text };
 }

@@ -4,7 +4,7 @@ import type { Config } from '../../../src/agent/config/settings.ts';
 
 type Logged = [level: 'info' | 'warn' | 'error', text: string, fields: Record<string, unknown>];
 
-/** A file that holds `text` or, when that is an Error, cannot be read. */
+/** A config file with this text. If `text` is an Error, reading the file fails. */
 export function createReloadScene(
   text: string,
   { env = {}, flags = {} }: { env?: Record<string, string>; flags?: Record<string, string> } = {},

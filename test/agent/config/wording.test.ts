@@ -1,4 +1,4 @@
-/** The wording of all that this slice says. The other tests assert subjects and counts only. */
+/** The wording of all messages about settings. The other tests assert only subjects and counts. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
 import { createReloadScene } from './reload-scene.ts';
 import { problemsOf, readConfig } from './reading.ts';
 
-/** Lines `$ OPTION=VALUE` of the file are read, those of a list at commas. */
+/** The wrong values are taken from the lines `$ OPTION=VALUE` of the file. A list is split at its commas. */
 test('wrong values of options are refused with the expected words', async () => {
   const file = 'options.expected.txt';
   const expected = readFileSync(join(import.meta.dirname, file), 'utf8').split('\n');
@@ -26,7 +26,7 @@ test('wrong values of options are refused with the expected words', async () => 
 });
 
 test('wrong config files are refused with the expected words', async () => {
-  // The file also has the input texts, each before its message.
+  // The file also has the texts of the config files, each before its messages.
   const expected = readFileSync(join(import.meta.dirname, 'files.expected.txt'), 'utf8').slice(0, -1);
   const wrong = expected.split(/\n {2}=> .*(?:\n {2}=> .*)*(?:\n|$)/).slice(0, -1);
   expect(wrong.length).toBeGreaterThan(30);

@@ -5,7 +5,7 @@ import { nine, pod } from '../../builders.ts';
 import { forAll } from '../../for-all.ts';
 
 const tables: { refused: object[]; corrected: [object, object][] } = {
-  // Answers of a shared directory that lie.
+  // Wrong answers of a shared directory.
   refused: [
     { namespace: 'Shop' },
     { namespace: 'a/b' },

@@ -128,7 +128,7 @@ test('a flood of forged tokens with any addresses and claims does not lock out a
     clock.now += 1000;
     for (let each = 0; each < 60; each++)
       await check(`${ofPod('agent', `${second} ${each}`)}forged`, `10.66.${each}.${second % 250}`);
-    // Every 48 minutes there is another one; here every minute.
+    // A Pod gets a new token every 48 minutes; here every minute.
     if (second % 60 === 0) renewed.push(await check(ofPod('agent', second)));
   }
   expect(renewed).toEqual(Array.from({ length: 5 }, () => 'agent'));

@@ -44,7 +44,7 @@ interface Started {
   stop: () => Promise<void>;
 }
 
-/** A replica that is published as `name`, with a certificate of the address `of`. */
+/** A replica that is published as `name`, with a certificate for the address `of`. */
 async function replica(
   name: string,
   ownersOf: (address: string) => Owners | undefined,
@@ -151,7 +151,7 @@ test("a server without a replica's certificate counts as a refusal", async () =>
   await expect(finder().find('10.65.2.9', 'shop')).rejects.toThrow('answers 401');
 });
 
-/** A replica that answers as it likes. */
+/** A replica with arbitrary answers. */
 async function lying(answer: (response: ServerResponse) => void, until = Date.now() + day): Promise<void> {
   const { key, certificate } = createCertificate(host, until - 2 * day, until);
   const server = createServer({ key, cert: certificate }, (_, response) => answer(response));

@@ -27,13 +27,13 @@ let lists: LiveLists;
 let cluster: ClusterWatch;
 let heard: EventEmitter;
 let reported: string[];
-/** The answer to requests for EndpointSlices; a watch of all else stays open, and there is nothing of it. */
+/** Answers requests for EndpointSlices. All other lists are empty, and their watches stay open. */
 let answerSlices: (asked: Asked) => void;
-/** The number that a count of Nodes or Services leaves out. */
+/** How many Nodes or Services remain after the first page, according to the API server. */
 let remainingNodes = 0;
 
 beforeEach(async () => {
-  // No waiting: jitter of nothing.
+  // With 0, jitter makes each pause 0.
   vi.spyOn(Math, 'random').mockReturnValue(0);
   heard = new EventEmitter().setMaxListeners(0);
   reported = [];

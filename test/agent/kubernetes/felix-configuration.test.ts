@@ -15,7 +15,7 @@ const v1 = '/apis/crd.projectcalico.org/v1/felixconfigurations/';
 const v3 = '/apis/projectcalico.org/v3/felixconfigurations/';
 const own = 'node.node-a';
 
-/** By path: the spec of an object, or the status of a refusal; 404 where none is given. */
+/** By path: the spec of an object, or the status of a refusal. Any other path gives 404. */
 type Script = Record<string, object | number>;
 
 function reader(script: Script) {

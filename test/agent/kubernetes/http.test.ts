@@ -96,7 +96,7 @@ test('large answers are read one at a time, and a broken one does not hold up th
   expect(await Promise.all(texts)).toEqual(['Error: cut off', 8, 8]);
 });
 
-/** A body that is not complete after these mebibytes. */
+/** A body of this many mebibytes that does not end. */
 function bodyOf(mebibytes: number): Readable {
   const body = new Readable({ read: () => {} });
   body.push(Buffer.alloc(mebibytes * 2 ** 20, ' '));

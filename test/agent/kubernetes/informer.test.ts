@@ -25,7 +25,7 @@ let seen: string[];
 let problems: InformerProblem[];
 
 beforeEach(async () => {
-  // No waiting: jitter of nothing.
+  // With 0, jitter makes each pause 0.
   vi.spyOn(Math, 'random').mockReturnValue(0);
   server = await startScriptedServer((asked) => (script.length > 1 ? script.shift() : script[0])?.(asked));
   heard = new EventEmitter().setMaxListeners(0);
@@ -42,7 +42,7 @@ interface Options {
   pageSize?: number;
   fieldSelector?: string;
   silence?: number;
-  /** The time for which an answer is waited for. */
+  /** How long the informer waits for an answer. */
   timeout?: number;
   pause?: (duration: number) => Promise<void>;
   memory?: MemoryBudget;
@@ -50,7 +50,7 @@ interface Options {
 }
 
 function start(options: Options = {}): void {
-  // Its own: one that was stopped may still have a word to say when the next test runs.
+  // Each start has its own lists: an informer that was stopped may still report something during the next test.
   const [ownSeen, ownProblems, ownHeard] = [seen, problems, heard];
   const note = (what: string): void => {
     ownSeen.push(what);
@@ -231,7 +231,7 @@ test.each(waysToExpire)(
 test.each(waysToExpire)(
   'a watch that ends because its place is forgotten again and again (%s) pauses for longer and longer, up to 30 s',
   async (_, expired) => {
-    // The longest that jitter makes of each pause.
+    // With 1, jitter makes each pause as long as possible.
     vi.mocked(Math.random).mockReturnValue(1);
     const pauses: number[] = [];
     script = [...Array.from({ length: 8 }, () => [listOf('10'), expired]).flat(), listOf('10'), watch()];
@@ -242,7 +242,7 @@ test.each(waysToExpire)(
 );
 
 test('a watch that goes silent is continued from its place', async () => {
-  // Each sends the events after the requested place, then nothing: one may be given up before it was read.
+  // Each watch sends the event after the requested place, then nothing. It may be given up before the event is read.
   script = [
     listOf('10'),
     (asked) => {
@@ -255,12 +255,12 @@ test('a watch that goes silent is continued from its place', async () => {
   expect(seen.filter((each) => each.startsWith('set'))).toEqual(['set web-0 11', 'set web-1 12']);
   expect(seen).toContain('problem watch silence');
   expect(server.asked.filter(({ query }) => query['watch'] === undefined)).toHaveLength(1);
-  // The silent ones are not left open.
+  // Watches that went silent are closed.
   for (const { response } of server.asked.slice(1, -1)) if (!response.destroyed) await once(response, 'close');
 });
 
 test('a watch that ends over and over is requested with pauses', async () => {
-  // A tenth of a second each.
+  // Each pause is a tenth of a second.
   vi.mocked(Math.random).mockReturnValue(0.1);
   const began = performance.now();
   script = [listOf('10'), ({ response }) => response.destroy()];
@@ -299,7 +299,7 @@ test('a server that says how long to wait is not asked earlier', async () => {
 });
 
 test('a server that does not answer is asked again', async () => {
-  // On a busy machine the second may come too late, too.
+  // On a busy machine the second answer may come too late as well.
   script = [() => {}, (asked) => (asked.query['watch'] === undefined ? listOf('10') : watch())(asked)];
   start({ timeout: 500 });
   await until('synced');
@@ -374,7 +374,7 @@ test('once stopped, it sends no requests', async () => {
   expect(server.asked).toHaveLength(asked);
 });
 
-/** The server no longer knows where the watch is to go on. */
+/** The server no longer knows the place from which the watch is to continue. */
 const forgotten = ({ response }: Asked): void => refuse(response, 410, 'Expired');
 
 test.each([
@@ -397,7 +397,7 @@ test.each([
   const before = [...seen];
   informer.stop();
   goOn.resolve();
-  // All that it could do at once is done before that.
+  // By then it has done all that it could do at once.
   await new Promise(setImmediate);
   expect(asks).not.toHaveBeenCalled();
   expect(seen).toEqual(before);

@@ -14,8 +14,8 @@ import { nine, pod, service } from '../../builders.ts';
 import { forAll } from '../../for-all.ts';
 
 /*
- * One tenant (`evil`) makes any number of Pods and Services of any size, beside those of another one (`shop`) and in any order, so that
- * memory has no room for all. Each end of the other tenant's packets is what it would be without him.
+ * One tenant (`evil`) makes any number of Pods and Services of any size in any order, so that memory has no room for
+ * all. The ends of the packets of another tenant (`shop`) are what they would be without `evil`.
  */
 
 const total = 200_000;
@@ -120,7 +120,7 @@ test('a tenant whose objects fill the memory removes neither names nor outside a
   expect(mostLeftOut).toBeGreaterThan(50);
 });
 
-/** The addresses of the attacker's objects at the end, each with its owner if there is room. */
+/** The addresses of the attacker's objects at the end, each with its owner if there was room for it. */
 function latestOf(events: readonly { kind: 'pods' | 'services'; index: number; padding: number; type: string }[]) {
   const latest = new Map<string, string>();
   for (const { kind, index, padding, type } of events) {

@@ -27,7 +27,7 @@ export interface ScriptedServer {
   readonly stop: () => Promise<void>;
 }
 
-/** `answer` may leave a request open. */
+/** `answer` may leave a request unanswered. */
 export async function startScriptedServer(answer: (asked: Asked) => void): Promise<ScriptedServer> {
   const asked: Asked[] = [];
   const arrivals = new EventEmitter().setMaxListeners(0);
@@ -80,7 +80,7 @@ export async function startScriptedServer(answer: (asked: Asked) => void): Promi
   };
 }
 
-/** The object gets the fields that every one has. */
+/** Adds the fields that every object has. */
 export function json(
   response: ServerResponse,
   status: number,

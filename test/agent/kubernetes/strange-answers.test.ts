@@ -19,8 +19,8 @@ import { forAllAsync } from '../../for-all.ts';
 import { type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 /**
- * A load balancer, an ingress, a firewall or a login page that answers in place of the API server. No client may conclude anything from its
- * status and page.
+ * A load balancer, an ingress, a firewall or a login page answers in place of the API server. No client may conclude
+ * anything from its status or page.
  */
 
 interface Page {
@@ -51,7 +51,7 @@ const callers: Record<string, () => Promise<unknown>> = {
   'watches Pods': async () => {
     const { signal } = new AbortController();
     const events = watchEvents(connection, '/api/v1/pods', {}, 10_000, signal);
-    // A body that is not an event, or is empty, ends the watch.
+    // A body that is empty or is not an event ends the watch.
     for await (const event of events) if (event !== undefined) return event;
     throw new Error('no event');
   },

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { SilentWatchError, watchEvents } from '../../../src/agent/kubernetes/list-watch.ts';
 
-/** An informer waits so long for the bookmark of each minute. */
+/** An informer waits this long for the bookmark that comes every minute. */
 const silence = 100_000;
 
 beforeEach(() => {

@@ -42,7 +42,7 @@ test('a late answer is used for the next Event', async () => {
   const { scene, answerOn } = setUp({ [shopPolicies]: () => promise }, 20);
   expect(await answerOn(dropped())).toBeUndefined();
   resolve(cluster[shopPolicies] as Answer);
-  // Nothing is waited for before that.
+  // Before that, no Event waits.
   scene.now += 10_000;
   expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
 });
@@ -51,13 +51,13 @@ test('until policies were read for the first time, an Event waits longer', async
   const { promise, resolve } = Promise.withResolvers<Answer>();
   const { scene, answerOn } = setUp({ [shopPolicies]: () => promise }, [60_000, 20]);
   const first = answerOn(dropped());
-  // Longer than a later Event waits.
+  // Longer than later Events wait.
   await delay(200);
   resolve(cluster[shopPolicies] as Answer);
   expect(await first).toMatchObject({ outcome: 'denies' });
   scene.answers[shopPolicies] = pending;
   scene.now += 120_000;
-  // By the policies that were read before, as soon as it has waited for newer ones.
+  // The policies that were read before are used, as soon as the Event has waited for newer ones.
   expect(await answerOn(dropped({}, scene.now))).toMatchObject({ outcome: 'denies' });
 });
 
@@ -314,7 +314,7 @@ test('an exception in the evaluation loses no Event, and is logged once an hour'
 test('a storm of Pods costs no more requests than the budget has', async () => {
   const { scene, answerOn } = setUp();
   for (let each = 0; each < 2000; each++) await answerOn(dropped({}, nine, `web-${each}`));
-  // Seven for which kinds there are and the right; a Namespace takes two.
+  // Seven requests for the kinds that exist and for the right to list them; a Namespace takes two.
   expect(scene.asked.length).toBeLessThanOrEqual(60 + 7 + 2);
 });
 
@@ -349,7 +349,7 @@ test('a row of the audit is admitted only by policies that were read after its f
 });
 
 test('a row of the audit is not evaluated if that would take more than a hundredth of the time', async () => {
-  // An evaluation of 200 ms; the next row a second later; the last one after ten seconds.
+  // The evaluation takes 200 ms. The next row comes a second later, the last one after ten seconds.
   const [times, worked] = [
     [0, 0, 0, 1000, 10_001],
     [0, 0, 0, 0, 0, 200, 200, 200],
@@ -366,7 +366,7 @@ test('a row of the audit is not evaluated if that would take more than a hundred
 test('time in which the agent waits for a processor does not count as evaluation time', async () => {
   let time = 0;
   let work = 0;
-  // A minute for each evaluation, with a millisecond of work.
+  // Each evaluation takes a minute, of which a millisecond is work.
   const { answerOn } = setUp({}, 2000, { now: () => (time += 60_000), worked: () => (work += 1) });
   for (let each = 0; each < 10; each++) expect(await answerOn(dropped())).toMatchObject({ outcome: 'denies' });
 });

@@ -43,7 +43,7 @@ test.each([
   const { scene, answerOn } = setUp({ [shopPolicies]: answered({ items: [isolating] }) });
   await answerOn(dropped());
   scene.now += age;
-  // Other Pods use up the budget, so the policies are new, but not the labels.
+  // Other Pods use up the budget. So the policies are read again, but the labels are not.
   for (let each = 0; each < 100; each++) await answerOn(dropped({}, scene.now, `other-${each}`));
   expect((await answerOn(dropped({}, scene.now)))?.outcome).toBe(outcome);
 });

@@ -1,4 +1,4 @@
-/** The peer's Namespace pays for slow policies of the peer, and the asker for usual ones. */
+/** Slow policies of a peer are charged to the peer's Namespace, usual ones to the Namespace that asks. */
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
 import type { KnownPod } from '../../../src/agent/kubernetes/kubernetes.ts';
@@ -14,13 +14,13 @@ const podSelector = { matchExpressions: [{ key: 'other', operator: 'DoesNotExist
 const admitting = networkPolicy({ podSelector, ingress: [{}], egress: [{}] }, 'admitting');
 const denying = networkPolicy({ podSelector, policyTypes: ['Ingress', 'Egress'] }, 'denying');
 
-/** Each Pod is one of this node. To evaluate the policies of a Namespace takes as long as `takes` says. */
+/** Every Pod is on this node. Evaluating a Namespace's policies takes as long as `takes` says. */
 function setUpTimes(takes: Readonly<Record<string, number>>, answers: Readonly<Record<string, Answer>>) {
   let time = 0;
   const ownPod = (namespace: string, name: string): KnownPod => ({
     pod: {
       ...pod({ namespace, name }),
-      // No policy here compares labels of a peer, so they are read once for each evaluation of this Pod's own.
+      // No policy here compares labels of a peer, so each evaluation reads this Pod's own labels once.
       get labels() {
         time += takes[namespace] ?? 0;
         return {};
@@ -31,7 +31,7 @@ function setUpTimes(takes: Readonly<Record<string, number>>, answers: Readonly<R
   return setUp(answers, 2000, () => time, ownPod);
 }
 
-/** A packet from a Pod of the one Namespace to one of the other, with the Event on the receiver. */
+/** A packet from a Pod of one Namespace to a Pod of another, with the Event on the receiver. */
 function denied(to: string, from: string | undefined, last: number, name = 'web-0'): Series {
   const object = { ...podRef('client-0', from), uid: '' };
   const peer = from === undefined ? externalEnd() : podEnd({ address: '10.65.2.7', object });

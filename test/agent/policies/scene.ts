@@ -32,7 +32,7 @@ export const cluster: Answers = {
   '/apis/networking.k8s.io/v1/namespaces/*': answered({ items: [] }),
 };
 
-/** An agent's answers at an API server that answers as `answers` say, which may be changed. */
+/** An agent's policy answers. The API server answers as `answers` say, which a test may change. */
 export function setUp(
   given: Answers = {},
   wait: number | readonly [first: number, longest: number] = 2000,

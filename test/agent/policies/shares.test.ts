@@ -1,4 +1,4 @@
-/** No Namespace costs others a verdict: look-ups, waits and time are shared by Namespace. */
+/** No Namespace costs others a verdict: look-ups, waits and time are shared out by Namespace. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Answer } from '../../../src/agent/kubernetes/connection.ts';
@@ -20,7 +20,7 @@ function denied(namespace: string, name: string, last: number): Series {
 
 const policiesOf = (namespace: string): string => `/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies`;
 
-/** Each Namespace has a policy that denies, and any Pods that are asked for. */
+/** Each Namespace has a Pod, and a policy that denies. */
 function answersOf(namespaces: readonly string[]) {
   return Object.fromEntries(
     namespaces.flatMap((namespace): [string, Answer][] => [

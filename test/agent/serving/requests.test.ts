@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** All that the server sends to a client that sends these chunks and then closes its side, but for the time. */
+/** Returns all that the server sends, except the time, to a client that sends these chunks and then closes its side. */
 async function answersTo(chunks: readonly string[]): Promise<string> {
   const socket = connect({ host: '127.0.0.1', port: server.address.port, noDelay: true });
   let received = '';

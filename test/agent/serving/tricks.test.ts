@@ -65,7 +65,7 @@ afterAll(async () => {
 
 let clients = 0;
 
-/** Each from another address, unless one is named. */
+/** Each client has another address unless one is given. */
 async function open(
   server: Server,
   localAddress = `127.0.${1 + Math.floor(++clients / 250)}.${1 + (clients % 250)}`,
@@ -82,14 +82,14 @@ async function closed(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise<void>((resolve) => socket.once('close', () => resolve()));
 }
 
-/** Sends the bytes, and returns the statuses of all answers until the server ends, or a second one does not come. */
+/** Sends the bytes, and returns the statuses of all answers until the connection is closed. */
 async function statusesOf(server: Server, sent: string): Promise<number[]> {
   const socket = await open(server);
   let received = '';
   socket.on('data', (chunk: Buffer) => void (received += chunk.toString('latin1')));
   const end = closed(socket);
   socket.write(sent, 'latin1');
-  // The directory keeps the connection: a request that ends it comes behind the answer.
+  // The directory keeps the connection open after an answer, so the client ends it.
   socket.once('data', () => {
     if (/connection: keep-alive/i.test(received)) socket.end();
   });
@@ -103,7 +103,7 @@ const one = (path: string, headers = '', line = `GET ${path} HTTP/1.1`): string 
 const withHost = (path: string, host: string, headers = ''): string =>
   one(path, headers).replace('Host: 127.0.0.1', `Host: ${host}`);
 
-/** The status at all servers; where one differs, as a list in the order of `servers`. */
+/** The status at all servers. If the servers differ: a list in the order of `servers`. */
 const tricks: Readonly<Record<string, [(path: string) => string, number | readonly number[]]>> = {
   'a usual request': [(path) => one(path), 200],
   'a query': [(path) => one(`${path}?x=/healthz`), [200, 200, 200, 400]],

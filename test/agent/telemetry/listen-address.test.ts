@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { hostAndPort, parseListenAddress } from '../../../src/base/platform/address.ts';
 
 const tables: { addresses: [string, object][]; others: string[][] } = {
-  // Addresses to listen at, and texts that are none.
+  // Listen addresses, and texts that are not valid ones.
   addresses: [
     ['127.0.0.1:9090', { host: '127.0.0.1', port: 9090 }],
     ['localhost:0', { host: 'localhost', port: 0 }],

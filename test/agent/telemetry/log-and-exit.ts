@@ -1,7 +1,7 @@
 import { createLogger } from '../../../src/agent/telemetry/logger.ts';
 
 /** `log-and-exit.ts COUNT`: says on standard error that it begins, logs COUNT lines of 1 KB, and exits at once. */
-// To look at it makes a pipe non-blocking, and other code will.
+// Reading `process.stdout` makes a pipe non-blocking, and other code reads it as well.
 const terminal = process.stdout.isTTY;
 const log = await createLogger({ level: 'info', terminal, node: 'node-a' });
 process.stderr.write('begins\n');

@@ -40,7 +40,7 @@ test('the process waits until a full, non-blocking pipe has taken its output', a
   expect(await errors).toBe('begins\n');
 });
 
-/** Returns how many bytes it took. */
+/** Fills the pipe; returns how many bytes it took. */
 function fill(pipe: number): number {
   const block = Buffer.alloc(4096, ' ');
   for (let bytes = 0; ;) {

@@ -86,7 +86,7 @@ test.each([
 test('the text format has time, level, text and fields', async () => {
   const { log, lines } = await capture({ terminal: true });
   log.warn({ pods: 7 }, 'many Pods');
-  // Colours, where the tests run on a terminal.
+  // If the tests run on a terminal, the line has colours.
   const [line = ''] = lines.map((each) => each.replace(/\x1b\[\d+m/g, ''));
   expect(line).toMatch(/^\[\d\d:\d\d:\d\d\] WARN: many Pods \{"pods":7\}\n$/);
 });

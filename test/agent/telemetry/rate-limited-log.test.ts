@@ -87,7 +87,7 @@ test('256 keys of problems are known; all others share one key', () => {
     fields: { problem: 'other problems', example: 'key 256' },
   });
   expect(takeCounts()).toEqual({ 'other problems': 43 });
-  // Known ones are still known, and one that is well again makes room.
+  // Known problems are still reported by name. One that is resolved makes room for another.
   report('warn', 'key 3', {}, '');
   resolve('key 3', '');
   report('warn', 'new', {}, 'New');
@@ -102,7 +102,7 @@ test('keys of problems that were logged an hour ago make room for new ones', () 
   time.now += hour;
   report('warn', 'key 0', {}, '');
   entries.length = 0;
-  // 255 of the 256 have been silent for an hour.
+  // 255 of the 256 known problems have been silent for an hour.
   for (let i = 0; i < 256; i++) report('warn', `new ${i}`, {}, 'New');
   expect(entries.filter(({ text }) => text === 'New')).toHaveLength(255);
   expect(entries.at(-1)).toMatchObject({ fields: { example: 'new 255', repeated: 0 } });

@@ -63,7 +63,7 @@ async function openFrom(server: RunningServer, localAddress: string, count: numb
   return await Promise.all(Array.from({ length: count }, () => open(server, { localAddress })));
 }
 
-/** Also when it is reset. */
+/** Resolves when the socket is closed, even by a reset. */
 async function closed(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise<void>((resolve) => socket.once('close', () => resolve()));
 }
@@ -196,7 +196,7 @@ test('bad clients: a client that does not read its answer is disconnected', asyn
   const socket = await open(server);
   socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'readable');
-  // Later clients that are disconnected show that its time is over.
+  // When later clients have been disconnected, the time of the first one is over.
   for (let i = 0; i < 3; i++) await closed((await open(server)).resume());
   await closed(socket.resume());
   expect(socket.bytesRead).toBeLessThan(long.length);
@@ -223,7 +223,7 @@ test('bad clients: many addresses with a few connections each leave room: the ad
     Array.from({ length: 9 }, (_, address) => openFrom(server, `127.0.1.${address + 1}`, address === 0 ? 8 : 7)),
   );
   const oldest = first.slice(0, 2).map((socket) => closed(socket.resume()));
-  // 64 are there: two more from two other addresses.
+  // 64 connections are open: two more come from two other addresses.
   await openFrom(server, '127.0.2.1', 1);
   await openFrom(server, '127.0.2.2', 1);
   await oldest[0];

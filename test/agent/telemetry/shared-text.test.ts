@@ -30,7 +30,7 @@ test('kept texts take at most 16 MiB but are at least two: past that, the latest
       const taken = new Set(given.filter(({ at }) => at > clock.now - 10_000).map(({ bytes }) => bytes));
       expect(taken.size).toBeLessThanOrEqual(most);
     }
-    // Never older than the texts before it may be taken.
+    // Even so, a new text is made about every ten seconds.
     expect(new Set(given.map(({ bytes }) => bytes)).size).toBeGreaterThanOrEqual(4);
   }
 });

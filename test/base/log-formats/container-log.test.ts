@@ -5,7 +5,7 @@ import { forAll } from '../../for-all.ts';
 
 /** Lines of the logs of containers. */
 const tables: { others: string[]; docker: [string, object][] } = {
-  // Lines that are neither CRI nor of Docker.
+  // Lines that have neither the CRI's nor Docker's format.
   others: [
     '',
     'I1121 10:00:00.000000       1 proxier.go:1] plain klog',

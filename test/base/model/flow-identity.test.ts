@@ -7,7 +7,7 @@ import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-fi
 import { cluster, line, nine, observation, packet, pod } from '../../builders.ts';
 import { shown } from '../../count/pipeline/afresh.ts';
 
-/** Another value of each field of a packet's header than `packet()` has. */
+/** For each field of a packet's header, another value than `packet()` has. */
 const headers: Readonly<Record<keyof Packet, Packet>> = {
   source: packet({ source: '10.65.1.9' }),
   destination: packet({ destination: '10.65.1.9' }),
@@ -24,7 +24,7 @@ const headers: Readonly<Record<keyof Packet, Packet>> = {
   incomplete: packet({ incomplete: true }),
 };
 
-/** The same of each field beside it. */
+/** The same for each other field of an observation. */
 const others: Readonly<Required<Omit<PacketObservation, 'kind' | 'packet' | 'inner'>>> = {
   logger: 'antrea',
   verdict: 'rejected',
@@ -82,12 +82,14 @@ const endpoints = createEndpointFinder(
 test.each(changed)('a packet that differs in %s (%s) gets its own meaning', (_, __, one) => {
   const afresh = createMeanings({ endpoints, node: 'node-a' }).meaningOf(line(), one);
   const { meaningOf } = createMeanings({ endpoints, node: 'node-a' });
-  // It is remembered when it comes again.
+  // The flow is remembered once it is seen again.
   for (let times = 0; times < 3; times++) meaningOf(line(), original.observation);
   expect(shown(meaningOf(line(), one))).toEqual(shown(afresh));
 });
 
-/** Differences that make two flows but one record of the audit, which has no field for them, or one that may be mixed. */
+/**
+ * Differences that make two flows but only one audit record, because the audit has no field for them or may mix them.
+ */
 const mixedInAudit = new Set([
   'service',
   'destinationHost',

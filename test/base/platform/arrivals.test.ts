@@ -4,7 +4,7 @@ import { createArrivals } from '../../../src/base/platform/arrivals.ts';
 import type { Schedule } from '../../../src/base/platform/timer.ts';
 import { forAll } from '../../for-all.ts';
 
-/** A loop whose turns take a millisecond, in each of which something may arrive before tasks are called. */
+/** An event loop with turns of one millisecond. In each turn something may arrive before tasks are called. */
 function loop(arrives: (turn: number) => boolean) {
   let turn = 0;
   let time = 0;

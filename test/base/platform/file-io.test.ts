@@ -3,7 +3,7 @@ import { hasReadEnough } from '../../../src/base/platform/file-io.ts';
 
 test.each<[string, string, boolean]>([
   ['EPIPE', 'write', true],
-  // A socket gives this, such as standard output in another Node.js, whose reader left something unread.
+  // A socket fails with this code if its reader left data unread, for example standard output in another Node.js.
   ['ECONNRESET', 'write', true],
   ['ECONNRESET', 'read', false],
   ['ENOSPC', 'write', false],

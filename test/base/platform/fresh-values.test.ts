@@ -142,7 +142,7 @@ test('shared answers take at most 4 MiB, and a larger one is used once', async (
   );
   const mebibyte = 2 ** 20;
   for (let index = 0; index < 5; index++) await answers.get(String(mebibyte - index), 1);
-  // The first one made room for the fifth.
+  // The first value was evicted to make room for the fifth.
   await answers.get(String(mebibyte - 4), 1);
   expect(asked).toBe(5);
   await answers.get(String(mebibyte), 1);

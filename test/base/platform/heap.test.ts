@@ -7,7 +7,7 @@ test('returns values in order, whatever the order of changes', () => {
   forAll([fc.array(fc.option(fc.integer({ min: -5, max: 5 }), { nil: undefined }))], {}, (steps) => {
     const heap = new Heap<number>((a, b) => a - b);
     let sorted: number[] = [];
-    // A number is pushed; undefined takes the least.
+    // A number is pushed; undefined pops the least.
     for (const step of steps) {
       if (step !== undefined) {
         heap.push(step);

@@ -8,12 +8,12 @@ import {
 } from '../../../src/base/platform/memory-budget.ts';
 import { forAll } from '../../for-all.ts';
 
-/** The memory of an object besides its own weight. */
+/** The memory that an object takes in addition to its own weight. */
 const besides = 200;
 
 interface Scene {
   readonly budget: MemoryBudget;
-  /** By `resource key`: the Namespace and the whole weight. */
+  /** By `resource key`: the Namespace, and the total weight. */
   readonly kept: Map<string, { namespace: string; bytes: number }>;
   readonly left: string[];
   readonly accounts: Readonly<Record<'pods' | 'services' | 'slices', MemoryAccount>>;
@@ -165,7 +165,7 @@ test('a left-out answer counts for ten minutes, because it may never be asked fo
     rank: ranks.answers,
     leaveOut(key) {
       kept.delete(key);
-      // Like a cache that forgets it.
+      // A cache also deletes an answer that it forgets.
       answers.delete(key);
     },
   });

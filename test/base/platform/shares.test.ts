@@ -52,7 +52,7 @@ test('a key that has not asked before gets its part whatever others ask for, and
       sum += taken(bucket, key, tries, now);
       expect(sum).toBeLessThanOrEqual(limits.burst + ((now - nine) / second) * limits.rate + 1e-6);
     }
-    // Four others leave half of a half of a half of a half, of which it takes half.
+    // Each of four others took half of what was left, so a sixteenth remains, of which this one takes half.
     expect(taken(bucket, 'shop', 1000, now)).toBeGreaterThanOrEqual(1);
   });
 });

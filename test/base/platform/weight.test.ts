@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { weightOf } from '../../../src/base/platform/weight.ts';
 import { heapInUse } from '../../heap.ts';
 
-/** Bytes of heap that each of `count` values takes. The first time, code is compiled, too. */
+/** Bytes of heap that each of `count` values takes. The first run only compiles the code. */
 async function measured(count: number, make: (number: number) => unknown): Promise<number> {
   await heapOf(count, make);
   return Math.min(await heapOf(count, make), await heapOf(count, make));

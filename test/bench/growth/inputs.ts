@@ -8,9 +8,9 @@ const hour = 3_600_000;
 
 interface Cluster {
   pods: number;
-  /** The time over which the Pods started, in hours from the first line on; 0: all before. */
+  /** The hours after the log's first line during which the Pods started; 0: all started before it. */
   startedDuring?: number;
-  /** Whether each Pod is as large as `kubectl get -o json` prints one. */
+  /** Whether each Pod is as large as `kubectl get -o json` prints it. */
   isWhole?: boolean;
   /** Characters of an annotation of each Pod. */
   annotation?: number;
@@ -44,7 +44,7 @@ export function writeSnapshot(
 
 interface Log {
   lines: number;
-  /** One line in so many is a dropped packet. */
+  /** One in this many lines is a dropped packet. */
   dropEvery?: number;
   pods: number;
   /** Senders outside the cluster, in turn; 'random': another one for each packet. */

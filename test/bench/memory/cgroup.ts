@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { kill } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The kernel's counts of a group. Bytes and pages are since it was made. */
+/** The kernel's counts for a group, since it was made. */
 export interface GroupCounts {
   peakBytes: number;
   /** Processes that the kernel has killed because of the limit. */
@@ -31,13 +31,13 @@ const legacy = {
 const made = new Set<string>();
 let number = 0;
 
-// Ended by a signal, the folders would stay for good.
+// If a signal ended the process, the folders would stay.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 process.on('exit', () => made.forEach(removeAtOnce));
 
 /**
- * Makes a cgroup of its own with a limit of memory in bytes, page cache included, as the kubelet makes it of `limits.memory`. Throws without
- * root.
+ * Makes a cgroup with a memory limit in bytes, page cache included, as the kubelet does for `limits.memory`. Throws
+ * without root.
  */
 export function createCgroup(limit: number) {
   const files = isUnified() ? unified : legacy;
@@ -46,26 +46,27 @@ export function createCgroup(limit: number) {
   writeFileSync(join(folder, files.limit), String(limit));
   if (existsSync(join(folder, files.swap))) writeFileSync(join(folder, files.swap), '0');
   return {
-    /** A process whose id is written into it is in the group, with all its later children. */
+    /** A process whose id is written to this file joins the group, as do its later children. */
     processes: join(folder, 'cgroup.procs'),
     read: (): GroupCounts => ({
       peakBytes: Number(read(folder, files.peak)),
       oomKills: field(read(folder, files.kills), 'oom_kill'),
       refaults: field(read(folder, 'memory.stat'), 'workingset_refault_file'),
     }),
-    /** When its processes are gone. */
+    /** To be called when its processes have ended. */
     remove: () => removeGroup(folder),
   };
 }
 
-/** So that groups below it can have a limit. */
+/** Lets groups below this one have a memory limit. */
 function passMemoryOn(root: string): void {
   const pass = (): void => writeFileSync(join(root, 'cgroup.subtree_control'), '+memory');
   try {
     pass();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
-    // The root of a container is not that of the machine: a group that passes a controller on has no processes of its own.
+    // The root of a container is an ordinary group of the machine: a group that passes a controller on may have no
+    // processes of its own.
     const others = join(root, 'kube-netfilter-tailer-others');
     mkdirSync(others, { recursive: true });
     for (const id of read(root, 'cgroup.procs').split('\n').filter(Boolean)) move(id, others);
@@ -77,7 +78,7 @@ function move(id: string, group: string): void {
   try {
     writeFileSync(join(group, 'cgroup.procs'), id);
   } catch {
-    // It has ended, or is a thread of the kernel's.
+    // The process has ended, or is a kernel thread.
   }
 }
 

@@ -6,8 +6,8 @@ import { imageCommand } from '../../deploy/image-command.ts';
 export type Image = ReturnType<typeof createImage>;
 
 /**
- * The files of an image in a folder of their own, so that no other process has their pages in memory.
- * `folder` is made; `checkout`: with its packages; its bundle is built.
+ * Copies the files of an image into a folder of their own, so that no other process has their pages in memory. `folder`
+ * is created. `checkout` has its packages installed; its bundle is built.
  */
 export function createImage(folder: string, name: string, checkout: string) {
   execFileSync(process.execPath, [join(checkout, 'scripts/build.mjs')], { cwd: checkout, stdio: 'inherit' });
@@ -30,7 +30,10 @@ export function createImage(folder: string, name: string, checkout: string) {
     /** Node.js, its flags, the program. */
     command: [node, ...image.flags, program],
     env: { ...image.allocator, LD_LIBRARY_PATH: folder },
-    /** Takes the files out of the page cache: the group that reads them first pays for them, as on a node that has just got the image. */
+    /**
+     * Takes the files out of the page cache: the group that reads them first is charged for them, as on a node that has
+     * just pulled the image.
+     */
     evict(): void {
       files.forEach(evict);
     },
@@ -42,7 +45,7 @@ export function evict(file: string): void {
   execFileSync('dd', [`if=${file}`, 'iflag=nocache', 'count=0', 'status=none']);
 }
 
-/** Those that this process has mapped, which runs by the same Node.js; the image has them from Debian. */
+/** The libraries that this process has mapped, because it runs the same Node.js. In the image they come from Debian. */
 function mappedLibraries(): string[] {
   const maps = readFileSync('/proc/self/maps', 'utf8');
   return [...new Set(maps.match(/\/\S+\.so[.\d]*$/gm) ?? [])];

@@ -9,7 +9,10 @@ export type ProcessCounts = Pick<Used, 'cpuSeconds' | 'majorFaults' | 'residentB
 
 export type LimitedProcess = ReturnType<typeof startLimited>;
 
-/** The credentials of a Pod where the kubelet mounts them, in memory as there; /run of the machine is hidden for it alone. */
+/**
+ * Puts a Pod's credentials where the kubelet mounts them, also in memory. Only this process does not see the machine's
+ * /run.
+ */
 const enter = `
 echo $$ > "$1"
 mount -t tmpfs tmpfs /run
@@ -26,7 +29,7 @@ export function startLimited(
   image.evict();
   const group = createCgroup(limit);
   const command = [group.processes, account, ...image.command, ...args];
-  // Each of these becomes the next one, so the process stays the same, and never outlives this one.
+  // Each of these programs executes the next, so the process id stays the same. The process never outlives this one.
   const wrapped = ['--pdeathsig', 'KILL', '--', 'unshare', '--mount', 'sh', '-c', enter, 'sh', ...command];
   const child = spawn('setpriv', wrapped, {
     env: { PATH: process.env['PATH'] ?? '', ...image.env, ...env },
@@ -44,7 +47,7 @@ export function startLimited(
   // The kernel forgets the counts of a process that has ended.
   const timer = setInterval(() => void (last = countsOf(child.pid ?? 0) ?? last), 100);
   return {
-    /** The first line that it prints to standard output and that `pick` takes; rejects when it ends before. */
+    /** The first line of its standard output that `pick` accepts; rejects if the process ends before. */
     printed: <T>(pick: (line: string) => T | undefined): Promise<T> =>
       new Promise((resolve, reject) => {
         lines.on('line', (line) => {
@@ -53,7 +56,7 @@ export function startLimited(
         });
         void exited.then((code) => reject(new Error(`it ended with ${code ?? 'a signal'}`)));
       }),
-    /** Reads the counts as long as it lives; afterwards returns the last that were read. */
+    /** Reads the counts while the process lives; afterwards returns the last ones. */
     counts: () => (last = countsOf(child.pid ?? 0) ?? last),
     group: group.read,
     /** Resolves to the exit status, undefined when a signal has ended it. */

@@ -10,7 +10,7 @@ import { type Outcome, watched } from './trial.ts';
 /** The folders of every run, and the cluster that agents find as in a Pod. */
 export interface Scene {
   folder: string;
-  /** The folder has token and ca.crt. */
+  /** A folder with token and ca.crt. */
   account: string;
   server: URL;
   stormSeconds: number;
@@ -23,13 +23,13 @@ export type Situation = (scene: Scene, image: Image, limit: number) => Promise<O
 
 const stormPackets = 1_000_000;
 export const stormPods = 390;
-/** Numbers of the first Pod of the node that storms, after those of the node with 110. */
+/** The number of the first Pod on the node with the storm. Lower numbers are on the node with 110 Pods. */
 export const firstStormPod = 110;
-/** Parts that start late have been read by then. */
+/** By then, parts that start late have been read. */
 const settleSeconds = 5;
 const idleSeconds = 20;
 
-/** Nothing happens but what a cluster asks: health every ten seconds, metrics every five. */
+/** Nothing happens except what a cluster asks for: health every ten seconds, metrics every five. */
 export function idle(node: string, settings: Readonly<Record<string, string>> = {}): Situation {
   return (scene, image, limit) =>
     agentRun(scene, image, limit, { node, settings, within: 120 }, async ({ metrics, begin }) => {
@@ -42,7 +42,7 @@ export function idle(node: string, settings: Readonly<Record<string, string>> = 
     });
 }
 
-/** Every packet has another source outside the cluster, and goes to the next Pod of the node. */
+/** Each packet has a new source outside the cluster, and goes to the next Pod of the node. */
 export function storm(node: string): Situation {
   return (scene, image, limit) =>
     agentRun(scene, image, limit, { node, settings: {}, within: 60 + 4 * scene.stormSeconds }, async (agent) => {
@@ -62,7 +62,7 @@ export function storm(node: string): Situation {
     });
 }
 
-/** From its start to its end: a log of 1 GB of which every tenth line is a drop. */
+/** Measured from start to end, with a log of 1 GB in which every tenth line is a drop. */
 export const replay: Situation = ({ saved }, image, limit) => {
   evict(saved.log);
   const limited = startLimited(image, ['replay', '--quiet', '--pods', saved.cluster, saved.log], { limit, env: {} });
@@ -79,7 +79,7 @@ interface Running {
   ended: () => boolean;
 }
 
-/** From its first page to the end of `work`, an agent that has its own log, state and cluster. */
+/** Runs an agent with its own log, state and cluster; measures from its first page to the end of `work`. */
 async function agentRun(
   { folder, account, server }: Scene,
   image: Image,

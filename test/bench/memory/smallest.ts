@@ -10,16 +10,16 @@ export interface Range {
 const attempts = 3;
 
 export interface Smallest {
-  /** Mebibytes; undefined when none of the range is enough. */
+  /** In MiB; undefined if no limit of the range is enough. */
   limit: number | undefined;
-  /** Under that limit, and without one. */
+  /** The outcome under that limit. `free` is the outcome without a limit. */
   at: Outcome | undefined;
   free: Outcome;
 }
 
 /**
- * By bisection: the smallest limit in which `trial` holds. A failed trial is repeated, because other programs on the machine cost time,
- * too. `onTrial` is called for each.
+ * Finds the smallest limit under which `trial` succeeds, by bisection. A failed trial is repeated, because other
+ * programs on the machine also take time. Calls `onTrial` for each.
  */
 export async function smallestLimit(
   trial: (limit: number | undefined) => Promise<Outcome>,
@@ -35,11 +35,11 @@ export async function smallestLimit(
       const short = shortage(outcome, free);
       onTrial(limit, outcome, short);
       if (short === undefined) return outcome;
-      // Killed is killed.
+      // If the process was killed, a second attempt would not help.
       if (attempt === attempts || outcome.failed !== undefined) return undefined;
     }
   };
-  // Numbers of limits: 1 is the lowest, and past the highest one everything is enough.
+  // Numbers of limits: 1 is the lowest. A number past the highest limit counts as enough.
   let [below, enough] = [0, Math.floor((highest - lowest) / step) + 2];
   let at: Outcome | undefined;
   while (enough - below > 1) {

@@ -11,12 +11,12 @@ export interface Outcome {
   peakBytes: number;
 }
 
-/** Reads of its own files from the disk that a run may have beyond those of a run without a limit. */
+/** The reads of its own files from the disk that a run may have in addition to those of a run without a limit. */
 const mostFaults = 100;
-/** Compared with the processor's time without a limit; machines are not steady. */
+/** Compared with the processor time of a run without a limit; machines vary. */
 const mostCpu = { factor: 1.2, seconds: 0.2 };
 
-/** Undefined if the limit is enough, otherwise why not. `free`: the same without a limit. */
+/** Undefined if the limit is enough, otherwise why it is not. `free`: the outcome without a limit. */
 export function shortage(outcome: Outcome, free: Outcome): string | undefined {
   if (outcome.failed !== undefined) return outcome.failed;
   const faults = outcome.window.majorFaults - free.window.majorFaults;
@@ -26,7 +26,9 @@ export function shortage(outcome: Outcome, free: Outcome): string | undefined {
   return `${cpu.toFixed(1)} s of CPU, ${free.window.cpuSeconds.toFixed(1)} s without a limit`;
 }
 
-/** Watches `limited` while `work` goes on; it fails when it ends, is killed, or `work` takes longer than `within` seconds. */
+/**
+ * Watches `limited` during `work`. Fails if the process ends, is killed, or `work` takes longer than `within` seconds.
+ */
 export async function watched(
   limited: LimitedProcess,
   within: number,

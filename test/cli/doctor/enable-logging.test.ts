@@ -13,7 +13,7 @@ const tables: {
   all: NonNullable<Parameters<typeof seen>[0]['plugIns']>[number][];
   versions: [string, Detection['calico']['version'], string][];
 } = {
-  // Network plug-ins.
+  // Labels of Pods, and the network plug-in to which they belong.
   byLabel: [
     ['k8s-app=calico-node', 'calico'],
     ['k8s-app=canal', 'canal'],
@@ -180,7 +180,7 @@ test.each([
     { logActionRateLimit: '5/minute', logActionRateLimitBurst: 7 },
     { ...unset, logActionRateLimit: '5/minute', logActionRateLimitBurst: 7 },
   ],
-  // It could leave the quotes of the shell.
+  // This prefix could break out of the shell's quotes.
   [{ logPrefix: "x'; reboot; '" }, unset],
 ])("Calico's undo gives the FelixConfiguration with %j its settings back", async (earlier, spec) => {
   const [recipe] = await recipesAt({ default: earlier });

@@ -18,7 +18,7 @@ export function refused(status: number, message = 'no'): Answer {
   return { kind: 'refused', status, reason: '', message, retryAfter: undefined };
 }
 
-/** An API server that is asked and remembers it. */
+/** An API server that records its requests. */
 export function fakeApi(
   answer: (request: Request) => Answer | undefined,
   clockSkew: number | undefined = 300,
@@ -36,7 +36,7 @@ export function fakeApi(
   };
 }
 
-/** Programs by their command line; others are not there. */
+/** Programs by their command line; any other program is missing. */
 export function programs(outputs: Readonly<Record<string, string | RunResult>>): Machine['run'] {
   return (program, args) => {
     const found = outputs[[program, ...args].join(' ')] ?? outputs[program];
@@ -45,7 +45,7 @@ export function programs(outputs: Readonly<Record<string, string | RunResult>>):
   };
 }
 
-/** A node at nine where nothing is. */
+/** A node without anything, at nine o'clock. */
 export function fakeMachine(given: Partial<Machine> = {}): Machine {
   return {
     now: () => nine,

@@ -4,7 +4,7 @@ import type { Check } from '../../../src/cli/doctor/report.ts';
 import type { LogRule } from '../../../src/cli/doctor/rules.ts';
 import { found, logOf, logRule, packet, rulesOf, sourceWith } from './scene.ts';
 
-/** The messages are those of sentences.expected.txt. */
+/** sentences.expected.txt holds the messages. */
 const check = (logs: readonly LogRule[], log: KernelLog | undefined): Check[] =>
   found('prefixes', { rules: rulesOf({ logs, unseen: ['nft'] }), kernelSources: sourceWith(log) });
 

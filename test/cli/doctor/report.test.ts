@@ -125,6 +125,6 @@ test('a whole node on which all is well', async () => {
     .replaceAll(config.stateDir, usual.stateDir)
     .replaceAll(log, '/var/log/kern.log');
   await expect(text).toMatchFileSnapshot('report.expected.txt');
-  // It only ever reads: the reviews of rights are kept nowhere.
+  // doctor only reads: the API server does not store reviews of rights.
   expect(api.asked.filter(({ verb, path }) => verb !== 'GET' && !path.endsWith('reviews'))).toEqual([]);
 });

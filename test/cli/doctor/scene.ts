@@ -43,7 +43,7 @@ export const logOf = (given: Partial<KernelLog> = {}): KernelLog => ({
   ...given,
 });
 
-/** Its verdict is that of the prefix, unless `verdict` is given, as ulogd may write it. */
+/** The prefix decides the verdict, unless `verdict` is given, as ulogd may write it. */
 export const packet = (
   prefix: string,
   age: number,
@@ -55,7 +55,7 @@ export const sourceWith = (
   given: Partial<KernelSourceState> = {},
 ): KernelSourceState[] => [{ name: 'file:/a', text: '/a', isCertain: true, log, units: undefined, ...given }];
 
-/** An unknown node, with a cluster that answers nothing. */
+/** Nothing is known of the node, and the cluster answers nothing. */
 const unknown: Facts & CheckContext = {
   config: configOf(),
   problems: [],

@@ -240,7 +240,7 @@ function apiServer(): Check[] {
   return rows.flatMap((row) => found('api-server', versionOf(row)));
 }
 
-/** An API server that grants all that is not missing. */
+/** An API server that grants every right that is not missing. */
 function granting(isMissing: (resource: string, group: string) => boolean): (body: unknown) => Answer {
   return (body) => {
     const { spec } = body as {

@@ -12,7 +12,7 @@ import { eventsOfSample } from '../../monitoring/sample-events.ts';
 import { flow } from '../top/flows.ts';
 
 const tables: { shown: [Record<string, string>, object][] } = {
-  // Annotations, and the shown row.
+  // Annotations of Events, and the row that shows them.
   shown: [
     [{ protocol: 'ICMP', icmp: '3/4' }, { port: 'ICMP fragmentation needed' }],
     [{ protocol: 'ICMPv6', icmp: '128/0' }, { port: 'ICMPv6 echo request' }],
@@ -58,7 +58,7 @@ test('rows are made of the Events of all samples', async () => {
   const table = createTable(true, plain);
   const rows = samples.flatMap((name) => joinRows(dropsOf(name).map(rowOf)));
   const lines = (table.title(rows, now) + table.lines(rows, now)).trimEnd().split('\n');
-  // Without the message, which the samples have.
+  // Without the messages, which the samples' expected files have.
   const end = lines[0]?.indexOf('MESSAGE');
   await expectLines(
     import.meta.dirname,

@@ -10,7 +10,7 @@ import { parsed } from '../parsed.ts';
 import { kubeconfigFor } from '../scene.ts';
 
 const tables: { unknown: [string, string[], number, string][] } = {
-  // Questions about Pods of which nothing is known.
+  // Questions about unknown Pods.
   unknown: [
     [
       'is not there',

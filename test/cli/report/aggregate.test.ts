@@ -47,7 +47,10 @@ const external = (end: 'source' | 'destination', address: string): FlowRecord =>
 const namesIn = (pairs: readonly Pair[]): string[] =>
   pairs.map(({ from, to, service }) => `${from} > ${to} ${service}`);
 
-/** Rows of names.txt: the fields of a record that differ, and those of the pair that it makes, which an action of its own tells. */
+/**
+ * Rows of names.txt: the fields in which a record differs, and those of the pair that it makes. The action, different
+ * in each row, identifies the pair.
+ */
 const rowsOfNames = rowsIn(join(import.meta.dirname, 'names.txt')).map(({ text }, number) => {
   const [changes, pair] = text.split('\n-> ').map((part) => load(`{${part}}`) as FlowRecord);
   const all = Object.entries({ ...changes, 'event.action': `${number}`, 'network.packets': 1000 - number });
@@ -266,7 +269,7 @@ test('gaps are listed by node and reason, and do not count as packets', async ()
   ]);
 });
 
-/** Flows from an address to as many others, so many minutes apart. */
+/** Flows from an address to `count` others, `apart` minutes apart. */
 function attempts(count: number, source: string, apart: number): FlowRecord[] {
   return Array.from({ length: count }, (_, number) => ({
     ...row(number * apart, { ...external('source', source), ...external('destination', `10.9.0.${number}`) }),
@@ -283,7 +286,7 @@ test('a source denied by nine destinations in an hour scans; by eight, or by nin
   expect(scans).toMatchObject({ top: [{ from: '203.0.113.1', destinations: 9, hours: 1, packets: 9 }], more: 0 });
 });
 
-/** A source that is denied at so many ports of one destination. */
+/** Flows of a source that is denied at `count` ports of one destination. */
 const ports = (count: number, source: string, changes: (port: number) => FlowRecord = () => ({})): FlowRecord[] =>
   Array.from({ length: count }, (_, port) =>
     row(1, {
@@ -402,7 +405,7 @@ test('the sums equal those of a loop over the rows', async () => {
       expect(listed(found.changes?.appeared.top)).toEqual(keysOf(after).difference(keysOf(before)));
       expect(listed(found.changes?.vanished.top)).toEqual(keysOf(before).difference(keysOf(after)));
     }),
-    // To open the databases of one program takes longer than `npm run fuzz -- --short` gives a property.
+    // Opening the databases of one program takes longer than `npm run fuzz -- --short` gives a property.
     { numRuns: runs(100), interruptAfterTimeLimit: 60_000 },
   );
 });

@@ -12,11 +12,11 @@ import { gap, linesOf, now, row, verdictOf, withRows, writer } from './scene.ts'
 const path = temporaryFolder();
 const write = writer(path);
 
-/** How three families of programs find the end of a cell, each as its own documentation or source has it. */
+/** How three families of programs find the end of a cell, each according to its documentation or source. */
 const splitters: Readonly<Record<string, (line: string) => string[]>> = {
-  /** GitHub's cmark-gfm, and micromark: a backslash takes the character after it along. */
+  /** GitHub's cmark-gfm, and micromark: a backslash escapes the character after it. */
   pairs: (line) => cellsOf(line, (before) => before % 2 === 1),
-  /** markdown-it: only the character before. */
+  /** markdown-it: looks only at the character before. */
   neighbour: (line) => cellsOf(line, (before) => before > 0),
 };
 
@@ -31,7 +31,7 @@ function cellsOf(line: string, isEscaped: (backslashes: number) => boolean): str
   return cells.map((cell) => cell.trim().replaceAll(String.raw`\|`, '|'));
 }
 
-/** Returns the text of a cell that is one code span (CommonMark, 6.1); undefined if something stands outside of it. */
+/** Returns the text of a cell that is one code span (CommonMark, 6.1); undefined if anything is outside of the span. */
 function inCode(cell: string): string | undefined {
   const [fence = ''] = /^`*/.exec(cell) ?? [];
   const ends = [...cell.slice(fence.length).matchAll(/`+/g)].find(([run]) => run.length === fence.length);
@@ -67,7 +67,7 @@ async function report(): Promise<AuditReport> {
   return { ...sums, ...none, incidents, events, policy: ['x'], clusters: ['x'] };
 }
 
-/** Has `text` in each field that is a text. */
+/** Puts `text` into every text field. */
 function filled<Value>(value: Value, text: string): Value {
   if (typeof value === 'string') return text as Value;
   if (Array.isArray(value)) return value.map((each) => filled(each, text)) as Value;

@@ -46,7 +46,10 @@ const markupOf = (html: string): string => html.replaceAll(/<(script|style|pre)\
 
 const random = (seed: number): string => createHash('sha256').update(String(seed)).digest('hex').slice(0, 60);
 
-/** Names of the elements that are there with any names of workloads: a span has the kind of one. */
+/**
+ * The names of elements that the page may have, whatever the names of workloads. A span also has the kind of a
+ * workload.
+ */
 const elementsIn = (html: string): Set<string> =>
   new Set([...markupOf(html).matchAll(/<(\/?[a-zA-Z!][\w-]*)/g)].map(([, name = '']) => name));
 
@@ -57,7 +60,7 @@ function withPlainNames(record: FlowRecord, number: number): FlowRecord {
   return Object.assign(record, Object.fromEntries(names.map(([name]) => [name, `plain ${number}`])));
 }
 
-/** Returns the page's values of each row, unpacked by hand. */
+/** Returns each row's values, unpacked without the page's code. */
 function rowsIn(html: string): Record<string, string | number>[] {
   const { rows } = JSON.parse(blockOf(html, 'data')) as PageData;
   const bytes = gunzipSync(Buffer.from(blockOf(html, 'row-data'), 'base64'));

@@ -13,7 +13,10 @@ const minute = 60_000;
 /** A day after the rows. */
 export const now = start + 24 * 60 * minute;
 
-/** A flow from batch/worker to shop/postgres that was dropped in a minute of 2026-11-20; `number` is the minute and makes the id. */
+/**
+ * A flow from batch/worker to shop/postgres that was dropped in a minute of 2026-11-20. `number` selects the minute and
+ * is part of the id.
+ */
 export function row(number: number, changes: FlowRecord = {}): FlowRecord {
   const at = start + number * minute;
   return {

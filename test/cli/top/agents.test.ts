@@ -95,7 +95,7 @@ test.each(strangers)('an agent whose answer %s hides no rows of others', async (
   });
   onTestFinished(() => server.stop());
   const clock = { now: Date.now, wall: Date.now };
-  // Only the answer that never comes waits for the end of the time.
+  // Only the answer that never comes runs into the time limit.
   const timeout = problem?.source.endsWith('time') === true ? 500 : 30_000;
   const connection = createConnection({ access: server.access(), userAgent: 'test', clock, timeout });
   const { take } = createRates();

@@ -36,7 +36,7 @@ const tables: {
 const now = Date.parse('2026-11-22T10:00:00Z');
 const plain = (_: string, text: string): string => text;
 
-/** Ten flows to ports from 8080 on, each with more packets than the one before; the fourth is rejected by a policy. */
+/** Ten flows to ports from 8080 on, each with more packets than the one before. A policy rejects the flow to 8084. */
 function flows(added: number) {
   return Array.from({ length: 10 }, (_, index) =>
     topFlowOf(

@@ -3,7 +3,7 @@ import type { Answer, Connection } from '../../../../src/agent/kubernetes/connec
 export interface FakeApi extends Pick<Connection, 'request'> {
   /** By path; a function is called for each request, a number is the status of a refusal. Other paths give 404. */
   objects: Record<string, unknown>;
-  /** Returns the requests since the last call: the path and the values of the query that select. */
+  /** Returns the requests since the last call: the path, and the query parameters that select objects. */
   asked: () => string[];
 }
 

@@ -3,7 +3,7 @@ import { createProc, findNamespaceOwner, podUidIn } from '../../../../src/base/p
 import { procTree, readerIn } from './proc-tree.ts';
 
 const tables: { cgroups: [string, string, string | undefined][] } = {
-  // Files cgroup of processes, and the uids of their Pods.
+  // The cgroup files of processes, and the uids of their Pods.
   cgroups: [
     [
       'cgroup v2, systemd',

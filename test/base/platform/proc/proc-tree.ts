@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A folder that looks like /proc. Values that begin with `->` become links; it is gone after the test. */
+/** A folder that looks like /proc, until the end of the test. Values that begin with `->` become links. */
 export function procTree(files: Record<string, string>): string {
   const root = mkdtempSync(join(tmpdir(), 'proc-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
@@ -18,7 +18,7 @@ export function procTree(files: Record<string, string>): string {
 
 const buckets = 'sys/net/netfilter/nf_conntrack_buckets';
 
-/** Makes the reader's view of its own namespace: only in the initial one the kernel lets anybody write the number of buckets. */
+/** Makes the reader's view of its own namespace. The number of buckets is writable only in the initial one. */
 export function readerIn(root: string, namespace: 'initial' | 'another'): string {
   mkdirSync(dirname(join(root, buckets)), { recursive: true });
   writeFileSync(join(root, buckets), '65536\n');
