@@ -11,18 +11,18 @@ import { fakeRing } from '../read/sources/fake-ring.ts';
 import { type FakeTime, fakeTime } from '../read/sources/fake-time.ts';
 import { openAtOnce } from '../read/sources/tail/at-once.ts';
 
-/** Something that is logged to, and sources that read it. */
+/** A log, and sources that read it. */
 export interface Ground {
   time: FakeTime;
-  /** Logs one line; the texts are of one line and without control characters. */
+  /** Logs one line. The texts have no line breaks or control characters. */
   write: (text: string) => void;
-  /** Not started yet. The first one begins where the log begins. */
+  /** Creates a source that is not started yet. The first one begins where the log begins. */
   open: (saved: Position | undefined, listener: SourceListener) => Source;
-  /** Lets everything happen that is due within some seconds. */
+  /** Lets everything happen that is due within the next seconds. */
   settle: () => void;
 }
 
-/** A fresh one of each kind; `path` is where nothing is yet. */
+/** A new ground of each kind. Nothing exists at `path` yet. */
 export const grounds: Record<string, (path: string) => Ground> = {
   file(path) {
     const time = newTime();
@@ -94,7 +94,7 @@ export const grounds: Record<string, (path: string) => Ground> = {
     return {
       time,
       write(text) {
-        // The folder of a container that is there at a first start is read from its end.
+        // Made late: if a container's folder exists at the first start, its log is read from the end.
         mkdirSync(dirname(log), { recursive: true });
         const stamp = new Date(time.now() + lines++).toISOString();
         appendFileSync(log, `${stamp} stderr F I1121 12:00:00.000000       1 server.go:1] ${text}\n`);

@@ -42,7 +42,7 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
       const kept: { position: Position | undefined; seen: number[] } = { position: undefined, seen: [] };
       let source = start();
       ground.settle();
-      // An agent that has just begun does the same.
+      // An agent does this as soon as it has begun.
       kept.position = copyOf(source.position);
       for (const { do: what, lines } of [...steps, { do: 'settle', lines: 0 } as const]) {
         for (let i = 0; i < lines; i++) ground.write(`IN=${written++}`);
@@ -101,7 +101,7 @@ describe.each(Object.entries(grounds))('%s', (_, prepare) => {
 
   test('an error of the listener passes through', () => {
     const ground = prepare(path(`run-${++runs}`));
-    // A read of a device ends with this code.
+    // Reading a device also ends with this code.
     const own = Object.assign(new Error('a defect'), { code: 'EAGAIN' });
     const { source } = begin(ground, undefined, () => {
       throw own;

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 
 interface Row {
   id: string;
-  /** The message, its envelope taken off. */
+  /** The message without its envelope. */
   text: string;
 }
 
-/** The value of `$SYN` in the files: the text after the prefix of a TCP SYN that is forwarded from one Pod to another. */
+/** The value of `$SYN` in the files: a TCP SYN that is forwarded from one Pod to another, without the LOG prefix. */
 const syn =
   'IN=cali0123456789a OUT=calic440f455693 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=10.65.1.4 DST=10.65.2.9 ' +
   'LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=52301 DF PROTO=TCP SPT=40112 DPT=8443 WINDOW=64240 RES=0x00 SYN URGP=0 ';

@@ -5,7 +5,7 @@ import type { FlowMeaning } from '../../../src/count/pipeline/meaning.ts';
 import type { EndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { nodeOf, resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 
-/** The cache stands for this: resolving and explaining, each time again. */
+/** Takes the place of the cache: resolves and explains each packet anew. */
 export function afresh(
   endpoints: EndpointFinder,
   fixedNode: string | undefined,

@@ -23,13 +23,16 @@ import { listening } from '../../read/sources/heard.ts';
 import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
 import { parsed } from '../../cli/parsed.ts';
 
-/** A record has the same meaning whatever source it comes by, each with the needles that it has in the agent and in replay. */
+/**
+ * A record has the same meaning whatever source it comes from. Each source has the same needles as in the agent and in
+ * replay.
+ */
 
 const present: Millis = Date.UTC(2026, 10, 21, 12);
 const newPath = temporaryFolder();
 let files = 0;
 
-/** A text of a program, and the name that a syslog has for it. */
+/** A program's text, and the name that syslog gives the program. */
 interface Written {
   text: string;
   program: string;
@@ -126,7 +129,7 @@ function journal(fieldsOf: (program: string) => Record<string, string>): LoadedC
   };
 }
 
-/** Made once, as it takes longer than to read a record. */
+/** Made once, because this takes longer than reading a record. */
 const options = readReplayOptions(parsed('replay', '--quiet', 'LOG'));
 
 function replayed(toText: (written: Written) => string): LoadedConfig {
@@ -154,7 +157,7 @@ const ofUnit = (program: string) => ({
 });
 const cri = (line: string): string => `2026-11-21T11:59:03.250000000Z stderr F ${line}`;
 const syslog = (line: string, program: string): string => `Nov 21 11:59:03 node-a ${program}[77]: ${line}`;
-/** rsyslog keeps a record with several lines on one. */
+/** rsyslog writes a record of several lines as one line. */
 const escaped = ({ text, program }: Written): string =>
   `${syslog(text.replaceAll('\n', '#012').replaceAll('\t', '#011'), program)}\n`;
 const savedJournal = ({ text, program }: Written): string =>
@@ -177,7 +180,7 @@ const ofPrograms: readonly (readonly [string, LoadedConfig])[] = [
 
 const withSign = lines.flatMap(({ name, text, sign }) => {
   if (sign === undefined) return [];
-  // Some are quoted with the name that a syslog has given them.
+  // Some texts begin with the name that syslog gave the program.
   const [tag = '', named] = /^([\w-]+)\[\d+\]: /.exec(text) ?? [];
   const program = named ?? (parseProgramRecord(text)?.program === 'kube-proxy' ? 'kube-proxy' : 'calico-node');
   return [{ name, written: { text: text.slice(tag.length), program } }];
@@ -195,7 +198,7 @@ test.each(ofPrograms)('all records of incidents: %s', async (_, read) => {
   expect(withSign.length).toBeGreaterThanOrEqual(133);
 });
 
-/** Each sign once, as far as it makes an incident: two lines by themselves may have the same sign. */
+/** Each sign once, reduced to what makes an incident: two separate lines may have the same sign. */
 function signsBy(handed: readonly Pick<LogLine, 'text' | 'program'>[]): string {
   const signs = handed.flatMap(({ text, program }) => {
     const record = parseProgramRecord(text, program);

@@ -1,4 +1,4 @@
-/** A pipeline that takes connections which failed, with a judge and times that a test gives. */
+/** A pipeline that takes failed connections. The test sets the judge and the times. */
 import type { Finding, FlowDetails } from '../../../src/base/model/finding.ts';
 import type { PolicyAnswer } from '../../../src/base/model/policy-answer.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
@@ -123,7 +123,7 @@ export function rig(
     stop: pipeline.stop,
     repeats: pipeline.repeats,
     series: () => stateOf(table).series,
-    /** Waits so long, and until all that is due is judged. */
+    /** Waits this long, and until everything that is due is judged. */
     async wait(this: void, duration = 4000): Promise<void> {
       for (let waited = 0; waited < duration; waited += 250) {
         time.advance(250);

@@ -7,8 +7,9 @@ import { forAllAsync } from '../../for-all.ts';
 import { answer, type Connection, logLine, rig, settled, uid } from './failed-connections.ts';
 
 /*
- * An attacker with Pods of his own opens connections to anything, from any address, and sends packets of which LOG lines tell. Whatever he
- * does, the connections of the honest Pod `cart-0` count as they would without him.
+ * An attacker with Pods of his own opens connections to anything, from any address, and sends packets that LOG lines
+ * report. Whatever the attacker does, the connections of the honest Pod `cart-0` count as they would without the
+ * attack.
  */
 
 const uidOf = (number: number): string => `${String(number).padStart(8, '0')}-6d2c-4c35-9d55-5e1c2b2f7a01`;
@@ -77,10 +78,10 @@ test('however many Pods need more time than there is, a later Pod is judged at o
   await wait(3250);
   for (let turn = 0; turn < 200; turn++) await settled();
   expect(ofCart(counted())).toEqual(['1 cart-0 > 10.244.1.30:5432']);
-  // On a slow node each takes long, and the first one of each Pod is judged all the same.
+  // On a slow node each judgement takes long. The first connection of each Pod is judged nevertheless.
   expect(asked.size).toBe(attackers.length + 1);
   const judged = [...asked.values()].reduce((sum, each) => sum + each, 0);
-  // Of 3,840. Each Pod may exceed its share once.
+  // Out of 3,840. Each Pod may exceed its share once.
   expect(judged).toBeLessThan(200);
 });
 

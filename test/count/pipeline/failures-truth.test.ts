@@ -7,12 +7,13 @@ import { forAllAsync } from '../../for-all.ts';
 import { answer, logLine, peerOf, rig, uid } from './failed-connections.ts';
 
 /*
- * Holds which connections count against the rules of docs/connect-failures.md, read literally. Where the rules leave the moment open (a
- * connection is judged between three seconds and two minutes after it failed), they say that it must count, that it must not, or nothing.
+ * Compares the connections that count with the rules of docs/connect-failures.md, read literally. A connection is
+ * judged between three seconds and two minutes after it failed. Within these limits the rules leave the moment open, so
+ * they say that it must count, that it must not, or nothing.
  */
 
 const second = 1000;
-/** What is due at the end of a step still sees the states of its beginning. */
+/** What is due at the end of a step still sees the state at its beginning. */
 const step = second / 4;
 const young = '1b4fe5a1-6d2c-4c35-9d55-5e1c2b2f7a01';
 const replacedAt = 60 * second;
@@ -44,24 +45,24 @@ interface Attempt {
 
 interface LoggedLine {
   at: number;
-  /** The connection whose source port it has. */
+  /** The connection with the same source port. */
   number: number;
 }
 
 interface World {
   attempts: readonly Attempt[];
   lines: readonly LoggedLine[];
-  /** From when on policies can be evaluated. */
+  /** The time from which policies can be evaluated. */
   policiesFrom: number;
-  /** What policies deny, from each time on. */
+  /** What policies deny, in each period of the test. */
   denied: readonly (readonly string[])[];
-  /** The ready endpoints of the Service, from each time on. */
+  /** The ready endpoints of the Service, in each period. */
   ready: readonly (readonly string[])[];
-  /** The ready endpoints of Services that claim `outside`, from each time on; undefined if they are too many. */
+  /** The ready endpoints of Services that claim `outside`, in each period; undefined if they are too many. */
   claimed: readonly (readonly string[] | undefined)[];
 }
 
-/** The state changes so often, at equal times. */
+/** Returns the state of that time. All states last equally long. */
 const stateAt = <T>(states: readonly T[], at: number): T =>
   states[Math.min(states.length - 1, Math.floor((at * states.length) / length))] as T;
 
@@ -75,11 +76,11 @@ const world: fc.Arbitrary<World> = fc.record({
       of: fc.constantFrom(uid, young),
       to: fc.constantFrom(clusterIp, clusterIp, ...pods, outside, outside, '192.168.50.12'),
     }),
-    // Of more ports of one Pod, one Event counts all.
+    // With more ports of one Pod, one Event would count all of them.
     { minLength: 1, maxLength: 3 },
   ),
   lines: fc.array(fc.record({ at: time, number: fc.integer({ min: 0, max: 5 }) }), { maxLength: 4 }),
-  // A connection waits for two minutes.
+  // Below two minutes, for which a connection waits.
   policiesFrom: fc.oneof(fc.constant(0), upTo(110)),
   denied: fc.array(fc.oneof(fc.constant([...pods, outside]), someOf([...pods, outside])), {
     minLength: 1,
@@ -93,12 +94,15 @@ const world: fc.Arbitrary<World> = fc.record({
 const portOf = (number: number): number => 5000 + number;
 const sourcePortOf = (number: number): number => 40_000 + number;
 
-/** Between these the connection is judged, at the latest when policies are known for long enough to be asked. */
+/**
+ * The connection is judged between these times, at the latest when policies have been known for long enough to be
+ * evaluated.
+ */
 function judgedWithin({ at }: Attempt, { policiesFrom }: World): { from: number; until: number } {
   return { from: at + 3 * second - step, until: Math.max(at, policiesFrom) + 9 * second };
 }
 
-/** Where the connection may have been led to. */
+/** The endpoints to which the connection may have been forwarded. */
 function targetsAt(to: string, moment: number, { ready, claimed }: World): readonly string[] {
   if (to === clusterIp) return stateAt(ready, moment);
   if (to !== outside) return pods.includes(to) ? [to] : [];
@@ -110,12 +114,12 @@ function ruleOn(number: number, all: World): 'must' | 'must not' | 'may' {
   const attempt = all.attempts[number] as Attempt;
   const { at, of, to } = attempt;
   if (of !== (at < replacedAt ? uid : young)) return 'must not';
-  // A line of the Pod that had the address before tells of another connection.
+  // A line of the Pod that had the address before reports another connection.
   const toldAt = all.lines.flatMap((each) =>
     each.number === number && each.at < replacedAt === at < replacedAt ? each.at : [],
   );
   const { from, until } = judgedWithin(attempt, all);
-  // The line itself is of a packet, and it is told from then on.
+  // From this line on, the packet has been reported.
   if (toldAt.some((each) => each <= from)) return 'must not';
   const verdicts = new Set<boolean>();
   for (let moment = from; moment <= until; moment += step) {
@@ -144,7 +148,7 @@ async function play(all: World): Promise<{ counts: number[]; settled: number }> 
     },
     { endpoints, worked: () => 0 },
   );
-  // What is due at a time comes before the line of that time is read.
+  // What is due at a time is done before the line of that time is read.
   const due = (at: number): boolean => at === now;
   for (; now < length; now += step) {
     for (const { at, number } of all.lines) if (due(at)) read(logLine(sourcePortOf(number), own));
@@ -177,6 +181,6 @@ test('each connection counts once if the rules deny it, and not at all otherwise
     }
     expect(settled).toBe(all.attempts.length);
   });
-  // The worlds are not all alike.
+  // The generated worlds have all three results.
   expect(Math.min(seen.must, seen['must not'], seen.may)).toBeGreaterThan(0);
 }, 120_000);

@@ -9,7 +9,7 @@ import { createLiveLists } from '../../../src/explain/resolving/resolving.ts';
 import { cluster, nine, pod, service } from '../../builders.ts';
 import { answer, failureLine, logLine, peerOf, rig, settled, uid } from './failed-connections.ts';
 
-/** Tests which connections that failed count as drops. */
+/** Tests which failed connections count as drops. */
 
 test('the line identifies the Pod by its cgroup, and has the connection', () => {
   expect(parse(failureLine(), createPrefixTable(), 'kernel', 'kernel-drops')).toMatchObject({

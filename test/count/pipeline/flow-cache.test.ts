@@ -116,7 +116,7 @@ test('answers like a fresh resolution and explanation, whatever came before', ()
     [pods, fc.constantFrom(undefined, undefined, 'node-b'), sequence],
     { numRuns: 1000 },
     (list, fixedNode, seen) => {
-      // A Pod that lasts from -Infinity for a while has no end that is a time.
+      // -Infinity + Infinity is NaN: such a Pod lasts for ever.
       const known = list.map((each) => (Number.isNaN(each.until) ? { ...each, until: Infinity } : each));
       const endpoints = createEndpointFinder(
         cluster({
@@ -137,7 +137,7 @@ test('a flow that returns is remembered, and not explained again', () => {
   const { meaningOf } = createMeanings({ endpoints, node: undefined });
   const first = meaningOf(line(), observation());
   const second = meaningOf(line(), observation());
-  // A flow that comes once, as in a flood of random addresses, takes no room.
+  // A flow that comes once, as in a flood of random addresses, is not remembered.
   expect(second).not.toBe(first);
   expect(
     meaningOf(

@@ -4,7 +4,7 @@ import type { Finding, FlowDetails } from '../../../src/base/model/finding.ts';
 import { connectFailure } from '../../../src/base/model/packet.ts';
 import { finding, flow, nine, podRef } from '../../builders.ts';
 
-/** Tests that a packet of Calico counts once where a LOG line and a flow tell of it. */
+/** Tests that a packet of Calico counts once if both a LOG line and a flow report it. */
 
 const receiving: Partial<FlowDetails> = { enforcer: 'network-policy', direction: 'receiving', refusedBy: 'receiver' };
 

@@ -24,9 +24,9 @@ export interface Published {
 export interface IncidentScene {
   incidents: NodeIncidents;
   published: Published[];
-  /** A program logs that. */
+  /** A program logs this text. */
   say: (text: string, at: Millis, path?: string) => void;
-  /** Logs a sync of kube-proxy that fails. */
+  /** kube-proxy logs a sync that fails. */
   fail: (at: Millis, path?: string, chain?: string) => void;
 }
 

@@ -25,7 +25,7 @@ const locked =
 const felix = (text: string): string => `2026-11-21 09:00:00.942 [WARNING][56] felix/table.go 654: ${text}`;
 
 interface Scene extends IncidentScene {
-  /** Looks after things as the agent does: every five seconds, by the clock. */
+  /** Does the housekeeping every five seconds by the clock, as the agent does. */
   look: (from: Millis, until: Millis) => void;
 }
 
@@ -44,7 +44,7 @@ function detailsOf({ finding }: Published): IncidentDetails {
   return finding.details as IncidentDetails;
 }
 
-/** `open Node node-a`: all details and each Pod notice, once. */
+/** Returns all details that have this role, each once, for example `open Node node-a`. */
 function publishedOf(published: readonly Published[], role: IncidentDetails['role'] = 'full'): string[] {
   return [
     ...new Set(
@@ -234,7 +234,7 @@ test('a record that comes hundreds of times a second does not search the cluster
   for (let i = 0; i < 2000; i++) say(failed(`KUBE-SVC-AAAAAAAAAAAAAAA${'BCDEFGHI'[i % 8]}`), nine + i * 6);
   const counted = published.filter(({ finding }) => finding.regarding.kind === 'Node');
   expect(counted.length).toBeGreaterThan(1500);
-  // Twelve seconds, and each time that a chain is new, for eight Services and the Pods.
+  // In twelve seconds, and whenever a chain is new: looks for eight Services and for the Pods.
   expect(looks).toBeLessThan(25 * 9);
 });
 

@@ -13,7 +13,10 @@ import { complete, incidentScene, type Published } from './incident-scene.ts';
 const second = 1000;
 const minute = 60 * second;
 
-/** Returns the counts of one node on the Service when kube-proxy fails twice a minute for that long, and then is well. */
+/**
+ * Returns what one node publishes about the Service if kube-proxy fails twice a minute for this long, and then
+ * recovers.
+ */
 function detailsOf(duration: Millis): Published[] {
   const { published, fail, say } = incidentScene({
     node: 'node-0',
@@ -84,7 +87,7 @@ describe('five hundred nodes that fail at once', () => {
 
   test('change it only once, and ask twice whenever they have a change', () => {
     expect(requestsOf(store, 'update')).toBeLessThanOrEqual(2);
-    // Three times that it fails, and that it is over.
+    // Three failures, and the end of them.
     expect(store.requests.length / nodes).toBeLessThanOrEqual(4 * 2);
   });
 });

@@ -49,7 +49,7 @@ async function lookUp(address: string, { lists, remote: lookups, clock }: Live):
   await setImmediate();
 }
 
-/** A version of an object is not worth forgetting all flows for. */
+/** A new version of an object is not worth forgetting all flows for. */
 function withoutVersions(meaning: FlowMeaning): unknown {
   return JSON.parse(
     JSON.stringify(shown(meaning), (key, value: unknown) => (key === 'resourceVersion' ? undefined : value)),
@@ -208,7 +208,7 @@ test.each<[string, Partial<Pod>, [number, string][]]>([
   const seen = observation({ packet: packet({ destination: '10.65.2.9' }) });
   for (const [offset, kind] of expected) {
     const from = line({ time: nine + offset * second });
-    // It is remembered when it comes the second time.
+    // The flow is remembered when it comes the second time.
     for (let time = 0; time < 3; time++) expect(meaningOf(from, seen).ends.destination.kind).toBe(kind);
   }
 });
@@ -228,7 +228,7 @@ function syn({ to = '10.65.2.9', port = 443 } = {}): string {
   return `calico-drop: IN=${veth} OUT=eth0 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=10.65.1.4 DST=${to} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
 }
 
-/** Time goes by, and whatever was due is done. */
+/** Lets time pass, and everything that is due happen. */
 const pass = (time: number): Promise<unknown> => vi.advanceTimersByTimeAsync(time);
 
 describe('a packet whose ends are being looked up', () => {
@@ -241,7 +241,7 @@ describe('a packet whose ends are being looked up', () => {
     statistics: Statistics;
     table: SeriesTable;
     pipeline: Pipeline;
-    /** Look-ups under way, in the order they were begun. */
+    /** Look-ups under way, in the order in which they began. */
     open: { what: string; answer: (value: unknown) => Promise<void>; fail: () => Promise<void> }[];
     sync: (on?: boolean) => void;
     drop: (given?: Parameters<typeof syn>[0], times?: number) => void;

@@ -13,7 +13,7 @@ import { cluster, line, nine, pod } from '../../builders.ts';
 import { nodeIncidents } from '../../explain/incidents/node-incidents.ts';
 import { forAll } from '../../for-all.ts';
 
-/** How often it is looked again, at least. */
+/** Waiting flows are looked up again at least this often, in milliseconds. */
 const interval = 250;
 
 beforeEach(() => {
@@ -27,7 +27,7 @@ afterEach(() => {
 
 interface RigOptions {
   limit?: number;
-  /** A host is only looked up in this case, otherwise it is known. */
+  /** Whether a host has to be looked up; otherwise it is known. */
   unknown?: (host: number) => boolean;
   synced?: boolean;
   snapshot?: string | undefined;
@@ -42,9 +42,9 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
   const queue = createLookupQueue(limit, state?.waiting);
   const table = createSeriesTable({ restored: state?.series, limits: { perObject: 1000, total: 1000 } });
   const answered = new Set<number>();
-  /** The time that each flow had waited since it could have been looked up. */
+  /** How long each flow had waited since its look-up became possible. */
   const waits: number[] = [];
-  /** How many packets were told of each time. */
+  /** The number of packets in each report of a drop. */
   const told: number[] = [];
   let asked = 0;
   let syncedAt = synced ? Date.now() : Infinity;
@@ -76,25 +76,25 @@ function rig({ limit = 10, unknown = () => true, synced = true, snapshot }: RigO
     pipeline,
     waits,
     told,
-    /** How often the look-ups of a packet were asked for. */
+    /** How often a packet's look-ups were requested. */
     asked: (): number => asked,
-    /** Reads the line of a dropped packet from that host of the outside to that port of the Pod. */
+    /** Reads the line of a dropped packet from this outside host to this port of the Pod. */
     read: (host: number, port = 80, destination?: string): void =>
       pipeline.take(line({ text: textOf(host, port, destination), time: Date.now() }), 'kernel'),
-    /** Counts as many lines more that repeat the one that was read last. */
+    /** Counts this many more lines that repeat the last one. */
     repeat(this: void, lines: number): void {
       const { repeats } = pipeline;
       const repeat = repeats?.last();
       for (let i = 0; i < lines; i++) if (repeat !== undefined) repeats?.again(repeat, Date.now() + i);
       repeats?.flush();
     },
-    /** The lists of Pods are there. */
+    /** The lists of Pods are complete. */
     sync(this: void): void {
       if (syncedAt < Infinity) return;
       syncedAt = Date.now();
       pipeline.review();
     },
-    /** A look-up has come back. */
+    /** A look-up is answered. */
     answer(this: void, host: number): void {
       answered.add(host);
       pipeline.review();
@@ -120,7 +120,7 @@ function textOf(host: number, port: number, destination = '10.65.1.4'): string {
   return `calico-drop: IN=eth0 OUT=cali1 MAC=ee:ee:ee:ee:ee:ee:02:00:00:00:00:01:08:00 SRC=203.0.113.${host} DST=${destination} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0 `;
 }
 
-/** The same packet as `textOf(7, 80)`. */
+/** A Calico flow of the same packet as `textOf(7, 80)`. */
 const flowText = JSON.stringify({
   Key: {
     source_name: 'public',
@@ -276,7 +276,7 @@ test("packets of a Pod to many ports do not take another Namespace's waiting roo
   expect(waiting()).toEqual([80, 81, 82, 83]);
   expect(told).toHaveLength(6);
   for (const port of [5432, 5433, 5434]) read(8, port, '10.65.1.5');
-  // The oldest of the others count with their known owners.
+  // The oldest of the others are counted with the owners known so far.
   expect(waiting()).toEqual([82, 83, 5432, 5433]);
   expect(told).toHaveLength(9);
   answer(8);

@@ -29,7 +29,7 @@ const martian = (given: Partial<Martian> = {}): Martian => ({
 const portOf = ({ observation: seen }: QueuedFlow): number | undefined =>
   seen.kind === 'packet' ? seen.packet.destinationPort : undefined;
 
-/** A room as it comes out of a snapshot. */
+/** A queue as it is restored from a snapshot. */
 function restored(queue: LookupQueue, limit = 10): LookupQueue {
   return createLookupQueue(limit, JSON.parse(JSON.stringify(queue.flows)) as QueuedFlow[]);
 }
@@ -259,7 +259,7 @@ const seen: fc.Arbitrary<PacketObservation | Martian> = fc.oneof(
   },
 );
 
-/** Returns the kind as which the packet is counted. */
+/** Returns what the packet is counted as. */
 function meaningOf(from: LogLine, each: PacketObservation | Martian): unknown {
   const at = { time: from.time, exact: from.timeIsExact };
   if (each.kind === 'martian')
@@ -271,7 +271,7 @@ function meaningOf(from: LogLine, each: PacketObservation | Martian): unknown {
 
 test('only packets that are counted alike are joined into one flow', () => {
   let joined = 0;
-  // Most of it equal, so that there is something to join.
+  // Mostly equal, so that some are joined.
   const pair = fc
     .tuple(seen, seen, fc.constantFrom('packet', 'inner', 'mark', 'repeat', 'prefix', 'mtu', 'inInterface', 'all'))
     .map(([one, two, key]): [typeof one, typeof two] =>

@@ -6,7 +6,7 @@ import { rowsIn } from '../../corpus/lines.ts';
  * from users, from the API server or from other programs.
  */
 
-/** Error texts and names as they may stand in any field of any line. */
+/** Error texts and names as they may occur in any field of any line. */
 const values: readonly string[] = [
   'Another app is currently holding the xtables lock. Stopped waiting after 5s.',
   "iptables-restore v1.8.8 (legacy): Couldn't load target `KUBE-SVC-UOLAULR5MHUYULMB':No such file or directory",

@@ -33,7 +33,7 @@ interface Run {
 
 type Text = string | ({ text: string; origin?: LineOrigin } & Partial<LogLine>);
 
-/** Runs these lines and returns what becomes of them. */
+/** Runs these lines and returns the results. */
 function run(lines: Text[], given: Partial<PipelineOptions> = {}): Run {
   const tables = new Map<string, SeriesTable>();
   const incidents = new Map<string, NodeIncidents>();
@@ -194,7 +194,7 @@ test.each([
     ipvsNoDestination: 0,
   });
   for (const origin of ['kernel', 'unknown'] as const) {
-    // A full table is published when it is seen again.
+    // A full table is published when it is seen for the second time.
     const taken = run([0, 10_000].map((later) => ({ text, origin, time: nine + later })));
     expect(taken.series).not.toEqual([]);
     expect(taken.statistics.notKernel).toBe(0);
@@ -227,7 +227,7 @@ test('lines of other programs that no kernel would write do not count as forged'
   expect(run([{ text: 'connection refused', origin: 'userspace' }]).statistics.notKernel).toBe(0);
 });
 
-/** The same lines as the log of a container of that name has them. */
+/** The same lines, in the log of a container of that name. */
 function inLog(container: string, lines: Text[]): Text[] {
   const source = `/var/log/pods/kube-system_x_uid/${container}/0.log`;
   return lines.map((each) =>
@@ -235,7 +235,7 @@ function inLog(container: string, lines: Text[]): Text[] {
   );
 }
 
-/** Ten seconds apart. */
+/** The same line twice, ten seconds apart. */
 const twice = (text: string, host?: string): Text[] => [0, 10_000].map((later) => ({ text, time: nine + later, host }));
 
 const full = 'nf_conntrack: nf_conntrack: table full, dropping packet';
@@ -316,7 +316,7 @@ test('a martian is a drop, and only the interface tells its sender', () => {
   expect(martian('eth0').series).toEqual(['node-a PacketDrop shop/db-0 x1']);
   expect(martian(veth).series).toEqual(['node-a PacketDrop shop/db-0 x1', 'node-a PacketDrop shop/web-0 x1']);
   expect(martian('eth0').statistics).toMatchObject({ martian: 1, verdicts: { dropped: 1 }, withPods: 1 });
-  // The address is a Pod's, only not this packet's.
+  // The address belongs to a Pod, but not the one that sent the packet.
   expect([...martian('eth0').statistics.unresolved]).toEqual([]);
 });
 

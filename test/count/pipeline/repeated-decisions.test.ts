@@ -13,7 +13,7 @@ import { stateOf } from '../series/state-of.ts';
 
 const target = pod();
 const [veth = ''] = interfaceNames(target.namespace, target.name);
-/** When an hour of the Pod's Events ends; some milliseconds into a second. */
+/** The end of an hour of the Pod's Events. It is some milliseconds into a second. */
 const hourEnd = windowOf(nine, objectKey(podRef(target))).end;
 
 function textOf(prefix: string, port: number): string {

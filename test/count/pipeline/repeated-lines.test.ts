@@ -36,13 +36,13 @@ const objects = {
   nodes: [node()],
   pods: [
     pod({ addresses: ['10.65.1.4', 'fd00:65::4'] }),
-    // Its address is another's for some of the time.
+    // Later another Pod has its address.
     pod({ name: 'web-1', addresses: ['10.65.1.5'], from: clock('09:00:10'), until: clock('09:00:25') }),
     pod({ name: 'web-2', addresses: ['10.65.1.5'], from: clock('09:00:30') }),
   ],
 };
 
-/** Numbers that fields have, and rarely impossible ones. */
+/** Usual values of such fields, and a few impossible ones. */
 const value = fc.oneof(
   { weight: 20, arbitrary: fc.integer({ min: 32_768, max: 65_535 }).map(String) },
   { weight: 3, arbitrary: fc.constantFrom('1023', '1024', '32767', '32768', '65535', '68') },
@@ -68,7 +68,7 @@ const envelopes: readonly Envelope[] = [
   () => '',
 ];
 
-/** An hour of the Pod's Events ends soon. */
+/** Shortly before the end of an hour of the Pod's Events. */
 const shortBeforeHour = windowOf(clock('09:00:00'), objectKey(podRef(pod()))).end - 4000;
 
 const step = fc.record({
@@ -78,9 +78,9 @@ const step = fc.record({
   seconds: fc.constantFrom(0, 0, 0, 0.25, 1, 7),
   random: fc.nat(999_999),
   ending: fc.constantFrom('\n', '\n', '\n', '\r\n'),
-  /** The place of another byte. */
+  /** The position of a byte that is changed. */
   changed: fc.option(fc.nat(300), { freq: 25 }),
-  /** The envelope in place of the log's. */
+  /** An envelope in place of the log's own. */
   envelope: fc.option(fc.constantFrom(...envelopes), { freq: 15 }),
 });
 
@@ -117,7 +117,7 @@ function written({ texts, steps, envelope, start }: Log): Buffer {
   return Buffer.from(lines.join(''), 'latin1');
 }
 
-/** All that a log is read into, and how many of its lines were handed over as text. */
+/** Returns everything that a log is read into, and how many of its lines were handed over as text. */
 async function read(bytes: Buffer, blockSize: number, nodeName: string | undefined, isFast: boolean) {
   const endpoints = createEndpointFinder(objects);
   const statistics = createStatistics();
@@ -181,7 +181,7 @@ test('a log gives the same result whether or not repeated lines become text', as
   });
 });
 
-/** Makes lines of a flood: each with its own client port and numbers, now and then with a port that is not a client's. */
+/** Makes the lines of a flood. Each has its own client port and numbers; some have a port that no client uses. */
 function flood(text: string, envelope: Envelope): Buffer {
   const ports = [40_112, 40_113, 60_000, 1024, 1023, 68, 65_535, 65_536, 32_767, 32_768];
   const lines = Array.from({ length: 240 }, (_, n) =>
@@ -191,7 +191,7 @@ function flood(text: string, envelope: Envelope): Buffer {
         .replace(/\bSPT=\d+/, `SPT=${ports[n % 17 > 6 ? n % 3 : n % ports.length]}`)
         .replaceAll(/\b(LEN|TTL|ID)=\d+/g, (_field, key: string) => `${key}=${(n * 7) % 250}`),
       '\n',
-      // It has the time of the line before.
+      // This line has the time of the one before.
       n % 40 === 39 ? `${flows[0]}\n` : '',
     ].join(''),
   );

@@ -22,7 +22,7 @@ test('observed counts each kind', () => {
   ];
   for (const each of seen) statistics.observed(line(), each);
   expect(statistics).toMatchObject({
-    // A martian is a drop, too.
+    // A martian also counts as a drop.
     verdicts: { dropped: 4, rejected: 1, logged: 2, accepted: 1 },
     conntrackFull: 1,
     neighbourOverflow: 1,
