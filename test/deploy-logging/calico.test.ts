@@ -65,7 +65,7 @@ describe.each(policies)('$object.metadata.name in $name', ({ object }) => {
 
   test("Felix's prefix counts as a drop, and names the policy within the 29 characters of iptables", () => {
     const { namespace } = object.metadata;
-    // Before 3.32 Felix takes the tier off; from then on it is left out where the name is given.
+    // Felix before 3.32 removes the tier from the name; since 3.32, the name is given without it.
     const name = object.metadata.name.replace(/^default\./, '');
     const kind = object.kind === 'NetworkPolicy' ? 'np' : 'gnp';
     const { logPrefix } = readPatch('calico/felix-configuration.patch.yaml');

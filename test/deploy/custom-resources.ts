@@ -45,7 +45,7 @@ const tables: {
         },
       },
     },
-    // openshift/api, security/v1. Its fields stand beside metadata.
+    // openshift/api, security/v1. Its fields are next to metadata, not in a spec.
     {
       group: 'security.openshift.io',
       kind: 'SecurityContextConstraints',

@@ -18,7 +18,7 @@ test('it selects its own Pods', () => {
 
 test('a rollout replaces a tenth of the nodes at a time, and stops if agents do not stay up', () => {
   expect(spec.updateStrategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '10%' } });
-  // An agent that can read nothing ends after ten seconds (src/agent/run.ts).
+  // An agent that can read nothing exits after ten seconds (src/agent/run.ts).
   expect(spec.minReadySeconds).toBeGreaterThan(10);
 });
 

@@ -81,7 +81,7 @@ test('Pods are replaced for exactly those settings that agents do not follow', (
 });
 
 test('values.schema.json has exactly the keys of values.yaml', () => {
-  // A chart that this one is part of may give `enabled`; a key of `config` has no default here.
+  // A parent chart may set `enabled`. Keys of `config` have no defaults here.
   const { config: _, enabled: __, ...properties } = structuredClone(schema.properties ?? {});
   const { config, ...others } = values;
   expect(config).toEqual({});
@@ -116,7 +116,7 @@ test('every named template and file exists, and every existing one is named', ()
   expect(found(/Files\.Get "([^"]+)"/g)).toEqual(new Set(there));
 });
 
-/** The sections of the schema, down to what is set as one: texts, lists, and structures of Kubernetes. */
+/** The keys of the schema, down to what is set as a whole: texts, lists, and structures of Kubernetes. */
 function keysOfSchema(properties: Record<string, Schema>): unknown {
   return Object.fromEntries(
     Object.entries(properties).map(([key, each]) => {

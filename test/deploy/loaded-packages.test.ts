@@ -37,7 +37,7 @@ test.each(tables.loaded)('%s loads these packages at once', (_, command, package
   expect(direct.toSorted()).toEqual(packages);
 });
 
-/** Returns the packages that are loaded together with these files, so without dynamic imports. */
+/** Returns the packages that are loaded together with these files, that is, without dynamic imports. */
 function loadedBy({ inputs }: Metafile, files: string[]): Set<string> {
   const packages = new Set<string>();
   const seen = new Set(files);

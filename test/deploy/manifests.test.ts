@@ -72,7 +72,7 @@ test('an agent that reads the journal has the image with journalctl', () => {
 });
 
 test.each(daemonSets)('$file sets only variables that the program knows', ({ manifest }) => {
-  // Beside the settings, doctor takes the name of its own Pod from the environment.
+  // In addition to the settings, doctor reads the name of its own Pod from the environment.
   const known = new Set<string>([...Object.values(settings).map(({ env }) => env), 'POD_NAME', 'POD_NAMESPACE']);
   for (const { env = [] } of containersOf(manifest)) for (const { name } of env) expect(known).toContain(name);
 });
@@ -83,7 +83,7 @@ test.each(daemonSets)(
     const { volumes = [] } = manifest.spec.template.spec;
     for (const { name, volumeMounts = [] } of containersOf(manifest)) {
       expect(name).toBe('agent');
-      // A patch may also take one away.
+      // A patch may also remove a mount.
       const mounts = volumeMounts.filter((mount) => !('$patch' in mount));
       const writable = mounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
       const known = new Set([settings.stateDir.default, '/audit', '/tracing', '/flows']);
@@ -125,7 +125,7 @@ test('rights are granted only by the base and by components that look up Pods, r
   );
 });
 
-/** None in a patch that is about the Pod alone. */
+/** A patch that concerns only the Pod has no containers. */
 function containersOf(manifest: DaemonSet): readonly Partial<Container>[] {
   const { containers }: Partial<DaemonSet['spec']['template']['spec']> = manifest.spec.template.spec;
   return containers ?? [];

@@ -17,7 +17,7 @@ export interface Kustomization {
   kind: 'Kustomization' | 'Component';
   resources?: string[];
   components?: string[];
-  /** A file beside it, or the text of the patch itself. */
+  /** A file in the same folder, or the text of the patch. */
   patches?: { path?: string }[];
   images?: { name: string; newName?: string; newTag?: string }[];
 }

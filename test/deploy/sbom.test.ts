@@ -7,7 +7,7 @@ import { Ajv } from 'ajv';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from './manifests.ts';
 
-/** Licences that let the bundle be passed on under Apache-2.0, with their texts. */
+/** Licences that allow distributing the bundle under Apache-2.0, with their texts. */
 const allowed = new Set([
   '0BSD',
   'Apache-2.0',
@@ -68,7 +68,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 test('both are valid CycloneDX 1.6', () => {
   const schemas = join(root, 'node_modules/@cyclonedx/cyclonedx-library/res/schema');
-  // Formats: neither bill has a field with one.
+  // Formats need no validation: neither bill has a field with one.
   const ajv = new Ajv({ strict: false, validateFormats: false });
   for (const name of ['spdx.SNAPSHOT.schema.json', 'jsf-0.82.SNAPSHOT.schema.json'])
     ajv.addSchema(readJson(join(schemas, name)) as object, `http://cyclonedx.org/schema/${name}`);
@@ -101,7 +101,7 @@ test("the bill of the bundle names its file, each part's package URL and what ne
   expect(ofBundle.components.find(({ name }) => name === 'client-node')?.purl).toBe(
     `pkg:npm/%40kubernetes/client-node@${dependencies['@kubernetes/client-node']}`,
   );
-  // Its API clients fetch with it, and the program takes only kubeconfigs.
+  // Only the package's API clients use undici, and the program takes only kubeconfigs from the package.
   expect(ofBundle.components.map(({ name }) => name)).not.toContain('undici');
   const graph = new Map(ofBundle.dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]));
   expect(graph.get(component['bom-ref'])).toEqual(Object.keys(dependencies).map((name) => `node_modules/${name}`));

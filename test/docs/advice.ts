@@ -2,7 +2,7 @@ import { load } from 'js-yaml';
 import type { Command } from './commands.ts';
 import { asCommand, programNames } from './programs.ts';
 
-/** Words that go on with the sentence when they stand where an argument could. */
+/** Words that continue the sentence if they stand where an argument could. */
 const sentence = new Set(
   'a and as at for from in is it must of on or shows than that the then to until what where with would first'.split(
     ' ',
@@ -10,8 +10,8 @@ const sentence = new Set(
 );
 
 /**
- * The commands that a message advises. Messages have no mark-up, for they are shown in Events: a command begins with the name of a program
- * that `programs.ts` knows, and ends where the sentence goes on or ends.
+ * The commands that a message advises. Messages are shown in Events, so they have no mark-up: a command begins with the
+ * name of a program that `programs.ts` knows, and ends where the sentence continues or ends.
  */
 export function commandsInMessage(message: string): string[] {
   const found: string[] = [];

@@ -3,7 +3,7 @@ import { type Command, commandsOf } from './commands.ts';
 import { documentPaths, textOf } from './documents.ts';
 
 const alerts = 'deploy/monitoring/prometheus-rules.yaml';
-/** All that Events advise and `doctor` does, as its functions make it. */
+/** Files with everything that Events and `doctor` advise. */
 export const expectedMessages = [
   'test/explain/drops/advice.expected.txt',
   'test/explain/drops/policy-verdict.expected.txt',
@@ -12,7 +12,7 @@ export const expectedMessages = [
   'test/cli/doctor/enable-logging.expected.txt',
 ];
 
-/** Its table has patterns of commands, which other documents have in full. */
+/** This document's table has patterns of commands; other documents have the full commands. */
 const patternsOnly = 'docs/other-projects.md';
 
 /** Every command that a document, an Event, `doctor` or an alert gives its reader to run. */

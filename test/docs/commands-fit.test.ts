@@ -10,7 +10,7 @@ import { outcomes, ruleOf, rules } from './rules.ts';
 const commands = allCommands();
 const filled = commands.map(({ text }) => fill(text));
 
-/** The wrong ones, with their places. */
+/** The wrong commands, with their places. */
 function wrong(isWrong: (text: string) => boolean): string[] {
   return commands
     .filter(({ text }) => isWrong(fill(text)))

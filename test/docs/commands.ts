@@ -12,8 +12,8 @@ export interface Command {
 }
 
 /**
- * All commands of a Markdown document, in its order: each line of a `sh` block that is no comment, what follows `$ ` in a `console` block (the
- * rest is output), and code in sentences that begins as a command does.
+ * All commands of a Markdown document, in order: each line of a `sh` block that is not a comment, the text after `$ `
+ * in a `console` block (the rest is output), and code in sentences that begins like a command.
  */
 export function commandsOf(document: string, markdown: string): Command[] {
   const { blocks, spans } = readMarkdown(markdown);
@@ -41,7 +41,7 @@ function linesOf({ language, line, lines }: Block): Line[] {
     .map(({ line: at, text }) => ({ line: at, text: text.slice(2) }));
 }
 
-/** Continued lines and here-documents are one command. */
+/** Joins continued lines, and the lines of a here-document, into one command. */
 function joined(lines: readonly Line[]): Line[] {
   const commands: Line[] = [];
   let unfinished: ((text: string) => boolean) | undefined;
@@ -59,7 +59,10 @@ function joined(lines: readonly Line[]): Line[] {
   return commands;
 }
 
-/** Whether more lines belong to the command; the function says of each whether it is not the last. */
+/**
+ * Returns undefined if the command ends here, otherwise a function that says of each further line whether yet another
+ * follows.
+ */
 function continuation(
   text: string,
   before: ((text: string) => boolean) | undefined,

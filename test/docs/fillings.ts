@@ -39,7 +39,7 @@ const tables: { placeholders: (readonly [what: string, value: string])[] } = {
  */
 export const placeholders: readonly (readonly [what: string, value: string])[] = tables.placeholders;
 
-/** A Pod of each namespace that commands speak of; without one, of the default namespace. */
+/** A Pod of each namespace that commands name; `default` is for commands without a namespace. */
 const pods: Readonly<Record<string, string>> = {
   'kube-system': 'kube-proxy-9r5cn',
   'calico-system': 'calico-node-9fz4d',
@@ -55,7 +55,7 @@ export const elided: Readonly<Record<string, string>> = {
     'kubectl -n kube-netfilter-tailer rollout restart daemonset/kube-netfilter-tailer',
 };
 
-/** The command as it can be run. Variables of the shell that have the name of a placeholder are left. */
+/** Returns the command as it can be run. Shell variables with the name of a placeholder stay as they are. */
 export function fill(text: string): string {
   let filled = elided[text] ?? text;
   const put = (what: string, value: string): void => {

@@ -46,13 +46,16 @@ function isBreak(line: string | undefined): boolean {
   return line === undefined || line === '';
 }
 
-/** Under an item of a list, an indented line is a paragraph of it. */
+/** Below a list item, an indented line is one of its paragraphs. */
 function isInList(prose: readonly string[]): boolean {
   const last = prose.findLast((line) => line !== '');
   return last !== undefined && /^\s*(?:[-*]|\d+\.) |^ {2,}/.test(last);
 }
 
-/** A span may go on in the next line of its paragraph, but not past it, so that one lost backtick spoils no more than that. */
+/**
+ * A span may continue on the next line of its paragraph, but not beyond the paragraph, so a lost backtick spoils no
+ * more than that.
+ */
 function spansOf(prose: readonly string[]): Span[] {
   const spans: Span[] = [];
   let start = 0;

@@ -14,7 +14,7 @@ const ours =
   /kube-netfilter-tailer|first-drop|\bdeploy\/(?:monitoring|overlays)|^docker |^helm template$|apply -k|delete -k|delete pod\b/;
 const changes = /^kubectl (?:-n \S+ )?(?:annotate|apply|create|delete|edit|patch|scale|set) \S/;
 
-/** Whether a command changes another project, or is left to that project's program by the rules. */
+/** Whether a command changes another project, or the rules leave it to that project's program. */
 function isForOthers(command: Command): boolean {
   if (ours.test(command.text)) return false;
   const rule = ruleOf(command)?.name ?? '';

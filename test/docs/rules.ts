@@ -16,16 +16,16 @@ export interface Rule {
   /** Matches the filled command. */
   readonly takes: RegExp;
   readonly way: Way;
-  /** Why it is left. */
+  /** Why it is not run. */
   readonly reason?: string;
 }
 
-/** Commands of the documents, as the interfaces here have them. Patterns are of JavaScript. */
+/** Commands of the documents, in the form of the interfaces here. Patterns are JavaScript's. */
 const tables: {
   rules: (Omit<Rule, 'takes'> & { takes: string })[];
   outcomes: (Omit<Outcome, 'prints'> & { prints?: string })[];
 } = {
-  // The first rule that takes a command has it.
+  // The first rule that matches a command applies.
   rules: [
     {
       name: 'steps of this project',
@@ -121,7 +121,8 @@ const tables: {
       way: 'run',
     },
   ],
-  // What commands do beside ending with 0: the first row that is part of a filled command counts. ^ and $ stand at lines.
+  // What commands do besides ending with 0. The first row that is part of the filled command applies. ^ and $ match at
+  // line ends.
   outcomes: [
     { command: 'kubectl delete -k .', isLast: true, before: 'kubectl apply -k . --server-side > /dev/null' },
     {
@@ -218,7 +219,7 @@ const tables: {
   ],
 };
 
-/** The first rule that takes a command has it. */
+/** The first rule that matches a command applies. */
 export const rules: readonly Rule[] = tables.rules.map(({ takes, ...rule }) =>
   Object.assign(rule, { takes: new RegExp(takes) }),
 );
@@ -228,15 +229,15 @@ export interface Outcome {
   /** The filled command, or the part of it that matters. */
   readonly command: string;
   readonly exits?: readonly number[];
-  /** Why another exit status than 0 is right. */
+  /** Why an exit status other than 0 is right. */
   readonly reason?: string;
-  /** Matches either output. */
+  /** Matches standard output or standard error. */
   readonly prints?: RegExp;
-  /** Shell that makes the state which the document speaks of. */
+  /** Shell code that makes the state that the document describes. */
   readonly before?: string;
-  /** It removes objects that others need. */
+  /** It is run last, because it removes objects that others need. */
   readonly isLast?: boolean;
-  /** For how long it may be tried until it is as expected, in seconds. */
+  /** For how many seconds it is tried again until the outcome is as expected. */
   readonly within?: number;
 }
 

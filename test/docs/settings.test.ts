@@ -5,7 +5,7 @@ import { documentPaths, textOf } from './documents.ts';
 import { readMarkdown } from './markdown.ts';
 
 const tables: { others: Record<string, string> } = {
-  // Words in the documents that look like settings of this program, and whose they are.
+  // Words in the documents that look like settings of this program, and their owners.
   others: {
     CALICO_IPV4POOL_CIDR: 'Calico',
     CAP_SYS_PTRACE: 'Linux',

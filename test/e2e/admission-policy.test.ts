@@ -23,9 +23,10 @@ import { differences, type FieldChange, fieldChanges, merged } from './openapi-f
 import { until } from './until.ts';
 
 /**
- * deploy/components/admission-policy at a real API server, with tokens as the kubelet fetches them for a Pod. In a namespace of its
- * own: the policy of the agents of other test files, whose tokens belong to no Pod, would refuse them all. That agents write all their
- * Events with the policy in force is tested on real nodes (cluster/incidents.test.ts).
+ * deploy/components/admission-policy at a real API server, with tokens like those that the kubelet fetches for a Pod.
+ * The policy is installed in a namespace of its own, because it would refuse the agents of other test files, whose
+ * tokens belong to no Pod. cluster/incidents.test.ts tests on real nodes that agents write all their Events with the
+ * policy in force.
  */
 
 const connection = connect(inject('controlPlane'));
@@ -38,7 +39,7 @@ const asItself = `fieldManager=${account}`;
 
 let folder: string;
 let rig: AgentRig;
-/** Bound to the agent's Pod on that node; `unbound`: to nothing, as `kubectl create token` makes it. */
+/** Tokens bound to the agent's Pod on that node. `unbound`: bound to nothing, as `kubectl create token` makes it. */
 let tokens: Record<'a' | 'b' | 'unbound' | 'stranger', string>;
 
 beforeAll(async () => {
@@ -59,7 +60,7 @@ beforeAll(async () => {
   await grant('admitted-stranger', 'stranger', [
     { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
   ]);
-  // More than the agent has: the newer group is another way to the same Events.
+  // A right that the agent does not have: the newer group is another way to the same Events.
   await grant('admitted-newer', account, [
     { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch', 'get'] },
   ]);
@@ -124,7 +125,7 @@ describe('the Node of an agent with the component node-condition', () => {
   });
 });
 
-/** With every right on Nodes and Events, so that nothing but the policy holds it. */
+/** With every right on Nodes and Events, so that only the policy limits it. */
 describe('a stolen token with every right of RBAC', () => {
   let own: string;
   beforeAll(async () => {
@@ -195,7 +196,7 @@ describe('a stolen token with every right of RBAC', () => {
     const path = `/api/v1/nodes/${nodeA}/status`;
     const contentType = 'application/strategic-merge-patch+json';
     const body = { status: { conditions } };
-    // The API server keeps managedFields from the first apply on.
+    // The API server keeps managedFields only since the first apply.
     const applied = { apiVersion: 'v1', kind: 'Node', metadata: { name: nodeA }, status: { phase: 'Running' } };
     const asAdmin = { body: applied, contentType: 'application/apply-patch+yaml' };
     expect(await request('PATCH', `${path}?fieldManager=kubelet&force=true`, asAdmin)).toMatchObject({ status: 200 });
@@ -293,12 +294,15 @@ describe('a stolen token with every right of RBAC', () => {
     expectRefusal(await request('DELETE', path2, { token: tokens.a }), /does nothing else/);
   });
 
-  /** Fields that the API server itself changes, or the conditions, which have a test above. */
+  /** Fields that the API server itself changes, and the conditions, which have a test above. */
   const ownOfServer = /^(?:metadata\.(?:managedFields|resourceVersion|generation)|status\.conditions)$/;
   const mayChange =
     /^(?:message|count|(?:first|last)Timestamp|type|(?:involvedObject|related)\.(?:uid|name|resourceVersion)|metadata\.annotations\..*)$/;
 
-  /** Makes each change in every way; throws where one is stored that may not be. Resolves to how many the policy refused. */
+  /**
+   * Makes each change in every way. Throws if a forbidden change is stored. Resolves to the number of changes that the
+   * policy refused.
+   */
   async function attack(
     changes: readonly FieldChange[],
     paths: readonly string[],
@@ -465,7 +469,7 @@ describe('an Event whose name a tenant has already used', () => {
         type: 'Warning',
         source: { component: account },
       });
-      // An Event for all nodes, as that of the Service, is left as it is.
+      // An Event that all nodes share, such as the one on the Service, stays as it is.
       if (regarding.kind === 'Service') continue;
       expect(body).toMatchObject({ source: { host: nodeA }, message: 'a message' });
       expect((body as CoreEvent).count).toBeGreaterThanOrEqual(5);
@@ -543,7 +547,7 @@ function newer(fields: object): object {
   };
 }
 
-/** Under a new name, and as the program's user agent would be noted. */
+/** Creates it under a new name, with the field manager that the program's user agent would have. */
 function create(token: string, body: TestEvent): Promise<Answer> {
   const metadata = { name: eventName(), ...body.metadata };
   const path = `/api/v1/namespaces/${metadata.namespace}/events?${asItself}`;
@@ -554,7 +558,7 @@ function eventName(): string {
   return `web.${randomBytes(10).toString('hex')}`;
 }
 
-/** Changes an annotation, which is still allowed there. */
+/** Changes an annotation, which is still allowed in the newer group. */
 function annotateNewer(name: string): Promise<Answer> {
   const body = { metadata: { annotations: { 'kube-netfilter-tailer/read': 'yes' } } };
   const path = `/apis/events.k8s.io/v1/namespaces/${tenant}/events/${name}?${asItself}`;
@@ -571,7 +575,10 @@ function patchStatus(token: string, node: string, body: object): Promise<Answer>
   return request('PATCH', `/api/v1/nodes/${node}/status?${asItself}`, { body, token, contentType });
 }
 
-/** A PUT that changes nothing of a Node is none of its status, so the policy refuses it as soon as RBAC does not. */
+/**
+ * A PUT of a Node is not a change of its status, even if it changes nothing, so the policy refuses it as soon as RBAC
+ * allows it.
+ */
 async function isGranted(): Promise<boolean> {
   return isOfPolicy((await replace(`/api/v1/nodes/${nodeA}`, {})).body);
 }
@@ -610,7 +617,7 @@ function expectRefusal({ status, body }: Answer, message: RegExp): void {
   expect((body as { message: string }).message).toContain(`ValidatingAdmissionPolicy '${account}'`);
 }
 
-/** The base in a namespace of its own, and the component on top of that, as docs/deploy.md says. */
+/** The base in a namespace of its own, with the component added to it, as docs/deploy.md says. */
 async function renderInNamespace(): Promise<string> {
   const [inner, outer] = [join(folder, 'inner'), join(folder, 'outer')];
   await Promise.all([inner, outer].map((path) => mkdir(path)));

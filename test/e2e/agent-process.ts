@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { until } from './until.ts';
 
-/** Only a hanging process takes so long; a loaded machine is slow. */
+/** Only a process that hangs takes so long, even on a loaded machine. */
 const WITHIN_MS = 60_000;
 
 /** One line of its log, as pino writes them. */
@@ -19,9 +19,9 @@ export interface Exit {
 export type AgentProcess = ReturnType<typeof startAgent>;
 
 /**
- * Starts `command verb args` with no other environment than `env`. `command` is the path of a program and its first
- * arguments. It never outlives the process that starts it. All that is awaited rejects, with the last that it printed, when it ends before
- * or after a minute.
+ * Starts `command verb args` with `env` as its whole environment. `command` is the path of a program and its first
+ * arguments. The process never outlives the one that starts it. All waits reject after a minute, or when the process
+ * ends before, with the last lines that it printed.
  */
 export function startAgent(
   command: readonly string[],
@@ -33,7 +33,7 @@ export function startAgent(
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  /** All so far. */
+  /** All entries so far. */
   const log: LogEntry[] = [];
   const errors: string[] = [];
   const printed: string[] = [];
@@ -55,7 +55,7 @@ export function startAgent(
     const state = exit === undefined ? '' : `; it ended with ${exit.signal ?? `code ${exit.code}`}`;
     return new Error(`[agent] ${what}${state}. It printed last:\n${printed.slice(-20).join('\n')}`, { cause });
   };
-  /** The first that matches, of those that are there and those to come. */
+  /** The first entry that matches, among those already logged and those to come. */
   const untilLog = (matches: (entry: LogEntry) => boolean, withinMs = WITHIN_MS): Promise<LogEntry> => {
     const what = `no log line for ${String(matches)}`;
     const look = (): LogEntry | undefined => {
@@ -65,12 +65,12 @@ export function startAgent(
     };
     return until(look, () => problem(what).message, withinMs);
   };
-  /** Its answer to GET, as soon as it has logged where it listens. `path` starts with `/`. */
+  /** The agent's answer to GET, as soon as it has logged where it listens. `path` starts with `/`. */
   const get = async (path: string): Promise<{ readonly status: number; readonly body: string }> => {
     const { metricsAddress } = await untilLog((entry) => typeof entry.metricsAddress === 'string');
     try {
       const signal = AbortSignal.timeout(WITHIN_MS);
-      // A connection of its own: one that was kept may be closed just when it is used again.
+      // A new connection: a kept one may be closed just when it is used again.
       const request = httpGet(`http://${String(metricsAddress)}${path}`, { signal, agent: false });
       const [response] = (await once(request, 'response')) as [IncomingMessage];
       return { status: response.statusCode ?? 0, body: await text(response) };
@@ -102,7 +102,7 @@ export function startAgent(
         () => problem('it does not end').message,
         withinMs,
       ),
-    /** Kills it if it still runs: for the end of every test that starts one. */
+    /** Kills it if it still runs. To be called at the end of every test that starts one. */
     async kill(): Promise<void> {
       child.kill('SIGKILL');
       await closed;
@@ -115,7 +115,7 @@ function parse(line: string): LogEntry | undefined {
     const value: unknown = JSON.parse(line);
     return typeof value === 'object' && value !== null ? (value as LogEntry) : undefined;
   } catch {
-    // Shows in the message of whatever then does not come.
+    // Such a line is shown in the message of a wait that fails.
     return undefined;
   }
 }

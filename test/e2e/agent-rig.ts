@@ -14,7 +14,10 @@ import { until } from './until.ts';
 
 const namespace = 'kube-netfilter-tailer';
 
-/** More than the minute that the third write of an Event waits for after the second: on a loaded machine, late packets are in that write. */
+/**
+ * More than the minute between the second and the third write of an Event: on a loaded machine, late packets are in the
+ * third.
+ */
 const WITHIN_MS = 120_000;
 
 const image = imageCommand();
@@ -23,7 +26,10 @@ export type StoredEvent = CoreEvent & { metadata: { uid: string; resourceVersion
 
 export type AgentRig = Awaited<ReturnType<typeof createAgentRig>>;
 
-/** Agents with the rights of deploy/base/rbac.yaml, which is installed, each with a state of its own, and what they have published. */
+/**
+ * Starts agents, each with a state of its own and the rights of deploy/base/rbac.yaml, which is installed; reads what
+ * they publish.
+ */
 export async function createAgentRig(connection: Connection) {
   const folder = createOwnFolder('agent');
   const kubeconfig = await deployedAccount(connection);
@@ -32,17 +38,17 @@ export async function createAgentRig(connection: Connection) {
 
   return {
     folder,
-    /** The rights are those that deploy/ gives. */
+    /** With the rights that deploy/ gives. */
     kubeconfig,
     newFolder,
-    /** The path of an empty log in a new folder. */
+    /** Makes an empty log in a new folder; returns its path. */
     newLog(): string {
       const log = join(newFolder(), 'kern.log');
       writeFileSync(log, '');
       return log;
     },
     ...eventsOf(connection),
-    /** An agent of the built bundle; killed by `killAll`. `env` adds to the settings or replaces them. */
+    /** Starts an agent of the built bundle, which `killAll` kills. `env` adds to the settings or replaces them. */
     start(env: Readonly<Record<string, string>>, args: readonly string[] = []): AgentProcess {
       const agent = startAgent(
         [bundleNode, ...image.flags, bundle],
@@ -116,7 +122,7 @@ export async function accountWith(connection: Connection, name: string, rules: r
   return await makeAccount(connection, account, items, rules);
 }
 
-/** The same; returns a kubeconfig with the token. */
+/** The same, but returns a kubeconfig with the token. */
 export async function kubeconfigWith(connection: Connection, name: string, rules: readonly Rule[]): Promise<string> {
   return await connection.writeKubeconfig(name, await accountWith(connection, name, rules));
 }
@@ -166,7 +172,7 @@ export function podObject(options: PodObjectOptions): KubernetesObject {
   };
 }
 
-/** A line as rsyslog writes it of a dropped packet. */
+/** A line about a dropped packet, as rsyslog writes it. */
 export function dropLine(
   source: string,
   destination: string,
@@ -176,14 +182,14 @@ export function dropLine(
   return `${time.toISOString()} ${host} kernel: calico-drop: IN=eth0 OUT=eth1 MAC= SRC=${source} DST=${destination} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=4711 DF PROTO=TCP SPT=40112 DPT=${port} WINDOW=64240 RES=0x00 SYN URGP=0\n`;
 }
 
-/** Packets that the Events count, of one object or of all. */
+/** The packets that the Events count, on one object or on all. */
 export function sumOf(events: StoredEvent[], object?: string): number {
   return events
     .filter(({ involvedObject }) => object === undefined || involvedObject.name === object)
     .reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Waits until a scrape of the agent has that line. */
+/** Waits until a scrape of the agent has a line that matches. */
 export async function untilMetric(agent: AgentProcess, expected: RegExp, within = WITHIN_MS): Promise<void> {
   let body = '';
   const isThere = async (): Promise<boolean> => expected.test(({ body } = await agent.get('/metrics')).body);

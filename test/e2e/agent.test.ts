@@ -4,7 +4,10 @@ import { createAgentRig, dropLine, nodeObject, podObject, type StoredEvent } fro
 import { connect } from './control-plane/connection.ts';
 import { createInQuietHours } from './quiet-hours.ts';
 
-/** The bundle at a real API server, where there may be no kernel of one's own: lines come from a file (scripts/arm64-proof.sh). */
+/**
+ * The bundle at a real API server. The lines come from a file, because the test also runs where it may not use the
+ * kernel (scripts/arm64-proof.sh).
+ */
 
 const controlPlane = connect(inject('controlPlane'));
 const node = 'agent-node';
@@ -46,7 +49,7 @@ test('a drop between Pods of two nodes has Events on both Pods; the remote one i
   });
   expect(annotationsOn(events, 'web')).toMatchObject({ direction: 'sending', peer: `Pod/${namespace}/db` });
 
-  // Its second address cannot be looked up, but came along with the first.
+  // Its second address cannot be looked up, but was found together with the first.
   appendFileSync(log, dropLine('fd00:80::1', 'fd00:80::2', 5433));
   const more = await rig.untilEvents(namespace, (all) => all.length === 4);
   expect(messagesOf(more)['db']).toContainEqual(expect.stringContaining('on port 5433/TCP.'));

@@ -26,13 +26,13 @@ import { CERTIFICATES } from './control-plane/servers.ts';
 import { rulesIn } from './granted.ts';
 
 /**
- * The agent's assumptions about an API server, tested at a real one. The servers in test/agent/kubernetes and
- * test/publish/events, which show faults that this one cannot be made to show, answer as it does.
+ * The agent's assumptions about an API server, tested at a real one. The fake servers in test/agent/kubernetes and
+ * test/publish/events, which show faults that this one cannot be made to show, answer in the same way.
  */
 
 const controlPlane = connect(inject('controlPlane'));
 const namespace = 'answers';
-/** Other test files make Pods at the same time. */
+/** Only these Pods, because other test files create Pods at the same time. */
 const ours = `/api/v1/namespaces/${namespace}/pods`;
 const clock = createSteadyClock();
 let connection: Connection;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   });
 });
 
-/** The object is as large as etcd takes it; JSON writes `<` as six characters. */
+/** An object as large as etcd accepts. JSON writes `<` as six characters. */
 function largeRole(name: string): object {
   return {
     apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -126,7 +126,7 @@ test("a look-up by a node's range finds all its Pods, by each of their addresses
 });
 
 test("a look-up by a block of Calico finds a second Pod of the block with one request and the component's rights", async () => {
-  // Its namespace is where accounts are made.
+  // This makes the namespace of the accounts.
   await createAgentRig(controlPlane);
   const group = 'crd.projectcalico.org';
   const kinds = ['IPPool', 'IPAMBlock'];
@@ -193,7 +193,7 @@ describe('an Event that is denied despite the right to write it', () => {
   });
 
   test('an Event without the right counts as refused, not as denied', async () => {
-    // Its namespace is where accounts are made.
+    // This makes the namespace of the accounts.
     await createAgentRig(controlPlane);
     const token = await accountWith(controlPlane, 'answers-reader', []);
     const reader = createEventStore(connectAs(await controlPlane.writeKubeconfig('answers-reader', token)));
@@ -204,7 +204,7 @@ describe('an Event that is denied despite the right to write it', () => {
     }
   });
 
-  // A policy without a reason has `Invalid`.
+  // A policy that gives no reason has the reason `Invalid`.
   test.each([
     ['Forbidden', 403],
     ['Invalid', 422],
@@ -292,7 +292,7 @@ describe('an Event that is denied despite the right to write it', () => {
     expect(written).toMatchObject({ kind: 'stored' });
   });
 
-  /** A change of admission holds a moment later. */
+  /** A change of admission takes effect a moment later. */
   async function untilRefused(name: string, given: Partial<CoreEvent>): Promise<Refusal> {
     const store = createEventStore(connection);
     return await vi.waitUntil(
@@ -310,7 +310,7 @@ test('its clock equals ours, because both run on this machine', async () => {
   const frozen = connectAs(controlPlane.adminKubeconfig, () => before);
   await frozen.request('GET', ours);
   const lasted = Date.now() - before;
-  // The stamp is cut to seconds, the middle of which it is taken for, and was made at some time of the request.
+  // The stamp has whole seconds, whose middle is assumed, and was made at some moment of the request.
   expect(frozen.clockSkew).toBeLessThanOrEqual(500);
   expect(frozen.clockSkew).toBeGreaterThanOrEqual(-500 - lasted);
 });
@@ -337,7 +337,7 @@ async function post(path: string, body: unknown): Promise<void> {
   expect(await connection.request('POST', path, { body })).toMatchObject({ kind: 'answered' });
 }
 
-/** Answers a review of admission: no. */
+/** Answers a review of admission with a refusal. */
 async function deny(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
   const review = (await json(asked)) as { request: { uid: string } };
   const status = { code: 404, message: 'no such tenant' };

@@ -14,7 +14,7 @@ let mount: ChildProcess;
 let folder: string;
 let path: string;
 
-/** However the tests end, its input does, and nothing stays mounted. */
+/** When the tests end, in whatever way, its input ends too, and nothing stays mounted. */
 const mounting = `
 mount -t tmpfs -o size=8M none "$1"
 trap 'umount --lazy "$1"' EXIT
@@ -25,7 +25,7 @@ cat > /dev/null
 beforeAll(async () => {
   folder = createOwnFolder('audit-disk');
   mount = spawn('sh', ['-ec', mounting, 'sh', folder], { stdio: ['pipe', 'pipe', 'inherit'] });
-  // It says so once it is mounted; else the test would fill the machine's own disk.
+  // It prints a line once it is mounted. Without the mount, the test would fill the machine's own disk.
   const [answer] = await Promise.race([once(mount, 'exit'), once(mount.stdout as NodeJS.ReadableStream, 'data')]);
   if (!Buffer.isBuffer(answer)) throw new Error(`nothing was mounted on ${folder}`);
   path = join(folder, 'audit.ndjson');
@@ -38,7 +38,7 @@ afterAll(async () => {
   await once(mount, 'close');
 });
 
-/** So many KiB are free, of pages of 4 KiB. */
+/** Leaves this many KiB free, in pages of 4 KiB. */
 function leave(kibibytes: number): void {
   const filler = join(folder, 'filler');
   const descriptor = openSync(filler, 'a');

@@ -17,7 +17,7 @@ import { startRotel } from './rotel.ts';
 
 const run = promisify(execFile);
 const made = makeRows({ minutes: 20, flows: 60 }).map((row) => JSON.parse(row) as FlowRecord);
-/** One that tries 25 addresses, and is denied by a policy that denies nothing else. */
+/** A source that tries 25 addresses, and is denied by a policy that denies nothing else. */
 const scan = Array.from({ length: 25 }, (_, index) => ({
   ...made[0],
   'event.id': `scan-${index}`,
@@ -32,7 +32,10 @@ const scan = Array.from({ length: 25 }, (_, index) => ({
   'policy.direction': 'ingress' as const,
   'policy.decided_by': 'NetworkPolicy shop/web,NetworkPolicy shop/default-deny',
 }));
-/** The first row knows only that a rule of the policy matched; the others are admitted by policies, or are of another one. */
+/**
+ * The first row knows only that a rule of the policy matched. Policies admit the others, or the others concern another
+ * policy.
+ */
 const namedOnly = {
   ...made[1],
   'event.id': 'named',
@@ -160,7 +163,7 @@ function byId(a: Record<string, unknown>, b: Record<string, unknown>): number {
   return String(a['log.record.uid']).localeCompare(String(b['log.record.uid']));
 }
 
-/** Each query of `asked` after the table was made and `done`; in a database of its own. */
+/** Runs the queries `asked` after making the table and running `done`, in a database of its own. */
 async function query(
   done: readonly string[],
   asked: readonly string[],

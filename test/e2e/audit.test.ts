@@ -70,7 +70,7 @@ async function scene() {
     env,
     folder,
     start: (): AgentProcess => rig.start(env),
-    /** From five peers; to one of the Pods, or to the first three in turns. */
+    /** Logs packets from five peers, to one of the Pods or to the first three in turn. */
     drop: (count = 1, peer = 0, to?: number): void => {
       for (let packet = 0; packet < count; packet++) {
         const pod = to ?? 1 + (written % 3);
@@ -92,12 +92,14 @@ function rowsIn(folder: string): FlowRecord[] {
     .map((row) => JSON.parse(row) as FlowRecord);
 }
 
-/** Not a gap, which the first start without a state has. */
+/** Whether the record is about a flow, and not about a gap: the first start without a state records one. */
 function isOfFlow(record: object): boolean {
   return 'network.packets' in record;
 }
 
-/** Packets by the ids of the records, which may have come several times; with the same id all fields must be the same. */
+/**
+ * Adds up the packets by the ids of the records. A record may come several times; then all its fields must be the same.
+ */
 function packetsIn(records: readonly (FlowRecord | OtlpReceiver['records'][number])[]): number {
   const byId = new Map<unknown, Record<string, unknown>>();
   for (const record of records.filter(isOfFlow) as readonly Record<string, unknown>[]) {
@@ -140,7 +142,7 @@ test('with the agent killed and the receiver failing at any moment, and policies
   const rights = rulesIn('deploy/base/rbac.yaml', 'deploy/base/policies.yaml');
   const KUBECONFIG = await kubeconfigWith(controlPlane, 'audit-policies', rights);
   const start = (): AgentProcess => rig.start({ ...env, KUBECONFIG });
-  /** Whether the receiver had a record twice that says that this policy denied its packets. */
+  /** Whether the receiver got a record twice that says that this policy denied its packets. */
   const cameTwice = (policy: string): boolean => {
     const ids = receiver.records.flatMap((record) =>
       String(record['policy.decided_by']).split(',').includes(`NetworkPolicy ${namespace}/${policy}`)
@@ -156,7 +158,7 @@ test('with the agent killed and the receiver failing at any moment, and policies
       response.writeHead(503).end();
       return 'refused';
     }
-    // Taken, but the agent does not hear of it.
+    // The receiver takes the records, but the agent does not learn of it.
     if (request % 4 === 2) {
       response.destroy();
       return 'taken';
@@ -167,12 +169,12 @@ test('with the agent killed and the receiver failing at any moment, and policies
     if (run === 1) await controlPlane.apply(denyAll('default-deny'));
     if (run === 3) await controlPlane.apply(denyAll('later'));
     const agent = start();
-    // Lines from before an agent first kept its place in the log may be older than what it begins with.
+    // An agent that has not yet saved a position in the log may begin after lines that were written before.
     if (run === 0) await untilMetric(agent, /state_saved_timestamp_seconds [1-9]/m);
     const end = performance.now() + 1500 + Math.random() * 6000;
     const isAwaited = (): boolean => (run === 2 && !cameTwice('default-deny')) || (run === 5 && !cameTwice('later'));
     while (performance.now() < end || (isAwaited() && performance.now() < end + 60_000)) {
-      // A Pod of each run: policies are read for its Events, and it has eight places.
+      // Each run has its own Pod: policies are read for its Events, and a Pod has eight slots.
       drop(1 + Math.floor(Math.random() * 20), 10 * run, 4 + run);
       await delay(20);
     }

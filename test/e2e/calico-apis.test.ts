@@ -24,11 +24,12 @@ import { createObjects } from './control-plane/objects.ts';
 import { outcomeOf } from './outcome.ts';
 
 /**
- * Calico's policies by its two APIs, at a real API server: CustomResourceDefinitions stand for what Calico stores and for what its own API
- * server serves, and an APIService of a server that is not there for one that is away. Then what `doctor --enable-logging` does with them.
+ * Calico's policies through both of its APIs, at a real API server. CustomResourceDefinitions stand for what Calico
+ * stores and for what its own API server serves; an APIService without a server stands for one that is away. Then tests
+ * what `doctor --enable-logging` does with them.
  */
 
-/** The control plane is its own: whether there is Calico is the same for all who use an API server. */
+/** A control plane of its own, because whether Calico is installed is the same for all clients of an API server. */
 let controlPlane: ControlPlane;
 beforeAll(async () => {
   controlPlane = await startControlPlane();
@@ -100,7 +101,7 @@ const flow: PolicyFlow = {
   port: 5432,
 };
 
-/** The verdict, and the policy that decides or what is missed. */
+/** The verdict, and the policy that decides or what is missing. */
 function seen(policies: Iterable<Policy>, calico: CalicoObjects | undefined): string {
   const { verdict } = createEvaluator({ policies: createPolicySet(policies, calico), namespaces: [] });
   const { outcome, decision, missing } = verdict(flow, 'ingress');
@@ -219,7 +220,7 @@ async function stateOfCalico(): Promise<unknown> {
   ];
 }
 
-/** A printed command, in the folder of the manifest. */
+/** Runs a printed command in the folder of the manifest. */
 async function shell(command: string): Promise<void> {
   const script = `kubectl() { "$KUBECTL" --kubeconfig "$KUBECONFIG" "$@"; }; ${command.replaceAll('NAMESPACE', 'shop')}`;
   const { folder, kubectlPath, adminKubeconfig } = controlPlane;

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.killAll());
 
-/** Refused by the receiver, as default deny does. */
+/** A flow that the receiver refused, as by a default deny. */
 function denied(start_time: number, packets_in: number): object {
   const trigger = { kind: 'NetworkPolicy', namespace, name: 'default-deny', tier: 'default' };
   const Key = {
@@ -42,7 +42,7 @@ function denied(start_time: number, packets_in: number): object {
   return { flow: { Key, start_time, packets_in } };
 }
 
-/** Resolves when the agent has acknowledged each of them. */
+/** Resolves when the agent has acknowledged every flow. */
 async function send(folder: string, flows: readonly object[]): Promise<void> {
   const { path, requestSerialize, responseDeserialize } = flowCollector['Connect'] as (typeof flowCollector)[string];
   const client = new Client(`unix:${join(folder, 'flows.sock')}`, credentials.createInsecure());

@@ -21,7 +21,7 @@ beforeAll(() => {
   plugin = createPluginShell(controlPlane, folder, 'kube-system');
   mkdirSync(programs);
   symlinkSync(bundle, join(programs, 'complete'));
-  // It answers the shell, and prints all other command lines.
+  // It answers the shell's completion requests, and prints all other command lines.
   const program = '#!/bin/sh\nif [ "$1" = __complete ]; then exec complete "$@"; fi\necho "GOT: $*"\n';
   writeFileSync(join(programs, 'kube-netfilter-tailer'), program, { mode: 0o755 });
   for (const shell of shells) writeFileSync(join(folder, shell), completionScript(shell));

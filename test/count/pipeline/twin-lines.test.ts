@@ -7,7 +7,7 @@ import { nine, observation, packet } from '../../builders.ts';
 
 type Line = [notice: PacketObservation['notice'], time?: number, repeat?: number, port?: number];
 
-/** Returns how many packets count of each line. */
+/** Returns how many packets each line counts. */
 function counted(...lines: Line[]): number[] {
   const uncounted = createTwinLines();
   return lines.map(([notice, time = 0, repeat = 1, port = 40112]) => {

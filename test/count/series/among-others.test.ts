@@ -103,6 +103,6 @@ test('past the slots of an object, any number of peers and ports is counted with
     if (countBySide(bySides, given, nine + number, 1)) amongOthers++;
   }
   expect(stateOf(bySides)).toEqual(stateOf(byFindings));
-  // The first of them opens the series of the others.
+  // The first packet without a slot opens the series of the others.
   expect(amongOthers).toBe(2000 - limits.perObject - 1);
 });

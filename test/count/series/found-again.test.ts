@@ -17,7 +17,7 @@ const peers = [
   podEnd({ identity: 'Pod/shop/worker' }),
 ];
 
-/** Enough for scans, for objects without a place, and for peers past their share. */
+/** Enough findings for scans, for objects without a slot, and for peers that exceed their share. */
 const findings: Finding[] = targets.flatMap((regarding) =>
   peers.flatMap((peer) =>
     [80, 81, 82, 83, 84].map((port) =>
@@ -31,7 +31,7 @@ const findings: Finding[] = targets.flatMap((regarding) =>
   ),
 );
 
-/** A little before a window of the first ends. */
+/** A little before a window of the first object ends. */
 const start = windowOf(nine, objectKey(targets[0] as Finding['regarding'])).end - 20_000;
 
 const step = fc.record({
@@ -41,7 +41,7 @@ const step = fc.record({
   written: fc.nat(20).map((number) => number === 0),
 });
 
-/** Few of them, so that they come again while none other comes for the first time; a scan; or all. */
+/** A few findings, which come again without a new one in between; a scan; or all findings. */
 const some = fc.oneof(
   fc.subarray(findings, { minLength: 2, maxLength: 12 }),
   fc.constant(

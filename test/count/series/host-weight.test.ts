@@ -5,7 +5,7 @@ import { heapInUse } from '../../heap.ts';
 
 test('a host of a central log takes at most 20 KB before its first problem', async () => {
   const recorder = createRecorder({ createTable: () => createSeriesTable(), messageOf: () => '' });
-  // Objects that are made once are made here.
+  // Warms up: what is made only once is made here.
   for (let number = 0; number < 100; number++) recorder.series(`warm-${number}`);
   const before = await heapInUse();
   const hosts = 2000;

@@ -206,7 +206,7 @@ test('each packet is in one Event, and a peer has at most four Events of a Pod i
   });
 });
 
-/** One Event is written; `isLost`: the API server has it, and its answer does not come. */
+/** Writes one Event. `isLost`: the API server stores it, but its answer is lost. */
 function write(
   table: SeriesTable,
   now: number,

@@ -30,7 +30,10 @@ function sent(...packet: Parameters<typeof drop>): Finding {
   return { ...all, details: details.kind === 'flow' ? { ...details, direction: 'sending' } : details };
 }
 
-/** Takes turns, and writes each, until nothing is due at `now` or `most` are written: identities, in order. */
+/**
+ * Writes what has its turn, until nothing is due at `now` or `most` Events are written; returns their identities in
+ * order.
+ */
 function write(table: SeriesTable, now: number, most = Infinity): string[] {
   const written: string[] = [];
   for (let turn = table.next(now); turn !== undefined && written.length < most; turn = table.next(now)) {
@@ -250,7 +253,7 @@ test('while a namespace waits, every other one is written at most about twice', 
   );
   forAll([arrivals], {}, (list) => {
     const table = createSeriesTable();
-    /** By namespace that waits, the namespaces written about since. */
+    /** For each waiting namespace: the namespaces that were written about in the meantime. */
     const waits = new Map<number, number[]>();
     const waiting = new Map<number, number>();
     for (const [index, { namespace, written }] of list.entries()) {
@@ -286,7 +289,7 @@ test('a namespace waits for at most twice as many Events as there are namespaces
   forAll([arrivals], {}, (list) => {
     const table = createSeriesTable();
     const waiting = new Map<string, number>();
-    /** By namespace that waits, the Events written since. */
+    /** For each waiting namespace: the Events that were written in the meantime. */
     const waits = new Map<string, number>();
     for (const [index, { namespace, peer, written }] of list.entries()) {
       const name = `team-${namespace}`;

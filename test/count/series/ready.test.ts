@@ -43,7 +43,7 @@ function createWorld() {
   const objects = Array.from({ length: 5 }, () => ({ window: -1 }));
   let now = nine;
   let turn = 0;
-  /** By half-lane. */
+  /** The number of turns of each half-lane. */
   const turns = new Map<number, number>();
   let names = 0;
   let isQuietAgain = true;
@@ -64,7 +64,7 @@ function createWorld() {
         else isQuietAgain = false;
         if (each.kind === 'packet') Object.assign(entry.series, { count: entry.series.count + each.count, last: now });
       }
-      // If quiet flows may not be written, a quiet flow with new packets is not searched for.
+      // While quiet flows may not be written, a quiet flow with new packets is not looked for.
       if (isQuietAgain || budget.final <= now) expect(nextOf()).toEqual(expected());
     },
   };
@@ -90,7 +90,7 @@ function createWorld() {
       },
       window: each.window,
       windowEnd,
-      // So many that it is quiet after a minute, however long it has lasted.
+      // So many packets that the flow is quiet after a minute, however long it has lasted.
       count: 1000,
       suppressed: undefined,
       first: now,
@@ -137,7 +137,7 @@ function createWorld() {
     return typeof next === 'number' ? next : { ...next, series: next.series.finding.identity };
   }
 
-  /** Looks at each. */
+  /** Finds the next turn by looking at every entry. */
   function expected(): unknown {
     const all = entries.map((entry) => Object.assign(standingOf(entry), { entry }));
     const may = all.filter(({ kind }) => budget[kind] <= now);
@@ -150,7 +150,7 @@ function createWorld() {
     return { series: series?.finding.identity, kind: first.kind, lane: series && laneOf(series, now) };
   }
 
-  /** Every second turn is by namespaces alone. */
+  /** Every second turn is shared out by namespace alone. */
   function isByBoth(half: number): boolean {
     return (turns.get(half) ?? 0) % 2 === 0;
   }

@@ -12,7 +12,7 @@ const addresses = (count: number): Endpoint[] =>
 const [one] = addresses(1) as [Endpoint];
 const scanner = podEnd({ address: '10.65.9.9', object: podRef('scan', 'lab'), identity: 'Pod/lab/scan' });
 
-/** The hour of the Node begins. */
+/** The beginning of an hour of the Node's Events. */
 const start = windowOf(nine, objectKey(nodeRefByName('node-a'))).end;
 
 /** Names of Pods whose hour lasts for 40 more minutes. */
@@ -43,7 +43,7 @@ function counted(tries: readonly Try[], table = createSeriesTable()): SeriesTabl
   return table;
 }
 
-/** Each peer checks each Pod so often, from second to second. */
+/** Each peer checks each Pod every `every` seconds; the Pods are spread over this time. */
 function checks(peers: readonly Endpoint[], every: number, until: number, from = 0): Try[] {
   const tries: Try[] = [];
   for (let at = from; at < until; at += every)
@@ -54,7 +54,7 @@ function checks(peers: readonly Endpoint[], every: number, until: number, from =
 
 const lookOf = ({ scan: signs }: Series): string => signs?.look ?? 'either';
 
-/** Returns the judgement of the Pods' series, and of the sources that try them. */
+/** Returns how the Pods' series are judged, and how the sources are that try them. */
 function looks(table: SeriesTable): { targets: string[]; scanners: string[] } {
   const targets = new Set<string>();
   const scanners = new Set<string>();
@@ -121,7 +121,7 @@ test('many addresses that come one after another may scan or monitor', () => {
   expect(looks(counted(tries)).targets).toEqual(['either']);
 });
 
-/** The addresses try so many ports of each Pod, one address after the other, in a second. */
+/** The addresses try this many ports of each Pod, one address after the other, within a second. */
 function scan(peers: readonly Endpoint[], ports: number): Try[] {
   const tries: Try[] = [];
   for (const [index, peer] of peers.entries())

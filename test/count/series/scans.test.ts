@@ -21,7 +21,7 @@ const pods = Array.from({ length: 200 }, (_, number) => `web-${number}`).filter(
   (name) => windowOf(nine, podRef(name).uid).end > at(600),
 );
 
-/** A packet of `peer` that a Pod refuses, as the Pod has it. */
+/** A packet of `peer` that a Pod refuses, from the Pod's side. */
 function refused(pod: string, peer: Endpoint, port: number, given: Partial<FlowDetails> = {}): Finding {
   return finding({
     identity: `${pod} refuses ${peer.identity} ${port}`,
@@ -31,7 +31,7 @@ function refused(pod: string, peer: Endpoint, port: number, given: Partial<FlowD
   });
 }
 
-/** The same packet, as the scanner, which is a Pod, has it. */
+/** The same packet from the side of the scanner, which is a Pod. */
 function sent(pod: string, port: number): Finding {
   return finding({
     identity: `scan to ${pod} ${port}`,
@@ -206,7 +206,7 @@ test('of many peers refused by more than eight Pods of a node, each Pod still ha
   expect(target?.peers.seen).toHaveLength(30);
   expect(target?.count).toBe(30);
   expect(table.counts).toEqual({ uncounted: 0, overflowed: 0 });
-  // An incident of the node is not one of its overflow.
+  // An incident on the Node is not part of the Node's overflow.
   table.count(incident({ regarding: nodeRefByName('node-a') }), at(3));
   expect(kinds(table)).toMatchObject({ incident: 1, overflow: 1 });
 });

@@ -11,7 +11,7 @@ export function stateOf(table: Pick<SeriesTable, 'entries' | 'totals'>): SeriesS
   return seriesStateIn(values, table.totals());
 }
 
-/** From what entries and changes have made of the values by their keys: a copy. */
+/** Makes a state from values by key, as entries and changes have left them: a copy. */
 export function seriesStateIn(
   values: ReadonlyMap<string, unknown>,
   rest: ReturnType<SeriesTable['totals']>,

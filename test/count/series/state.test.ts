@@ -15,7 +15,7 @@ import { forAll } from '../../for-all.ts';
 const second = 1000;
 const minute = 60 * second;
 
-/** The start of a window of the tests' Pod. */
+/** The start of a window of the Pod that the tests use. */
 const start = windowOf(nine, podRef().uid).end;
 
 const limits = { perObject: 2, total: 8 };
@@ -33,7 +33,7 @@ type Step =
   | { kind: 'count'; problem: Problem; late: number; weight: number }
   | { kind: 'suppress'; affects: Suppressed['affects'] }
   | { kind: 'pass'; time: number }
-  /** Publishes what is due, but for the last `less` packets of each. */
+  /** Publishes what is due, except the last `less` packets of each series. */
   | { kind: 'publish'; less: number }
   | { kind: 'refused' | 'postponed'; later: number }
   | { kind: 'abandoned' };
@@ -67,7 +67,7 @@ const step = fc.oneof<fc.Arbitrary<Step>[]>(
 
 const program = fc.array(step, { maxLength: 40 });
 
-/** Does one thing to a table; `publish`, `refused`, `postponed` and `abandoned` to all that is due. */
+/** Applies one step to a table. `publish`, `refused`, `postponed` and `abandoned` apply to all series that are due. */
 function act(table: SeriesTable, one: Step, now: number): void {
   switch (one.kind) {
     case 'count':
@@ -90,7 +90,7 @@ const report = (affects: Suppressed['affects']): Suppressed => ({ kind: 'suppres
 const byName = (all: Series[]): unknown =>
   Object.fromEntries(all.map((each) => [`${each.finding.identity} ${each.window}`, each]));
 
-/** All that can be seen of a table. What is over and published may be forgotten sooner or later. */
+/** Everything that can be seen of a table. Series that are over and published may be forgotten sooner or later. */
 function view(table: SeriesTable, now: number): unknown {
   const next = table.nextDue();
   const due = table.due(now);
@@ -111,7 +111,7 @@ function view(table: SeriesTable, now: number): unknown {
   };
 }
 
-/** Holds a table against a copy that was restored after `before`. */
+/** Compares a table with a copy that was restored after the steps `before`. */
 function compare({ before, after, wall }: { before: Step[]; after: Step[]; wall: boolean }): void {
   let time = start;
   const options = { limits, now: wall ? () => time : undefined };
@@ -143,7 +143,7 @@ test('a table restored from nothing equals a new one', () => {
   expect(copy.nextDue()).toBe(start + second);
 });
 
-/** Runs programs, and looks at a table before and after each step. */
+/** Runs random steps; `look` sees the table before and after each of them. */
 function check(look: (table: SeriesTable, onEarlier: Mock) => () => void): void {
   forAll([program, fc.boolean()], { numRuns: 300 }, (steps, wall) => {
     let time = start;
@@ -190,12 +190,12 @@ test('the state before, with the changes since the last call, gives the whole st
   });
 });
 
-/** Sorts in an order that does not depend on when each came. */
+/** Brings a state into an order that does not depend on when its parts came. */
 function sorted({ series, past, objects, ...rest }: SeriesState): unknown {
   return { ...rest, series: byName(series), past: byName(past), objects: Object.fromEntries(objects) };
 }
 
-/** One series of 3 packets, due since a minute. */
+/** One series of 3 packets, due for a minute. */
 function tried(): { table: SeriesTable; series: Series; onEarlier: Mock; now: number } {
   const now = start + second + minute;
   const onEarlier = vi.fn<() => void>();
@@ -256,7 +256,7 @@ test('a series that was tried comes again if lines were lost while it was being 
   const { table, series, now } = tried();
   table.suppress(report('everything'), 'node-a', start + second);
   expect(series.suppressed).toBe(true);
-  // The values are those when its write began.
+  // The published values are those from the beginning of the write.
   table.end(series, { kind: 'published', published: { ...series.published, count: 3, writes: 1, at: now } });
   expect(table.sizes.pending).toBe(1);
   expect(table.nextDue()).toBeLessThan(Infinity);

@@ -24,12 +24,12 @@ import { forAll } from '../../for-all.ts';
 const second = 1000;
 const minute = 60 * second;
 
-/** A drop at `port`, which is all of its identity. */
+/** A drop at `port`; the port alone makes the identity. */
 function drop(port: number, given: Partial<Finding> = {}): Finding {
   return finding({ identity: `drop ${port}`, details: flow({ port }), ...given });
 }
 
-/** Writes what is due at `now`, and gives how many packets each write published. */
+/** Writes what is due at `now`; returns how many packets each write published. */
 function write(table: SeriesTable, now: number): number[] {
   return beginAll(table, now).map((series) => {
     publish(table, series, now);
@@ -37,11 +37,11 @@ function write(table: SeriesTable, now: number): number[] {
   });
 }
 
-/** The start of a window of the tests' Pod, so that an hour lies before any test. */
+/** The start of a window of the Pod that the tests use, so that each test has an hour ahead. */
 const start = windowOf(nine, podRef().uid).end;
 const at = (seconds: number): number => start + seconds * second;
 
-/** The one series there is. */
+/** The only series of a table. */
 function only(table: SeriesTable): Series {
   const [series, ...more] = table.due(Infinity);
   expect(more).toEqual([]);
@@ -68,7 +68,7 @@ const echo = { port: undefined, protocol: 'ICMP' };
 
 const report = (affects: Suppressed['affects']): Suppressed => ({ kind: 'suppressed', by: 'x', count: 5, affects });
 
-/** Identities of the series that say so. */
+/** Identities of the series that are marked as having lost lines. */
 const marked = (table: SeriesTable): string[] =>
   table
     .due(Infinity)
@@ -76,7 +76,7 @@ const marked = (table: SeriesTable): string[] =>
     .map(({ finding: { identity } }) => identity)
     .toSorted();
 
-/** Seconds from `start` at which series were written, when a packet comes at each of `packets`. */
+/** The seconds from `start` at which the series is written, if a packet comes at each of the seconds `packets`. */
 function writes(packets: number[]): number[] {
   const table = createSeriesTable();
   const written: number[] = [];
@@ -95,7 +95,7 @@ function writes(packets: number[]): number[] {
 
 test('pauses between writes grow while packets come', () => {
   const everySecond = Array.from({ length: 3000 }, (_, index) => index);
-  // The last comes when it has been over for a minute.
+  // The last write comes a minute after the last packet.
   expect(writes(everySecond)).toEqual([1, 31, 91, 211, 451, 931, 1831, 2731, 2999 + 60]);
 });
 
@@ -140,7 +140,7 @@ test('after an outage of hours, new problems come before old ones, and those bef
   const table = createSeriesTable();
   table.count(drop(1), at(0));
   write(table, at(1));
-  // The API server is away from here on.
+  // From here on the API server does not answer.
   table.count(drop(1), at(2));
   table.count(drop(2), at(3));
   const later = start + 3 * windowLength;
@@ -343,7 +343,7 @@ const countedFindings = [
   finding({ identity: 'martian', details: flow({ martian: true }) }),
   finding({ identity: 'connection', details: flow({ logger: connectFailure }) }),
   ...(['kernel', 'felix', 'kube-proxy'] as const).map((failing) =>
-    // It opened long after what it counts from.
+    // The incident opened long after the time from which it counts.
     incident({ identity: failing, details: incidentDetails({ failing, since: start - 5 * second }) }),
   ),
 ];

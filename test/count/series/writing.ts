@@ -11,7 +11,7 @@ export function beginAll(table: Pick<SeriesTable, 'next' | 'begin'>, now: number
   return begun;
 }
 
-/** Notes the Event of a series as the API server has it after a write, but for its last packets. */
+/** Notes that the API server has the Event of a series after a write, except the last `less` packets. */
 export function publish(table: Pick<SeriesTable, 'end'>, series: Series, now: number, less = 0): void {
   const { suppressed, published } = series;
   const count = Math.max(published.count, series.count - less);

@@ -1,4 +1,7 @@
-/** Marks over the blocks of a page: `<!-- output: NAME -->` where outputs.ts makes the block, `<!-- recorded by PATH -->` where that test holds it. */
+/**
+ * Marks over the blocks of a page: `<!-- output: NAME -->` where outputs.ts makes the block, `<!-- recorded by PATH
+ * -->` where that test checks it.
+ */
 
 /** A block that shows the output of a command. */
 export interface ShownBlock {
@@ -32,7 +35,7 @@ export function withOutputs(page: string, outputs: ReadonlyMap<string, readonly 
   });
 }
 
-/** Blocks of these languages, without a mark, by their first lines. */
+/** The first lines of blocks in these languages that have no mark. */
 export function unmarked(page: string, languages: readonly string[]): string[] {
   return [...page.matchAll(/^(.*)\n[ ]*```(\w+)\n(.*)$/gm)].flatMap(([, before = '', language = '', first = '']) =>
     languages.includes(language) && !before.startsWith('<!-- ') ? [first] : [],

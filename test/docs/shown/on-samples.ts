@@ -8,7 +8,7 @@ import { root } from '../documents.ts';
 /** When the logs were written: it gives their stamps a year. */
 const written = new Date('2026-11-21T20:00:00Z');
 
-/** `kube-netfilter-tailer` is the program of this checkout; `kubectl` prints their cluster. */
+/** `kube-netfilter-tailer` runs the program of this checkout; `kubectl` prints the cluster of the samples. */
 const commands = `
 kube-netfilter-tailer() { "$NODE" "$MAIN" "$@"; }
 npm() { while [ "$1" != -- ]; do shift; done; shift; kube-netfilter-tailer "$@"; }

@@ -86,7 +86,7 @@ export const outputs: Readonly<Record<string, OutputMaker>> = {
 
 const policyDeny = { 'kern.log': 'policy-deny' };
 
-/** Of a watch that the API server answers no more. */
+/** The log line about a watch to which the API server no longer answers. */
 async function ownLogLine(): Promise<string[]> {
   const lines: string[] = [];
   const { problems, entries } = createProblemsScene();
@@ -102,7 +102,7 @@ function linesOf(sample: string, pattern: RegExp): string[] {
     .filter((line) => pattern.test(line));
 }
 
-/** The lines that match; others become one `…`. */
+/** The lines that match; the others in between become one `…`. */
 function onlyShown(lines: readonly string[], pattern: RegExp): string[] {
   const shown: string[] = [];
   for (const line of lines) {
@@ -116,7 +116,7 @@ function untilEmpty(lines: readonly string[]): readonly string[] {
   return lines.slice(0, lines.indexOf(''));
 }
 
-/** A node that logs no drops any more. */
+/** doctor's lines about a node that no longer logs drops. */
 function doctorLines(): string[] {
   const kernelSources = sourceWith(logOf({ packets: [packet('calico-drop:', 2000)] }), {
     name: 'file:/var/log/kern.log',
@@ -141,7 +141,7 @@ const waysOfCalico: Facts['ways'] = [
   { way: 'field-selector', usable: true, why: 'at most 6.0 a minute with 340 Pods, 12 Nodes' },
 ];
 
-/** The first of those that test/cli/doctor/enable-logging.test.ts holds. */
+/** The first recipe that test/cli/doctor/enable-logging.test.ts expects. */
 function firstRecipe(): string[] {
   const lines = textOf('test/cli/doctor/enable-logging.expected.txt').split('\n');
   return lines.slice(0, lines.indexOf('Nothing was changed.') + 1);
@@ -160,7 +160,7 @@ function topLines(): string[] {
   return viewLines(view, { columns: 80, lines: 8 }, nine, plain).map((line) => line.trimEnd());
 }
 
-/** Of samples/cluster.json, with so many packets. */
+/** Flows of samples/cluster.json with these numbers of packets. */
 function liveFlows(toPostgres: number, toOutside: number) {
   return [
     topFlowOf(
@@ -197,7 +197,7 @@ function messageOn(sample: string, object: string): string {
   return eventOf(sample, object).message;
 }
 
-/** A sentence of the catalogue, as the wording of its causes has it. */
+/** A sentence of the catalogue, from the expected file of its causes. */
 function expectedLine(code: string, begins: string): string {
   const text = textOf('test/explain/incidents/catalogue/causes.expected.txt');
   const lines = text.slice(text.indexOf(`\n${code} `)).split('\n');

@@ -52,7 +52,7 @@ export async function rollOut(cluster: Cluster, options: AgentOptions = {}): Pro
   }
 }
 
-/** Fails with the Pods' logs. */
+/** Waits for the rollout; fails with the Pods' logs. */
 export async function untilRolledOut(cluster: Cluster): Promise<void> {
   const args = ['-n', NAMESPACE, 'rollout', 'status', `daemonset/${NAMESPACE}`, ROLLED_OUT_WITHIN];
   const { code, stdout, stderr } = await cluster.controlPlane.kubectl(args);
@@ -62,9 +62,12 @@ export async function untilRolledOut(cluster: Cluster): Promise<void> {
   throw new Error(`${stdout}${stderr}\n${pods.stdout.slice(-5000)}\n${logs.stdout}${logs.stderr}`);
 }
 
-/** Deletes the Namespace with its objects, and the state and the audit on the nodes: the next agents begin as the first did. */
+/**
+ * Deletes the Namespace with its objects, and the state and the audit on the nodes, so that the next agents begin like
+ * the first.
+ */
 export async function removeAgents(cluster: Cluster): Promise<void> {
-  // The controller of Namespaces waits for half of the time that a Pod may take to end, so Pods are deleted before.
+  // The Namespace controller waits for half of the time that a Pod may take to end, so Pods are deleted first.
   const workloads = ['-n', NAMESPACE, 'delete', 'daemonsets,deployments', '--all', '--cascade=foreground'];
   await kubectl(cluster, ...workloads, '--timeout=120s');
   await kubectl(cluster, 'delete', 'namespace', NAMESPACE, '--ignore-not-found', '--timeout=120s');

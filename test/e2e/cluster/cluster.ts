@@ -1,9 +1,8 @@
 /**
- * A real cluster of two nodes or more, each with a containerd and a kubelet, in network namespaces of this machine that are joined by a
- * bridge; kube-proxy is a DaemonSet. What real ones have and these have not: a kernel of their own (kernel-log.ts gives each node its part
- * of the log), DNS, a registry of images, TLS between API server and kubelets that is checked.
- *
- * Needs root on Linux.
+ * A real cluster of two nodes or more, each with a containerd and a kubelet, in network namespaces of this machine that
+ * a bridge joins; kube-proxy is a DaemonSet. Unlike real nodes, these have no kernel of their own (kernel-log.ts gives
+ * each node its part of the log), no DNS, no image registry, and no verified TLS between API server and kubelets. Needs
+ * root on Linux.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
@@ -34,8 +33,8 @@ export const API_SERVER = `https://${CONTROL_ADDRESS}:6443`;
 const READY_WITHIN_MS = 120_000;
 
 /**
- * Resolves when all nodes are ready and kube-proxy runs on each. `signal`: gives up after the step that is under way. `end` ends all of it
- * and removes what it has on this machine.
+ * Resolves when all nodes are ready and kube-proxy runs on each. `signal`: gives up after the current step. `end` stops
+ * everything and removes what the cluster has on this machine.
  */
 export async function startCluster(
   names: readonly [string, string, ...string[]],

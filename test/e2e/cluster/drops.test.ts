@@ -90,7 +90,7 @@ test('kubectl drops lists the drops of the namespace, why explains them, top has
 });
 
 const shows = (lines: readonly string[], port: number): boolean => lines.some((line) => line.includes(` ${port}/UDP `));
-/** A picture is drawn in several pieces; keys stand in its last line. */
+/** A picture is drawn in several pieces; its last line shows the keys. */
 const isWhole = (lines: readonly string[]): boolean => lines.at(-1)?.startsWith('<q> quit') === true;
 
 test('top in a terminal: shows rows and colours, follows keys and a larger window, and restores the screen at the end', async () => {
@@ -163,7 +163,7 @@ interface Row {
   readonly 'network.packets': number;
 }
 
-/** Rows about the Pod `postgres` in the audit's file on a node. */
+/** Rows about the Pod `postgres` in the audit file of a node. */
 async function rowsOf(node: Node): Promise<Row[]> {
   const { stdout } = await node.shell('cat /var/log/kube-netfilter-tailer/audit.ndjson');
   const lines = stdout.split('\n').filter((line) => line !== '');

@@ -3,7 +3,7 @@ import { definitionOf } from '../../deploy/custom-resources.ts';
 import type { Connection } from '../control-plane/connection.ts';
 
 const SERVED_WITHIN_MS = 60_000;
-/** Where Calico keeps it. */
+/** Where Calico stores it. */
 const version = 'crd.projectcalico.org/v1';
 const definition = definitionOf({
   group: 'crd.projectcalico.org',
@@ -12,7 +12,10 @@ const definition = definitionOf({
   scope: 'Cluster',
 });
 
-/** The kind FelixConfiguration, as Calico's manifests install it as far as it matters here. Resolves when it is served, somewhat later than it is established. */
+/**
+ * Installs the kind FelixConfiguration, with the part of Calico's manifest that matters here. Resolves when the kind is
+ * served, which is somewhat later than it is established.
+ */
 export async function installFelixConfigurations(connection: Connection): Promise<void> {
   await connection.apply(definition);
   await vi.waitUntil(
@@ -27,7 +30,7 @@ export async function setFelixConfiguration(
   spec: Readonly<Record<string, unknown>>,
   name: string,
 ): Promise<void> {
-  // Without kubectl, which looks first for what kinds there are: a new one is in that list later than it is served.
+  // Not by kubectl, which first lists the kinds: a new kind is in that list later than it is served.
   const path = `/apis/${version}/felixconfigurations/${name}?fieldManager=e2e&force=true`;
   const { status, body } = await connection.request('PATCH', path, {
     body: { apiVersion: version, kind: 'FelixConfiguration', metadata: { name }, spec },

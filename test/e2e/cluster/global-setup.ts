@@ -15,7 +15,10 @@ export const AGENT_IMAGE = {
   journal: 'localhost/kube-netfilter-tailer:journal',
 };
 
-/** One cluster for all test files; the images of this checkout are on its nodes. CLUSTER: a file with the data of one that runs. */
+/**
+ * Starts one cluster for all test files, with the images of this checkout on its nodes. CLUSTER: a file with the data
+ * of a running cluster.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const running = process.env['CLUSTER'];
   if (running !== undefined) {

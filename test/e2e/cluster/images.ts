@@ -23,10 +23,13 @@ import { withLock } from '../control-plane/lock.ts';
 import { run } from '../network/command.ts';
 import { PAUSE_IMAGE } from './node-configuration.ts';
 
-/** kube-proxy alone: what it starts is the machine's (kube-proxy.yaml), because with a Debian around it its image would be the largest. */
+/**
+ * The image has kube-proxy alone, which starts programs of the machine (kube-proxy.yaml): with a Debian it would be the
+ * largest image.
+ */
 export const KUBE_PROXY_IMAGE = 'localhost/kube-proxy:2';
 
-/** Stands for the one that docs/quickstart.md names: the busybox of this machine. */
+/** Stands in for the image that docs/quickstart.md names: the busybox of this machine. */
 export const BUSYBOX_IMAGE = 'docker.io/library/busybox:1.37';
 
 const linksOfBusybox = Object.fromEntries(['sh', 'sleep', 'nc'].map((name) => [`bin/${name}`, '/bin/busybox']));
@@ -48,7 +51,7 @@ const NODE = 'localhost/stand-in/node';
 const BUILD = ['build', '--quiet', '--layers', '--pull-never', '--isolation=chroot'];
 const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
 
-/** A target of the Dockerfile: `plain` or `journal`. `context`: a checkout; `more`: options of Buildah. */
+/** Builds a target of the Dockerfile: `plain` or `journal`. `context`: a checkout; `more`: options for Buildah. */
 export async function buildAgentImage(
   target: string,
   reference: string,
@@ -63,7 +66,7 @@ export async function buildAgentImage(
   await buildah([...BUILD, platform, ...secrets, ...bases, ...names, ...more, context]);
 }
 
-/** Runs `use` with the folder in which the files of an image are. */
+/** Calls `use` with a folder that has the files of an image. */
 export async function withFiles(reference: string, use: (folder: string) => Promise<void>): Promise<void> {
   const container = (await buildah(['from', '--pull-never', reference])).trim();
   try {
@@ -79,7 +82,9 @@ export async function writeArchive(reference: string, file: string): Promise<voi
   await buildah(['push', '--quiet', reference, `docker-archive:${file}:${reference}`]);
 }
 
-/** The bases of the Dockerfile, and what the nodes run beside the agent: PAUSE_IMAGE, KUBE_PROXY_IMAGE, BUSYBOX_IMAGE. */
+/**
+ * The bases of the Dockerfile, and what the nodes run besides the agent: PAUSE_IMAGE, KUBE_PROXY_IMAGE, BUSYBOX_IMAGE.
+ */
 export async function ensureImages(): Promise<void> {
   const binaries = await ensurePrograms(['pause', 'kube-proxy']);
   await withLock(
@@ -97,7 +102,7 @@ export async function ensureImages(): Promise<void> {
   );
 }
 
-/** Archives of the two stand-ins; made again where the script or the Node.js that it packs is another one. */
+/** Archives of the two stand-ins. They are made again if the script or the packed Node.js has changed. */
 async function ensureBases(): Promise<string> {
   const script = join(root, 'scripts/image-bases.sh');
   const digest = createHash('sha256').update(readFileSync(script)).update(process.version).digest('hex');
@@ -117,8 +122,8 @@ async function ensureBases(): Promise<string> {
 }
 
 /**
- * `files`, and `links` in a folder of that name: what the Dockerfile copies. Nothing is done where the image was made of the same: Buildah itself
- * would read all of it for that.
+ * The Dockerfile copies `files`, and `links` from a folder of that name. Does nothing if the image was made from the
+ * same content: to find that out, Buildah would read all of it.
  */
 async function build(
   reference: string,
@@ -130,7 +135,7 @@ async function build(
   const madeOf = createHash('sha256')
     .update(JSON.stringify([dockerfile, stats, links]))
     .digest('hex');
-  // Beside the image and not in it: what is built on it would be built again.
+  // Next to the image and not in it, because images that are built on it would be built again.
   const record = join(cache, `made-of-${encodeURIComponent(reference)}`);
   const isThere = await buildah(['inspect', '--type=image', reference]).catch(() => undefined);
   if (isThere !== undefined && existsSync(record) && readFileSync(record, 'utf8') === madeOf) return;
@@ -149,7 +154,7 @@ async function build(
   }
 }
 
-/** A link, as they are large; a copy where the cache is on another file system. */
+/** Links a file, because it may be large; copies it if the cache is on another file system. */
 function linkOrCopy(file: string, to: string): void {
   try {
     linkSync(file, to);
@@ -160,7 +165,7 @@ function linkOrCopy(file: string, to: string): void {
 
 /** Returns buildah's output. */
 async function buildah(args: readonly string[]): Promise<string> {
-  // vfs where this machine's own root is an overlay, on which there can be none.
+  // vfs if this machine's own root is an overlay, because an overlay on it is not possible.
   const driver = /^overlay \/ /m.test(readFileSync('/proc/mounts', 'utf8')) ? 'vfs' : 'overlay';
   const storage = ['--root', join(cache, 'storage'), '--runroot', join(cache, 'run'), '--storage-driver', driver];
   return (await run('buildah', [...storage, ...args])).stdout;

@@ -12,10 +12,10 @@ import { startWorkloads, untilEvents } from './pods.ts';
 const cluster = connectCluster(inject('cluster'));
 const [first, second] = cluster.nodes;
 const shop = 'incidents-shop';
-/** Services without a use, with which the log of kube-proxy at -v=9 is rotated several times a minute. */
+/** Unused Services: with them, the log of kube-proxy at -v=9 is rotated several times a minute. */
 const MANY = 150;
 const ROTATIONS = 3;
-/** The lines of failed attempts on each node, collected while they are there: the kubelet deletes all but three logs. */
+/** The lines of failed attempts on each node. They are collected in time, because the kubelet keeps only three logs. */
 const failures = new Map<Node, Set<string>>();
 const rotations = new Map<Node, Set<string>>();
 const KUBE_PROXY_LOGS = '/var/log/pods/kube-system_kube-proxy-*/kube-proxy/*';
@@ -25,7 +25,7 @@ const BETWEEN_ATTEMPTS_MS = 3000;
 let change = 0;
 
 beforeAll(async () => {
-  // Starting agents read earlier lines, and use the earlier configuration for a minute.
+  // Agents that start read earlier lines, and use the earlier configuration for a minute.
   await installFelixConfigurations(cluster.controlPlane);
   await setFelixConfiguration(cluster.controlPlane, { bpfEnabled: true }, `node.${second.name}`);
   await rollOut(cluster, { components: ['admission-policy', 'node-condition'] });
@@ -103,7 +103,7 @@ test('the admission policy has refused no write of an agent', async () => {
   expect(metrics).not.toMatch(/event_writes_total\{[^}]*result="(?:forbidden|denied|invalid)"\} [1-9]/);
 });
 
-/** Beside the kubelet's own conditions, of which nothing is lost. */
+/** The condition is among the kubelet's own, of which nothing may be lost. */
 async function untilCondition(status: string, reason: string): Promise<void> {
   const path = `/api/v1/nodes/${first.name}`;
   const conditions = async (): Promise<object[]> => {
@@ -124,7 +124,9 @@ function has(events: readonly { readonly message: string }[], code: string): boo
   return events.some(({ message }) => message.includes(code));
 }
 
-/** Waits until kube-proxy has written all rules since it was started: a flush in the middle of that fails in another way. */
+/**
+ * Waits until kube-proxy has written all rules since its start: a flush during that would make it fail in another way.
+ */
 async function untilSynced(node: Node): Promise<void> {
   const completed = `zgrep -h '"SyncProxyRules complete" ipFamily="IPv4"' ${KUBE_PROXY_LOGS}`;
   await expect
@@ -145,7 +147,7 @@ async function metricsOf({ name, run }: Node): Promise<string> {
   return run(['curl', '-s', `http://${ip}:9090/metrics`]);
 }
 
-/** Repeats: breaks the rules, then changes a Service, so that kube-proxy fails. */
+/** Repeatedly breaks the rules and then changes a Service, so that kube-proxy fails. */
 async function failTimes(times: number, node: Node, breakRules: () => Promise<unknown>): Promise<void> {
   await untilSynced(node);
   for (let round = 0; round < times; round++) {
@@ -154,7 +156,7 @@ async function failTimes(times: number, node: Node, breakRules: () => Promise<un
     do {
       await breakRules();
       await changeService();
-      // Where kube-proxy wrote all its rules in between, it does not fail: the rules are broken again.
+      // If kube-proxy wrote all its rules in between, it does not fail. Then the rules are broken again.
     } while (!(await hasFailed(node, before)) && performance.now() < deadline);
     expect((await failuresOf(node)).size).toBeGreaterThan(before);
     await expect
@@ -164,7 +166,7 @@ async function failTimes(times: number, node: Node, breakRules: () => Promise<un
   }
 }
 
-/** Whether it fails within the five seconds after which it writes all its rules. */
+/** Whether kube-proxy fails within five seconds, after which it would write all its rules. */
 async function hasFailed(node: Node, before: number): Promise<boolean> {
   const deadline = performance.now() + 6000;
   while (performance.now() < deadline) {
@@ -217,7 +219,7 @@ function unusedService(index: number): object[] {
   ];
 }
 
-/** Has each kube-proxy start again. */
+/** Restarts every kube-proxy. */
 async function setVerbosity(verbosity: number): Promise<void> {
   const path = '/spec/template/spec/containers/0/command/3';
   const patch = JSON.stringify([

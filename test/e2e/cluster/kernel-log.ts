@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { argv } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** It is in no PATH. */
+/** It is not on any PATH. */
 const JOURNAL_REMOTE = '/lib/systemd/systemd-journal-remote';
 
-/** How often it looks: the buffer of the kernel holds some hundred lines. */
+/** How often it reads: the kernel's buffer holds only some hundred lines. */
 const LOOK_EVERY_MS = 20;
 
 if (import.meta.main) await follow(argv[2] ?? '', argv[3] ?? '', argv[4] ?? '', argv[5] ?? '');
@@ -61,7 +61,7 @@ async function follow(host: string, machine: string, journal: string, kernLog: s
   const record = Buffer.alloc(16_384);
   // Earlier lines belong to another cluster.
   while (read(kmsg, record) !== undefined);
-  // A node's journal has the lines of its boot, also when nothing was logged since.
+  // A node's journal has the lines of its boot, even if nothing was logged since.
   write(readFileSync('/proc/version', 'utf8').trim(), 5, '0');
   for (;;) {
     for (let text = read(kmsg, record); text !== undefined; text = read(kmsg, record)) {
@@ -73,7 +73,7 @@ async function follow(host: string, machine: string, journal: string, kernLog: s
   }
 }
 
-/** One record; undefined if there is none. A record that was overwritten meanwhile is passed over. */
+/** One record; undefined if there is none. A record that was overwritten in the meantime is skipped. */
 function read(file: number, into: Buffer): string | undefined {
   for (;;) {
     try {

@@ -27,13 +27,14 @@ export async function createLan() {
   return {
     /** Name of the control plane's namespace. */
     control,
-    /** Joins one more node: gives its namespace and its address (192.0.2.10 and on). */
+    /** Joins one more node; returns its namespace and its address (192.0.2.10 and up). */
     async join() {
       const number = nodes.length;
       const [network, address] = [await group.add(`node${number}`), nextAddress()];
       nodes.push({ network, address });
       await prepareNode(network);
-      // No two devices of this machine have one name, so that a line of the kernel says whose it is (kernel-log.ts).
+      // No two devices of this machine have the same name, so that a line of the kernel shows whose it is
+      // (kernel-log.ts).
       const device = `e${process.pid}n${number}`;
       await ip(control, [
         `link add port${number} type veth peer name ${device} netns ${network}`,
@@ -46,17 +47,20 @@ export async function createLan() {
       ]);
       return { network, address };
     },
-    /** Joins a node that is a machine of its own: gives the TAP device for it, in the control plane's namespace, and its address. */
+    /**
+     * Joins a node that is a machine of its own; returns the TAP device for it, in the control plane's namespace, and
+     * its address.
+     */
     async joinGuest() {
       if (!existsSync(TUN)) throw new Error(`[cluster] a node in QEMU needs ${TUN}: modprobe tun`);
       const [device, address] = [`port${nodes.length}`, nextAddress()];
       nodes.push({ address });
-      // `ip -n` would make it in the namespace of this process.
+      // `ip -n` would make the device in the namespace of this process.
       await run('ip', ['netns', 'exec', control, 'ip', 'tuntap', 'add', 'dev', device, 'mode', 'tap']);
       await ip(control, [`link set ${device} master lan up`]);
       return { device, address };
     },
-    /** Makes all others send what is for `range` to a node, but for those that are machines of their own. */
+    /** Makes all other nodes, except those that are machines of their own, send packets for `range` to this node. */
     async route(range: string, address: string): Promise<void> {
       for (const network of [control, ...nodes.flatMap((node) => node.network ?? [])])
         if (nodes.find((node) => node.network === network)?.address !== address)

@@ -8,19 +8,19 @@ import { createInterface } from 'node:readline';
 /** The machine of a node: mounts, processes, network and host name of its own, on the kernel of this machine. Plain data. */
 export interface Machine {
   readonly name: string;
-  /** Has its /var, and files for it. */
+  /** A folder with its /var, and with files for it. */
   readonly folder: string;
   /** The id in /etc/machine-id. */
   readonly id: string;
-  /** Begins a command line that is run on the machine as root, started from outside. */
+  /** The beginning of a command line that runs a program on the machine as root, started from outside. */
   readonly enter: readonly string[];
-  /** It has a kernel for itself, and so the whole log of one. */
+  /** Whether it has a kernel of its own, and so a whole kernel log. */
   readonly hasKernel: boolean;
 }
 
 /**
- * Runs as the first process of the machine. It ends with its standard input, so at the latest with the process that started it; then the
- * kernel ends all other processes of the machine and removes its mounts.
+ * Runs as the first process of the machine. It ends with its standard input, at the latest when the process ends that
+ * started it. Then the kernel ends all other processes of the machine and removes its mounts.
  */
 const boot = `
 set -eu
@@ -40,7 +40,7 @@ echo "$pid"
 while read -r line; do :; done
 `;
 
-/** `folder`: an empty one. `end` kills all its processes and takes its mounts away. Needs root. */
+/** `folder`: an empty folder. `end` kills all processes of the machine and removes its mounts. Needs root. */
 export async function startMachine(
   name: string,
   network: string,

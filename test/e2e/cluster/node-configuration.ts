@@ -8,7 +8,7 @@ export const CGROUPS = '/sys/fs/cgroup';
 export const PAUSE_IMAGE = 'localhost/pause:1';
 
 export interface NodePlace {
-  /** The control group below which those of all Pods are: `/` where the node has the kernel for itself. */
+  /** The control group that contains those of all Pods: `/` if the node has a kernel of its own. */
   readonly group: string;
   /** Where containerd keeps images and containers. */
   readonly containers: string;
@@ -60,7 +60,7 @@ function kubelet({ group, syncFrequency }: NodePlace): object {
     failSwapOn: false,
     containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
     resolvConf: '',
-    // A disk that is nearly full is no matter of these tests.
+    // These tests are not about a disk that is nearly full.
     evictionHard: { 'memory.available': '1Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
     containerLogMaxSize: '1Mi',
     containerLogMaxFiles: 3,
@@ -76,7 +76,7 @@ export function ownSnapshotter(): NodePlace['snapshotter'] {
   return /^overlay \/ /m.test(readFileSync('/proc/mounts', 'utf8')) ? 'native' : 'overlayfs';
 }
 
-/** Makes a control group on this machine: the kubelet wants its root to be there, in each hierarchy of version 1. */
+/** Makes a control group on this machine: the kubelet needs its root to exist, in each hierarchy of version 1. */
 export function makeGroup(name: string): void {
   const hierarchies = readFileSync('/proc/mounts', 'utf8')
     .split('\n')

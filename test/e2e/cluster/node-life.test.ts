@@ -8,12 +8,15 @@ import { denyOn, packetsIn, podOf, type RunningPod, send, startWorkloads, untilE
 const cluster = connectCluster(inject('cluster'));
 const [first, second] = cluster.nodes;
 const shop = 'life-shop';
-/** One for each step: the Events about each have their second write half a minute after the first, and later ones later and later. */
+/**
+ * One for each step: the second write of an Event comes half a minute after the first, and later ones at growing
+ * intervals.
+ */
 const senders = ['upgrade', 'kill', 'boot'] as const;
 const nextImage = `${AGENT_IMAGE.journal}-next`;
-/** Packets of each step, with pauses: about ten seconds. */
+/** The packets of each step, and the pause between them: about ten seconds in all. */
 const [PACKETS, PAUSE_MS] = [400, 20];
-/** kubectl takes a third of a second of a processor each time. */
+/** Each call of kubectl takes a third of a second of processor time. */
 const interval = 1000;
 let target: RunningPod;
 let sent = 0;
@@ -44,7 +47,7 @@ test('each packet is counted once over an upgrade of the DaemonSet, a killed con
   await untilEvents(cluster, shop, target.name, (events) => packetsIn(events) === sent);
 }, 1_200_000);
 
-/** Sends meanwhile. */
+/** Sends packets while `happens` runs. */
 async function during(step: (typeof senders)[number], happens: () => Promise<unknown>): Promise<void> {
   const sending = send(cluster, await podOf(cluster, shop, step), target.address, 5432, PACKETS, PAUSE_MS);
   sent += PACKETS;
@@ -78,7 +81,7 @@ async function bootAgain(): Promise<void> {
   await denyOn(second, target.address, 5432);
 }
 
-/** Resolves when a Pod of one container runs again that was there before. */
+/** Resolves when a Pod of one container, which ran before, runs again. */
 async function untilRestarted(namespace: string, pod: string): Promise<void> {
   const status = '-o=jsonpath={.status.containerStatuses[0].restartCount} {.status.containerStatuses[0].ready}';
   await expect

@@ -16,7 +16,7 @@ export interface NodeData {
   readonly machine: Machine;
   readonly binaries: Paths<'kubelet' | 'containerd' | 'ctr' | 'runc'>;
   readonly kubeconfig: string;
-  /** PATH of its programs: that of a test is gone when the test has ended. */
+  /** The PATH of its programs. The PATH of a test is gone when the test has ended. */
   readonly path: string;
 }
 
@@ -30,7 +30,10 @@ awk '$2 ~ "^/run/" { print $2 }' /proc/mounts | sort -r | xargs -r -n 1 umount -
 find /run -mindepth 1 -maxdepth 1 -not -name log -not -name lock -exec rm -rf {} +
 `;
 
-/** `folder`: where its own one is made. Resolves when containerd answers and the kubelet has been started; it has no Pod network yet. */
+/**
+ * `folder`: the node's own folder is made in it. Resolves when containerd answers and the kubelet has been started;
+ * there is no Pod network yet.
+ */
 export async function startNode(
   name: string,
   folder: string,
@@ -51,7 +54,7 @@ export async function startNode(
       group: `/${network}`,
       containers: join(own, 'containerd'),
       snapshotter: ownSnapshotter(),
-      // Else a Pod that ends is looked at every ten seconds only.
+      // Otherwise the kubelet looks at a Pod that ends only every ten seconds.
       syncFrequency: '5s',
     });
     return { data: await bootMachine(machine, address, kubelet), end };
@@ -61,7 +64,7 @@ export async function startNode(
   }
 }
 
-/** Makes a machine that has its configuration a node; resolves as startNode does. */
+/** Turns a machine that has its configuration into a node; resolves as startNode does. */
 export async function bootMachine(
   machine: Machine,
   address: string,
@@ -78,10 +81,10 @@ export async function bootMachine(
 export function connectNode(data: NodeData) {
   const { name, machine, binaries } = data;
   const [program = '', ...args] = machine.enter;
-  /** Runs a program on it as root to its end, whatever that is. */
+  /** Runs a program on it as root; resolves to its outcome, whatever that is. */
   const outcome = (command: readonly string[], input = ''): Promise<Outcome> =>
     outcomeWith(spawn(program, [...args, ...command], { stdio: 'pipe' }), input);
-  /** The same; rejects unless its status is 0. Resolves to its output. */
+  /** The same, but resolves to the output, and rejects unless the status is 0. */
   const run = async (command: readonly string[], input = ''): Promise<string> => {
     const { code, stdout, stderr } = await outcome(command, input);
     if (code !== 0) throw new Error(`[cluster] ${command.join(' ')} on ${name}: ${code} ${stdout}${stderr}`);
@@ -89,15 +92,15 @@ export function connectNode(data: NodeData) {
   };
   return {
     ...data,
-    /** Begins a command line that is run on it as root, started from outside. */
+    /** The beginning of a command line that runs a program on it as root, started from outside. */
     enter: machine.enter,
     /** Runs a line of shell on it as root: what `ssh NODE …` does. */
     shell: (line: string, input?: string) => outcome(['bash', '-c', line], input),
     outcome,
     run,
-    /** Configures the network of its Pods, once it is known which addresses they get; until then the Node is not ready. */
+    /** Configures the network of its Pods, once their addresses are known; until then the Node is not ready. */
     async writePodNetwork(range: string): Promise<void> {
-      // By a program of the node: the kernel of a guest does not notice writes from outside.
+      // A program of the node writes it: the kernel of a guest does not notice writes from outside.
       await run(['tee', join(machine.folder, 'cni/10-pods.conflist')], JSON.stringify(podNetwork(range)));
     },
     /** Puts the images of an archive into the store of containerd. */
@@ -108,10 +111,13 @@ export function connectNode(data: NodeData) {
     async tagImage(reference: string, other: string): Promise<void> {
       await run([binaries.ctr, '--address', SOCKET, '--namespace', 'k8s.io', 'images', 'tag', reference, other]);
     },
-    /** Kills all processes of the node, empties /run but for the journal, and starts what a boot starts. The kernel goes on. */
+    /**
+     * Kills all processes of the node, empties /run except for the journal, and starts what a boot starts. The kernel
+     * keeps running.
+     */
     async reboot(): Promise<void> {
       if (machine.hasKernel) throw new Error(`[cluster] ${name} has a kernel of its own, which would have to boot`);
-      // The shell kills itself, too, so its status says nothing.
+      // The shell also kills itself, so its status says nothing.
       await outcome(['sh', '-c', 'kill -KILL -1']);
       await run(['sh', '-ec', emptyRun]);
       await boot(data);
@@ -125,20 +131,23 @@ async function boot(node: NodeData): Promise<void> {
   const { folder } = machine;
   startService(node, 'kernel-log', machine.hasKernel ? ['/lib/systemd/systemd-journald'] : ownKernelLog(machine));
   startService(node, 'containerd', [binaries.containerd, '--config', join(folder, 'containerd.toml')]);
-  // A kubelet ends where the runtime does not answer.
+  // A kubelet exits if the runtime does not answer.
   await untilAnswers(node);
   const names = [`--hostname-override=${name}`, `--node-ip=${address}`];
   const files = [`--config=${join(folder, 'kubelet.json')}`, `--kubeconfig=${kubeconfig}`];
   startService(node, 'kubelet', [binaries.kubelet, ...files, ...names]);
 }
 
-/** Writes its part of the log of this machine's kernel. */
+/** The command that writes this node's part of the log of the machine's kernel. */
 function ownKernelLog({ name, id }: Machine): readonly string[] {
   const program = join(import.meta.dirname, 'kernel-log.ts');
   return [process.execPath, program, name, id, `/run/log/journal/${id}`, '/var/log/kern.log'];
 }
 
-/** Starts a program that outlives this process and ends with the machine; its output goes to `<program>.log` of the machine's folder. */
+/**
+ * Starts a program that outlives this process and ends with the machine. Its output goes to `<program>.log` in the
+ * machine's folder.
+ */
 export function startService(
   { machine, path }: Pick<NodeData, 'machine' | 'path'>,
   program: string,
@@ -159,7 +168,7 @@ async function untilAnswers({ machine, binaries }: NodeData): Promise<void> {
   await until(answers, () => `[cluster] containerd does not answer:\n${log()}`);
 }
 
-/** Groups of processes outlive these; one can be removed when it has none below it. */
+/** Control groups outlive their processes. A group can be removed when it has no groups below it. */
 function removeGroups(parent: string, name: string): void {
   for (const folder of foldersIn(parent)) {
     if (folder.endsWith(`/${name}`)) removeGroup(folder);

@@ -25,13 +25,14 @@ beforeAll(async () => {
   await createAll(cluster.controlPlane, createDeploying(cluster.controlPlane, folder), definitions);
   rmSync(folder, { recursive: true });
   await removeAgents(cluster);
-  // One for each: an agent's first run reads what the kernel logged before, and the ports of one peer share an Event.
+  // One target for each overlay: an agent's first run also reads what the kernel logged before, and the ports of one
+  // peer share an Event.
   const targets = ways.map(({ options }) => ({ namespace, name: `target-${options.overlay}`, node: node.name }));
   await startWorkloads(cluster, ...targets);
   // Ubuntu's log belongs to the user syslog and the group adm, and no other may read it.
   await node.run(['sh', '-c', 'touch /var/log/kern.log; chown 104:4 /var/log/kern.log; chmod 0640 /var/log/kern.log']);
   await node.run(['mkdir', '-p', '/var/lib/docker/containers', '/var/log/ulog', '/var/log/aws-routed-eni']);
-  // systemd does it where there is one.
+  // Where systemd runs, it does this.
   await node.shell('mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing');
 });
 
@@ -45,9 +46,9 @@ afterAll(async () => {
 interface Way {
   readonly options: AgentOptions;
   readonly rights: Readonly<Record<string, string>>;
-  /** Matches the agent's own line on the kernel's log. */
+  /** Matches the agent's own log line about the kernel's log. */
   readonly reads: string;
-  /** Programs of the Dockerfile's node that have to fail or succeed in the container, and what they print. */
+  /** Scripts for the image's Node.js that have to fail or succeed in the container, and what they print. */
   readonly tries?: readonly (readonly [script: string, prints: string])[];
 }
 
@@ -112,7 +113,7 @@ const ways: readonly Way[] = [
 test.each(ways.map((way) => ({ name: [way.options.overlay, ...(way.options.components ?? [])].join(' with '), way })))(
   '$name',
   async ({ way: { options, rights, reads, tries = [[`console.log('none')`, 'none']] } }) => {
-    // Over the one before: of what that has beside its Pods, nothing is read here.
+    // Rolled out over the previous overlay: apart from its Pods, nothing of that is read here.
     await rollOut(cluster, { ...options, node: node.name });
     const agent = await agentOn(cluster, node.name);
     expect(await rightsOf()).toMatchObject(rights);
@@ -130,13 +131,13 @@ test.each(ways.map((way) => ({ name: [way.options.overlay, ...(way.options.compo
   },
 );
 
-/** Reads the rights of the agent's process, which is another one's child on the node. */
+/** Reads the rights of the agent's process, which on the node is the child of another process. */
 async function rightsOf(): Promise<Record<string, string>> {
   const { stdout } = await node.shell('cat /proc/$(pgrep -of "kube-netfilter-tailer run")/status');
   return Object.fromEntries(stdout.split('\n').map((line) => line.split(/:\s*/, 2) as [string, string]));
 }
 
-/** The node itself sends a packet, which its own rules log and drop. */
+/** Sends a packet from the node itself; the node's own rules log and drop it. */
 async function sendFromNode(address: string, port: number): Promise<void> {
   const rule = `OUTPUT -d ${address} -p udp --dport ${port} -j`;
   await node.shell(

@@ -5,7 +5,7 @@ import { AGENT_IMAGE } from './global-setup.ts';
 import type { Node } from './node.ts';
 
 const READY_WITHIN = '--timeout=120s';
-/** More than the minute that the third write of an Event waits for after the second. */
+/** More than the minute between the second and the third write of an Event. */
 const EVENTS_WITHIN_MS = 150_000;
 
 /** The agent's image has Node.js and nothing else, which is enough to wait and to send. */
@@ -25,7 +25,7 @@ export interface Workload {
   readonly port?: { readonly name: string; readonly containerPort: number; readonly protocol: 'TCP' | 'UDP' };
 }
 
-/** Pods of Deployments that do nothing, and their Namespaces; resolves when all are available. */
+/** Starts Pods of Deployments that do nothing, with their Namespaces; resolves when all are available. */
 export async function startWorkloads(cluster: Cluster, ...workloads: readonly Workload[]): Promise<void> {
   const namespaces = [...new Set(workloads.map(({ namespace }) => namespace))];
   await cluster.controlPlane.apply(
@@ -81,7 +81,7 @@ export async function podOf(cluster: Cluster, namespace: string, app: string): P
   return { namespace, name, address };
 }
 
-/** Sends UDP datagrams from within a Pod, with pauses of so many milliseconds. */
+/** Sends UDP datagrams from a Pod, with pauses of this many milliseconds. */
 export async function send(
   cluster: Cluster,
   from: RunningPod,
@@ -94,7 +94,7 @@ export async function send(
   await kubectl(cluster, '-n', from.namespace, 'exec', from.name, ...node);
 }
 
-/** Logs and drops on a node the packets to a UDP port of one address, as a network plug-in would for a policy. */
+/** Makes a node log and drop the packets to a UDP port of one address, as a network plug-in would for a policy. */
 export async function denyOn(
   node: Node,
   address: string,
@@ -113,7 +113,7 @@ export async function denyOn(
   };
 }
 
-/** Events of the agent on an object, until they are as expected; fails with the last ones. */
+/** Waits until the agent's Events on an object are as expected; fails with the last ones. */
 export async function untilEvents(
   cluster: Cluster,
   namespace: string,

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Cluster } from './cluster.ts';
 
-/** docker.ts does it. */
+/** docker.ts does what docker would do. */
 const ours = `${process.execPath} ${join(import.meta.dirname, 'docker.ts')}`;
 
 const docker = (data: string): string => `#!/bin/bash
@@ -16,7 +16,7 @@ case "$*" in
 esac
 `;
 
-/** Makes ssh's arguments one line for the shell of root there, as ssh does. */
+/** Joins ssh's arguments to one line for root's shell on the node, as ssh does. */
 const ssh = (cluster: Cluster): string => `#!/bin/bash
 host=$1
 shift
@@ -26,7 +26,7 @@ ${cluster.nodes.map(({ name, enter }) => `  root@${name}) exec ${enter.join(' ')
 esac
 `;
 
-/** Makes a folder of programs that who operates the cluster has, to be first on the PATH: kubectl, docker, ssh. */
+/** Makes a folder of programs that the cluster's operator has, to be first on the PATH: kubectl, docker, ssh. */
 export function createPrograms(folder: string, cluster: Cluster): string {
   const path = join(folder, 'bin');
   mkdirSync(path);

@@ -13,7 +13,7 @@ import { notPrinted, type Step, stepsOf } from './steps.ts';
 const root = join(import.meta.dirname, '../../..');
 /** 15 of them are the DaemonSet's minReadySeconds. */
 const STEP_WITHIN_MS = 240_000;
-/** The newcomer looks again for so long until what a step shows is there. */
+/** For this long, the newcomer looks again until the output is what a step shows. */
 const SHOWN_WITHIN_MS = 30_000;
 
 const steps = stepsOf('Five minutes to the first Event');
@@ -57,7 +57,7 @@ test('a failing command and a shown line that is not printed are detected', asyn
   expect(notPrinted(['Warning PacketDrop 2s', 'end', 'Events:'], output)).toEqual(['Warning PacketDrop 2s', 'Events:']);
 });
 
-// In order: each goes on where the last one stopped.
+// In order: each step continues where the previous one stopped.
 test.each(steps.map((step, index): [number, string, Step] => [index + 1, step.commands.split('\n')[0] ?? '', step]))(
   'block %i: %s',
   async (number, first, step) => {
@@ -105,7 +105,7 @@ test("the page's last commands remove everything", async () => {
   expect(stdout).toBe('');
 });
 
-/** Seconds that it took. */
+/** Resolves to the seconds that it took. */
 async function untilShown({ commands, shown }: Step): Promise<number> {
   const started = performance.now();
   for (;;) {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 
 export interface Ran {
   readonly status: number;
-  /** Standard output and error, as they came. */
+  /** Standard output and error, in the order in which they came. */
   readonly output: string;
   readonly seconds: number;
 }
@@ -14,8 +14,9 @@ export interface Ran {
 export type Shell = ReturnType<typeof startShell>;
 
 /**
- * One bash, in which blocks of commands are run as they stand; variables last from one to the next. A block stops at its first command that
- * fails. Ended at any time by `end`, idle with this process. `folder`: for files of its own; `cwd`: where it begins.
+ * One bash, in which blocks of commands are run unchanged; variables last from one block to the next. A block stops at
+ * its first command that fails. `end` ends the shell at any time; an idle shell ends with this process. `folder`: for
+ * files of its own; `cwd`: where it begins.
  */
 export function startShell(folder: string, cwd: string, env: NodeJS.ProcessEnv) {
   const [block, output] = [join(folder, 'block'), join(folder, 'output')];
@@ -41,7 +42,7 @@ export function startShell(folder: string, cwd: string, env: NodeJS.ProcessEnv) 
       return { status: Number(value), output: readFileSync(output, 'utf8'), seconds };
     },
     async end(): Promise<void> {
-      // A block that has not come to its end may have started programs, which end with it.
+      // A block that has not finished may have started programs, which end with it.
       if (bash.pid !== undefined) process.kill(-bash.pid, 'SIGKILL');
       await ended;
     },

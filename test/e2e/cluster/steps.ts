@@ -23,8 +23,8 @@ export function stepsOf(heading: string): Step[] {
 }
 
 /**
- * The lines that are shown and not printed in that order. Numbers and generated names may be others; `…` stands for anything, and a line of
- * it alone for any lines.
+ * The shown lines that were not printed in that order. Numbers and generated names may differ; `…` stands for any text,
+ * and on a line of its own for any lines.
  */
 export function notPrinted(shown: readonly string[], output: string): string[] {
   const printed = output.split('\n').map(comparable);

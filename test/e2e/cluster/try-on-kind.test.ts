@@ -1,6 +1,7 @@
 /**
- * deploy/try-on-kind.sh on the two nodes: the API server, kubelets, image, manifests, Pods, packets and the kernel's log are real. kind and
- * docker are played, because kind's node image cannot be had here, and so is Calico: what it logs and drops, the test makes in its place.
+ * deploy/try-on-kind.sh on the two nodes: the API server, kubelets, image, manifests, Pods, packets and the kernel's
+ * log are real. kind and docker are fakes, because kind's node image is not available here. So is Calico: the test logs
+ * and drops what Calico would.
  */
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ const definitions = [['FelixConfiguration', 'Cluster'] as const, ['GlobalNetwork
 );
 let env: NodeJS.ProcessEnv;
 
-/** Knows the calls of the script; any other ends with status 64. A cluster is there once it was created. */
+/** Knows the calls of the script; any other call ends with status 64. A cluster exists once it was created. */
 const kind = (programs: string): string => `#!/bin/bash
 echo "kind $*" >> ${path('calls')}
 case "$*" in
@@ -40,7 +41,7 @@ case "$*" in
 esac
 `;
 
-/** What kind's nodes and the machine are asked for; the rest is for the docker of programs.ts. */
+/** Answers what concerns kind's nodes and the machine; the docker of programs.ts answers the rest. */
 const docker = (programs: string): string => `#!/bin/bash
 echo "docker $*" >> ${path('calls')}
 case "$*" in
@@ -79,7 +80,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The node's program that is waited for, which does nothing, and the object that it makes. */
+/** The node program that the script waits for, which does nothing here, and the object that it makes. */
 function calico(): readonly object[] {
   const labels = { 'k8s-app': 'calico-node' };
   const containers = [{ name: 'calico-node', image: PAUSE_IMAGE }];
@@ -94,7 +95,7 @@ function calico(): readonly object[] {
   ];
 }
 
-/** Felix's part: as soon as the server has an address, its node logs and drops what comes for it. */
+/** Felix's part: as soon as the server has an address, its node logs and drops packets for it. */
 async function denyServer(): Promise<void> {
   const columns = '-o=jsonpath={.status.podIP} {.spec.nodeName}';
   await kubectl(cluster, 'wait', '--for=create', 'namespace/first-drop', '--timeout=240s');

@@ -10,7 +10,7 @@ export interface Recipe {
   readonly version: string;
   readonly ldflags?: string;
   readonly tags?: string;
-  /** It has C in it: gcc and the libraries of the table of programs are needed. */
+  /** It contains C: gcc and the libraries in the table of programs are needed. */
   readonly cgo?: true;
   /** Minutes on two cores with an empty build cache; all of Kubernetes shares most of the API server's packages. */
   readonly minutes: number;
@@ -59,7 +59,7 @@ export const RECIPES = {
   'cilium-flow-filters': { folder: 'cilium', package: '.', version: CILIUM_VERSION, minutes: 1 },
   'cilium-agent': cilium('daemon', 12),
   'cilium-cni': cilium('plugins/cilium-cni', 1),
-  /** The network policy controllers of kube-router and of the changed one within k3s, without their other parts. */
+  /** The network policy controllers of kube-router and of its fork within k3s, without their other parts. */
   'kube-router': kubeRouter('kube-router', 'cloudnativelabs'),
   'k3s-kube-router': kubeRouter('k3s-kube-router', 'k3s-io'),
   /** The network policy agent of the AWS VPC CNI, its plug-in, and what stands in for the rest of a node of EKS. */
@@ -121,7 +121,7 @@ function cilium(path: string, minutes: number): Recipe {
   return { folder: 'cilium', package: `github.com/cilium/cilium/${path}`, version: CILIUM_VERSION, minutes };
 }
 
-/** The folder of the cache has the version of the agent, which the plug-in's version follows. */
+/** The folder of the cache is named by the agent's version, from which the plug-in's version follows. */
 function awsVpcCni(path: string, minutes: number): Recipe {
   const version = pinnedVersion('aws-vpc-cni', 'github.com/aws/aws-network-policy-agent');
   return { folder: 'aws-vpc-cni', package: path, version, minutes };

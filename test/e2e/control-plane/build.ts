@@ -23,8 +23,8 @@ export type Paths<Name extends Program> = Readonly<Record<Name, string>>;
 const ASSETS = ['etcd', 'kube-apiserver', 'kubectl'] as const satisfies readonly Program[];
 
 /**
- * Paths of the programs: those of KUBEBUILDER_ASSETS when it has them, else built from their Go modules once and kept in the cache
- * folder. Progress goes to stderr.
+ * Paths of the programs: those of KUBEBUILDER_ASSETS if it has them, otherwise built once from their Go modules and
+ * kept in the cache folder. Progress goes to stderr.
  */
 export async function ensurePrograms<Name extends Program>(
   names: readonly Name[],
@@ -38,7 +38,7 @@ export async function ensurePrograms<Name extends Program>(
     await withLock(
       'kube-netfilter-tailer-build',
       () => say(`another process is building programs, waiting for it ...`),
-      // Looked at again under the lock: the process that we waited for has most likely built them all.
+      // Looked at again under the lock: the process that held it has most likely built them all.
       async () => buildAll(await missing(wanted, env), env),
     );
   }

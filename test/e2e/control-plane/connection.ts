@@ -7,7 +7,9 @@ import { text } from 'node:stream/consumers';
 import { type Outcome, outcomeWith } from '../outcome.ts';
 
 const REQUEST_WITHIN_MS = 30_000;
-/** The API server closes a connection that was idle for 90 s: one as old as that is not used for another request. */
+/**
+ * The API server closes a connection that was idle for 90 s, so a connection this old is not used for another request.
+ */
 const IDLE_MS = 60_000;
 
 /** The data by which another process talks to a running control plane. */
@@ -82,7 +84,7 @@ export function connect(address: Address) {
           authorization: `Bearer ${token}`,
           accept: 'application/json',
           'content-type': contentType ?? usual,
-          // Node.js gives DELETE none by itself, and the server would take the content for the next request.
+          // Node.js sends no content-length with DELETE, and the server would take the content for the next request.
           'content-length': Buffer.byteLength(content),
         };
         const signal = AbortSignal.timeout(REQUEST_WITHIN_MS);
@@ -92,10 +94,13 @@ export function connect(address: Address) {
         call.on('error', reject);
         call.end(content);
       }),
-    /** Writes a kubeconfig for `token`; returns its path. `at`: where its user reaches the server. Default: as it is reached from here. */
+    /**
+     * Writes a kubeconfig for `token`; returns its path. `at`: where its user reaches the server, by default as this
+     * process does.
+     */
     async writeKubeconfig(name: string, token: string, at = server): Promise<string> {
       const path = kubeconfigPath(folder, name);
-      // In one step: a program of another test file may be reading the one of that name.
+      // Replaced in one step, because a program of another test file may be reading it.
       const unfinished = `${path}.${randomUUID()}`;
       await writeFile(unfinished, kubeconfigText(at, certificateAuthority, token), { mode: 0o600 });
       await rename(unfinished, path);

@@ -29,16 +29,17 @@ export interface Place {
   readonly nodes: ReadonlyMap<string, string>;
 }
 
-/** On a loaded machine, where several start at once, it has taken more than a minute. */
+/** On a loaded machine, where several start at once, the start has taken more than a minute. */
 const READY_WITHIN_MS = 180_000;
 
 /** The port of the API server in a network namespace of its own. */
 const API_PORT = 6443;
 
 /**
- * A real etcd and kube-apiserver, with RBAC and ServiceAccount tokens. Without `place`, on loopback ports, there is no kubelet, scheduler
- * or controller: Pods stay as they are put (see objects.ts), and a deleted Namespace stays Terminating. With it, they run in that network,
- * for startControllers (controllers.ts) and nodes (../cluster), and a loopback port leads there. `flags`: more of them for the API server.
+ * A real etcd and kube-apiserver, with RBAC and ServiceAccount tokens. Without `place`, they use loopback ports, and
+ * there is no kubelet, scheduler or controller: Pods stay as they are created (see objects.ts), and a deleted Namespace
+ * stays Terminating. With `place`, they run in its network, for startControllers (controllers.ts) and nodes
+ * (../cluster), and a loopback port leads there. `flags`: additional flags of the API server.
  */
 export async function startControlPlane({
   place,
@@ -58,7 +59,7 @@ export async function startControlPlane({
   ];
   const running = startServers(folder, place ? inNetwork(place.network, servers, folder, port) : servers);
   const known: Unreached = {
-    // A name that the API server's certificate has, where it listens on all addresses.
+    // A name in the API server's certificate, if it listens on all addresses.
     server: `https://${place ? 'localhost' : '127.0.0.1'}:${port}`,
     adminToken,
     adminKubeconfig: kubeconfigPath(folder, ADMIN),
@@ -82,7 +83,10 @@ function relay(name: string, from: string, to: string): Server {
   return { name, command: execPath, args: [fileURLToPath(new URL('../relay.ts', import.meta.url)), from, to] };
 }
 
-/** The servers in that network, and two relays that lead there from a loopback port of this machine, by way of a Unix socket. */
+/**
+ * The servers in that network, and two relays that lead there from a loopback port of this machine, through a Unix
+ * socket.
+ */
 function inNetwork(network: string, servers: readonly Server[], folder: string, port: number): readonly Server[] {
   const socket = join(folder, 'api-server');
   const inside = [...servers, relay('relay-inside', socket, `127.0.0.1:${API_PORT}`)];
@@ -112,7 +116,7 @@ async function tryToReach(known: Unreached): Promise<Connection | string> {
     const connection = connect({ ...known, certificateAuthority });
     const ready = await connection.request('GET', '/readyz');
     if (ready.status !== 200) return `/readyz: ${ready.status} ${String(ready.body)}`;
-    // Made, as the last thing in its namespace, by a start-up hook that readiness does not wait for.
+    // A start-up hook makes it, as the last object in its namespace, and readiness does not wait for the hook.
     const service = await connection.request('GET', '/api/v1/namespaces/default/services/kubernetes');
     if (service.status !== 200) return `Service default/kubernetes: ${service.status}`;
     await connection.writeKubeconfig(ADMIN, known.adminToken);

@@ -8,8 +8,8 @@ import { startServers } from './running.ts';
 import { controllerManager, scheduler } from './servers.ts';
 
 /**
- * A real kube-controller-manager and a real kube-scheduler. They act on all that the API server has: for a control plane of one's own,
- * started with a place for nodes. Resolves when they work.
+ * Starts a real kube-controller-manager and a real kube-scheduler. They act on everything in the API server, so the
+ * caller needs a control plane of its own, started with a place for nodes. Resolves when they work.
  */
 export async function startControllers(connection: Connection): Promise<{ readonly stop: () => Promise<void> }> {
   const binaries = await ensurePrograms(['kube-controller-manager', 'kube-scheduler']);

@@ -10,8 +10,8 @@ export interface KubernetesObject {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A stored object as it can be given to another server's POST. Finalizers would be honoured, but no controller is there to remove them: the
- * object could never be deleted.
+ * A stored object in the form that another server's POST accepts. Finalizers would be honoured, but no controller
+ * removes them, so the object could never be deleted.
  */
 export function asCreatable(object: KubernetesObject): KubernetesObject {
   const { status: _, spec, metadata, ...rest } = object;
@@ -19,7 +19,10 @@ export function asCreatable(object: KubernetesObject): KubernetesObject {
   return { ...rest, metadata: kept, ...(spec === undefined ? {} : { spec: creatableSpec(object.kind, spec) }) };
 }
 
-/** Returns the patch for the status subresource; undefined when the kind has none that matters without its controller. */
+/**
+ * Returns the patch for the status subresource; undefined if the kind has no status that matters without its
+ * controller.
+ */
 export function statusPatch({ kind, status }: KubernetesObject): Fields | undefined {
   if (status === undefined) return undefined;
   // qosClass follows from the spec and cannot be changed.
@@ -30,7 +33,7 @@ export function statusPatch({ kind, status }: KubernetesObject): Fields | undefi
   return undefined;
 }
 
-/** Priority classes but those of every cluster are not here, and admission would refuse the Pod for them. */
+/** Priority classes other than those of every cluster do not exist here, and admission would refuse the Pod. */
 function creatableSpec(kind: string, spec: Fields): Fields {
   if (kind === 'Namespace') return without(spec, ['finalizers']);
   if (kind !== 'Pod') return spec;

@@ -3,10 +3,9 @@ import { connect, createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
 /**
- * Runs `work` while no other process on this machine runs work under the same `name` (at most 106 bytes).
- *
- * The lock is an abstract Unix socket (Linux): the kernel frees it when its holder dies, however it dies, so there is
- * no stale lock to recognise, and a waiter is woken by its connection to the holder ending.
+ * Runs `work` while no other process on this machine runs work under the same `name` (at most 106 bytes). The lock is
+ * an abstract Unix socket (Linux). The kernel frees it when its holder ends, in whatever way, so no lock can become
+ * stale. A waiter is woken because its connection to the holder ends.
  */
 export async function withLock<T>(name: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
   const release = await acquire(`\0${name}`, onWait);

@@ -11,10 +11,10 @@ export interface CreatedObject extends KubernetesObject {
 }
 
 /**
- * Creates what `kubectl get … -o json` printed, Namespaces first (also those that are only mentioned), then Nodes, then
- * the rest as listed, and gives Nodes, Pods and Services their status, which no kubelet does here. Returns the objects as
- * the server has them, in the order of creation. Namespaces, Nodes and the Service default/kubernetes may exist already.
- * An object that is new is made again, before it has a status, until `isRightUid` accepts its uid.
+ * Creates what `kubectl get … -o json` printed: Namespaces first (also those that are only mentioned), then Nodes, then
+ * the rest as listed. Gives Nodes, Pods and Services their status, because there is no kubelet here. Returns the
+ * objects as the server has them, in the order of creation. Namespaces, Nodes and the Service default/kubernetes may
+ * exist already. A new object is made again, before it has a status, until `isRightUid` accepts its uid.
  */
 export async function createObjects(
   connection: Connection,
@@ -51,7 +51,7 @@ async function create(
   const existing = mayExist(object) ? await connection.request('GET', path) : undefined;
   const made =
     existing?.status === 200 ? existing : await connection.request('POST', collection, { body: asCreatable(object) });
-  // Another test file, or the server, made it between the look and this.
+  // Another test file, or the server, made it after the look.
   const answer = made.status === 409 && mayExist(object) ? await connection.request('GET', path) : made;
   const stored = expectObject(answer.status, answer.body, `create ${path}`);
   if (object.kind !== 'Namespace' && !isRightUid(stored.metadata.uid)) {
@@ -66,7 +66,7 @@ async function create(
   return expectObject(patched.status, patched.body, `patch the status of ${path}`);
 }
 
-// Test files share these, or the server makes them by itself; a Pod that is already there would be another Pod.
+// Test files share these objects, or the server makes them itself. A Pod that already exists would be another Pod.
 function mayExist({ kind, metadata }: KubernetesObject): boolean {
   const isOwnService = kind === 'Service' && metadata.namespace === 'default' && metadata.name === 'kubernetes';
   return kind === 'Namespace' || kind === 'Node' || isOwnService;

@@ -17,7 +17,10 @@ export async function freePorts(count: number): Promise<readonly number[]> {
   return ports;
 }
 
-/** An abstract Unix socket (Linux) stands for the port until its server listens: the kernel frees it with this process. */
+/**
+ * An abstract Unix socket (Linux) reserves the port until its server listens: the kernel frees it when this process
+ * ends.
+ */
 async function claim(port: number): Promise<boolean> {
   const claimed = await listening({ path: `\0kube-netfilter-tailer-port:${port}` });
   if (claimed === undefined) return false;

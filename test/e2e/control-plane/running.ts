@@ -14,7 +14,10 @@ export type Order = 'kill' | 'start' | 'pause' | 'resume';
 
 export type Running = ReturnType<typeof startServers>;
 
-/** Servers with their logs in one folder. They end with this process at the latest: the kernel kills them, however it ends. */
+/**
+ * Starts servers with their logs in one folder. They end with this process at the latest: the kernel kills them, in
+ * whatever way it ends.
+ */
 export function startServers(folder: string, servers: readonly Server[]) {
   const children = new Map<string, ChildProcess>();
   const killed = new Set<ChildProcess>();
@@ -38,7 +41,7 @@ export function startServers(folder: string, servers: readonly Server[]) {
     children.set(name, child);
   }
 
-  // SIGKILL: the data is thrown away, and the API server takes seconds over a polite end while watches are open.
+  // SIGKILL: the data is thrown away, and with SIGTERM the API server takes seconds to end while watches are open.
   async function kill(child: ChildProcess): Promise<void> {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     killed.add(child);

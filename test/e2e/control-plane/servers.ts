@@ -47,7 +47,10 @@ export function etcd(command: string, folder: string, port: number, peerPort: nu
   };
 }
 
-/** `address`: where nodes reach it, on all addresses of its network; without, it is for tests of the API alone, on 127.0.0.1. */
+/**
+ * `address`: where nodes reach it. It then listens on all addresses of its network. Without `address`, it serves tests
+ * of the API alone, on 127.0.0.1.
+ */
 export function apiServer(
   command: string,
   folder: string,
@@ -76,17 +79,17 @@ export function apiServer(
             '--authorization-mode=RBAC',
             // Loopback addresses are not valid in Endpoints, so it could only log errors about its own.
             '--endpoint-reconciler-type=none',
-            // No controller makes default ServiceAccounts, without which the first admits no Pod, and none makes Nodes
-            // ready, without which the taint of the second stays for ever.
+            // No controller makes default ServiceAccounts, without which the first plug-in admits no Pod. No controller
+            // makes Nodes ready, without which the taint of the second stays for ever.
             '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
           ]
         : [
             `--advertise-address=${address}`,
             '--authorization-mode=Node,RBAC',
             '--enable-admission-plugins=NodeRestriction',
-            // The names of nodes are in no DNS.
+            // The names of nodes are not in a DNS.
             '--kubelet-preferred-address-types=InternalIP',
-            // The one that it makes for itself is there before the first request to a kubelet.
+            // The certificate that it makes for itself exists before the first request to a kubelet.
             `--kubelet-client-certificate=${certificate}.crt`,
             `--kubelet-client-key=${certificate}.key`,
           ]),
@@ -95,7 +98,7 @@ export function apiServer(
   };
 }
 
-/** `certificateAuthority`: the file whose content Pods get. */
+/** `certificateAuthority`: the file that Pods get. */
 export function controllerManager(
   command: string,
   folder: string,
@@ -110,7 +113,7 @@ export function controllerManager(
       `--root-ca-file=${certificateAuthority}`,
       '--allocate-node-cidrs=true',
       '--cluster-cidr=10.244.0.0/16',
-      // So that the tests of a node that is away take seconds.
+      // So that tests with a lost node take seconds.
       '--node-monitor-grace-period=16s',
       '--leader-elect=false',
       // No port of the machine for health and metrics.

@@ -17,7 +17,7 @@ import { until } from '../until.ts';
 
 /** Where Antrea writes what policies deny. */
 const LOG = '/var/log/antrea/networkpolicy/np.log';
-/** Only what hangs takes so long: the processor of the guest is emulated. */
+/** Only something that hangs takes so long: the guest's processor is emulated. */
 const WITHIN_MS = 300_000;
 const controllerPort = 10_349;
 
@@ -39,7 +39,7 @@ export async function startAntreaMachine(name: string, lan: Lan, folder: string)
 
 type AntreaMachine = Awaited<ReturnType<typeof startAntreaMachine>>;
 
-/** Its CustomResourceDefinitions, and what a real cluster has for its controller to know the administrator by. */
+/** Installs Antrea's CustomResourceDefinitions, and what its controller needs to recognize the administrator. */
 export async function installAntrea(connection: Connection, checkout: string): Promise<void> {
   await connection.succeed(['apply', '--server-side', '-f', join(checkout, 'build/yamls/antrea-crds.yml')]);
   await connection.succeed(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
@@ -68,11 +68,11 @@ interface AntreaOptions {
   readonly connection: Connection;
   /** A checkout of Antrea with its programs in `bin`. */
   readonly checkout: string;
-  /** The address of the API server for the machine. */
+  /** The address at which the machine reaches the API server. */
   readonly server: string;
-  /** Its Node has ranges for its Pods. */
+  /** The machine's Node has ranges for its Pods. */
   readonly machine: AntreaMachine;
-  /** They exist; their status gets the addresses that Antrea gives them. */
+  /** These Pods exist; their status gets the addresses that Antrea gives them. */
   readonly pods: readonly { readonly namespace: string; readonly name: string }[];
   /** A file for a copy of what Antrea logs. */
   readonly log: string;
@@ -123,7 +123,7 @@ export async function startAntrea({ connection, checkout, server, machine, pods,
   };
 }
 
-/** Starts what ends with this process at the latest, on this machine; its output goes to a file. */
+/** Starts a program on this machine that ends with this process at the latest; its output goes to a file. */
 function startHere(command: readonly string[], output: string, errors: 'ignore' | 'output'): ChildProcess {
   const log = openSync(output, 'a');
   const stdio = ['ignore', log, errors === 'ignore' ? 'ignore' : log] as const;
@@ -132,7 +132,7 @@ function startHere(command: readonly string[], output: string, errors: 'ignore' 
   return child;
 }
 
-/** As in the images of Antrea and Open vSwitch. Its agent looks for what is the node's below /host. */
+/** As in the images of Antrea and Open vSwitch. Antrea's agent looks for the node's files below /host. */
 const prepare = (address: string): string => `
 # Open vSwitch waits for the kernel's grace periods, which last for seconds on an emulated processor.
 echo 1 > /sys/kernel/rcu_expedited
@@ -150,10 +150,16 @@ ovs-vsctl --no-wait set open_vswitch . other_config:flow-restore-wait=true ovs-v
 ovs-vswitchd unix:/run/openvswitch/db.sock --pidfile --detach --no-chdir --log-file=/run/openvswitch/ovs-vswitchd.log -vconsole:off
 `;
 
-/** The agent waits five seconds for Open vSwitch and ends, which an emulated processor may take longer than; a kubelet would start it again. */
+/**
+ * The agent waits five seconds for Open vSwitch and then exits. An emulated processor may take longer; a kubelet would
+ * start the agent again.
+ */
 const restarting = 'while :; do "$@"; sleep 1; done';
 
-/** With the configuration of Antrea's manifest, and with kubeconfigs, because they are in no Pod. Returns the controller. */
+/**
+ * Starts the programs with the configuration of Antrea's manifest, and with kubeconfigs, because they are not in a Pod.
+ * Returns the controller.
+ */
 function startPrograms({ machine, network }: AntreaMachine, checkout: string, kubeconfig: string): ChildProcess {
   const { folder, name } = machine;
   const manifest = loadAll(readFileSync(join(checkout, 'build/yamls/antrea.yml'), 'utf8')) as {
@@ -189,14 +195,14 @@ function startPrograms({ machine, network }: AntreaMachine, checkout: string, ku
 
 const ownRun = 'mount -t tmpfs tmpfs /run && exec "$@"';
 
-/** The controller's certificate is its own. */
+/** The controller has a certificate of its own. */
 function controllerKubeconfig(kubeconfig: string): string {
   const given = JSON.parse(readFileSync(kubeconfig, 'utf8')) as { clusters: readonly { name: string }[] };
   const cluster = { server: `https://${CONTROL_ADDRESS}:${controllerPort}`, 'insecure-skip-tls-verify': true };
   return JSON.stringify({ ...given, clusters: given.clusters.map(({ name }) => ({ name, cluster })) });
 }
 
-/** Returns its addresses, that of IPv4 first. */
+/** Returns its addresses, IPv4 first. */
 async function joinPod(
   { run }: AntreaMachine,
   checkout: string,
@@ -223,7 +229,7 @@ async function joinPod(
   };
   const words = Object.entries(variables).map(([key, value]) => `${key}=${value}`);
   let refusal: unknown;
-  // It waits five seconds for Open vSwitch, too, and a kubelet tries again.
+  // The plug-in also waits five seconds for Open vSwitch, and a kubelet would try again.
   const result = await until(
     () =>
       run(['env', ...words, join(checkout, 'bin/antrea-cni')], cniConfiguration).catch(

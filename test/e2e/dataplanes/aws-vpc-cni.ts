@@ -15,7 +15,7 @@ import { fetchModule } from '../vendors/modules.ts';
 
 export interface AwsNodeOptions {
   readonly connection: Connection;
-  /** Of a Node that is there. All addresses are of one family, as in a cluster of EKS. */
+  /** The name of an existing Node. All addresses are of one family, as in an EKS cluster. */
   readonly node: string;
   readonly nodeAddress: string;
   readonly pods: readonly AwsPod[];
@@ -25,7 +25,7 @@ export interface AwsPod {
   readonly namespace: string;
   readonly name: string;
   readonly address: string;
-  /** On EKS all Pods have the same. Default: standard. */
+  /** On EKS all Pods have the same mode. Default: standard. */
   readonly mode?: 'standard' | 'strict';
 }
 
@@ -34,10 +34,13 @@ export type AwsNode = Awaited<ReturnType<typeof startAwsNode>>;
 const log = 'var/log/aws-routed-eni/network-policy-agent.log';
 const socket = 'var/run/aws-node/npa.sock';
 
-/** What the DaemonSet mounts into the container of the network policy agent, and what a container has besides. */
+/**
+ * The folders that the DaemonSet mounts into the container of the network policy agent, and those that every container
+ * has.
+ */
 const folders = ['host/opt/cni/bin', 'var/run/aws-node', 'var/log/aws-routed-eni', 'proc', 'sys', 'run/netns'];
 
-/** The container's root, `$0`, is entered with a BPF file system of its own. */
+/** Enters the container's root, `$0`, which has a BPF file system of its own. */
 const enter = [
   'mount --bind /proc "$0/proc"',
   'mount --rbind /sys "$0/sys"',
@@ -47,8 +50,9 @@ const enter = [
 ].join(' && ');
 
 /**
- * A real network policy agent of the AWS VPC CNI on a node of network namespaces, with its BPF programs in the kernel. The plug-in itself
- * joins the Pods to the node, by devices that have its names. ipamd and the metadata service of EC2 are stand-ins.
+ * A real network policy agent of the AWS VPC CNI on a node of network namespaces, with its BPF programs in the kernel.
+ * The real plug-in joins the Pods to the node, by devices that have its names. ipamd and the metadata service of EC2
+ * are stand-ins.
  */
 export async function startAwsNode({ connection, node, nodeAddress, pods }: AwsNodeOptions) {
   const programs = await ensurePrograms(['aws-network-policy-agent', 'aws-routed-eni-cni-plugin', 'aws-node']);
@@ -64,7 +68,7 @@ export async function startAwsNode({ connection, node, nodeAddress, pods }: AwsN
   const namespaces = new Map<string, string>();
   for (const pod of pods) {
     const namespace = await place.addNamespace(pod.name);
-    // Else a new IPv6 address waits for a second before it is used.
+    // Otherwise a new IPv6 address waits for a second before it is used.
     await run('ip', ['netns', 'exec', namespace, 'sh', '-c', withoutDad]);
     namespaces.set(pod.name, namespace);
   }
@@ -110,9 +114,9 @@ export async function startAwsNode({ connection, node, nodeAddress, pods }: AwsN
     /** Runs a program on the node. */
     run: (command: string, args: readonly string[]): Promise<Outcome> => place.run(command, args),
     namespaceOf: (pod: string): string => namespaces.get(pod) ?? '',
-    /** A figure of the agent's metrics, the sum of those whose labels have this text; 0 if there is none. */
+    /** A figure of the agent's metrics: the sum of the series whose labels contain this text; 0 if there is none. */
     metric,
-    /** Resolves when the agent has put so many PolicyEndpoints and ClusterPolicyEndpoints into force. */
+    /** Resolves when the agent has put this many PolicyEndpoints and ClusterPolicyEndpoints into force. */
     untilInForce: (policies: number, clusterPolicies: number): Promise<unknown> =>
       until(async () => {
         const done = await Promise.all(
@@ -122,7 +126,7 @@ export async function startAwsNode({ connection, node, nodeAddress, pods }: AwsN
         );
         return (done[0] ?? 0) >= policies && (done[1] ?? 0) >= clusterPolicies;
       }, problem('policies are not in force')),
-    /** The first lines of the log that have all these texts, as soon as there are so many. */
+    /** The first lines of the log that contain all these texts, as soon as there are `count` of them. */
     untilLines: (count: number, ...texts: readonly string[]): Promise<readonly string[]> =>
       until(
         () => {
@@ -144,7 +148,9 @@ const metadataAddress = '169.254.169.254';
 const withoutDad =
   'echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad; echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad';
 
-/** As the chart of the VPC CNI sets them with enableNetworkPolicy and enablePolicyEventLogs, but for the size of a map. */
+/**
+ * As the VPC CNI's chart sets them with enableNetworkPolicy and enablePolicyEventLogs, except for the size of a map.
+ */
 const settings = [
   '--kubeconfig=/kubeconfig',
   '--enable-network-policy=true',

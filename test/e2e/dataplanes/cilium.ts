@@ -19,14 +19,14 @@ export interface CiliumOptions {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** An address of the node, and of a host outside of the cluster, which is its gateway. */
+/** The address of the node, and that of a host outside of the cluster, which is its gateway. */
 export const ciliumNode = { address: '192.168.69.1', outside: '192.168.69.254' } as const;
 
 export type Cilium = Awaited<ReturnType<typeof startCilium>>;
 
 const module = 'github.com/cilium/cilium';
 
-/** Its custom resource definitions. */
+/** Installs Cilium's custom resource definitions. */
 export async function installCilium({ succeed }: Connection): Promise<void> {
   const definitions = join(await fetchModule(module, CILIUM_VERSION), 'pkg/k8s/apis/cilium.io/client/crds');
   await succeed(['apply', '--server-side', '--recursive', '--filename', definitions]);
@@ -34,8 +34,8 @@ export async function installCilium({ succeed }: Connection): Promise<void> {
 }
 
 /**
- * Some of its sockets and its mount of cgroups are in /run/cilium whatever its settings are, and it sets what holds for the whole kernel
- * (unprivileged_bpf_disabled, timer_migration) if it can.
+ * Whatever its settings, some of its sockets and its mount of cgroups are in /run/cilium. If it can, it sets values for
+ * the whole kernel (unprivileged_bpf_disabled, timer_migration).
  */
 const boot = `
 mkdir -p /run/cilium && mount -t tmpfs tmpfs /run/cilium
@@ -44,9 +44,9 @@ exec env "$@" >&2
 `;
 
 /**
- * A real cilium-agent, which compiles and loads its BPF programs, on a node of network namespaces. Its real CNI plug-in joins the Pods, whose
- * status gets the addresses that it gave them. There is no operator: the agent itself makes identities. On two cores it is ready after
- * ten seconds, and compiles for ten more.
+ * A real cilium-agent, which compiles and loads its BPF programs, on a node of network namespaces. Its real CNI plug-in
+ * joins the Pods, whose status gets the addresses that the plug-in gives them. There is no operator: the agent itself
+ * makes identities. On two cores it is ready after ten seconds, and compiles for ten more.
  */
 export async function startCilium({ connection, node, pods, settings }: CiliumOptions) {
   const programs = await ensurePrograms(['cilium-agent', 'cilium-cni']);
@@ -99,7 +99,7 @@ const cniConfiguration = JSON.stringify({ cniVersion: '1.0.0', name: 'cilium', t
 function cniVariables({ namespace, name }: CiliumOptions['pods'][number], netns: string): Record<string, string> {
   return {
     CNI_COMMAND: 'ADD',
-    // The plug-in names devices by its first letters, so it has to be as long as a runtime's.
+    // The plug-in names devices by the first letters of this id, so it has to be as long as a runtime's.
     CNI_CONTAINERID: createHash('sha256').update(name).digest('hex'),
     CNI_NETNS: `/run/netns/${netns}`,
     CNI_IFNAME: 'eth0',

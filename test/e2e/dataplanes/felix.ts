@@ -6,12 +6,12 @@ import { followErrors } from '../kube-proxy/follow-output.ts';
 import { createNodeNamespace } from '../kube-proxy/node-namespace.ts';
 import { joinPod, prepareNode } from '../network/topology.ts';
 
-/** Fields of the FelixConfiguration that make Felix use it. */
+/** Fields of the FelixConfiguration that make Felix use this data plane. */
 const settingsOf = {
   'iptables-nft': { iptablesBackend: 'NFT' },
   'iptables-legacy': { iptablesBackend: 'Legacy' },
   nftables: { nftablesMode: 'Enabled' },
-  // The last two are about the machine, not about the node under test.
+  // The last two settings concern the machine, not the node under test.
   eBPF: { bpfEnabled: true, bpfConnectTimeLoadBalancing: 'Disabled', bpfDisableUnprivileged: false },
 } as const;
 
@@ -28,9 +28,9 @@ export interface FelixOptions {
   /** Its API server has the kinds of Calico. */
   readonly connection: Connection;
   readonly dataPlane: DataPlane;
-  /** Where `make -C felix build` was run; without it, the Go module is built. */
+  /** The checkout in which `make -C felix build` was run; without it, the Go module is built. */
   readonly checkout: string | undefined;
-  /** Of a Node that is there, whose Pods and policies are there, too. */
+  /** The name of an existing Node, whose Pods and policies also exist. */
   readonly node: string;
   readonly nodeAddresses: readonly string[];
   readonly pods: readonly FelixPod[];
@@ -67,7 +67,7 @@ export async function startFelix(options: FelixOptions) {
     LOGSEVERITYSYS: 'none',
   };
   const env = Object.entries(settings).map(([name, value]) => `FELIX_${name}=${value}`);
-  // It keeps files in folders of fixed names, which are to be the node's own, and logs on standard output.
+  // It keeps files in folders with fixed names, so the node gets folders of its own. It logs on standard output.
   const own = ['mount -t tmpfs tmpfs /var/lib', ...(built === undefined ? [] : eBpfFolders(built))];
   const script = [...own, 'exec env "$@" 1>&2'].join(' && ');
   const command = [...env, `KUBECONFIG=${connection.adminKubeconfig}`, path];
@@ -85,7 +85,7 @@ export async function startFelix(options: FelixOptions) {
   };
 }
 
-/** Gives the node a folder for programs that are loaded, and one with those that are built, where Felix looks for them. */
+/** Gives the node a folder for loaded programs, and one with the built programs, where Felix looks for them. */
 function eBpfFolders(built: string): readonly string[] {
   return [
     'mkdir -p /run/calico /var/lib/over/calico',

@@ -26,7 +26,7 @@ interface Case {
   /** The Pod whose policy denies. */
   readonly of: string;
   readonly policy: string;
-  /** What the Events say behind the name of the policy. */
+  /** What the Events say after the name of the policy. */
   readonly clause: string;
   readonly protocol: Probe['protocol'];
   readonly family: 0 | 1;
@@ -132,7 +132,7 @@ describe.each(scenes)('$program, iptables-$backend', ({ program, backend, ulogd 
     const [first] = cases;
     sentBefore = await reading.untilPoliciesAreRead(place, first.to, (to) => send(first, to));
     for (const each of cases) await send(each);
-    // On a new machine the program is built first, and waits for others that are being built.
+    // On a new machine the program is built first, after other builds that are under way.
   }, 1_800_000);
   afterAll(async () => {
     await rig?.killAll();

@@ -11,7 +11,7 @@ export interface KubeRouterOptions {
   /** kube-router itself, or the one within k3s. */
   readonly program: 'kube-router' | 'k3s-kube-router';
   readonly backend: Backend;
-  /** Of a Node that is there, whose Pods and policies are there, too. */
+  /** The name of an existing Node, whose Pods and policies also exist. */
   readonly node: string;
   readonly nodeAddresses: readonly string[];
   readonly pods: readonly { readonly name: string; readonly addresses: readonly string[] }[];

@@ -1,5 +1,6 @@
-// Stands in for what a node of EKS has besides the plug-in and the network policy agent: ipamd, which gives Pods their addresses, and the
-// metadata service of EC2. Reads both from JSON on standard input. Logs a line when all listen, and goes on until it is killed.
+// Stands in for the parts of an EKS node besides the plug-in and the network policy agent: ipamd, which gives Pods
+// their addresses, and EC2's metadata service. Reads the data of both as JSON on standard input. Logs a line when all
+// of it listens, and runs until it is killed.
 package main
 
 import (

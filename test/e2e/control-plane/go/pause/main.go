@@ -1,4 +1,4 @@
-// Waits for a signal: all that the sandbox of a Pod has to do. As process 1 it also reaps what has lost its parent.
+// Waits for a signal, which is all that a Pod's sandbox has to do. As process 1 it also reaps orphaned processes.
 package main
 
 import (
