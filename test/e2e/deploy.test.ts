@@ -24,7 +24,7 @@ const components = foldersOf('components').map((name) => `components/${name}`);
 const ways: [string, readonly string[]][] = [
   ['base', []],
   ...foldersOf('overlays').map((name): [string, string[]] => [`overlays/${name}`, []]),
-  // Each alone is rendered in helm/rendering.test.ts, and most run in cluster/overlays.test.ts.
+  // helm/rendering.test.ts renders each of them alone, and cluster/overlays.test.ts runs most of them.
   ['overlays/journal', components],
 ];
 
@@ -41,7 +41,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe.each(ways)('%s with %j', (base, added) => {
   let rendered: string;
-  // In force, the policy would refuse the agents of other test files: their tokens belong to no Pod.
+  // The policy in force would refuse the agents of other test files, whose tokens belong to no Pod.
   const how = added.includes('components/admission-policy') ? ['--dry-run=server'] : [];
 
   beforeAll(async () => {

@@ -6,7 +6,9 @@ import type { Outcome } from './outcome.ts';
 
 export type Deploying = ReturnType<typeof createDeploying>;
 
-/** kubectl's rendering of manifests, and the API server's answer to them. `folder`: for overlays that are made up. */
+/**
+ * kubectl's rendering of manifests, and the API server's answer to them. `folder`: for overlays that the tests make.
+ */
 export function createDeploying({ kubectl }: Pick<Connection, 'kubectl'>, folder: string) {
   return {
     /** A folder of deploy/ as `kubectl kustomize` prints it; with components, as a user's own overlay would have them. */
@@ -17,12 +19,15 @@ export function createDeploying({ kubectl }: Pick<Connection, 'kubectl'>, folder
       await writeFile(join(own, 'kustomization.yaml'), JSON.stringify(kustomization));
       return succeed(kubectl(['kustomize', own]));
     },
-    /** By the server, and strictly. Other tests install the same account, so conflicts are taken over. `more`: options of kubectl. */
+    /**
+     * Applied by the server, and strictly. Other tests install the same account, so conflicts are overridden. `more`:
+     * options of kubectl.
+     */
     apply(this: void, input: string, more: readonly string[] = []): Promise<Outcome> {
       const how = ['--server-side', '--validate=strict', '--force-conflicts', ...more];
       return kubectl(['apply', ...how, '-f', '-'], { input });
     },
-    /** Lets the API server look at a Pod as if it were created. */
+    /** Makes the API server check a Pod as if it were created. */
     admit(spec: PodSpec, namespace: string): Promise<Outcome> {
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'admitted', namespace }, spec };
       return kubectl(['create', '--dry-run=server', '--validate=strict', '-f', '-'], { input: JSON.stringify(pod) });
@@ -30,7 +35,7 @@ export function createDeploying({ kubectl }: Pick<Connection, 'kubectl'>, folder
   };
 }
 
-/** Applies objects, and waits until the API server serves what definitions among them define. */
+/** Applies objects, and waits until the API server serves the kinds that they define. */
 export async function createAll(
   { kubectl }: Pick<Connection, 'kubectl'>,
   { apply }: Deploying,
@@ -47,7 +52,7 @@ export function namespaceWith(name: string, labels: Record<string, string>): obj
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } };
 }
 
-/** Returns the Pod of the DaemonSet among them. */
+/** Returns the Pod of the DaemonSet among the rendered objects. */
 export function podOf(rendered: string): PodSpec {
   return daemonSetOf(parseManifests(rendered)).spec.template.spec;
 }

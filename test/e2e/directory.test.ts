@@ -15,7 +15,10 @@ import { connect } from './control-plane/connection.ts';
 import { createObjects } from './control-plane/objects.ts';
 import { makeAccount, rulesIn } from './granted.ts';
 
-/** The shared directory at a real API server, with the rights of its component, asked by agents with those of the base. */
+/**
+ * The shared directory at a real API server, with the rights of its component. Agents with the rights of the base ask
+ * it.
+ */
 
 const controlPlane = connect(inject('controlPlane'));
 const namespace = 'kube-netfilter-tailer';
@@ -43,7 +46,7 @@ afterAll(() => Promise.all(replicas.map((replica) => replica.kill())));
 
 test('the Pod of another node is found without a request to the API server', async () => {
   const { place, log } = await scene('directory-remote', '10.83.1.1', { db: ['10.83.2.9', 'fd00:83::9'] });
-  // Other tests may have policies in the cluster, for which an agent with policies would read Pods.
+  // Other tests may have policies in the cluster, because of which an agent would read Pods.
   const settings = { NODE_NAME: node, SOURCES: `file:${log}`, POLICIES: 'off', ...(await directorySettings()) };
   const agent = rig.start(settings);
   await agent.untilReady();
@@ -152,7 +155,7 @@ async function folderWith(token: string): Promise<string> {
   return folder;
 }
 
-/** Writes the ConfigMap of the replicas there. */
+/** Writes the replicas' ConfigMap into that folder. */
 async function publishTo(folder: string): Promise<void> {
   const { body } = await controlPlane.request('GET', `/api/v1/namespaces/${namespace}/configmaps/${name}`);
   const { data = {} } = body as { data?: Record<string, string> };

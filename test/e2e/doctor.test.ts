@@ -7,8 +7,8 @@ import { run } from './network/command.ts';
 import { outcomeOf } from './outcome.ts';
 
 /**
- * Doctor's report on the rules of this machine's kernel. In a Pod, with a real agent: cluster/drops.test.ts; its test Event:
- * cluster/quickstart.test.ts.
+ * doctor's report on the rules of this machine's kernel. For a Pod with a real agent see cluster/drops.test.ts, for the
+ * test Event cluster/quickstart.test.ts.
  */
 
 const netns = `knt-doctor-${randomBytes(3).toString('hex')}`;
@@ -19,7 +19,7 @@ afterAll(() => run('ip', ['netns', 'delete', netns]));
 
 /** The checks by name. */
 async function checks(): Promise<Record<string, Check>> {
-  // No API server is there.
+  // There is no API server.
   const env = { PATH: process.env['PATH'], KUBECONFIG: '/nonexistent', NODE_NAME: 'doctor-node', SOURCES: 'kernel' };
   const command = [...inside, process.execPath, bundle, 'doctor', '--output', 'json'];
   const { stdout } = await outcomeOf(spawn('ip', command, { env }));

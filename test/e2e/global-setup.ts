@@ -2,10 +2,10 @@ import { installPrograms, restrictPath } from '../programs/install.ts';
 import { buildBundle } from './bundle.ts';
 import { requireKernelAccess } from './network/kernel-access.ts';
 
-/** Sets up the parts that all projects need. */
+/** Sets up what all projects of the tests need. */
 export default async function setup(): Promise<() => void> {
   requireKernelAccess();
-  // Here, where no test's time runs: on a new machine packages have to be installed.
+  // Installed here, outside the time limit of any test, because a new machine needs packages.
   await installPrograms('e2e');
   const restorePath = restrictPath('e2e');
   await buildBundle();

@@ -2,7 +2,7 @@ import { readManifests } from '../deploy/manifests.ts';
 import type { Connection } from './control-plane/connection.ts';
 import { until } from './until.ts';
 
-/** A rule of a ClusterRole; rules for addresses that are no resources have the last field alone. */
+/** A rule of a ClusterRole. Rules about URLs that are not resources have only the last field. */
 export interface Rule {
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
@@ -10,8 +10,8 @@ export interface Rule {
 }
 
 /**
- * Makes a ServiceAccount, which is among `items`, with what grants it `rules`; returns its token when the API server grants them: it learns of
- * them by a watch, a moment after it has taken them.
+ * Makes a ServiceAccount, which is among `items`, with objects that grant it `rules`. Returns its token once the API
+ * server grants them, which is a moment after it has stored them.
  */
 export async function makeAccount(
   connection: Connection,
@@ -19,10 +19,10 @@ export async function makeAccount(
   items: readonly object[],
   rules: readonly Rule[],
 ): Promise<string> {
-  // By the server: of two test files that do it at once, neither is refused.
+  // Applied by the server, so that two test files can do it at once and neither is refused.
   const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
   await connection.succeed(apply, { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }) });
-  // A soak of an hour ends after the hour that a token has by default.
+  // A soak of an hour would end after the hour for which a token is valid by default.
   const token = (await connection.succeed(['create', 'token', name, '-n', namespace, '--duration=3h'])).trim();
   await untilRights(connection, token, rules, true);
   return token;
@@ -57,7 +57,7 @@ export function rulesIn(...files: readonly string[]): readonly Rule[] {
     .flatMap((role) => (role as { rules?: readonly Rule[] }).rules ?? []);
 }
 
-/** Until the account of a token has all rights of `rules`, or none of them. Rejects after a minute. */
+/** Waits until the account of a token has all rights of `rules`, or none of them. Rejects after a minute. */
 export async function untilRights(
   connection: Connection,
   token: string,

@@ -216,7 +216,7 @@ test('--watch shows what there is, then what comes', async () => {
   const ended = once(child, 'exit');
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const printed = createInterface(child.stderr)[Symbol.asyncIterator]();
-  // The watch begins a moment after that.
+  // The watch begins a moment after this line.
   expect((await printed.next()).value).toContain(shop);
   const shown = lines
     .next()

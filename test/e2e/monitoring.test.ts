@@ -26,7 +26,7 @@ test('promtool accepts the rules', async () => {
 test('alerts fire when they should, and not at the start of an agent', async () => {
   const path = join(folder, 'tests.yaml');
   await writeFile(path, `rule_files: [rules.yaml]\n${textOf('test/monitoring/rules.test.yaml')}`);
-  // It ends with another status and prints what differs when one fails.
+  // It ends with another status, and prints what differs, if one of them fails.
   const { stdout } = await run('promtool', ['test', 'rules', path]);
   expect(stdout).toContain('SUCCESS');
 });

@@ -31,7 +31,7 @@ export async function startControllers(connection: Connection): Promise<{ readon
   return { stop };
 }
 
-/** Each namespace gets them soon; without them no Pod is admitted. */
+/** Waits for the default ServiceAccount and the CA's ConfigMap of a namespace, without which no Pod is admitted. */
 async function untilTheyWork({ request }: Connection): Promise<void> {
   const place = '/api/v1/namespaces/default';
   for (const path of [`${place}/serviceaccounts/default`, `${place}/configmaps/kube-root-ca.crt`])

@@ -21,7 +21,7 @@ export interface KubeRouterOptions {
 
 export type KubeRouter = Awaited<ReturnType<typeof startKubeRouter>>;
 
-/** A real kube-router that enforces policies alone, and a real ulogd beside it, on a node of network namespaces. */
+/** A real kube-router that only enforces policies, together with a real ulogd, on a node of network namespaces. */
 export async function startKubeRouter(options: KubeRouterOptions) {
   const { connection, program, backend, node, nodeAddresses, pods } = options;
   const { [program]: path } = await ensurePrograms([program]);

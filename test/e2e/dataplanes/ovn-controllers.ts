@@ -8,14 +8,14 @@ import { until } from '../until.ts';
 import { defineKind } from './definitions.ts';
 import type { Ovn, PodNetwork, Schemas } from './ovn.ts';
 
-/** Only what hangs takes so long. */
+/** Only something that hangs takes so long. */
 const WITHIN_MS = 120_000;
 
 interface ControllerOptions {
   readonly connection: Connection;
-  /** A checkout of the project with its program, and the schemas of the OVN that it names, in `bin`. */
+  /** A checkout of the project with its program and the schemas of its OVN in `bin`. */
   readonly checkout: string;
-  /** The folder of the databases' sockets. */
+  /** The folder with the sockets of the databases. */
   readonly folder: string;
   readonly node: string;
 }
@@ -31,25 +31,25 @@ interface PodOnServer {
   };
 }
 
-/** A project whose controller makes a northbound database of the cluster's objects. */
+/** A project whose controller makes a northbound database from the cluster's objects. */
 export interface OvnProject {
   /** Resolves when the API server serves the project's kinds. */
   readonly define: (options: Pick<ControllerOptions, 'connection' | 'checkout'>) => Promise<void>;
-  /** What the project's program on the node would have annotated the Node with. */
+  /** The annotations that the project's program on the node would set on the Node. */
   readonly nodeAnnotations: (node: string) => Annotations;
   readonly servers: (options: ControllerOptions) => readonly Server[];
-  /** Reads what the controller says to the plug-in about the port of a Pod; undefined as long as there is none. */
+  /** Reads what the controller tells the plug-in about the port of a Pod; undefined until it does. */
   readonly networkOf: (pod: PodOnServer) => PodNetwork | undefined;
 }
 
-/** OVN 23.03 of Debian has fewer columns than these projects ask for, but works with more. */
+/** Debian's OVN 23.03 has fewer columns than these projects need, but works with additional ones. */
 export function schemasOf(checkout: string): Schemas {
   return { northbound: join(checkout, 'bin/ovn-nb.ovsschema'), southbound: join(checkout, 'bin/ovn-sb.ovsschema') };
 }
 
 export type OvnController = Awaited<ReturnType<typeof startController>>;
 
-/** The controllers of `project` on this machine, which reach the databases of `ovn` by their sockets. */
+/** Starts the controllers of `project` on this machine; they reach the databases of `ovn` through their sockets. */
 export async function startController(project: OvnProject, ovn: Ovn, options: ControllerOptions) {
   const running = startServers(createOwnFolder('ovn-controllers'), project.servers(options));
   const { connection } = options;
@@ -94,7 +94,7 @@ export async function startController(project: OvnProject, ovn: Ovn, options: Co
   };
 }
 
-/** For programs that call those of OVN and Open vSwitch. */
+/** For programs that call the programs of OVN and Open vSwitch. */
 const programs = [
   ['ovn-common', 'usr/bin'],
   ['openvswitch-common', 'usr/bin'],
@@ -115,7 +115,10 @@ async function defineAdminPolicies(connection: Connection): Promise<void> {
     await defineKind(connection, { group: policyGroup, version: 'v1alpha1', kind, scope: 'Cluster' });
 }
 
-/** ovnkube as the cluster manager, which gives the Node its addresses, and as the controller of the Node. ovnkube-node does not run. */
+/**
+ * ovnkube as the cluster manager, which gives the Node its addresses, and as the Node's controller. ovnkube-node does
+ * not run.
+ */
 export const ovnKubernetes: OvnProject = {
   async define({ connection, checkout }) {
     await defineAdminPolicies(connection);
@@ -221,7 +224,7 @@ async function installDefinitions(connection: Connection, file: string): Promise
   await connection.succeed(['wait', '--for=condition=Established', '--timeout=60s', 'crd', '--all']);
 }
 
-/** Returns the checkout that the variable names; warns if it names none that was built. */
+/** Returns the checkout that the variable names; warns if there is no built checkout. */
 export function builtCheckout(variable: string, project: string, program: string): string | undefined {
   const checkout = resolve(process.env[variable] ?? '');
   if (existsSync(join(checkout, 'bin', program))) return checkout;

@@ -15,9 +15,9 @@ import { type Reading, startReading } from './reading.ts';
 export interface OvnCase {
   readonly title: string;
   readonly from: string;
-  /** A Pod, or an address outside. */
+  /** A Pod, or an address outside the cluster. */
   readonly to: string;
-  /** What Events say of the denial. */
+  /** What Events say about the denial. */
   readonly verdict: string;
   readonly decidedBy: string;
   readonly protocol: Probe['protocol'];
@@ -30,31 +30,34 @@ interface SceneOptions {
   readonly project: OvnProject;
   readonly checkout: string;
   readonly namespace: string;
-  /** Those of the Namespace. */
+  /** Annotations of the Namespace. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Each has its name as the label `app`. */
+  /** The label `app` of each Pod is its name. */
   readonly pods: readonly (
     | string
     | { readonly name: string; readonly annotations: Readonly<Record<string, string>> }
   )[];
-  /** Others that the controller needs for them. */
+  /** Other objects that the controller needs for the policies. */
   readonly objects?: readonly KubernetesObject[];
   readonly policies: readonly object[];
   readonly cases: readonly [OvnCase, ...OvnCase[]];
-  /** Gets what ends it, first comes first. */
+  /** Gets functions that end the scene; they are called in this order. */
   readonly ending: (() => unknown)[];
 }
 
 export interface OvnScene {
   readonly reading: Reading;
-  /** Resolves when both ends have their Event of the one packet that was sent, and the audit has its row. */
+  /** Resolves when both ends have an Event about the one packet that was sent, and the audit has its row. */
   readonly untilTold: (each: OvnCase) => Promise<void>;
 }
 
 const node = 'ovn-node';
 const port = 5432;
 
-/** A real control plane, a real OVN, the real controllers of a project and an agent; a packet of each case was sent. */
+/**
+ * A real control plane, a real OVN, the real controllers of a project and an agent. One packet of each case has been
+ * sent.
+ */
 export async function startOvnScene(options: SceneOptions): Promise<OvnScene> {
   const { project, checkout, namespace, annotations = {}, objects = [], policies, cases, ending } = options;
   const pods = options.pods.map((pod) => (typeof pod === 'string' ? { name: pod } : pod));
@@ -81,7 +84,7 @@ export async function startOvnScene(options: SceneOptions): Promise<OvnScene> {
     namespace,
     pods.map(({ name }) => name),
   );
-  // Not before: Kube-OVN leaves out rules whose peers have no addresses yet, and Pods whose port is not there yet.
+  // Not earlier: Kube-OVN leaves out rules whose peers have no addresses yet, and Pods whose port does not exist yet.
   await connection.apply(...policies);
   await controller.untilLogged(cases.map(({ acl }) => acl));
   await ovn.untilInForce();

@@ -15,8 +15,9 @@ import { type Ovn, startOvn } from './ovn.ts';
 import { type Reading, startReading } from './reading.ts';
 
 /**
- * A real OVN drops real packets by ACLs that are called as OVN-Kubernetes and Kube-OVN call theirs, and an agent reads what its
- * ovn-controller prints of them. The controllers of both projects run in on-request/, which takes checkouts that were built.
+ * A real OVN drops real packets by ACLs with the names that OVN-Kubernetes and Kube-OVN give theirs, and an agent reads
+ * what its ovn-controller prints about them. The controllers of both projects run in on-request/, which needs built
+ * checkouts.
  */
 
 const controlPlane = connect(inject('controlPlane'));
@@ -34,9 +35,9 @@ interface Case {
   readonly of: string;
   readonly protocol: Probe['protocol'] | 'icmp';
   readonly family: 0 | 1;
-  /** What the Events say of the packet. */
+  /** What the Events say about the packet. */
   readonly packet: string;
-  /** What the Event on the Pod says of the policy. */
+  /** What the Event on the Pod says about the policy. */
   readonly policy: string;
   /** The policy in the row of the audit. */
   readonly decidedBy: string;
@@ -209,7 +210,7 @@ test.each(cases)('$title', async (each) => {
 
 test('later fragments are told apart in the audit', async () => {
   const ping = ['ping', '-c', '1', '-W', '0.1', '-s', '2000', addressOf('db', 0)];
-  // It ends with 1, as nothing answers.
+  // ping ends with 1, because nothing answers.
   await run('ip', ['netns', 'exec', ovn.namespaceOf('web'), ...ping]).catch(() => {});
   const [row] = await reading.untilRows({ 'packet.later_fragment': true });
   expect(row).toMatchObject({ 'network.transport': 'icmp', 'destination.k8s.pod.name': 'db' });

@@ -7,27 +7,27 @@ import { run } from '../network/command.ts';
 import type { NamespaceGroup } from '../network/namespaces.ts';
 import { until } from '../until.ts';
 
-/** A Pod is a port of the one switch. Its name is unique, and at most 11 characters long. */
+/** A Pod is a port of the only switch. Its name is unique, and at most 11 characters long. */
 export interface OvnPod {
   readonly name: string;
-  /** One of each family. */
+  /** One address of each family. */
   readonly addresses: readonly [string, string];
 }
 
 /** What a Pod needs to use a port that is in the northbound database. */
 export interface PodNetwork {
   readonly mac: string;
-  /** With the lengths of their prefixes. */
+  /** Addresses with their prefix lengths. */
   readonly addresses: readonly string[];
-  /** By these the Pod reaches what is elsewhere. */
+  /** Gateways through which the Pod reaches other addresses. */
   readonly gateways: readonly string[];
-  /** Of a gateway where nobody answers. */
+  /** The address of a gateway that does not answer. */
   readonly gatewayMac?: string;
-  /** By these ovn-controller knows whose interface it is. */
+  /** ovn-controller uses these to find out whose interface it is. */
   readonly ids: Readonly<Record<string, string>>;
 }
 
-/** Paths of two files. */
+/** The paths of two schema files. */
 export interface Schemas {
   readonly northbound: string;
   readonly southbound: string;
@@ -36,7 +36,7 @@ export interface Schemas {
 export interface OvnOptions {
   /** The name of the node. */
   readonly chassis?: string;
-  /** Those of newer databases, which a controller expects. Default: those of Debian's OVN. */
+  /** Schemas of newer databases, which a controller expects. Default: those of Debian's OVN. */
   readonly schemas?: Schemas;
 }
 
@@ -47,8 +47,9 @@ const withoutDad =
   'echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad; echo 0 > /proc/sys/net/ipv6/conf/all/accept_dad';
 
 /**
- * A real OVN of one node: its databases, ovn-northd, ovn-controller and ovs-vswitchd, which forwards in its own process, so that no kernel
- * module is needed. Its Pods are in network namespaces of `group`. What is started ends with this process at the latest.
+ * A real OVN of one node: its databases, ovn-northd, ovn-controller and ovs-vswitchd, which forwards packets in its own
+ * process, so that no kernel module is needed. Its Pods are in network namespaces of `group`. What is started ends with
+ * this process at the latest.
  */
 export async function startOvn(
   group: NamespaceGroup,
@@ -80,7 +81,7 @@ export async function startOvn(
 
   await run('ip', ['-n', node, 'link', 'set', 'lo', 'up']);
   for (const [name, schema] of schemas) await execute('ovsdb-tool', 'create', join(folder, `${name}.db`), schema);
-  // One server has all databases; the last two sockets have the names that they usually have.
+  // One server has all databases; the last two sockets have their usual names.
   const sockets = ['db', 'ovnnb_db', 'ovnsb_db'].map((name) => `--remote=punix:${join(folder, `${name}.sock`)}`);
   start('ovsdb-server', ...sockets, ...schemas.map(([name]) => join(folder, `${name}.db`)));
   await until(
@@ -117,7 +118,7 @@ export async function startOvn(
     /** The log of ovn-controller. */
     aclLog,
     nbctl,
-    /** The variables by which programs of OVN and Open vSwitch find this one. */
+    /** The variables that make programs of OVN and Open vSwitch use this instance. */
     variables,
     /** Gives a Pod an interface, which uses a port. The name of the Pod is unique, and at most 11 characters long. */
     join: joinTo,
@@ -137,7 +138,8 @@ export async function startOvn(
     },
     /** Resolves when what was written with nbctl is in force. */
     async untilInForce(): Promise<void> {
-      // An ovn-controller that started beside its databases has claimed no port for minutes, without a word; another one does at once.
+      // An ovn-controller that was started at the same time as its databases has sometimes claimed no port for minutes,
+      // without logging why. A restarted one does at once.
       await execute('ovn-nbctl', '--timeout=30', '--wait=hv', 'sync').catch(async () => {
         await end(controller);
         start('ovn-controller', database);
@@ -145,7 +147,7 @@ export async function startOvn(
       });
     },
     namespaceOf: (pod: string): string => namespaces.get(pod) ?? '',
-    /** The lines with that name of an ACL, as soon as there is one. */
+    /** The lines with this name of an ACL, as soon as there is one. */
     linesOf: (name: string): Promise<readonly string[]> =>
       until(
         () => {
@@ -167,7 +169,7 @@ async function end(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** Nobody answers there. */
+/** Nobody answers at these addresses. */
 const elsewhere = { gateways: ['10.66.255.254', 'fd00:66::ffff'], gatewayMac: '0a:58:00:00:00:01' } as const;
 
 async function joinPod(node: string, namespace: string, name: string, network: PodNetwork): Promise<void> {
@@ -189,7 +191,8 @@ async function joinPod(node: string, namespace: string, name: string, network: P
     ...gateways.map((address) => `route add default via ${address} dev eth0`),
   ];
   await run('ip', ['-n', namespace, '-batch', '-'], `${lines.join('\n')}\n`);
-  // Else the kernel leaves checksums to a device that there is none of, and OVN's connection tracking takes the packets for broken.
+  // Otherwise the kernel leaves checksums to a device that does not exist, and OVN's connection tracking takes the
+  // packets for broken.
   await run('ip', ['netns', 'exec', namespace, 'ethtool', '-K', 'eth0', 'tx', 'off']);
 }
 

@@ -4,8 +4,8 @@ import type { AwsPod } from './aws-vpc-cni.ts';
 import { defineKind } from './definitions.ts';
 
 /**
- * The objects by which the network policy agent of the AWS VPC CNI knows policies: EKS has a controller that makes them of
- * NetworkPolicies (aws/amazon-network-policy-controller-k8s, whose module cannot be had).
+ * The objects from which the network policy agent of the AWS VPC CNI knows policies. On EKS a controller makes them
+ * from NetworkPolicies (aws/amazon-network-policy-controller-k8s, whose module is not available).
  */
 
 const group = 'networking.k8s.aws';
@@ -16,14 +16,14 @@ export interface AwsPlace {
   readonly pods: readonly AwsPod[];
 }
 
-/** What these tests have of a NetworkPolicy: Pods are selected by the label `app`, which is their name. */
+/** The part of a NetworkPolicy that these tests use. Pods are selected by the label `app`, which is their name. */
 export interface SimplePolicy {
   readonly name: string;
   readonly namespace: string;
   /** The Pod that it selects. */
   readonly of: string;
   readonly direction: 'Ingress' | 'Egress';
-  /** Whom it allows, and at which port; nothing if it is left out. */
+  /** The peer that it allows, and at which port; nothing if it is left out. */
   readonly allows?: { readonly peer?: string; readonly port: number; readonly protocol: 'TCP' | 'UDP' };
 }
 
@@ -56,7 +56,7 @@ export function networkPolicyOf({ name, namespace, of, direction, allows }: Simp
   };
 }
 
-/** What EKS makes of that NetworkPolicy: selectors are replaced by addresses. */
+/** What EKS makes from this NetworkPolicy: selectors are replaced by addresses. */
 export function policyEndpointOf(policy: SimplePolicy, place: AwsPlace): KubernetesObject {
   const { name, namespace, of, direction, allows } = policy;
   const cidr = place.pods.find((pod) => pod.name === allows?.peer)?.address ?? everywhere(place);
@@ -85,7 +85,7 @@ export interface ClusterDenial {
   readonly protocol: 'TCP' | 'UDP';
 }
 
-/** What EKS makes of such a ClusterNetworkPolicy. */
+/** What EKS makes from such a ClusterNetworkPolicy. */
 export function clusterPolicyEndpointOf(denial: ClusterDenial, place: AwsPlace): KubernetesObject {
   const { name, tier, of, port, protocol } = denial;
   return {

@@ -13,7 +13,7 @@ import { until } from '../until.ts';
 
 export type Reading = Awaited<ReturnType<typeof startReading>>;
 
-/** An agent that reads what a data plane logs, and what comes of each line of it. `log`: a file, or other SOURCES. */
+/** An agent that reads what a data plane logs, and what becomes of each line. `log`: a file, or other SOURCES. */
 export async function startReading(
   connection: Connection,
   rig: AgentRig,
@@ -25,7 +25,7 @@ export async function startReading(
     NODE_NAME: node,
     SOURCES: typeof log === 'string' ? `file:${log}` : log.SOURCES,
     STATE_DIR: rig.newFolder(),
-    // It reads policies, too.
+    // The agent also reads policies.
     KUBECONFIG: await kubeconfigWith(connection, `reading-${node}`, rulesIn(rightsFile, policiesFile)),
   };
   const agent: AgentProcess = rig.start({ ...settings, AUDIT: `file:${audit}`, AUDIT_INTERVAL: '1' });
@@ -37,7 +37,7 @@ export async function startReading(
     return rows.filter((row) => names.every((name) => row[name] === fields[name]));
   };
   return {
-    /** What doctor finds with the agent's settings, but for those in `changed`, where `run` runs it. */
+    /** Runs doctor by `run`, with the agent's settings except those in `changed`; returns what it finds. */
     async doctor(
       run: (command: string, args: readonly string[]) => Promise<Outcome>,
       changed: Readonly<Record<string, string>> = {},
@@ -54,8 +54,8 @@ export async function startReading(
       await rig.untilEvents(namespace, (events) => events.some(isIt), pod);
     },
     /**
-     * Resolves when an Event on that Pod names a NetworkPolicy, because before the agent has read the policies, Events name none. `send` sends
-     * the Pod a packet to a port, which a NetworkPolicy denies. Returns how many were sent.
+     * Resolves when an Event on that Pod names a NetworkPolicy: before the agent has read the policies, no Event does.
+     * `send` sends the Pod a packet to a port that a NetworkPolicy denies. Returns how many were sent.
      */
     async untilPoliciesAreRead(namespace: string, pod: string, send: (port: number) => Promise<void>): Promise<number> {
       for (let sent = 1; ; sent++) {
@@ -68,7 +68,7 @@ export async function startReading(
     },
     /** The rows of the audit that have these fields. */
     rowsOf,
-    /** The same, as soon as there is one. */
+    /** The same, as soon as there is one row. */
     untilRows: (fields: Partial<FlowRecord>): Promise<readonly FlowRecord[]> =>
       until(
         () => {

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../../..');
 const node = 'node-b';
 const crd = 'crd.projectcalico.org';
 
-/** The cluster of samples/, with the agent, Calico and kube-proxy installed as the documents take them to be. */
+/** The cluster of samples/, with the agent, Calico and kube-proxy installed as the documents assume. */
 export async function fillCluster(connection: Connection, podAddress: string): Promise<void> {
   const { succeed } = connection;
   await connection.apply(...definitions, ...kinds.map((kind) => definitionOf(kind)));
@@ -18,7 +18,8 @@ export async function fillCluster(connection: Connection, podAddress: string): P
   await createObjects(connection, { items: saved.items.map(endingAtOnce) });
   await succeed(['apply', '--server-side', '-k', join(root, 'deploy/overlays/journal')]);
   await createObjects(connection, { items: programs(podAddress) });
-  // Without a controller no status says that all are up to date; a generation far ahead stays right after changes.
+  // There is no controller, so nothing else reports that all are up to date. A generation far ahead stays valid after
+  // changes.
   const up = {
     observedGeneration: 1000,
     desiredNumberScheduled: 1,
@@ -35,7 +36,7 @@ export async function fillCluster(connection: Connection, podAddress: string): P
       numberAvailable: 1,
       numberMisscheduled: 0,
     });
-  // Where no kubelet is, that is known at once: the port refuses.
+  // There is no kubelet. A port that refuses connections shows this at once.
   for (const name of ['node-a', 'node-b'])
     await patchStatus(connection, `/api/v1/nodes/${name}`, {
       addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
@@ -49,7 +50,7 @@ async function patchStatus({ request }: Connection, path: string, status: object
     throw new Error(`[docs] the status of ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
 }
 
-/** Kinds of network plug-ins and of Prometheus that commands speak of, with their scopes. */
+/** Kinds of network plug-ins and of Prometheus that commands name, with their scopes. */
 const kinds = `
   acn.azure.com v1alpha1 ContainerNetworkLog Cluster
   cilium.io v2 CiliumClusterwideNetworkPolicy Cluster
@@ -80,7 +81,7 @@ function programs(podAddress: string): KubernetesObject[] {
       iptablesBackend: 'Auto',
     }),
     felix(`node.${node}`, { bpfEnabled: true }),
-    // The sentences of doctor name this one.
+    // doctor's sentences name this one.
     felix('node.node-a', {}),
     { apiVersion: 'acn.azure.com/v1alpha1', kind: 'ContainerNetworkLog', metadata: { name: 'drops' } },
     { apiVersion: 'networking.gke.io/v1alpha1', kind: 'NetworkLogging', metadata: { name: 'default' } },
@@ -122,7 +123,7 @@ function workload(kind: 'DaemonSet' | 'Deployment', namespace: string, name: str
   };
 }
 
-/** A Pod gets no time to end, as no kubelet is there to say that it has. */
+/** A Pod gets no time to end, because there is no kubelet to say that it has ended. */
 function endingAtOnce(object: KubernetesObject): KubernetesObject {
   if (object.kind !== 'Pod') return object;
   const { spec } = object as KubernetesObject & { readonly spec?: object };

@@ -92,7 +92,7 @@ async function tryCommand(command: Command, ending: (() => Promise<void>)[]): Pr
   if (rule === undefined) return `${placeOf(command)}: no rule of test/docs/rules.ts takes "${command.text}"`;
   counts[rule.name] = (counts[rule.name] ?? 0) + 1;
   const text = fill(command.text);
-  // In sentences commands stand for themselves, and once is enough; in blocks they follow each other.
+  // Commands in sentences are independent, so each is tried once; commands in blocks build on each other.
   const before = command.from === 'block' ? undefined : done.get(text);
   const trial = before ?? tryText(text, rule.way, ending);
   done.set(text, trial);
@@ -144,7 +144,7 @@ function yamlIn(document: string, begins: string): string {
   return `${block.lines.join('\n')}\n`;
 }
 
-/** Matches what programs print about arguments that they do not know, and shells about programs that are not there. */
+/** Matches what programs print about unknown arguments, and shells about unknown programs. */
 const misunderstanding =
   /unknown (?:flag|shorthand flag|command|option|argument)|unrecogni[sz]ed (?:option|argument)|(?:invalid|illegal) option|doesn't have a resource type|command not found|No such option/i;
 
@@ -159,7 +159,7 @@ function problemWith({ code, stdout, stderr }: Outcome, expected: Expected | und
   return undefined;
 }
 
-/** A namespace is gone when its controller, which is not here, has finished it. */
+/** A namespace is gone when its controller has finished it, which does not run here. */
 async function finishNamespaces(over: AbortSignal): Promise<void> {
   const { request } = controlPlane;
   while (!over.aborted) {

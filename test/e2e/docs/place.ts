@@ -14,8 +14,8 @@ const STOPPED_AFTER_S = 1;
 export type Place = Awaited<ReturnType<typeof createPlace>>;
 
 /**
- * A node of the cluster with a checkout of this project, where commands are run as a reader would.
- * `bundle`: this program; `files`: what is beside the checkout's own files, which are a copy. Needs root.
+ * A node of the cluster with a checkout of this project, where commands are run as a reader would run them. `bundle`:
+ * this program; `files`: files in addition to those of the checkout, which is a copy. Needs root.
  */
 export async function createPlace(connection: Connection, bundle: string, files: Readonly<Record<string, string>>) {
   const folder = createOwnFolder('docs');
@@ -23,14 +23,14 @@ export async function createPlace(connection: Connection, bundle: string, files:
   for (const name of ['layers', 'work', 'tmp', 'files', 'kubectl-cache']) mkdirSync(join(folder, name));
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, 'files', name), content);
   const port = new URL(connection.server).port;
-  // Programs before those of the machine on the PATH, and what they need.
+  // Programs that come before the machine's on the PATH, and what they need.
   cpSync(join(import.meta.dirname, 'node/bin'), join(folder, 'bin'), { recursive: true });
   for (const family of ['ip', 'ip6'])
     for (const verb of ['', '-save', '-restore'])
       symlinkSync('/usr/sbin/xtables-nft-multi', join(folder, 'bin', `${family}tables${verb}`));
   copyFileSync(connection.adminKubeconfig, join(folder, 'kubeconfig'));
 
-  // It keeps the mounts.
+  // This process keeps the mounts.
   const holder = node.start('bash', [join(import.meta.dirname, 'node/set-up.sh'), folder, root]);
   const printed: Buffer[] = [];
   holder.stderr?.on('data', (bytes: Buffer) => printed.push(bytes));
@@ -67,7 +67,7 @@ export async function createPlace(connection: Connection, bundle: string, files:
   };
   const running = new Set<ChildProcess>();
   const spawnIn = (command: readonly string[]): ChildProcess => {
-    // So that nothing is left of it when the tests are killed.
+    // Ends with this process, so that nothing is left when the tests are killed.
     const args = ['--pdeathsig', 'KILL', '--', 'nsenter', ...enter(command)];
     const child = spawn('setpriv', args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     running.add(child.on('close', () => running.delete(child)));
@@ -82,10 +82,10 @@ export async function createPlace(connection: Connection, bundle: string, files:
   return {
     /** Runs a command line to its end. A pipeline fails with the first of its programs, and a list with the first of its commands. */
     run: runToEnd,
-    /** Runs a command that gives a variable a value: all that are run later have it, until `reset` is run. */
+    /** Runs a command that sets a variable: later commands see it, until `reset` is run. */
     set: (command: string) =>
       runToEnd(`${command}\ndeclare -p ${/^\w+/.exec(command)?.[0]} >> '${join(folder, 'variables')}'`),
-    /** Interrupts it after a second; its exit status is 0 then. */
+    /** Interrupts the command after a second; its exit status is then 0. */
     async runAndStop(command: string): Promise<Outcome> {
       const outcome = await run([
         'timeout',
@@ -96,17 +96,17 @@ export async function createPlace(connection: Connection, bundle: string, files:
       ]);
       return outcome.code === 124 ? { ...outcome, code: 0 } : outcome;
     },
-    /** A command that goes on. */
+    /** Starts a command that keeps running. */
     start(command: string) {
       const child = spawnIn(shell(`exec ${command}`));
       const outcome = outcomeOf(child);
       return {
-        /** Ends it; resolves to what it was. */
+        /** Ends it; resolves to its outcome. */
         async end(this: void): Promise<Outcome> {
           if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGTERM');
           return outcome;
         },
-        /** Resolves when it has printed such a thing on its standard output, or ended. */
+        /** Resolves when its standard output matches, or when it has ended. */
         async printed(this: void, what: RegExp): Promise<void> {
           let text = '';
           for await (const [bytes] of on(child.stdout as NodeJS.ReadableStream & EventEmitter, 'data', {

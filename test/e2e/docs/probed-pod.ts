@@ -5,14 +5,17 @@ import { execPath } from 'node:process';
 import { run } from '../network/command.ts';
 import { createNamespaceGroup } from '../network/namespaces.ts';
 
-/** The API server finds this at the address of an agent's Pod. */
+/** What the API server finds at the address of an agent's Pod. */
 export interface ProbedPod {
-  /** An address of no other Pod of this machine, which the API server asks: it refuses loopback and link-local ones. */
+  /**
+   * An address that no other Pod of this machine has. It is not a loopback or link-local one, because the API server
+   * refuses to ask those.
+   */
   readonly address: string;
   readonly destroy: () => Promise<void>;
 }
 
-/** Documents ask an agent at this port. */
+/** The documents ask an agent at this port. */
 const agent = `
 require('node:http').createServer((_, response) => response.end('ok\\n')).listen(9090, () => console.log('ready'));
 `;
@@ -36,7 +39,7 @@ export async function startProbedPod(): Promise<ProbedPod> {
       const closed = once(server, 'close');
       server.kill('SIGKILL');
       await closed;
-      // The kernel would do it with the namespace, but somewhat later.
+      // The kernel would also delete it with the namespace, but later.
       await run('ip', ['link', 'delete', device]);
       await group.remove();
     },

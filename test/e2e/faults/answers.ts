@@ -1,7 +1,7 @@
 import type { Fault, Scene } from './fault.ts';
 import type { Answer } from './proxy.ts';
 
-/** Rows that have a proxy answer, each with what and until when. */
+/** Rows in which a proxy answers, each with the answer and how long it lasts. */
 
 export const everything = /./;
 export const events = /^\w+ \/api\/v1\/namespaces\/[^/]+\/events/;
@@ -15,7 +15,7 @@ export const status =
     response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   };
 
-/** One page or one object without an end, as fast as it is read. */
+/** One page or one object that does not end, sent as fast as it is read. */
 export const endless: Answer = ({ response }) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   const part = Buffer.alloc(65_536, ' ');
@@ -34,6 +34,6 @@ export const failing =
 
 export const heal = ({ proxy }: Scene): void => proxy.heal();
 
-/** Refused writes of Events: more than one back-off. */
+/** So many refused writes of Events that the agent backs off more than once. */
 export const refusedWrites = (code: number, times: number) => (scene: Scene) =>
   scene.untilMetric(new RegExp(`api_requests_total\\{verb="POST",resource="events",code="${code}"\\} [${times}-9]`));

@@ -19,7 +19,8 @@ while read -r step; do
     fail) mount -o remount,abort "$place/disk" ;;
     repair)
       until umount "$place/disk" 2>/dev/null; do sleep 0.1; done
-      # A copy: where another mount namespace of the machine still has the broken one, the same file would be as broken.
+      # A copy, because in another mount namespace the broken file system may still be mounted, and the same file would
+      # break again.
       cp "$image" "$image.repaired"
       image=$image.repaired
       mount -o loop "$image" "$place/disk"

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 
 export type Disk = Awaited<ReturnType<typeof createDisk>>;
 
-/** A file system of its own in `parent`, with faults as real ones have. Root on Linux, with loop devices. */
+/** A file system of its own in `parent`, with the faults that real ones have. Needs root on Linux, and loop devices. */
 export async function createDisk(parent: string, capacity = '16M') {
   const place = join(parent, 'mount');
   const folder = join(place, 'disk');
@@ -29,16 +29,16 @@ export async function createDisk(parent: string, capacity = '16M') {
     /** Every write hangs from now on. */
     freeze: step('freeze'),
     thaw: step('unfreeze'),
-    /** It can only be read from now on, as after an error of the disk. */
+    /** From now on it is read-only, as after a disk error. */
     fail: step('fail'),
-    /** Mounts it again, once nothing has a file of it open. */
+    /** Mounts it again, once none of its files is open. */
     repair: step('repair'),
-    /** No byte is free from now on. */
+    /** From now on no byte is free. */
     fill() {
       for (let size = 1024 * 1024; size >= 1; size /= 2) while (isWritten(filler, size));
     },
     empty: () => rmSync(filler),
-    /** Takes the disk away; thaws it first if need be. */
+    /** Removes the disk; thaws it first if necessary. */
     async remove() {
       child.stdin.end();
       await closed;
@@ -46,7 +46,7 @@ export async function createDisk(parent: string, capacity = '16M') {
   };
 }
 
-/** Whether there was room for so many bytes at the end of a file. */
+/** Whether there was room for this many bytes at the end of a file. */
 function isWritten(file: string, size: number): boolean {
   try {
     writeFileSync(file, Buffer.alloc(size), { flag: 'a' });

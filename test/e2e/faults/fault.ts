@@ -7,28 +7,28 @@ import type { Disk } from './disk.ts';
 import type { FaultProxy } from './proxy.ts';
 
 /**
- * One row of the suite. An agent with a node of its own reads a log. Lines are written before the fault, while it lasts, and after it;
- * at the end the counts of all Events are the lines that were written, and the agent has logged one line when the fault began and one
- * when it was over.
+ * One row of the suite. An agent with a node of its own reads a log. Lines are written before the fault, while it
+ * lasts, and after it. At the end, the counts of all Events must equal the written lines. The agent must have logged
+ * one line when the fault began, and one when it was over.
  */
 export interface Fault {
-  /** Says the case when read alone. */
+  /** Names the case even when read alone. */
   readonly title: string;
   readonly begin: (scene: Scene) => unknown;
-  /** It has lasted long enough when this resolves. */
+  /** Resolves when the fault has lasted long enough. */
   readonly lasts?: ((scene: Scene) => Promise<unknown>) | undefined;
   readonly end?: (scene: Scene) => unknown;
-  /** The log's names for it (`problem`); nothing else is logged as a warning or an error. */
+  /** The names that the log has for the fault (`problem`); nothing else is logged as a warning or an error. */
   readonly problems: readonly string[];
-  /** Beginnings of the names of others that a loaded machine may bring about, and that are logged then. */
+  /** Beginnings of the names of other problems that may also be logged, because a loaded machine may cause them. */
   readonly tolerated?: readonly string[];
-  /** While it lasts, the Events of the first namespace are written within 40 s. */
+  /** Whether Events of the first namespace are still written, within 40 s, while the fault lasts. */
   readonly goesOn?: boolean;
   /** Packets that no Event counts, as documented. */
   readonly lost?: Readonly<Partial<Record<PodName, number>>>;
-  /** Looks at the Events when all counts are right. */
+  /** Checks the Events when all counts are right. */
   readonly check?: (scene: Scene, events: readonly StoredEvent[]) => unknown;
-  /** Settings of the agent beside the usual ones; asked for before it starts. */
+  /** Settings of the agent in addition to the usual ones; called before it starts. */
   readonly settings?: (scene: Scene) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /** The state is on a disk of its own. */
   readonly disk?: true;
@@ -38,31 +38,37 @@ export interface Fault {
   readonly own?: true;
 }
 
-/** Rows of one kind. `name`: of their nodes and namespaces; `subnet`: of their Pods, `10.110`. Both are no other kind's. */
+/**
+ * Rows of one kind. `name`: of their nodes and namespaces; `subnet`: of their Pods, such as `10.110`. No other kind has
+ * the same.
+ */
 export interface FaultRows {
   readonly name: string;
   readonly subnet: string;
   readonly rows: readonly Fault[];
 }
 
-/** `steady` has drops in every phase, `other` is in another namespace and has them while the fault lasts, as `during`. */
+/**
+ * `steady` has drops in every phase. `other` is in another namespace and, like `during`, has them while the fault
+ * lasts.
+ */
 export type PodName = 'steady' | 'before' | 'during' | 'after' | 'other';
 
 export const pods: readonly PodName[] = ['steady', 'before', 'during', 'after', 'other'];
 
 export interface Scene {
   readonly controlPlane: Connection;
-  /** The order of the row's own control plane. */
+  /** Gives an order to the row's own control plane. */
   readonly order: ControlPlane['order'];
-  /** Between the agent and the API server. */
+  /** The proxy between the agent and the API server. */
   readonly proxy: FaultProxy;
   readonly rig: AgentRig;
-  /** Not before it is started. */
+  /** Undefined until it is started. */
   readonly agent: AgentProcess;
   readonly node: string;
   readonly namespace: string;
   readonly otherNamespace: string;
-  /** Path of the agent's. */
+  /** Path of the agent's kubeconfig. */
   readonly kubeconfig: string;
   /** The folder of the agent's state. */
   readonly stateDir: string;

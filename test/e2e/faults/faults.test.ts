@@ -5,5 +5,7 @@ import { diskRows } from './rows/node-disk.ts';
 import { objectsRows } from './rows/objects.ts';
 import { testFaults } from './suite.ts';
 
-/** Those in which the API server itself is well; the others: server.test.ts. Those that take longest begin. */
+/**
+ * The faults in which the API server itself is well; server.test.ts has the others. Those that take longest come first.
+ */
 testFaults([objectsRows, answersRows, credentialsRows, diskRows, clockRows]);

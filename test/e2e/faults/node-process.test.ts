@@ -10,12 +10,15 @@ import { connect } from '../control-plane/connection.ts';
 import { createObjects } from '../control-plane/objects.ts';
 import { type FaultProxy, startFaultProxy } from './proxy.ts';
 
-/** Agents that are killed, stopped with work left, out of file descriptors, and that are two on one node: the counts of all Events are the lines written. */
+/**
+ * Agents that are killed, stopped with work left, or out of file descriptors, and two agents on one node: the counts of
+ * all Events equal the written lines.
+ */
 
 const controlPlane = connect(inject('controlPlane'));
-/** A node may write so many Events at once; further ones wait minutes for its budget. */
+/** A node may write this many Events at once; for further ones it waits minutes for its budget. */
 const podsOfStorm = 20;
-/** The time of a test that starts an agent a dozen times, on a loaded machine. */
+/** The time limit of a test that starts an agent a dozen times on a loaded machine. */
 const manyStarts: Millis = 600_000;
 
 let rig: AgentRig;
@@ -53,7 +56,10 @@ async function scene(name: string, pods: number, subnet: string) {
       renameSync(log, `${log}.1`);
       writeFileSync(log, '');
     },
-    /** A drop to each Pod, so many times; each has a peer of its own: targets of one peer that scans are written every 15 minutes. */
+    /**
+     * Logs this many drops to each Pod. Each Pod has a peer of its own, because a peer of many Pods counts as a scan,
+     * whose targets are written only every 15 minutes.
+     */
     write: (times: number): void => {
       for (let each = 0; each < times; each++) {
         for (const [index, address] of addresses.entries())
@@ -76,7 +82,7 @@ async function scene(name: string, pods: number, subnet: string) {
   };
 }
 
-/** The number that a descriptor opened from now on must be below. */
+/** Sets a limit: new file descriptors must have numbers below it. */
 function limitDescriptors({ pid }: AgentProcess, limit: number): void {
   execFileSync('prlimit', ['--pid', String(pid), `--nofile=${limit}:`]);
 }
@@ -100,7 +106,7 @@ describe.concurrent('an agent', () => {
         await agent.kill();
       }
       await rig.start(env).untilReady();
-      // An Event that was written three times is written again after two minutes, and then after four.
+      // After its third write, an Event is written again after two minutes, and then after four.
       await untilExact(280_000);
     },
     manyStarts,
@@ -118,7 +124,7 @@ describe.concurrent('an agent', () => {
     const began = performance.now();
     agent.signal('SIGTERM');
     expect(await agent.untilExit()).toEqual({ code: 0, signal: null });
-    // The time that Kubernetes gives is 30 s; the agent takes ten of them to write.
+    // Kubernetes gives it 30 s, of which the agent takes ten to write.
     expect(performance.now() - began).toBeLessThan(20_000);
     proxy.heal();
     write(1);
@@ -135,7 +141,7 @@ describe.concurrent('an agent', () => {
       await agent.untilReady();
       write(2);
       await untilExact();
-      // Those that are open stay open, no other can be opened.
+      // Open files stay open, but no other can be opened.
       limitDescriptors(agent, 3);
       rotate();
       write(3);
@@ -171,7 +177,7 @@ describe.concurrent('an agent', () => {
     await untilExact();
     if (name === 'two-agents') {
       for (const agent of agents) await untilMetric(agent, /packets_total\{verdict="dropped"\} 35$/m);
-      // Both wrote the same Events: the API server has refused what was late, which was then merged.
+      // Both wrote the same Events: the API server has refused the later write, which was then merged.
       await Promise.any(
         agents.map((agent) =>
           untilMetric(agent, /api_requests_total\{verb="POST",resource="events",code="409"\} [1-9]/),

@@ -7,14 +7,14 @@ import { buffer } from 'node:stream/consumers';
 import { type Certificate, createCertificate } from '../../../src/agent/directory/certificate.ts';
 import type { Connection } from '../control-plane/connection.ts';
 
-/** A request of the agent, and its answer still to be made. */
+/** A request of the agent that is not answered yet. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly method: string;
   /** The path with its query. */
   readonly path: string;
   readonly response: ServerResponse;
-  /** Asks the real server; its answer has come whole. */
+  /** Asks the real server; resolves when its whole answer has come. */
   readonly ask: () => Promise<{ status: number; body: Buffer }>;
   /** Asks the real server, and passes its answer on as it comes. */
   readonly pass: () => void;
@@ -32,7 +32,7 @@ export function certificateFor(): Certificate {
   return createCertificate('127.0.0.1', Date.now() - day, Date.now() + day);
 }
 
-/** An HTTPS server in front of the real API server that passes all on, until it has to answer itself. */
+/** An HTTPS server in front of the real API server. It passes everything on until it has to answer itself. */
 export async function startFaultProxy({
   server: target,
   certificateAuthority,
@@ -41,7 +41,7 @@ export async function startFaultProxy({
   let current = certificateFor();
   const sockets = new Set<Socket>();
   const asked: string[] = [];
-  /** Answers of the fault: connections that it leaves open end with it. */
+  /** Answers of the fault. If such an answer leaves its connection open, the connection ends with the fault. */
   const failed = new Set<ServerResponse>();
   let fault: { answer: Answer; concerns: RegExp } | undefined;
 
@@ -89,12 +89,15 @@ export async function startFaultProxy({
       server.setSecureContext({ key: current.key, cert: current.certificate });
       breakAll();
     },
-    /** Gives `answer` to these requests from now on; all others pass. `cut` breaks open connections, so that watches are requested again. */
+    /**
+     * From now on `answer` handles these requests; all others pass. `cut` breaks open connections, so that watches are
+     * requested again.
+     */
     fail(answer: Answer, { concerns = /./, cut = false } = {}): void {
       fault = { answer, concerns };
       if (cut) breakAll();
     },
-    /** All pass again; connections that the fault has left open are broken. */
+    /** All requests pass again. Connections that the fault has left open are broken. */
     heal(): void {
       fault = undefined;
       for (const response of failed) response.destroy();
@@ -121,7 +124,7 @@ export async function startFaultProxy({
   async function relay(request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {
     const answer = await forward(request, body);
     response.writeHead(answer.statusCode ?? 0, answer.headers);
-    // A watch may bring nothing for a minute.
+    // The headers are sent at once, because a watch may bring nothing for a minute.
     response.flushHeaders();
     answer.on('error', () => response.destroy()).pipe(response);
     response.on('close', () => answer.destroy());

@@ -11,14 +11,14 @@ import { createObjects } from '../control-plane/objects.ts';
 import { everything } from './answers.ts';
 import { type FaultProxy, startFaultProxy } from './proxy.ts';
 
-/** An agent that is killed and started again while the API server is away: it continues with the Pods of its state. */
+/** An agent that is killed and started again while the API server is away continues with the Pods of its state. */
 
 const controlPlane = connect(inject('controlPlane'));
 const node = 'restart-away';
 const namespace = node;
 const subnet = '10.124.1';
 const pods = ['stays', 'goes', 'is-replaced', 'comes-again'] as const;
-/** Its packets are logged with its interface, which a Pod of its name has again. */
+/** Its packets are logged with its interface, which a new Pod of the same name has again. */
 const byInterface = 'comes-again';
 /** Lines that were read at the start are on disk a second later. */
 const atTheStart: Millis = 4000;
@@ -74,7 +74,7 @@ function createLog(path: string) {
   };
 }
 
-/** Waits until the state on disk has so many packets that wait for the API server. */
+/** Waits until the state on disk has this many packets that wait for the API server. */
 async function untilKept(stateDir: string, packets: number, timeout: Millis): Promise<void> {
   const kept = (): number =>
     restoreState(stateDir, node, new Date()).state?.waiting.reduce((sum, { weight }) => sum + weight, 0) ?? 0;
@@ -104,7 +104,7 @@ test('killed again and again while the API server is away and logs are rotated: 
   };
   const first = rig.start(env);
   await first.untilReady();
-  // All that is known of the Pods is on disk then.
+  // Everything known about the Pods is then on disk.
   const known = () => restoreState(env.STATE_DIR, node, new Date()).state?.pods?.records.length;
   await vi.waitFor(() => expect(known()).toBe(pods.length), { timeout: withinOneLook });
   await first.kill();
@@ -112,7 +112,7 @@ test('killed again and again while the API server is away and logs are rotated: 
   proxy.fail(({ response }) => void response.destroy(), { concerns: everything, cut: true });
   let agent = first;
   for (let round = 1; round <= 3; round++) {
-    // Two files: the one read in this round is gone in the next but one.
+    // Two files: the one that is read in this round is deleted in the round after the next.
     for (const pod of pods) log.drop(pod, 50, 60_000);
     log.rotate();
     agent = rig.start(env);

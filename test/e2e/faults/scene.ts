@@ -52,7 +52,7 @@ export async function setScene(
     kubeconfig: proxy.kubeconfigOf(rig.kubeconfig, join(folder, 'kubeconfig')),
     written,
     async drop(pod, count) {
-      // From outside the cluster.
+      // The packet comes from outside the cluster.
       const line = dropLine('203.0.113.9', addressOf(pod), 80, { time: ownClock?.now() ?? new Date() });
       appendFileSync(log, line.repeat(count));
       written.set(pod, (written.get(pod) ?? 0) + count);
@@ -61,7 +61,7 @@ export async function setScene(
     },
     untilMetric: (line) => untilMetric(scene.agent, line),
     async close() {
-      // First: an agent that hangs on it cannot be killed.
+      // Done first: an agent that hangs on the disk cannot be killed.
       await ownDisk?.remove();
       await agent?.kill();
       await proxy.stop();

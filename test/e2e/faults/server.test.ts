@@ -4,13 +4,13 @@ import { testFaults } from './suite.ts';
 
 /** A real API server and its etcd, killed, hanging and started again: each row has its own. */
 
-/** Attempts to write an Event that came to nothing, whatever the answer. */
+/** Attempts to write an Event that failed, whatever the answer. */
 const failedWrites = (times: number) => (scene: Scene) =>
   scene.untilMetric(
     new RegExp(`api_requests_total\\{verb="(?:POST|PATCH)",resource="events",code="(?:0|50\\d)"\\} [${times}-9]`),
   );
 
-/** The API server itself pauses before it tries its etcd again, the longer the outage was. */
+/** The API server itself pauses before it tries its etcd again; the pause grows with the outage. */
 async function startAgain({ controlPlane, order }: Scene, server: 'kube-apiserver' | 'etcd'): Promise<void> {
   await order('start', server);
   const answers = async (): Promise<boolean> =>

@@ -9,16 +9,16 @@ import { startControlPlane } from '../control-plane/control-plane.ts';
 import { type Fault, type FaultRows, pods } from './fault.ts';
 import { type Played, setScene } from './scene.ts';
 
-/** Megabytes; far above what an agent with a few Pods takes: only endless growth gets there. */
+/** In megabytes, far above what an agent with a few Pods takes: only endless growth reaches it. */
 const memoryLimit = 200;
 
-/** Reached only if a test hangs: an outage of more than a minute, and the API server's own pause after it. */
+/** Reached only if a test hangs: an outage of more than a minute and the API server's own pause take less. */
 const longestRow: Millis = 600_000;
 
-/** How long the documented way back may take: a back-off of 60 s, and the 30 s of a second write. */
+/** How long a documented recovery may take: a back-off of 60 s, and the 30 s of a second write. */
 const backWithin: Millis = 95_000;
 
-/** Runs all rows at the same time, as they wait for back-offs and second writes of Events. */
+/** Runs all rows at the same time, because they mostly wait for back-offs and second writes of Events. */
 export function testFaults(kinds: readonly FaultRows[]): void {
   let shared: { controlPlane: Connection; rig: AgentRig };
 

@@ -5,16 +5,16 @@ import { fakeClockLibrary } from '../../programs/table.ts';
 export type WallClock = ReturnType<typeof createWallClock>;
 
 /**
- * A wall clock for one process, by libfaketime; what counts intervals (CLOCK_MONOTONIC) stays the machine's, as when a clock is set.
- * `folder`: where the file is that the process reads at each look.
+ * A wall clock for one process, by libfaketime. The clock for intervals (CLOCK_MONOTONIC) stays the machine's, as when
+ * a real clock is set. `folder`: where the file is that the process reads whenever it reads the clock.
  */
 export function createWallClock(folder: string) {
   const file = join(folder, 'wall-clock');
   let ahead = 0;
-  /** Sets it so far from the machine's, from the process's next look at it. */
+  /** Sets it this far ahead of the machine's clock, from the process's next look at it. */
   const set = (seconds: number): void => {
     ahead = seconds;
-    // In one step: half a file would be another time.
+    // Replaced in one step, because half a file would be another time.
     writeFileSync(`${file}.next`, `${seconds < 0 ? '' : '+'}${seconds}\n`);
     renameSync(`${file}.next`, file);
   };

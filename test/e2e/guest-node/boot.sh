@@ -3,7 +3,7 @@
 set -eu
 name=$1 address=$2 folder=$3 modules=$4 node=$5
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
-# The kubelet and the runtime pass mounts on to containers.
+# The kubelet and the runtime share mounts with containers.
 mount --make-rshared /
 hostname "$name"
 mount -t tmpfs -o mode=0755 tmpfs /run
@@ -13,7 +13,7 @@ mount -t devpts devpts /dev/pts
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t tracefs tracefs /sys/kernel/tracing
 mount --bind "$folder/machine-id" /etc/machine-id
-# No name is looked up outside.
+# Names are not looked up outside the machine.
 mount --bind "$folder/resolv.conf" /etc/resolv.conf
 mkdir -p /usr/lib/modules
 ln -sfn "$modules" "/usr/lib/modules/$(uname -r)"
@@ -25,6 +25,6 @@ ip route add default via "${address%.*}.1"
 for setting in net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0; do
   sysctl -qw "$setting"
 done
-# Not by `exec`: this shell reaps what is left behind.
+# Not by `exec`, because this shell reaps orphaned processes.
 "$node" "$(dirname "$0")/guest-shell.ts" &
 wait $!

@@ -1,6 +1,7 @@
 /**
- * The agent on a real node whose kernel has event probes: docs/quickstart.md with the component `kernel-drops`, run as it stands. What a
- * NetworkPolicy denies becomes an Event, whether this kernel drops it or only the sender notices. Prints how long each step takes.
+ * The agent on a real node whose kernel has event probes: docs/quickstart.md with the component `kernel-drops`, run
+ * unchanged. A packet that a NetworkPolicy denies becomes an Event, whether this kernel drops it or only the sender
+ * notices. Prints how long each step takes.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -24,7 +25,7 @@ const root = join(import.meta.dirname, '../../..');
 const image = 'localhost/kube-netfilter-tailer';
 const namespace = 'first-drop';
 const ownDrops = 'See your own drops';
-/** Only what hangs takes so long: without KVM, and beside other tests, a guest is slow. */
+/** Only something that hangs takes so long: without KVM, and while other tests run, a guest is slow. */
 const WITHIN_MS = 600_000;
 
 const folder = createOwnFolder('first-drop');
@@ -47,7 +48,7 @@ beforeAll(async () => {
     HOME: folder,
     KUBECONFIG: cluster.controlPlane.adminKubeconfig,
   });
-  // On a new machine programs and images are built first, and wait for others that are being built.
+  // On a new machine programs and images are built first, after other builds that are under way.
 }, 3_600_000);
 
 afterAll(async () => {
@@ -71,7 +72,7 @@ test(
     const [before = '', connection = ''] = policy?.commands.split(/^(?=SERVER=)/m) ?? [];
     await runAll(before);
     timed.note('the policy is applied');
-    // On this processor the controller takes seconds: what connects before that succeeds.
+    // On this processor the controller takes seconds; a connection before that would succeed.
     await untilEnforced('server');
     timed.note('the policy is enforced');
     await runAll(connection);
@@ -89,7 +90,8 @@ test(
   'kubectl describe pod names the policy and its clause on both Pods',
   async () => {
     const server = await addressOfServer();
-    // It tries again, as most clients do: of the first drops the policies may be read too late on this processor.
+    // The client tries again, as most clients do: on this processor, the policies may be read too late for the first
+    // drops.
     const again = ['sh', '-c', `while :; do nc -w 3 ${server} 80; sleep 1; done`];
     await cluster.controlPlane.succeed(['-n', namespace, 'run', 'retrying', '--image=busybox:1.37', '--', ...again]);
     const clause = 'Denied by NetworkPolicy first-drop/deny-all (no ingress rules). To allow it, add a policy.';
@@ -105,7 +107,7 @@ test(
     }
     const [shown = []] = stepsOf(ownDrops).flatMap((step) => (step.shown.length > 0 ? [step.shown] : []));
     const described = (await describedEvents('server')).replaceAll('first-drop/retrying', 'first-drop/client');
-    // Its count and its first time are not shown.
+    // The count and the first time are not shown.
     expect(notPrinted(shown, described.replaceAll(/ \(x\d+ over \w+\)/g, ''))).toEqual([]);
     expect(shown.at(-1)).toContain(clause);
     await cluster.controlPlane.succeed(['-n', namespace, 'delete', 'pod', 'retrying', '--grace-period=0', '--force']);
@@ -141,7 +143,7 @@ test(
       return bad().length === 0;
     };
     let checks: readonly Check[] = [];
-    // This quickstart has no component admission-policy; the others find this processor slow.
+    // This quickstart has no component admission-policy; the other two checks find this processor slow.
     const mayWarn = new Set(['admission-policy', 'api-server', 'agent']);
     const bad = (): readonly Check[] =>
       checks.filter(({ name, status }) => status === 'problem' || (status === 'warning' && !mayWarn.has(name)));
@@ -202,7 +204,7 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** Resolves when kube-router has rules for a Pod, and has ended a round that began after its policy was there. */
+/** Resolves when kube-router has rules for a Pod, and has finished a round that began after its policy existed. */
 async function untilEnforced(pod: string): Promise<void> {
   const { machine, run } = cluster.node;
   const rounds = (words: string): number =>

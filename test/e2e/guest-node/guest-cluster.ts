@@ -1,7 +1,6 @@
 /**
- * A real cluster of one node that has a kernel for itself: a kernel of Debian in QEMU, with containerd, a kubelet, kube-proxy, and kube-router,
- * which enforces NetworkPolicies. The control plane runs outside of it, on this machine.
- *
+ * A real cluster of one node with a kernel of its own: a kernel of Debian in QEMU, with containerd, a kubelet,
+ * kube-proxy, and kube-router, which enforces NetworkPolicies. The control plane runs outside of it, on this machine.
  * Needs root on Linux, and /dev/net/tun.
  */
 import { randomBytes } from 'node:crypto';
@@ -23,15 +22,15 @@ import { unpackImages } from './unpacked-images.ts';
 export interface GuestCluster {
   readonly controlPlane: ControlPlane;
   readonly node: Node;
-  /** Seconds that its parts took to start. */
+  /** The seconds after which its parts had started. */
   readonly times: Readonly<Record<'booted' | 'ready', number>>;
-  /** Ends all of it and removes what it has on this machine. */
+  /** Stops everything and removes what it has on this machine. */
   readonly end: () => Promise<void>;
 }
 
 /**
- * Resolves when the node is ready and kube-router has been started. `version`: of Linux, like `6.12`; `images`: on the node from the beginning,
- * beside those of ensureImages, which have to be there (images.ts).
+ * Resolves when the node is ready and kube-router has been started. `version`: of Linux, like `6.12`; `images`: on the
+ * node from the beginning, in addition to those of ensureImages, which must exist (images.ts).
  */
 export async function startGuestCluster(version: string, images: readonly string[]): Promise<GuestCluster> {
   const { 'kube-router': kubeRouter, ...binaries } = await ensurePrograms([
@@ -91,7 +90,7 @@ export async function startGuestCluster(version: string, images: readonly string
     startService(data, 'kube-router', [kubeRouter, ...parts, ...where, '-v=1']);
     return { controlPlane, node, times: { booted, ready: seconds() }, end };
   } catch (cause) {
-    // A kernel that has failed is seen there alone.
+    // Only the console shows a kernel that has failed.
     const log = join(folder, name, CONSOLE);
     const printed = existsSync(log) ? lastLines(log, 30) : '(it was not started)';
     await end();

@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { type Command, Part, SHELL_PORT } from './guest-shell.ts';
 
 const [, , host, , ...command] = process.argv;
-// Bash takes the pipes of Node.js for a connection by rsh and would read ~/.bashrc, unless it is not the first shell.
+// Bash takes the pipes of Node.js for an rsh connection and would read ~/.bashrc if it were the first shell.
 const request: Command = { command, env: { PATH: process.env['PATH'], SHLVL: '1' } };
 const socket = connect({ host: host ?? '', port: SHELL_PORT, allowHalfOpen: true });
-// A guest that is switched off says nothing: its commands end within a minute.
+// A guest that is switched off sends nothing, so its commands end within a minute.
 socket.setKeepAlive(true, 30_000);
 socket.on('error', ({ message }) => {
   console.error(message);
@@ -27,7 +27,7 @@ socket.on('data', (data) => {
 });
 // The reader of its output may have ended.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => process.exit(255));
-// Unread input no longer matters.
+// Unread input does not matter any more.
 socket.on('end', () => {
   process.stdin.destroy();
   socket.end();

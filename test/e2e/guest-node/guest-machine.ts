@@ -1,4 +1,4 @@
-/** A machine of its own for a node: a kernel of Debian in QEMU, without KVM, with the programs of this machine. */
+/** A machine for a node: a kernel of Debian in QEMU, without KVM, with the programs of this machine. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createWriteStream, mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ const bootModules = [
   'overlay',
 ];
 
-/** Of a container runtime and the writes to all other files; it takes only the space that is used. */
+/** The disk of the container runtime, and of writes to all other files; it takes only the space that is used. */
 const DISK_BYTES = 8 * 2 ** 30;
 
 /** The guest's folder for containerd's data. */
@@ -59,17 +59,17 @@ exec switch_root /root ${own.join(' ')}
 `;
 
 interface GuestOptions {
-  /** Of Linux, like `6.12`. */
+  /** The version of Linux, like `6.12`. */
   readonly version: string;
-  /** An empty one, for its files; the guest has it under the same path. */
+  /** An empty folder for its files; the guest has it under the same path. */
   readonly folder: string;
   /** The initial data of containerd. */
   readonly containers: string;
 }
 
 /**
- * Starts it in the network of a cluster and resolves when commands can be run on it. Its root is this machine's, with writes kept on a disk
- * of its own. `end` switches it off. Needs root and /dev/net/tun.
+ * Starts it in the network of a cluster; resolves when commands can be run on it. Its root is that of this machine, and
+ * writes are kept on a disk of its own. `end` switches it off. Needs root and /dev/net/tun.
  */
 export async function startGuestMachine(
   name: string,
@@ -99,7 +99,7 @@ export async function startGuestMachine(
   }
 }
 
-/** What brings it to boot.sh, which gets these arguments. */
+/** An initrd that starts boot.sh with these arguments. */
 async function writeInitrd(kernel: string, folder: string, args: readonly string[]): Promise<void> {
   const modules = await modulesOf(kernel, releaseOf(kernel), bootModules);
   const boot = ['/bin/bash', join(import.meta.dirname, 'boot.sh'), ...args];
@@ -142,7 +142,7 @@ function argumentsOf(places: { kernel: string; release: string; folder: string; 
   ];
 }
 
-/** Ends with this process at the latest. */
+/** The guest ends with this process at the latest. */
 function startQemu(command: readonly string[], log: string) {
   const machine = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...command], { stdio: ['ignore', 'pipe', 'pipe'] });
   const output = createWriteStream(log);

@@ -3,10 +3,10 @@ import { NAMESPACE } from '../cluster/agents.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import { until } from '../until.ts';
 
-/** The seconds after which something was first seen, for people: no test depends on them. */
+/** The seconds after which something was first seen, for readers; no test depends on them. */
 export interface Milestones {
   note: (what: string) => void;
-  /** Gives the lines, in order of time. */
+  /** Returns the lines, in order of time. */
   end: () => Promise<readonly string[]>;
 }
 
@@ -22,7 +22,7 @@ interface Pod {
 
 const LOOK_EVERY_MS = 200;
 
-/** Looks at the API server, from now on, for what comes of the agent and of the Pod `client` of a Namespace. */
+/** From now on, watches at the API server what happens to the agent and to the Pod `client` of a Namespace. */
 export function startMilestones(connection: Connection, namespace: string, within: number): Milestones {
   const { request } = connection;
   const { events } = eventsOf(connection, ({ reason }) => reason === 'PacketDrop');
@@ -83,7 +83,7 @@ function startOf({
   return (running ?? terminated)?.startedAt;
 }
 
-/** Seconds from the start of a Pod's container to its Event, as whole as the API server keeps them. */
+/** Seconds from the start of a Pod's container to its Event, rounded as the API server stores them. */
 export async function secondsToEvent(connection: Connection, namespace: string, pod: string): Promise<number> {
   const { body } = await connection.request('GET', `/api/v1/namespaces/${namespace}/pods/${pod}`);
   const [container] = (body as Pod).status.containerStatuses ?? [];

@@ -9,8 +9,9 @@ import { run } from '../network/command.ts';
 import { until } from '../until.ts';
 
 /**
- * Makes a folder as containerd has it on a node that holds these images (images.ts), and returns its path: in the guest, whose processor is
- * emulated, their digests alone take minutes. `folder`: where it is made; `snapshotter`: one that works there.
+ * Makes a folder as containerd would have it on a node with these images (images.ts), and returns its path: in the
+ * guest, whose processor is emulated, their digests alone take minutes. `folder`: where it is made; `snapshotter`: one
+ * that works there.
  */
 export async function unpackImages(
   { containerd, ctr }: Pick<NodeData['binaries'], 'containerd' | 'ctr'>,

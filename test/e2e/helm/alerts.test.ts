@@ -6,11 +6,14 @@ import { ruleGroups } from '../../monitoring/files.ts';
 import { run } from '../network/command.ts';
 import { helmOfFile } from './helm.ts';
 
-/** Agents in two namespaces, their DaemonSets of one name: whose alerts fire, by the real promtool. */
+/** Agents in two namespaces, whose DaemonSets have the same name: tests with the real promtool whose alerts fire. */
 
 const helm = helmOfFile();
 
-/** All is well in `one`. In `two` an agent is silent, one's Pod waits where `one` has an agent, one restarts, and Pods are not made. */
+/**
+ * All is well in `one`. In `two` an agent is silent, an agent's Pod is Pending on a node where `one` has an agent, an
+ * agent restarts, and Pods were not made.
+ */
 const series: Readonly<Record<string, string>> = {
   ...up('one', 'node-a', '1x40'),
   ...up('one', 'node-b', '1x40'),
@@ -50,7 +53,7 @@ async function rulesIn(namespace: string): Promise<object> {
   return spec;
 }
 
-/** It ends with another status, and says what differs, when other alerts fire after half an hour. */
+/** promtool ends with another status, and says what differs, if other alerts fire after half an hour. */
 async function promtoolAgrees(rules: object, alerts: readonly object[]): Promise<void> {
   const folder = await mkdtemp(join(helm.folder, 'rules-'));
   await writeFile(join(folder, 'rules.yaml'), JSON.stringify(rules));
@@ -66,7 +69,7 @@ async function promtoolAgrees(rules: object, alerts: readonly object[]): Promise
   expect(stdout).toContain('SUCCESS');
 }
 
-/** Makes Prometheus' series of an agent that the operator has it scrape, and that has heard of Pods. */
+/** Makes Prometheus' series of an agent that the operator configures it to scrape, and that knows of Pods. */
 function up(namespace: string, node: string, values: string): Readonly<Record<string, string>> {
   const labels = `job="${namespace}/kube-netfilter-tailer", namespace="${namespace}", node="${node}"`;
   return {
@@ -85,7 +88,7 @@ function pod(namespace: string, node: string, restarts: string): Readonly<Record
   };
 }
 
-/** Two Pods of it are there. */
+/** Two of its Pods exist. */
 function daemonSet(namespace: string, desired: string): Readonly<Record<string, string>> {
   const labels = `daemonset="kube-netfilter-tailer", namespace="${namespace}"`;
   return {

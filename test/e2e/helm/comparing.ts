@@ -1,6 +1,6 @@
 import type { Manifest } from '../../deploy/manifests.ts';
 
-/** Labels that kustomize's objects do not have, on every object. */
+/** The labels that every object of the chart has and kustomize's objects do not. */
 const labelsOfHelm = [
   'helm.sh/chart',
   'app.kubernetes.io/instance',
@@ -8,7 +8,10 @@ const labelsOfHelm = [
   'app.kubernetes.io/managed-by',
 ];
 
-/** Objects by what they are, in a form in which equal means the same to the API server; throws where one is there twice. */
+/**
+ * Objects by kind and name, in a form in which equal objects mean the same to the API server. Throws if an object is
+ * there twice.
+ */
 export function comparable(manifests: readonly Manifest[]): Record<string, unknown> {
   const objects: Record<string, unknown> = {};
   for (const manifest of manifests) {
@@ -19,12 +22,12 @@ export function comparable(manifests: readonly Manifest[]): Record<string, unkno
   return objects;
 }
 
-/** Leaves out the Namespace, which the chart does not make: helm would delete it with the release. */
+/** Leaves out the Namespace, which the chart does not make because helm would delete it with the release. */
 export function withoutNamespace(manifests: readonly Manifest[]): Manifest[] {
   return manifests.filter(({ kind }) => kind !== 'Namespace');
 }
 
-/** Takes away what helm alone adds; throws where it is not there, as then nothing would distinguish releases. */
+/** Removes what helm alone adds. Throws if it is missing, because then nothing would distinguish releases. */
 export function withoutHelmsLabels(manifests: readonly Manifest[]): Manifest[] {
   return manifests.map((original) => {
     const manifest = structuredClone(original);
@@ -37,7 +40,10 @@ export function withoutHelmsLabels(manifests: readonly Manifest[]): Manifest[] {
 
 type Labels = Record<string, string> | undefined;
 
-/** Pods have the label of their release, and what selects them has it, so that two releases in a namespace leave each other's Pods alone. */
+/**
+ * Pods, and what selects them, have the label of their release, so that two releases in a namespace do not touch each
+ * other's Pods.
+ */
 function removeRelease(value: unknown, key = ''): void {
   if (typeof value !== 'object' || value === null) return;
   if (['labels', 'matchLabels'].includes(key) && 'app.kubernetes.io/name' in value)
@@ -52,7 +58,7 @@ function remove(labels: Labels, names: readonly string[]): void {
   }
 }
 
-/** Variables, volumes and mounts are maps by name to the API server: kustomize puts what a patch adds first. */
+/** Variables, volumes and mounts are maps by name to the API server. kustomize puts those that a patch adds first. */
 function sorted(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) {
     const items: unknown[] = value.map((item) => sorted(item));

@@ -8,7 +8,7 @@ import { settingNames, settings } from '../../../src/agent/config/settings.ts';
 import { daemonSetOf, type DaemonSet, type Manifest, parseManifests, root } from '../../deploy/manifests.ts';
 import { helmOfFile } from './helm.ts';
 
-/** Settings under `config` reach the agent as a file, and a change of them as the page describes. */
+/** Settings under `config` reach the agent as a file. Changes of them also do, as the page describes. */
 
 const helm = helmOfFile();
 

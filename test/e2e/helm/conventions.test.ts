@@ -3,7 +3,7 @@ import { foldersOf, type Manifest, parseManifests } from '../../deploy/manifests
 import { podOf } from '../deploying.ts';
 import { chart, helmOfFile, type Values } from './helm.ts';
 
-/** Values that people know from other charts have the same meaning as there. */
+/** Values that users know from other charts have the same meaning here. */
 
 const helm = helmOfFile();
 
@@ -240,7 +240,7 @@ test.each([
     return { file, uid, title };
   });
   for (const key of ['file', 'uid', 'title'] as const) expect(right?.[key]).not.toBe(left?.[key]);
-  // Longer ones, and those with a dot, Grafana refuses.
+  // Grafana refuses longer ones, and those with a dot.
   expect(right?.uid).toMatch(/^[\w-]{1,40}$/);
 });
 

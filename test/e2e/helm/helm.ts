@@ -10,29 +10,32 @@ import { createOwnFolder } from '../own-folder.ts';
 
 export const chart = join(root, chartFolder);
 
-/** Values as a user's own file would have them. */
+/** Values as a user's own file has them. */
 export type Values = Readonly<Record<string, unknown>>;
 
 export interface Helm {
   readonly path: string;
-  /** Runs helm in the project's folder; resolves whatever its exit code. `values` stand in a file. */
+  /** Runs helm in the project's folder; resolves whatever its exit code. `values` are passed in a file. */
   readonly run: (args: readonly string[], values?: Values) => Promise<Outcome>;
   /** Objects as text; rejects with helm's message. */
   readonly template: (values?: Values, place?: { release?: string; namespace?: string }) => Promise<string>;
-  /** Where it writes; others may, too. */
+  /** A folder for its files, and for those of tests. */
   readonly folder: string;
   readonly remove: () => Promise<void>;
 }
 
-/** A checkout names no image. */
+/** A checkout does not name an image. */
 const image: Values = { image: { repository: 'kube-netfilter-tailer' } };
 
 const ours = 'kube-netfilter-tailer';
 
-/** The real helm for all tests of a file, in which tests and later hooks may use it; `kubeconfig`: whose cluster it may change. */
+/**
+ * The real helm for all tests of a file; later hooks may use it as well. `kubeconfig`: for the cluster that it may
+ * change.
+ */
 export function helmOfFile(kubeconfig?: string): Helm {
   const helm = {} as Helm;
-  // Helm is built where it is not there yet.
+  // Helm is built if it is not there yet.
   beforeAll(async () => void Object.assign(helm, await createHelm(kubeconfig)), 900_000);
   afterAll(() => helm.remove());
   return helm;

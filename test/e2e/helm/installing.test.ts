@@ -7,7 +7,7 @@ import { connect } from '../control-plane/connection.ts';
 import { createAll, createDeploying, type Deploying, namespaceWith, podOf, succeed } from '../deploying.ts';
 import { chart, type Helm, helmOfFile, type Values } from './helm.ts';
 
-/** The chart on a real API server. Nothing runs there, so `--wait` would wait for ever. */
+/** The chart at a real API server. Nothing runs there, so `--wait` would wait for ever. */
 
 const connection = connect(inject('controlPlane'));
 const { kubectl, adminKubeconfig } = connection;
@@ -137,7 +137,7 @@ test('the commands of docs/deploy.md work in their order', async () => {
   const commands = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block = '']) => block.trim().split('\n'));
   expect(commands.length).toBeGreaterThan(3);
   for (const command of commands) {
-    // The tests of the overlays have the namespace that is written there.
+    // The tests of the overlays use the namespace that the document names.
     const [program, ...args] = command
       .replaceAll(/(?<=namespace )kube-netfilter-tailer/g, 'helm-documented')
       .replaceAll('REGISTRY', 'registry.example')
@@ -157,7 +157,7 @@ const clusterKinds = [
   'validatingadmissionpolicybinding',
 ];
 
-/** Names of all that is there of a release in a namespace, one a line. */
+/** Names of everything left of a release in a namespace, one a line. */
 async function left(namespace: string): Promise<string> {
   const kinds = 'daemonset,configmap,serviceaccount,networkpolicy,podmonitor';
   const selector = ['-l', 'app.kubernetes.io/managed-by=Helm', '-o', 'name'];

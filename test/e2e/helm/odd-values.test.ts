@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { type Manifest, daemonSetOf, parseManifests } from '../../deploy/manifests.ts';
 import { chart, helmOfFile, type Values } from './helm.ts';
 
-/** Unexpected values give correct objects, or a message with the problem. */
+/** Unexpected values give correct objects, or a message that names the problem. */
 
 const helm = helmOfFile();
 
@@ -106,7 +106,7 @@ function merged(left: Values, right: Values): Values {
   return result;
 }
 
-/** Fields that are there without a value, but for those that OpenShift's constraints name with null. */
+/** Fields without a value, except those that OpenShift's constraints set to null. */
 function withoutContent(given: unknown, path = ''): string[] {
   if (typeof given === 'string') return given.includes('%!') ? [path] : [];
   if (given === null)

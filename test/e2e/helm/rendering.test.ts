@@ -5,7 +5,7 @@ import { createDeploying, type Deploying, podOf } from '../deploying.ts';
 import { comparable, withoutHelmsLabels, withoutNamespace } from './comparing.ts';
 import { chart, helmOfFile, type Values } from './helm.ts';
 
-/** The chart gives the same objects as kustomize: real helm against real kubectl. */
+/** The chart gives the same objects as kustomize: real helm compared with real kubectl. */
 
 const helm = helmOfFile();
 let deploying: Deploying;
@@ -15,7 +15,7 @@ beforeAll(() => {
 });
 
 const overlays = foldersOf('overlays');
-/** The values that stand for each component. */
+/** The values that correspond to each component. */
 const components: Readonly<Record<string, Values>> = {
   'admission-policy': { admissionPolicy: { enabled: true } },
   'audit-file': { audit: { file: true } },
@@ -125,10 +125,10 @@ test('alerts and dashboard equal those of deploy/monitoring, with the namespace 
   const made = ours.filter(({ kind }) => ['PrometheusRule', 'ConfigMap'].includes(kind));
   const named = /(?:daemonset|created_by_name)=(\\?")kube-netfilter-tailer\1/g;
   const rendered = await deploying.render('monitoring');
-  // The dashboard's own variable is another matter.
+  // Except the dashboard's own variable.
   expect(rendered).not.toMatch(/namespace=(?!~\\+"\$namespace)/);
   const theirs = parseManifests(rendered.replaceAll(named, '$&, namespace=$1kube-netfilter-tailer$1'));
-  // A label that all objects of the chart have.
+  // All objects of the chart have this label.
   for (const { metadata } of theirs)
     metadata.labels = { ...metadata.labels, 'app.kubernetes.io/name': 'kube-netfilter-tailer' };
   expect(comparable(made)).toEqual(comparable(theirs));

@@ -26,7 +26,7 @@ import { type Journald, startJournald } from './rig.ts';
 
 /** Real packets, a real kernel's lines, in a real journal. */
 
-// The mark is of this run alone, because others print to the same log.
+// The mark belongs to this run alone, because other processes print to the same log.
 const mark = randomBytes(4).toString('hex');
 const prefix = `journal-${mark}: `;
 const [from, to] = ['shop/web-0', 'shop/postgres-0'];
@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => network.destroy());
 
 let opened: Source[];
-/** Each journalctl that was started. */
+/** Every journalctl that was started. */
 let processes: ChildProcess[];
 beforeEach(async () => {
   [opened, processes] = [[], []];
@@ -59,7 +59,7 @@ afterEach(async () => {
   await journald.stop();
 });
 
-/** Each has a destination port of its own. */
+/** Every drop has a destination port of its own. */
 let nextPort = 1000;
 
 /** Sends packets that are logged and dropped, to a port of their own; returns it. */
@@ -102,7 +102,7 @@ function handedOver(port: number, ...runs: Heard[]): string[] {
   );
 }
 
-/** They take turns in the source ports, one after the other. */
+/** The source ports are used in order, one after the other. */
 function expectOnceEach(ports: string[], count: number): void {
   expect(ports).toHaveLength(count);
   expect(new Set(ports).size).toBe(count);
@@ -117,7 +117,7 @@ test('each line the kernel prints is handed over once, as it was printed', async
   expectOnceEach(handedOver(port, heard), 100);
   const line = heard.lines.find(({ text }) => text.startsWith(prefix) && text.includes(`DPT=${port} `));
   expect(line?.text).toMatch(/ SRC=10\.244\.1\.10 DST=10\.244\.1\.20 LEN=28 .* PROTO=UDP SPT=\d+ DPT=\d+ LEN=8 $/);
-  // The kernel's clock is not quite this one.
+  // The kernel's clock differs a little from this one.
   expect(line?.time).toBeGreaterThan(before - 10_000);
   expect(line?.time).toBeLessThan(Date.now() + 10_000);
   expect(source.state).toBe('reading');
@@ -156,7 +156,7 @@ test('lines from before a reboot are not lost', async () => {
   expectOnceEach(handedOver(unread, second.heard), 10);
   expect(handedOver(before, second.heard)).toEqual([]);
   expect(second.heard.losses).toEqual([]);
-  // The one that had been following all the time has them, too.
+  // The source that has been following all the time has them as well.
   await vi.waitFor(() => expect(handedOver(after, watch.heard)).toHaveLength(10), limit);
 });
 
@@ -172,7 +172,7 @@ test("lines that programs write to /dev/kmsg do not count as the kernel's", asyn
     `4,1,1000,-;${packet}`,
     JSON.stringify(record),
   ];
-  // 0 would be the kernel's.
+  // 0 would be the facility of the kernel.
   for (const text of forged)
     for (const priority of ['<5>', '<0>', '']) writeFileSync(KERNEL_LOG, `${priority}${text}\n`);
   const port = await drop(1);
@@ -210,7 +210,7 @@ test('an invalid position is reported, and reading continues', async () => {
 });
 
 test('kernel lines that journald has missed are handed over and parsed', async () => {
-  // A new journald looks for the very first record.
+  // A new journald looks for the very first record of the kernel's log.
   while (firstInKernelLog() === 0) await drop(500);
   await journald.stop();
   journald = await startJournald();
@@ -223,7 +223,7 @@ test('kernel lines that journald has missed are handed over and parsed', async (
   });
 });
 
-/** Number of the oldest record that is still there. */
+/** The number of the oldest record that still exists. */
 function firstInKernelLog(): number {
   const fd = openSync(KERNEL_LOG, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

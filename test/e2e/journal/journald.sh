@@ -23,7 +23,7 @@ stop() {
 }
 
 start
-# The process id is that of outside, where this /proc is from.
+# The process id as seen from outside, because this /proc is from there.
 read -r pid rest < /proc/self/stat
 echo $pid
 while read -r command; do

@@ -6,7 +6,7 @@ import { chooseKernelSource } from '../../../src/read/sources/auto.ts';
 import { hasKernelRecords } from '../../../src/read/sources/journald/kernel-records.ts';
 import { createOwnFolder } from '../own-folder.ts';
 
-/** Real files of a journal: whether journald, which wrote them, reads the kernel's log. */
+/** Real files of a journal. Tests whether it is recognized that journald, which wrote them, reads the kernel's log. */
 
 const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().replaceAll('-', '');
 const earlier = '1'.repeat(32);

@@ -4,7 +4,7 @@ import type { Position, Source } from '../../../src/read/sources/source.ts';
 import { type Heard, listening } from '../../read/sources/heard.ts';
 import { type Journald, type JournaldUnit, startJournald } from './rig.ts';
 
-/** Where a real journald ends a record of a service, and what may begin with the next one. */
+/** Where a real journald ends a record of a service, and what the next record may begin with. */
 
 const limit = { timeout: 60_000, interval: 20 };
 const header = 'E1121 09:00:00.836390 77 proxier.go:1564] ';

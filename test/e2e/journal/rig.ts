@@ -35,13 +35,13 @@ export async function startJournald() {
   };
   const pid = await answer();
   return {
-    /** For journalctl, which runs outside. */
+    /** For journalctl, which runs outside the namespaces. */
     directory: `/proc/${pid}/root/run/log/journal`,
-    /** Another boot id from now on; records stay. Lines that are logged meanwhile are read afterwards. */
+    /** From now on another boot id; records stay. Lines that are logged in the meantime are read afterwards. */
     reboot: () => send('reboot'),
-    /** All records so far are gone. */
+    /** Deletes all records. */
     empty: () => send('empty'),
-    /** A service of this name, which prints lines. */
+    /** Starts a service of this name, which prints lines. */
     startUnit: (unit: string) => startUnit(pid, unit),
     async stop() {
       unshare.stdin.end();
@@ -50,7 +50,7 @@ export async function startJournald() {
   };
 }
 
-/** Within its namespaces: who writes must be a process that journald can see. */
+/** Runs within its namespaces, because journald must be able to see the process that writes. */
 async function startUnit(pid: string, unit: string) {
   const writer = join(import.meta.dirname, 'unit-writer.ts');
   const socket = '/run/systemd/journal/stdout';
@@ -67,7 +67,7 @@ async function startUnit(pid: string, unit: string) {
     }),
   ]);
   return {
-    /** One line, without its end. */
+    /** Writes one line, given without its line break. */
     write: (line: string) => void child.stdin.write(`${line}\n`),
     async stop() {
       child.stdin.end();

@@ -7,9 +7,9 @@ import { connect } from 'node:net';
 import { argv, stdin, stdout } from 'node:process';
 
 const [, , path = '', unit = '', identifier = ''] = argv;
-// journald, which never answers, ends its half at once.
+// journald never answers, and closes its half of the connection at once.
 const socket = connect({ path, allowHalfOpen: true }, () => {
-  // Identifier, unit, priority, and whether lines begin with one; not to syslog, kmsg or the console.
+  // Identifier, unit, priority, whether lines begin with a priority; not to syslog, kmsg or the console.
   socket.write(`${[identifier, unit, 6, 0, 0, 0, 0].join('\n')}\n`);
   stdin.pipe(socket);
   stdout.write('connected\n');

@@ -1,7 +1,7 @@
-/** What is done in the guest, and what has to be seen of it. */
+/** What is done in the guest, and what the source must report about it. */
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 
-/** Two Pods of samples/cluster.json, behind devices that are called as Calico calls them. */
+/** Two Pods of samples/cluster.json, behind devices with the names that Calico gives them. */
 const [va = ''] = interfaceNames('shop', 'cart-79d4c5b6c8-hp6rw');
 const [vb = ''] = interfaceNames('shop', 'web-6c8d5f7b94-8wzqd');
 export const pods = [
@@ -11,21 +11,21 @@ export const pods = [
 
 export interface Case {
   name: string;
-  /** Commands that are run on the node before: words with spaces between them. All cases run at the same time. */
+  /** Commands that are run on the node before; their words are separated by spaces. All cases run at the same time. */
   before?: readonly string[];
   run: string;
-  /** The reason, the device, from where and to where, as often as packets are sent. Undefined: nothing is to be told. */
+  /** The reason, the device, and from where to where, once for each packet. Undefined: nothing may be reported. */
   seen: string | undefined;
 }
 
 const pod = 'ip netns exec a';
-/** Where nothing answers, it ends after three seconds. Processes of a loaded guest may take seconds to start. */
+/** Ends after three seconds if nothing answers. On a loaded guest, starting processes may take seconds. */
 const tcp = (port: number, address = '10.244.1.21'): string => `timeout 20 nc -w 3 ${address} ${port}`;
 const ping = (address: string, options = ''): string => `timeout 20 ping -c 1 -W 1 ${options}${address}`;
 const drop = (chain: string, port: number, table = 'filter'): string =>
   `iptables -t ${table} -A ${chain} -p tcp --dport ${port} -j DROP`;
 const fromPod = (port: number, address = '10.244.1.21'): string => `TCP 10.244.1.22 > ${address}:${port}`;
-/** An address behind a device of the node at which nobody is. */
+/** An address behind a device of the node that nobody has. */
 const nobody = (last: number, device: string): string => `ip route add 10.244.1.${last}/32 dev ${device}`;
 
 export const cases: readonly Case[] = [

@@ -1,13 +1,13 @@
-/** Connections that fail, why they do, and what the agent has to make of them. */
+/** Connections that fail, why they fail, and what the agent must report about them. */
 import type { GuestPod } from './guest-node.ts';
 import type { Scene } from './scene.ts';
 
-/** Pods that connect. Each has eight Events at most, so several share the scenes. `strict` may send nothing. */
+/** Pods that connect. Each has at most eight Events, so several Pods share the scenes. `strict` may send nothing. */
 export type Sender = 'cart' | 'job' | 'strict';
 
 /**
- * `denied`: an Event and a row of the audit count each connection, with policy and clause. `told`: another line counts its packets.
- * `foreign`, `unproven`: only the metric counts it. `silent`: the kernel makes no line of it.
+ * `denied`: an Event and a row of the audit count each connection, with policy and clause. `told`: another line counts
+ * its packets. `foreign`, `unproven`: only the metric counts it. `silent`: the kernel logs no line about it.
  */
 export type Expected = 'denied' | 'told' | 'foreign' | 'unproven' | 'silent';
 
@@ -15,31 +15,33 @@ export interface ConnectScene {
   name: string;
   from: Sender;
   expected: Expected;
-  /** Whether the policies of the receiver deny what comes from these senders. By default those of denied connections do. */
+  /** Whether the receiver's policies deny traffic from these senders. By default, they do in scenes with `denied`. */
   isDenied?: boolean;
-  /** Rules of nftables in the receiver's network, as on another node: in the hook input. */
+  /** Rules of nftables in the receiver's network, in the hook input, as on another node. */
   there?: string;
-  /** Rules in the network of the node: in the hook forward. `ADDRESS` is the receiver's. */
+  /** Rules in the node's network, in the hook forward. `ADDRESS` is the receiver's. */
   here?: string;
   /** Commands that are run before. `NETNS`, `SENDER`, `ADDRESS` are replaced. */
   before?: readonly string[];
-  /** Which address is connected to. By default the receiver's of IPv4. */
+  /** The address to connect to. By default the receiver's IPv4 address. */
   to?: 'IPv6' | 'mapped' | 'Service' | 'outside' | 'both families';
   port?: number;
-  /** The program that connects gives up after so many milliseconds, by default when the kernel has repeated the SYN. */
+  /**
+   * The program that connects gives up after this many milliseconds; by default when the kernel has repeated the SYN.
+   */
   within?: number;
   /** The source address is that of another Pod. */
   isForeign?: boolean;
   /** The program is killed after `short`. */
   isKilled?: boolean;
-  /** The program gets an answer of this kind. By default it gives up. */
+  /** The program gets an answer of this kind. By default it gives up without one. */
   outcome?: string;
 }
 
 export const port = 5432;
-/** An address that is behind a router which drops everything. */
+/** An address behind a router that drops everything. */
 export const outside = '203.0.113.7';
-/** Milliseconds after which a SYN is not repeated yet. */
+/** Milliseconds within which a SYN is not repeated yet. */
 export const short = 100;
 const drop = `tcp dport ${port} drop`;
 
@@ -151,12 +153,12 @@ export interface ConnectsScene extends Scene {
   pods: readonly ConnectPod[];
   /** The address of the Service in front of the receiver of that scene. */
   service: string;
-  /** The port on this machine's loopback at which the guest asks for the time, and tells what it has tried. */
+  /** The port on this machine's loopback at which the guest asks for the time, and reports what it has tried. */
   tellPort: number;
   rounds: number;
-  /** How long the loops go on at least, in minutes. */
+  /** How many minutes the loops run at least. */
   minutes: number;
-  /** How many connections to a closed port are tried at the same time, all the time. */
+  /** How many connections to a closed port are tried at the same time, without a break. */
   closedBeside: number;
 }
 

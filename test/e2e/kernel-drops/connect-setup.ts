@@ -1,4 +1,7 @@
-/** The cluster in which the scenes of connections play: its Pods, policies and Service, as the API server and the guest have them. */
+/**
+ * The cluster in which the scenes of connections take place: its Pods, policies and Service, as the API server and the
+ * guest have them.
+ */
 import type { CreatedObject } from '../control-plane/objects.ts';
 import type { Connection } from '../control-plane/connection.ts';
 import type { KubernetesObject } from '../control-plane/creatable.ts';
@@ -22,7 +25,7 @@ export interface ConnectsOptions extends Pick<ConnectsScene, 'rounds' | 'minutes
   image: Parameters<typeof sceneOf>[1];
 }
 
-/** Creates the objects. `tellPort` is still to be set. */
+/** Creates the objects. The caller still has to set `tellPort`. */
 export async function createConnectsScene(
   connection: Connection,
   { namespace, server, image, ...options }: ConnectsOptions,

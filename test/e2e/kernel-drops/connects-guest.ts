@@ -1,4 +1,7 @@
-/** The first process of the guest: Pods try connections that fail, beside an agent, and beside what a busy node does. */
+/**
+ * The first process of the guest: Pods try connections that fail, while an agent runs and a busy node's other traffic
+ * goes on.
+ */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -29,7 +32,7 @@ function prepare({ pods, service }: ConnectsScene): void {
     const receiver = podNamed(receiverOf(index));
     const { netns, address, device } = receiver;
     if (name.startsWith('XDP')) {
-      // It drops what asks for the address of the link, too.
+      // The XDP program also drops requests for the link's address.
       run(`ip -n ${netns} link set dev eth0 address ${mac}`);
       run(`ip neigh replace ${address} lladdr ${mac} dev ${device} nud permanent`);
     }
@@ -72,9 +75,9 @@ async function startReceivers(podNamed: (name: string) => ConnectPod): Promise<v
     await untilAnswered(address);
     if (!isFull) continue;
     server.kill('SIGSTOP');
-    // Until then it accepts what is to fill its queue.
+    // Until it is stopped, it would accept the connections that are to fill its queue.
     while (!isStopped(server.pid)) await wait(10);
-    // One more than the queue has room for.
+    // One connection more than the queue has room for.
     for (let filling = 0; filling < 2; filling++) await untilAnswered(address, true);
   }
 }
@@ -83,7 +86,7 @@ function isStopped(pid: number | undefined): boolean {
   return readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') T ');
 }
 
-/** Resolves when a connection is there. `isKept`: it stays open. */
+/** Resolves when a connection is established. `isKept`: it stays open. */
 async function untilAnswered(address: string, isKept = false): Promise<void> {
   for (;;) {
     const isThere = await new Promise<boolean>((resolve) => {
@@ -113,7 +116,7 @@ async function tryAll({ podNamed, processes, service }: Runner, round: number): 
       const receiver = podNamed(receiverOf(index));
       const to = addressesOf(scene, receiver, service);
       if (isKilled === true) return await kill(podNamed(from), String(to));
-      // No port is used twice: what a line told of a connection is remembered by its port.
+      // No port is used twice, because what a line reported about a connection is remembered by its port.
       const localPort = 20_000 + index * 400 + round;
       const other = isForeign === true ? podNamed('web').address : undefined;
       const [tried] = (await processes.get(from)?.connect([{ to, port, localPort, within, from: other }])) ?? [];
@@ -143,7 +146,7 @@ async function kill({ netns, uid }: ConnectPod, to: string): Promise<Tried> {
   const began = Date.now();
   const client = spawnInPod(netns, uid, `/bin/busybox nc ${to} ${port}`);
   const ended = new Promise((resolve) => client.on('close', resolve));
-  // Its socket is there before it is killed.
+  // Its socket must exist before it is killed.
   while (!isSending(client.pid, to)) await wait(10);
   await wait(short);
   client.kill('SIGKILL');
@@ -151,7 +154,7 @@ async function kill({ netns, uid }: ConnectPod, to: string): Promise<Tried> {
   return { outcome: 'killed', began, ended: Date.now() };
 }
 
-/** Whether a socket in the network of that process is in SYN_SENT. */
+/** Whether a socket in that process's network is in SYN_SENT. */
 function isSending(pid: number | undefined, to: string): boolean {
   const rows = readFileSync(`/proc/${pid}/net/tcp`, 'latin1');
   return rows.includes(` ${hexOf(to)}:${port.toString(16).toUpperCase()} 02 `);
@@ -166,13 +169,13 @@ async function tell(scene: ConnectsScene, path: string, body: unknown): Promise<
   const answer = await fetch(`http://10.0.2.2:${scene.tellPort}/${path}`, {
     method: 'POST',
     body: JSON.stringify(body),
-    // What is waited for may take minutes.
+    // The answer may take minutes.
     signal: AbortSignal.timeout(900_000),
   });
   return await answer.text();
 }
 
-/** Milliseconds that the other machine's clock is ahead. */
+/** The milliseconds by which the other machine's clock is ahead. */
 async function clockAhead(scene: ConnectsScene): Promise<number> {
   const before = Date.now();
   const theirs = Number(await tell(scene, 'now', {}));

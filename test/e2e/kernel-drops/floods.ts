@@ -1,4 +1,4 @@
-/** How much of what the Pods of guest-floods.ts send. Of connections and packets, more than a buffer has room for. */
+/** How much the Pods of guest-floods.ts send. There are more connections and packets than a buffer has room for. */
 export const flooded = { packets: 7000, connections: 2500, honest: 100 };
 
 export const floodPods = [

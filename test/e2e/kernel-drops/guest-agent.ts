@@ -8,12 +8,12 @@ import { joinSockets } from '../sockets.ts';
 import { addPods, attempt, print, run, wait } from './guest-node.ts';
 import { packets, type Scene, sceneFile } from './scene.ts';
 
-/** Only what hangs takes so long: without KVM, and beside other tests, a guest is slow. */
+/** Only something that hangs takes so long: without KVM, and while other tests run, a guest is slow. */
 const withinMs = 300_000;
 
 export type GuestAgent = ReturnType<typeof startAgent>;
 
-/** Makes its Pods and the way to the API server, as the agent's kubeconfig has it. */
+/** Makes the Pods, and the way to the API server that the agent's kubeconfig names. */
 export async function makeScene(gateway = '10.244.1.1'): Promise<Scene> {
   const scene = JSON.parse(readFileSync(sceneFile, 'utf8')) as Scene;
   addPods(scene.pods, gateway);
@@ -30,14 +30,14 @@ export function startAgent({ command: [program = '', ...args], env }: Scene) {
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => print('log', text));
   const get = async (path: string): Promise<string> => {
-    // Until it listens, and after its end, nothing answers.
+    // Before it listens and after its end, nothing answers.
     const answer = await fetch(`http://${env['METRICS_ADDRESS']}${path}`).catch(() => undefined);
     return (await answer?.text()) ?? '';
   };
   return {
     process: child,
     get,
-    /** Resolves when a scrape has that line; prints it, and goes on after five minutes. */
+    /** Resolves when a scrape has this line, and prints it; resolves after five minutes in any case. */
     async until(line: RegExp): Promise<void> {
       const deadline = performance.now() + withinMs;
       let text = '';
@@ -70,7 +70,7 @@ export async function tryAgent(): Promise<void> {
   const killed = startAgent(scene);
   await killed.until(/_source_state\{source="kernel-drops",state="reading"\} 1$/m);
   await send(packets.before);
-  // Events on both Pods; what they count is on the disk.
+  // Events on both Pods; their counts are on the disk.
   await killed.until(new RegExp(`_event_packets_published_total ${packets.before * 2}$`, 'm'));
   await killed.end('SIGKILL');
   print('between', between());
@@ -80,7 +80,8 @@ export async function tryAgent(): Promise<void> {
   print('between', between());
   await send(packets.after);
   await send(packets.forged, other);
-  // Half a minute after they were written first. Of each Event it is not sure that the state had what was published before the kill.
+  // Half a minute after their first write. For each Event it is uncertain whether the state had what was published
+  // before the kill.
   const after = packets.between + packets.after + packets.forged;
   const published = [0, 1, 2].map((again) => after * 2 + again * packets.before).join('|');
   await next.until(new RegExp(`_event_packets_published_total (?:${published})$`, 'm'));

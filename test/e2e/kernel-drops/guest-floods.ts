@@ -1,4 +1,4 @@
-/** One Pod floods one of the two buffers while nobody reads them: what another Pod has in the other buffer stays. */
+/** One Pod floods one of the two buffers while nobody reads them: the lines of another Pod in the other buffer stay. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Schedule } from '../../../src/base/platform/timer.ts';
@@ -11,12 +11,12 @@ import { flooded, floodPods } from './floods.ts';
 
 /** Each processor has its own buffers, so all Pods are on one. */
 const oneProcessor = '/bin/busybox taskset 1';
-/** The node drops other packets, too. */
+/** The node also drops other packets. */
 const fromPods = / dev="f[01]"$/;
 const withinMs = 60_000;
-/** One that no other case of the guest drops. */
+/** A port to which no other case of the guest drops packets. */
 const port = 5999;
-/** A Pod's own rules drop what comes to it, which only its sender's kernel reports: as a connection that failed. */
+/** The Pod's own rules drop what it receives, so only the sender's kernel reports it: as a failed connection. */
 const inPod = ['table inet floods {', 'chain input {', 'type filter hook input priority 0;', `tcp dport ${port} drop`];
 const onNode = [
   'table inet floods {',
@@ -36,7 +36,7 @@ export async function tryFloods(): Promise<void> {
   const [attacker, honest] = pods as [PodProcess, PodProcess];
   const startNarrowed = async (): Promise<Reading> => {
     const reading = startReading();
-    // The first line names the node's network namespace, and the kernel leaves out others from then on.
+    // The first line names the node's network namespace. From then on the kernel leaves out other namespaces.
     await honest.send({ to, port, count: 1 });
     await reading.read('drops', 1);
     return reading;
@@ -72,11 +72,11 @@ function overwrittenIn(buffer: string): number {
 
 type Kind = 'drops' | 'connections';
 
-/** A source that can be paused, as if its process had no turn. */
+/** A source that can be paused, as if its process got no processor time. */
 interface Reading {
   pause: () => void;
   stop: () => void;
-  /** Goes on until there are so many lines of a kind. Resolves to their number. */
+  /** Continues until there are at least this many lines of a kind. Resolves to their number. */
   read: (kind: Kind, least: number) => Promise<number>;
 }
 
@@ -107,7 +107,7 @@ function startReading(): Reading {
       const tasks = paused ?? [];
       paused = undefined;
       for (const task of tasks) task();
-      // What is missing is shown by the test.
+      // The test shows which lines are missing.
       const deadline = performance.now() + withinMs;
       while (lines[kind] < least && performance.now() < deadline) await wait(100);
       return lines[kind];

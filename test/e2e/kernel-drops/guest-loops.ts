@@ -1,4 +1,4 @@
-/** What Pods of a busy node do all the time: requests of HTTP and of DNS, health checks, and connections to closed ports. */
+/** What Pods of a busy node do all the time: HTTP and DNS requests, health checks, and connections to closed ports. */
 import { createSocket } from 'node:dgram';
 import { createServer as createWeb, get } from 'node:http';
 import { connect, createServer } from 'node:net';
@@ -9,7 +9,7 @@ export const servicePorts = { http: 80, dns: 53, check: 8080, closed: 81 };
 export interface Loop {
   kind: keyof typeof servicePorts;
   to: string;
-  /** How many go on at the same time. */
+  /** How many run at the same time. */
   beside: number;
   /** Milliseconds between the end of one and the next. */
   pause: number;
@@ -17,11 +17,11 @@ export interface Loop {
 
 export interface LoopCounts {
   kind: string;
-  /** How often each outcome came. */
+  /** How often there was each outcome. */
   outcomes: Record<string, number>;
 }
 
-/** Answers all loops but those to a closed port. */
+/** Answers all loops except those to a closed port. */
 export async function startServers(): Promise<void> {
   const web = createWeb((_, response) => response.end('ok'));
   const check = createServer((socket) => socket.on('error', () => {}).end());
@@ -36,7 +36,7 @@ export async function startServers(): Promise<void> {
   ]);
 }
 
-/** Returns what ends it, when the last one has ended. */
+/** Returns a function that ends the loop and resolves when its last turn has ended. */
 export function startLoop({ kind, to, beside, pause: between }: Loop): () => Promise<LoopCounts> {
   const outcomes: Record<string, number> = {};
   const end = new AbortController();
@@ -62,7 +62,7 @@ function once(kind: Loop['kind'], to: string, turn: number): Promise<string> {
 
 function request(host: string): Promise<string> {
   return new Promise((resolve) => {
-    // A new connection for each, as of curl.
+    // A new connection for each request, as with curl.
     get({ host, port: servicePorts.http, agent: false }, (response) =>
       response.resume().on('end', () => resolve('ok')),
     ).on('error', ({ code = '' }: NodeJS.ErrnoException) => resolve(code));

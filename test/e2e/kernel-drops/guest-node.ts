@@ -1,4 +1,4 @@
-/** What programs of the guest have in common: they are its only process at first, and make a node with Pods of it. */
+/** What programs of the guest have in common. Each is its only process at first, and makes it a node with Pods. */
 import { execFile, execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { defaultTracefs as tracefs } from '../../../src/read/sources/tracefs/trace.ts';
@@ -15,7 +15,7 @@ export interface GuestPod {
   address6?: string;
 }
 
-/** What is no program of its own is one of busybox. */
+/** A word that is not a program of its own is a command of busybox. */
 function wordsOf(command: string): [string, string[]] {
   const [program = '', ...args] = command.split(' ').flatMap((word, index, all) => {
     const isProgram = index === 0 || (all[index - 2] === 'exec' && all[0] === 'ip') || all[index - 2] === 'timeout';
@@ -33,7 +33,7 @@ export function run(command: string, input = ''): void {
   }
 }
 
-/** Succeeds or fails: most of what is tried comes to nothing. */
+/** Runs a command that may fail, as most of what is tried does. */
 export function attempt(command: string): Promise<void> {
   return new Promise((resolve) => execFile(...wordsOf(command), () => resolve()));
 }
@@ -48,9 +48,9 @@ export function switchOff(): void {
 
 export const wait = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time));
 
-/** Mounts what a node has, and loads the modules. */
+/** Mounts what a node has mounted, and loads the modules. */
 export function begin(): void {
-  // The one process is not to end before the machine is switched off: the kernel would call that a fault.
+  // The only process must not end before the machine is switched off, because the kernel would report a fault.
   process.on('uncaughtException', (error) => {
     print('failed', String(error.stack));
     switchOff();
@@ -71,7 +71,7 @@ export function begin(): void {
   print('kernel', readFileSync('/proc/sys/kernel/osrelease', 'latin1').trim());
 }
 
-/** Pods behind links of their own, which the node routes. */
+/** Makes Pods, each behind a link of its own, between which the node routes. */
 export function addPods(pods: readonly GuestPod[], gateway: string): void {
   for (const { netns } of pods) run(`ip netns add ${netns}`);
   const links = pods.flatMap(({ netns, device, address, address6 }) => [

@@ -1,4 +1,7 @@
-/** A Pod of the guest: a program in its network, and in a cgroup as a kubelet makes it, which listens and connects as it is told. */
+/**
+ * A Pod of the guest: a program in the Pod's network, and in a cgroup like the kubelet's, which listens and connects on
+ * request.
+ */
 import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -10,10 +13,10 @@ import { type Loop, type LoopCounts, startLoop, startServers } from './guest-loo
 import { print } from './guest-node.ts';
 
 const burstable = '/sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice';
-/** The argument by which the program of the guest knows that it is one of these. */
+/** The argument that makes the guest's program run as one of these. */
 export const podProgram = 'pod';
 
-/** Longer than the second after which the kernel repeats the first packet. */
+/** Longer than a second, after which the kernel repeats the first packet. */
 const leastMs = 2000;
 
 export interface Try {
@@ -46,7 +49,7 @@ type Order =
   | { loop: readonly Loop[] }
   | { stop: true };
 
-/** Of thousands, a slow kernel repeats the last ones late. */
+/** Out of thousands of packets, a slow kernel repeats the last ones late. */
 const mostly = 0.95;
 
 export interface Many {
@@ -57,17 +60,19 @@ export interface Many {
 
 export interface PodProcess {
   process: ReturnType<typeof spawnInPod>;
-  /** Opens connections that nobody answers. Resolves when the kernel has repeated the first packets of them; they stay open. */
+  /**
+   * Opens connections that nobody answers. Resolves when the kernel has repeated their first packets; they stay open.
+   */
   open: (many: Many) => Promise<void>;
-  /** Sends packets of UDP. */
+  /** Sends UDP packets. */
   send: (many: Many) => Promise<void>;
-  /** All at the same time. */
+  /** Tries all of them at the same time. */
   connect: (tries: readonly Try[]) => Promise<Tried[]>;
   /** Accepts connections on these ports, and closes them. */
   listen: (ports: readonly number[]) => Promise<void>;
   /** Answers on the ports of `guest-loops.ts`. */
   serve: () => Promise<void>;
-  /** Goes on until `stop`. */
+  /** Runs until `stop`. */
   loop: (loops: readonly Loop[]) => Promise<void>;
   stop: () => Promise<LoopCounts[]>;
 }
@@ -80,7 +85,7 @@ export function spawnInPod(netns: string, uid: string, program: string) {
   return spawn('/bin/busybox', ['sh', '-c', `echo $$ > ${group}/cgroup.procs && ulimit -n 20000 && ${command}`]);
 }
 
-/** `before`: a program that starts that of the Pod. */
+/** `before`: a program that starts the Pod's program. */
 export function startPod(netns: string, uid: string, before = ''): PodProcess {
   const child = spawnInPod(netns, uid, `${before} /bin/node /program.cjs ${podProgram}`);
   child.stderr.setEncoding('utf8').on('data', (text: string) => print('failed', `Pod ${netns}: ${text}`));
@@ -124,7 +129,7 @@ export async function runPod(): Promise<void> {
 async function openMany({ to, port, count }: Many): Promise<void> {
   for (let opened = 0; opened < count; opened++) {
     connect({ host: to, port }).on('error', ({ message }) => process.stderr.write(message));
-    // Timers and the first packets have their turn.
+    // Lets timers and the first packets have their turn.
     if (opened % 256 === 255) await pause(1);
   }
   while (repeatedPorts().size < count * mostly) await pause(200);
@@ -150,9 +155,10 @@ function attempt({ to, port, localPort, within, from }: Try): Promise<Tried> {
     socket.on('connect', () => end('connected')).on('error', ({ code = '' }: NodeJS.ErrnoException) => end(code));
 
     function giveUp(): void {
-      // A slow processor sends the first packet late: an early end would look like a client that closed it before it was repeated.
+      // A slow processor sends the first packet late. An early end would look like a client that closed the connection
+      // before the packet was repeated.
       if (within === undefined && !repeatedPorts().has(localPort)) timer = setTimeout(giveUp, 200);
-      // An answer that has come meanwhile goes first, because a slow processor may be late for both.
+      // An answer that has come in the meantime is taken first, because on a slow processor both may be late.
       else setImmediate(end, 'gave up');
     }
 

@@ -1,6 +1,6 @@
 /**
- * The first process of the guest: makes Pods, drops their packets, and prints what the source hands over; then the agent itself reads it, or
- * Pods flood it.
+ * The first process of the guest: makes Pods, drops their packets, and prints what the source hands over. Then the
+ * agent itself reads the source, or Pods flood it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createKernelDrops, obstacleOf } from '../../../src/read/sources/tracefs/kernel-drops.ts';
@@ -84,7 +84,7 @@ async function main(): Promise<void> {
   makeNetwork();
   await tryCases();
   printLeft();
-  // Each in one of the guests, which run side by side.
+  // Each runs in one of the guests, which run at the same time.
   await (existsSync(sceneFile) ? tryAgent() : tryFloods());
   printLeft();
   print('end', true);

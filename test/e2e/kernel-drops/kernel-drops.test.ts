@@ -17,14 +17,14 @@ import { networkPrograms, runMachine } from './machine.ts';
 import { bundleFile, kubeconfigFile, type Scene, sceneFile, sceneOf, sentPackets } from './scene.ts';
 
 /**
- * The source of the kernel's own record of drops, in kernels of Debian: which packets it tells of, and what it says of them; in one of them
- * the agent with this source, over a kill, in the other Pods that flood it.
+ * The source of the kernel's own records of drops, in kernels of Debian: which packets it reports, and what it says
+ * about them. In one kernel the agent uses this source and is killed once; in the other, Pods flood it.
  */
 
 const controlPlane = connect(inject('controlPlane'));
 
 const prefixes = createPrefixTable();
-/** With them, those that they need are loaded. The first is asked for by another's code alone. */
+/** The modules that they need are loaded with them. Only the code of another module asks for the first one. */
 const modules = (
   'crc32c_generic veth bridge vxlan iptable_filter iptable_raw iptable_mangle ip6table_filter xt_tcpudp ipt_REJECT xfrm_user ' +
   'sch_ingress cls_u32 act_gact nf_tables nft_meta_bridge xt_length virtio_pci virtio_net'
@@ -107,17 +107,17 @@ describe.concurrent.each(['6.1', withAgent])('Linux %s', (version) => {
       { instances: ['kube_netfilter_tailer_connects', 'kube_netfilter_tailer_drops'], probes: 2 },
     ]);
     const events = await rig.events(scene.namespace);
-    // A slow guest may run into another hour of them, in which there is another Event.
+    // A slow guest may run into the next hour of the Events, in which there are other Events.
     expect(['cart', 'web', 'other'].map((name) => sumOf(events, name))).toEqual([sentPackets, sentPackets, 0]);
   });
 });
 
-/** As the API server has them. */
+/** The Pods as the API server has them. */
 function podsOf({ namespace, node, pods }: Scene): KubernetesObject[] {
   return pods.map(({ name, address }) => podObject({ namespace, name, node, addresses: [address] }));
 }
 
-/** Until the first line has come, the kernel does not know which namespace to keep out. */
+/** Before the first line has come, the kernel does not know which namespaces to leave out. */
 const refused = 'unparsable';
 
 function meaningOf(text: string): string {

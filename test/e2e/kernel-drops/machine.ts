@@ -26,11 +26,11 @@ export interface MachineOptions {
   version: string;
   /** Modules of the kernel, which are loaded with those that they need: `veth`. */
   modules: readonly string[];
-  /** Programs and libraries of this machine that the guest needs, by their paths there. */
+  /** Programs and libraries of this machine that the guest needs, by their paths on this machine. */
   programs: Readonly<Record<string, string>>;
   /** The program that is run in the guest: a source of TypeScript. It switches the machine off at its end. */
   program: string;
-  /** Files of the guest by their paths there, with their text. */
+  /** Text files of the guest, by their paths there. */
   texts?: Readonly<Record<string, string>>;
   /** Arguments of QEMU: the processors, and how they are emulated. Two by default, see `twoProcessors`. */
   processors?: string;
@@ -39,19 +39,20 @@ export interface MachineOptions {
 }
 
 /**
- * One thread emulates both in turn. With a thread for each, QEMU 7.2 may go on with a breakpoint that the kernel has put into its code for
- * the moment, as it does for each probe that is switched on: that processor never leaves the breakpoint, and the other waits for it.
+ * One thread emulates both processors in turn. With a thread for each, QEMU 7.2 may continue with a breakpoint that the
+ * kernel has put into its code only for a moment, as it does for each probe that is switched on. That processor never
+ * leaves the breakpoint, and the other waits for it.
  */
 export const twoProcessors = '-accel tcg,thread=single -smp 2';
 
-/** Ten times as long as a program of the guest is silent (guest-node.ts): the guest hangs. */
+/** Ten times as long as a program of the guest may be silent (guest-node.ts): then the guest hangs. */
 const SILENT_MS = 300_000;
 const silence = '[the guest has printed nothing for five minutes, and was switched off]\n';
 
-/** Files of the guest: the path there without a slash at its beginning, and the file of this machine that it is a copy of. */
+/** Files of the guest: the path in the guest without a leading slash, and the file of this machine or the content. */
 type GuestFiles = Map<string, string | Buffer>;
 
-/** What the guest's network and its rules are made with. */
+/** Programs that set up the guest's network and its rules. */
 export function networkPrograms(): Record<string, string> {
   const extensions = join(libraries, 'xtables');
   const names = readdirSync(extensions).filter((name) =>
@@ -101,12 +102,18 @@ export async function runMachine(options: MachineOptions): Promise<string> {
 
 export const mostBoots = 3;
 
-/** Where each processor has a thread of its own (see `twoProcessors`), the kernel may fail or hang before any program of the guest runs. */
+/**
+ * If each processor is emulated by a thread of its own (see `twoProcessors`), the kernel may fail or hang before any
+ * program of the guest runs.
+ */
 export function hasFailedToBoot(printed: string): boolean {
   return (printed.includes('Kernel panic') || printed.endsWith(silence)) && !/^@/m.test(printed);
 }
 
-/** Fetches the newest package of that version from Debian once, and keeps it unpacked. Throws where apt-get does not have it. */
+/**
+ * Fetches the newest package of that version from Debian once, and keeps it unpacked. Throws if apt-get does not have
+ * it.
+ */
 export async function unpackKernel(version: string): Promise<string> {
   const pattern = `^linux-image-${version.replaceAll('.', String.raw`\.`)}[.-][0-9a-z.+-]*amd64$`;
   const { stdout } = await run('apt-cache', ['search', '--names-only', pattern]);
@@ -114,7 +121,7 @@ export async function unpackKernel(version: string): Promise<string> {
   const plain = names.filter((name) => !/-(?:cloud|rt)-amd64$/.test(name));
   const newest = plain.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true })).at(-1);
   const kept = existsSync(cache)
-    ? // The dot after it: 6.1 is not 6.12.
+    ? // With the dot, because 6.1 is not 6.12.
       readdirSync(cache).find((name) => name.startsWith(`linux-image-${version}.`))
     : undefined;
   if (kept !== undefined) return join(cache, kept);
@@ -135,7 +142,7 @@ export function releaseOf(kernel: string): string {
   return readdirSync(join(kernel, 'lib/modules'))[0] ?? '';
 }
 
-/** Paths of modules in the order in which they can be loaded. */
+/** Paths of modules, in an order in which they can be loaded. */
 export async function modulesOf(kernel: string, release: string, names: readonly string[]): Promise<string[]> {
   const folder = join('lib/modules', release);
   const needs = new Map<string, string[]>();
@@ -146,7 +153,7 @@ export async function modulesOf(kernel: string, release: string, names: readonly
   const ordered = new Set<string>();
   for (const name of names) {
     const path = [...needs.keys()].find((each) => new RegExp(String.raw`/${name}\.ko(?:\.xz)?$`).test(each));
-    // Some are a part of some kernels.
+    // Some kernels have some of them built in.
     if (path !== undefined)
       for (const each of [...(needs.get(path) ?? []).toReversed(), path]) ordered.add(join(folder, each));
   }
@@ -188,7 +195,7 @@ export function writeArchive(path: string, files: GuestFiles): void {
   }
 }
 
-/** The guest reaches this machine's loopback as 10.0.2.2, and nobody reaches the guest. */
+/** The guest reaches this machine's loopback as 10.0.2.2; the guest itself cannot be reached. */
 async function start(kernel: string, image: string, processors: string): Promise<string> {
   const machine = spawn(
     'setpriv',

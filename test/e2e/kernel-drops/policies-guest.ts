@@ -1,4 +1,4 @@
-/** The first process of the guest: Pods connect to each other, with random policies that are enforced. */
+/** The first process of the guest: Pods connect to each other while random policies are enforced. */
 import { readFileSync } from 'node:fs';
 import { createKernelDrops } from '../../../src/read/sources/tracefs/kernel-drops.ts';
 import { defaultTracefs as tracefs } from '../../../src/read/sources/tracefs/trace.ts';
@@ -33,7 +33,7 @@ async function tryRounds(rounds: readonly Pick<Round, 'rules' | 'connections'>[]
     });
     print('round', (await Promise.all(ended)).flat());
   }
-  // The last line that the kernel has written.
+  // Makes the kernel write a last line.
   const drop = ['table inet u {', 'chain c {', 'type filter hook input priority 0;', 'drop', '}', '}', ''];
   run('ip netns exec p1 nft -f -', drop.join('\n'));
   const to = randomPods[1]?.address ?? '';

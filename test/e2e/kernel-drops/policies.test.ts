@@ -12,8 +12,8 @@ import { randomPods, roundsFile } from './random-pods.ts';
 import { randomRounds, type Round } from './random-policies.ts';
 
 /**
- * Connections between Pods with random policies, which rules in a kernel of Debian enforce: those that the program says are denied are those
- * that fail, and no others.
+ * Connections between Pods with random policies, which rules in a kernel of Debian enforce: exactly those fail that the
+ * program calls denied.
  */
 
 const rounds = randomRounds(runs(30), Number(process.env['FUZZ_SEED'] ?? 1));
@@ -59,7 +59,7 @@ test('each connection that policies deny is said to be denied, and no other', as
   }
 });
 
-/** Returns the source ports of connections that the program says are denied, of the lines that came of a round. */
+/** Returns the source ports of the connections that the program calls denied, among the lines of a round. */
 async function deniedIn(round: Round, lines: readonly string[]): Promise<number[]> {
   const ports = new Set(round.connections.map(({ localPort }) => localPort));
   const records = lines.flatMap((message) => {

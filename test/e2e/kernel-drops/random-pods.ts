@@ -1,7 +1,7 @@
 /** The Pods of the guest that have random policies. */
 import type { GuestPod } from './guest-node.ts';
 
-/** At both sides of the borders of the blocks in `arbitraries.ts`. */
+/** On both sides of the borders of the blocks in `arbitraries.ts`. */
 const places = [1, 2, 3, 5, 9, 17];
 export const gateway = '10.0.0.254';
 export const ports = [80, 81, 443];

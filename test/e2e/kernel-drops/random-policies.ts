@@ -1,4 +1,7 @@
-/** Clusters with random policies, and what enforces these: rules in the networks of their Pods, by a literal reading of the API. */
+/**
+ * Clusters with random policies, and the rules that enforce these in the networks of their Pods, by a literal reading
+ * of the API.
+ */
 import fc from 'fast-check';
 import {
   clusterPolicies,
@@ -20,7 +23,7 @@ export interface RandomConnection {
   address: string;
   port: number;
   localPort: number;
-  /** What policies say. `any`: either, as policies of the same priority disagree; it is dropped. */
+  /** What the policies say. `any`: both, because policies of the same priority disagree; the packet is dropped. */
   verdict: 'admits' | 'denies' | 'any';
 }
 
@@ -29,7 +32,7 @@ export interface Round {
   namespaces: readonly Namespace[];
   pods: readonly PolicyPod[];
   connections: readonly RandomConnection[];
-  /** For nft, in the network of each Pod. */
+  /** Rules for nft, in the network of each Pod. */
   rules: readonly string[];
 }
 
@@ -51,7 +54,7 @@ const clusters = fc.record({
 
 type Cluster = typeof clusters extends fc.Arbitrary<infer T> ? T : never;
 
-/** So many rounds, of eight policies and ninety connections each. */
+/** Makes this many rounds, of eight policies and ninety connections each. */
 export function randomRounds(count: number, seed: number): Round[] {
   return fc.sample(clusters, { numRuns: count, seed }).map(roundOf);
 }
@@ -78,7 +81,7 @@ interface Policy {
   metadata: { name: string };
 }
 
-/** Else two of them would be one object; of the baseline there is but one. */
+/** Otherwise two of them would be the same object. Only one baseline may exist. */
 function named(policy: object, index: number, all: readonly object[]): object[] {
   const { metadata, ...others } = policy as Policy;
   const { kind } = others;
@@ -99,7 +102,7 @@ function verdictOf(
   return verdicts.has('denies') ? 'denies' : verdicts.has('any') ? 'any' : 'admits';
 }
 
-/** Where the packet arrives, as on another node. */
+/** The rules are on the Pod that receives the packet, as on another node. */
 function rulesOf(index: number, connections: readonly RandomConnection[]): string {
   const drops = connections.flatMap(({ from, to, address, port, verdict }) => {
     const isSix = address.includes(':');

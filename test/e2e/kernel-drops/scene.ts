@@ -17,7 +17,10 @@ export const sceneFile = '/scene.json';
 export const kubeconfigFile = '/kubeconfig';
 export const bundleFile = '/kube-netfilter-tailer.cjs';
 
-/** What `cart` sends to `web` while one agent runs, while none does, and while the next one runs; and with the address of `other`. */
+/**
+ * How many packets `cart` sends to `web` while one agent runs, while none runs, and while the next one runs; and with
+ * the address of `other`.
+ */
 export const packets = { before: 7, between: 5, after: 3, forged: 1 };
 export const sentPackets = packets.before + packets.between + packets.after + packets.forged;
 

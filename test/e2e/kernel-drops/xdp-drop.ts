@@ -16,7 +16,7 @@ interface Section {
 
 export function xdpDrop(): Buffer {
   const names = Buffer.from('\0drop\0_license\0', 'latin1');
-  // Two symbols that others may see, behind the empty one: a function, and what says its license.
+  // Two symbols that are visible outside, after the empty one: a function, and the license.
   const symbols = Buffer.concat([Buffer.alloc(24), symbol(1, 0x12, text, program.length), symbol(6, 0x11, license, 4)]);
   const sections: Section[] = [
     { name: '', type: 0, content: Buffer.alloc(0) },
@@ -68,7 +68,7 @@ function headerOf(
   return bytes;
 }
 
-/** For BPF of 64 bits, least byte first: a file that can be linked. */
+/** For 64-bit BPF, little-endian: a file that can be linked. */
 function fileHeader(sectionsAt: number, count: number): Buffer {
   const bytes = Buffer.alloc(64);
   bytes.write('\x7fELF\x02\x01\x01', 'latin1');

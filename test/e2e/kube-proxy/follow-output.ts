@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { until } from '../until.ts';
 
-/** What a program that goes on running prints on its standard error. */
+/** Follows what a running program prints on its standard error. */
 export function followErrors(name: string, child: ChildProcess) {
   const lines: string[] = [];
   if (child.stderr === null) throw new Error(`[${name}] it has no standard error`);
@@ -12,7 +12,10 @@ export function followErrors(name: string, child: ChildProcess) {
   return {
     /** All that it has printed. */
     lines,
-    /** The number of the first line from `from` on (default: the next one) that matches; rejects after a minute. */
+    /**
+     * Resolves to the number of the first line that matches, from `from` on (default: the next one); rejects after a
+     * minute.
+     */
     untilLine: (pattern: RegExp, from = lines.length): Promise<number> =>
       until(
         () => {

@@ -16,8 +16,8 @@ export type Backend = 'legacy' | 'nft';
 export type NodeNamespace = Awaited<ReturnType<typeof createNodeNamespace>>;
 
 /**
- * The node of programs that write its rules: a network namespace, an xtables lock and an iptables of its own.
- * `server`: an `https://127.0.0.1:PORT` outside, which is reached under the same address inside. Needs root.
+ * The node of programs that write its rules: a network namespace, an xtables lock and an iptables of its own. `server`:
+ * an `https://127.0.0.1:PORT` outside, which has the same address inside. Needs root.
  */
 export async function createNodeNamespace(server: string, backend: Backend = 'legacy') {
   const group = await createNamespaceGroup();
@@ -30,9 +30,9 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
     for (const name of [tool, tool.replace('ip', 'ip6')])
       symlinkSync(`/usr/sbin/xtables-${backend}-multi`, join(folder, name));
 
-  /** Goes on running; ends with this process at the latest. */
+  /** Starts a program that keeps running, and ends with this process at the latest. */
   const start = (command: string, args: readonly string[]): ChildProcess => {
-    // `ip netns exec` gives a mount namespace, too: the lock is this node's, not the machine's.
+    // `ip netns exec` also gives a mount namespace, so the lock is this node's, not the machine's.
     const script = `mount --bind ${lock} ${XTABLES_LOCK} && exec "$@"`;
     return spawn(
       'setpriv',
@@ -40,7 +40,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
       { stdio: 'pipe', env: { ...process.env, PATH: `${folder}:${process.env['PATH']}`, TZ: 'UTC' } },
     );
   };
-  /** Runs to its end whatever that is; `iptables` is that of the backend. */
+  /** Runs a program to its end, however it ends; `iptables` is that of the backend. */
   const run = (command: string, args: readonly string[], input = ''): Promise<Outcome> =>
     outcomeWith(start(command, args), input);
 
@@ -49,7 +49,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
   const socket = join(folder, 'api-server');
   const port = Number(new URL(server).port);
   const relay = [process.execPath, join(import.meta.dirname, '../relay.ts')] as const;
-  // A Unix socket in a file is seen from all network namespaces.
+  // A Unix socket in a file can be used from all network namespaces.
   const outside = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...relay, socket, `127.0.0.1:${port}`]);
   await once(outside.stdout, 'data');
   const inside = start(relay[0], [relay[1], `127.0.0.1:${port}`, socket]);
@@ -62,13 +62,13 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
     namespace,
     /** Makes a network namespace for a Pod, which is removed with this one; returns its name. */
     addNamespace: (role: string): Promise<string> => group.add(role),
-    /** Writes a file that goes with it; returns its path. */
+    /** Writes a file that is removed with the node; returns its path. */
     writeFile(name: string, content: string): string {
       const path = join(folder, name);
       writeFileSync(path, content);
       return path;
     },
-    /** Takes the xtables lock, until it is let go. */
+    /** Takes the xtables lock; resolves to a function that releases it. */
     async holdLock(): Promise<() => Promise<void>> {
       const holder = start('flock', ['--no-fork', XTABLES_LOCK, 'sh', '-c', 'echo held; exec cat']);
       await once(holder.stdout as NodeJS.ReadableStream, 'data');
@@ -91,7 +91,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
   };
 }
 
-/** A child of a program that is killed, such as kube-proxy's iptables-restore, ends a moment later than that. */
+/** If a program is killed, its child, such as kube-proxy's iptables-restore, ends a moment later. */
 async function untilEmpty(namespace: string): Promise<void> {
   while ((await runOutside('ip', ['netns', 'pids', namespace])).stdout !== '') await delay(20);
 }

@@ -6,7 +6,10 @@ import { createObjects } from '../control-plane/objects.ts';
 import { createNodeNamespace, type NodeNamespace } from './node-namespace.ts';
 import { type KubeProxy, startKubeProxy } from './proxy.ts';
 
-/** What a real kube-proxy prints that does not come about in test/e2e/cluster/incidents.test.ts, as parsers and causes take it to print it. */
+/**
+ * What a real kube-proxy prints in cases that test/e2e/cluster/incidents.test.ts does not cause, compared with what
+ * parsers and causes expect.
+ */
 
 const connection = connect(inject('controlPlane'));
 const node = 'probe-node';
@@ -41,7 +44,7 @@ async function start(mode: 'iptables' | 'nftables' = 'iptables'): Promise<void> 
 
 let changes = 0;
 
-/** Another address behind a Service, and nothing else: kube-proxy writes once. */
+/** Puts another address behind a Service, and changes nothing else: kube-proxy writes once. */
 async function changeService(service: string): Promise<void> {
   const path = `/apis/discovery.k8s.io/v1/namespaces/probe/endpointslices/${service}-ipv4`;
   const body = { endpoints: [{ addresses: [`10.95.1.${++changes}`], conditions: { ready: true } }] };

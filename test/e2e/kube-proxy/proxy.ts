@@ -5,7 +5,7 @@ import type { NodeNamespace } from './node-namespace.ts';
 export interface KubeProxyOptions {
   readonly connection: Connection;
   readonly place: NodeNamespace;
-  /** Name of a Node that is there. */
+  /** The name of an existing Node. */
   readonly node: string;
   readonly mode: 'iptables' | 'nftables';
 }
@@ -16,13 +16,14 @@ export type KubeProxy = ReturnType<typeof startKubeProxy>;
 export function startKubeProxy(options: KubeProxyOptions) {
   const { connection, place } = options;
   const config = place.writeFile('kube-proxy.conf', JSON.stringify(configuration(options)));
-  // A program in a container is process 1, which stands in every line; with --kill-child it ends with what is killed here.
+  // A program in a container is process 1, and every line has that number. With --kill-child the program ends with the
+  // process that is killed here.
   const container = ['--pid', '--fork', '--kill-child', '--mount-proc'];
   const child = place.start('unshare', [...container, connection.kubeProxyPath, `--config=${config}`, '-v=2']);
   return followErrors('kube-proxy', child);
 }
 
-/** Makes a file of kubeproxy.config.k8s.io/v1alpha1; there are no flags for the periods of nftables. */
+/** Makes a file of kubeproxy.config.k8s.io/v1alpha1, because there are no flags for the periods of nftables. */
 function configuration({ connection, node, mode }: KubeProxyOptions): object {
   const periods = { syncPeriod: '5s', minSyncPeriod: '100ms' };
   return {
@@ -33,7 +34,7 @@ function configuration({ connection, node, mode }: KubeProxyOptions): object {
     mode,
     iptables: periods,
     nftables: periods,
-    // One limit for the whole machine: left as it is.
+    // This limit is for the whole machine, so it is left alone.
     conntrack: { maxPerCore: 0 },
   };
 }

@@ -5,7 +5,7 @@ export interface DropOptions {
   readonly namespace: string;
   readonly count?: number;
   readonly secondsAgo?: number;
-  /** The name of the object in the Event, which no server checks. */
+  /** The object's name in the Event, which no server checks. */
   readonly name?: string;
   readonly node?: string;
   /** A Pod of the same namespace. */

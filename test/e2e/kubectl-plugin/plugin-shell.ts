@@ -7,19 +7,22 @@ import { type Outcome, outcomeOf } from '../outcome.ts';
 
 export type PluginShell = ReturnType<typeof createPluginShell>;
 
-/** A user's shell with the real kubectl and the plugin on its PATH. `folder`: the home of the user, whose own context has `namespace`. */
+/**
+ * A user's shell with the real kubectl and the plugin on its PATH. `folder`: the user's home. The user's own context
+ * has `namespace`.
+ */
 export function createPluginShell(connection: Connection, folder: string, namespace: string) {
   const plugins = join(folder, 'plugins');
   const plugin = join(plugins, 'kubectl-drops');
   mkdirSync(plugins);
   symlinkSync(bundle, plugin);
-  // The Node.js of the tests: `env node` of the bundle finds it.
+  // The Node.js of the tests, which `env node` of the bundle finds.
   symlinkSync(process.execPath, join(plugins, 'node'));
   const path = [plugins, dirname(connection.kubectlPath), process.env['PATH'] ?? ''].join(delimiter);
   const own = configWith(namespace);
   const env = { PATH: path, HOME: folder };
 
-  /** A kubeconfig whose current context has `current`, beside a context `shop` that has `other`. */
+  /** A kubeconfig whose current context has the namespace `current`; its context `shop` has `other`. */
   function configWith(current: string, other = current): string {
     const config = JSON.parse(readFileSync(connection.adminKubeconfig, 'utf8')) as { contexts: [{ context: object }] };
     const [{ context }] = config.contexts;
@@ -46,7 +49,7 @@ export function createPluginShell(connection: Connection, folder: string, namesp
     env: { ...env, KUBECONFIG: own },
     /** `kubectl …`, left running in a process group of its own. */
     start: (args: readonly string[]) => start(args),
-    /** The same to its end; `config`: another kubeconfig than the user's. */
+    /** Runs it to its end. `config`: a kubeconfig other than the user's. */
     kubectl: (args: readonly string[], config?: string): Promise<Outcome> => outcomeOf(start(args, config)),
   };
 }

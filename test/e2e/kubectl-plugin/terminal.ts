@@ -33,7 +33,7 @@ export function openTerminal(
   const problem = (): string => `[terminal] not as expected; ended with ${status}. It shows:\n${shown().join('\n')}`;
 
   return {
-    /** Waits until the lines on the screen, without spaces at their ends, match; rejects after a minute with what it shows. */
+    /** Waits until the lines on the screen, without trailing spaces, match; rejects after a minute with the screen. */
     until: (matches: (lines: string[]) => boolean): Promise<string[]> =>
       untilFound(() => {
         if (matches(shown())) return shown();
@@ -41,7 +41,7 @@ export function openTerminal(
         return undefined;
       }, problem),
     type: (keys: string) => void child.stdin.write(keys),
-    /** Ten columns and five lines more. */
+    /** Makes the terminal larger by ten columns and five lines. */
     grow(): void {
       screen.resize(screen.cols + 10, screen.rows + 5);
       child.kill('SIGUSR1');

@@ -46,7 +46,7 @@ function ownLines(prefix: string): string {
   return `${prefix}IN=${scene.network.deviceOf(client)} `;
 }
 
-/** The shipped rules in what UFW 0.36 has around them: its own LOG rule comes after, and prints the same prefix. */
+/** The shipped rules within those of UFW 0.36, whose own LOG rule comes after them and prints the same prefix. */
 function ufw(rules: string, six: '' | '6'): string {
   return `*filter
 :FORWARD DROP [0:0]

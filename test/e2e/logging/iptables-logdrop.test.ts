@@ -28,7 +28,7 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     await apply(['--chain', 'MINE', '--prefix', scene.prefix]);
     await apply(['--remove']);
     await scene.network.send({ from: client, to: server, family: 4, protocol: 'udp', port: 5432, count: 3 });
-    // The kernel may still be at them when they have been sent.
+    // The kernel may still process packets after they have been sent.
     const dropped = (): Promise<string> => scene.node.run(backend, ['-L', 'MINE', '-v', '-n', '-x']);
     await vi.waitFor(async () => expect(await dropped()).toMatch(/\n +3 +\d+ DROP +/), { timeout: 60_000 });
     expect(log.take(scene.prefix)).toEqual([]);
@@ -56,13 +56,13 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     ];
     const felix = (action: string) => async (rule: readonly string[]) =>
       scene.node.run(backend, [action, 'FORWARD', ...rule]);
-    // A policy of Calico accepts port 8081 so.
+    // A policy of Calico accepts port 8081 in this way.
     const policy = ['-p', 'tcp', '--dport', '8081', '-j', 'MARK', '--set-xmark', '0x10000/0x10000'];
     await scene.node.run(backend, ['-I', 'FORWARD', ...policy]);
     for (const rule of appended) await felix('-A')(rule);
 
     await apply(['--chain', 'FORWARD', '--prefix', scene.prefix]);
-    // felix's own rules have to be the last: it sees one behind them and writes them again.
+    // Felix's own rules have to be the last: it notices any rule after them and writes them again.
     for (const rule of appended) await felix('-D')(rule);
     for (const rule of appended) await felix('-A')(rule);
     const send = { from: client, to: server, family: 4, protocol: 'tcp', count: 1 } as const;
@@ -83,7 +83,8 @@ describe.each<Backend>(['iptables-legacy', 'iptables-nft'])('%s', (backend) => {
     const drop = ['FORWARD', '-m', 'conntrack', '--ctstate', 'INVALID', '-j', 'DROP'];
     try {
       await apply(['--invalid', 'FORWARD', '--prefix', scene.prefix]);
-      // felix does this within three minutes where its own rules are not the first; it drops INVALID packets without a line.
+      // Felix does this within three minutes if its own rules are not the first. It drops INVALID packets without
+      // logging a line.
       await scene.node.run(backend, ['-I', ...drop]);
       await scene.node.set('netfilter/nf_conntrack_tcp_loose', 0);
       connection.write();

@@ -20,19 +20,19 @@ type Refused = readonly [args: readonly string[], message: string];
 export interface Firewall {
   readonly script: string;
   readonly backend?: Backend;
-  /** Loads rules: `own` drops TCP to 5432 and UDP to 9, the policy of `hook` TCP to 8080. */
+  /** Loads rules: `own` drops TCP to 5432 and UDP to 9; the policy of `hook` drops TCP to 8080. */
   readonly load: (node: NodeShell) => Promise<unknown>;
   /** All rules, without counters. */
   readonly rules: (node: NodeShell) => Promise<string>;
   readonly own: string;
   readonly hook: string;
-  /** The words of `--remove` for what it took away, when both chains logged, and what was INVALID in `hook`; and from where. */
+  /** What `--remove` says that it removed if both chains logged, and INVALID packets in `hook`; and from where. */
   readonly removed: { readonly from: string; readonly what: string };
   /** Arguments that are refused, and the message. */
   readonly refused: readonly Refused[];
 }
 
-/** Tests the promises of both scripts on the kernel; returns the parts that tests of one script have beside these. */
+/** Tests on the kernel what both scripts promise; returns the parts that tests of one script need in addition. */
 export function testLogdrop(firewall: Firewall) {
   const { own, hook } = firewall;
   let scene: Scene;
@@ -71,7 +71,7 @@ export function testLogdrop(firewall: Firewall) {
   });
 
   test('applied twice is applied once, and removed twice leaves nothing', async () => {
-    // Twice by mistake.
+    // Each chain is given twice by mistake.
     const args = ['--chain', own, '--chain', hook, '--chain', hook, '--invalid', hook, '--invalid', hook];
     await logging(args);
     const once = await rules();
@@ -120,7 +120,7 @@ export function testLogdrop(firewall: Firewall) {
   test.each([4, 6] as const)('IPv%i: INVALID is logged and dropped', async (family) => {
     const connection = await openConnection(scene.network, client, server, serverAddresses[family]);
     try {
-      // From the first rule with conntrack on, connections that are older are picked up, if that is not forbidden.
+      // With the first rule about conntrack, older connections are picked up, unless that is forbidden.
       await logging(['--invalid', hook]);
       await scene.node.set('netfilter/nf_conntrack_tcp_loose', 0);
       connection.write();

@@ -33,7 +33,7 @@ test('after removal, rules still drop but no longer log', async () => {
   await apply(['--remove']);
   const countersBefore = await droppedUdp();
   await scene.network.send({ from: client, to: server, family: 4, protocol: 'udp', port: 53, count: 3 });
-  // The kernel may still be at them when they have been sent.
+  // The kernel may still process packets after they have been sent.
   await vi.waitFor(async () => expect(await droppedUdp()).toBe(countersBefore + 3), { timeout: 60_000 });
   expect(log.take(scene.prefix)).toEqual([]);
 });

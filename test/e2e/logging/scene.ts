@@ -16,13 +16,13 @@ export const serverAddresses = { 4: '10.244.1.20', 6: 'fd00:10:244:1::20' } as c
 export interface Scene {
   readonly network: Network;
   readonly node: NodeShell;
-  /** The prefix of this scene alone, because other scenes print to the same log: `e2e-…-drop`. */
+  /** The prefix of this scene alone, because other scenes print to the same log, for example `e2e-…-drop`. */
   readonly prefix: string;
 }
 
 /**
- * A node with two Pods and no rules of its own. The names of their devices are of this scene alone: they distinguish its lines from those of
- * other scenes where the prefix is not ours to choose.
+ * A node with two Pods and no rules of its own. The names of its devices belong to this scene alone: if the test cannot
+ * choose the prefix, they distinguish the lines from those of other scenes.
  */
 export async function createScene(backend: Backend = 'iptables-nft'): Promise<Scene> {
   const network = await createNetwork({
@@ -40,24 +40,27 @@ function ownDevice(): string {
 }
 
 export interface Flood {
-  /** Lines that the kernel printed of it. */
+  /** The lines that the kernel printed about the flood. */
   readonly lines: readonly string[];
   /** The time from before the first packet until the lines were taken. */
   readonly seconds: number;
 }
 
-/** 10,000 datagrams from a namespace, and the lines with `prefix` that the kernel prints of them: at least one. */
+/**
+ * Sends 10,000 datagrams from a namespace. Resolves to the lines with `prefix` that the kernel prints about them: at
+ * least one.
+ */
 export async function sendFlood(namespace: string, address: string, log: KernelLog, prefix: string): Promise<Flood> {
   const started = performance.now();
   await run('ip', ['netns', 'exec', namespace, process.execPath, datagrams, address, '9', '10000']);
   const lines = await log.untilTaken(prefix, 1);
-  // Not before: the kernel may still be at the last packets when they have been sent.
+  // Not earlier, because the kernel may still process the last packets after they have been sent.
   return { lines, seconds: (performance.now() - started) / 1000 };
 }
 
 const prefixes = createPrefixTable();
 
-/** Parses the line as the agent does; throws when it is no packet. */
+/** Parses the line as the agent does; throws if it is not a packet. */
 export function readPacket(line: string): PacketObservation {
   const observation = parse(line, prefixes);
   if (observation?.kind !== 'packet') throw new Error(`not read as a packet: ${line}`);

@@ -5,7 +5,7 @@ import { client, createScene, readPacket, type Scene, server } from './scene.ts'
 import { readShipped } from './node-shell.ts';
 import { startUlogd, type Ulogd } from './ulogd.ts';
 
-// kube-router writes them so: the first for each policy (k3s only), the second for each Pod, and then the REJECT.
+// kube-router writes these rules: the first for each policy (k3s only), the second for each Pod, and then the REJECT.
 const NFLOG = '-j NFLOG --nflog-group 100';
 const rules = (withPolicies: boolean): string => `*filter
 :POLICY - [0:0]

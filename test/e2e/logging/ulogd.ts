@@ -10,7 +10,7 @@ import { until } from '../until.ts';
 
 export type Ulogd = Awaited<ReturnType<typeof startUlogd>>;
 
-/** Starts a real ulogd in a network namespace with a shipped configuration, of which only the folders are changed. */
+/** Starts a real ulogd in a network namespace, with a shipped configuration in which only the folders are changed. */
 export async function startUlogd(namespace: string, configuration: string) {
   const folder = await mkdtemp(join(tmpdir(), 'kube-netfilter-tailer-ulogd-'));
   const output = join(folder, 'netfilter.json');
@@ -29,7 +29,7 @@ export async function startUlogd(namespace: string, configuration: string) {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    // The kernel's list of those who listen, by group.
+    // The kernel's list of listeners, by group.
     const listeners = ['netns', 'exec', namespace, 'cat', '/proc/net/netfilter/nfnetlink_log'];
     await until(async () => /^ *100 /m.test((await run('ip', listeners)).stdout), problem('start'));
   } catch (error) {
@@ -39,11 +39,11 @@ export async function startUlogd(namespace: string, configuration: string) {
   return {
     /** The path of its output file. */
     output,
-    /** The lines of its output file as soon as there are `count` or more; rejects after a minute. */
+    /** The lines of its output file, as soon as there are at least `count`; rejects after a minute. */
     untilLines: (count: number): Promise<readonly string[]> =>
       until(
         () => {
-          // The text behind the last end of a line is still being written.
+          // The text after the last line break is still being written.
           const lines = readText(output).split('\n').slice(0, -1);
           return lines.length >= count && lines;
         },

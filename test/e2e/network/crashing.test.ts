@@ -11,7 +11,7 @@ import { openKernelLog } from './kernel-log.ts';
 
 const seen = { kind: 'packet', verdict: 'logged', prefixRule: 'kernel message' };
 
-// The kernel prints the first 15 characters of the name for the process, and all of it for the file.
+// The kernel prints the first 15 characters of the name for the process, and the whole name for the file.
 test.each([
   ['a packet', 'drop IN=eth0 OUT=eth1 ', seen],
   ['a packet that begins in the name of the process', 'drop IN=a OUT= ', { kind: 'unparsable' }],

@@ -1,7 +1,6 @@
 /**
- * Sends empty UDP datagrams from the network namespace in which it is started, all from one socket: as fast as it can, or so many a second.
- *
- * node datagrams.ts ADDRESS PORT COUNT [RATE]
+ * Sends empty UDP datagrams from its network namespace, all from one socket: as fast as it can, or RATE a second. node
+ * datagrams.ts ADDRESS PORT COUNT [RATE]
  */
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
@@ -16,7 +15,7 @@ for (let sent = 0; sent < Number(count);) {
   const sending: Promise<unknown>[] = [];
   for (; sent < due; sent++) {
     const done = Promise.withResolvers<unknown>();
-    // A datagram that is dropped on its way is no error.
+    // A datagram that is dropped on its way is not an error.
     socket.send('', Number(port), address, done.resolve);
     sending.push(done.promise);
   }

@@ -6,13 +6,14 @@ import { createObjects } from '../control-plane/objects.ts';
 import { run } from './command.ts';
 import { createNetwork, type Network } from './network.ts';
 
-/** Tests what a Pod can have a real kernel log of another Pod, and what is reported of it. */
+/** Tests what a Pod can make a real kernel log about another Pod, and what is reported of it. */
 
 const controlPlane = connect(inject('controlPlane'));
 const namespace = 'forged';
 const node = 'node-forged';
 
-// Other addresses in each run: an agent's first look reaches back ten minutes, to what an earlier run has sent.
+// Each run uses other addresses, because an agent's first look reaches back ten minutes, to what an earlier run has
+// sent.
 const number = randomInt(1, 250);
 const row = `10.211.${randomInt(1, 256)}`;
 const pod = (name: string, last: number) => ({
@@ -42,7 +43,8 @@ afterAll(() => network.destroy());
 test("an ICMP error about another sender's packet is reported for its own ends, not for the Pod that it names", async () => {
   const [from, to] = keys;
   await network.refuse(to);
-  // The kernel of the attacker answers the victim that no process listens; the answer is turned to another Pod on its way out.
+  // The attacker's kernel answers the victim that no process listens. On its way out, the answer is redirected to
+  // another Pod.
   const forge = `add table ip forge
 add chain ip forge output { type filter hook output priority 0; }
 add rule ip forge output icmp type destination-unreachable ip daddr set ${other.addresses[0]}

@@ -4,7 +4,7 @@ import { accessSync, closeSync, constants, openSync } from 'node:fs';
 export const LOG_ALL_NAMESPACES = '/proc/sys/net/netfilter/nf_log_all_netns';
 export const KERNEL_LOG = '/dev/kmsg';
 
-/** Throws an error that names what of the kernel test networks need and this process may not use. */
+/** Throws an error that names the parts of the kernel that test networks need and this process may not use. */
 export function requireKernelAccess(): void {
   const missing = [
     ...(process.getuid?.() === 0 ? [] : ['root, to make network namespaces']),
@@ -16,7 +16,7 @@ export function requireKernelAccess(): void {
   if (missing.length > 0) throw new Error(`[network] what the test network needs: ${missing.join('; ')}`);
 }
 
-// The kernel's log is opened: with kernel.dmesg_restrict the mode of the file says nothing.
+// Opens the kernel's log, because with kernel.dmesg_restrict the mode of the file says nothing.
 function isAllowed(use: () => void): boolean {
   try {
     use();

@@ -3,19 +3,19 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { until } from '../until.ts';
 import { KERNEL_LOG } from './kernel-access.ts';
 
-// A smaller buffer than the longest record would lose it.
+// With a buffer smaller than the longest record, the record would be lost.
 const RECORD_BYTES = 8192;
 
 export type KernelLog = ReturnType<typeof openKernelLog>;
 
 /**
- * What the kernel prints from now on. Taking throws EPIPE if since the last time the kernel has printed more than its
- * buffer holds: with the usual 128 KiB, some 400 LOG lines.
+ * What the kernel prints from now on. Reading throws EPIPE if the kernel has printed more than its buffer holds since
+ * the last time: with the usual 128 KiB, some 400 LOG lines.
  */
 export function openKernelLog() {
   const fd = openSync(KERNEL_LOG, constants.O_RDONLY | constants.O_NONBLOCK);
   const buffer = Buffer.alloc(RECORD_BYTES);
-  /** The new lines of the kernel itself, in which `text` is; the others are passed over. */
+  /** The kernel's own new lines that contain `text`; other lines are skipped. */
   const take = (text: string): readonly string[] => {
     const lines: string[] = [];
     for (let record = readRecord(fd, buffer); record !== undefined; record = readRecord(fd, buffer)) {
@@ -24,14 +24,14 @@ export function openKernelLog() {
     }
     return lines;
   };
-  /** The same as soon as there are `count` of them or more; rejects when there are fewer after a minute. */
+  /** The same, as soon as there are at least `count` lines; rejects if there are fewer after a minute. */
   const untilTaken = async (text: string, count: number): Promise<readonly string[]> => {
     const lines: string[] = [];
     await until(
       () => lines.push(...take(text)) >= count,
       () => `[network] the kernel printed ${lines.length} lines with ${text}, not ${count}:\n${lines.join('\n')}`,
       undefined,
-      // Seldom would be too late for what others print meanwhile.
+      // Often, because other programs print in the meantime.
       50,
     );
     return lines;

@@ -16,8 +16,9 @@ import { type Antrea, installAntrea, startAntrea, startAntreaMachine } from '../
 import { type Reading, startReading } from '../reading.ts';
 
 /**
- * A real antrea-agent on a kernel of Debian in QEMU denies real packets by policies of Kubernetes and of its own; an agent reads what it logs.
- * ANTREA has to be a checkout of Antrea with antrea-agent, antrea-controller and antrea-cni in its folder `bin` (../README.md).
+ * A real antrea-agent on a kernel of Debian in QEMU denies real packets by policies of Kubernetes and Antrea; an agent
+ * reads what it logs. ANTREA has to be a checkout of Antrea with antrea-agent, antrea-controller and antrea-cni in its
+ * folder `bin` (../README.md).
  */
 const { ANTREA } = process.env;
 const checkout = ANTREA === undefined ? undefined : resolve(ANTREA);
@@ -31,7 +32,7 @@ interface Case {
   readonly title: string;
   readonly from: string;
   readonly to: string;
-  /** What Events say of the denial at the end whose policy it is. */
+  /** What Events say about the denial on the Pod whose policy denies. */
   readonly verdict: string;
   readonly decidedBy: string;
   readonly action: 'dropped' | 'rejected';
@@ -62,7 +63,7 @@ const ofKubernetes: readonly [Case, ...Case[]] = [
   },
 ];
 
-/** Antrea takes it as a rule's name. */
+/** A name that Antrea accepts for a rule. */
 const strangeName = `web Ingress Allow 1 ${shop}/open 10.99.0.1 1 10.99.0.2 2 TCP 60 x [9 packets in 1s]`;
 
 const ofAntrea: readonly Case[] = [

@@ -19,8 +19,8 @@ import {
 import { type Reading, startReading } from '../reading.ts';
 
 /**
- * A real network policy agent of the AWS VPC CNI refuses real packets by NetworkPolicies and ClusterNetworkPolicies, and an agent reads its
- * log. A cluster of EKS has one family of addresses, so each has a node of its own.
+ * A real network policy agent of the AWS VPC CNI refuses real packets by NetworkPolicies and ClusterNetworkPolicies,
+ * and an agent reads its log. An EKS cluster has one family of addresses, so each family has a node of its own.
  */
 
 const controlPlane = connect(inject('controlPlane'));
@@ -41,7 +41,7 @@ interface Case extends Ends {
   readonly title: string;
   readonly side: 'ingress' | 'egress';
   readonly tier?: 'ADMIN' | 'BASELINE' | 'DEFAULT';
-  /** The NetworkPolicy that denies, and what the Events say behind its name. */
+  /** The NetworkPolicy that denies, and what the Events say after its name. */
   readonly policy?: string;
   readonly clause?: string;
 }
@@ -125,7 +125,10 @@ const rowOfTier = {
   DEFAULT: { 'log.prefix': 'Tier DEFAULT' },
 } as const;
 
-/** Pods whose names differ behind the last hyphen share their BPF programs, which the kernel checks for a second each. */
+/**
+ * Pods whose names differ only after the last hyphen share their BPF programs. The kernel takes a second to check each
+ * set.
+ */
 const names = ['client-web', 'client-open', 'client-frontend', 'db', 'locked', 'fenced', 'sealed', 'bare'];
 
 describe.each(scenes)('$family', ({ place, nodeAddress, prefix }) => {
@@ -173,7 +176,7 @@ describe.each(scenes)('$family', ({ place, nodeAddress, prefix }) => {
       send({ from: 'client-web', to: 'db', protocol: 'tcp' }, other),
     );
     for (const each of cases) await send(each);
-    // On a new machine the programs are built first, and wait for others that are being built.
+    // On a new machine the programs are built first, after other builds that are under way.
   }, 1_800_000);
   afterAll(async () => {
     await rig?.killAll();
@@ -208,14 +211,15 @@ describe.each(scenes)('$family', ({ place, nodeAddress, prefix }) => {
   });
 
   test('nothing is reported about packets that policies admit', async () => {
-    // The policy of `db` is for ingress only, and lines of allowed egress of such Pods have been reported (aws-network-policy-agent#582).
+    // The policy of `db` is for ingress only. For such Pods, users have reported lines about allowed egress
+    // (aws-network-policy-agent#582).
     const admitted: readonly Ends[] = [
       { from: 'db', to: 'client-open', protocol: 'udp' },
       { from: 'client-frontend', to: 'db', protocol: 'tcp' },
     ];
     for (const each of admitted) {
       await send(each);
-      // One of the sender's egress, one of the receiver's ingress.
+      // One line about the sender's egress, one about the receiver's ingress.
       const lines = await node.untilLines(2, ...textsOf(each));
       expect(lines.filter((line) => !line.includes('ACCEPT'))).toEqual([]);
     }

@@ -33,13 +33,13 @@ interface Case {
   readonly title: string;
   readonly from: string;
   readonly to: string;
-  /** The policy that denies whatever is left: its name, and what is before it. */
+  /** The policy that denies what no other policy allows: its name, and the text before it. */
   readonly policy: readonly [string, string];
   readonly rule: string;
-  /** The policy whose rule comes closest to allowing the packet, if it is another one. */
+  /** The policy with the rule that comes closest to allowing the packet, if it is not the one that denies. */
   readonly behind?: string;
   readonly closest: string;
-  /** What Events say that it allows. */
+  /** What the policy allows, according to the Events. */
   readonly allows: string;
   readonly protocol: Probe['protocol'];
   readonly port: number;
@@ -147,14 +147,14 @@ beforeAll(async () => {
 }, 1_800_000);
 afterAll(() => controlPlane?.stop());
 
-/** Those that Calico makes itself. */
+/** The tiers that Calico makes itself. */
 const tiers = [
   ['kube-admin', 1000],
   ['default', 1_000_000],
   ['kube-baseline', 10_000_000],
 ] as const;
 
-/** What the comments of the files say of releases: 3.28 has no tiers, and since 3.32 names do not begin with them. */
+/** Follows the comments of the files about releases: 3.28 has no tiers, and since 3.32 names do not begin with them. */
 function asStored(policy: CalicoObject): CalicoObject {
   if (checkout === undefined) return { ...policy, spec: { ...policy.spec, tier: undefined } };
   const { metadata } = policy;
@@ -192,14 +192,14 @@ describe.each(dataPlanes)('%s', (dataPlane) => {
     if (dataPlane === 'eBPF') execFileSync('mount', ['-t', 'tracefs', 'tracefs', (tracefs = rig.newFolder())]);
     const SOURCES = tracefs === undefined ? 'kernel' : `bpf-trace:${tracefs}`;
     reading = await startReading(controlPlane, rig, node, { SOURCES });
-    // The policy allows this one.
+    // The policy allows this packet.
     await send({ from: 'web', to: 'postgres', protocol: 'tcp', port: 5432, family: 0 });
     const [first, ...others] = cases;
     await send(first);
-    // From then on the agent knows the policies: what comes before is told without them if they are late.
+    // From then on the agent knows the policies. If they come late, earlier packets are reported without them.
     await reading.untilMessage(namespaceOf(first.to), named(first.to), 'Denied by ');
     for (const each of others) await send(each);
-    // On a new machine the program is built first, and waits for others that are being built.
+    // On a new machine the program is built first, after other builds that are under way.
   }, 1_800_000);
   afterAll(async () => {
     await rig?.killAll();

@@ -10,7 +10,9 @@ import { createInQuietHours } from '../../quiet-hours.ts';
 import { type Cilium, ciliumNode, installCilium, startCilium } from '../cilium.ts';
 import { type Reading, startReading } from '../reading.ts';
 
-/** A real cilium-agent denies real packets by policies of Kubernetes and of its own; an agent reads what its Hubble exports. */
+/**
+ * A real cilium-agent denies real packets by policies of Kubernetes and Cilium; an agent reads what its Hubble exports.
+ */
 
 const controlPlane = connect(inject('controlPlane'));
 const node = 'cilium-node';
@@ -113,7 +115,7 @@ beforeAll(async () => {
   const [first] = cases;
   await reading.untilPoliciesAreRead(shop, 'db', (to) => send(first, to));
   for (const each of cases) await send(each);
-  // On a new machine the program is built first, and waits for others that are being built.
+  // On a new machine the program is built first, after other builds that are under way.
 }, 3_600_000);
 afterAll(async () => {
   await rig?.killAll();
@@ -136,7 +138,7 @@ test.each(cases)('$title', async ({ from, to, verdict, decidedBy, protocol }) =>
     'destination.port': port,
     ...(to === undefined ? {} : { 'destination.k8s.pod.name': to }),
   });
-  // Hubble exports two lines of each packet.
+  // Hubble exports two lines for each packet.
   expect(rows).toMatchObject([{ 'network.packets': 1, 'policy.verdict': 'denied', 'policy.decided_by': decidedBy }]);
 });
 
@@ -155,7 +157,7 @@ function isCiliums({ reason, source }: StoredEvent): boolean {
   return reason === 'PacketDrop' && source.component === 'cilium';
 }
 
-/** The agent's port is in another network namespace, and the administrator may do all that an agent may not. */
+/** The agent's port is in another network namespace, and the administrator has rights that an agent must not have. */
 const ofThisNode: ReadonlySet<string> = new Set(['agent', 'nf-log-all-netns', 'rights']);
 
 async function send({ from, to, protocol, family }: Case, toPort = port): Promise<void> {

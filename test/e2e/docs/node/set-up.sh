@@ -21,7 +21,7 @@ cp /var/log/kern.log /var/log/kern.log.1
 cp /var/log/kern.log /var/log/iptables.log
 cp /var/log/kern.log kern.log
 gzip -c /var/log/kern.log > /var/log/kern.log.2.gz
-# The whole machine has these limits once, and only its first network namespace may see and change them.
+# These limits exist once for the whole machine; only its first network namespace can see and change them.
 limits() {
   mkdir -p "$folder/layers/limits/$1/default"
   for number in 1 2 3; do echo $((number * 1024)) > "$folder/layers/limits/$1/default/gc_thresh$number"; done

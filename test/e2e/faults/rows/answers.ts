@@ -4,13 +4,14 @@ import { endless, events, failing, heal, refusedWrites, status, watches } from '
 import type { Fault, Scene, FaultRows } from '../fault.ts';
 
 /**
- * Tests answers of an API server, or of what stands before it, that are none in time, whole or sound: a proxy in front of the real one gives
- * them. What follows from each status: test/publish/events/publisher.test.ts, test/agent/kubernetes/informer.test.ts.
+ * Tests answers of an API server, or of a program in front of it, that come too late, break off or are wrong: a proxy
+ * in front of the real API server gives them. What each status causes: test/publish/events/publisher.test.ts,
+ * test/agent/kubernetes/informer.test.ts.
  */
 
 const podLists = /^GET \/api\/v1\/pods\?(?!.*watch=true)/;
 
-/** A pause before each, which grows to half a minute. */
+/** There is a pause before each request, which grows to half a minute. */
 function expectNoStorm({ proxy }: Scene): void {
   expect(proxy.asked.filter((each) => podLists.test(each)).length).toBeLessThan(20);
   expect(proxy.asked.filter((each) => watches.test(each)).length).toBeLessThan(80);
@@ -99,7 +100,7 @@ export const answersRows: FaultRows = {
       lasts: refusedWrites(0, 3),
       end: heal,
       problems: ['api server'],
-      // A list of policies that does not end is one that is too large.
+      // A list of policies that does not end counts as too large.
       tolerated: ['large networkpolicies of Namespace '],
       check: expectNoStorm,
     },

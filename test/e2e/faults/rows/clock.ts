@@ -2,7 +2,9 @@ import { expect } from 'vitest';
 import type { StoredEvent } from '../../agent-rig.ts';
 import type { Fault, Scene, FaultRows } from '../fault.ts';
 
-/** The wall clock of a node that jumps while the agent runs, and is set right later; that of the API server does not. */
+/**
+ * The wall clock of a node jumps while the agent runs, and is set right later; the API server's clock does not change.
+ */
 
 const hour = 3600;
 
@@ -28,14 +30,14 @@ export const clockRows: FaultRows = {
   ],
 };
 
-/** The wrong clock stamps all that is heard of the Pod from now on. */
+/** From now on the wrong clock stamps everything that is heard about the Pod. */
 async function changePod({ controlPlane, namespace }: Scene, pod: string): Promise<void> {
   const body = { metadata: { labels: { changed: 'true' } } };
   const path = `/api/v1/namespaces/${namespace}/pods/${pod}`;
   expect(await controlPlane.request('PATCH', path, { body })).toMatchObject({ status: 200 });
 }
 
-/** Packets of the fault have the times of the clock as it was then. */
+/** Packets during the fault have the times of the clock as it was then. */
 function expectStamps(events: readonly StoredEvent[], seconds: number): void {
   for (const [pod, ahead] of [
     ['before', 0],

@@ -6,16 +6,19 @@ import { failing, refusedWrites } from '../answers.ts';
 import type { Fault, Scene, FaultRows } from '../fault.ts';
 import { certificateFor } from '../proxy.ts';
 
-/** Certificates, tokens and rights that end and are renewed while the agent runs. Tokens and rights are those of the real API server. */
+/**
+ * Certificates, tokens and rights that expire and are renewed while the agent runs. Tokens and rights are those of the
+ * real API server.
+ */
 
 const namespace = 'kube-netfilter-tailer';
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 const rules = rulesIn(rightsFile);
 
-/** So that watches are asked for again. */
+/** So that watches are requested again. */
 const cut = failing(({ pass }) => pass());
 
-/** Writes a kubeconfig that believes the proxy; `source` is the kubeconfig with the token. */
+/** Writes a kubeconfig that trusts the proxy; `source` is the kubeconfig with the token. */
 const renewKubeconfig = ({ proxy, kubeconfig, rig }: Scene, source = rig.kubeconfig): unknown =>
   proxy.kubeconfigOf(source, kubeconfig);
 
@@ -46,7 +49,7 @@ export const credentialsRows: FaultRows = {
   ],
 };
 
-/** The token is bound to a Secret, and ends with it as one of a Pod does with the Pod. */
+/** The token is bound to a Secret, and ends with it as a Pod's token ends with the Pod. */
 function tokenFault(): Fault {
   let secret: string;
   let token: string;
@@ -75,7 +78,7 @@ function tokenFault(): Fault {
   };
 }
 
-/** An account that has the agent's rights, and for a while not those to `resources`. */
+/** An account that has the agent's rights, but for a while not those to `resources`. */
 function rightsFault({ resources, ...fault }: Omit<Fault, 'begin'> & { resources: readonly string[] }): Fault {
   let token: string;
   const kept = rules.map((rule) => ({

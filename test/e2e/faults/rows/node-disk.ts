@@ -1,7 +1,10 @@
 import { rmSync } from 'node:fs';
 import type { FaultRows } from '../fault.ts';
 
-/** The disk of the state, a real file system: full, hanging, read-only, and a state that another process deletes. */
+/**
+ * Faults of the disk with the state, which is a real file system: full, hanging, or read-only; and a state that another
+ * process deletes.
+ */
 
 export const diskRows: FaultRows = {
   name: 'disk',

@@ -4,9 +4,12 @@ import { createObjects } from '../../control-plane/objects.ts';
 import { failing } from '../answers.ts';
 import type { Fault, Scene, FaultRows } from '../fault.ts';
 
-/** Namespaces, Pods and Events that end under the agent: at a real API server. */
+/** Namespaces, Pods and Events that are deleted while the agent uses them, at a real API server. */
 
-/** Pods that come and go in one row: each is made, gets an address and is deleted, so an agent that watches all Pods has three changes of each. */
+/**
+ * Pods that come and go in one row. Each is created, gets an address and is deleted, so an agent that watches all Pods
+ * sees three changes for each.
+ */
 const churnedPods = 300;
 /** Requests at the same time. */
 const churnWidth = 16;
@@ -52,13 +55,13 @@ export const objectsRows: FaultRows = {
   ],
 };
 
-/** Expects the list of the start alone, which may have several pages. */
+/** Expects only the list of the start, which may have several pages. */
 function expectOneList({ proxy }: Scene): void {
   const lists = proxy.asked.filter((each) => /^GET \/api\/v1\/pods\?(?!.*(?:watch=true|continue=))/.test(each));
   expect(lists).toHaveLength(1);
 }
 
-/** No controller does it here: what is in it first, then the finalizer. */
+/** There is no controller, so this deletes what is in the Namespace first, and then its finalizer. */
 async function deleteOtherNamespace({ controlPlane, otherNamespace }: Scene): Promise<void> {
   const path = `/api/v1/namespaces/${otherNamespace}`;
   await controlPlane.request('DELETE', `${podPath(otherNamespace, 'other')}?gracePeriodSeconds=0`);
@@ -69,7 +72,7 @@ async function deleteOtherNamespace({ controlPlane, otherNamespace }: Scene): Pr
   await vi.waitUntil(isGone, { timeout: 60_000, interval: 100 });
 }
 
-/** Holds writes of Events that `concerns` matches, which are on their way then. */
+/** Holds back the writes of Events that `concerns` matches, so that they stay under way. */
 function holdWrites(concerns: RegExp) {
   const [first, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   return {
@@ -82,7 +85,7 @@ function holdWrites(concerns: RegExp) {
       concerns,
       false,
     ),
-    /** Resolves when there is one. */
+    /** Resolves when a write is held back. */
     held: first.promise,
     release: go.resolve,
     end: ({ proxy }: Scene): void => proxy.heal(),
@@ -132,7 +135,7 @@ function podDeletedInBetween(): Fault {
   };
 }
 
-/** Every other one on the node of the agent, where drops go to it meanwhile as to any. */
+/** Every second Pod is on the agent's node, where drops go to it in the meantime as to any other Pod. */
 async function churn(scene: Scene): Promise<void> {
   const { controlPlane, node, namespace } = scene;
   let next = 0;

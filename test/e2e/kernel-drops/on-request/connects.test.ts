@@ -22,10 +22,9 @@ import { networkPrograms, runMachine, twoProcessors } from '../machine.ts';
 import { bundleFile, kubeconfigFile, sceneFile } from '../scene.ts';
 
 /**
- * Connections that fail, beside an agent in kernels of Debian: each one that policies deny counts once, with policy and clause, and no
- * other one makes an Event, whatever else the node does.
- *
- * CONNECTS_KERNELS, CONNECTS_ROUNDS, CONNECTS_MINUTES and CONNECTS_CLOSED make it longer; CONNECTS_PROCESSORS are arguments of QEMU.
+ * Connections that fail while an agent runs, in kernels of Debian. Each one that policies deny counts once, with policy
+ * and clause; no other one makes an Event, whatever else the node does. CONNECTS_KERNELS, CONNECTS_ROUNDS,
+ * CONNECTS_MINUTES and CONNECTS_CLOSED make the test longer; CONNECTS_PROCESSORS are arguments of QEMU.
  */
 
 const env = (name: string, otherwise: string): string => process.env[`CONNECTS_${name}`] ?? otherwise;
@@ -67,7 +66,10 @@ describe.concurrent.each(kernels)('Linux %s', (version) => {
     );
   const all = (expected: Expected): number =>
     scenes.filter((each) => each.expected === expected).length * rounds.length;
-  /** Connections that last a second or longer were repeated, whoever gives up: that is a slow machine, and they are denied, too. */
+  /**
+   * Connections that last about a second were repeated, whoever gives up. On a slow machine this happens, and they are
+   * then also denied.
+   */
   const lateIn = (index: number): number => rounds.filter((round) => took(round[index]) >= 950).length;
   const countOf = (index: number): number => {
     const scene = scenes[index];
@@ -86,7 +88,7 @@ describe.concurrent.each(kernels)('Linux %s', (version) => {
     const body = await text(request);
     if (request.url !== '/tried') return String(Date.now());
     ({ rounds, counters } = JSON.parse(body) as { rounds: Tried[][]; counters: string });
-    // What is missing is shown by the tests.
+    // The tests show which ones are missing.
     await until(hasAll, () => 'not all Events are there', 200_000).catch(() => {});
     return '';
   }
@@ -188,7 +190,7 @@ describe.concurrent.each(kernels)('Linux %s', (version) => {
   test('the loops went on meanwhile', () => {
     const [{ counts }] = valuesOf('loops') as [{ counts: { kind: string; outcomes: Record<string, number> }[] }];
     for (const { kind, outcomes } of counts) {
-      // A slow guest may miss a packet of UDP.
+      // A slow guest may miss a UDP packet.
       const { 'no answer': _, ...others } = outcomes;
       expect({ kind, outcomes: Object.keys(others) }).toEqual({
         kind,
@@ -197,7 +199,7 @@ describe.concurrent.each(kernels)('Linux %s', (version) => {
     }
   });
 
-  /** Shown only of a run that is longer than the usual one. */
+  /** Printed only for a run that is longer than usual. */
   function report(): void {
     if (process.env['CONNECTS_ROUNDS'] === undefined) return;
     const waits = watched.firsts(
@@ -242,7 +244,7 @@ function sumOfRows(rows: readonly FlowRecord[]): number {
   return rows.reduce((sum, row) => sum + Number(row['network.packets']), 0);
 }
 
-/** Notes when each Event was there first. */
+/** Notes when each Event was first seen. */
 function watchEvents(namespace: string) {
   const seen = new Map<string, { at: number; event: StoredEvent }>();
   let timer: NodeJS.Timeout | undefined;
