@@ -1,11 +1,14 @@
 import { expect } from 'vitest';
 
-/** The folder's file of this name must have these lines. `npm run update -- wording` writes them; they are to be read before they are committed. */
+/**
+ * The file of this name in the folder must have these lines. `npm run update -- wording` writes it; read it before you
+ * commit it.
+ */
 export async function expectLines(folder: string, name: string, lines: readonly string[]): Promise<void> {
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(`${folder}/${name}`);
 }
 
-/** The message that this throws. */
+/** Returns the message of the error that `run` throws. */
 export function messageOf(run: () => unknown): string {
   try {
     run();

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 
 type Arbitraries<Values extends [unknown, ...unknown[]]> = { [Index in keyof Values]: fc.Arbitrary<Values[Index]> };
 
-/** Tries a property of all values that these can generate: `forAll([ports, times], { numRuns: 500 }, (port, time) => { … })`. */
+/**
+ * Tests a property for all values that the arbitraries can generate: `forAll([ports, times], { numRuns: 500 }, (port,
+ * time) => { … })`.
+ */
 export function forAll<Values extends [unknown, ...unknown[]]>(
   arbitraries: Arbitraries<Values>,
   parameters: fc.Parameters<Values>,

@@ -17,13 +17,13 @@ interface Schema {
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface FieldChange {
-  /** Such as `status.daemonEndpoints.kubeletEndpoint.Port`; items of lists have no index. */
+  /** For example `status.daemonEndpoints.kubeletEndpoint.Port`; items of lists have no index. */
   readonly path: string;
-  /** A merge patch that sets this field, and of others those that it needs. */
+  /** A merge patch that sets this field, and the other fields that it requires. */
   readonly patch: Fields;
 }
 
-/** Resolves to a change of each field of a kind of core/v1, also of those within lists and maps. */
+/** Resolves to a change of each field of a kind of core/v1, including those within lists and maps. */
 export async function fieldChanges({ request }: Pick<Connection, 'request'>, kind: string): Promise<FieldChange[]> {
   const { body } = await request('GET', '/openapi/v3/api/v1');
   const { schemas } = (body as { components: { schemas: Readonly<Record<string, Schema>> } }).components;
@@ -44,7 +44,7 @@ export async function fieldChanges({ request }: Pick<Connection, 'request'>, kin
       return Object.entries(properties).flatMap(([key, schema]) =>
         changesOf(schema, `${path}.${key}`).map(([at, value]): [string, unknown] => {
           const needed = required.filter((name) => name !== key).map((name) => [name, valueOf(properties[name] ?? {})]);
-          // The top of an object that is there needs nothing else.
+          // At the top of an existing object, the required fields are already set.
           return [at, { ...(path === '' ? {} : Object.fromEntries(needed)), [key]: value }];
         }),
       );

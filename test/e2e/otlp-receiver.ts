@@ -3,12 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { fromJSON } from '@grpc/proto-loader';
 
-/** One LogRecord, by the names of its attributes; `EventName` beside them. */
+/** One LogRecord: its attributes by their names, and `EventName`. */
 export type Received = Readonly<Record<string, string | number | boolean>>;
 
 export type OtlpReceiver = Awaited<ReturnType<typeof startOtlpReceiver>>;
 
-/** A receiver of OTLP over HTTP that may fail as one in a data centre does; that it reads as a real one does is tested against that. */
+/**
+ * A receiver of OTLP over HTTP that can fail as a receiver in a data centre does. Another test compares what it reads
+ * with a real receiver.
+ */
 export async function startOtlpReceiver() {
   /** Every record that was acknowledged, in the order of arrival. */
   const records: Received[] = [];
@@ -25,7 +28,7 @@ export async function startOtlpReceiver() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     records,
-    /** How the next requests are answered: what is read and not acknowledged was read all the same. */
+    /** Sets how the next requests are answered. A request that is not acknowledged is read nevertheless. */
     answerWith: (given: typeof take) => (answer = given),
     async stop(): Promise<void> {
       server.closeAllConnections();

@@ -2,13 +2,15 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
 export interface Outcome {
-  /** -1 if a signal ended it. */
+  /** -1 if a signal ended the program. */
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Waits for the end of a program, whatever that is; to be asked at once, or what it prints until then is lost. */
+/**
+ * Waits for the end of a program, however it ends. Must be called at once, or what the program prints before is lost.
+ */
 export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
   const printed = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
@@ -17,7 +19,7 @@ export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
   return { code: code ?? -1, ...printed };
 }
 
-/** The same, with `input` on its standard input. It may end without reading that. */
+/** The same, with `input` on its standard input, which it may leave unread. */
 export function outcomeWith(child: ChildProcess, input: string): Promise<Outcome> {
   child.stdin?.on('error', () => {}).end(input);
   return outcomeOf(child);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * A new folder for what a test writes, which the test removes. Its name says of what kind it is and whose process it belongs to: those of
- * the same kind whose process was killed before it could remove them are removed here.
+ * Makes a new folder for what a test writes; the test removes it. Its name contains its kind and the owner's process
+ * id. Folders of the same kind whose process was killed before it could remove them are removed here.
  */
 export function createOwnFolder(kind: string, parent = tmpdir()): string {
   const prefix = `kube-netfilter-tailer-${kind}-`;

@@ -7,11 +7,11 @@ import { openBrowser } from './report/browser.ts';
 /** One text of a picture as the browser lays it out, in the units of its view box. */
 interface Laid {
   readonly text: string;
-  /** Characters that the browser shows: it leaves out white space that is not preserved. */
+  /** The number of characters that the browser shows: it leaves out white space that is not preserved. */
   readonly shown: number;
   readonly left: number;
   readonly right: number;
-  /** The room of the box that the text belongs to, or of the picture. */
+  /** The horizontal space of the box that the text belongs to, or of the picture. */
   readonly room: readonly [left: number, right: number];
 }
 

@@ -36,7 +36,7 @@ let shell: ChildProcess | undefined;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     stopping.abort(new Error(`ended by ${signal}`));
-    // Ctrl-C has reached it by itself, and an interactive shell goes on after it.
+    // The terminal has already sent Ctrl-C to the shell, and an interactive shell continues after it.
     if (signal !== 'SIGINT') shell?.kill('SIGHUP');
   });
 }
@@ -56,7 +56,7 @@ try {
   process.stderr.write(`${greeting}\n`);
   process.exitCode = await runShell(started.cluster, programs);
 } catch (error) {
-  // A failure that follows from the interruption is not the reason.
+  // If the run was interrupted, a later failure is not the reason.
   const reason: unknown = stopping.signal.aborted ? stopping.signal.reason : error;
   process.stderr.write(`[playground] ${reason instanceof Error ? reason.message : String(reason)}\n`);
   process.exitCode = 1;
@@ -65,9 +65,9 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Its exit status; 128 and the signal's number where one ended it. */
+/** Its exit status; 128 plus the signal's number if a signal ended it. */
 async function runShell({ controlPlane }: Cluster, programs: string): Promise<number> {
-  // Files of kubectl, helm and an installed plugin are not mixed with what is there already.
+  // Keeps the files of kubectl, helm and an installed plugin apart from those of the user.
   const home = join(folder, 'home');
   const ownPrograms = join(home, '.local/bin');
   mkdirSync(ownPrograms, { recursive: true });
@@ -89,7 +89,7 @@ async function runShell({ controlPlane }: Cluster, programs: string): Promise<nu
   return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
 }
 
-/** Ends the process with status 64 where they are wrong. */
+/** Ends the process with status 64 if they are wrong. */
 function readArguments(): { values: { helm: boolean; command?: string }; place: string } {
   try {
     const given = parseArgs({
@@ -97,7 +97,7 @@ function readArguments(): { values: { helm: boolean; command?: string }; place: 
       options: { helm: { type: 'boolean', default: false }, command: { type: 'string', short: 'c' } },
     });
     const [folderGiven = join(import.meta.dirname, '../..')] = given.positionals;
-    // npm runs scripts in the checkout, wherever it was called.
+    // npm runs scripts in the checkout, wherever npm was started.
     const begin = resolve(process.env['INIT_CWD'] ?? '', folderGiven);
     if (!statSync(begin).isDirectory()) throw new Error(`${begin} is no folder`);
     return { values: given.values, place: begin };

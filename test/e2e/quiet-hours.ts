@@ -8,9 +8,10 @@ import { createObjects } from './control-plane/objects.ts';
 const quiet: Millis = 300_000;
 
 /**
- * Creates objects whose hours do not end within the next minutes. Whatever lasts gets a new Event in each hour of its object, which
- * begins at a minute that follows from the uid: one Event, and so one message, would rightly be two. An object gets its status, and
- * so its address, only when its uid is right: an agent that watches never knows the address by an object that is deleted again.
+ * Creates objects whose hours do not end within the next minutes. A lasting problem gets a new Event in each hour of
+ * its object, which begins at a minute that follows from the uid: otherwise there could rightly be two Events, and so
+ * two messages. An object gets its status, and so its address, only when its uid is right, so that a watching agent
+ * never knows the address from an object that is deleted again.
  */
 export async function createInQuietHours(connection: Connection, objects: readonly KubernetesObject[]): Promise<void> {
   await createObjects(connection, { items: objects }, isQuiet);

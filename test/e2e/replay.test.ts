@@ -11,7 +11,7 @@ import { rfc3339, shiftLog, shiftObjects } from './time-shift.ts';
 const samples = join(import.meta.dirname, '../../samples');
 const controlPlane = connect(inject('controlPlane'));
 
-// kubectl counts ages from the machine's clock: the samples' day is moved so that this moment is now.
+// kubectl counts ages from the machine's clock, so the samples' times are moved until this moment is now.
 const samplesNow = Date.parse('2026-11-21T20:00:00Z') / 1000;
 const shift = nowSeconds() - samplesNow;
 
@@ -32,11 +32,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Samples, each with one of the objects that must have Events. raw-kmsg has no wall-clock stamps to move, log-only no Events. */
+/**
+ * Samples, each with an object that must have Events. raw-kmsg has no wall-clock stamps to move, and log-only has no
+ * Events.
+ */
 const objectOf = {
   'conntrack-full': 'node-b',
   'dns-denied': 'web-6c8d5f7b94-kx2pv',
-  // A static Pod: its Events bear the uid of its manifest.
+  // A static Pod: its Events have the uid of its manifest.
   'egress-denied': 'syslog-relay-node-b',
   'firewalld-reload': 'coredns-7d764666f9-j2xqk',
   'host-firewall': 'web-6c8d5f7b94-kx2pv',
@@ -68,7 +71,7 @@ test('the API server accepts the Events of the samples unchanged, and kubectl sh
   const before = nowSeconds();
   const described = new Map((await Promise.all(groupsOf(events).map(describedOf))).flat());
   const after = nowSeconds();
-  // Which second kubectl saw is not known, but it was one of these.
+  // kubectl saw one of these seconds; which one is unknown.
   const printed: string[] = [];
   for (let now = before; now <= after; now++) printed.push(await replay('--now', rfc3339(new Date(now * 1000))));
   for (const [object, shown] of described) {
@@ -79,7 +82,10 @@ test('the API server accepts the Events of the samples unchanged, and kubectl sh
   expect(events.filter(({ message }) => !listed.includes(message))).toEqual([]);
 });
 
-/** The path of a sample as if it had been logged lately; the packets of one are two and a half minutes old, whose ages are shown with seconds. */
+/**
+ * Returns the path of a sample that seems to have been logged lately. The packets of one sample are two and a half
+ * minutes old, so that ages are shown with seconds.
+ */
 async function shifted(name: string): Promise<string> {
   const log = join(folder, `${name}.log`);
   const ended = Date.parse('2026-11-21T10:15:10Z') / 1000;
@@ -100,13 +106,13 @@ async function checkStored(events: readonly CoreEvent[]): Promise<void> {
 
 const placeOf = ({ kind, namespace }: ObjectReference): string => `${kind} ${namespace}`;
 
-/** The objects that have Events, each once; those of one kind and namespace together. */
+/** The objects that have Events, each once, grouped by kind and namespace. */
 function groupsOf(events: readonly CoreEvent[]): ObjectReference[][] {
   const objects = new Map(events.map(({ involvedObject: each }) => [`${placeOf(each)}/${each.name}`, each]));
   return [...Map.groupBy(objects.values(), placeOf).values()];
 }
 
-/** kubectl's output for the Events of each. */
+/** kubectl's output for the Events of each object. */
 async function describedOf(group: readonly ObjectReference[]): Promise<[ObjectReference, string][]> {
   const { kind, namespace = 'default' } = group[0] as ObjectReference;
   const text = await kubectl([

@@ -36,7 +36,7 @@ export async function startRotel(folder: string, [http = 0, grpc = 0]: readonly 
   );
   return {
     url,
-    /** The records that it has printed: names and values of attributes, EventName, and the node of the Resource. */
+    /** The records that it has printed: names and values of attributes, EventName, and the node from the Resource. */
     records: () => recordsIn(readFileSync(printed, 'utf8')),
     async stop() {
       child.kill();

@@ -68,7 +68,7 @@ test('a prefix in a mounted ConfigMap is followed without a restart, and counts 
   await agent.untilLog(({ level, settings }) => level === 'info' && settings !== undefined);
   await agent.untilLog(({ level, settings }) => level === 'warn' && String(settings) === 'maxNodes');
   appendFileSync(log, lines('first:', '10.83.1.2', 1) + lines('second:', '10.83.1.2', 4));
-  // A continuing drop has its next Event half a minute later.
+  // A drop that continues gets its next Event half a minute later.
   await untilMetric(agent, /packets_total\{verdict="dropped"\} 3$/m);
   await untilMetric(agent, /packets_total\{verdict="rejected"\} 4$/m);
   await rig.untilEvents(namespace, (all) => sumOf(all) >= 6);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** Hands each side's bytes to the other; when one ends, so does the other. */
+/** Passes each side's bytes to the other. When one side ends, so does the other. */
 export function joinSockets(near: Socket, far: Socket): void {
   near.pipe(far).pipe(near);
   for (const [from, to] of [

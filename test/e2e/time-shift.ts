@@ -1,6 +1,6 @@
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** The samples' stamps that name no year, and the others too, are of this one. */
+/** The year of all stamps of the samples, including those that name no year. */
 const year = 2026;
 
 /** Moves the RFC 3339, RFC 3164 or journal stamp of each line by whole seconds. All are in UTC. */

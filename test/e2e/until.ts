@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Looks again and again until there is something, and returns it. Rejects with what `problem` says where nothing is after `within`
- * milliseconds (default: a minute); it looks once more then, because what is late may be this process. What is not there soon is looked
- * for twice a second, or every `longest` milliseconds: a look may cost more than what is waited for.
+ * Looks again and again until there is a result, and returns it. If there is none after `within` milliseconds (default:
+ * a minute), looks once more, because this process itself may be late, and rejects with what `problem` says. After a
+ * short time it looks only twice a second, or every `longest` milliseconds, because a look may cost more than what it
+ * waits for.
  */
 export async function until<T>(
   look: () => T | Promise<T>,

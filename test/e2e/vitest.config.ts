@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { defineConfig, type UserProjectConfigExport } from 'vitest/config';
 
-/** Files that flood the kernel's log, read all of it, fill the kernel's tables or hold its locks run one at a time. */
+/**
+ * Files that flood the kernel's log, read all of it, fill the kernel's tables or hold its locks. They run one at a
+ * time.
+ */
 const kernel = [
   'journal/**/*.test.ts',
   'kube-proxy/**/*.test.ts',
@@ -21,24 +24,30 @@ const timeouts = {
   expect: { poll: { timeout: 60_000 } },
 };
 
-/** Tests of one file that may run at the same time (`describe.concurrent`): they wait for the agent's intervals, mostly. */
+/**
+ * How many tests of a file may run at the same time (`describe.concurrent`): mostly they wait for the agent's
+ * intervals.
+ */
 const maxConcurrency = 16;
 
 /** Files that need real nodes share one cluster, one file after another. */
 const node = ['cluster/**/*.test.ts'];
 
-/** These run only when they are asked for: their programs are built for minutes, or run in an emulator for minutes. */
+/** These run only on request, because building or emulating their programs takes minutes. */
 const onRequest = ['**/on-request/*.test.ts'];
 
-/** Files that boot a node of their own in QEMU, which takes minutes, and do without the control plane of the others: run only when they are asked for. */
+/**
+ * Files that boot a node of their own in QEMU, which takes minutes, and do not need the other tests' control plane.
+ * They run only on request.
+ */
 const guest = ['guest-node/**/*.test.ts'];
 
 /**
- * Five projects, one after another, each with a control plane of its own; `.ci/run` runs `cluster` beside `kernel` and `node`.
- * What waits for an API server lets another file go on meanwhile.
+ * Five projects, one after another, each with a control plane of its own; `.ci/run` runs `cluster` at the same time as
+ * `kernel` and `node`. While one file waits for an API server, another continues.
  */
 export default defineConfig({
-  // Else one appears beside this file.
+  // Otherwise a cache folder appears next to this file.
   cacheDir: join(import.meta.dirname, '../../node_modules/.vite'),
   test: {
     root: import.meta.dirname,
@@ -64,7 +73,8 @@ function project(
 ): UserProjectConfigExport {
   const root = import.meta.dirname;
   const setupFiles = join(root, '../setup.ts');
-  // Not once for all projects: Vitest would run that after the ones of projects, which already need the programs that it installs.
+  // Not once for all projects: Vitest would run that after the projects' own set-ups, which already need the programs
+  // that it installs.
   const globalSetup = ['./global-setup.ts', ...(setup === undefined ? [] : [setup])];
   return {
     test: { name, root, setupFiles, sequence: { groupOrder }, maxConcurrency, ...timeouts, ...files, globalSetup },

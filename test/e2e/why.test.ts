@@ -13,11 +13,11 @@ import { clusterRights, makeAccount } from './granted.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import { createOwnFolder } from './own-folder.ts';
 
-/** `why` and `suggest` of the bundle, at a real API server, with the rights of who asks. */
+/** `why` and `suggest` of the bundle, at a real API server, with the rights of the user. */
 
 const controlPlane = connect(inject('controlPlane'));
 const run = randomBytes(3).toString('hex');
-/** The network of this file alone: others have Pods at the same API server. */
+/** The network of this file alone, because other files have Pods at the same API server. */
 const net = randomInt(200, 250);
 const shop = `why-shop-${run}`;
 const batch = `why-batch-${run}`;
@@ -82,7 +82,7 @@ function podOf(
   return podObject({ namespace, name, node: 'why', addresses: [address], labels, ports });
 }
 
-/** It has a label that the selector of the StatefulSet does not have. */
+/** The Pod has a label that the selector of the StatefulSet does not have. */
 function ofStatefulSet(pod: KubernetesObject): KubernetesObject {
   const ownerReferences = [
     { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'postgres', uid: 'x', controller: true },
@@ -90,7 +90,9 @@ function ofStatefulSet(pod: KubernetesObject): KubernetesObject {
   return { ...pod, metadata: { ...pod.metadata, ownerReferences } };
 }
 
-/** Makes an account that may read these and nothing else of the whole cluster. Returns its kubeconfig. */
+/**
+ * Makes an account that may read these resources in the whole cluster and nothing else there. Returns its kubeconfig.
+ */
 async function accountOf(namespace: string, name: string, resources: string[]): Promise<string> {
   const rules = [{ apiGroups: ['', 'networking.k8s.io'], resources, verbs: ['get', 'list'] }];
   const token = await makeAccount(

@@ -1,14 +1,17 @@
 import type { Millis } from '../../src/base/model/log-line.ts';
 
-/** An attack of a tenant: one row of the table that a run prints. Everything that it writes has the word of words.ts in it. */
+/**
+ * An attack of a tenant: one row of the table that a run prints. Everything that it writes contains the word of
+ * words.ts.
+ */
 export interface Attack {
   /** As `--attacks` names it. */
   readonly name: string;
   /** The objects that exist before the agent starts, which it must list. */
   readonly prepare?: (tenant: Tenant) => Promise<void>;
-  /** The actions while the honest tenant loses packets. Ends soon after `tenant.isOver`. */
+  /** The actions while the honest tenant loses packets. They end soon after `tenant.isOver`. */
   readonly play?: (tenant: Tenant) => Promise<void>;
-  /** The agent is killed meanwhile, and started again with its state. */
+  /** The agent is killed during the attack, and started again with its state. */
   readonly killsAgent?: true;
 }
 
@@ -43,7 +46,7 @@ export interface Chance {
   readonly pick: <T>(items: readonly T[]) => T;
 }
 
-/** What everybody in the cluster knows of the others, and so the tenant. */
+/** What every tenant of the cluster knows of the others, including the attacker. */
 export interface Targets {
   readonly node: string;
   readonly otherNode: string;
@@ -54,7 +57,10 @@ export interface Targets {
   readonly honestPods: readonly string[];
 }
 
-/** Who attacks: the rights of the ClusterRole `admin` in its own Namespaces, Pods on the node, and a place on the Pod network. */
+/**
+ * The attacker: it has the rights of the ClusterRole `admin` in its own Namespaces, Pods on the node, and a place on
+ * the Pod network.
+ */
 export interface Tenant {
   readonly namespaces: readonly string[];
   readonly chance: Chance;
@@ -64,23 +70,28 @@ export interface Tenant {
   readonly isOver: boolean;
   /** Resolves after this time, or at the end of the round. */
   readonly wait: (duration: Millis) => Promise<void>;
-  /** Creates an object, or replaces the one of that name. Resolves to the status of the answer. */
+  /** Creates an object, or replaces the one with that name. Resolves to the status of the answer. */
   readonly put: (resource: Resource, namespace: string, object: TenantObject) => Promise<number>;
   readonly remove: (resource: Resource, namespace: string, name: string) => Promise<void>;
-  /** All of that kind in its Namespaces, by one request for each. */
+  /** Removes all objects of that kind in its Namespaces, by one request for each Namespace. */
   readonly removeAll: (resource: Resource) => Promise<void>;
-  /** Puts `count` objects, or fewer if that takes longer than a preparation may. `namespace`: default: in turns into each of its own. */
+  /**
+   * Creates `count` objects, or fewer if that takes longer than a preparation may. `namespace`: by default, each of its
+   * own in turn.
+   */
   readonly fill: (
     resource: Resource,
     count: number,
     make: (index: number) => TenantObject,
     namespace?: string,
   ) => Promise<void>;
-  /** A Pod that runs on the agent's node, with an address of the tenant's own: what the kubelet writes is written for it. */
+  /**
+   * Makes Pods that run on the agent's node, with addresses of the tenant's own; the kubelet's part is written for it.
+   */
   readonly runPods: (count: number, make?: (index: number) => TenantObject) => Promise<readonly TenantPod[]>;
   /** Appends lines of the kernel to the node's log. */
   readonly log: (...lines: readonly string[]) => void;
-  /** The folder with the logs of the node's containers, in which each of the tenant's containers may write its own. */
+  /** The folder with the container logs of the node, where each of the tenant's containers may write its own log. */
   readonly podLogs: string;
 }
 
@@ -88,6 +99,6 @@ export interface TenantPod {
   readonly namespace: string;
   readonly name: string;
   readonly address: string;
-  /** The device that Calico makes for it. */
+  /** The device that Calico would make for it. */
   readonly device: string;
 }

@@ -1,12 +1,12 @@
 /**
- * Plays attacks as a process of its own, so that the work of the attacker delays neither what the honest tenant does nor what is measured.
- * It is told what to do by messages, and answers each.
+ * Plays attacks in a process of its own, so that the attacker's work delays neither the honest tenant nor the
+ * measurement. Messages tell it what to do, and it answers each.
  */
 import { type Address, connect } from '../e2e/control-plane/connection.ts';
 import { attackNamed } from './attacks/attacks.ts';
 import { createTenant, type TenantControl, type TenantFigures, type TenantOptions } from './tenant.ts';
 
-/** `end`: it stops, and removes what it has made. */
+/** `end`: it stops, and removes everything that it made. */
 export type AttackerOrder =
   | ({ readonly kind: 'prepare'; readonly address: Address; readonly attacks: readonly string[] } & Omit<
       TenantOptions,

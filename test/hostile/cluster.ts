@@ -25,13 +25,19 @@ const definitions = [
 export interface Accounts {
   /** The path of the agent's kubeconfig, with the rights of deploy/. */
   readonly agent: string;
-  /** The token of the attacker: `admin` in its Namespaces, and the kinds there that this role leaves out. */
+  /**
+   * The attacker's token, with the rights of `admin` in its Namespaces, and rights to the kinds that this role leaves
+   * out.
+   */
   readonly attacker: string;
-  /** The token of a user that writes beside it, to measure the speed of the API server. */
+  /** The token of a user that writes at the same time, to measure the speed of the API server. */
   readonly honest: string;
 }
 
-/** Makes the objects that are the same in each round: Nodes, Namespaces, what the honest tenant has besides its Pods, and accounts. */
+/**
+ * Makes the objects that are the same in each round: Nodes, Namespaces, the honest tenant's objects other than Pods,
+ * and accounts.
+ */
 export async function setUpCluster(connection: Connection): Promise<Accounts> {
   await connection.apply(...definitions);
   await connection.succeed(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
@@ -51,7 +57,7 @@ export async function setUpCluster(connection: Connection): Promise<Accounts> {
   return { agent: await connection.writeKubeconfig('agent', agent), attacker, honest };
 }
 
-/** For a while after a definition is established, its kind's first lists are refused. */
+/** For a while after a definition is established, the first lists of its kind are refused. */
 async function untilListed({ request }: Connection): Promise<void> {
   for (const { metadata } of definitions) {
     const [plural = '', ...group] = metadata.name.split('.');
@@ -89,7 +95,10 @@ const clusterDns: KubernetesObject = {
   spec: { clusterIP: '10.96.0.10', ports: [{ name: 'dns', port: 53, protocol: 'UDP' }] },
 };
 
-/** `admin` has no right to write endpoints since CVE-2021-25740, and policies of plug-ins are up to the cluster: many grant these. */
+/**
+ * `admin` has no right to write endpoints since CVE-2021-25740, and clusters decide about the policies of plug-ins:
+ * many grant both.
+ */
 const besides = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
@@ -101,7 +110,7 @@ const besides = {
   ],
 };
 
-/** What a controller, which does not run here, makes the ClusterRole `admin` of. */
+/** A controller, which does not run here, would make the ClusterRole `admin` from these. */
 const adminRoles = ['admin', 'edit', 'view'].map((role) => `system:aggregate-to-${role}`);
 
 async function tenantToken(connection: Connection, name: string, namespaces: readonly string[]): Promise<string> {
@@ -119,7 +128,7 @@ async function tenantToken(connection: Connection, name: string, namespaces: rea
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'tenant', namespace } };
   await connection.apply(account, ...bindings);
   const token = (await connection.succeed(['create', 'token', 'tenant', '-n', namespace, '--duration=6h'])).trim();
-  // The API server learns of rights by a watch, a moment after it has taken them.
+  // The API server learns of rights by a watch, a moment after it has stored them.
   const path = `/api/v1/namespaces/${namespace}/pods`;
   await until(
     async () => (await connection.request('GET', path, { token })).status === 200,

@@ -1,12 +1,12 @@
 import type { Millis } from '../../src/base/model/log-line.ts';
 import type { Connection } from '../e2e/control-plane/connection.ts';
 
-/** The cost of other processes on the machine, which must not count as the agent's. */
+/** How much other processes on the machine delay things, which must not count as the agent's fault. */
 export interface Delays {
   readonly look: () => Promise<void>;
-  /** The longest answer of the API server to a write of another tenant, in that time. */
+  /** The longest answer of the API server to a write of another tenant, within that time. */
   readonly ofServer: (from: Millis, until: Millis) => Millis;
-  /** For how long the agent had no processor, in that time. */
+  /** For how long the agent had no processor, within that time. */
   readonly ofAgent: (from: Millis, until: Millis) => Millis;
 }
 
@@ -17,7 +17,10 @@ interface Sample {
   readonly waited: Millis;
 }
 
-/** `token`: of an account like the agent's, because administrators never stand in the API server's queues. */
+/**
+ * `token`: that of an account like the agent's, because requests of administrators do not wait in the API server's
+ * queues.
+ */
 export function createDelays({ request }: Connection, token: string, waited: () => Millis): Delays {
   const samples: Sample[] = [];
   const within = (from: Millis, until: Millis): readonly Sample[] =>

@@ -1,14 +1,14 @@
 import type { Millis } from '../../src/base/model/log-line.ts';
 import { honestKeys, type HonestEvent } from './honest-tenant.ts';
 
-/** All that was written of the same packets. */
+/** Everything that was written about the same packets. */
 export interface EventEntry {
-  /** When the packets were logged, and when the last of their Events was seen first. */
+  /** When the packets were logged, and when the last of their Events was first seen. */
   readonly from: Millis;
   readonly until: Millis;
-  /** As it was seen first. */
+  /** Its text when it was first seen. */
   readonly first: EventText;
-  /** As it was seen last. */
+  /** Its text when it was last seen. */
   readonly last: EventText;
 }
 
@@ -18,7 +18,7 @@ export interface EventText {
   readonly whole: string;
 }
 
-/** Events of the honest tenant by what they are about. */
+/** Events of the honest tenant, by their packets. */
 export interface EventLog {
   readonly entries: ReadonlyMap<string, EventEntry>;
   readonly look: () => Promise<void>;
@@ -46,7 +46,7 @@ export function comparedIn({ entries }: EventLog): readonly (readonly [key: stri
   return [...entries].filter(([key]) => honestKeys.has(key));
 }
 
-/** Packets that are alike belong into one Event; of several, all is compared. */
+/** Packets that are alike belong in one Event. If there are several Events, all of them are compared. */
 function textOf(events: readonly HonestEvent[]): EventText {
   const sorted = events.toSorted((a, b) => a.message.localeCompare(b.message));
   return {

@@ -1,7 +1,8 @@
 /**
- * Asks for /healthz every 50 ms, whether the last answer has come or not, as a process of its own that goes before others. On a loaded machine
- * an answer is late because others have the processor. What the agent itself took is the greater of two: how long its threads have worked
- * meanwhile, without more than its first thread can have taken; and the time for which none of its threads was ready and had no processor.
+ * Requests /healthz every 50 ms, whether the last answer has come or not, in a process of its own with a higher
+ * priority. On a loaded machine, an answer may be late because other processes have the processor. The time that the
+ * agent itself took is the greater of two: how long its threads have worked since the request, limited to what its
+ * first thread can have taken; and the time during which none of its threads was waiting for a processor.
  */
 import { get } from 'node:http';
 import { constants } from 'node:os';
@@ -9,7 +10,7 @@ import type { Millis } from '../../src/base/model/log-line.ts';
 import { setPrecedence } from './precedence.ts';
 import { type ThreadTimes, threadTimesOf } from './run-queue.ts';
 
-/** What it is told. Without an agent it pauses; `end`: it sends what it has measured, and ends. */
+/** Orders to the probe. Without an agent it pauses; with `end` it sends its measurements and ends. */
 export type ProbeOrder = { readonly address: string; readonly pid: number } | 'pause' | 'end';
 
 export interface Answer {
@@ -17,16 +18,16 @@ export interface Answer {
   readonly at: Millis;
   /** The time that a client sees. */
   readonly raw: Millis;
-  /** The agent's own part of it. */
+  /** The agent's own part of that time. */
   readonly own: Millis;
   readonly answered: boolean;
 }
 
 const every: Millis = 50;
-/** That of the DaemonSet's probes. */
+/** The timeout of the DaemonSet's probes. */
 const timeout: Millis = 5000;
 
-/** The kernel adds up the time of a thread that runs at each of its ticks. */
+/** The kernel adds up the time of a running thread at each of its ticks. */
 const resolution: Millis = 4;
 
 const answers: Answer[] = [];
@@ -48,7 +49,8 @@ function ask(asked: { address: string; pid: number }): void {
   const done = (outcome: 'answered' | 'late' | 'refused'): void => {
     const raw = performance.now() - began;
     const after = timesOf(asked.pid);
-    // One that is killed meanwhile, or has ended, has no say: that it has ended is found elsewhere.
+    // An agent that was killed in the meantime, or has ended, is not judged here: another check finds that it has
+    // ended.
     if (target !== asked || before === undefined || after === undefined) return;
     const since = (of: keyof ThreadTimes): Millis => after[of] - before[of];
     const ofFirst = Math.min(raw - since('firstWaited'), since('worked') + resolution);
@@ -66,7 +68,7 @@ function ask(asked: { address: string; pid: number }): void {
   request.once('error', () => done(isLate ? 'late' : 'refused'));
 }
 
-/** Of the agent; what this process has waited is added to its waits. */
+/** The times of the agent, with this process's own waiting time added to its waits. */
 function timesOf(pid: number): ThreadTimes | undefined {
   const [agent, probe] = [threadTimesOf(pid), threadTimesOf(process.pid)];
   if (agent === undefined || probe === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { honestNamespaces } from './names.ts';
 
-/** The settings with which an agent writes flow records to a file, so large that it is not packed. */
+/** The settings that make an agent write flow records to a file, large enough not to be packed. */
 export function auditSettings(file: string): Readonly<Record<string, string>> {
   return { AUDIT: `file:${file}`, AUDIT_INTERVAL: '5', AUDIT_FILE_SIZE: '100' };
 }
@@ -16,17 +16,21 @@ export interface AuditFlow {
   readonly packets: number;
   /** The content of all its records. */
   readonly text: string;
-  /** The same without what policies say, which a record of an interval that was open at a kill does not have. */
+  /**
+   * The same without what policies say, which is missing in a record whose interval was open when the agent was killed.
+   */
   readonly bare: string;
 }
 
 type Row = Readonly<Record<string, string | number | boolean>>;
 
-/** Reads what its Pods have sent, and what came to them from outside; `ports`: those of its losses. */
+/**
+ * Reads the records of what its Pods have sent and of what came to them from outside; `ports`: the ports of its losses.
+ */
 export function readAuditRows(file: string, ports: ReadonlySet<number>): AuditRows {
   const rows = new Map<string, Row>();
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  // A record may be written again, and the last one be written half.
+  // A record may be written again, and the last one may be incomplete.
   for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n'))
     if (line !== '') {
       const row = JSON.parse(line) as Row;

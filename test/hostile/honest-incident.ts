@@ -6,7 +6,7 @@ import type { StoredEvent } from '../e2e/agent-rig.ts';
 /** The compared field of the node's incident: its cause. */
 export const incidentKey = 'KN102';
 
-/** Of the Service `db` of the honest tenant. */
+/** The chain of the honest tenant's Service `db`. */
 const chain = `KUBE-SVC-${chainHash('shop/db:postgrestcp')}`;
 
 /** `stamp`: as klog writes it. */
@@ -20,7 +20,10 @@ function recordAt(stamp: string): readonly string[] {
   ];
 }
 
-/** Logs, as kube-proxy does, that the rules of the honest tenant's Service are gone: an incident begins with the second failure. */
+/**
+ * Logs, as kube-proxy does, that the rules of the honest tenant's Service are missing. An incident begins with the
+ * second failure.
+ */
 export function logIncident(podLogs: string): void {
   const folder = join(podLogs, 'kube-system_kube-proxy-5x7dk_11111111-1111-4111-8111-111111111111', 'kube-proxy');
   mkdirSync(folder, { recursive: true });
@@ -40,7 +43,7 @@ export function isIncident({ metadata: { annotations } }: StoredEvent): boolean 
   return annotations?.['kube-netfilter-tailer/code'] === incidentKey;
 }
 
-/** Without what an incident says of this round: when it began, and how many Pods the node has. */
+/** Removes what an incident says only of this round: when it began, and how many Pods the node has. */
 export function withoutOccasion(message: string): string {
   return message.replace(/ since [\d:]+ UTC/, '').replace(/; \d+ Pods/, '');
 }

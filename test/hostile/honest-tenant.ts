@@ -10,7 +10,7 @@ import { packetLine } from './packet-line.ts';
 
 /** The content of an Event about some packets of the honest tenant, in a form that is the same in each round. */
 export interface HonestEvent {
-  /** Which packets: the object, the direction and the port. */
+  /** The packets: the object, the direction and the port. */
   readonly key: string;
   readonly count: number;
   readonly message: string;
@@ -18,7 +18,7 @@ export interface HonestEvent {
   /** When its packets were logged, and when it was seen at the API server. */
   readonly logged: Millis;
   readonly seen: Millis;
-  /** All of it, as JSON. */
+  /** The whole Event, as JSON. */
   readonly whole: string;
 }
 
@@ -29,16 +29,19 @@ interface Loss {
   readonly protocol: 'TCP' | 'UDP';
   readonly port: number;
   readonly count: number;
-  /** The Pod whose device the line names as the one that it came from. */
+  /** The Pod whose device is the line's input device. */
   readonly from?: string;
-  /** Its line comes late: its time is that of the first loss. */
+  /** Its line comes late, with the time of the first loss. */
   readonly isLate?: true;
 }
 
 const [shop = '', batch = ''] = honestNamespaces;
 const inShop = (name: string): string => `${shop}/${name}`;
 
-/** Its Pods with their addresses; those of the other node have to be looked up. Some have several problems, each with a port of its own. */
+/**
+ * The tenant's Pods with their addresses; those on the other node have to be looked up. Some have several problems,
+ * each with a port of its own.
+ */
 const pods = [
   ...Array.from({ length: 9 }, (_, index) => ({
     namespace: shop,
@@ -53,7 +56,7 @@ const pods = [
   { namespace: batch, name: 'worker-0', node: otherNodeName, address: '10.77.2.21', labels: { app: 'worker' } },
 ];
 
-/** One after another: each kind of peer that an Event may name, and one address that nobody has. */
+/** One after another: every kind of peer that an Event may name, and an address that nobody has. */
 const losses: readonly Loss[] = [
   { source: '10.77.1.11', destination: '10.77.2.11', protocol: 'TCP', port: 6379, count: 3, from: inShop('web-0') },
   { source: '10.77.2.21', destination: '10.77.1.12', protocol: 'TCP', port: 8080, count: 2 },
@@ -71,7 +74,7 @@ const losses: readonly Loss[] = [
   { source: '10.77.1.17', destination: '192.168.77.2', protocol: 'TCP', port: 10250, count: 2 },
   { source: '10.77.1.18', destination: '10.96.77.10', protocol: 'TCP', port: 5433, count: 1 },
   { source: '10.77.2.99', destination: '10.77.1.19', protocol: 'TCP', port: 5432, count: 2 },
-  // Further ones of the same Pods, in both directions, by other policies, and with Pods of the other node.
+  // Further losses of the same Pods: in both directions, by other policies, and with Pods on the other node.
   { source: '10.77.2.21', destination: '10.77.1.11', protocol: 'TCP', port: 8081, count: 3 },
   { source: '10.77.1.11', destination: '203.0.113.80', protocol: 'UDP', port: 8444, count: 2, from: inShop('web-0') },
   { source: '10.77.2.11', destination: '10.77.1.14', protocol: 'TCP', port: 9091, count: 1 },
@@ -83,20 +86,23 @@ const losses: readonly Loss[] = [
     count: 4,
     from: inShop('frontend-0'),
   },
-  // Its Pod was deleted meanwhile.
+  // Its Pod was deleted in the meantime.
   { source: '198.51.100.7', destination: '10.77.1.32', protocol: 'TCP', port: 9443, count: 2, isLate: true },
 ];
 
-/** Is deleted before the first loss, and has the last one. */
+/** This Pod is deleted before the first loss, and has the last one. */
 const gone = { namespace: shop, name: 'job-0' };
 
-/** Its Event and its flow record begin or end so. No agent knows it that starts after its end. */
+/** How its Event begins and how its flow record ends. An agent that starts after the Pod's end does not know it. */
 export const ofGone = { event: 'shop/job-0 ', flow: ' to 10.77.1.32:9443/tcp' };
 
 export interface ComparedEvent {
-  /** Whether policies show which one denied it. */
+  /** Whether policies show which one denied the packet. */
   readonly verdict: 'denied' | 'unjudged';
-  /** Whether it is the first Event of its object on the agent's node, or an incident: these go before further ones, and Pods elsewhere. */
+  /**
+   * Whether it is an incident or the first Event of its object, on the agent's node: these come before later Events,
+   * and before Pods elsewhere.
+   */
   readonly isFirst: boolean;
 }
 
@@ -138,24 +144,24 @@ export const honestPorts: ReadonlySet<number> = new Set(losses.map(({ port }) =>
 
 export const honestPods: readonly string[] = pods.map(({ namespace, name }) => `${namespace}/${name}`);
 
-/** Where the node's programs write. */
+/** Where the programs of the node write. */
 export interface NodeLogs {
   readonly log: string;
   readonly podLogs: string;
 }
 
-/** The tenant that loses packets at known times beside the attacker, and reads their Events. */
+/** The tenant that loses packets at known times while the attacker plays, and reads the Events about them. */
 export interface HonestTenant {
-  /** Makes its Pods anew. */
+  /** Makes its Pods again. */
   readonly begin: () => Promise<void>;
-  /** One loss after the other, with that pause in between. */
+  /** Loses packets one loss after the other, with that pause in between. */
   readonly lose: (logs: NodeLogs, pause: (duration: Millis) => Promise<void>) => Promise<void>;
-  /** Reads the Events, which notes when each was seen first. */
+  /** Reads the Events, and notes when each was first seen. */
   readonly look: () => Promise<readonly HonestEvent[]>;
   readonly end: () => Promise<void>;
 }
 
-/** Between two losses. */
+/** The time between two losses. */
 const every: Millis = 500;
 
 export function createHonestTenant(connection: Connection): HonestTenant {
@@ -216,7 +222,7 @@ function honestEvent(event: StoredEvent, logged: Millis, seen: Millis): HonestEv
   const annotations = Object.fromEntries(
     Object.entries(event.metadata.annotations ?? {}).flatMap(([key, value]) => {
       const name = key.replace('kube-netfilter-tailer/', '');
-      // The agent's own: numbers of its state.
+      // Numbers of the agent's own state.
       return name === 'state' ? [] : [[name, value]];
     }),
   );

@@ -48,10 +48,10 @@ const lasts = (isLong ? Number(values.minutes) * 60 : Number(values.seconds)) * 
 console.log(`seed ${seed}`);
 await preparePrograms('e2e');
 await buildBundle();
-// It is removed when this process ends, also by a signal; its own processes end with it, and its cgroups.
+// The folder is removed when this process ends, even by a signal. This process's children and cgroups end with it.
 const folder = scratchFolder('hostile');
 const plane = await startControlPlane();
-// The attacker may load it, other lanes less so.
+// The attacker may load the API server itself; other lanes should do so less.
 for (const name of ['etcd', 'kube-apiserver']) setPrecedence(plane.pidOf(name), -5);
 let status = 1;
 try {
@@ -121,7 +121,7 @@ async function run(accounts: Accounts): Promise<number> {
         `The same again: npm run hostile -- --attacks ${round.attacks.join(',')} --together ${round.attacks.length} --seed ${seed}${round.hasAudit ? ' --audit' : ''}`,
       );
   console.log(`\nhostile, seed ${seed}: ${rounds.length - failed.length} passed, ${failed.length} failed`);
-  // The first round has none.
+  // No attack is played in the first round.
   if (rounds.length === 1) console.log('No attack was played: the machine is too slow for this time.');
   return failed.length === 0 && rounds.length > 1 ? 0 : 1;
 }
@@ -134,7 +134,7 @@ function isLike(log: EventLog, quiet: EventLog): boolean {
   });
 }
 
-/** Whether each flow record is there. */
+/** Whether each flow record is as it is without an attacker. */
 function isSame({ flows }: AuditRows, quiet: AuditRows): boolean {
   return [...quiet.flows].every(([key, { packets }]) => flows.get(key)?.packets === packets);
 }
@@ -148,7 +148,7 @@ function missingIn({ entries }: EventLog): readonly string[] {
   return missing.map(([key]) => key);
 }
 
-/** A loss has one flow, whoever has Events of it. */
+/** Each loss has one flow, however many objects have Events about it. */
 function hasAll({ flows }: AuditRows): boolean {
   return flows.size === lossCount;
 }

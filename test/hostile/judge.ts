@@ -10,19 +10,25 @@ import { honestNamespaces, hostileNamespaces } from './names.ts';
 import type { Round } from './round.ts';
 import { mark } from './words.ts';
 
-/** Until the first Event of an object is at the API server: a second for its count, two for its verdict, and two for its turn and requests. */
+/**
+ * The longest time until an object's first Event is at the API server: a second for its count, two for its verdict, and
+ * two for its turn and requests.
+ */
 const latest: Millis = 5000;
-/** Half of the turns are by Namespaces alone, so in twice as many turns as there are Namespaces, each has one: src/count/series/lanes.ts. */
+/**
+ * Half of the turns are shared out by Namespace alone, so each Namespace has a turn within twice as many turns as there
+ * are Namespaces: src/count/series/lanes.ts.
+ */
 const turns = 2 * (honestNamespaces.length + hostileNamespaces.length);
 const slowest: Millis = 100;
-/** Answers of which one in a hundred says something. */
+/** The number of answers from which on one in a hundred is meaningful. */
 const fewest = 100;
-/** Requests that the agent makes one after another before it writes an Event, at most. */
+/** The most requests that the agent makes one after another before it writes an Event. */
 const requestsInTurn = 6;
-/** An Event waits so long for its verdict. */
+/** How long an Event waits for its verdict. */
 const longestWait: Millis = 2000;
 
-/** An address that only the Pods of who attacks have: see tenant.ts. */
+/** An address that only the attacker's Pods have: see tenant.ts. */
 const hostileAddress = /\b10\.(?:77\.1\.(?:12[89]|1[3-9]\d|2\d\d)|66\.\d+\.\d+)\b/;
 
 /** The round with which a round of these attacks is compared. */
@@ -33,7 +39,7 @@ export function comparableTo(attacks: readonly string[], quiet: Round): Round {
   return { ...quiet, events: { ...quiet.events, entries }, audit: { flows } };
 }
 
-/** The result of a round compared with the one without an attacker: nothing, or why it fails. */
+/** Compares a round with the one without an attacker; returns why it fails, or nothing. */
 export function problemsOf(round: Round, quiet: Round): readonly string[] {
   const { agent, problems } = round;
   const { p99 } = healthOf(agent.answers);
@@ -64,7 +70,7 @@ export function healthOf(answers: readonly Answer[]): Health {
   return { p50: quantile(own, 0.5), p99: quantile(own, 0.99), max: quantile(own, 1), rawP99: quantile(raw, 0.99) };
 }
 
-/** Delays that are not the agent's fault, but worth a run on a quiet machine. */
+/** Delays that are not the agent's fault, but are worth another run on a quiet machine. */
 export function remarksOf({ agent: { answers } }: Round): readonly string[] {
   const { p99 } = healthOf(answers);
   if (p99 <= slowest || !isHungry(answers)) return [];
@@ -73,14 +79,14 @@ export function remarksOf({ agent: { answers } }: Round): readonly string[] {
 }
 
 /**
- * Whether late answers may be late because others had the processor: then more clients wait for each of the agent's turns, because they come
- * by the clock on the wall. No machine makes one several times as late.
+ * Whether late answers may be late because other processes had the processor. Then more clients wait for each of the
+ * agent's turns, because they come by the wall clock. A busy machine does not make an answer several times as late.
  */
 function isHungry(answers: readonly Answer[]): boolean {
   return shareOf(answers) < 2 / 3 && healthOf(answers).p99 < 4 * slowest;
 }
 
-/** Of the time of late answers, the part that the agent itself took. */
+/** The share of the agent itself in the time of late answers. */
 function shareOf(answers: readonly Answer[]): number {
   const late = answers.filter(({ own }) => own > slowest);
   return late.length === 0 ? 1 : sumOf(late, 'own') / sumOf(late, 'raw');
@@ -90,7 +96,7 @@ function sumOf(answers: readonly Answer[], time: 'own' | 'raw'): Millis {
   return answers.reduce((sum, answer) => sum + answer[time], 0);
 }
 
-/** How late an Event was, without the cost of other processes and the usual delay without an attacker. */
+/** How late an Event was, without the delay by other processes and the usual delay without an attacker. */
 export function latenessOf({ delays }: Round, { from, until }: EventEntry, wanted: EventEntry): Millis {
   const others = requestsInTurn * delays.ofServer(from, until) + delays.ofAgent(from, until);
   return until - from - (wanted.until - wanted.from) - others;
@@ -113,7 +119,7 @@ function eventProblems(round: Round, key: string, wanted: EventEntry): readonly 
   ].map((problem) => `${key}: ${problem}${besides(round, found)}`);
 }
 
-/** Flow records have no time of their own: they are awaited as long as Events are. */
+/** Flow records have no time of their own, so they are awaited as long as Events. */
 function auditProblems(round: Round, quiet: Round): readonly string[] {
   return [...quiet.audit.flows].flatMap(([key, wanted]) => {
     const found = round.audit.flows.get(key);
@@ -122,7 +128,10 @@ function auditProblems(round: Round, quiet: Round): readonly string[] {
   });
 }
 
-/** `mayLack`: a flow that was open when the agent was killed has no verdict (docs/audit-fields.md), but never another one. */
+/**
+ * `mayLack`: a flow that was open when the agent was killed may have no verdict (docs/audit-fields.md), but never a
+ * different one.
+ */
 function differenceOf(found: AuditFlow, wanted: AuditFlow, mayLack: boolean): string | undefined {
   if (found.packets !== wanted.packets) return `${found.packets} of ${wanted.packets} packets`;
   const may = `${wanted.text}\n${wanted.bare}`.split('\n');
@@ -131,8 +140,9 @@ function differenceOf(found: AuditFlow, wanted: AuditFlow, mayLack: boolean): st
 }
 
 /**
- * How late an Event may be within the budget of a node. First Events of all Pods on the node may be written before further ones, as fast as the
- * budget of all allows. Then others take turns; the attacker may have used their burst before. That of the hour lasts longer than a round.
+ * How late an Event may be within a node's budget. The first Events of all Pods on the node may be written before later
+ * ones, as fast as the total budget allows. Then the others take turns; the attacker may have used up their burst
+ * before. The budget of an hour outlasts a round.
  */
 function latestOf({ events, tenant }: Round, key: string, { until }: EventEntry): Millis {
   if (honestKeys.get(key)?.isFirst === true) return latest;
@@ -150,12 +160,12 @@ function namespaceOf(key: string): string {
   return key.slice(0, key.indexOf('/'));
 }
 
-/** Then an Event may wait until all lists are read again; what it counts and says is compared. */
+/** After a kill, an Event may wait until all lists are read again; its count and text are compared. */
 function isKilled({ attacks }: Pick<Round, 'attacks'>): boolean {
   return attacks.some((name) => attackNamed(name).killsAgent === true);
 }
 
-/** Whether what is asked for an Event could not be answered in the time for which it waits. */
+/** Whether the requests for an Event could not be answered in the time that it waits. */
 function isStarved({ delays }: Round, { from, until }: EventEntry): boolean {
   return requestsInTurn * delays.ofServer(from, until) + delays.ofAgent(from, until) > longestWait;
 }

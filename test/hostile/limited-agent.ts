@@ -15,50 +15,54 @@ import { auditSettings } from './honest-audit.ts';
 import { takePrecedence } from './precedence.ts';
 import { threadTimesOf } from './run-queue.ts';
 
-/** That of deploy/base/daemonset.yaml. */
+/** The limit of deploy/base/daemonset.yaml. */
 const limit = 192 * 2 ** 20;
-/** The kubelet's first pause before it starts a container again is longer; this shows more ends in less time. */
+/** The kubelet's first pause before it restarts a container is longer. A shorter one shows more ends in less time. */
 const restartAfter: Millis = 500;
 
 const image = imageCommand();
-/** `$1`: the file that takes a process into the group. The shell becomes the program, so the process stays the same. */
+/**
+ * `$1`: the file that puts a process into the group. The shell executes the program, so the process id stays the same.
+ */
 const enter = `echo $$ > "$1"; shift; ${takePrecedence}; exec "$@"`;
 
 export interface AgentOptions {
   readonly node: string;
   readonly kubeconfig: string;
-  /** A new folder: state, log and the logs of containers. */
+  /** A new folder for state, log and container logs. */
   readonly folder: string;
   /** Whether it writes flow records. */
   readonly hasAudit: boolean;
 }
 
 export interface AgentResult {
-  /** How it has ended by itself, each time. */
+  /** How it ended by itself, each time. */
   readonly ends: readonly string[];
   readonly oomKills: number;
-  /** Its processes, at their highest. */
+  /** The peak memory of its processes. */
   readonly peakBytes: number;
   readonly answers: readonly Answer[];
   readonly cpuSeconds: number;
   /** Its warnings and errors, each text once. */
   readonly warnings: readonly string[];
-  /** The metrics of the one that runs at the end. */
+  /** The metrics of the last agent, at the end. */
   readonly metrics: string;
 }
 
-/** The bundle as the image runs it, in a cgroup with the container's limit; one that has ended is started again. */
+/**
+ * The bundle as the image runs it, in a cgroup with the container's limit. An agent that has ended is started again.
+ */
 export interface LimitedAgent {
   readonly log: string;
   readonly podLogs: string;
   /** The file of its flow records. */
   readonly audit: string;
   readonly listeners: () => { metrics: string; health: string };
-  /** How long it was ready to run and had no processor, so far. */
+  /** For how long it has been ready to run without a processor so far. */
   readonly waited: () => Millis;
   /** Rejects after a minute. */
   readonly untilReady: () => Promise<void>;
-  /** Kills it, and starts another one with its state. */
+  /** Kills it, and starts another agent with its state. */
   readonly restart: () => Promise<void>;
   /** Ends it; resolves to its outcome. To be called on every way out; a second call waits for the same. */
   readonly stop: () => Promise<AgentResult>;

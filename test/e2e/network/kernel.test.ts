@@ -5,15 +5,16 @@ import { connect } from '../control-plane/connection.ts';
 import { createObjects } from '../control-plane/objects.ts';
 import { createNetwork, type Network } from './network.ts';
 
-/** Real packets of each protocol in both address families, and a real kernel's lines of them. */
+/** Real packets of each protocol in both address families, and the lines of a real kernel about them. */
 
 const controlPlane = connect(inject('controlPlane'));
 const namespace = 'kernel';
 const node = 'node-kernel';
-/** Packets of each flow. */
+/** The number of packets of each flow. */
 const count = 23;
 
-// Other addresses in each run: an agent's first look reaches back ten minutes, to what an earlier run has sent.
+// Each run uses other addresses, because an agent's first look reaches back ten minutes, to what an earlier run has
+// sent.
 const [run, row, first] = [randomInt(1, 250), randomInt(1, 256), randomInt(1, 250)];
 const pod = (name: string, number: number) => ({
   namespace,
@@ -73,7 +74,7 @@ test('packets of TCP, UDP, ICMP and SCTP over IPv4 and IPv6 are each counted on 
   await expect.poll(async () => counted(await rig.events(namespace)), { timeout: 120_000 }).toEqual(expected);
 });
 
-/** Packets on one Pod whose Events name the other end and `what`. */
+/** Counts the packets on one Pod whose Events name the other end and `what`. */
 function packets(events: readonly StoredEvent[], on: string, other: string, what: string): number {
   const about = events.filter(({ message }) => message.includes(` ${namespace}/${other}`) && message.includes(what));
   return sumOf(about, on);

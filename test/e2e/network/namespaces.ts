@@ -7,8 +7,8 @@ import { LOG_ALL_NAMESPACES } from './kernel-access.ts';
 
 const PREFIX = 'kube-netfilter-tailer';
 
-// What cleaning up after a crash takes to know is in the names: the owner's process id, a random part, the switch as it
-// was before, and what the namespace stands for.
+// The names contain what cleaning up after a crash has to know: the owner's process id, a random part, the earlier
+// value of the switch, and what the namespace stands for.
 const NAME = new RegExp(`^(${PREFIX}-(\\d+)-[0-9a-f]{8}-(\\d+))-\\S+`);
 
 /** The network namespaces of one network. */
@@ -22,8 +22,8 @@ interface Namespace {
 }
 
 /**
- * A new group, still empty. As long as there is one, LOG rules print in all namespaces of this machine. Groups of
- * processes that are gone are removed first.
+ * Makes a new, empty group. While there is one, LOG rules print in all namespaces of this machine. Groups whose
+ * processes have ended are removed first.
  */
 export async function createNamespaceGroup() {
   return locked(async () => {
@@ -31,16 +31,19 @@ export async function createNamespaceGroup() {
     const [other] = await listNamespaces();
     const before = other?.switchBefore ?? (await readFile(LOG_ALL_NAMESPACES, 'utf8')).trim();
     const group = `${PREFIX}-${process.pid}-${randomBytes(4).toString('hex')}-${before}`;
-    /** Makes one more; returns its name, for `ip -n` and `ip netns exec`. */
+    /** Makes another namespace; returns its name, for `ip -n` and `ip netns exec`. */
     const add = async (role: string): Promise<string> => {
       const name = `${group}-${role}`;
       await run('ip', ['netns', 'add', name]);
       return name;
     };
-    // Before the switch is turned: from here on its old value is on record.
+    // Before the switch is changed, because this name records its old value.
     await add('group');
     await writeFile(LOG_ALL_NAMESPACES, '1');
-    /** Deletes them all. With the last group on this machine nf_log_all_netns becomes what it was before the first. */
+    /**
+     * Deletes all namespaces of the group. With the last group on this machine, nf_log_all_netns gets the value that it
+     * had before the first.
+     */
     const remove = (): Promise<void> => locked(() => removeGroup(group));
     return { add, remove };
   });
@@ -55,7 +58,7 @@ async function removeGroup(group: string): Promise<void> {
   const all = await listNamespaces();
   const own = all.filter((namespace) => namespace.group === group);
   const [first] = own;
-  // Before the names that record the old value are gone.
+  // Before the names that record the old value are deleted.
   if (first !== undefined && own.length === all.length) await writeFile(LOG_ALL_NAMESPACES, first.switchBefore);
   for (const { name } of own) await run('ip', ['netns', 'delete', name]);
 }
@@ -69,7 +72,7 @@ async function listNamespaces(): Promise<readonly Namespace[]> {
   });
 }
 
-// One run must not change what another one is looking at.
+// One run must not change what another one is reading.
 async function locked<T>(work: () => Promise<T>): Promise<T> {
   return withLock(`${PREFIX}-network`, () => {}, work);
 }

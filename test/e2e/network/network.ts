@@ -5,7 +5,7 @@ import { appendLogAndDrop, type Backend } from './rules.ts';
 import { sendEchoRequests, sendPackets } from './sending.ts';
 import { joinPod, prepareNode } from './topology.ts';
 
-// Up to the last port there is; more packets than these use them again.
+// Up to the last port. With more packets than that, ports are used again.
 const FIRST_SOURCE_PORT = 40_000;
 const SOURCE_PORTS = 65_536 - FIRST_SOURCE_PORT;
 
@@ -21,7 +21,7 @@ export interface NetworkPod {
   readonly name: string;
   /** At most one address of each family. */
   readonly addresses: readonly string[];
-  /** The node's end of its veth. Default: as Calico names it. With `eth0` it is another machine rather than a Pod. */
+  /** The node's end of its veth. Default: as Calico names it. With `eth0` the Pod stands for another machine. */
   readonly device?: string;
 }
 
@@ -79,12 +79,12 @@ async function build(group: NamespaceGroup, { backend, pods, prefix = 'calico-dr
   const takePorts = (count: number): readonly number[] =>
     Array.from({ length: count }, () => FIRST_SOURCE_PORT + (taken++ % SOURCE_PORTS));
   return {
-    /** Logs and drops from now on what the Pods send, or one of them, by rules at the end of FORWARD. */
+    /** From now on, logs and drops what the Pods send, or what one of them sends, by rules at the end of FORWARD. */
     refuse: (from?: string): Promise<void> => appendLogAndDrop(node, backend, prefix, from && deviceOf(from)),
     /**
-     * Sends `count` packets and no others, if their flow is refused: UDP datagrams, TCP SYNs or SCTP INITs, each from a port of its own,
-     * or ICMP echo requests. The kernel has most likely logged them when this resolves; its buffer holds some 400 lines, so
-     * what reads it less often than that misses some.
+     * If their flow is refused, sends exactly `count` packets: UDP datagrams, TCP SYNs or SCTP INITs, each from a port
+     * of its own, or ICMP echo requests. The kernel has most likely logged them when this resolves. Its buffer holds
+     * some 400 lines, so a program that reads it less often misses some.
      */
     async send(sending: Sending): Promise<void> {
       const [from, to] = [placeOf(sending.from), placeOf(sending.to)];

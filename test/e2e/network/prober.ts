@@ -1,6 +1,6 @@
 /**
- * Sends one packet for each probe of the list on its standard input from the network namespace in which it is started: a SYN, if nothing
- * answers, or a datagram.
+ * Sends one packet for each probe in the list on its standard input, from the network namespace in which it is started:
+ * a SYN that nothing answers, or a datagram.
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -34,7 +34,7 @@ async function sendDatagram({ source, sourcePort, destination, port }: Probe): P
 /** The SYN has left when connect(2) returns, and a socket closed before its time-out of 1 s does not repeat it. */
 async function sendSyn({ source, sourcePort, destination, port }: Probe): Promise<void> {
   const socket = connect({ host: destination, port, localAddress: source, localPort: sourcePort });
-  // Refused, where it was admitted: no Pod listens.
+  // An admitted SYN is refused, because no Pod listens.
   socket.on('error', () => {});
   const closed = new Promise((resolve) => socket.on('close', resolve));
   await nextTurn();

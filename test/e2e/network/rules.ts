@@ -2,7 +2,10 @@ import { run } from './command.ts';
 
 export type Backend = 'iptables-legacy' | 'iptables-nft';
 
-/** Appends LOG and DROP to FORWARD of both address families, of all packets or of those that come in by a device. */
+/**
+ * Appends LOG and DROP rules to FORWARD in both address families, for all packets or for those that come in through a
+ * device.
+ */
 export async function appendLogAndDrop(node: string, backend: Backend, prefix: string, device?: string): Promise<void> {
   const match = device === undefined ? [] : ['-i', device];
   for (const command of [backend, backend.replace('iptables', 'ip6tables')]) {

@@ -11,7 +11,7 @@ export const datagrams = join(import.meta.dirname, 'datagrams.ts');
 /** Sends SCTP. */
 export const initSender = join(import.meta.dirname, 'sctp-sender.py');
 
-/** Sends packets of one protocol from a network namespace; resolves when all have left. */
+/** Sends packets of one protocol from a network namespace; resolves when all of them have left. */
 export async function sendPackets(namespace: string, probes: readonly Probe[]): Promise<void> {
   const sender = probes[0]?.protocol === 'sctp' ? ['python3', initSender] : [process.execPath, prober];
   await run('ip', ['netns', 'exec', namespace, ...sender], `${JSON.stringify(probes)}\n`);
@@ -23,7 +23,7 @@ export async function sendEchoRequests(namespace: string, destination: string, c
   try {
     await run('ip', ['netns', 'exec', namespace, ...ping]);
   } catch (error) {
-    // 1: no replies, which is as it should be.
+    // Status 1: no replies, as intended.
     if (!(error instanceof Error && 'code' in error && error.code === 1)) throw error;
   }
 }

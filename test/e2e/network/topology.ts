@@ -2,13 +2,14 @@ import { isIPv6 } from 'node:net';
 import { until } from '../until.ts';
 import { run } from './command.ts';
 
-// Calico gives these to the node's end of each veth, and the gateways to every Pod; that of IPv6 follows from the MAC.
+// Calico gives this MAC to the node's end of each veth, and these gateways to every Pod; the IPv6 gateway follows from
+// the MAC.
 const NODE_MAC = 'ee:ee:ee:ee:ee:ee';
 const GATEWAYS = ['169.254.1.1', 'fe80::ecee:eeff:feee:eeee'];
 
 const POD_DEVICE = 'eth0';
 
-// Skips the second in which a new IPv6 address is not to be used.
+// Skips the second in which a new IPv6 address must not be used.
 const WITHOUT_DAD = { 'ipv6/conf/all/accept_dad': 0, 'ipv6/conf/default/accept_dad': 0 };
 
 /** Makes a new network namespace a router. */
@@ -24,8 +25,8 @@ export async function prepareNode(namespace: string): Promise<void> {
 }
 
 /**
- * Joins a new network namespace to the node's as Calico does: one route to each address at the node's end, `device`, and
- * gateways that are no address in the Pod. Neighbours are fixed, so that no packet waits for one to be found.
+ * Joins a new network namespace to the node's, as Calico does: one route to each address at the node's end, `device`,
+ * and gateways that are not addresses of the Pod. Neighbours are fixed, so that no packet waits for one to be found.
  */
 export async function joinPod(node: string, pod: string, device: string, addresses: readonly string[]): Promise<void> {
   await setSysctls(pod, WITHOUT_DAD);
@@ -57,7 +58,7 @@ interface Link {
   readonly address: string;
 }
 
-// Both ends are up at once, but until the kernel has noticed, somewhat later, it drops what they send.
+// Both ends are up at once, but the kernel drops what they send until it has noticed, somewhat later.
 async function untilUp(namespace: string, device: string): Promise<Link> {
   const linkThatIsUp = async (): Promise<Link | undefined> => {
     const { stdout } = await run('ip', ['-n', namespace, '-json', 'link', 'show', 'dev', device]);

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const start = promisify(execFile);
 
-/** The first release that package.json allows, and what npm has of it for each processor. */
+/** The first release that package.json allows, and the checksum of npm's archive for each processor. */
 const version = '24.12.0';
 const integrity: Readonly<Record<string, string>> = {
   x64: 'sha512-YlIBWctcYUkCj4iwBrlwP5b5ugaLRwfO6VCSkBzDk/IvQLAdeNDgTUu+jfI//DHJC3txokVqEJZYhluqcpT4QA==',
@@ -29,7 +29,7 @@ export async function ensureOldestNode(): Promise<string> {
     if (packed === undefined || packed.integrity !== integrity[process.arch])
       throw new Error(`${name}@${version}: npm has another archive than the one that was tested: ${packed?.integrity}`);
     await start('tar', ['-xzf', packed.filename], { cwd: unfinished });
-    // Of two test runs that fetch it at the same time, either is as good.
+    // If two test runs fetch it at the same time, either copy will do.
     await rename(unfinished, folder).catch((error: unknown) => {
       if (!existsSync(node)) throw error;
     });

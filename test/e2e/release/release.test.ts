@@ -11,7 +11,7 @@ import { root } from '../../deploy/manifests.ts';
 import { helmOfFile } from '../helm/helm.ts';
 import { ensureOldestNode } from './oldest-node.ts';
 
-/** The files of a release, made once, and each used as whoever downloads it would. */
+/** The files of a release, made once. Each is used as a person who downloads it would use it. */
 
 const start = promisify(execFile);
 const project = readProject();
@@ -170,7 +170,7 @@ async function tried(node?: string): Promise<string> {
   return stdout;
 }
 
-/** Without their tags. */
+/** Returns the images without their tags. */
 async function imagesOf(values: readonly string[]): Promise<string[]> {
   const set = values.flatMap((value) => ['--set', value]);
   const { stdout } = await start(helm.path, ['template', 'drops', named('.tgz', 'chart'), ...set]);

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../deploy/manifests.ts';
 import { ensurePrograms } from '../control-plane/build.ts';
 
-/** The workflows, as far as they can be checked where no runner of GitHub is. */
+/** The workflows, as far as they can be checked without a GitHub runner. */
 
 const start = promisify(execFile);
 const folder = join(root, '.github/workflows');

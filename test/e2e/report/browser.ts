@@ -6,7 +6,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The Chromium of test/programs, which asks no server of its maker for anything. */
+/** The Chromium of test/programs, with all requests to its maker's servers switched off. */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = join(process.env['PATH'] ?? '', 'chromium-headless-shell');
   const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'];
@@ -15,12 +15,15 @@ export async function openBrowser(): Promise<Browser> {
 
 export interface Opened {
   page: Page;
-  /** The page's requests beside itself, its writes to the console, its exceptions, and refusals by its Content-Security-Policy. */
+  /**
+   * The requests of the page other than for itself, its writes to the console, its exceptions, and refusals by its
+   * Content-Security-Policy.
+   */
   events: string[];
   close: () => Promise<void>;
 }
 
-/** Opens a page from the disk; with JavaScript, once it is ready. */
+/** Opens a page from the disk. With JavaScript, it resolves once the page is ready. */
 export async function openPage(browser: Browser, file: string, options: BrowserContextOptions = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();

@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const written = (name: string): string => join(folder, name);
 
-/** Writes the page on these rows. */
+/** Writes the page about these rows. */
 async function makePage(name: string, args: readonly string[]): Promise<string> {
   const { stdout } = await runBundle(['report', ...args]);
   writeFileSync(written(name), stdout);
@@ -54,7 +54,7 @@ const shownRows = (page: Page): Promise<string[][]> =>
 const countOf = async (page: Page): Promise<number> =>
   Number((/^[\d,]+/.exec((await page.locator('#rows-text').textContent()) ?? '')?.[0] ?? '').replaceAll(',', ''));
 
-/** Resolves once the table has rows for the conditions. */
+/** Resolves once the table shows the right number of rows. */
 async function counted(page: Page, isRight: (count: number) => boolean): Promise<number> {
   let count = 0;
   const look = async (): Promise<boolean> => isRight((count = await countOf(page)));
@@ -62,7 +62,10 @@ async function counted(page: Page, isRight: (count: number) => boolean): Promise
   return count;
 }
 
-/** Writes the page on so many rows; it is no larger than 3 MB, opens without a request, and breaks no rule of its policy. */
+/**
+ * Writes the page about this many rows. The page is at most 3 MB, opens without a request, and breaks no rule of its
+ * policy.
+ */
 async function pageOn(name: string, count: number): Promise<string> {
   writeRows(written(`${name}.ndjson`), count);
   writeRows(written('before.ndjson'), 80);
@@ -270,7 +273,7 @@ const longEvent = {
   source: { component: 'kube-netfilter-tailer' },
 };
 
-/** Runs in the browser: texts that are shown and smaller than 10 px; those of an SVG shrink with it. */
+/** Runs in the browser: finds shown texts smaller than 10 px. The texts of an SVG shrink with it. */
 const smallTexts = `
   [...document.querySelectorAll('body *')].flatMap((each) => {
     const isText = [...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '');
@@ -281,13 +284,13 @@ const smallTexts = `
     return size < 10 ? [each.textContent.slice(0, 30) + ' ' + size] : [];
   })`;
 
-/** Runs in the browser: tables that have to be scrolled to the side. The matrix may be. */
+/** Runs in the browser: finds tables that have to be scrolled sideways. Only the matrix may be. */
 const widerThanTheirRegion = `
   [...document.querySelectorAll('.scroll:not(.matrix)')]
     .filter((each) => each.scrollWidth > each.clientWidth + 1)
     .map((each) => each.getAttribute('aria-label'))`;
 
-/** axe does not run without JavaScript either: controls that do nothing must not be shown. */
+/** axe does not run without JavaScript either. Controls that do nothing must not be shown. */
 async function barriersOfStatic(page: Page): Promise<string[]> {
   return await page.locator('button:visible, input:visible, select:visible').allTextContents();
 }

@@ -9,13 +9,13 @@ const kinds = ['Deployment', 'StatefulSet', 'DaemonSet'];
 const ports = [5432, 6379, 8080, 443, 53, 9090, 3306];
 const week = 7 * 24 * 60;
 
-/** The same rows each time: some are frequent, most are rare, a week long, a gap in every thousand. */
+/** The same rows each time, over a week: some flows are frequent, most are rare, and every thousandth row is a gap. */
 export function writeRows(path: string, count: number): void {
   const file = openSync(path, 'w');
   const random = createRandom(1);
   let text = '';
   for (let number = 0; number < count; number++) {
-    // Before the rows of the scene, so that none is later than now.
+    // Before the rows of the scene, so that no row is later than now.
     const minute = Math.floor((number / count) * week) - week;
     text += `${JSON.stringify(number % 1000 === 50 ? { ...gap(minute), 'event.id': `${number}` } : flow(number, minute, random))}\n`;
     if (text.length > 1_000_000 || number === count - 1) {
@@ -57,7 +57,7 @@ function flow(number: number, minute: number, random: () => number): FlowRecord 
   });
 }
 
-/** Most are denied by one policy or two, some are admitted; of the others nothing is known. */
+/** One or two policies deny most of them, and policies admit some; nothing is known of the others. */
 function policiesOf(namespace: string, of: number, which: number): FlowRecord {
   const deny = `NetworkPolicy ${namespace}/default-deny-${namespace}`;
   const other = `NetworkPolicy ${namespace}/allow-${workloads[Math.floor(which * workloads.length)]}`;

@@ -7,11 +7,11 @@ import { type ControlPlane, startControlPlane } from '../control-plane/control-p
 import { calicoGroup, type CalicoObject, createCalico, installCalico } from './calico.ts';
 
 /**
- * Patches and objects for Calico, as documents, Events and `doctor` print them, at an API server that has Calico's own
- * CustomResourceDefinitions and refuses unknown fields. The Go module has them as of release 3.28.
+ * Patches and objects for Calico, as documents, Events and `doctor` print them, sent to an API server that has Calico's
+ * own CustomResourceDefinitions and refuses unknown fields. The Go module has the definitions of release 3.28.
  */
 
-/** Fields of later releases: docs/other-projects.md says where they were read. */
+/** Fields of later releases; docs/other-projects.md names their sources. */
 const later = ['logActionRateLimit', 'logActionRateLimitBurst', 'flowLogsLocalReporter', 'flowLogsFlushInterval'];
 
 let controlPlane: ControlPlane;
@@ -28,7 +28,7 @@ function patch(spec: object): Promise<Answer> {
   return controlPlane.request('PATCH', path, { body: { spec }, contentType: 'application/merge-patch+json' });
 }
 
-/** The spec of each patch of a FelixConfiguration that a text or a shipped file has. */
+/** The spec of each patch of a FelixConfiguration in a text or a shipped file. */
 const specs = patches().map((text) => (load(text) as { spec: Record<string, unknown> }).spec);
 
 function patches(): string[] {

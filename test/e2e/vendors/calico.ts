@@ -9,8 +9,9 @@ import { fetchModule } from './modules.ts';
 export const calicoGroup = 'crd.projectcalico.org';
 
 /**
- * Installs Calico's own CustomResourceDefinitions, of the Go module or of a checkout, and a FelixConfiguration `default`. The control plane
- * has to be the test's own: whether there is Calico is the same for all who use an API server.
+ * Installs Calico's own CustomResourceDefinitions, from the Go module or a checkout, and a FelixConfiguration
+ * `default`. The test needs a control plane of its own, because whether Calico is installed is the same for all clients
+ * of an API server.
  */
 export async function installCalico(connection: Connection, checkout?: string): Promise<void> {
   const folder = checkout ?? (await fetchModule('github.com/projectcalico/calico', CALICO_VERSION));
@@ -25,7 +26,7 @@ export async function installCalico(connection: Connection, checkout?: string): 
   await vi.waitUntil(async () => (await createCalico(connection, felix)).status === 201, { timeout: 60_000 });
 }
 
-/** An object of Calico's as it stores it. */
+/** An object of Calico in the form in which Calico stores it. */
 export function calicoObject(kind: string, name: string, spec: object, namespace?: string): CalicoObject {
   return { apiVersion: `${calicoGroup}/v1`, kind, metadata: { name, namespace }, spec };
 }
@@ -37,7 +38,7 @@ export interface CalicoObject {
   readonly spec: object;
 }
 
-/** Creates it; a field that is not known is refused. */
+/** Creates an object; unknown fields are refused. */
 export function createCalico(connection: Connection, object: CalicoObject): ReturnType<Connection['request']> {
   const { kind, metadata } = object;
   const plural = `${kind.toLowerCase()}s`.replace(/ys$/, 'ies');

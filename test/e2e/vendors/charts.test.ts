@@ -14,14 +14,14 @@ import { render, type Rendered } from './charts.ts';
 import { fetchModule } from './modules.ts';
 
 /**
- * Commands for other projects, as documents and `doctor` print them, go through the code of those projects: their charts, with the real
- * Helm, and their own parsers. docs/other-projects.md has the others.
+ * Runs the printed commands for other projects, from documents and `doctor`, through the code of those projects: their
+ * charts, with the real Helm, and their own parsers. docs/other-projects.md lists the other commands.
  */
 
 const run = promisify(execFile);
 const helm = helmOfFile();
 
-/** The words of each printed command that begins so, as a shell splits them. */
+/** The words of each printed command with this beginning, as a shell splits them. */
 function printed(beginning: RegExp): string[][] {
   const texts = new Set(allCommands().map(({ text }) => text));
   return [...texts].filter((text) => beginning.test(text)).map(wordsOf);
@@ -33,7 +33,7 @@ function wordsOf(command: string): string[] {
 }
 
 describe('Cilium', () => {
-  /** Flags that set values, of each command: with the export, and the undo. */
+  /** The flags that set values, of each command: those with the export, and those of the undo. */
   const flags = printed(/^helm .*upgrade cilium /).map((words) =>
     words.filter((_, i) => i >= words.findIndex((word) => word.startsWith('--set'))),
   );

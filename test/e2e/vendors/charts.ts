@@ -1,7 +1,7 @@
 import { loadAll } from 'js-yaml';
 import type { Helm } from '../helm/helm.ts';
 
-/** An object as the chart renders it, as far as the tests read it. */
+/** An object as the chart renders it, with the fields that the tests read. */
 export interface Rendered {
   readonly kind: string;
   readonly metadata: { readonly name: string };

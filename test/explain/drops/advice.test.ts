@@ -7,9 +7,12 @@ import type { PolicyName } from '../../../src/base/model/packet.ts';
 import { externalEnd, flow, nodeEnd, podEnd, podRef, serviceEnd, workerEnd } from '../../builders.ts';
 import { expectLines } from '../../expected-file.ts';
 
-/** Drops that are advised on: a title, and the details of the flow. An end is the worker, another Pod by its name, the DNS of the cluster, the Node, or an address outside. */
+/**
+ * Drops that get advice: a title, and the details of the flow. An end is the worker, another Pod by its name, the
+ * cluster's DNS, the Node, or an address outside.
+ */
 const tables: { ofPolicies: Row[]; drops: Row[] } = {
-  // Drops by a policy without a name.
+  // Drops by a policy whose name is unknown.
   ofPolicies: [
     ['receiver known', { refusedBy: 'receiver', peer: 'worker' }],
     ['sender known', { refusedBy: 'sender', peer: 'worker' }],
@@ -56,7 +59,7 @@ const tables: { ofPolicies: Row[]; drops: Row[] } = {
       { error: { protocol: 'ICMP', type: 3, code: 3, mtu: 1400, reporter: 'worker' }, peer: 'worker' },
     ],
     ['martian source', { martian: true, path: 'eth1', prefix: 'martian source' }],
-    // It has nothing to do with the reverse-path filter.
+    // This has nothing to do with the reverse-path filter.
     ['martian destination', { martian: true, path: 'eth1', prefix: 'martian destination' }],
     // The receiver of a spoofed packet did not send it.
     ['martian source of a Pod', { martian: true, path: 'eth1', prefix: 'martian source', peer: { pod: 'db-0' } }],
@@ -64,14 +67,14 @@ const tables: { ofPolicies: Row[]; drops: Row[] } = {
       'martian source of a Pod that spoofs',
       { martian: true, path: 'eth1', prefix: 'martian source', peer: { pod: 'db-0', note: 'not its own address' } },
     ],
-    // A Pod that sends from its own address spoofs nothing.
+    // A Pod that sends from its own address does not spoof.
     [
       'martian source, to a Pod',
       { martian: true, path: 'eth1', prefix: 'martian source', direction: 'sending', peer: { pod: 'db-0' } },
     ],
-    // sysctl would take a dot in the name of a VLAN's interface for a step in the path.
+    // sysctl would take a dot in the name of a VLAN interface for a separator in the path.
     ['martian source on a VLAN', { martian: true, path: 'eth1.100', prefix: 'martian source' }],
-    // A container names its devices as it likes, and what it names is to be pasted.
+    // A container can name its devices freely, and readers paste what Events advise.
     ['martian source on a;reboot', { martian: true, path: 'a;reboot', prefix: 'martian source' }],
     ['martian source on $(reboot)', { martian: true, path: '$(reboot)', prefix: 'martian source' }],
     ['martian source on ../all', { martian: true, path: '../all', prefix: 'martian source' }],
@@ -265,14 +268,14 @@ function endOf(given: EndRow): Endpoint {
   return podEnd({ ...given, object: podRef(given.pod) });
 }
 
-/** A router reports an error, unless a row says who else. */
+/** A router reports an error, unless a row names another sender. */
 function caseOf([name, { peer, error, ...given }]: Row): Case {
   const ofPeer = peer === undefined ? {} : { peer: endOf(peer) };
   const reporter = endOf(error?.reporter ?? { external: { address: '198.51.100.1' } });
   return [name, { ...given, ...ofPeer, ...(error === undefined ? {} : { error: { ...error, reporter } }) }];
 }
 
-/** The rule behind a LOG rule is not known, so the advice on a policy that is known by its prefix alone is what to check. */
+/** The rule after a LOG rule is unknown. So if a policy is known only by its prefix, the advice is what to check. */
 const cases: readonly Case[] = [
   ...tables.drops.map(caseOf),
   ...tables.ofPolicies.map(caseOf).flatMap(([name, given]): Case[] => [
@@ -297,7 +300,7 @@ const policyNamed = (name: string, kind?: string, namespace?: string): PolicyNam
 test.each<[PolicyName, string]>([
   [policyNamed('deny', 'NetworkPolicy', 'shop'), 'kubectl -n shop describe networkpolicy deny'],
   [policyNamed('deny', undefined, 'shop'), 'kubectl -n shop describe networkpolicy deny'],
-  // The log prefix was too short for all of the name.
+  // The log prefix was too short for the whole name.
   [policyNamed('den…', 'NetworkPolicy', 'shop'), 'kubectl -n shop describe networkpolicy'],
   [policyNamed('deny', 'GlobalNetworkPolicy'), 'calicoctl get globalnetworkpolicy deny -o yaml'],
   [policyNamed('deny', 'NetworkPolicy.projectcalico.org', 'shop'), 'calicoctl get networkpolicy deny -n shop -o yaml'],
@@ -307,7 +310,7 @@ test.each<[PolicyName, string]>([
     'kubectl -n shop get networkpolicies.crd.antrea.io deny -o yaml',
   ],
   [policyNamed('deny', 'AntreaClusterNetworkPolicy'), 'kubectl get clusternetworkpolicies.crd.antrea.io deny -o yaml'],
-  // Logs are written by strangers, and commands are pasted.
+  // Strangers write logs, and readers paste commands.
   [policyNamed('$(reboot)', 'NetworkPolicy', 'shop'), 'kubectl -n shop describe networkpolicy'],
 ])('a policy with a name is shown: %j', (policy, command) => {
   const commands = advice({ ...shown, policy }).split(': ');

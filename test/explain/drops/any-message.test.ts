@@ -25,7 +25,7 @@ import { forAll } from '../../for-all.ts';
 import { commandsInMessage } from '../../docs/advice.ts';
 import { evaluator, namedObjects, namespace, pod } from '../policies/objects.ts';
 
-/** What holds of the Event of any drop: whatever dropped the packet, whoever the peer is, whatever policies say. */
+/** Properties of the Event of any drop, whatever dropped the packet, whoever the peer is, and whatever policies say. */
 
 interface Drop {
   finding: Finding;
@@ -80,7 +80,7 @@ const what: fc.Arbitrary<Partial<FlowDetails>> = from(
 const path = from('', 'eth0 → cali08d03b733d8', 'cali08d03b733d8 → this node', 'this node → cali08d03b733d8', 'eth1');
 const common = fc.record({ direction: anyDirection, peer: end, path, verdict: from('dropped', 'rejected') });
 
-/** By what dropped the packet. */
+/** By the kind of what dropped the packet. */
 const causes: Readonly<Record<string, fc.Arbitrary<Partial<FlowDetails>>>> = {
   policy: fc.record({
     enforcer: fc.constant('network-policy'),
@@ -218,7 +218,7 @@ const joined: fc.Arbitrary<Drop> = fc
 const blemishes = /\.\.|,,| [.,;:)]|\( | {2}|;\.|\.:|\b(\w+) \1(?![\w-])|\b(?:undefined|null|NaN)\b|\[object/;
 const placeholders = /\b(?:ADDRESS|NAME|NAMESPACE|NODE|NUMBER|PORT|POD|RANGE|[A-Z]+_(?:ADDRESS|NAME|NODE|POD|RANGE))\b/;
 
-/** `kubectl -n batch …`, unless the sentence is for those who own batch. */
+/** Commands with `kubectl -n batch …`, unless the sentence is for the owners of batch. */
 function foreignCommands(message: string): string[] {
   return commandsInMessage(message).filter((command) => {
     const [, of] = / -n ([\w-]+)/.exec(command) ?? [];
@@ -256,7 +256,7 @@ const action =
 test.each(Object.entries(causes))('any Event whose packet has a known cause says what to do: %s', (name, cause) => {
   forAll([drop(cause)], { numRuns: 250 }, (one) => {
     const { prefix } = exampleOf(one);
-    // If nothing is known but that a packet was dropped, there is nothing to advise.
+    // If only the drop itself is known, there is no advice.
     const { advice } = written(one);
     if (name !== 'unknown' || prefix !== '') expect(advice).toMatch(action);
   });

@@ -11,9 +11,9 @@ const tables: { ports: [number, string, string | undefined][] } = {
     [443, 'UDP', 'https'],
     [22, 'TCP', 'ssh'],
     [990, 'TCP', 'ftps'],
-    // Past the well-known ports IANA's names mislead: this one is "websm" there.
+    // Above the well-known ports IANA's names mislead: there this one is "websm".
     [9090, 'TCP', undefined],
-    // IANA's first name of several, and the one that people know.
+    // IANA has several names; this is the first, and the one that people know.
     [80, 'TCP', 'http'],
     [49152, 'TCP', undefined],
     [0, 'TCP', undefined],

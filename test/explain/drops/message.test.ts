@@ -68,7 +68,7 @@ test('messages of a packet are as expected', async () => {
   expect(message({})).not.toContain('at least');
 });
 
-/** Rules of others match these words. */
+/** Alert rules of users match these words. */
 test.each<[Partial<FlowDetails>, string]>([
   [{ port: 5678 }, 'Packet dropped when receiving traffic from 203.0.113.9 (outside the cluster) on port 5678/TCP'],
   [

@@ -8,9 +8,12 @@ import { cluster, icmp, nine, observation, packet, portless } from '../../builde
 
 type Header = Partial<Packet> & { portless?: string; icmp?: [type: number, code: number] };
 
-/** Packets of TCP, but for what a row says; without ports where it names `portless` or an ICMP type and code. */
+/**
+ * Packets are TCP, unless a row says otherwise. They have no ports if the row names `portless` or an ICMP type and
+ * code.
+ */
 const tables: { noise: [string, Header, string][]; others: [string, Header][] } = {
-  // Headers of packets that are noise, and which.
+  // Headers of packets that are noise, and its kind.
   noise: [
     ['IGMP', { portless: 'IGMP', destination: '224.0.0.22' }, 'IGMP'],
     ['VRRP', { portless: 'VRRP', destination: '224.0.0.18' }, 'VRRP'],
@@ -39,7 +42,7 @@ const tables: { noise: [string, Header, string][]; others: [string, Header][] } 
     ['to a link-local address', { destination: '169.254.7.7' }, 'link-local'],
     ['from a link-local address', { source: 'fe80::1', destination: 'fd00::2' }, 'link-local'],
   ],
-  // Headers of packets that are not.
+  // Headers of packets that are not noise.
   others: [
     ['a connection', {}],
     ['to the metadata service', { destination: '169.254.169.254', destinationPort: 80 }],

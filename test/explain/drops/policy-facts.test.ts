@@ -23,7 +23,7 @@ function known(policies: readonly object[], some = pods): () => KnownPolicies {
   });
 }
 
-/** Findings of both ends of one packet: batch/worker-7 to shop/postgres-0. */
+/** The findings of both ends of one packet, from batch/worker-7 to shop/postgres-0. */
 function findings(given: Partial<FlowDetails> = {}): Finding[] {
   const common: Partial<FlowDetails> = { enforcer: 'network-policy', prefix: 'calico-drop', ...given };
   const peer = podEnd({ object: podRef('postgres-0'), address: '10.65.1.4' });

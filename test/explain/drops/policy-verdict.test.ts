@@ -34,7 +34,8 @@ const byNetworkPolicies: Given = { logger: 'antrea', prefix: '', refusedBy: 'rec
 const byKubeOvn: Given = { ...byNetworkPolicies, logger: 'ovn-acl' };
 
 const tables: { cases: Row[] } = {
-  // Packets from batch/worker-7 to shop/postgres-0: a title; what differs in the finding of the end that received it, or of the one that sent it; and the policies that are known, by their names in policies.yaml.
+  // Packets from batch/worker-7 to shop/postgres-0: a title; how the finding of the receiver, or of the sender,
+  // differs; and the known policies, by their names in policies.yaml.
   cases: [
     ['policies of the Pod deny', { received: {} }, { policies: ['allow-frontend', 'default-deny'] }],
     [

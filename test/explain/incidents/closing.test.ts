@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { play, scriptsIn, start, statesOf } from './scripts.ts';
 
-/** Open since 30. */
+/** An incident that has been open since second 30. */
 const opened = '0 attempt KN102\n 30 attempt KN102';
 
 test.each(scriptsIn('closing.txt'))('an incident ends by %s', (_, script, changes, states) => {
   const started = start();
-  // A script that begins at 0 has its own beginning.
+  // A script that begins at 0 opens its own incident.
   if (!script.startsWith('0 ')) play(opened, started);
   expect(play(script, started)).toEqual(changes);
   if (states.length > 0) expect(statesOf(started)).toEqual(states);

@@ -4,7 +4,7 @@ import { diagnose, hints } from '../../../src/explain/incidents/catalogue/catalo
 import type { FelixSettings, NodeFacts } from '../../../src/base/model/incident.ts';
 import { felixSettings, nine, noFacts } from '../../builders.ts';
 
-/** Settings of felix that are left out are not set. */
+/** Settings of Felix that are left out are not set. */
 type Facts = Partial<Omit<NodeFacts, 'felix'>> & {
   felix?: Exclude<NodeFacts['felix'], { settings: object }> | { kind: 'settings'; settings: Partial<FelixSettings> };
 };
@@ -15,7 +15,7 @@ const tables: {
   backends: [string, Facts, string][];
   severities: [string, boolean][];
 } = {
-  // Whether felix deletes the chains of kube-proxy: a title, facts, symptoms, and the diagnosis of KN102.
+  // Whether Felix deletes kube-proxy's chains: a title, facts, symptoms, and the diagnosis of KN102.
   deleting: [
     [
       'cleanup on',
@@ -183,7 +183,7 @@ const codes = [
   'KN403',
   'KN404',
 ];
-/** Codes that `facts` explain by another. */
+/** The codes that `facts` explain by another code. */
 const explained = (facts: NodeFacts, symptoms: Symptoms): string[] =>
   codes.filter((code) => diagnose(code, facts, symptoms) !== code);
 

@@ -29,7 +29,7 @@ const recent = createRecent();
 recent.noteBackend('felix', 'legacy', nine);
 recent.noteFirewallDrop(nine + 5000);
 
-/** Everything answers; `asked` lists the requests. */
+/** All sources answer; `asked` lists the requests. */
 function finder(some: SlowFactSources = {}, known: FactSources = {}, seen = recent) {
   const asked: string[] = [];
   const sources: SlowFactSources = {
@@ -135,7 +135,7 @@ test.each([262_144, 240_000])(
   },
 );
 
-// Older kernels do not say whose it is, and a Pod can fill its own.
+// Older kernels do not say whose table is full, and a Pod can fill its own.
 test.each([0, 120, 230_000])(
   "a full table without a namespace in its line is another namespace's if the host's holds %i of 262144",
   async (count) => {

@@ -81,7 +81,7 @@ test('no Pod is notified if none is affected', () => {
   expect(nextPodNotice([], {}, nine)).toBeUndefined();
 });
 
-/** Name and seconds after nine o'clock of each that is notified until then. */
+/** The name of each Pod that is notified until then, and the seconds after nine o'clock. */
 function notifyAll(pods: readonly AffectedPod[], until: number): [string, number][] {
   const notifiedPods: Record<string, NotifiedPod> = {};
   const notices: [string, number][] = [];

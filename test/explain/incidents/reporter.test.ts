@@ -80,7 +80,7 @@ function detailsOf(index: number): IncidentDetails {
   return counted[index]?.finding.details as IncidentDetails;
 }
 
-/** Packets of each object. */
+/** The packets counted on each object. */
 function totals(): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const { finding, weight } of counted)

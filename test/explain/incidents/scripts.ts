@@ -72,7 +72,10 @@ export function scriptsIn(file: string): [title: string, script: string, changes
   });
 }
 
-/** `KN102 open: 4 failures from 0 to 360, since 240; next tick at 600`: times in seconds. */
+/**
+ * Describes the incidents, for example `KN102 open: 4 failures from 0 to 360, since 240; next tick at 600`, with times
+ * in seconds.
+ */
 export function statesOf({ tracker }: Started): string[] {
   const next = tracker.nextTick === Infinity ? 'no tick' : `tick at ${tracker.nextTick / second}`;
   return tracker.incidents.map(({ code, families, phase, failures, first, last, opened, ended }) => {
@@ -85,7 +88,10 @@ export function statesOf({ tracker }: Started): string[] {
 
 export type LedTracker = ReturnType<typeof ledTracker>;
 
-/** A tracker led as by incidents.ts: what is due is settled first, and each change is heard before anything else happens. */
+/**
+ * A tracker driven as incidents.ts drives it: what is due is settled first, and each change is heard before anything
+ * else happens.
+ */
 export function ledTracker(
   hear: (change: IncidentChange, tracker: Tracker) => void,
   restored?: TrackerState,
@@ -132,7 +138,7 @@ export function ledTracker(
 
 export interface Started {
   tracker: LedTracker;
-  /** `opened KN102 2`: what changed, of what, and how many failures were new. */
+  /** What changed, on which incident, and how many failures were new: `opened KN102 2`. */
   heard: string[];
 }
 

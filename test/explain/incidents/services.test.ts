@@ -6,7 +6,7 @@ import { backend as backendOf, postgresService } from '../../builders.ts';
 
 const ref = (name: string): ObjectRef => ({ ...postgresService, name, uid: `uid-of-${name}` });
 
-/** A chain `db:sql` is of port `sql` of the Service `shop/db`; one without a colon has no owner. */
+/** A chain `db:sql` belongs to port `sql` of the Service `shop/db`; one without a colon has no owner. */
 function chains(backends: readonly Backend[] = []): ServiceChains {
   return {
     ownerOf(chain) {

@@ -131,7 +131,7 @@ export const clusterPolicies = fc.oneof(
   }).map((spec) => baselineAdminNetworkPolicy(spec)),
 );
 
-/** Ports with names, none of which is there twice. */
+/** Ports with unique names. */
 export const namedPorts = fc.uniqueArray(fc.record({ name: portName, port: portNumber, protocol }), {
   selector: (each) => each.name + each.protocol,
   maxLength: 2,
@@ -185,7 +185,7 @@ export const flows: fc.Arbitrary<PolicyFlow> = fc
   .oneof({ arbitrary: flowsOf(4), weight: 2 }, { arbitrary: flowsOf(6), weight: 1 })
   .map((flow) => (isSamePod(flow) ? Object.assign(flow, { destination: flow.source }) : flow));
 
-/** Two ends of one name, or of one address, are one Pod. */
+/** Two ends with the same name or the same address are the same Pod. */
 function isSamePod({ source, destination }: PolicyFlow): boolean {
   if (source.address === destination.address) return true;
   if (source.kind !== 'pod' || destination.kind !== 'pod') return false;

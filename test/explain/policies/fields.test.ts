@@ -8,7 +8,7 @@ import { forAll } from '../../for-all.ts';
 
 const policies = fc.oneof(networkPolicies, clusterPolicies, calicoPolicies);
 
-/** Objects in a policy whose fields the API names. Labels have the names that users give them. */
+/** Objects in a policy whose fields are named by the API. The names of labels are the users' own. */
 function objectsIn(value: unknown, path: string[] = []): { object: Record<string, unknown>; path: string[] }[] {
   if (typeof value !== 'object' || value === null) return [];
   const inside = Object.entries(value)

@@ -1,4 +1,4 @@
-/** Takes facts away: a verdict may become unknown then, and never another one. */
+/** Hides facts: the verdict may then become unknown, but never a different one. */
 import fc from 'fast-check';
 import type { End, PolicyPod } from '../../../src/explain/policies/policies.ts';
 

@@ -19,7 +19,7 @@ import { calico, evaluator, networkPolicy, pod, policySet } from './objects.ts';
 import { runs } from '../../runs.ts';
 import { forAll } from '../../for-all.ts';
 
-/** Values that JSON can hold where something else is expected; `toString` is a name as any other there. */
+/** JSON values where something else is expected; there, `toString` is a name like any other. */
 const strange = fc.oneof(
   fc.constantFrom<unknown>(null, 0, -1, 1e308, '', '__proto__', 'constructor', 'a = "b"', '\u001b[31m', true),
   fc.constantFrom<unknown>([], {}, [null], [[]], { toString: 1 }, { length: 5 }),
@@ -87,7 +87,7 @@ test('rules share the clause of a protocol, and invented protocols do not fill t
   expect(protocolClause('first')).not.toBe(first);
 });
 
-/** Returns labels that count how often one is asked for. */
+/** Returns labels that count how often they are read. */
 function countedLabels(): { labels: Record<string, string>; asked: () => number } {
   let count = 0;
   const getOwnPropertyDescriptor = (labels: object, key: string | symbol): PropertyDescriptor | undefined => {
@@ -123,7 +123,7 @@ test.each([
   expect(readPod({ metadata, spec: { containers: [{ ports }] } })?.ports?.length).toBe(seen);
 });
 
-/** How often policies of one order, `count` that admit and one that denies, are asked for their rules. */
+/** How often the rules of policies with the same order are read, if `count` of them admit and one denies. */
 function timesAsked(count: number): number {
   let times = 0;
   const get = (rules: Policy['rules'], direction: PolicyDirection): Policy['rules'][PolicyDirection] => {
@@ -146,7 +146,10 @@ test('twice as many policies without an order need twice as many requests for th
   expect(timesAsked(200)).toBeLessThan(2.5 * timesAsked(100));
 });
 
-/** How often labels of 64 network sets are asked for in one verdict by `policies` policies of 20 rules, each with a selector of `parts` parts. */
+/**
+ * How often the labels of 64 network sets are read in one verdict by `policies` policies of 20 rules, each with a
+ * selector of `parts` parts.
+ */
 function comparisonsOf(policies: number, parts: number): { asked: number; outcome: string } {
   const selector = Array.from({ length: parts }, (_, index) => `a == "${index}"`).join(' || ');
   const ingress = Array.from({ length: 20 }, () => ({ action: 'Allow', source: { selector } }));
@@ -191,7 +194,10 @@ function setOf(namespace: string | undefined, name: string, labels: Readonly<Rec
   return { namespace, name, labels, ranges: [{ first: 0, mask: 0 }] };
 }
 
-/** `shop` and the cluster have a set each; `strangers` have so many that contain every address. The policy denies what is in a set of `label`. */
+/**
+ * `shop` and the cluster have a set each. `strangers` is the number of sets of others, all of which contain every
+ * address. The policy denies the addresses in a set with `label`.
+ */
 function verdictBeside(strangers: number, label: string): string {
   const ingress = [{ action: 'Deny', source: { selector: `has(${label})` } }, { action: 'Allow' }];
   const many = Array.from({ length: strangers }, (_, index) => setOf('a-stranger', `set-${index}`, { other: 'x' }));
@@ -212,7 +218,7 @@ test.each([
   [5000, 'own', 'denies'],
   [5000, 'global', 'denies'],
   [10, 'none', 'admits'],
-  // A set of the strangers that is not compared may have the label, and then Calico denies by it.
+  // A set of a stranger that was not compared may have the label, and then Calico would deny.
   [5000, 'none', 'unknown'],
 ])(
   'beside %d network sets of another tenant, a rule that selects sets with the label %s %s',

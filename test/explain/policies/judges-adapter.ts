@@ -1,4 +1,4 @@
-/** Lets public test suites of other projects ask this evaluator, with their form of a cluster and of a connection. */
+/** Lets public test suites of other projects ask this evaluator, in their own form of a cluster and a connection. */
 import type { End, Evaluator, Labels, PolicyFlow, PolicyPod } from '../../../src/explain/policies/policies.ts';
 import { isIPv6 } from '../../../src/base/platform/address.ts';
 import { evaluator, namespace } from './objects.ts';
@@ -31,7 +31,7 @@ const evaluators = new WeakMap<object, Evaluator>();
 const pods = new WeakMap<object, PolicyPod>();
 
 export function evaluate(cluster: JudgeCluster, flow: JudgeFlow): { ingress: boolean; egress: boolean } {
-  // The same cluster comes as a new object for some suites, but its lists of policies are the same.
+  // Some suites pass the same cluster as a new object, but with the same lists of policies.
   const key = cluster.clusterNetworkPolicies.length > 0 ? cluster.clusterNetworkPolicies : cluster;
   const found = evaluators.get(key) ?? evaluatorOf(cluster);
   evaluators.set(key, found);

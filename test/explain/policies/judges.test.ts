@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { judges, whereJudgesAre } from './judges.ts';
 
-/** Probes of the suite, all of which must agree. A probe whose verdict is unknown ends the run. */
+/** The suite's probes, which must all agree. A probe with an unknown verdict ends the run. */
 test.skipIf(judges === undefined).each([
   ['netpol-analyzer: NetworkPolicy, AdminNetworkPolicy, BaselineAdminNetworkPolicy', 'netpol-analyzer', 64_498],
   ['conformance of ClusterNetworkPolicy', 'cnp-conformance', 110],

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 /**
- * Folder of the public test suites that are not part of the project, as data: `POLICY_JUDGES`, else `shared/judges` beside the
- * folder that has this checkout, or one above it.
+ * The folder of the public test suites that are not part of the project, as data: `POLICY_JUDGES` or, if that is not
+ * set, `shared/judges` next to the folder with this checkout, or one level above.
  */
 const candidates = [process.env['POLICY_JUDGES'], '../shared/judges', '../../shared/judges'];
 
@@ -14,7 +14,7 @@ export const judges = candidates
   .map((each) => resolve(root, each))
   .find((folder) => existsSync(join(folder, 'run.mjs')));
 
-/** Part of the title of a test that is skipped without them. */
+/** A part of the title of a test that is skipped without the suites. */
 export const whereJudgesAre =
   judges === undefined ? ' (skipped: POLICY_JUDGES names no folder with run.mjs, and ../shared/judges is none)' : '';
 

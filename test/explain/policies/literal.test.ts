@@ -45,6 +45,6 @@ test('a missing fact only ever turns a verdict into unknown', () => {
       if (outcome !== 'unknown') expect(outcome).toBe(literalVerdict({ policies: given, namespaces }, flow, direction));
     }
   });
-  // Other seeds give other shares; neither kind may be left out.
+  // Other seeds give other shares, but neither kind may be missing.
   expect(Math.min(outcomes.known, outcomes.unknown)).toBeGreaterThan((outcomes.known + outcomes.unknown) / 50);
 });

@@ -1,6 +1,7 @@
 /**
- * The verdict of policies, written down sentence by sentence as the comments of the API types have it (api/networking/v1/types.go,
- * apis/v1alpha2/clusternetworkpolicy_types.go, apis/v1alpha1/adminnetworkpolicy_types.go). Slow, and shares no code with the evaluation under test.
+ * The verdict of policies, written sentence by sentence according to the comments of the API types
+ * (api/networking/v1/types.go, apis/v1alpha2/clusternetworkpolicy_types.go, apis/v1alpha1/adminnetworkpolicy_types.go).
+ * Slow, and shares no code with the evaluation under test.
  */
 import ipaddr from 'ipaddr.js';
 import type { Namespace, PolicyFlow, PolicyPod } from '../../../src/explain/policies/policies.ts';
@@ -14,7 +15,7 @@ export interface Cluster {
 
 export type Literal = 'admits' | 'denies' | 'any';
 
-/** Returns the outcome before any policy is asked; undefined where policies decide. */
+/** Returns an outcome that does not depend on policies; undefined if policies decide. */
 export function beforePolicies(flow: PolicyFlow, direction: 'ingress' | 'egress'): Literal | undefined {
   const own = direction === 'ingress' ? flow.destination : flow.source;
   if (own.kind !== 'pod' || own.pod.hostNetwork) return 'admits';
@@ -46,7 +47,7 @@ export function literalVerdict(cluster: Cluster, flow: PolicyFlow, direction: 'i
   return ofTier([...clusterWide.filter((each) => each.spec.tier === 'Admin'), ...of('AdminNetworkPolicy')], () => {
     const selecting = of('NetworkPolicy').filter(networkPolicySelects);
     if (selecting.length > 0) return selecting.some(networkPolicyAdmits) ? 'admits' : 'denies';
-    // Both APIs in one cluster are in no reference; BaselineAdminNetworkPolicy is taken for the last of its tier.
+    // No reference has both APIs in one cluster. BaselineAdminNetworkPolicy counts as the last of its tier.
     const baseline = [
       ...clusterWide.filter((each) => each.spec.tier === 'Baseline'),
       ...of('BaselineAdminNetworkPolicy'),
@@ -54,7 +55,7 @@ export function literalVerdict(cluster: Cluster, flow: PolicyFlow, direction: 'i
     return ofTier(baseline, () => 'admits');
   });
 
-  /** `next`: the outcome of a connection that the tier does not decide. */
+  /** `next`: the outcome of a connection on which the tier does not decide. */
   function ofTier(policies: Any[], next: () => Literal): Literal {
     const priorities = [...new Set(policies.map((each) => each.spec.priority ?? Infinity))].toSorted((x, y) => x - y);
     for (const priority of priorities) {
@@ -65,7 +66,7 @@ export function literalVerdict(cluster: Cluster, flow: PolicyFlow, direction: 'i
         if (first?.action === 'Pass') outcomes.add(next());
         else if (first !== undefined) outcomes.add(first.action === 'Deny' ? 'denies' : 'admits');
       }
-      // The outcome may be the same, whichever is applied.
+      // The outcome may be the same, whichever policy is applied.
       const [only] = outcomes;
       if (outcomes.size > 1) return 'any';
       if (only !== undefined) return only;
@@ -74,7 +75,7 @@ export function literalVerdict(cluster: Cluster, flow: PolicyFlow, direction: 'i
   }
 }
 
-/** Reads single policies of Kubernetes about a connection to, or from, a Pod. */
+/** Reads single Kubernetes policies about a connection to or from a Pod. */
 export function kubernetesReading(cluster: Cluster, flow: PolicyFlow, direction: 'ingress' | 'egress') {
   const { source, destination } = flow;
   const own = (direction === 'ingress' ? destination : source) as { kind: 'pod'; pod: PolicyPod };

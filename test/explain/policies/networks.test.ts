@@ -26,7 +26,7 @@ const tables: { others: string[][] } = {
   ],
 };
 
-/** Some bits of the address changed, so that it lies in the range, or near it. */
+/** The address with some bits changed, so that it is in the range or near it. */
 const near = fc.tuple(fc.oneof(fc.ipV4(), fc.ipV6()), fc.nat(128), fc.nat(127)).map(([text, bits, changed]) => {
   const address = ipaddr.parse(text);
   const bytes = address.toByteArray();

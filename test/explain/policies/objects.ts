@@ -64,7 +64,7 @@ export function baselineAdminNetworkPolicy(spec: object): object {
   };
 }
 
-/** An object of Calico's API; without a Namespace one of the whole cluster. */
+/** An object of Calico's API; without a Namespace, it concerns the whole cluster. */
 export function calico(kind: string, spec: object, name = 'policy', namespaceName?: string, labels?: Labels): object {
   const metadata = { name, ...(namespaceName === undefined ? {} : { namespace: namespaceName }), labels };
   return { apiVersion: 'projectcalico.org/v3', kind, metadata, spec };
@@ -81,7 +81,10 @@ const versions: Readonly<Record<string, string>> = {
 
 type Short = Record<string, unknown> & { apiVersion?: string; times?: number };
 
-/** The object of `{KIND: SPEC, …metadata}`, in the Namespace shop if it is of one; `times`: so many that differ by name. An object in full is left as it is. */
+/**
+ * The object of `{KIND: SPEC, …metadata}`, in the Namespace shop if its kind is namespaced. `times`: how many to make,
+ * which differ by name. A complete object stays as it is.
+ */
 export function shortObjects(given: object): object[] {
   if ('kind' in given) return [given];
   const key = Object.keys(given).find((each) => /^[A-Z]/.test(each)) ?? '';
@@ -96,7 +99,7 @@ export function shortObjects(given: object): object[] {
   }));
 }
 
-/** Reads a file that has objects in their short form, each by a name that is its own where it has no other. */
+/** Reads a file of objects in short form, each under a name, which becomes its own name if it has no other. */
 export function namedObjects(file: string): (name: string) => object {
   const all = load(readFileSync(file, 'utf8')) as Record<string, object>;
   return (name) => {
@@ -105,12 +108,12 @@ export function namedObjects(file: string): (name: string) => object {
   };
 }
 
-/** Evaluates all objects that are there: policies of all kinds, and Calico's other objects. */
+/** Evaluates all given objects: policies of all kinds, and Calico's other objects. */
 export function evaluator(objects: readonly object[], namespaces: readonly Namespace[] = []): Evaluator {
   return createEvaluator({ policies: policySet(objects), namespaces });
 }
 
-/** `unread`: kinds of which there may be more. `complete`: all EndpointSlices are there. */
+/** `unread`: kinds of which there may be more objects. `complete`: whether the EndpointSlices are all given. */
 export function policySet(
   objects: readonly object[],
   unread: readonly (CalicoKind | undefined)[] = [],

@@ -1,4 +1,4 @@
-/** ipBlocks that are packed into one clause mean and say the same as each for itself. */
+/** ipBlocks that are packed into one clause mean and say the same as separate ones. */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { BlockPeer } from '../../../src/explain/policies/clauses/peers.ts';

@@ -1,4 +1,7 @@
-/** Rows that say what policies decide about a connection: from batch/worker-7 to shop/postgres-0 on 5432/TCP, but for what a row changes. */
+/**
+ * Rows about what policies decide on a connection: from batch/worker-7 to shop/postgres-0 on 5432/TCP, unless a row
+ * changes that.
+ */
 import { load } from 'js-yaml';
 import { expect } from 'vitest';
 import {
@@ -45,7 +48,10 @@ export const node = (name: string, address: string): End => ({
 export const connection: PolicyFlow = { source: end(worker), destination: end(postgres), protocol: 'TCP', port: 5432 };
 
 type Outcome = ConnectionVerdict['outcome'];
-/** `unread`: kinds of Calico of which there may be more. `missing`: a part of the missing fact. `max`: the bytes of a sentence. */
+/**
+ * `unread`: Calico's kinds of which there may be more objects. `missing`: a part of the missing fact. `max`: the bytes
+ * of a sentence.
+ */
 type Given = Partial<PolicyFlow> & { unread?: CalicoKind[]; missing?: string; max?: number };
 
 export interface Row {
@@ -81,7 +87,7 @@ export function rowsOf(file: string): [title: string, Row][] {
   });
 }
 
-/** The fields of a row beside `ingress` and `egress`. */
+/** The fields of a row other than `ingress` and `egress`. */
 const keys: ReadonlySet<string> = new Set('source destination protocol port viaService unread missing max'.split(' '));
 
 const withoutNulls = (given: object): Record<string, unknown> =>

@@ -1,4 +1,4 @@
-/** Tests known mistakes of policy evaluators. */
+/** Tests against known mistakes of policy evaluators. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { orient } from '../../../src/base/model/flow-identity.ts';
@@ -12,7 +12,7 @@ test.each(rowsOf(join(import.meta.dirname, 'semantics.txt')))('%s', (_, row) => 
 
 const byAddress = (address: string): End => end(address === '10.65.2.9' ? worker : postgres);
 
-/** Policies are stateful: what is asked is the connection that a packet belongs to. */
+/** Policies are stateful: the verdict is about the connection to which a packet belongs. */
 const { SYN, ACK } = TcpFlag;
 const policies = [
   networkPolicy({

@@ -93,7 +93,7 @@ function specs(suggestion: Suggestion): unknown[] {
   return suggestion.policies.map(({ policy }) => (policy as { spec: unknown }).spec);
 }
 
-/** Rules that admit the connection except for one field, as named beside the suggestion. */
+/** Rules that would admit the connection but for one field, with the field that the suggestion names. */
 function nearIn(rule: object): string[] {
   const suggestion = suggestFor([networkPolicy({ podSelector: {}, ingress: [rule] }, 'near')], {
     destination: { kind: 'pod', pod: named, address: '10.65.1.4' },
@@ -193,7 +193,7 @@ test('a suggestion has an unused name', () => {
   });
 });
 
-/** Each Pod has an owner of that selector. */
+/** Every Pod has an owner with that selector. */
 const byName = (selector: object) => (): OwningWorkload => ({ name: 'the-owner', selector });
 
 /** Returns the selectors of the Pods that the policy selects, and of the peer. */
@@ -261,7 +261,7 @@ const machines = [
   { namespace: 'y', name: 'one', addresses: ['10.0.0.9'] },
 ];
 const details = fc.tuple(...machines.map(() => fc.record({ labels: labelSets, ports: namedPorts })));
-/** Some select their Pod, some do not. */
+/** Some owners select their Pod, some do not. */
 const owners = fc.array(
   fc.option(
     labelSets.map((matchLabels): OwningWorkload => ({ name: 'owner', selector: { matchLabels } })),
@@ -300,7 +300,7 @@ test('verdicts before and after differ only by added admissions, including the r
       }
     },
   );
-  // The number of runs depends on the time there was.
+  // How many runs there are depends on the available time.
   expect(suggested).toBeGreaterThan(runs / 10);
 });
 

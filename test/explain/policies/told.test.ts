@@ -1,4 +1,4 @@
-/** Tests the text beside the outcome: the missing fact, and the condition and the finding of a rule. */
+/** Tests the text that comes with the outcome: the missing fact, and the condition and the finding of a rule. */
 import { expect, test } from 'vitest';
 import {
   compilePolicy,

@@ -285,7 +285,7 @@ test.each(selecting)('for any number of Pods, the kept results stay within 4 MiB
   const before = await heapInUse();
   for (const name of pods) await objects.ask(name);
   expect((await heapInUse()) - before).toBeLessThan(4 * 2 ** 20);
-  // They are still there.
+  // The policies are still referenced here, so they were not freed.
   expect(objects.policies).toHaveLength(many);
 });
 
@@ -307,7 +307,7 @@ test('for any number of addresses and network sets, the kept results stay within
 
 const anyLabels = { labels: {}, complete: true, owner: 'Namespace shop' };
 
-/** An agent's policies of one Namespace, and all Pods of the names that are asked for, which stay the same objects. */
+/** An agent's policies of one Namespace. Every name that is asked for has a Pod, which stays the same object. */
 async function agentWith(policies: readonly Policy[]) {
   const known = new Map<string, ReturnType<typeof pod>>();
   const objects = createPolicyObjects({

@@ -15,7 +15,7 @@ interface Objects {
   lookedUp?: { pods?: Partial<Pod>[]; node?: string };
 }
 
-/** Returns the owner that an agent of node-a names, with lists in both orders. */
+/** Returns the owner that an agent on node-a names, whichever order the lists have. */
 function ownerOf({ pods = [], nodes = [], services = [], lookedUp = {} }: Objects): string {
   const remote = {
     podsOf: () => lookedUp.pods?.map((each) => pod(each)),

@@ -35,11 +35,11 @@ const tables: {
     ['224.0.0.1', 'external 224.0.0.1 by address-range'],
     ['10.65.2.77', 'unknown 10.65.2.77 by address-range'],
     ['fd00:65:1::77', 'unknown fd00:65:1::77 by address-range'],
-    // Pods may well have public addresses: IPv6 clusters, and class E on GKE.
+    // Pods may have public addresses: in IPv6 clusters, and with class E on GKE.
     ['2001:db8:65:2::77', 'unknown 2001:db8:65:2::77 by address-range'],
     ['240.10.3.4', 'unknown 240.10.3.4 by address-range'],
   ],
-  // A title, an address, the Pod that a log names for it, and the end.
+  // A title, an address, the Pod that a log names for it, and the resulting end.
   named: [
     ['has the address', '10.65.1.4', 'shop/here', { kind: 'pod', object: { name: 'here' } }],
     ['had it before', '10.65.1.4', 'shop/gone', { kind: 'pod', evidence: 'pod-address', object: { name: 'gone' } }],
@@ -81,9 +81,9 @@ const tables: {
     ['ip-10-0-1-2', 'node-a'],
     ['ip-10-0-1-2.eu-west-1.compute.internal', 'node-a'],
     ['ip-10-0-1-3.ec2.internal', 'ip-10-0-1-3.ec2.internal'],
-    // syslog daemons write short names, where EC2's nodes are named in full.
+    // syslog daemons write short names, while EC2 nodes have full names.
     ['ip-10-0-1-3', 'ip-10-0-1-3.ec2.internal'],
-    // The kubelet makes its node's name lower case; the host's own may not be.
+    // The kubelet makes its node's name lower case; the host's own name may not be.
     ['Node-A', 'node-a'],
     ['edge.east', 'edge.east'],
     ['edge', undefined],
@@ -223,7 +223,7 @@ test.each(tables.reused)('a reused address: %s: %s (%s)', (text, expected) => {
 });
 
 test('an address does not belong to the next Pod while the one before still runs', () => {
-  // A Pod without an address starts long before it gets one: when another gives up its own.
+  // A Pod may start long before it gets an address, namely when another Pod gives up its own.
   const waiting = pod({ name: 'waiting', from: clock('09:05:00') });
   expect(owner([first, waiting], '09:08:00')).toBe('first');
   expect(owner([first, waiting], '09:12:00')).toBe('waiting');
@@ -279,7 +279,7 @@ test("a Pod on its node's network has no interface of its own", () => {
   expect(names.map((name) => ofInterfaces.podByInterface(name, '10.65.1.4', then))).toEqual([undefined, undefined]);
 });
 
-/** 44 bits of a hash are not enough: two Pods whose interfaces have one name were found in a minute. */
+/** 44 bits of a hash are not enough: a search of a minute found two Pods whose interfaces have the same name. */
 const [sharedVeth = ''] = interfaceNames('shop', 'web-2137913');
 const namespaceOf = (...pods: Pod[]): string | undefined =>
   createEndpointFinder(cluster({ pods })).podByInterface(sharedVeth, '10.65.1.4', then)?.object?.namespace;
@@ -341,14 +341,14 @@ const ofNodes = createEndpointFinder(
     nodes: [
       node({ hostNames: ['ip-10-0-1-2', 'ip-10-0-1-2.eu-west-1.compute.internal'] }),
       node({ name: 'ip-10-0-1-3.ec2.internal', hostNames: ['ip-10-0-1-3.ec2.internal', 'Gateway'] }),
-      // The short name of its host name is that of its own name: one node, so it is found by it.
+      // Its own name is also the short name of its host name: it is one node, so the name finds it.
       node({ name: 'node-b', hostNames: ['node-b.example.com'] }),
       node({ name: 'edge.east', addresses: ['192.168.7.12', 'fd00:7::12'] }),
       node({ name: 'edge.west' }),
-      // A third one does not make the name of the two mean anything again.
+      // If two nodes share a short name, a third one does not make the name usable again.
       ...[1, 2, 3].map((number) => node({ name: `twin.rack-${number}` })),
       node({ name: '10.0.1.9' }),
-      // The whole name of the first is the short name of both.
+      // The full name of the first is the short name of both.
       node({ name: 'relay' }),
       node({ name: 'relay.east' }),
     ],
@@ -360,7 +360,7 @@ test.each(tables.nodes)('the node of the name %j is %j', (name, expected) => {
   expect(ofNodes.nodeOfHost(name)?.name).toBe(expected);
 });
 
-// talosctl names a node as it was asked for.
+// talosctl names a node by the address that it was called with.
 test.each(['192.168.7.12', 'fd00:7::12'])('%s is the host of a line, but not the name of a node', (address) => {
   expect(ofNodes.nodeOfHost(address)?.name).toBe('edge.east');
   expect(ofNodes.node(address)).toBeUndefined();
@@ -384,7 +384,7 @@ test('within an epoch, every answer stays the same', () => {
     const endpoints = createEndpointFinder(cluster({ pods: list }));
     const { from, until } = endpoints.epoch(one);
     expect(one >= from && one < until).toBe(true);
-    // Any time will do to look at, if it is brought into the span.
+    // Any time will do, if it is brought into the span.
     const inside = Math.max(from === -Infinity ? other : from, Math.min(other, until - 1));
     if (inside < from || inside >= until) return;
     const veths = [0, 1, 2, 3].flatMap((index) => interfaceNames('shop', `pod-${index}`));

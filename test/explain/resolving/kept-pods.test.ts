@@ -7,7 +7,7 @@ import { nine, pod } from '../../builders.ts';
 
 const minute = 60_000;
 let now: number;
-/** The wall clock was set forward by so much. */
+/** How far the wall clock was set forward. */
 let ahead: number;
 const clock = {
   now: () => now,
@@ -37,7 +37,7 @@ function stateOf(kept: KeptPods): EarlierPods {
   return JSON.parse(JSON.stringify({ records, alive: kept.alive() }));
 }
 
-/** The state of an agent that was killed just now, on whose node these Pods were. */
+/** The state of an agent that was just killed, with these Pods on its node. */
 function keptOf(...pods: Pod[]): EarlierPods {
   const kept = createKeptPods('node-a', undefined, clock);
   for (const each of pods) kept.set(each);

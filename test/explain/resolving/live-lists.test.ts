@@ -20,19 +20,19 @@ const create = (limits = defaultLiveLimits): LiveLists => createLiveLists('node-
 const at = (time: number, exact = true): Moment => ({ time, exact });
 const uidOf = (endpoint: Endpoint | undefined): string | undefined => endpoint?.object?.uid;
 
-/** A Pod that has an address or an interface, as far as the lists were given it. */
+/** A Pod with an address or an interface, as far as the lists know of it. */
 interface Tenure {
   uid: string;
   key: string;
-  /** The rule for Pods is the same: they start some time before they get an address. */
+  /** As in the rule for Pods, they start some time before they get an address. */
   from: number;
   until: number;
-  /** When it was seen that it has it, and that it has it no longer. */
+  /** When it was first seen with it, and when it was seen without it again. */
   seen: number;
   gone: number;
 }
 
-/** Remembers everything that was ever given, and goes through all of it for each question. */
+/** Remembers everything that was ever set, and searches all of it for each question. */
 function createModel() {
   const tenures: Tenure[] = [];
   const present = new Map<string, Pod>();
@@ -40,7 +40,7 @@ function createModel() {
   let sweptAt = -Infinity;
 
   return {
-    /** The Pod that is there, if it is of that generation, else a new one. An ended Pod never runs again. */
+    /** The existing Pod, if it is of that generation, otherwise a new one. An ended Pod never runs again. */
     next(name: string, generation: number, ended: number): { uid: string; until: number } {
       const known = present.get(name);
       if (known === undefined || !known.uid.startsWith(`${generation} `))
@@ -57,7 +57,7 @@ function createModel() {
       for (const tenure of openOf(before)) {
         const kept = before?.uid === next.uid && keys.includes(tenure.key);
         if (kept) tenure.until = next.until;
-        // It may have ended before its addresses went.
+        // The Pod may have ended before its addresses were removed.
         else close(tenure, Math.min(now, before?.uid === next.uid ? next.until : now), now);
       }
       const kept = new Set(openOf(next).map(({ key }) => key));
@@ -70,12 +70,12 @@ function createModel() {
       present.delete(name);
     },
     sweep: (now: number) => void (sweptAt = now),
-    /** Uids that may be answered: what is too old may be remembered or not. */
+    /** Uids that are valid answers: what is too old may be remembered or not. */
     holders: (key: string, moment: Moment) => [
       ...holdersIn(ofKey(key), moment),
       ...holdersIn(ofKey(key).filter(isFresh), moment),
     ],
-    /** Whether that Pod had the address then; undefined where that is not known. */
+    /** Whether that Pod had the address at that time; undefined if that is unknown. */
     had(uid: string | undefined, address: string, time: number): boolean | undefined {
       const own = tenures.filter((each) => each.uid === uid);
       if (!own.every(isFresh)) return undefined;
@@ -111,7 +111,7 @@ function keysOf({ hostNetwork, node: where, name, addresses: own }: Pod): string
   return where === 'node-a' ? [...own, ...interfaceNames('shop', name)] : own;
 }
 
-/** The rule of `holder` in holder.ts, written once more; of those that it cannot distinguish any will do. */
+/** The rule of `holder` in holder.ts, written again. Of those that the rule cannot distinguish, any will do. */
 function holdersIn(list: Tenure[], { time, exact }: Moment): (string | undefined)[] {
   const running = list.find(({ until }) => until === Infinity);
   if (!exact && running && new Set(list.map(({ uid }) => uid)).size === 1) return [running.uid];
@@ -120,7 +120,7 @@ function holdersIn(list: Tenure[], { time, exact }: Moment): (string | undefined
     const end = Math.min(...those.map(({ until }) => until));
     const first = those.filter(({ until }) => until === end);
     const start = end === Infinity ? Math.max(...first.map(({ from }) => from)) : -Infinity;
-    // Of running Pods of two Nodes, that of the own Node has it.
+    // Of running Pods on two Nodes, the one on the agent's own Node has it.
     const own = list.filter(({ uid, until }) => until === Infinity && !uid.startsWith(`${elsewhere} `));
     if (first.length > 0 && end === Infinity && own.length < list.filter(({ until }) => until === Infinity).length) {
       const found = holdersIn(own, { time, exact });
@@ -160,7 +160,7 @@ function apply(edit: Edit, lists: LiveLists, model: ReturnType<typeof createMode
     case 'set': {
       const { kind: _, generation, started, ended, ...rest } = edit;
       const next = model.next(rest.name, generation, now + Math.max(started + 1, ended));
-      // The start that the API server gives was before its end.
+      // The Pod's start, according to the API server, was before its end.
       const from = Math.min(now + started, next.until - 1);
       const one = pod({ ...rest, ...generations[generation], ...next, from });
       lists.setPod(one, now);
@@ -211,7 +211,7 @@ test('answers like a model that forgets nothing', () => {
   });
 });
 
-/** Makes a cluster in which no Pod gets an address that another one has. */
+/** Makes a cluster in which no Pod gets an address that another Pod has. */
 const cluster = fc.array(
   fc.record({
     act: fc.constantFrom('create', 'address', 'address', 'complete', 'remove', 'remove', 'sweep'),
@@ -239,7 +239,7 @@ test('finds the Pod that really had an address at a time', () => {
       now += pause;
       const one = alive[which % Math.max(1, alive.length)];
       if (act === 'create' && alive.length < 6) {
-        // A number of its own, and a name that comes back.
+        // A new uid, and a name that may come again.
         const born = pod({ name: `web-${which % 3}`, uid: `${now}`, addresses: [], from: now - (now % 1000) });
         if (alive.every(({ name }) => name !== born.name)) alive.push(born);
         lists.setPod(alive.find(({ name }) => name === born.name) ?? born, now);
@@ -260,7 +260,7 @@ test('finds the Pod that really had an address at a time', () => {
       for (const time of [now, now - ago]) {
         for (const { uid, address, got, lost } of truth) {
           if (time < got || time >= lost) continue;
-          // The second in which a completed Pod ended is its own.
+          // A completed Pod still owns the second in which it ended.
           const late = truth.filter((each) => each.address === address && each.lost <= time && time < each.listed);
           expect([uid, ...late.map((each) => each.uid)]).toContain(uidOf(lists.endpoints.byAddress(address, at(time))));
         }
@@ -274,7 +274,7 @@ test('a Pod whose clock is ahead of ours is found at once', () => {
   lists.setPod(pod({ from: nine + 5 * minute }), nine);
   for (const time of [nine - timeTolerance, nine, nine + minute])
     expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(time)))).toBe('uid-of-web-0');
-  // And it began when it was first seen, whatever start is given later.
+  // And it began when it was first seen, whatever start is set later.
   lists.setPod(pod({ from: nine + 5 * minute, addresses: ['10.65.1.4', '10.65.1.5'] }), nine + minute);
   expect(uidOf(lists.endpoints.byAddress('10.65.1.5', at(nine)))).toBe('uid-of-web-0');
 });
@@ -321,7 +321,7 @@ test.each([
 ])('a Pod that was seen running and has failed without a time had its address until then: it %s', (_, left) => {
   const lists = create();
   lists.setPod(pod({ from: nine }), nine);
-  // Evicted, or its node is gone: no container ever has an end, so `slimPod` gives it none of its time.
+  // Evicted, or its node is gone: no container ever ends, so `slimPod` gives the Pod no end of its own.
   lists.setPod(pod({ from: nine, until: nine, addresses: left }), nine + minute);
   const check = (): void => {
     expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine + 59_000)))).toBe('uid-of-web-0');
@@ -390,7 +390,7 @@ test('only Pods of this node are found by an interface', () => {
   lists.setPod(pod({ node: 'node-b' }), nine);
   const [veth = ''] = interfaceNames('shop', 'web-0');
   expect(lists.endpoints.nodeByInterface(veth, '10.65.1.4', at(nine))).toBeUndefined();
-  // It is bound to a node some time after it was made.
+  // A Pod is bound to a node some time after it was created.
   lists.setPod(pod(), nine + 1);
   expect(lists.endpoints.nodeByInterface(veth, '10.65.1.4', at(nine + 1))).toBe('node-a');
 });
@@ -558,7 +558,7 @@ test('tombstones: last as long as intended', () => {
   expect(uidOf(lists.endpoints.byAddress('10.65.1.4', at(nine)))).toBeUndefined();
   expect(lists.endpoints.version).not.toBe(version);
   expect(lists.sizes).toMatchObject({ pods: 0, tombstones: 0 });
-  // It leaves no trace.
+  // The Pod leaves no trace.
   expect(lists.endpoints.byAddress('10.65.1.4', at(nine)).note).toBe(scopeOf('10.65.1.4').note);
 });
 
@@ -589,7 +589,7 @@ test('100,000 Pods that come and go leave nothing behind', () => {
   let most = 0;
   for (let number = 0; number < 100_000; number++) {
     const name = `job-${number}`;
-    // A few of them on this node: hashing the names of interfaces is most of the work.
+    // Only a few of them are on this node, because hashing the names of interfaces is most of the work.
     const where = number % 50 === 0 ? 'node-a' : 'node-b';
     lists.setPod(pod({ name, node: where, addresses: [addressOf(number)], from: now }), now);
     now += 10;

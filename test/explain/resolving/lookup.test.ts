@@ -11,14 +11,14 @@ const ages = { hit: 300 * second, miss: 60 * second, failed: 10 * second };
 
 interface Asked {
   address: string;
-  /** Undefined: no answer exists. */
+  /** Undefined: there is no answer. */
   answer: (value: string | undefined) => Promise<void>;
   fail: () => Promise<void>;
 }
 
 function scene(given: Partial<LookupOptions<string>> = {}) {
   const clock = { now: nine };
-  /** The requests to the source that it has not answered yet, in their order. */
+  /** The requests that the source has not answered yet, in order. */
   const open: Asked[] = [];
   const asked: string[] = [];
   const settled: string[] = [];
@@ -40,7 +40,7 @@ function scene(given: Partial<LookupOptions<string>> = {}) {
       return promise;
     },
     onSettled: (address) => void settled.push(address),
-    // One Namespace has half of it.
+    // One Namespace has half of the budget.
     budget: { rate: 0.5, burst: 8 },
     concurrency: { all: 2, each: 2 },
     entries: 100,
@@ -113,7 +113,7 @@ test('addresses with slow answers leave a place free for another Namespace, whos
   expect(asked.slice(3)).toEqual(['10.2.0.1', '10.2.0.2']);
 });
 
-/** The knowledge of an address, gathered in the slowest way. */
+/** What is known of an address, found in the slowest way. */
 interface Heard {
   value: string | undefined;
   until: number;
@@ -175,7 +175,7 @@ test('any order of questions, answers and waits gives the answers of a simple mo
         const end = failed ? 'failed' : step.outcome === undefined ? 'miss' : 'hit';
         counts[end]++;
         const value = failed ? heard.get(one.address)?.value : step.outcome;
-        // An answer that came with another one meanwhile is not undone.
+        // An answer that came together with another one in the meantime is kept.
         if (end === 'hit' || freshOf(one.address) === undefined)
           heard.set(one.address, { value, until: clock.now + ages[end], failed });
         await (failed ? one.fail() : one.answer(step.outcome));
@@ -214,7 +214,7 @@ test('all kept answers are weighed and have room, and a Namespace with few small
         if (how === 'fail') await open[0]?.fail();
         else await open[0]?.answer(how === 'nobody' ? undefined : value);
       }
-      // Looked at, so that they are not the oldest.
+      // They are read, so that they are not the oldest.
       expect(four.map((each) => lookup.get(each))).toEqual(own);
       expect(memory.bytes).toBeLessThanOrEqual(total);
       const inMemory = [...new Set(all.map((each) => each.of)), ...four].flatMap((each) => lookup.get(each) ?? []);

@@ -5,7 +5,7 @@ import { createPodIndex } from '../../../src/explain/resolving/pod-index.ts';
 import { resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 import { cluster, nine, node, observation, packet, pod } from '../../builders.ts';
 
-/** Tests how ends are found that a logger names, without addresses (parsing/policy-loggers/calico.ts). */
+/** Tests how ends are found if a logger gives names and no addresses (parsing/policy-loggers/calico.ts). */
 
 const at = { time: nine, exact: false };
 const workload = { kind: 'Deployment', namespace: 'shop', name: 'web' };

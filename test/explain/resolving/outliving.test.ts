@@ -9,7 +9,7 @@ import { heapInUse } from '../../heap.ts';
 const hour = 3_600_000;
 const name = (number: number, length: number): string => `${number}${'x'.repeat(length)}`.slice(0, length);
 
-/** Bytes that are left of `count` objects, each made and deleted. */
+/** The bytes that `count` objects leave behind, each created and deleted. */
 async function leftOf(count: number, pass: (number: number) => void): Promise<number> {
   pass(0);
   const before = await heapInUse();

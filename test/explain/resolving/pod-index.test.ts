@@ -41,7 +41,7 @@ const pods = fc.record({
   until: fc.oneof(offsets, fc.constant(Infinity)),
 });
 
-/** Pods are added, and each is removed after so many others. */
+/** Pods are added, and each is removed again after this many others. */
 const programs = fc.array(fc.tuple(pods, fc.integer({ min: 1, max: 12 })), { maxLength: 15 });
 
 test('holds exactly the values added and not removed', () => {
@@ -80,7 +80,7 @@ test('holds exactly the values added and not removed', () => {
       expect(span.from <= time && time < span.until).toBe(true);
       const changes = visible.flatMap(({ from, until }) => [from - timeTolerance, from, until]);
       expect(changes.filter((change) => change > span.from && change < span.until)).toEqual([]);
-      // The first question looks at all Pods, and further ones search what the second has sorted.
+      // The first question looks at all Pods; later ones search what the second has sorted.
       const asked = Array.from({ length: 3 }, () => index.epoch(time));
       if (span.until < Infinity) expect(asked).toEqual([span, span, span]);
     }
@@ -140,7 +140,7 @@ test('a removed Pod can be freed, whichever Pod had its address afterwards', asy
     index.remove(one);
     return new WeakRef(one);
   });
-  // Waits for the next turn of the event loop, because a reference that was just made holds its object until then.
+  // Waits for the next turn of the event loop, because until then a new weak reference keeps its object alive.
   await heapInUse();
   expect(gone.filter((each) => each.deref() !== undefined)).toHaveLength(0);
   expect(index.byAddress('10.65.1.4')).toHaveLength(100);

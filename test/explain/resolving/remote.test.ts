@@ -34,9 +34,9 @@ const minute = 60 * second;
 const hour = 60 * minute;
 
 interface Cluster {
-  /** The answer of an API server, which selects by the first address only. */
+  /** The Pods of an API server, which selects only by the first address. */
   pods: Pod[];
-  /** Pods that it names beside them. */
+  /** Other Pods that the answer names. */
   others: Pod[];
   node: string | undefined;
   /** PTR records. */
@@ -80,7 +80,7 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names') {
 
   /** Returns the owner of an address as of now. */
   const who = (address: string): Endpoint => lists.endpoints.byAddress(address, { time: clock.now, exact: true });
-  /** A packet to that address comes along; true if it is to wait. */
+  /** A packet to that address arrives; returns true if it has to wait. */
   const drop = (address: string): boolean => remote.startLookups(ends({ source: podEnd(), destination: who(address) }));
   return {
     cluster,
@@ -90,13 +90,13 @@ function scene(given: Partial<Cluster> = {}, without?: 'pods' | 'names') {
     changes,
     who,
     drop,
-    /** `pods 10.65.2.9`, `name 203.0.113.9`: since the last look. */
+    /** The requests since the last call, for example `pods 10.65.2.9` or `name 203.0.113.9`. */
     asked(this: void): string[] {
       const those = questions;
       questions = [];
       return those;
     },
-    /** A packet comes along, and its look-ups are answered, one after the other. */
+    /** A packet arrives, and its look-ups are answered one after the other. */
     async resolve(this: void, address: string): Promise<Endpoint> {
       while (drop(address)) await setImmediate();
       return who(address);
@@ -112,7 +112,7 @@ test.each(tables.asked)(
     const { resolve, asked, drop } = scene();
     await resolve(address);
     expect(asked()).toEqual(expected);
-    // Now it is known.
+    // Now the owner is known.
     expect([drop(address), asked()]).toEqual([false, []]);
   },
 );
@@ -140,7 +140,7 @@ test("all ends are looked up at once, including those of an ICMP error's packet"
     Endpoint,
   ];
   expect(remote.startLookups(ends({ source: a, destination: b, inner: { source: c, destination: d } }))).toBe(true);
-  // Two of Pods are under way at a time.
+  // At most two look-ups of Pods are under way at a time.
   expect(asked()).toEqual(['pods 10.65.2.1', 'name 203.0.113.9', 'pods 10.65.2.3']);
 });
 
@@ -222,7 +222,7 @@ test('a found Pod that began after the packet does not own it', async () => {
 });
 
 test('a found Pod whose clock is ahead of ours is found at once', async () => {
-  // The clock of its own node gave the time of its start.
+  // The clock of the Pod's own node gave the time of its start.
   const { resolve } = scene({ pods: [{ ...db, from: nine + minute }] });
   expect((await resolve('10.65.2.9')).object?.name).toBe('db-0');
 });
@@ -365,7 +365,7 @@ test('a node that an answer names has the address', async () => {
   expect(await resolve('10.99.0.1')).toMatchObject({ kind: 'node', node: 'node-z' });
 });
 
-// In no Pod range that is known: the server cannot be asked about the second one.
+// The second address is in no known Pod range, so the server cannot be asked about it.
 const dual = { ...db, addresses: ['10.65.2.9', 'fd00:99::9'] };
 
 test("a Pod's other addresses become known with its first, without a request", async () => {

@@ -11,7 +11,7 @@ const tables: {
   ends: [string, Interfaces & { packet?: Partial<Packet> }, string][];
   nodes: [string, string | undefined, Interfaces, keyof typeof known, string][];
 } = {
-  // Packets from web-0 to db-0, what differs in them, and whose their ends are by what evidence.
+  // Packets from web-0 to db-0: how each differs, and whose its ends are, with the evidence.
   ends: [
     ['addresses', {}, 'web-0 by pod-address, db-0 by pod-address'],
     ['veths', { inInterface: 'veth of web-0', outInterface: 'veth of db-0' }, 'web-0 by interface, db-0 by interface'],
@@ -154,7 +154,7 @@ test("an ICMP error's inner packet has its own ends", () => {
   const { source, destination, inner } = resolvePacket(error, endpoints, at);
   expect(source).toMatchObject({ kind: 'external', address: '198.51.100.1' });
   expect(destination).toMatchObject({ evidence: 'interface', object: { name: 'web-0' } });
-  // Whom the error goes to sent the packet: the same evidence holds.
+  // The receiver of the error sent the packet, so the evidence is the same.
   expect(inner?.source).toEqual(destination);
   expect(inner?.destination).toMatchObject({ kind: 'external', address: '203.0.113.9' });
 });

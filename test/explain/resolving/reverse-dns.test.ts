@@ -10,7 +10,7 @@ const tables: {
   names: [string, string[], string][];
   questions: [string, string, string][];
 } = {
-  // Labels of names that are taken, and the name.
+  // Labels of accepted names, and the name.
   names: [
     ['one label', ['localhost'], 'localhost'],
     ['many labels', ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], 'a.b.c.d.e.f.g.h'],
@@ -48,15 +48,18 @@ interface Answer {
   code: keyof typeof responseCode;
   /** Names as they go over the wire, one for each PTR record. */
   names: Buffer[];
-  /** Addresses of a name, in any case; by default every name is of the address that was asked about. Undefined: the server fails to find them. */
+  /**
+   * The addresses of a name, in upper or lower case. By default every name has the address that was asked about.
+   * Undefined: the server fails to find them.
+   */
   addresses?: (name: string) => readonly string[] | undefined;
 }
 
-/** The server's answer; undefined: nothing. */
+/** The server's answer; undefined: it does not answer. */
 let answer: Answer | undefined;
-/** `PTR 9.113.0.203.in-addr.arpa` */
+/** For example `PTR 9.113.0.203.in-addr.arpa`. */
 let questions: string[];
-/** The last address whose PTR records were asked for. */
+/** The last address for which PTR records were requested. */
 let asked = '';
 let server: Socket;
 let servers: string[];
@@ -75,7 +78,7 @@ beforeAll(async () => {
   server.bind(0, '127.0.0.1');
   await once(server, 'listening');
   servers = [`127.0.0.1:${server.address().port}`];
-  // Longer than a machine that is busy takes to answer.
+  // Longer than a busy machine takes to answer.
   const confirmed = createReverseDns(servers, 20_000);
   find = (address) => confirmed((asked = address));
 });
@@ -114,14 +117,14 @@ function reply(query: Buffer, code: Answer['code'], records: Buffer[]): Buffer {
   const question = query.subarray(12, query.indexOf(0, 12) + 5);
   const head = Buffer.alloc(12);
   query.copy(head, 0, 0, 2);
-  // A response, recursion desired and available; one question, so many answers.
+  // A response with recursion desired and available; one question, and this many answers.
   head.writeUInt16BE(0x8180 | responseCode[code], 2);
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(records.length, 6);
   return Buffer.concat([head, question, ...records.map((data) => record(question.subarray(-4), data))]);
 }
 
-/** A record of the name in question and of its type and class, not to be cached. */
+/** A record with the name in the question, of this type and class, not to be cached. */
 function record(typeAndClass: Buffer, data: Buffer): Buffer {
   const head = Buffer.alloc(12);
   head.writeUInt16BE(0xc00c, 0);
@@ -130,7 +133,7 @@ function record(typeAndClass: Buffer, data: Buffer): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** Each label as it is, whatever is in it. */
+/** Writes each label unchanged, whatever it contains. */
 function wire(...labels: string[]): Buffer {
   return Buffer.concat([
     ...labels.flatMap((label) => [Buffer.from([Buffer.byteLength(label)]), Buffer.from(label)]),
@@ -163,7 +166,8 @@ test('uses the first valid name', async () => {
   expect(await find('203.0.113.11')).toBe('web.example.org');
 });
 
-// The owner of an address writes its PTR record, and may write any name into it, but not the addresses of that name.
+// The owner of an address writes its PTR record, and can write any name into it. But the owner cannot write the
+// addresses of that name.
 
 test.each<[string, NonNullable<Answer['addresses']>]>([
   ['another address', () => ['198.51.100.7']],
@@ -206,7 +210,7 @@ test.each<[string, Answer]>([
 });
 
 test('a silent server counts as a failure after one try, before a finding must be published', async () => {
-  // The order in which the two end does not depend on how busy the machine is.
+  // Both are timers, so their order does not depend on how busy the machine is.
   const tooLate = delay(longestWait, 'too late', { ref: false });
   const silent = createReverseDns(servers)('203.0.113.13').catch((error: NodeJS.ErrnoException) => error.code);
   expect(await Promise.race([silent, tooLate])).toBe('ETIMEOUT');
@@ -233,7 +237,7 @@ test('no answer: a text that is not an address', async () => {
   expect(questions).toEqual([]);
 });
 
-// The owner of an address writes its name, which will stand in Events and on terminals.
+// The owner of an address writes its name, which is shown in Events and on terminals.
 test.each([
   ['spaces', [wire('dropped by', 'admin')]],
   ['a line break', [wire('a\nb', 'org')]],

@@ -32,7 +32,7 @@ const tables: { ranges: [string, string][]; roles: [string, string][] } = {
     ['::ffff:8.8.8.8', 'public'],
     ['::ffff:127.0.0.1', 'loopback'],
   ],
-  // Addresses, and the part that they play.
+  // Addresses, and their roles.
   roles: [
     ['169.254.169.254', 'metadata'],
     ['fd00:ec2::254', 'metadata'],

@@ -1,4 +1,7 @@
-/** The cost of a packet or a notice of the API server in a large cluster: counted as work, because times depend on the machine. */
+/**
+ * The cost of a packet or of a notice from the API server in a large cluster, counted as work, because times depend on
+ * the machine.
+ */
 import { expect, test, vi } from 'vitest';
 import * as address from '../../../src/base/platform/address.ts';
 import { indexPodRanges } from '../../../src/explain/resolving/endpoints.ts';
@@ -146,7 +149,7 @@ test('after a change of one slice, only its endpoints are hashed again, and othe
   vi.mocked(address.hostAndPort).mockClear();
   chains.setSlice(slice(9, 101), nine);
   await chains.prepare([chain]);
-  // Those of the slice before for what is gone, and those of the slice now.
+  // Those of the earlier slice, to find what is gone, and those of the current one.
   expect(vi.mocked(address.hostAndPort).mock.calls.length).toBeLessThanOrEqual(2 * 101 * ports.length);
   expect(chains.foundOwnerOf(chain)).toMatchObject({ endpoint: '10.7.0.7:1000' });
 });

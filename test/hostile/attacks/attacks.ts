@@ -8,7 +8,7 @@ import { podAttacks } from './pods.ts';
 import { policyAttacks } from './policies.ts';
 import { serviceAttacks } from './services.ts';
 
-/** A family in a file. */
+/** Each family is in a file. */
 export const attacks: readonly Attack[] = [
   ...serviceAttacks,
   ...endpointAttacks,

@@ -2,9 +2,9 @@ import { connect, type Socket } from 'node:net';
 import type { Attack, Tenant } from '../attack.ts';
 import { mark } from '../words.ts';
 
-/** Clients of both listeners, at addresses of their own. */
+/** Clients of both listeners, with addresses of their own. */
 export const clientAttacks: readonly Attack[] = [
-  // Many requests at once, whose answers are never taken.
+  // Many requests at once, whose answers are never read.
   clients('client-pipeline', 64, async (tenant, socket) => {
     const requests = `GET /metrics HTTP/1.1\r\nHost: ${mark}\r\n\r\n`.repeat(200);
     while (!tenant.isOver && socket.writable) {
@@ -12,7 +12,7 @@ export const clientAttacks: readonly Attack[] = [
       await tenant.wait(20);
     }
   }),
-  // The same, and answers are taken: the agent gets no pause.
+  // The same, but answers are read: the agent gets no pause.
   clients('client-greed', 16, async (tenant, socket) => {
     socket.resume();
     while (!tenant.isOver && socket.writable) {
@@ -32,7 +32,7 @@ export const clientAttacks: readonly Attack[] = [
     socket.resume();
     await Promise.race([new Promise((resolve) => socket.once('close', resolve)), tenant.wait(1000)]);
   }),
-  // Connections without a word, each another one.
+  // Connections that send nothing, each a new one.
   clients('client-storm', 128, async (_, socket) => void socket.resetAndDestroy()),
   clients('client-odd', 32, async (tenant, socket) => {
     const odd = [
@@ -49,7 +49,7 @@ export const clientAttacks: readonly Attack[] = [
   }),
 ];
 
-/** So many clients at the same time: each opens one connection after another and does that to it. */
+/** This many clients at the same time. Each opens one connection after another, and `use` does something with it. */
 function clients(name: string, count: number, use: (tenant: Tenant, socket: Socket) => Promise<void>): Attack {
   return {
     name,
@@ -59,7 +59,7 @@ function clients(name: string, count: number, use: (tenant: Tenant, socket: Sock
           const socket = await open(tenant, number);
           if (socket !== undefined) await use(tenant, socket);
           socket?.destroy();
-          // So that one that is refused does not take all of the machine.
+          // So that a refused client does not use up the whole machine.
           await tenant.wait(5);
         }
       };
@@ -68,7 +68,10 @@ function clients(name: string, count: number, use: (tenant: Tenant, socket: Sock
   };
 }
 
-/** The probes come from an address of their own, as the kubelet's do. Half of the clients go to each listener. */
+/**
+ * The clients have addresses of their own, because the probes come from an address of their own, as the kubelet's do.
+ * Half of the clients go to each listener.
+ */
 async function open(tenant: Tenant, number: number): Promise<Socket | undefined> {
   const { metrics, health } = tenant.listeners;
   const [host = '', port = ''] = (number % 2 === 0 ? metrics : health).split(':');

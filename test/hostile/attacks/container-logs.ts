@@ -34,7 +34,7 @@ export const containerLogAttacks: readonly Attack[] = [
   },
 ];
 
-/** Of programs that are believed where the system runs them. */
+/** Names of programs that are believed if the system runs them. */
 const names = ['kube-proxy', 'calico-node', 'kernel', 'ulogd', mark];
 
 function container(tenant: Tenant, index: number, name: string, text: string): void {

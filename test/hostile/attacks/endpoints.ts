@@ -1,7 +1,7 @@
 import type { Attack, Tenant, TenantObject } from '../attack.ts';
 import { longName, mark } from '../words.ts';
 
-/** EndpointSlices and Endpoints, which name addresses and Pods of anybody. */
+/** EndpointSlices and Endpoints that name addresses and Pods of others. */
 export const endpointAttacks: readonly Attack[] = [
   {
     name: 'slice-claims',
@@ -50,7 +50,7 @@ function labelsOf(tenant: Tenant, index: number): Record<string, string> {
   return { 'kubernetes.io/service-name': tenant.chance.pick(services), app: mark };
 }
 
-/** A slice whose endpoints are the addresses and the Pods of others. */
+/** A slice whose endpoints are addresses and Pods of others. */
 function claims(tenant: Tenant, index: number): TenantObject {
   const { addresses, honestPods, node } = tenant.targets;
   const endpoints = addresses.map((address, place) => {
@@ -67,7 +67,7 @@ function claims(tenant: Tenant, index: number): TenantObject {
   };
 }
 
-/** The same addresses as IPv6, as names, or as they are. */
+/** The same addresses as IPv6, as names, or unchanged. */
 function ofFamily(tenant: Tenant, index: number): TenantObject {
   const slice = claims(tenant, index);
   const addressType = ['IPv6', 'FQDN', 'IPv4'][index % 3] as string;

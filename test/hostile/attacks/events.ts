@@ -1,7 +1,7 @@
 import type { Attack, Tenant, TenantObject } from '../attack.ts';
 import { mark, oddTexts } from '../words.ts';
 
-/** Events and other objects of its Namespaces that look as if the agent or the system had written them. */
+/** Events and other objects in its Namespaces that look as if the agent or the system had written them. */
 export const eventAttacks: readonly Attack[] = [
   {
     name: 'event-forgery',

@@ -2,7 +2,7 @@ import type { Attack, Tenant, TenantPod } from '../attack.ts';
 import { type PacketFields, packetLine } from '../packet-line.ts';
 import { mark, oddTexts } from '../words.ts';
 
-/** Packets that the node drops: from a Pod, and from a machine on its network. */
+/** Packets that the node drops: from a Pod, and from a machine on the node's network. */
 export const packetAttacks: readonly Attack[] = [
   // Each address would have to be looked up.
   sending('packet-scan', 20, (tenant, pod) => ({
@@ -11,7 +11,7 @@ export const packetAttacks: readonly Attack[] = [
     port: 1 + pick(tenant, 65_535),
     in: pod.device,
   })),
-  // The Pods of the other node, whose look-ups take turns.
+  // The Pods of the other node, which are looked up in turn.
   sending('packet-neighbours', 20, (tenant, pod) => ({
     source: pod.address,
     destination: `10.77.2.${pick(tenant, 256)}`,
@@ -31,7 +31,7 @@ export const packetAttacks: readonly Attack[] = [
     port: 1 + pick(tenant, 65_535),
     out: pod.device,
   })),
-  // Each packet is of another Pod, and all need policies.
+  // Each packet is from another Pod, and all need policies.
   sending('packet-lookups', 3, (tenant, pod) => ({
     source: `203.0.113.${pick(tenant, 250)}`,
     destination: pod.address,
@@ -44,7 +44,7 @@ export const packetAttacks: readonly Attack[] = [
     port: 1 + pick(tenant, 65_535),
     in: pod.device,
   })),
-  // With the address of another Pod as its source; what leaves the device of its own shows whose it is.
+  // The source is the address of another Pod; the device shows whose packet it is.
   sending('packet-forgery', 50, (tenant, pod) => ({
     source: tenant.chance.pick(tenant.targets.addresses),
     destination: tenant.chance.pick(['203.0.113.99', pod.address]),
@@ -52,7 +52,7 @@ export const packetAttacks: readonly Attack[] = [
     in: pod.device,
     prefix: tenant.chance.pick(['calico-drop: ', `${mark}: `, 'DROP by policy: ']),
   })),
-  // Errors about packets of others, which count for these only where they go back to the sender.
+  // Errors about packets of others. They count for the others only if they go back to the sender.
   sending('packet-errors', 50, (tenant, pod) => ({
     source: pod.address,
     destination: tenant.chance.pick(['203.0.113.99', '10.77.2.200']),
@@ -89,7 +89,10 @@ export const packetAttacks: readonly Attack[] = [
   },
 ];
 
-/** Ninety Pods of the tenant, of which each line has one; so many lines at once, ten times a second, but no more than 20,000 of them. */
+/**
+ * Logs packets of ninety Pods of the tenant, one Pod for each line: `lines` lines at once, ten times a second, but at
+ * most 20,000.
+ */
 function sending(name: string, lines: number, make: (tenant: Tenant, pod: TenantPod) => PacketFields): Attack {
   let pods: readonly TenantPod[] = [];
   return {

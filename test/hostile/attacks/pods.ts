@@ -8,7 +8,7 @@ export const podAttacks: readonly Attack[] = [
     prepare: async (tenant) => void (await tenant.runPods(60, (index) => heavyPod(index))),
   },
   {
-    // The kubelet of a full node refuses them, and they stay.
+    // The kubelet of a full node refuses these Pods, and they stay.
     name: 'pod-crowd',
     prepare: (tenant) => tenant.fill('pods', 3000, (index) => waitingPod(tenant, index)),
   },
@@ -22,13 +22,14 @@ export const podAttacks: readonly Attack[] = [
     },
   },
   {
-    // What is deleted is remembered for a while, and the packets of others' Pods that ended meanwhile.
+    // Deleted Pods are remembered for a while, and so are the packets of other tenants' Pods that ended in the
+    // meantime.
     name: 'pod-deletions',
     prepare: (tenant) => tenant.fill('pods', 6000, (index) => briefPod(tenant, index)),
     play: (tenant) => tenant.removeAll('pods'),
   },
   {
-    // With the node's own address, as the kubelet writes it.
+    // Pods with the node's own address, as the kubelet writes it.
     name: 'pod-host',
     prepare: async (tenant) => {
       await tenant.runPods(20, (index) => {
@@ -91,7 +92,10 @@ function waitingPod(tenant: Tenant, index: number): TenantObject {
   };
 }
 
-/** A Pod that looks like others: a static Pod's hash, the cluster's DNS, the address of another, an owner that is a sentence. */
+/**
+ * A Pod that looks like another: with a static Pod's hash, the labels of the cluster's DNS, another Pod's address, or
+ * an owner that is a sentence.
+ */
 function liar(tenant: Tenant, index: number): TenantObject {
   const { addresses } = tenant.targets;
   const address = addresses[index % addresses.length] as string;

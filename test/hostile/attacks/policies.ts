@@ -77,7 +77,7 @@ export const policyAttacks: readonly Attack[] = [
     const ingress = [{ action: 'Allow', source: { serviceAccounts: { selector: `${mark} == 'b'` } } }];
     await tenant.fill('calicoPolicies', 16, (index) => ofCalico(index, { ingress }));
   }),
-  // The product of two lists of a tenant: addresses and ports of a Service's endpoints.
+  // The product of two lists of a tenant: the addresses and the ports of a Service's endpoints.
   judged('calico-services', async (tenant) => {
     await tenant.fill('endpointslices', 6, (index) =>
       index < 3 ? endpointSlice('ports', [1000, 1], 10_000) : endpointSlice('addresses', [100, 100], 5000),
@@ -97,7 +97,7 @@ export const policyAttacks: readonly Attack[] = [
       }),
     { count: 6, make: manyPorts },
   ),
-  // None of them goes before the others. All admit, but the last one by its name.
+  // All have the same order. All admit, except the last one by its name.
   judged('policy-order', async (tenant) => {
     await tenant.fill('calicoPolicies', 3, (index) => ({
       ...ofCalico(index, { order: 1000, ingress: [{ action: 'Deny' }] }),
@@ -109,7 +109,7 @@ export const policyAttacks: readonly Attack[] = [
     const ingress = [{ action: 'Deny', protocol: 'UDP' }];
     return tenant.fill('calicoPolicies', 5000, (index) => ofCalico(index, { order: 7, ingress }), tenant.namespaces[0]);
   }),
-  // Each part of a selector, and each set that contains the address.
+  // The product of the parts of a selector and the sets that contain the address.
   judged('calico-set-parts', async (tenant) => {
     await tenant.fill('networksets', 192, (index) => ({
       metadata: { name: `${mark}-set-${index}`, labels: { [mark]: 'set', ...manyLabels(20, index) } },
@@ -126,7 +126,7 @@ function addressAt(index: number): string {
   return `11.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
 }
 
-/** So many endpoints, and addresses of each. */
+/** A slice with this many endpoints, and addresses for each. */
 function endpointSlice(name: string, [endpoints, addresses]: readonly [number, number], ports: number): TenantObject {
   return {
     addressType: 'IPv4',
@@ -138,7 +138,7 @@ function endpointSlice(name: string, [endpoints, addresses]: readonly [number, n
   };
 }
 
-/** As many as fit into an object of 1.5 MB. */
+/** As many ports as fit into an object of 1.5 MB. */
 function manyPorts(index: number): TenantObject {
   const ports = Array.from({ length: 40_000 }, (_, port) => ({ name: `p${port}`, containerPort: port + 1 }));
   return {
@@ -147,7 +147,7 @@ function manyPorts(index: number): TenantObject {
   };
 }
 
-/** Where definitions have no schema, a field may be anything. */
+/** A field without a schema may be anything. */
 function odd(tenant: Tenant, depth = 0): unknown {
   const { number, pick: choose } = tenant.chance;
   const nested = depth < 4 ? [odd(tenant, depth + 1), { source: odd(tenant, depth + 1), action: 'Allow' }] : [];
@@ -165,7 +165,10 @@ function odd(tenant: Tenant, depth = 0): unknown {
   ]);
 }
 
-/** The packets of its Pods, which these policies have to judge: each of another source, to one port, because of a scan of ports no policy is asked. */
+/**
+ * Packets of its Pods that these policies have to judge. Each is from another source and to one port, because for a
+ * port scan no policy is evaluated.
+ */
 function judged(
   name: string,
   makePolicies: (tenant: Tenant) => Promise<void>,

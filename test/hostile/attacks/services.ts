@@ -5,7 +5,7 @@ import { longName, manyLabels, mark, oddTexts } from '../words.ts';
 export const serviceAttacks: readonly Attack[] = [
   {
     name: 'service-claims',
-    // Enough for each address by each of its fields.
+    // Enough objects to claim each address with each of the fields.
     prepare: (tenant) => tenant.fill('services', 4 * tenant.targets.addresses.length, (index) => claim(tenant, index)),
     async play(tenant) {
       for (let index = 0; !tenant.isOver; index++) {
@@ -30,7 +30,7 @@ export const serviceAttacks: readonly Attack[] = [
     },
   },
   {
-    // All ways in which a Service can have no address, two, or one of the other family.
+    // A Service with no address, two addresses, or one of the other family, in all possible ways.
     name: 'service-families',
     prepare: (tenant) =>
       tenant.fill('services', 400, (index) => {
@@ -51,7 +51,7 @@ export const serviceAttacks: readonly Attack[] = [
   },
 ];
 
-/** A Service that says that an address of others is its own. */
+/** A Service that claims an address of others. */
 function claim(tenant: Tenant, index: number, turn = 0): TenantObject {
   const { addresses } = tenant.targets;
   const address = addresses[index % addresses.length] as string;

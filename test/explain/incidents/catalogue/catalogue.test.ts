@@ -43,7 +43,7 @@ describe.each(causes.map((cause) => [cause.code, cause] as const))(
       const all = page.trimEnd().split('\n');
       expect(all[0]).toBe(`# ${code}: ${title}`);
       expect(page).toContain(`\`${reason}\``);
-      // Martian packets are counted as drops, which are never over.
+      // Martian packets are counted as drops, which do not end.
       if (code !== 'KN403') expect(page).toContain(`\`${overReason}\``);
       expect(page).toContain(`[${code}]`);
       expect(all.filter((line) => line.startsWith('## '))).toEqual([

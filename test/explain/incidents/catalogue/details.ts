@@ -22,7 +22,7 @@ const tables: { quotes: string[] } = {
   ],
 };
 
-/** An incident of kube-proxy, with what a test is about in `parts`. */
+/** An incident of kube-proxy; `parts` has what the test is about. */
 export function detailsOf(parts: Partial<IncidentDetails> = {}): IncidentDetails {
   return incidentDetails({
     code: 'KN102',

@@ -1,7 +1,10 @@
 import { globSync } from 'node:fs';
 import { rowsIn } from '../../../corpus/lines.ts';
 
-/** A record as a container prints it. `sign`: the code of the cause that it is of; `sync`: it says how an attempt ended; undefined: nothing. */
+/**
+ * A record as a container prints it. `sign`: the code of the cause of which the record is a sign, `sync` if it says how
+ * an attempt ended, or undefined.
+ */
 interface SignRow {
   name: string;
   text: string;

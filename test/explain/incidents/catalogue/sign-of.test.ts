@@ -12,7 +12,7 @@ const tables: {
   modules: [string, string, string][];
   retries: [string, number | undefined][];
 } = {
-  // Reports of full tables of the kernel, and the signs of incidents that they are.
+  // Reports about full tables of the kernel, and the signs of incidents in them.
   reports: [
     [
       { kind: 'conntrack-full', netns: undefined },

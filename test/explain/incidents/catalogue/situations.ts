@@ -7,7 +7,8 @@ type FactsRow = Omit<Partial<NodeFacts>, 'namespacePod'> & { namespacePod?: stri
 type Row = [name: string, special: Omit<Partial<IncidentDetails>, 'facts'> & { facts?: FactsRow }];
 
 const tables: { ofCause: Record<string, Row[]> } = {
-  // Facts that may make a difference for one cause of an incident only: a name for them, and what differs from an incident as usual.
+  // Facts that may change only one cause of an incident: a name for them, and how the incident differs from a usual
+  // one.
   ofCause: {
     KN102: [['two chains', { subjects: ['KUBE-SVC-Q5DTBKX2YJ7RCW6N', 'KUBE-SEP-TCOU7JCQXEZGVUNU'] }]],
     KN103: [['KUBE-MARK-DROP', { subjects: ['KUBE-MARK-DROP'] }]],
@@ -122,13 +123,13 @@ const differences: readonly Situation[] = [
   ['two backends, the other way', { facts: factsOf({ backends: { 'kube-proxy': 'legacy', felix: 'nf_tables' } }) }],
 ];
 
-/** A table of a namespace whose Pod is not known is that of `nobody`. */
+/** With `nobody`, the table belongs to a namespace whose Pod is unknown. */
 function situationOf([name, { facts: { namespacePod, ...facts } = {}, ...special }]: Row): Situation {
   const owner = namespacePod === 'nobody' ? null : namespacePod;
   return [name, { ...special, facts: factsOf({ ...facts, ...(owner === undefined ? {} : { namespacePod: owner }) }) }];
 }
 
-/** Facts that may make a difference for one cause only. */
+/** Facts that may change only one cause. */
 const ofCause: Readonly<Record<string, readonly Situation[]>> = Object.fromEntries(
   Object.entries(tables.ofCause).map(([code, rows]) => [code, rows.map(situationOf)]),
 );
@@ -154,13 +155,13 @@ const subjectsOf: Readonly<Record<string, string[]>> = {
   KN405: ['10.96.0.30:80/TCP'],
 };
 
-/** Everything that can make a sentence of the cause another one, each with what to call it; the first is as usual. */
+/** Everything that can change a sentence of the cause, each with a name. The first situation is the usual one. */
 export function situationsOf({ code, programs: [failing = 'kernel'] }: Cause): (readonly [string, IncidentDetails])[] {
   const usual: Partial<IncidentDetails> = {
     code,
     diagnosis: code,
     failing,
-    // Pods that test/e2e/docs/cluster.ts has: what an Event advises is run there.
+    // Pods of test/e2e/docs/cluster.ts, because commands that an Event advises are run there.
     failingPod:
       failing === 'kube-proxy' || failing === 'kernel'
         ? 'kube-system/kube-proxy-9r5cn'

@@ -9,7 +9,7 @@ import { situationsOf } from './situations.ts';
 
 const node = 'node-b';
 
-/** Each sentence that the cause can say, once, with the first situation that brings it about. */
+/** Each sentence that the cause can say, once, with the first situation in which it says it. */
 function linesOf(cause: Cause): string[] {
   const situations = situationsOf(cause);
   const sentences = (['what', 'why', 'fix', 'impact'] as const).flatMap((part) => {

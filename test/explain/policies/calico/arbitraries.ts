@@ -125,7 +125,7 @@ const account = (namespace: string, called: string): fc.Arbitrary<object> =>
     metadata: { name: called, namespace, labels },
   }));
 
-/** Both tiers that policies name, some sets of networks, and all ServiceAccounts. */
+/** Both tiers that policies name, some network sets, and all ServiceAccounts. */
 export const calicoObjects: fc.Arbitrary<object[]> = fc
   .tuple(
     tier('alpha'),
@@ -138,7 +138,7 @@ export const calicoObjects: fc.Arbitrary<object[]> = fc
   )
   .map(([alpha, omega, found, ...accounts]) => [alpha, omega].concat(unique(found), accounts));
 
-/** An API server has one object of a name. */
+/** An API server has only one object of a name. */
 export function unique<T extends object>(objects: readonly T[]): T[] {
   const keyOf = (each: T): string => {
     const { kind, metadata } = each as unknown as { kind: string; metadata: { name: string; namespace?: string } };

@@ -1,9 +1,9 @@
 /**
- * What Felix made of generated clusters: `felix-verdicts.json.gz` has a line for each, with its objects, and for each connection two
- * characters: whether ingress and egress are admitted (1), denied (0), or are of no Pod (-).
- *
- * They were recorded from Felix's calculation graph (projectcalico/calico 87c1590: update processors, validation filter, calculation graph,
- * FilterRuleToIPVersion), which a program fed with the objects, and from whose tiers, rules and sets of addresses it took the verdicts.
+ * What Felix made of generated clusters. `felix-verdicts.json.gz` has a line for each cluster with its objects and, for
+ * each connection, two characters: whether ingress and egress are admitted (1), denied (0), or do not concern a Pod
+ * (-). They were recorded from Felix's calculation graph (projectcalico/calico 87c1590: update processors, validation
+ * filter, calculation graph, FilterRuleToIPVersion). A program fed the objects to it, and took the verdicts from its
+ * tiers, rules and sets of addresses.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ export function felixPods({ pods }: Pick<FelixScene, 'pods'>): PolicyPod[] {
   return machines.map((machine, index) => pod({ ...machine, node: 'node-a', ...pods[index] }));
 }
 
-/** From each to each of its address family, in an order that the verdicts have. */
+/** Connections from each Pod to each other one of its address family, in the order of the verdicts. */
 export function felixFlows(pods: readonly PolicyPod[]): PolicyFlow[] {
   const ends: End[] = [
     ...pods.map((each): End => ({ kind: 'pod', pod: each, address: each.addresses[0] })),

@@ -12,7 +12,7 @@ test('agrees with what Felix made of generated clusters: policies of Calico and 
         if (felix === '-') continue;
         const { outcome } = verdict(flow, direction);
         seen[outcome] += 1;
-        // Where releases of Calico differ, this one decides all the same.
+        // If releases of Calico differ, the evaluator says "unknown", while this release decides.
         if (outcome !== 'unknown')
           expect({ direction, flow, outcome }).toEqual({
             direction,

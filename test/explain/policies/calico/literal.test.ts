@@ -8,7 +8,9 @@ import { calicoObjects, calicoPolicies, unique } from './arbitraries.ts';
 import { literalCalicoVerdict } from './literal.ts';
 import { runs } from '../../../runs.ts';
 
-/** The same programs whatever the seed and the time, because a few of them, or of others, have other shares of outcomes. */
+/**
+ * The same programs whatever the seed and the time, because other programs, or fewer, have other shares of outcomes.
+ */
 const programsOfShares = { numRuns: 500, seed: 1, interruptAfterTimeLimit: Infinity };
 
 const directions = ['ingress', 'egress'] as const satisfies PolicyDirection[];

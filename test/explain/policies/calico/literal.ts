@@ -1,6 +1,7 @@
 /**
- * The verdict of Calico's policies among those of Kubernetes, written down as the comments of its API have it (api/pkg/apis/projectcalico/v3)
- * and where they are silent, as libcalico-go and felix do it. Slow, and shares no code with the evaluation under test.
+ * The verdict of Calico's policies together with those of Kubernetes, written according to the comments of Calico's API
+ * (api/pkg/apis/projectcalico/v3); if they say nothing, as libcalico-go and Felix do it. Slow, and shares no code with
+ * the evaluation under test.
  */
 import type { End, PolicyFlow } from '../../../../src/explain/policies/policies.ts';
 import { beforePolicies, type Cluster, inside, kubernetesReading, type Literal } from '../literal.ts';
@@ -9,11 +10,11 @@ type Any = any; // oxlint-disable-line typescript/no-explicit-any -- objects as 
 type Labels = Record<string, string>;
 type Action = 'Allow' | 'Deny' | 'Pass';
 
-/** One policy, in its place among those of its tier. */
+/** One policy, in its place within its tier. */
 interface Placed {
   order: number;
   name: string;
-  /** Policies of one order are sorted by name among those of one family; between two families any may go first. */
+  /** Policies of the same order are sorted by name within one family; between two families either may come first. */
   family: string;
   decides: () => Action | undefined;
 }
@@ -142,7 +143,7 @@ export function literalCalicoVerdict(cluster: Cluster, flow: PolicyFlow, directi
     const isIn = (net: string): boolean => inside(net.includes('/') ? net : `${net}/32`, end.address);
     if (given.nets !== undefined && !given.nets.some(isIn)) return false;
     if (given.notNets !== undefined) {
-      // Networks of the other family are taken away; a rule of which nothing is left is left out.
+      // Networks of the other family are removed. A rule without any network left is left out.
       const left = given.notNets.filter((net: string) => net.includes(':') === isV6);
       if (left.length === 0 || left.some(isIn)) return false;
     }
@@ -175,7 +176,7 @@ export function literalCalicoVerdict(cluster: Cluster, flow: PolicyFlow, directi
     return (given === undefined || given.some(isOne)) && (notPorts === undefined || !notPorts.some(isOne));
   }
 
-  /** The Pod must have the port, and be one that the rule selects. */
+  /** The Pod must have a port of this name, and the rule must select the Pod. */
   function isNamed(name: string, given: Any, namespace: string | undefined): boolean {
     const { destination } = flow;
     if (destination.kind !== 'pod' || destination.pod.hostNetwork) return false;
@@ -232,7 +233,7 @@ function defaultTypes({ ingress = [], egress = [] }: Any): string[] {
   return ingress.length === 0 ? ['Egress'] : ['Ingress', 'Egress'];
 }
 
-/** Terms that are joined by `&&`, as arbitraries.ts writes them. */
+/** The selector's terms are joined by `&&`, as arbitraries.ts writes them. */
 function selected(selector: string | undefined, labels: Labels): boolean {
   if (selector === undefined) return true;
   return selector.split(' && ').every((term) => {
@@ -246,7 +247,7 @@ function selected(selector: string | undefined, labels: Labels): boolean {
   });
 }
 
-/** Whether an end is asked for at all; notSelector alone confines a namespaced rule to its Namespace. */
+/** Whether the rule says anything about an end. notSelector alone confines a namespaced rule to its Namespace. */
 function asksFor(
   { selector, namespaceSelector, serviceAccounts, notSelector }: Any,
   namespace: string | undefined,

@@ -1,4 +1,4 @@
-/** Tests the meaning of Calico's policies where evaluators go wrong. */
+/** Tests the meaning of Calico's policies in cases that evaluators often get wrong. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createEvaluator } from '../../../../src/explain/policies/policies.ts';

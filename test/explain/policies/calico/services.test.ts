@@ -22,7 +22,7 @@ const tables: {
   endpoints: [string, { to?: object; from?: object }, Parameters<typeof slice>[], Addressed, string][];
   needs: [string, object, Partial<Requirements>][];
 } = {
-  // A title, the rule, the EndpointSlices, the changes of the connection, and the verdict.
+  // A title, the rule, the EndpointSlices, how the connection differs, and the verdict.
   endpoints: [
     [
       'its endpoint on its port, though it is not ready (serviceindex.go)',

@@ -3,7 +3,9 @@ import { Unknown } from '../../../../src/explain/policies/policies.ts';
 import { domainNames } from '../../../../src/explain/policies/cilium/peers.ts';
 import type { Probe } from '../../../../src/explain/policies/probe.ts';
 
-/** Which names a pattern of `toFQDNs` stands for. The outcomes are those of Cilium's own pkg/fqdn/matchpattern (1.20.2). */
+/**
+ * The names that a pattern of `toFQDNs` matches. The outcomes are those of Cilium's own pkg/fqdn/matchpattern (1.20.2).
+ */
 
 const names = [
   'example.com',
@@ -36,7 +38,7 @@ test.each<[string, string[]]>([
 ])('%s', (pattern, expected) => {
   const clause = domainNames(pattern);
   expect(names.filter((name) => clause.matches(peer(name)) === true)).toEqual(expected);
-  // An address may have had another name, too.
+  // The address may also have had another name.
   expect(names.filter((name) => clause.matches(peer(name)) === false)).toEqual([]);
 });
 

@@ -1,4 +1,6 @@
-/** Prints random cases, one JSON object a line, as `judge/main.go` reads them. `verdicts.txt` has its answers. */
+/**
+ * Prints random cases, one JSON object a line, as `judge/main.go` reads them. `verdicts.txt` has the judge's answers.
+ */
 import type { End } from '../../../../src/explain/policies/policies.ts';
 import { asked, randomCases } from './random.ts';
 

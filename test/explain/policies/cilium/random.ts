@@ -1,4 +1,7 @@
-/** Random policies of Cilium and connections, the same for the same seed: those of which `verdicts.txt` has what Cilium's own engine says. */
+/**
+ * Random policies of Cilium and connections, the same for the same seed. `verdicts.txt` has the answers of Cilium's own
+ * engine about them.
+ */
 import type { End, PolicyFlow } from '../../../../src/explain/policies/policies.ts';
 import { createRandom } from '../../../soak/random.ts';
 import { connection, postgres, worker } from '../rows.ts';
@@ -40,7 +43,7 @@ export function randomCases(seed: number, count: number): RandomCase[] {
         kind: 'external',
         address,
       })),
-      // Another Node than that of the Pod whose policies are asked.
+      // A Node other than the one of the Pod whose policies are evaluated.
       { kind: 'node', node: { name: 'node-c', labels: {} }, address: '192.168.7.13' },
     ]);
     return { policies, flow: { ...flow, [direction === 'ingress' ? 'source' : 'destination']: other }, direction };
@@ -51,7 +54,7 @@ export function randomCases(seed: number, count: number): RandomCase[] {
     const spec: Record<string, unknown> = { endpointSelector: chance(0.6) ? {} : selector() };
     if (chance(0.8)) spec[direction] = rules(1);
     if (spec[direction] === undefined || chance(0.3)) spec[`${direction}Deny`] = rules(1);
-    // Some policies are about the other direction alone, whatever they say of this one.
+    // Some policies concern only the other direction.
     if (chance(0.05)) {
       delete spec[direction];
       delete spec[`${direction}Deny`];
@@ -100,7 +103,7 @@ export function randomCases(seed: number, count: number): RandomCase[] {
     ]);
   }
 
-  /** The engine alone does not know the names of ports that other Pods have. */
+  /** Cilium's engine alone does not know the port names of other Pods. */
   function port(direction: Direction): object {
     const protocol = chance(0.7) ? { protocol: pick(['TCP', 'UDP', 'ANY', 'SCTP']) } : {};
     const single = pick(direction === 'ingress' ? ['5432', '80', '0', 'db'] : ['5432', '80', '0']);

@@ -18,7 +18,7 @@ const day = defaultChainLimits.age;
 const http: ServicePort = { name: 'http', port: 80, protocol: 'tcp' };
 const unnamed: ServicePort = { name: '', port: 53, protocol: 'udp' };
 
-/** The rule of kube-proxy, written once more. */
+/** kube-proxy's rule, written again. */
 function serviceChain(name: string, port: string, protocol: ServiceProtocol): string {
   return `KUBE-SVC-${chainHash(`shop/${name}${port && `:${port}`}${protocol}`)}`;
 }
@@ -27,7 +27,7 @@ function endpointChain(name: string, port: string, protocol: ServiceProtocol, en
   return `KUBE-SEP-${chainHash(`shop/${name}${port && `:${port}`}${protocol}${endpoint}`)}`;
 }
 
-/** `api:http/tcp of uid-of-api`, and what is special about it. */
+/** Describes a chain, for example `api:http/tcp of uid-of-api`, with anything special about it. */
 function described(owner: OwnedChain | undefined): string | undefined {
   if (owner === undefined) return undefined;
   const { service: ref, port, protocol, endpoint, deleted } = owner;
@@ -107,7 +107,7 @@ test("an endpoint's chain has its own port, and is named by the Service's", () =
   const index = createChainIndex();
   const chain = endpointChain('api', '', 'udp', '10.65.2.9:5353');
   index.setSlice(endpointSlice({ ports: [{ ...unnamed, port: 5353 }] }), nine);
-  // The Service's number is not known yet.
+  // The Service's uid is not known yet.
   expect(described(index.ownerOf(chain))).toBe('api:/udp of  at 10.65.2.9:5353');
   index.setService(service({ ports: [unnamed] }), nine);
   expect(described(index.ownerOf(chain))).toBe('api:53/udp of uid-of-api at 10.65.2.9:5353');
@@ -311,11 +311,11 @@ const edits = fc.oneof(
 
 type Edit = typeof edits extends fc.Arbitrary<infer T> ? T : never;
 
-/** Remembers by name all that ever was, and when it was gone. */
+/** Remembers by name everything that ever existed, and when it was gone. */
 function createModel() {
   const present = new Map<string, ServicePort[]>();
   const slices = new Map<string, Extract<Edit, { kind: 'slice' }>>();
-  /** By chain: when it was no longer there. */
+  /** By chain: when it no longer existed. */
   const gone = new Map<string, number>();
   let sweptAt = -Infinity;
 

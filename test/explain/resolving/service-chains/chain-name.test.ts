@@ -13,7 +13,7 @@ const tables: {
   iptables: [string, string][];
   ofNone: [string][];
 } = {
-  // Chains in iptables mode that are of no single Service.
+  // Chains in iptables mode that do not belong to a single Service.
   ofNoService: [
     '',
     'KUBE-SVC-',
@@ -29,7 +29,7 @@ const tables: {
     'nat-postrouting',
     'constructor',
   ],
-  // Chains in nftables mode, and their owners. Addresses are written as RFC 5952 has it (4.2.2).
+  // Chains in nftables mode, and their owners. Addresses are written as in RFC 5952 (4.2.2).
   nftables: [
     [
       'service-2QRHZV4L-default/kubernetes/tcp/https',
@@ -120,7 +120,7 @@ const tables: {
     ['KUBE-XLB-NPX46M4PTMTKRN6Y', 'service-hash'],
     ['KUBE-SEP-NPX46M4PTMTKRN6Y', 'endpoint-hash'],
   ],
-  // Chains in nftables mode that have no Service.
+  // Chains in nftables mode that do not belong to a Service.
   ofNone: [
     ['testing/service/icmp/http'],
     ['testing/service/tcp'],
@@ -130,7 +130,7 @@ const tables: {
   ],
 };
 
-/** RFC 4648, section 6, as it is written there. */
+/** RFC 4648, section 6, taken literally. */
 function base32(bytes: Buffer): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   return [...bits.matchAll(/.{5}/g)]
@@ -177,7 +177,7 @@ test.each(tables.ofNoService)('in iptables mode: %j belongs to no single Service
   expect(parseChainName(chain)).toBeUndefined();
 });
 
-/** Names get no longer: the rest is never more than 240 characters. */
+/** The longest names: the rest never has more than 240 characters. */
 const long =
   'very-long-namespace-name-abcdefghijklmnopqrstuvwxyz0123456789xx/very-long-service-name-why-would-you-even-do-this-i-mean-really/sctp/port-443-providing-the-hypertext-transmission-protocol-with-tls';
 test.each(tables.nftables)('in nftables mode: %s', (chain, expected) => {
