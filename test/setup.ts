@@ -4,8 +4,8 @@ import { afterAll, vi } from 'vitest';
 const { FUZZ_SEED: seed, FUZZ_LIMIT_MS: limit } = process.env;
 
 /**
- * Generated tests see the same programs in every run, so that a red run is never a matter of luck. `npm run fuzz` (fuzz.ts)
- * takes another seed, and `.ci/run` that of the commit; what it finds becomes a row in a table.
+ * Generated tests use the same programs in every run, so that a red run is never a matter of luck. `npm run fuzz`
+ * (fuzz.ts) uses another seed, `.ci/run` that of the commit; each finding becomes a row in a table.
  */
 fc.configureGlobal({
   seed: Number(seed ?? 20_261_121),

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 
 /**
- * What a message is about, its wording left out, which one table of each slice has: the setting, option, file or place that stands before the
- * first colon, as in `/f:2:1: maxNode: there is …`. Empty where a message names nothing.
+ * What a message is about, without its wording, for which each slice has one table: the setting, option, file or place
+ * before the first colon, as in `/f:2:1: maxNode: there is …`. Empty if a message names nothing.
  */
 export function subjectOf(message: string): string {
   return /^((?:\S*\d+:\d+: )?(?:(?!: ).)+): /s.exec(message)?.[1] ?? '';
@@ -11,7 +11,7 @@ export function subjectOf(message: string): string {
 /** Returns the subjects of the messages, one after another. */
 export const subjectsOf = (messages: readonly string[]): string[] => messages.map(subjectOf);
 
-/** Returns a matcher for a message: all of it, or what stands before `…`, which stands for wording. */
+/** Returns a matcher for the whole message or, with `…` for the wording, for the text before it. */
 export function beginning(expected: string): unknown {
   return expected.endsWith('…') ? expect.stringMatching(`^${RegExp.escape(expected.slice(0, -1))}`) : expected;
 }

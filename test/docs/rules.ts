@@ -2,12 +2,12 @@ import type { Command } from './commands.ts';
 import { fill } from './fillings.ts';
 
 /**
- * - `run`: to its end, on the node of test/e2e/docs.
- * - `set`: gives a variable of the shell, which the commands after it in its document see.
- * - `start`: goes on beside the commands that follow in its document, and must end with 0 when it is told to.
- * - `stop`: never ends by itself; it is interrupted after a second, and must have said nothing of its arguments until then.
- * - `help`: a command that is only named, without its arguments: its help must be there.
- * - `leave`: is not run, for the reason given.
+ * - `run`: runs to its end, on the node of test/e2e/docs.
+ * - `set`: sets a shell variable for the commands after it in its document.
+ * - `start`: runs while the later commands of its document run, and must end with 0 when it is asked to.
+ * - `stop`: never ends by itself. It is interrupted after a second, and must not have complained about its arguments.
+ * - `help`: a command that is only named, without its arguments. It must have a help text.
+ * - `leave`: is not run, for the given reason.
  */
 export type Way = 'run' | 'set' | 'start' | 'stop' | 'help' | 'leave';
 

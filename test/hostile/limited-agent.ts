@@ -64,7 +64,7 @@ export interface LimitedAgent {
   readonly untilReady: () => Promise<void>;
   /** Kills it, and starts another agent with its state. */
   readonly restart: () => Promise<void>;
-  /** Ends it; resolves to its outcome. To be called on every way out; a second call waits for the same. */
+  /** Ends it; resolves to its outcome. Must be called however the round ends; a second call waits for the same end. */
   readonly stop: () => Promise<AgentResult>;
 }
 
@@ -102,7 +102,7 @@ export async function startLimitedAgent({ node, kubeconfig, folder, hasAudit }: 
     const command = ['setsid', 'sh', '-c', enter, 'sh', group.processes, bundleNode, ...image.flags, bundle];
     const agent = startAgent(command, env);
     agents.push(agent);
-    // Before it has threads, which get the same.
+    // Set before it has threads, which inherit it.
     if (agent.pid !== undefined) setPriority(agent.pid, -10);
     [cpuBefore, waitedBefore] = [cpu, waited];
     void listen(agent);
@@ -130,7 +130,7 @@ export async function startLimitedAgent({ node, kubeconfig, folder, hasAudit }: 
       cpu = cpuBefore + used.cpuSeconds;
       waited = waitedBefore + (threadTimesOf(current.pid ?? 0)?.firstWaited ?? 0);
     } catch {
-      // It has ended, which is noticed elsewhere; what was measured last holds.
+      // The process has ended, which is noticed elsewhere; the last measurement counts.
     }
   };
   current = begin();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mark } from './words.ts';
 
-/** The node of the agent, and one whose Pods it has to look up. */
+/** The node of the agent, and a node whose Pods it has to look up. */
 export const nodeName = 'hostile-node';
 export const otherNodeName = 'hostile-other';
 export const nodeAddress = '192.168.77.1';

@@ -6,13 +6,13 @@ export interface PacketFields {
   readonly in?: string;
   readonly out?: string;
   readonly prefix?: string;
-  /** Default: now. */
+  /** By default now. */
   readonly time?: Date;
   /** The text at the end of the line. */
   readonly more?: string;
 }
 
-/** A line as rsyslog writes it of a packet that a rule of Calico's has dropped. */
+/** A line about a packet that a rule of Calico dropped, as rsyslog writes it. */
 export function packetLine(fields: PacketFields): string {
   const {
     source,

@@ -1,6 +1,9 @@
 import { createChance } from './words.ts';
 
-/** Rounds, each with the attacks that are played at the same time and a seed of its own; without an end where it goes on by chance. */
+/**
+ * Plans rounds, each with attacks that are played at the same time and a seed of its own; with random groups the plan
+ * is endless.
+ */
 export function* planRounds(
   names: readonly string[],
   together: number,

@@ -2,8 +2,9 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 
 /**
- * Gives a process, which leads a session of its own, that nice value. What else runs on the machine then costs it little: what is measured is
- * what the attacker does to it. Where the kernel groups processes by their sessions, a nice value of a process holds within its group only.
+ * Gives this nice value to a process that leads a session of its own. Then other programs on the machine cost it
+ * little, and the measurement shows what the attacker does to it. If the kernel groups processes by session, a
+ * process's nice value counts only within its group.
  */
 export function setPrecedence(pid: number, nice: number): void {
   for (const thread of readdirSync(`/proc/${pid}/task`)) setPriority(Number(thread), nice);

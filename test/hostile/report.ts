@@ -49,7 +49,7 @@ function rowOf({ round, problems }: JudgedRound, quiet: EventLog): string[] {
   ];
 }
 
-/** Objects that the agent says it does not keep. */
+/** Objects that the agent leaves out, by its own account. */
 function leftOutOf(metrics: string): string {
   const found = [...metrics.matchAll(/^kube_netfilter_tailer_\w*(?:left_out|omitted)\w*(?:\{[^}]*\})? (\d+)/gm)];
   return found.length === 0 ? '-' : String(found.reduce((sum, [, value]) => sum + Number(value), 0));

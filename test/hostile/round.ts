@@ -19,18 +19,18 @@ import type { TenantFigures } from './tenant.ts';
 export interface RoundOptions {
   readonly plane: ControlPlane;
   readonly accounts: Accounts;
-  /** Where it may make a folder of its own, which it removes. */
+  /** The round makes its own folder in this one, and removes it. */
   readonly folder: string;
-  /** Names of attacks that are played at the same time; none: what happens without an attacker. */
+  /** The names of attacks that are played at the same time; none for a round without an attacker. */
   readonly attacks: readonly string[];
   readonly seed: number;
   /** How long the attacker may prepare each attack. */
   readonly preparation: Millis;
-  /** How long it goes on besides the losses of the honest tenant. */
+  /** How long the round lasts in addition to the honest tenant's losses. */
   readonly duration: Millis;
-  /** Whether all that is awaited is there; without, all is awaited that comes. */
+  /** Whether everything awaited has come. Without it, the round waits for everything that may come. */
   readonly isComplete: (log: EventLog, audit: AuditRows) => boolean;
-  /** Whether the agent writes flow records, which are compared, too. */
+  /** Whether the agent writes flow records, which are then also compared. */
   readonly hasAudit: boolean;
 }
 
@@ -46,17 +46,17 @@ export interface Round {
   readonly problems: readonly string[];
 }
 
-/** Between two looks at the Events. */
+/** The time between two looks at the Events. */
 const lookEvery: Millis = 200;
 /**
- * So long as the budget may take for seven further Events of a Namespace beside two attacks of ninety Pods each (judge.ts), which is longer than
- * the half minute until the second write of an Event.
+ * As long as the budget may need for seven further Events of a Namespace during two attacks of ninety Pods each
+ * (judge.ts), which is longer than the half minute until the second write of an Event.
  */
 const settling: Millis = 100_000;
-/** Between two kills of the agent, where an attack has them. */
+/** The time between two kills of the agent, in attacks that have them. */
 const killEvery: Millis = 3000;
 
-/** One agent from its start to its end, beside an honest tenant and an attacker. Leaves no object of either. */
+/** Plays one agent from its start to its end, with an honest tenant and an attacker. Leaves no object of either. */
 export async function playRound(options: RoundOptions): Promise<Round> {
   const { plane, accounts, attacks } = options;
   const folder = mkdtempSync(join(options.folder, 'round-'));
@@ -115,7 +115,7 @@ export async function playRound(options: RoundOptions): Promise<Round> {
 interface Attacker {
   readonly prepare: () => Promise<void>;
   readonly play: (listeners: { metrics: string; health: string }) => void;
-  /** Ends it, after it has removed what it made. A second call does nothing. */
+  /** Ends the attacker after it has removed what it made. A second call does nothing. */
   readonly end: () => Promise<Extract<AttackerAnswer, { kind: 'ended' }>>;
 }
 
@@ -125,7 +125,7 @@ async function startAttacker(options: RoundOptions, folder: string): Promise<Att
   const ended = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`[hostile] the attacker ended with ${signal ?? `code ${code}`}`);
   });
-  // It counts where an answer is awaited.
+  // The failure counts where an answer is awaited.
   ended.catch(() => {});
   const ask = async (order: AttackerOrder): Promise<AttackerAnswer> => {
     child.send(order);
@@ -167,7 +167,7 @@ function failure(error: unknown): AttackerAnswer {
   return { ...nothing, problems: [String(error)] } as AttackerAnswer;
 }
 
-/** While the honest tenant loses packets; afterwards it has the time that it needs. */
+/** Kills it while the honest tenant loses packets; afterwards it has the time that it needs. */
 async function killTwice(restart: () => Promise<void>, pause: (duration: Millis) => Promise<void>): Promise<void> {
   for (let kill = 0; kill < 2; kill++) {
     await pause(killEvery);

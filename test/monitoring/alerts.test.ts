@@ -36,7 +36,7 @@ test('each cause that is an incident raises one alert, of the severity that the 
       ),
     ),
   );
-  // Martian packets are reported as packets and never open an incident.
+  // Martian packets are reported as packets, and never open an incident.
   const incidents = causes.filter(({ code }) => code !== 'KN403');
   expect(severities).toEqual(
     Object.fromEntries(incidents.map(({ code, severity }) => [code, severity === 'serious' ? 'critical' : 'warning'])),

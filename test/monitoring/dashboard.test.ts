@@ -36,7 +36,7 @@ test('panels of a row are side by side and do not overlap', () => {
 });
 
 test('metrics that all programs have are queried with the labels of the agents', () => {
-  // With `.*` for "All", `up{job=~"$job"}` would be every target of that Prometheus.
+  // With `.*` for "All", `up{job=~"$job"}` would match every target of that Prometheus.
   expect(templating.list.find(({ name }) => name === 'job')).not.toHaveProperty('allValue');
   const shared = queries.flatMap((expr) => readQuery(expr).selectors).filter(({ metric }) => isShared.test(metric));
   expect(shared.length).toBeGreaterThan(5);
@@ -86,10 +86,10 @@ test('links lead to existing documents', () => {
 test('nearly all metrics are shown', () => {
   const shown = queries.join('\n');
   const missing = Object.values(metricTable).filter(({ name }) => !shown.includes(prefix + name));
-  // These say how far things are, for a reader who looks for a fault of the program itself.
+  // These show how far things are, to a reader who looks for a fault of the program itself.
   const left = ['read_bytes_total', 'repeated_lines_total', 'forgotten_lines_total', 'watch_restarts_total'];
   const lookups = ['pod_lookup_ways_total', 'directory_answers_total'];
-  // Those that policies deny are among the dropped packets; the others are not drops.
+  // Connections that policies deny are among the dropped packets; the others are not drops.
   const failures = ['connect_failures_total'];
   const audit = ['audit_attempts_total', 'audit_open_flows'];
   expect(missing.map(({ name }) => name).toSorted()).toEqual(

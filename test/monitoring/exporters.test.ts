@@ -40,7 +40,7 @@ describe.each(Object.entries(sent))('%s', (program, timesOf) => {
     for (const event of events) {
       const foreign = { ...event, source: { component: 'kubelet' }, reportingComponent: 'kubelet' };
       const { annotations: _, ...metadata } = event.metadata;
-      // Botkube knows Events by their annotations, which no other component has.
+      // Botkube recognizes Events by their annotations, which no other component has.
       expect(timesOf(program === 'Botkube' ? { ...foreign, metadata } : foreign)).toBe(0);
     }
   });
@@ -112,7 +112,9 @@ test('an unknown setting, an expression that Go cannot compile and a field that 
     expect(() => render(template, eventOf('policy-deny', 'postgres-0'))).toThrow(/this (?:can )?render/);
 });
 
-/** The answers of kubernetes-event-exporter 1.7 itself, which was asked the same as the stand-in for it in exporter/. */
+/**
+ * The answers of the real kubernetes-event-exporter 1.7 to the same questions that the stand-in in exporter/ is asked.
+ */
 const nodeEvent = eventOf('kube-proxy-lw8zd-lock', 'node-a');
 
 test.each([
@@ -215,7 +217,7 @@ test('Alertmanager: an inhibiting alert has the labels that both must share', ()
   expect(inhibitions).toHaveLength(3);
   for (const { source_matchers: sources, target_matchers: targets, equal } of inhibitions)
     for (const { alert, expr } of [...sources, ...targets].flatMap(alertsThatMatch))
-      // `cluster` is where a user adds it, to all of them.
+      // Users with several clusters add `cluster`, to all alerts.
       expect([alert, ...readQuery(expr).grouping, 'cluster']).toEqual(expect.arrayContaining(equal));
 });
 
@@ -242,7 +244,7 @@ test('the three exporters that read Events send the same drops in every sample',
   expect(names.length).toBeGreaterThan(10);
   expect(names.length).toBeLessThan(events.length);
   expect(namesOf(events.filter((event) => isSentByBotkube(drops, event)))).toEqual(names);
-  // An Event that counts many drops together has neither a direction nor a peer, so Robusta sends both sides.
+  // An Event that counts many drops together has no direction and no peer, so Robusta sends both sides.
   const single = events.filter(
     ({ metadata }) => metadata.annotations?.['kube-netfilter-tailer/direction'] !== undefined,
   );
@@ -274,7 +276,10 @@ interface BotkubeSource {
   resources: { type: string }[];
 }
 
-/** A Warning, by internal/source/kubernetes/registration.go of kubeshop/botkube. Annotations of the object are left out. */
+/**
+ * Whether Botkube sends a Warning, according to internal/source/kubernetes/registration.go of kubeshop/botkube.
+ * Annotations of the object are left out.
+ */
 function isSentByBotkube(source: string, { reason, message, metadata, involvedObject, type }: CoreEvent): boolean {
   const { sources } = load(textOf('deploy/exporters/botkube-values.yaml')) as {
     sources: Record<string, { 'botkube/kubernetes': { config: BotkubeSource } }>;
@@ -312,7 +317,7 @@ function isEach(line: string, isEqual: (name: string, value: string) => boolean)
   return line.split(',').every((part) => isEqual(...(part.trim().split(/=(.*)/) as [string, string])));
 }
 
-/** One line of each kind of matcher must match, and all that stands between commas in it. */
+/** One line of each kind of matcher must match, with all its parts between commas. */
 function isOfRobusta({ attributes, annotations }: Matcher, event: CoreEvent): boolean {
   const fields: Record<string, string | undefined> = {
     reportingController: event.reportingComponent,
@@ -335,7 +340,7 @@ interface Constraints {
   message?: { include?: string[]; exclude?: string[] };
 }
 
-/** internal/source/kubernetes/config/config.go of kubeshop/botkube. */
+/** As internal/source/kubernetes/config/config.go of kubeshop/botkube. */
 function allows(constraints: Constraints['reason'], value: string): boolean {
   const { include = [], exclude = [] } = constraints ?? {};
   if (include.length + exclude.length === 0) return true;

@@ -15,7 +15,7 @@ export interface AlertRule {
   annotations: { summary: string; description: string; runbook_url: string };
 }
 
-/** Groups of deploy/monitoring/prometheus-rules.yaml; this is what promtool takes, too. */
+/** The groups of deploy/monitoring/prometheus-rules.yaml, in the form that promtool also reads. */
 export function ruleGroups(): { groups: readonly { name: string; rules: readonly AlertRule[] }[] } {
   return (load(textOf('deploy/monitoring/prometheus-rules.yaml')) as { spec: ReturnType<typeof ruleGroups> }).spec;
 }
@@ -32,7 +32,7 @@ interface Panel {
   targets?: readonly { expr: string; datasource: { uid: string } }[];
   options?: { content?: string };
   collapsed?: boolean;
-  /** Of a collapsed row. */
+  /** The panels of a collapsed row. */
   panels?: readonly Panel[];
   fieldConfig?: {
     defaults: {
@@ -57,7 +57,7 @@ const saved = JSON.parse(textOf('deploy/monitoring/dashboard.json')) as {
   panels: readonly Panel[];
 };
 
-/** With the panels of collapsed rows. */
+/** All panels, including those of collapsed rows. */
 export const dashboard = { ...saved, panels: saved.panels.flatMap((panel) => [panel].concat(panel.panels ?? [])) };
 
 /** Fills in the variables as Grafana does; values do not matter here. */

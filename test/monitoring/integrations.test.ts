@@ -50,7 +50,7 @@ test.each(Object.entries(plugins))(
         args.map((each) => values[each] ?? each),
         { encoding: 'utf8', env: { PATH: `${folder}:${process.env['PATH']}`, KUBECONFIG: join(folder, 'config') } },
       );
-      // The options are understood, and the context is there; its API server is not.
+      // The options are understood and the context exists; only its API server does not.
       expect(run.stdout).toContain('ECONNREFUSED');
       const asked = spawnSync('cat', [join(folder, 'asked')], { encoding: 'utf8' }).stdout;
       expect(asked).toContain(`<drops><--context><${evil}>`);
@@ -71,10 +71,10 @@ const { toolsets } = load(textOf('deploy/integrations/holmesgpt-toolset.yaml')) 
 };
 const tools = Object.values(toolsets).flatMap((each) => each.tools);
 
-/** As HolmesGPT does it, by Python's shlex.quote. */
+/** Quotes as HolmesGPT does, by Python's shlex.quote. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'"'"'`)}'`;
 
-/** Runs a command of the toolset by a shell, with HolmesGPT's quoting of values, at an API server that is not there. */
+/** Runs a command of the toolset in a shell, with values quoted as HolmesGPT does, and without an API server. */
 function runTool(command: string, values: Readonly<Record<string, string>>) {
   const main = new URL('../../src/main.ts', import.meta.url).pathname;
   const filled = command.replaceAll(/\{\{ (\w+) \}\}/g, (_, name: string) => quoted(values[name] ?? ''));

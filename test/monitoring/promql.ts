@@ -3,7 +3,10 @@ import { parser } from '@prometheus-io/lezer-promql';
 export interface Selector {
   metric: string;
   labels: readonly string[];
-  /** Values that a label is compared with: of `=~` and `!~` each alternative, where it is a plain list of them. */
+  /**
+   * Values that a label is compared with. For `=~` and `!~`: each alternative, if the expression is a plain list of
+   * them.
+   */
   values: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -11,7 +14,7 @@ export interface Query {
   /** Texts that are not PromQL; empty if everything is valid. */
   errors: readonly string[];
   selectors: readonly Selector[];
-  /** Labels that are grouped, matched or joined by. */
+  /** Labels by which the query groups, matches or joins. */
   grouping: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { readQuery } from './promql.ts';
 
 /** Labels that a scrape or the PodMonitor adds. */
 const added = ['job', 'cluster', 'node', 'namespace'];
-/** Metrics that are not this program's own; docs/monitoring.md says who has them. */
+/** Metrics that are not specific to this program; docs/monitoring.md says who has them. */
 const foreign: Readonly<Record<string, readonly string[]>> = {
   up: [],
   kube_pod_info: ['created_by_kind', 'created_by_name', 'namespace', 'pod'],

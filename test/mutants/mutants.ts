@@ -50,7 +50,7 @@ process.chdir(root);
 const pattern = found.isDirectory() ? `src/${place}/**/*.ts` : `src/${place}`;
 process.env['MUTANTS_FOLDER'] = place.split('/').slice(0, 2).join('/');
 process.env[variable] = JSON.stringify({ size: sample, seed });
-// A property that notices nothing ends after this time; on a busy machine, less is not enough for all outcomes.
+// A property that notices nothing ends after this time. On a busy machine, less would not be enough for all outcomes.
 process.env['FUZZ_LIMIT_MS'] ??= '4000';
 
 const mutants = await new Stryker({
@@ -65,13 +65,13 @@ const mutants = await new Stryker({
   tsconfigFile: 'none',
   tempDirName: 'artifacts/mutants',
   ignorePatterns: ['/artifacts', '/coverage', '/dist', '/.bench'],
-  // A busy machine is no endless loop.
+  // Long, because a busy machine is not an endless loop.
   dryRunTimeoutMinutes: 30,
   timeoutFactor: 4,
   timeoutMS: 30_000,
 }).runMutationTest();
 
-/** RuntimeError: the mutant keeps a file of tests from loading, or it throws outside of a test. Both fail the run. */
+/** RuntimeError: the mutant keeps a file of tests from loading, or throws outside a test. Both fail the run. */
 const noticed: ReadonlySet<Mutant['status']> = new Set(['Killed', 'Timeout', 'RuntimeError']);
 
 report(mutants.filter(({ status }) => status !== 'CompileError'));

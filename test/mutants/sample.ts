@@ -8,7 +8,7 @@ type Place = Pick<Mutant, 'fileName' | 'location' | 'replacement'>;
 /** The run passes the size and the seed of a sample to Stryker's processes in this variable. */
 export const variable = 'MUTANTS_SAMPLE';
 
-/** Chooses the same mutants for the same seed, whatever order they come in and whatever else is mutated. */
+/** Chooses the same mutants for the same seed, in whatever order they come and whatever else is mutated. */
 export function sampleOf<T extends Place>(
   mutants: readonly T[],
   { size, seed }: { size: number; seed: number },
@@ -22,7 +22,7 @@ export function sampleOf<T extends Place>(
   return new Set(sorted.slice(0, size).map(({ mutant }) => mutant));
 }
 
-/** Stryker has no samples, but it leaves out what a checker finds not to compile. */
+/** Stryker has no samples, but it leaves out mutants that a checker rejects. */
 const checker = {
   init: () => Promise.resolve(),
   // One group, because a sample is chosen among all.

@@ -1,6 +1,6 @@
 import { common, globalSetup } from '../../vitest.config.ts';
 
-/** Tests of a folder that stand beside it. */
+/** Tests of a folder that are in another folder. */
 const beside: Readonly<Record<string, readonly string[]>> = {
   'explain/incidents': ['properties/incidents', 'properties/node-incidents', 'properties/incident-wording'],
   'read/parsing': ['corpus', 'properties/netfilter'],
@@ -9,7 +9,7 @@ const beside: Readonly<Record<string, readonly string[]>> = {
 
 const folder = process.env['MUTANTS_FOLDER'] ?? '';
 
-/** Tests of other folders notice a mutant, too, but do not say where it is. */
+/** Tests of other folders also notice a mutant, but do not show where it is. */
 const include = [folder, ...(beside[folder] ?? [])].map((each) => `test/${each}{/**/*,}.test.ts`);
 
 export default { test: { ...common, globalSetup, include } };

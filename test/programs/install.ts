@@ -29,13 +29,16 @@ import { brought, type Row, table, type Use, uses } from './table.ts';
 const run = promisify(execFile);
 /** A user's shell may lack root's folders. */
 const path = [process.env['PATH'] ?? '', '/usr/local/sbin', '/usr/sbin', '/sbin'].join(delimiter);
-/** Where programs are that are unpacked and not installed. */
+/** Where programs are that are unpacked but not installed. */
 const cache = join(homedir(), '.cache/kube-netfilter-tailer/programs');
-/** The file by which Debian asks whether a daemon may be started. */
+/** The file that Debian asks whether a daemon may be started. */
 const policy = '/usr/sbin/policy-rc.d';
 const noDaemons = '#!/bin/sh\n# Written by kube-netfilter-tailer while its tests install packages.\nexit 101\n';
 
-/** Installs missing programs, one process of this machine at a time. Throws an error that names what is still missing, and what to do. */
+/**
+ * Installs missing programs; only one process of this machine does so at a time. Throws an error that names what is
+ * still missing, and what to do.
+ */
 export async function installPrograms(use: Use): Promise<void> {
   if (lackingRows(use).length === 0) return;
   await withLock(
@@ -52,7 +55,7 @@ export async function installPrograms(use: Use): Promise<void> {
   );
 }
 
-/** Names of the entries of a row that are not there. */
+/** The names of a row's entries that are missing. */
 export function missingOf(row: Row): readonly string[] {
   return row.entries.filter((entry) => locate(row, entry) === undefined);
 }
@@ -61,7 +64,7 @@ export function rowsOf(use: Use): readonly Row[] {
   return table.filter((row) => row.uses.includes(use));
 }
 
-/** Folders of all packages of PyPI. */
+/** The folders of all packages of PyPI. */
 export function wheelFolders(): readonly string[] {
   return table.filter(isWheel).map(keptFolder);
 }
@@ -72,12 +75,13 @@ export function unpackedFile(name: string, entry: string): string {
 }
 
 /**
- * From now on PATH is a folder with a link to each program that the table has for this use, and nothing else: a program that is missing in
- * the table is missing on every machine, whatever is installed there. Returns how to put PATH back.
+ * From now on PATH is a folder with a link to each program that the table has for this use, and nothing else. So a
+ * program that is missing in the table is missing on every machine, whatever is installed there. Returns a function
+ * that restores PATH.
  */
 export function restrictPath(use: Use): () => void {
   const folder = createOwnFolder('programs');
-  // Tests start programs as other users, too.
+  // Tests also start programs as other users.
   chmodSync(folder, 0o755);
   const programs = rowsOf(use).flatMap((row) =>
     row.entries.flatMap((entry) => {
@@ -160,7 +164,10 @@ async function installRows(lacking: readonly Row[]): Promise<void> {
   }
 }
 
-/** Runs it again with new package lists if it fails: a fresh image has none, and old lists name versions that are gone. */
+/**
+ * Runs it again with new package lists if it fails: a fresh image has no lists, and old lists name versions that are
+ * gone.
+ */
 async function aptGet(args: readonly string[], cwd?: string): Promise<void> {
   process.stderr.write(`[programs] apt-get ${args.join(' ')}\n`);
   const env = { ...process.env, PATH: path, DEBIAN_FRONTEND: 'noninteractive' };
@@ -173,7 +180,7 @@ async function aptGet(args: readonly string[], cwd?: string): Promise<void> {
 
 /** A policy that Debian's packages ask before they start their daemons. The machine's own policy, if it has one, stays. */
 async function withoutDaemons(work: () => Promise<void>): Promise<void> {
-  // One of ours is left by a run that was killed.
+  // A policy of ours is left over from a run that was killed.
   if (existsSync(policy) && readFileSync(policy, 'utf8') !== noDaemons) return work();
   writeFileSync(policy, noDaemons, { mode: 0o755 });
   try {
@@ -194,7 +201,7 @@ async function unpack(row: Row): Promise<void> {
   });
 }
 
-/** Installs it without its dependencies: each package has a row of its own. */
+/** Installs it without its dependencies, because each package has a row of its own. */
 async function putWheel(row: Row): Promise<void> {
   process.stderr.write(`[programs] pip3 install ${row.package}\n`);
   await inCache(async (folder) => {
@@ -213,7 +220,7 @@ function keep(made: string, row: Row): void {
   renameSync(made, folder);
 }
 
-/** Gives a folder beside its target, because a rename does not cross file systems. */
+/** Makes a folder next to its target, because a rename does not cross file systems. */
 async function inCache(work: (folder: string) => Promise<void>): Promise<void> {
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'unpacking-'));

@@ -1,6 +1,6 @@
 /**
- * What starts programs: `unit` is `npm test`, `e2e` also the playground, `measuring` the benchmarks and the soak test,
- * each of the others one script in samples/ or scripts/.
+ * The uses of programs: `unit` is `npm test`, `e2e` includes the playground, `measuring` is the benchmarks and the soak
+ * test, and each of the others is one script in samples/ or scripts/.
  */
 export const uses = ['unit', 'e2e', 'measuring', 'capture', 'arm64', 'bare', 'release'] as const;
 export type Use = (typeof uses)[number];
@@ -9,8 +9,8 @@ export type Use = (typeof uses)[number];
 export interface Row {
   readonly uses: readonly Use[];
   /**
-   * `NAME` of Debian is installed. `unpack:NAME` of Debian is unpacked into a folder of the cache, as its installation would start a
-   * server. `NAME==VERSION` of PyPI is put into a folder of the cache.
+   * `NAME` is installed from Debian. `unpack:NAME` is unpacked from Debian into a folder of the cache, because its
+   * installation would start a server. `NAME==VERSION` is put from PyPI into a folder of the cache.
    */
   readonly package: string;
   /** Names of programs; paths of files; in a package that has a folder, paths below it. */
@@ -24,8 +24,8 @@ export const libraries = `/usr/lib/${process.arch === 'arm64' ? 'aarch64' : 'x86
 export const fakeClockLibrary = `${libraries}/faketime/libfaketime.so.1`;
 
 /**
- * Every program that a test, a script, or a command of a document that the tests run starts: uses, package, entries. While tests run,
- * PATH has these and no others (install.ts), so what is missing here fails on every machine.
+ * Every program that a test, a script, or a tested command of a document starts: uses, package, entries. While tests
+ * run, PATH has only these (install.ts), so a program that is missing here fails on every machine.
  */
 export const table = readTable(`
 # Scripts, and commands of documents
@@ -114,10 +114,13 @@ e2e pkgconf pkg-config
 arm64 qemu-user-static qemu-aarch64-static
 `);
 
-/** Programs that a contributor brings, because no package of Debian 12 has them; CONTRIBUTING.md says which versions. */
+/**
+ * Programs that a contributor has to install, because no package of Debian 12 has them; CONTRIBUTING.md has the
+ * versions.
+ */
 export const brought = ['node', 'npm', 'go', 'git'];
 
-/** A line that begins with a space goes on with the one before. */
+/** A line that begins with a space continues the one before. */
 function readTable(text: string): readonly Row[] {
   const rows = text
     .replaceAll(/^#.*\n/gm, '')

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { missingOf, restrictPath, rowsOf } from './install.ts';
 
-/** Nothing is installed for `npm test`: what a machine lacks is named, and only the tests that start it fail. */
+/** Nothing is installed for `npm test`: missing programs are named, and only the tests that start them fail. */
 export default function setup(): () => void {
   const missing = rowsOf('unit').flatMap(missingOf);
   if (missing.length > 0)

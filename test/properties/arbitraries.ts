@@ -1,6 +1,6 @@
 /**
  * Lines by the grammar of Linux net/netfilter/nf_log_syslog.c, each with what a reader must make of it. The text and
- * its meaning are made side by side; the text is never read back to find the meaning.
+ * its meaning are made together; the meaning is never read from the text.
  */
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
@@ -54,7 +54,7 @@ const macText = (octets: readonly number[]): string =>
   octets.map((each) => each.toString(16).padStart(2, '0')).join(':');
 const noLink: Link = { text: '', destinationMac: undefined };
 
-/** MAC= has as many octets as the device's header is long: 14 for Ethernet, none for tunnels, 20 for 6in4. */
+/** MAC= has as many octets as the header of the device: 14 for Ethernet, none for tunnels, 20 for 6in4. */
 const rawHeader: Arbitrary<Link> = fc
   .tuple(fc.constantFrom(0, 1, 5, 6, 14, 14, 14, 20), fc.array(octet, { minLength: 20, maxLength: 20 }))
   .map(([length, octets]) => ({
@@ -97,7 +97,7 @@ const arp: Arbitrary<{ text: string; destinationMac: string; source: string; des
     destination,
   }));
 
-/** The beginning that all lines share; some userspace loggers leave OUT= away. */
+/** The common beginning of all lines; some userspace loggers leave OUT= out. */
 const start = fc
   .record({
     inInterface: fc.oneof({ weight: 4, arbitrary: interfaceName }, fc.constant('')),
@@ -107,7 +107,7 @@ const start = fc
     physOut: fc.option(interfaceName, { nil: undefined, freq: 3 }),
   })
   .map(({ inInterface, outInterface, withoutOut, physIn, physOut }) => ({
-    // A PHYSOUT= without OUT= would stand where the header is recognised by what follows IN=.
+    // With PHYSOUT= and without OUT=, the header could not be recognized by the text after IN=.
     text:
       `IN=${inInterface} ${withoutOut ? '' : `OUT=${outInterface} `}` +
       `${physIn === undefined ? '' : `PHYSIN=${physIn} `}${physOut === undefined || withoutOut ? '' : `PHYSOUT=${physOut} `}`,
@@ -147,7 +147,7 @@ const arpBody: Arbitrary<Body> = fc
     return { text, expected: { ...bare, ...interfaces, destinationMac, packet, uid: undefined, mark: undefined } };
   });
 
-/** Lines that the kernel writes of packets that are not IP, or of which it could read no addresses. */
+/** The kernel's lines about packets that are not IP, or whose addresses it could not read. */
 const addresslessBody: Arbitrary<Body> = fc
   .tuple(interfaceName, fc.constantFrom('', 'TRUNCATED', 'ARP HTYPE=1 PTYPE=0x0800 OPCODE=1 INCOMPLETE [9 bytes]'))
   .map(([name, rest]) => ({ text: `IN=${name} OUT= MAC=02:00:00:00:00:01 ${rest}`, expected: unparsable }));
@@ -158,7 +158,7 @@ const body = fc.oneof(
   { weight: 1, arbitrary: addresslessBody },
 );
 
-/** A line and its meaning; as Unicode text, or as text whose characters are the bytes of UTF-8. */
+/** A line and its meaning, as Unicode text or as text with one character for each byte of UTF-8. */
 export const printedLine: Arbitrary<PrintedLine> = fc
   .record({ prefix, body, asBytes: fc.boolean(), trimmed: fc.boolean() })
   .map((parts) => {
@@ -167,7 +167,10 @@ export const printedLine: Arbitrary<PrintedLine> = fc
     return { line, expected: withPrefix(parts.prefix, parts.body) };
   });
 
-/** A prefix that ends in a letter and touches `IN=` hides it, unless `OUT=` follows; one in `PHYS` makes another field of it. */
+/**
+ * A prefix that ends in a letter just before `IN=` hides it, unless `OUT=` follows. A prefix that ends in `PHYS` makes
+ * it another field.
+ */
 function withPrefix(text: string, { text: header, expected }: Body): BareObservation {
   if (/[A-Za-z_]$/.test(text) && (text.endsWith('PHYS') || !/^IN=[^ ]* OUT=/.test(header))) return undefined;
   return expected.kind === 'packet' ? { ...expected, prefix: text.trim() } : expected;

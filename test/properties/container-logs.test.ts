@@ -7,7 +7,9 @@ import { forAllAsync } from '../for-all.ts';
 import { createLineReaders, readingOf } from './line-readers.ts';
 import { objects, prefixes } from './wrapping.ts';
 
-/** The log of a container is read alike by the agent and by `replay`, and neither takes anything off but the marks of the runtime. */
+/**
+ * The agent and `replay` read the log of a container alike, and neither removes anything but the marks of the runtime.
+ */
 
 const readers = createLineReaders();
 const noon = Date.UTC(2026, 10, 21, 12);

@@ -14,14 +14,14 @@ import { anyDocument, anyLayers } from './structures.ts';
 import type { Wrapping } from './wrapping.ts';
 
 /*
- * Wrapping changes nothing, and everybody decides the same: lines of all formats, and records of kube-proxy and calico-node, also of several
- * lines, in wrappers that are made by chance, up to three within one another. `--explain`, `replay`, `doctor` and the agent's `file:` are
- * held against the bare line and against one another.
+ * Wrapping changes nothing, and all readers decide the same: lines of all formats, and records of kube-proxy and
+ * calico-node, some of several lines, in up to three random wrappers within one another. `--explain`, `replay`,
+ * `doctor` and the agent's `file:` are compared with the bare line and with one another.
  */
 
 const isFuzz = process.env['FUZZ'] !== undefined;
 const numRuns = isFuzz ? 3000 : 150;
-/** Of three wrappers within one another, one case in a thousand is not read right. The fuzz tries them. */
+/** With three nested wrappers, one case in a thousand is not read right. The fuzz tries them. */
 const layers = anyLayers(isFuzz ? 3 : 1);
 const inDocuments = isFuzz ? anyLayers(1) : fc.constant<readonly Wrapping[]>([]);
 const taken = Date.UTC(2026, 10, 21, 11);
@@ -31,11 +31,14 @@ const table = createPrefixTable();
 interface Subject {
   name: string;
   text: string;
-  /** The agent believes no file about programs, and does not search it for their records. */
+  /** The agent believes no file about programs, and does not search files for their records. */
   isOfProgram: boolean;
 }
 
-/** A line of each format that is read whatever stands around it, and a record of each cause that has a literal to search for. */
+/**
+ * A line of each format that is read whatever is around it, and a record of each cause that has a literal to search
+ * for.
+ */
 const ofFormats = formats.flatMap(({ name, needles }): Subject[] => {
   // Only the agent reads the trace of the kernel.
   if (name === kernelDrop || name === connectFailure) return [];
@@ -45,16 +48,16 @@ const ofFormats = formats.flatMap(({ name, needles }): Subject[] => {
       found !== undefined &&
       !['unparsable', 'refused'].includes(found.kind) &&
       needles.some((each) => text.includes(each)) &&
-      // A bar of its own is not told from the bars of a row.
+      // A bar in the line itself cannot be told from the bars of a table row.
       !text.includes(' | ')
     );
   });
-  // Without a kernel's stamp before it, all that stands before a LOG line would be its prefix.
+  // Without the kernel's stamp, everything before a LOG line would be its prefix.
   const head = name === 'netfilter' ? 'Nov 21 10:15:03 node-b kernel: ' : '';
   return own.slice(0, 3).map(({ id, text }) => ({ name: `${name}, ${id}`, text: head + text, isOfProgram: false }));
 });
 const ofCauses = incidents
-  // A line out of the middle of a record is told by its place in a log alone.
+  // A line from the middle of a record is recognized only by its place in a log.
   .filter(
     ({ name, sign, text }) =>
       sign !== undefined &&
@@ -64,7 +67,10 @@ const ofCauses = incidents
   .map(({ name, text }) => ({ name, text, isOfProgram: true }));
 const anySubject = fc.oneof(fc.constantFrom(...ofFormats), fc.constantFrom(...ofCauses));
 
-/** What a reader makes of the texts: lines that say nothing are the wrapper's. A record counts as what it is a sign of. */
+/**
+ * What a reader makes of the texts. Lines without a meaning belong to the wrapper. A record counts as the sign that it
+ * is.
+ */
 function meaningsOf(found: readonly Reading[]): unknown[] {
   return found.flatMap(({ observation }) => {
     if (observation === null) return [];

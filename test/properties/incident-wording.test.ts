@@ -59,7 +59,7 @@ const details: fc.Arbitrary<IncidentDetails> = fc
     Object.assign({}, given, { services, affected: { count: given.affected.count, names } }),
   );
 
-/** Makes the message as the API server gets it. */
+/** Makes the message that the API server gets. */
 function written(given: IncidentDetails, node: string, suppressed = false): string {
   const finding = {
     identity: '',
@@ -97,7 +97,7 @@ test('any Event message of an incident is one line of at most 1,024 bytes that e
     expect(message.endsWith(code === diagnosis ? ` [${code}]` : ` [${diagnosis}, ${code}]`)).toBe(true);
     expect(message.isWellFormed()).toBe(true);
     expect(message).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
-    // The only address of a page in a text of our own is that of KN207.
+    // KN207 has the only URL in our own texts.
     expect(message.replace('https://ADDRESS:PORT/healthz', '')).not.toMatch(/<|:\/\//);
     expect(message).not.toMatch(/\b(?:undefined|null|Infinity)|NaN|\[object|invalid/);
     expect(message).not.toMatch(/^\s| {2}|\s$/);

@@ -10,7 +10,7 @@ import { forAll } from '../for-all.ts';
 
 const runs = { numRuns: 500 };
 
-/** One thing that happens, `wait` after the one before. */
+/** One thing that happens, `wait` after the previous one. */
 interface Step {
   wait: Millis;
   happens: Sign | 'restart' | 'tick';
@@ -19,7 +19,7 @@ interface Step {
 const failings: Failing[] = ['kube-proxy', 'felix', 'bird', 'kernel'];
 const codes = ['KN102', 'KN104', 'KN109', 'KN116', 'KN201', 'KN204', 'KN401'];
 const family = fc.constantFrom('IPv4', 'IPv6', '');
-/** The times at which rules differ: within an attempt, one retry interval, two, a quiet period, and long after. */
+/** Times at which the rules differ: within an attempt, one retry interval, two, a quiet period, and long after. */
 const wait = fc.oneof(
   fc.integer({ min: 0, max: 2500 }),
   fc.constantFrom(2000, 2001, 30_000, 60_000, 60_001, 90_000, 900_000),
@@ -53,7 +53,7 @@ function step(tracker: Tracker, { happens }: Step, time: Millis): void {
   else tracker.take(happens, time, undefined);
 }
 
-/** Hears of each change; gives whether it is published at once. */
+/** Hears of each change; returns whether it is published at once. */
 type Listener = (change: IncidentChange) => boolean;
 
 function trackerWith(listener: Listener, restored?: TrackerState): Tracker {
@@ -62,7 +62,10 @@ function trackerWith(listener: Listener, restored?: TrackerState): Tracker {
   }, restored);
 }
 
-/** Takes the steps one after the other; `after` sees the tracker after each and may give another to go on with. */
+/**
+ * Takes the steps one after the other. `after` sees the tracker after each of them, and may return another one to
+ * continue with.
+ */
 function run(
   steps: readonly Step[],
   listener: Listener,
@@ -222,7 +225,7 @@ test('the number of ticks only affects how soon an end is known', () => {
   });
 });
 
-/** The changes of each cause when there is a tick every `interval` beside the steps that are signs. */
+/** The changes of each cause if there is a tick every `interval` in addition to the steps that are signs. */
 function trace(steps: readonly Step[], interval: Millis): unknown {
   const changes: Record<string, string[]> = {};
   const tracker = trackerWith(

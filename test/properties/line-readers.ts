@@ -75,7 +75,7 @@ export function createLineReaders() {
         true,
       );
     },
-    /** The findings of `doctor` in the file of a syslog daemon. */
+    /** What `doctor` finds in a syslog daemon's file. */
     async checked(text: string): Promise<readonly Pick<LoggedPacket, 'prefix' | 'verdict'>[]> {
       const path = newPath(`${files++}.log`);
       writeFileSync(path, text);
@@ -84,7 +84,7 @@ export function createLineReaders() {
       if (log === undefined || 'reason' in log) throw new Error(`doctor cannot read ${path}`);
       return log.packets.map(({ prefix, verdict }) => ({ prefix, verdict }));
     },
-    /** Reads it as a file of `replay`, and by the agent. */
+    /** Reads it with `replay` as a file, and with the agent. */
     async contained(file: ContainerFile): Promise<{ replay: Reading[]; agent: Reading[] }> {
       const root = newPath(`pods-${files++}`);
       const path = `${root}/${file.path}`;

@@ -10,18 +10,20 @@ import { lines as packets } from '../corpus/lines.ts';
 import { lines as records } from '../explain/incidents/catalogue/lines.ts';
 import { isFuzz } from '../runs.ts';
 
-/** Milliseconds of processor time for the longest line that is read. Linear reading takes some ten, quadratic reading a thousand. */
+/**
+ * Milliseconds of processor time for the longest line. Linear reading takes about ten, quadratic reading a thousand.
+ */
 const bound = 250;
 const [short, long] = [3000, 64 * 1024];
-/** Milliseconds for the short one that make the long one worth a try. */
+/** If the short line takes more milliseconds than this, the long one is tried. */
 const suspicious = 2;
-/** Places of a line at which something is repeated, and how many words are. */
+/** At how many places of a line something is repeated, and how many words. */
 const [places, spans] = [isFuzz ? 40 : 10, [1, 4]];
 
 const prefixes = createPrefixTable([]);
 const clock = createClock({ latest: Date.UTC(2026, 10, 21) });
 
-/** All that looks at a line before it is known whose it is. */
+/** All readers that look at a line before it is known whose it is. */
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'of the kernel': (text) => parse(text, prefixes),
   'of another program': (text) => parse(text, prefixes, 'userspace', 'sshd'),

@@ -16,7 +16,7 @@ const mutations: Readonly<Record<string, Mutation>> = {
   lengthen: (parts, from, _, noise) => parts.toSpliced(from, 0, (noise || 'x').repeat(500)),
 };
 
-/** Words of the format that mean most where they do not belong. */
+/** Words of the format that mean most in the wrong place. */
 const words = fc.constantFrom(
   ...'[ ] [8 bytes] INCOMPLETE TRUNCATED IN= OUT= SRC= DST= PROTO= PROTO=999 ACK SPT=65536 DPT=-1 TYPE=256'.split(' '),
   ...'FRAG:1 FRAG:x TTL=256 MARK=0x100000000 UID=0x1 LEN= ARP MAC=00 PHYSIN=a = =='.split(' '),
@@ -41,7 +41,7 @@ export function mutated(line: Arbitrary<string>): Arbitrary<string> {
   return fc.record({ line, steps: fc.array(step, { minLength: 1, maxLength: 3 }) }).map((damaged) =>
     damaged.steps.reduce((text, { mutation, separator, places, noise: given }) => {
       const parts = text.split(separator);
-      // There is nothing to damage in an empty line.
+      // An empty line cannot be damaged.
       if (parts.length === 0) return text;
       const [from = 0, until = 0] = places.map((place) => Math.floor(parts.length * place));
       return mutation(parts, from, until, given).join(separator);
@@ -49,7 +49,7 @@ export function mutated(line: Arbitrary<string>): Arbitrary<string> {
   );
 }
 
-/** No line at all, but made of the words of one. */
+/** Not a line, but made of the words of lines. */
 export const wordSalad: Arbitrary<string> = fc
   .array(
     fc.oneof(words, fc.constantFrom('IN=a ', 'OUT=b ', 'SRC=10.0.0.1 ', 'DST=10.0.0.2 ', 'PROTO=ICMP ', '[SRC=::1 ')),

@@ -9,7 +9,7 @@ import { runs } from '../runs.ts';
 import { forAll } from '../for-all.ts';
 
 const tables: { hostile: Record<string, string> } = {
-  // Texts that a parser may be slow to read when they come again and again, by what they are.
+  // Texts that may be slow to parse if they are repeated, by what they are.
   hostile: {
     'IN= again and again': 'IN=',
     'IN= again and again, each complete': 'IN= ',
@@ -42,7 +42,7 @@ function bare(observation: ReturnType<typeof parse>): BareObservation {
   return rest;
 }
 
-/** A prefix has at most 127 bytes (nftables); of longer text before the header a parser may keep a part. */
+/** A prefix has at most 127 bytes (nftables). If there is longer text before the header, a parser may keep a part. */
 function shortened(found: BareObservation, expected: BareObservation): BareObservation {
   const long = expected?.kind === 'packet' && expected.prefix.length > 127;
   return long && found?.kind === 'packet' ? { ...found, prefix: '' } : found;
@@ -93,7 +93,7 @@ test('parse agrees with the reference on any text', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), agrees), often);
 });
 
-/** Each would be slow to death for a parser that looks again at what it has seen; the test's time limit shows it. */
+/** Each would be extremely slow for a parser that reads text again. The test's time limit would show it. */
 const hostile: Record<string, string> = tables.hostile;
 const beginnings = [
   '',

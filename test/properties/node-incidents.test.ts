@@ -76,7 +76,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ what: fc.constant('answer' as const), last: fc.boolean() }) },
   fc.record({ what: fc.constant('server' as const), away: fc.boolean() }),
 );
-/** A node has few problems at a time, and those again and again. */
+/** A node has few problems at a time, which come again and again. */
 const steps: fc.Arbitrary<Step[]> = fc
   .tuple(
     fc.uniqueArray(fc.nat(records.length - 1), { minLength: 1, maxLength: 4 }),
@@ -97,15 +97,15 @@ interface Counted {
 
 interface Scene {
   counted: Counted[];
-  /** Failures of each incident that was forgotten, or that was there at the end, by `KN102 kube-proxy`. */
+  /** Failures of each incident that was forgotten, or that existed at the end, by `KN102 kube-proxy`. */
   failures: Record<string, number>;
   incidents: NodeIncidents;
 }
 
 interface Interruptions {
-  /** The process ends after these steps, and another goes on from what was kept. */
+  /** After each of these steps the process ends, and another one continues from the saved state. */
   restarts?: ReadonlySet<number>;
-  /** Facts come when an `answer` step lets them. */
+  /** Facts arrive only with an `answer` step. */
   late?: boolean;
 }
 
@@ -118,7 +118,7 @@ const service = (chain: string): ObjectRef => ({
   resourceVersion: '1',
 });
 
-/** Services that come and go, and a Node that is replaced, by the clock of the test. */
+/** Services that come and go, and a Node that is replaced, by the test's clock. */
 function surroundings(now: () => Millis): Partial<NodeIncidentsOptions> {
   const age = (): number => Math.floor((now() - start) / (7 * minute));
   const pods = Array.from({ length: 30 }, (_, i) => affectedPod(`pod-${i}`, i < 3 ? { problem: 'restarting' } : {}));
@@ -143,7 +143,7 @@ async function play(all: readonly Step[], { restarts = new Set(), late = false }
   const failures: Record<string, number> = {};
   const alive = new Map<string, Incident>();
   let waiting: (() => void)[] = [];
-  /** So that objects are not known. */
+  /** Makes objects unknown. */
   let away = false;
   let incidents = begin(undefined);
   for (const [i, step] of all.entries()) {
@@ -171,7 +171,7 @@ async function play(all: readonly Step[], { restarts = new Set(), late = false }
   function begin(restored: NodeIncidentsState | undefined): NodeIncidents {
     const one: NodeIncidents = nodeIncidents(
       (finding, time, weight) => {
-        // A failure that ended with its process says nothing any more.
+        // What a process reports after its end no longer counts.
         if (one === incidents) counted.push({ finding, time, weight });
       },
       {
@@ -190,7 +190,7 @@ async function play(all: readonly Step[], { restarts = new Set(), late = false }
     return one;
   }
 
-  /** Looks after things as the agent does: every five seconds, if there is something to do. */
+  /** Does the housekeeping every five seconds as the agent does, if there is something to do. */
   function idle(until: Millis): void {
     for (let at = upkeepAt(now); at <= until; at = upkeepAt(now + 1)) {
       now = Math.max(at, upkeepAt(Math.min(incidents.nextTick(), until)));
@@ -228,7 +228,7 @@ async function play(all: readonly Step[], { restarts = new Set(), late = false }
     }
   }
 
-  /** Sums up the failures of incidents that are gone; those that were never open are flaps. */
+  /** Adds up the failures of incidents that are gone; incidents that were never open count as flaps. */
   function note(): void {
     const here = new Map(incidents.tracker.incidents.map((incident) => [keyOf(incident), incident]));
     for (const [key, { failures: before }] of alive) {
@@ -255,7 +255,7 @@ function addTo(sums: Record<string, number>, key: string, weight: number): void 
   sums[key] = (sums[key] ?? 0) + weight;
 }
 
-/** Several incidents that become known at the same moment come in any order. */
+/** Incidents that become known at the same moment come in any order. */
 function sorted(counted: readonly Counted[]): string[] {
   return counted.map((one) => JSON.stringify(one)).toSorted();
 }
@@ -264,7 +264,7 @@ function detailsOf({ finding }: Counted): IncidentDetails {
   return finding.details as IncidentDetails;
 }
 
-/** Failures counted on the Node, whatever it was at the time, by `KN102 kube-proxy`. */
+/** Failures counted on the Node, whichever it was at the time, by `KN102 kube-proxy`. */
 function countedFailures(counted: readonly Counted[]): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const one of counted) {
@@ -292,7 +292,7 @@ const cuts = fc.array(fc.nat(50), { maxLength: 8 }).map((all) => new Set(all));
 
 test('restarts of the agent do not change the counts', async () => {
   await forAllAsync([steps, cuts], { numRuns: 30 }, async (some, restarts) => {
-    // The portions differ between what is published at once and later, when the server is back; see below.
+    // What is published at once and what is published when the server is back are split differently; see below.
     const all = some.filter((step) => step.happening.what !== 'server');
     const whole = await play(all, {});
     const parted = await play(all, { restarts });

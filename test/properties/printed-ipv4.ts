@@ -5,7 +5,7 @@ import { emptyPacket, hexByte, octet, options, piece, uint16, type Piece } from 
 import { icmpHeader, spiHeader, tcpHeader, udpHeader } from './printed-transport.ts';
 
 interface Transport {
-  /** The kernel's text behind `PROTO=`, and its meaning. */
+  /** The kernel's text after `PROTO=`, and its meaning. */
   printed: string;
   protocol: string;
   header: Piece;
@@ -18,7 +18,7 @@ const named = (protocol: string, header: Arbitrary<Piece>): Arbitrary<Transport>
 const numbered = (number: number, protocol: string): Arbitrary<Transport> =>
   transport(String(number), protocol, fc.constant(piece('')));
 
-/** Values of `PROTO=` over either version of IP, weighted by how often they are seen. */
+/** Values of `PROTO=` over IPv4 and IPv6, weighted by how often they are seen. */
 export const commonTransports: [{ weight: number; arbitrary: Arbitrary<Transport> }, ...Arbitrary<Transport>[]] = [
   { weight: 4, arbitrary: named('TCP', tcpHeader) },
   named('UDP', udpHeader),
@@ -35,7 +35,7 @@ export const commonTransports: [{ weight: number; arbitrary: Arbitrary<Transport
   numbered(253, '253'),
 ];
 
-/** Header and payload up to what may not be printed of an inner packet. */
+/** The header and the payload, of which an inner packet may print only a part. */
 function ipv4(nested: Parameters<typeof icmpHeader>[0]): Arbitrary<Piece> {
   const transports = fc.oneof(
     ...commonTransports,
@@ -70,7 +70,7 @@ function ipv4(nested: Parameters<typeof icmpHeader>[0]): Arbitrary<Piece> {
     });
 }
 
-/** A later fragment prints only the protocol, an IPv4 one that carries AH not even that. */
+/** A later fragment prints only the protocol. A later IPv4 fragment with AH does not even print that. */
 export function withTransport(ip: Piece, next: Transport, later: boolean, silent = false): Piece {
   if (silent) return { ...ip, packet: { ...ip.packet, incomplete: true } };
   const header = later ? piece('') : next.header;
@@ -82,7 +82,7 @@ export function withTransport(ip: Piece, next: Transport, later: boolean, silent
   };
 }
 
-/** `[…] `, as it stands in an ICMP error. */
+/** The piece as `[…] `, the form that it has in an ICMP error. */
 export function inBrackets(printed: Arbitrary<Piece>): Arbitrary<Pick<Piece, 'text' | 'inner'>> {
   return printed.map(({ text, packet }) => ({ text: `[${text}] `, inner: { ...emptyPacket, ...packet } }));
 }

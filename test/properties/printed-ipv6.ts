@@ -10,7 +10,7 @@ interface Address {
   canonical: string;
 }
 
-/** The kernel prints all eight groups; zero groups are frequent so that compression is tried. */
+/** The kernel prints all eight groups. Zero groups are frequent, so that compression is tested. */
 const address: Arbitrary<Address> = fc
   .array(fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, uint16, fc.constantFrom(1, 0xfe80, 0xffff)), {
     minLength: 8,
@@ -21,7 +21,10 @@ const address: Arbitrary<Address> = fc
     canonical: compress(groups),
   }));
 
-/** RFC 5952, 4 and 5: the longest run of two zero groups or more, the first of equals; mapped IPv4 in dotted decimal. */
+/**
+ * RFC 5952, 4 and 5: the longest run of two or more zero groups, the first of equal ones; mapped IPv4 in dotted
+ * decimal.
+ */
 function compress(groups: readonly number[]): string {
   const mapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
   if (mapped)
@@ -118,7 +121,7 @@ function ipv6(nested: Parameters<typeof icmpv6Header>[0]): Arbitrary<Piece> {
     });
 }
 
-/** An inner packet without room for its addresses. For IPv4 the kernel checks this earlier. */
+/** An inner packet that is too short for its addresses. For IPv4 the kernel checks this earlier. */
 const unreadable = fc.constant({ text: '[TRUNCATED] ' });
 export const ipv6Packet: Arbitrary<Piece> = ipv6(
   fc.oneof({ weight: 6, arbitrary: inBrackets(ipv6(undefined)) }, unreadable),

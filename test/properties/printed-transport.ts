@@ -3,7 +3,7 @@ import type { Arbitrary } from 'fast-check';
 import { TcpFlag } from '../../src/base/model/packet.ts';
 import { incomplete, octet, options, piece, port, uint16, uint32, type Piece } from './printed.ts';
 
-/** The order is that in which the kernel prints them; `AE` has no bit here. */
+/** In the order in which the kernel prints them; `AE` has no bit here. */
 const flagWords = ['AE', 'CWR', 'ECE', 'URG', 'ACK', 'PSH', 'RST', 'SYN', 'FIN'] as const;
 const bitOf = (word: (typeof flagWords)[number]): number => (word === 'AE' ? 0 : TcpFlag[word]);
 
@@ -47,7 +47,7 @@ export const spiHeader: Arbitrary<Piece> = fc.oneof(
 
 /** The text of an ICMP message after its type and code. */
 type Body = Pick<Piece, 'text' | 'inner' | 'mtu'>;
-/** The text of the packet within an error, brackets included; undefined inside such a packet. */
+/** The text of the packet within an error, with its brackets; undefined inside such a packet. */
 type Nested = Arbitrary<Body> | undefined;
 
 const echo: Arbitrary<Body> = fc.tuple(uint16, uint16).map(([id, sequence]) => ({ text: `ID=${id} SEQ=${sequence} ` }));

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
 import type { Packet } from '../../src/base/model/packet.ts';
 
-/** Text as the kernel prints it, side by side with what a reader must make of it. */
+/** Text as the kernel prints it, together with what a reader must make of it. */
 export interface Piece {
   text: string;
   packet: Partial<Packet>;
   inner?: Packet;
   mtu?: number;
-  /** The kernel returned here: neither UID= nor MARK= follow. */
+  /** Whether the kernel stops printing here, so that neither UID= nor MARK= follows. */
   stops: boolean;
 }
 
@@ -20,7 +20,7 @@ export const hexByte = (value: number): string => value.toString(16).toUpperCase
 
 export const piece = (text: string, packet: Partial<Packet> = {}, stops = false): Piece => ({ text, packet, stops });
 
-/** `INCOMPLETE [8 bytes] `: less than a header's worth of the packet was there. */
+/** `INCOMPLETE [8 bytes] `: the packet had fewer bytes than a header. */
 export const incomplete = (stops: boolean): Arbitrary<Piece> =>
   fc.nat({ max: 64 }).map((bytes) => piece(`INCOMPLETE [${bytes} bytes] `, { incomplete: true }, stops));
 

@@ -9,8 +9,9 @@ import { forAllAsync } from '../for-all.ts';
 import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 
 /*
- * Readers of the Namespace `curious` may write policies in it. Whatever a log line or a policy names of the Namespace `shop`, which has
- * opted out of being described, no Event of `curious` says it: each such name and value has the word `secret`.
+ * Users who may read the Namespace `curious` may write policies in it. Whatever a log line or a policy names of the
+ * Namespace `shop`, which has opted out of descriptions, no Event of `curious` contains it: each such name and value
+ * has the word `secret`.
  */
 
 const numRuns = process.env['FUZZ'] === undefined ? 60 : 2000;

@@ -9,8 +9,8 @@ export function familyOf(text: string | undefined): Family | undefined {
 }
 
 /**
- * RFC 5952 text. The URL parser writes it, except that it has no mixed notation, which section 5 wants for
- * IPv4-mapped addresses.
+ * The text of RFC 5952. The URL parser writes it, except for the mixed notation that section 5 requires for IPv4-mapped
+ * addresses.
  */
 export function canonicalAddress(text: string): string {
   if (isIPv4(text)) return text;

@@ -3,8 +3,9 @@ import type { Millis } from '../../src/base/model/log-line.ts';
 const quarter = 900_000;
 
 /**
- * What a table says of one cause that no sync proves wrong, whose failures come in order: by going through all of them again
- * each time. `<time> opened <failures>`, `<time> continued 1`, `<time> closed`; closed at the very time it is due.
+ * What a table says about one cause that no sync disproves, and whose failures come in order; it goes through all of
+ * them again each time. `<time> opened <failures>`, `<time> continued 1`, `<time> closed`, which comes at the very time
+ * when it is due.
  */
 export function referenceChanges(times: readonly Millis[], retryInterval: Millis, end: Millis): string[] {
   const changes: string[] = [];

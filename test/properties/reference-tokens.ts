@@ -1,13 +1,14 @@
 /** The tokens of one header: the logged packet's, or those of the packet inside an ICMP error. */
 export interface Level {
   tokens: string[];
-  /** Always true of the outer level. */
+  /** Always true for the outer level. */
   closed: boolean;
 }
 
 /**
- * Takes the bracketed packet of an ICMP error out of the tokens. `INCOMPLETE [8 bytes]` opens no bracket. The kernel prints the
- * closing one after a space, except behind what it writes without one: `[TRUNCATED] `, `OPT (TRUNCATED)] `, `)] `.
+ * Takes the bracketed packet of an ICMP error out of the tokens. `INCOMPLETE [8 bytes]` does not open a bracket. The
+ * kernel prints the closing bracket after a space, except after `[TRUNCATED] `, `OPT (TRUNCATED)] ` and `)] `, which it
+ * writes without one.
  */
 export function bracketed(tokens: readonly string[]): { outer: Level; inner: Level | undefined; cutInside: boolean } {
   const outer: Level = { tokens: [], closed: true };

@@ -1,5 +1,5 @@
 const tables: { keywords: Record<number, string> } = {
-  // IANA keywords of the protocols that the kernel, having no case for them, prints as numbers.
+  // IANA keywords of protocols that the kernel prints as numbers.
   keywords: {
     '1': 'ICMP',
     '2': 'IGMP',
@@ -18,20 +18,20 @@ const tables: { keywords: Record<number, string> } = {
     '136': 'UDPLITE',
   },
 };
-/** IANA keywords of the protocols that the kernel, having no case for them, prints as numbers. */
+/** IANA keywords of protocols that the kernel prints as numbers. */
 const keywords: Record<number, string> = tables.keywords;
 
 export function isInteger(text: string): boolean {
   return /^[0-9]+$/.test(text);
 }
 
-/** The number, when the text is nothing but decimal digits and not above the maximum. */
+/** The number, if the text has only decimal digits and the number is at most the maximum. */
 export function upTo(maximum: number, text: string | undefined): number | undefined {
   if (text === undefined || !isInteger(text)) return undefined;
   return Number(text) <= maximum ? Number(text) : undefined;
 }
 
-/** Empty where the line stops before `PROTO=`; undefined where the value is no protocol. */
+/** Empty if the line ends before `PROTO=`; undefined if the value is not a protocol. */
 export function protocolName(text: string | undefined): string | undefined {
   if (text === undefined) return '';
   if (/^[A-Za-z][A-Za-z0-9-]*$/.test(text)) return text;

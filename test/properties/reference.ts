@@ -1,6 +1,7 @@
 /**
- * The slow, obvious reading of a netfilter LOG line (Linux net/netfilter/nf_log_syslog.c), against which the production
- * parser is held by `netfilter.test.ts`. It shares no code with it and prefers plainness to speed: it may be quadratic.
+ * The slow, obvious reading of a netfilter LOG line (Linux net/netfilter/nf_log_syslog.c). `netfilter.test.ts` compares
+ * the production parser with it. It shares no code with that parser, and prefers plainness to speed: it may be
+ * quadratic.
  */
 import type { Packet, PacketObservation } from '../../src/base/model/packet.ts';
 import { canonicalAddress, familyOf, type Family } from './reference-address.ts';
@@ -9,15 +10,15 @@ import { bracketed, firstValues, type Level } from './reference-tokens.ts';
 
 /** A packet line without what the prefix table adds to it. */
 export type BarePacketObservation = Omit<PacketObservation, 'verdict' | 'prefixRule' | 'policy' | 'enforcer'>;
-/** Wording of reasons is the production parser's own affair. */
+/** The production parser alone decides the wording of reasons. */
 export type BareUnparsable = { kind: 'unparsable'; format: 'netfilter' };
 export type BareObservation = BarePacketObservation | BareUnparsable | undefined;
 
 export const unparsable: BareUnparsable = { kind: 'unparsable', format: 'netfilter' };
 
 /**
- * What makes a line one of netfilter's. The first match is where the header begins. Not `\S`: in text whose characters
- * are bytes, 0xA0 is a part of `à` and no space. A prefix may touch the header, but then only OUT= will do.
+ * What makes a line one of netfilter's. The header begins at the first match. Not `\S`, because in text with one
+ * character for each byte, 0xA0 is a part of `à` and not a space. If a prefix touches the header, OUT= must follow.
  */
 const header = /(?<![A-Za-z_])IN=[^ ]* (?=OUT=|PHYSIN=|MAC=|MACSRC=|SRC=|ARP )|(?<!PHYS)IN=[^ ]* (?=OUT=)/;
 
@@ -33,7 +34,7 @@ export function referenceParse(text: string): BareObservation {
   const values = firstValues(outer);
   const arp = outer.tokens.some((token, at) => token === 'ARP' && outer.tokens[at + 1]?.startsWith('HTYPE='));
 
-  // A line that ends with the destination may have been cut within it; ARP lines always end with IPDST=.
+  // A line that ends with the destination may have been cut within it. ARP lines always end with IPDST=.
   const cut = !text.endsWith(' ');
   if (!arp && cut && !cutInside && tokens.at(-1)?.startsWith('DST=')) return unparsable;
   const packet = arp ? readArp(outer) : readPacket(outer);
@@ -58,7 +59,10 @@ export function referenceParse(text: string): BareObservation {
   };
 }
 
-/** Whether words that no LOG rule prints stand before the address: then `IN=` is part of a name that the kernel quotes. */
+/**
+ * Whether there are words before the address that no LOG rule prints: then `IN=` is part of a name that the kernel
+ * quotes.
+ */
 function isForeign(tokens: readonly string[]): boolean {
   const isEnd = (token: string, at: number): boolean =>
     /^(SRC=|INCO)/.test(token) || (token === 'ARP' && tokens[at + 1]?.startsWith('HTYPE=') === true);
@@ -66,7 +70,7 @@ function isForeign(tokens: readonly string[]): boolean {
   return tokens.slice(0, end < 0 ? undefined : end).some((token) => !token.includes('='));
 }
 
-/** Whether the value that counts for this key, the first, is the last that the level shows. */
+/** Whether the first value of this key, which counts, is also the last text of the level. */
 function endsWith(level: Level, key: string): boolean {
   return level.tokens.findIndex((token) => token.startsWith(`${key}=`)) === level.tokens.length - 1;
 }
@@ -117,7 +121,7 @@ function readPacket(level: Level): Packet | undefined {
   };
 }
 
-/** The value of whichever of the keys comes first. */
+/** The value of the key that comes first. */
 function firstOf(level: Level, ...keys: string[]): string | undefined {
   const token = level.tokens.find((each) => keys.some((key) => each.startsWith(`${key}=`)));
   return token?.slice(token.indexOf('=') + 1);
@@ -144,7 +148,7 @@ function readArp(level: Level): Packet | undefined {
   };
 }
 
-/** `FRAG:TRUNCATED` is an IPv6 fragment header that could not be read; `(TRUNCATED)` stands for TCP options. */
+/** `FRAG:TRUNCATED` stands for an unreadable IPv6 fragment header; `(TRUNCATED)` stands for TCP options. */
 function saysIncomplete(level: Level): boolean {
   return level.tokens.some((token) => /^(INCOMPLETE|TRUNCATED|\(TRUNCATED\)|FRAG:TRUNCATED)$/.test(token));
 }
@@ -154,7 +158,7 @@ function readFragment(level: Level): boolean {
   return offsets.some((offset) => isInteger(offset) && Number(offset) > 0);
 }
 
-/** Without WINDOW=, RES=, URGP= or a flag the line stopped before the flags: then they are unknown, not zero. */
+/** Without WINDOW=, RES=, URGP= or a flag, the line ended before the flags: then they are unknown, not zero. */
 function readFlags(level: Level): number | undefined {
   const bits = ['FIN', 'SYN', 'RST', 'PSH', 'ACK', 'URG', 'ECE', 'CWR'].map((word, bit) =>
     level.tokens.includes(word) ? 1 << bit : 0,
@@ -179,7 +183,7 @@ function firstOctets(text: string | undefined): string | undefined {
   return /^([0-9a-f]{2}(?::[0-9a-f]{2}){5})(?::|$)/i.exec(text ?? '')?.[1]?.toLowerCase();
 }
 
-/** Text whose characters are the bytes of valid UTF-8 is decoded; other text is what it is. */
+/** Decodes text whose characters are the bytes of valid UTF-8; other text stays as it is. */
 function decodeBytes(text: string): string {
   if (/[^\u0000-\u00ff]/.test(text)) return text;
   const bytes = Buffer.from(text, 'latin1');

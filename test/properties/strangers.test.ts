@@ -24,14 +24,15 @@ import { parsed } from '../cli/parsed.ts';
 import { forAll, forAllAsync } from '../for-all.ts';
 
 /*
- * Whatever stands in an object of the cluster, a line of a log or an answer of DNS: none of it steers who reads what is made of it.
- * Bytes: an Event's message 1,024 and its other fields 253; a line of a table 4,096; an audit row 8,192; a time series with two labels 1,024.
+ * Whatever an object of the cluster, a log line or a DNS answer contains, none of it controls the terminal or the
+ * commands of a reader. Bytes: an Event's message 1,024 and its other fields 253; a line of a table 4,096; an audit row
+ * 8,192; a time series with two labels 1,024.
  */
 
 const numRuns = process.env['FUZZ'] === undefined ? 60 : 3000;
 const folder = temporaryFolder();
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/u;
-/** The only address of a page in a text of our own (KN207). */
+/** The only URL in our own texts (KN207). */
 const own = 'https://ADDRESS:PORT/healthz';
 
 async function run(objects: unknown, log: string, ...more: string[]) {
@@ -68,7 +69,10 @@ function leavesOf(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [];
 }
 
-/** Only names stand in what a reader pastes, up to the end of the sentence; what a line says stands in a sentence of its own, in quotes. */
+/**
+ * Commands that a reader pastes contain only names, up to the end of the sentence. What a line says has a sentence of
+ * its own, in quotes.
+ */
 function expectSafeCommands(message: string): void {
   const commands = /\b(?:kubectl|calicoctl|sysctl|modprobe|grep -e|set net\/).*?(?:\. (?=[A-Z])|$)/gm;
   for (const [command] of message.replace(/It logged: ".*?"(?= )/, '').matchAll(commands))
@@ -177,7 +181,7 @@ test("text from outside cannot control the terminal of a reader of the agent's l
     const [first = '', second = ''] = lines.map((line) => line.replace(/\n$/, ''));
     expect(first).not.toMatch(steering);
     expect(JSON.parse(first)).toMatchObject({ prefix: text.isWellFormed() ? text : expect.any(String) });
-    // A person reads a text of several lines as such; and colours, where the tests run on a terminal.
+    // A text of several lines is for people to read; so are colours, if the tests run on a terminal.
     expect(second.replace(/\u001b\[\d+m|[\n\t]/g, '')).not.toMatch(steering);
   });
 });

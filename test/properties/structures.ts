@@ -1,4 +1,7 @@
-/** Ways to keep lines, made of structure alone: names, orders, depths and spellings are by chance, as no list of tools has them all. */
+/**
+ * Ways to keep lines, made of structure alone: names, orders, depths and spellings are random, because no list of tools
+ * has them all.
+ */
 import fc from 'fast-check';
 import type { Wrapping } from './wrapping.ts';
 
@@ -12,7 +15,7 @@ function lineWise(name: string, wrap: (line: string, at: number, number: number)
   };
 }
 
-/** Names that say nothing of a writer, a host or a time. */
+/** Names that do not suggest a writer, a host or a time. */
 const anyName = fc.stringMatching(/^[bcfgjkqruvwxyz]{2,6}(?:[._-]?[1-9])?$/);
 const timeName = fc.constantFrom('time', '@timestamp', 'ts', 'written_time', 'logStamp', 'eventDate');
 const otherValue = fc.oneof(
@@ -136,8 +139,8 @@ const anyLineWise = fc.oneof(
 );
 
 /**
- * Up to so many within one another. Only the innermost has bars or single quotes: those of others are not told from its own. Nobody numbers
- * lines that have numbers, or searches in them.
+ * At most this many wrappers within one another. Only the innermost has bars or single quotes, because those of outer
+ * ones could not be told from its own. Nobody numbers lines that already have numbers, or searches in them.
  */
 export const anyLayers = (maxLength: number): fc.Arbitrary<readonly Wrapping[]> =>
   fc.array(anyLineWise, { minLength: 1, maxLength }).map((all) =>
@@ -156,7 +159,7 @@ const separated = fc.tuple(
   fc.constantFrom('\n', '\r\n'),
 );
 
-/** Documents: a list of records, printed over many lines, and tables with names of columns. */
+/** Documents: a list of records printed over many lines, and tables with column names. */
 export const anyDocument: fc.Arbitrary<Wrapping> = fc.oneof(
   fc
     .tuple(anyShape, fc.option(anyName, { nil: undefined }), fc.integer({ min: 1, max: 4 }))

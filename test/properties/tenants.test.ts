@@ -10,9 +10,9 @@ import { forAllAsync } from '../for-all.ts';
 import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 
 /*
- * An honest tenant (`shop`) and an attacker who may create every kind of object in a Namespace of his own (`evil`), as far as the API
- * server lets him: he chooses neither a status of a Pod nor a ClusterIP that is in use. Whatever he creates, no Event, verdict or row of
- * the audit of the honest tenant changes.
+ * An honest tenant (`shop`) and an attacker (`evil`), who may create every kind of object in a Namespace of his own, as
+ * far as the API server allows it: he cannot choose a Pod's status, nor a ClusterIP that is in use. Whatever he
+ * creates, no Event, verdict or audit row of the honest tenant changes.
  */
 
 const numRuns = process.env['FUZZ'] === undefined ? 40 : 2000;
@@ -63,7 +63,7 @@ const egress = (to: object[]): object => ({
 const policyObject = (namespace: string, spec: object): object =>
   object('NetworkPolicy', 'own', { namespace }, { spec }, 'networking.k8s.io/v1');
 
-/** Addresses that the honest tenant's Pod talks to; of each kind of owner, and of none. */
+/** Addresses that the honest tenant's Pod connects to, for each kind of owner and for none. */
 const peers = [
   '10.8.0.5',
   '10.8.0.77',
@@ -121,7 +121,7 @@ const annotations = fc.dictionary(
   fc.constantFrom(...peers, 'Pod-shop-web-0'),
 );
 
-/** Objects that a Namespace can have, with claims in every field that its tenant writes. */
+/** Objects that a Namespace can have, with claims in every field that the tenant writes. */
 const attack = fc.oneof(
   fc.record({ claimed, ports, ingress: claimed, type: fc.constantFrom('ClusterIP', 'LoadBalancer') }).map((each) => {
     const { spec, ...rest } = serviceObject('evil', 'trusted', '10.96.7.7', each.ports, {
@@ -222,7 +222,7 @@ async function printed(objects: readonly object[], log: string, ...args: readonl
   return out;
 }
 
-/** In whichever order the lists have them. */
+/** In either order of the lists. */
 const places = fc.constantFrom('first', 'last');
 
 test('no object that a Namespace may create changes an Event, a verdict or a row of another Namespace', async () => {

@@ -5,7 +5,7 @@ import { lines as corpus } from '../corpus/lines.ts';
 import { createLineReaders, type Reading } from './line-readers.ts';
 import { documents, objects, prefixes, type Wrapping } from './wrapping.ts';
 
-/** Wrapping changes nothing: every way to keep a line gives what the bare line gives, in each reader. */
+/** Wrapping changes nothing: every way to keep a line gives the same as the bare line, in each reader. */
 
 /** When the collector took a line: later than it was written. */
 const taken = Date.UTC(2026, 10, 21, 11);
@@ -16,7 +16,7 @@ const packet = (prefix: string): string =>
   `${prefix}IN=cali1 OUT=cali2 MAC=ee:ee SRC=10.65.1.4 DST=10.65.2.9 LEN=60 TTL=63 ID=1 DF PROTO=TCP SPT=40112 DPT=8443 SYN URGP=0`;
 const heads = ['Nov 21 10:15:03 node-b kernel: ', '2026-11-21T10:15:03.25+01:00 node-b kernel: [  132.500000] '];
 
-/** A line of each format that the kernel does not write, as its own file has it. */
+/** A line of each format that the kernel does not write, as in the format's own file. */
 const ofLoggers = formats.flatMap(({ name, writers, parse }) => {
   if (
     writers.includes('kernel') ||
@@ -74,7 +74,7 @@ test.each(objects.map((each) => [each.name, each] as const))(
   async (_, inner) => {
     for (const [i, outer] of outermost.entries()) {
       const { line } = anyLines[i % anyLines.length] ?? { line: '' };
-      // It puts a comma after a line, which is not JSON then.
+      // This puts a comma after a line, which is then not JSON.
       const isJson = inner.name !== 'an element of a list' || outer.name !== 'JSON printed with blanks';
       if (isJson) await expectAlike([inner, outer], line);
     }
@@ -86,7 +86,7 @@ test.each(documents.map((each) => [each.name, each] as const))(
   async (name, { wrap }) => {
     for (const { line } of [...ofKernel, ...ofLoggers, ...bare]) {
       const wanted = await readers.replayed(`${line}\n`);
-      // A text of more than 256 KiB is skipped, and counted.
+      // Texts of more than 256 KiB are skipped and counted.
       for (const count of [1, 3, name.startsWith('a log in') ? 70 : 700]) {
         const found = await readers.replayed(
           wrap(

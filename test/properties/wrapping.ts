@@ -1,12 +1,12 @@
-/** Ways in which people and tools keep lines of logs. Each keeps one line at a time, unless it is a document. */
+/** Ways in which people and tools keep log lines. Each keeps one line at a time, unless it is a document. */
 
 export interface Wrapping {
   name: string;
-  /** The file's content for these lines. `at`: when the collector took each, in milliseconds. */
+  /** The content of a file for these lines. `at`: when the collector took each of them, in milliseconds. */
   wrap: (lines: readonly string[], at: number) => string;
   /** Whether the result is one line for each line, so that it can be wrapped again. */
   isLine: boolean;
-  /** Whether a line must have a stamp of its own to be told from what stands before it. */
+  /** Whether a line must have a stamp of its own to be told from the text before it. */
   needsStamp?: boolean;
 }
 

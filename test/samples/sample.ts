@@ -9,7 +9,7 @@ import { parsed } from '../cli/parsed.ts';
 
 export const samplesFolder = join(import.meta.dirname, '../../samples');
 
-/** After the last line of every sample, so that ages and guessed times are the same for ever. */
+/** After the last line of every sample, so that ages and guessed times never change. */
 const now = '2026-11-21T20:00:00Z';
 
 /** The content of `samples/<case>.expected.json`. */

@@ -6,10 +6,12 @@ import { expectedPath, logText, type Outcome, replaySample, samplesFolder, sampl
 const cases = samplesWith('.log');
 const packetLine =
   /IN=\S* OUT=.* PROTO=|martian \w+ \S+ from |"flow":\{.*"IP":\{|"disposition":| verdict="|\(skb\.kfree_skb\) |packets_(?:in|out)\\"/;
-/** Trace points, and the second line of a packet that a policy dropped: in the sample, only those have a `sub_type`. */
+/**
+ * Trace points, and the second line about a packet that a policy dropped: in the sample, only those have a `sub_type`.
+ */
 const otherHubbleLine = /"event_type":\{"type":(?:4|1,"sub_type")/;
 
-// A difference that is wanted: node scripts/update-samples.ts, then read what git diff shows.
+// If a difference is intended: node scripts/update-samples.ts, then read what git diff shows.
 describe.each(cases)('%s', (name) => {
   test('gives the expected output', async () => {
     const expected = JSON.parse(readFileSync(expectedPath(name), 'utf8')) as Outcome;
@@ -17,7 +19,7 @@ describe.each(cases)('%s', (name) => {
   });
 
   test('every packet in the log is counted', async () => {
-    // The count is grep's: it sees no envelopes, no prefixes, no fields.
+    // The count is like grep's: it sees no envelopes, prefixes or fields.
     const lines = logText(name)
       .split('\n')
       .filter((line) => packetLine.test(line) && !otherHubbleLine.test(line))
@@ -29,7 +31,7 @@ describe.each(cases)('%s', (name) => {
         );
       }, 0);
     const { drops, logged, accepted } = (await replaySample(name)).summary;
-    // Failed connections are not packets, and policies deny five in that sample.
+    // Failed connections are not packets; in that sample, policies deny five of them.
     expect(drops + logged + accepted).toBe(lines + (name === 'connect-failures' ? 5 : 0));
   });
 });

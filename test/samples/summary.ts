@@ -1,12 +1,12 @@
-/** The figures of a replay that a reader cares about. */
+/** The figures of a replay that matter to a reader. */
 export interface Summary {
   lines: number;
-  /** Packets dropped or rejected, link-local chatter included. */
+  /** The packets dropped or rejected, including link-local chatter. */
   drops: number;
   rejected: number;
   /** The drops that are link-local chatter, by kind. No Event reports them. */
   noise: Record<string, number>;
-  /** The other drops with no known Pod at either end. No Event reports them either. */
+  /** The other drops without a known Pod at either end. No Event reports them either. */
   withoutPod: number;
   logged: number;
   accepted: number;
@@ -24,8 +24,9 @@ interface AuditRow {
 }
 
 /**
- * The audit has each dropped packet, the summary for people of all else. A figure that the summary leaves out is 0;
- * those that it always shows must be there, and what both have must agree, so that a new wording is noticed.
+ * The audit has each dropped packet; the summary for people has everything else. A figure that the summary leaves out
+ * is 0. Figures that it always shows must be there, and figures that both have must agree, so that a new wording is
+ * noticed.
  */
 export function readSummary(text: string, audit: readonly AuditRow[]): Summary {
   const drops = packets(audit);

@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-/** A command that installs packages, as a shell has it and as arguments of a process. */
+/** A command that installs packages, in a shell or as arguments of a process. */
 const installs =
   /\bnpm (?:--?[a-z]\S* (?:[^-\s]\S* )?)*(?:ci|i|install|add|update|rebuild)\b(?! registry)|\['(?:ci|i|install|add|update|rebuild)', '-/;
 
-/** The text there is about `npm ci`, and is not a command. */
+/** Text about `npm ci` that is not a command. */
 const onlyNamed = /\(npm ci\), once|npm ci failed|allowScripts/;
 
 function installing(text: string): string[] {
@@ -20,7 +20,7 @@ test('no command of the checkout lets a package run a script while it is install
   const { stdout } = spawnSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' });
   const files = stdout.split('\0').filter((name) => /\.(?:mjs|cjs|ts|sh|ya?ml|md)$|^Dockerfile|^\.ci\//.test(name));
   const found = files
-    // The second installs packages of Debian and Python.
+    // The second file installs packages of Debian and Python.
     .filter((name) => !['test/scripts/install-scripts.test.ts', 'test/programs/install.ts'].includes(name))
     .flatMap((name) => installing(readFileSync(join(root, name), 'utf8')).map((line) => `${name}: ${line.trim()}`));
   expect(found.length).toBeGreaterThan(6);

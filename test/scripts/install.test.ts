@@ -7,7 +7,10 @@ import { temporaryFolder } from '../read/sources/temporary-folder.ts';
 const root = join(import.meta.dirname, '../..');
 const path = temporaryFolder();
 
-/** A checkout whose program only says that it ran, with an npm that notes its arguments and, as a clean install does, empties node_modules. */
+/**
+ * A checkout whose program only says that it ran. Its npm notes its arguments and, like a clean install, empties
+ * node_modules.
+ */
 function checkout(name: string) {
   const folder = path(name);
   for (const file of ['scripts/install.mjs', 'scripts/start.mjs', 'package.json', 'package-lock.json'])

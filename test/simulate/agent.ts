@@ -36,27 +36,27 @@ export interface SimulatedAgentOptions {
   connection: Connection;
   time: VirtualTime;
   random: () => number;
-  /** The state that an earlier one returned from `stop`. */
+  /** The state that `stop` of an earlier agent returned. */
   restored: AgentState | undefined;
   /** A Pod of this node lost a packet. */
   onDrop: (uid: string, at: Millis) => void;
   onIncident: (change: IncidentChange, pods: readonly { uid: string; hostNetwork: boolean }[]) => void;
 }
 
-/** The limits are those of src/agent. */
+/** The same limits as in src/agent. */
 const seriesLimits = { perObject: 8, total: 5000 };
 const waitingFlows = 4096;
 const housekeepingInterval: Millis = 5000;
 const grace: Millis = 10_000;
 const limits = { nodes: 200, services: 5000, endpointSlices: 1000 };
-/** Node.js's longest timer: silence is none of virtual time's matters. */
+/** Node.js's longest timer: silence does not matter in virtual time. */
 const never: Millis = 2 ** 31 - 1;
 
 const prefixes = createPrefixTable([]);
 
 export type SimulatedAgent = ReturnType<typeof createSimulatedAgent>;
 
-/** The agent of one node without sources, disk, metrics and log: everything else is the real one, in virtual time. */
+/** The agent of one node without sources, disk, metrics and log; everything else is real, in virtual time. */
 export function createSimulatedAgent(options: SimulatedAgentOptions) {
   const { node, connection, time, random, restored } = options;
   const { clock, now, schedule, pause } = time;
@@ -145,7 +145,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     schedule,
     random,
   });
-  /** Every five seconds of its own, whenever it was started; only where there is something to do. */
+  /** Every five seconds of its own clock, whenever it was started; only if there is something to do. */
   const phase = now() + Math.floor(random() * housekeepingInterval);
   const housekeeping = createTimer(schedule, now, doPeriodicWork);
   let made: Pipeline | undefined;
@@ -159,7 +159,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
       pipeline().take({ source, line: 0, text, time: at, timeIsExact: true, host: node }, origin);
       if (origin === 'container') planHousekeeping(0);
     },
-    /** Ends it as SIGTERM does: with its state, as the disk would hold it. */
+    /** Ends it as SIGTERM does; returns its state as the disk would hold it. */
     async stop(): Promise<AgentState> {
       made?.stop();
       housekeeping.cancel();
@@ -191,7 +191,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
     planHousekeeping(incidents.nextTick());
   }
 
-  /** Its memory of flows is large, and most nodes of a scenario have none. */
+  /** Made late, because its memory of flows is large and most nodes of a scenario have no flows. */
   function pipeline(): Pipeline {
     return (made ??= createPipeline({
       prefixes,
@@ -211,7 +211,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions) {
   }
 }
 
-/** Look-ups remember thousands of addresses; most nodes of a scenario need none. */
+/** Made late, because look-ups remember thousands of addresses and most nodes of a scenario need none. */
 function lazyLookups(create: () => RemoteLookups): RemoteLookups {
   let made: RemoteLookups | undefined;
   return {

@@ -8,15 +8,18 @@ import { costs, eventOverhead } from './costs.ts';
 import type { Measurements, RequestKind } from './measurements.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** Cores of the API server that do nothing else. */
+/** The number of cores that only run the API server. */
 const cores = 8;
-/** A write waits for etcd's disk, whatever it costs in CPU. */
+/** A write waits for etcd's disk, however little CPU time it costs. */
 const diskLatency: Millis = 3;
-/** Requests of one ServiceAccount that wait for their turn; what comes then is answered with 429 (API Priority and Fairness: six queues of 50). */
+/**
+ * How many requests of one ServiceAccount may wait for their turn. Further ones get 429 (API Priority and Fairness: six
+ * queues of 50).
+ */
 const queueLimit = 300;
-/** `--event-ttl`, from the last write. */
+/** `--event-ttl`, counted from the last write. */
 const eventLifetime: Millis = 3_600_000;
-/** Objects that no scenario changes; more than an agent watches. */
+/** Objects that no scenario changes, more than an agent watches. */
 const counts: Readonly<Record<string, number>> = { services: 10_000, endpointslices: 20_000 };
 
 interface StoredEvent {
@@ -27,7 +30,10 @@ interface StoredEvent {
 
 export type ApiServer = ReturnType<typeof createApiServer>;
 
-/** A model of an API server: what it costs is measured (`npm run bench -- lookups`, `npm run bench -- events`), who waits follows from that. */
+/**
+ * A model of an API server. The costs are measured (`npm run bench -- lookups`, `npm run bench -- events`); they decide
+ * who has to wait.
+ */
 export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, measurements: Measurements) {
   const { now, schedule } = time;
   const freeAt = Array.from({ length: cores }, () => -Infinity);
@@ -40,7 +46,10 @@ export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, me
 
   const server = {
     felix: undefined as object | undefined,
-    /** Ends all watches and answers nothing, until it is `back`; then it has no history from which a watch could go on. */
+    /**
+     * Ends all watches and answers nothing until it is `back`. Then it has no history from which a watch could
+     * continue.
+     */
     leave(this: void): void {
       isAway = true;
       for (const end of watches) end(new Error('terminated'));
@@ -72,7 +81,7 @@ export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, me
     return answer(verb, path, query, body);
   }
 
-  /** Waits for its turn and for its answer. */
+  /** Waits for the request's turn and its answer. */
   async function admit(kind: RequestKind, node: number): Promise<Refusal | undefined> {
     const cpu = costs[kind];
     if (isAway) {
@@ -100,7 +109,7 @@ export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, me
     return watch(Number(query['timeoutSeconds']) * 1000, signal);
   }
 
-  /** Nothing changes; bookmarks keep it from being taken for silent, and the last of them is all that matters. */
+  /** Nothing changes. Bookmarks keep the watch from being taken for silent, and only the last of them matters. */
   async function* watch(lifetime: Millis, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const ended = Promise.withResolvers<void>();
     const cancel = schedule(ended.resolve, lifetime);
@@ -157,7 +166,7 @@ export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, me
     };
   }
 
-  /** `app-7-00f3a` */
+  /** A Pod by name, for example `app-7-00f3a`. */
   function podNamed(name: string): object {
     const [, pod, node] = name.split('-');
     return cluster.podObject(parseInt(node ?? '', 16), Number(pod));
@@ -199,7 +208,7 @@ export function createApiServer(time: VirtualTime, cluster: SimulatedCluster, me
   }
 }
 
-/** Without the longest text, which nothing reads, so that the Events of a large cluster fit into memory. */
+/** Leaves out the longest text, which nothing reads, so that the Events of a large cluster fit into memory. */
 function kept({ metadata, ...event }: CoreEvent): StoredEvent['body'] {
   return { ...event, message: '', metadata: { ...metadata } };
 }

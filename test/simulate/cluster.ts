@@ -6,8 +6,8 @@ const tenants = 100;
 export const agents = ['kube-proxy', 'calico-node'] as const;
 
 /**
- * The objects of the simulated cluster, each a function of its number: nothing is held that can be computed. `nodeCount`: those that the API
- * server counts, more where only some are simulated.
+ * The objects of the simulated cluster. Each is a function of its number: nothing is stored that can be computed.
+ * `nodeCount`: the Nodes that the API server counts, more than the simulated ones if only some are simulated.
  */
 export function createCluster(nodes: number, nodeCount: number, podsPerNode: number) {
   return {
@@ -15,7 +15,7 @@ export function createCluster(nodes: number, nodeCount: number, podsPerNode: num
     nodeCount,
     podsPerNode,
     nodeName,
-    /** JSON as the API server has it. */
+    /** As JSON from the API server. */
     nodeObject: (node: number) => ({
       metadata: { name: nodeName(node), uid: uid('0d', node, 0), resourceVersion: '1' },
       spec: {},
@@ -31,7 +31,7 @@ export function createCluster(nodes: number, nodeCount: number, podsPerNode: num
     ],
     podName,
     address,
-    /** Undefined where no Pod has it. */
+    /** Undefined if no Pod has the address. */
     ownerOf(ip: string): { node: number; pod: number } | undefined {
       const [first, second = 0, third = 0, last = 0] = ip.split('.').map(Number);
       const number = ((second - 64) << 16) + (third << 8) + last;
@@ -45,7 +45,7 @@ export function createCluster(nodes: number, nodeCount: number, podsPerNode: num
     const agent = agents[pod - podsPerNode];
     if (agent !== undefined)
       return { namespace: 'kube-system', name: `${agent}-${hex(node, 5)}`, uid: uid('5d', node, pod) };
-    // The first of each node is of one namespace that has a Pod everywhere, the others are of many tenants.
+    // Each node's first Pod belongs to a namespace that has a Pod everywhere, the others to many tenants.
     const tenant = pod === 0 ? 'everywhere' : `tenant-${(node * 7 + pod) % tenants}`;
     return { namespace: tenant, name: `app-${pod}-${hex(node, 5)}`, uid: uid('9d', node, pod) };
   }

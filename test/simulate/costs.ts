@@ -2,9 +2,9 @@ import type { Millis } from '../../src/base/model/log-line.ts';
 import type { RequestKind } from './measurements.ts';
 
 /**
- * CPU time of an API server (1.36.3) for one request, in milliseconds: that of Events from `npm run bench -- events`, the rest from
- * `npm run bench -- lookups` (docs/lookups.md). Etcd's is not in it: 0.64 ms for an Event that is created, 0.91 for one that is patched. What a
- * 429 costs is not measured but assumed.
+ * CPU time of an API server (1.36.3) for one request, in milliseconds: for Events from `npm run bench -- events`, for
+ * the rest from `npm run bench -- lookups` (docs/lookups.md). Etcd's CPU time is not included: 0.64 ms for an Event
+ * that is created, 0.91 for one that is patched. The cost of a 429 is assumed, not measured.
  */
 export const costs: Readonly<Record<RequestKind | 'throttled', Millis>> = {
   'create Event': 1.95,
@@ -22,7 +22,8 @@ export const costs: Readonly<Record<RequestKind | 'throttled', Millis>> = {
 };
 
 /**
- * Bytes in etcd (protobuf, with its key) past those of the JSON that an agent sends: managedFields and what the API server sets, 742 for
- * 657 (`npm run bench -- events`). Earlier revisions of an Event, which etcd keeps until it is compacted, are not in it.
+ * Bytes in etcd (protobuf, with its key) in addition to the JSON that an agent sends: managedFields and what the API
+ * server sets, 742 for 657 (`npm run bench -- events`). Earlier revisions of an Event, which etcd keeps until it is
+ * compacted, are not included.
  */
 export const eventOverhead = 85;

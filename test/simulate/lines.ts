@@ -42,7 +42,7 @@ function proxyLines(source: string, time: number, lines: readonly string[]): Log
   });
 }
 
-/** felix has lost the API server. */
+/** Felix has lost the API server. */
 export function datastoreLost(source: string, time: number): LoggedLine {
   const stamp = new Date(time).toISOString().replace('T', ' ').slice(0, 23);
   const text =

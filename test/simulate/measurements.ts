@@ -1,6 +1,6 @@
 import type { Millis } from '../../src/base/model/log-line.ts';
 
-/** The kinds of requests to the API server; costs go by them. */
+/** The kinds of requests to the API server, which differ in cost. */
 export type RequestKind =
   | 'create Event'
   | 'patch Event'
@@ -16,7 +16,7 @@ export type RequestKind =
 export type Measurements = ReturnType<typeof createMeasurements>;
 
 export interface Results {
-  /** Writes by second since the start. */
+  /** Writes in each second since the start. */
   writes: Float64Array;
   reads: Float64Array;
   /** Milliseconds of CPU time. */
@@ -27,7 +27,7 @@ export interface Results {
   bytes: Float64Array;
   /** Writes of each node. */
   nodes: Float64Array;
-  /** Sorted, of affected Pods that have their Event. */
+  /** How long affected Pods waited for their Event, sorted. */
   waits: Float64Array;
   affected: number;
 }
@@ -53,9 +53,12 @@ export function createMeasurements(start: Millis, end: Millis, nodes: number, no
       if (outcome === 'throttled') throttled++;
       else if (isWrite(kind)) add(byNode, node, 1);
     },
-    /** An Event of so many bytes was stored at this moment and expires then; `before`: when it would have expired until now. */
+    /**
+     * An Event of this size was stored now and expires at `expires`; `before`: when it would have expired without this
+     * write.
+     */
     stored(size: number, expires: Millis, before: Millis | undefined): void {
-      // Differences; `results` sums them up.
+      // These are differences; `results` adds them up.
       const from = secondOf(before ?? now());
       const to = secondOf(expires);
       add(events, from, 1);
@@ -63,7 +66,7 @@ export function createMeasurements(start: Millis, end: Millis, nodes: number, no
       add(events, to, -1);
       add(bytes, to, -size);
     },
-    /** Something happened to a Pod that it should have an Event about; the first time counts. */
+    /** Something happened to a Pod about which it should have an Event; only the first time counts. */
     affected(this: void, uid: string, at: Millis): void {
       if (!since.has(uid)) since.set(uid, at);
     },

@@ -1,7 +1,7 @@
 import type { Results } from './measurements.ts';
 import type { Scenario } from './simulation.ts';
 
-/** The agents of a cluster may ask its API server so much together, a second. */
+/** The most requests that the agents of a cluster may make together in a second. */
 export const writeLimit = 500;
 
 export interface Played {
@@ -40,7 +40,7 @@ export function mean(values: Float64Array): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Seconds; of sorted milliseconds. */
+/** A quantile in seconds, of sorted milliseconds. */
 export function quantile(sorted: Float64Array, part: number): string {
   const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
   return value === undefined ? '–' : (value / 1000).toFixed(value < 10_000 ? 1 : 0);

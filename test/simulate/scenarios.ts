@@ -9,14 +9,15 @@ const hour: Millis = 3_600_000;
 /** When a client sends its SYN again (net.ipv4.tcp_syn_retries). */
 const synRetries: readonly Millis[] = [0, 1, 3, 7, 15, 31].map((seconds) => seconds * second);
 
-/** Well-known ones: the longer a port is looked for among IANA's, the longer a simulation takes. */
+/** Well-known ports: the longer a port is searched for in IANA's list, the longer a simulation takes. */
 const ports: readonly number[] = [22, 53, 80, 389, 443];
 const scanned: readonly number[] = Array.from({ length: 100 }, (_, index) => index + 1);
 
 export const scenarios: readonly Scenario[] = [
   {
     name: 'quiet-day',
-    // Each node has a connection that a policy refuses five times a day, and 100 Pods of the cluster are refused every 30 s all day.
+    // On each node, a policy refuses a connection five times a day, and 100 Pods of the cluster are refused every 30 s
+    // all day.
     duration: 24 * hour,
     play(simulation) {
       chatter(simulation, 5 / 24);
@@ -25,12 +26,12 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'noisy-policy',
-    // A policy comes into force that refuses a namespace with one Pod on every node what it asks of ten servers every five seconds.
+    // A new policy refuses what a namespace with one Pod on every node requests from ten servers every five seconds.
     duration: hour,
     play(simulation) {
       const { cluster, random, at } = simulation;
       for (let node = 0; node < cluster.nodes; node++) {
-        // felix applies it within two seconds.
+        // Felix applies it within two seconds.
         const first = minute + random() * 2 * second;
         at(first + random() * 5 * second, () => {
           every(simulation, 5 * second, () => {
@@ -43,7 +44,8 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'conflict',
-    // For 30 minutes felix deletes the chains of kube-proxy on every node: each sync fails, every 30 s and whenever a Service changes, which all nodes hear at once.
+    // For 30 minutes Felix deletes kube-proxy's chains on every node. Each sync fails, every 30 s and whenever a
+    // Service changes, which all nodes learn at once.
     duration: hour,
     play(simulation) {
       const { cluster, random, at, api, log, time } = simulation;
@@ -70,7 +72,8 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'rolling-restart',
-    // A new version of the DaemonSet, 10 % of the nodes at a time, beside twenty times the refused connections of a quiet day.
+    // A new version of the DaemonSet, on 10 % of the nodes at a time, with twenty times the refused connections of a
+    // quiet day.
     duration: hour,
     play(simulation) {
       const { cluster, random, at, restart } = simulation;
@@ -78,7 +81,7 @@ export const scenarios: readonly Scenario[] = [
       const queue = Array.from({ length: cluster.nodes }, (_, node) => node);
       const worker = async (): Promise<void> => {
         for (let node = queue.shift(); node !== undefined; node = queue.shift()) {
-          // Pulled before; the container starts, and is ready when its lists are.
+          // The image has already been pulled. The container starts, and is ready when its lists are.
           await restart(node, 2000 + random() * 6000);
           await simulation.time.pause(5000);
         }
@@ -90,7 +93,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'api-away',
-    // felix loses it too and says so on every node, beside twenty times the refused connections of a quiet day.
+    // Felix also loses it and logs this on every node, with twenty times the refused connections of a quiet day.
     duration: hour,
     play(simulation) {
       const { cluster, random, at, api, log, time } = simulation;
@@ -109,7 +112,8 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'scan',
-    // A Pod tries 200 addresses a second, all Pods of the cluster one after another on one port after another, for half an hour; beside it a quiet day.
+    // For half an hour a Pod tries 200 addresses a second: all Pods of the cluster one after another, on one port after
+    // another. Everything else is a quiet day.
     duration: hour,
     play(simulation) {
       const { cluster, at, time, end } = simulation;
@@ -135,7 +139,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** Single connections that are refused, anywhere and at any time; a client tries six times. */
+/** Single refused connections, anywhere and at any time; a client tries six times. */
 function chatter(simulation: Simulation, perNodeAndHour: number): void {
   const { cluster, random, start, end, at } = simulation;
   const rate = (cluster.nodes * perNodeAndHour) / hour;
@@ -168,7 +172,7 @@ export function scenarioNamed(name: string): Scenario {
   return found;
 }
 
-/** Returns the share of the nodes that are simulated, of so many in the whole cluster. */
+/** Returns how many of `number` nodes of the whole cluster are simulated. */
 function shareOf({ cluster }: Simulation, number: number): number {
   return (number * cluster.nodes) / cluster.nodeCount;
 }
@@ -177,7 +181,7 @@ function anyPod({ cluster, random }: Simulation): [node: number, pod: number] {
   return [Math.floor(random() * cluster.nodes), 1 + Math.floor(random() * (cluster.podsPerNode - 1))];
 }
 
-/** A packet of one Pod to another is dropped on the sender's node, or else where it comes in. */
+/** A packet from one Pod to another is dropped on the sender's node or, otherwise, on the receiver's. */
 function packet(
   { cluster, random, log }: Simulation,
   node: number,

@@ -42,7 +42,7 @@ for (const name of values.scenario.split(',')) {
 }
 console.log(table(played));
 
-/** In a thread of its own, so that what the agents of one scenario hold is gone before the next one. */
+/** Runs in a thread of its own, so that the memory of one scenario's agents is freed before the next one. */
 async function play(workerData: PlayRequest): Promise<Results> {
   const worker = new Worker(new URL('play.ts', import.meta.url), { workerData, resourceLimits: heap });
   const [results] = (await once(worker, 'message')) as [Results];

@@ -14,7 +14,7 @@ import { createVirtualTime } from './virtual-time.ts';
 const sample = { nodes: 25, of: 5000, podsPerNode: 30, seed: 7 };
 const share = (writeLimit * sample.nodes) / sample.of;
 
-/** The largest mean of so many seconds in a row. */
+/** The largest mean over this many consecutive seconds. */
 function busiest(values: Float64Array, seconds: number): number {
   let sum = 0;
   let most = 0;
@@ -26,7 +26,7 @@ function busiest(values: Float64Array, seconds: number): number {
 }
 
 describe.each(scenarios.map(({ name }) => name))('25 of 5,000 nodes in the scenario %s', (name) => {
-  /** It takes seconds; its figures are looked at from several sides. */
+  /** The simulation takes seconds, so several tests look at one run. */
   let played: Promise<Results>;
   beforeAll(() => {
     played = simulate(scenarioNamed(name), sample);
@@ -42,7 +42,7 @@ describe.each(scenarios.map(({ name }) => name))('25 of 5,000 nodes in the scena
   test('are never throttled, and nine of ten have written something', async () => {
     const { throttled, nodes } = await played;
     expect(throttled).toBe(0);
-    // A node may by chance have none of the refused connections of a quiet day.
+    // By chance a node may have none of the refused connections of a quiet day.
     expect(nodes.filter((writes) => writes > 0).length).toBeGreaterThan(0.9 * sample.nodes);
   });
 

@@ -13,17 +13,17 @@ import { createVirtualTime, type VirtualTime } from './virtual-time.ts';
 /** The changes that a scenario may make to the cluster. */
 export interface Simulation {
   time: VirtualTime;
-  /** When the scenario begins; agents run and watch by then. */
+  /** When the scenario begins; by then agents run and watch. */
   start: Millis;
   end: Millis;
   random: () => number;
   cluster: SimulatedCluster;
   api: ApiServer;
-  /** Calls `task` so long after the start. */
+  /** Calls `task` this long after the start. */
   at: (after: Millis, task: () => void) => void;
-  /** A line is logged now on a node. While its agent is away, it stays in the log. */
+  /** Logs a line on a node now. While the node's agent is away, the line stays in the log. */
   log: (node: number, ...lines: readonly LoggedLine[]) => void;
-  /** Ends the agent of a node by SIGTERM, and starts it again so long after its end. Resolves when it runs. */
+  /** Ends the agent of a node by SIGTERM, and starts it again after this pause. Resolves when it runs. */
   restart: (node: number, pause: Millis) => Promise<void>;
 }
 
@@ -34,15 +34,15 @@ export interface Scenario {
 }
 
 export interface Size {
-  /** Nodes that are simulated. */
+  /** The number of simulated nodes. */
   nodes: number;
-  /** Nodes that the cluster has, as the API server counts them. */
+  /** The number of nodes in the cluster, as the API server counts them. */
   of: number;
   podsPerNode: number;
   seed: number;
 }
 
-/** Agents that have run for a while are not started at the same time. */
+/** Agents that have run for a while were not started at the same time. */
 const warmUp: Millis = 600_000;
 const begin: Millis = Date.UTC(2026, 10, 21, 9);
 

@@ -6,13 +6,13 @@ export type VirtualTime = ReturnType<typeof createVirtualTime>;
 
 interface Task {
   at: Millis;
-  /** Undefined: called off. */
+  /** Undefined if it was cancelled. */
   run: (() => void) | undefined;
 }
 
 /**
- * A discrete-event scheduler: time passes only from one scheduled task to the next. Times are whole milliseconds, so that what happens in the
- * same one shares one turn of the event loop.
+ * A discrete-event scheduler: time passes only from one scheduled task to the next. Times are whole milliseconds, so
+ * everything in the same millisecond shares one turn of the event loop.
  */
 export function createVirtualTime(start: Millis) {
   const heap = createHeap();
@@ -27,7 +27,7 @@ export function createVirtualTime(start: Millis) {
     };
   };
 
-  /** Steady and wall clock at once, which is never corrected. */
+  /** The steady and the wall clock at once, which are never corrected. */
   const clock: Clock = { now, wall: now, fromWall: (stamp) => stamp, toWall: (at) => at };
 
   return {
@@ -35,7 +35,7 @@ export function createVirtualTime(start: Millis) {
     now,
     schedule,
     pause: (duration: Millis): Promise<void> => new Promise((resolve) => void schedule(resolve, duration)),
-    /** Runs tasks scheduled up to and including `end`, in order of time, and the promises that they resolve. */
+    /** Runs the tasks scheduled up to and including `end`, in order of time, and the promises that they resolve. */
     async runUntil(end: Millis): Promise<void> {
       await settled();
       for (let next = heap.first(); next !== undefined && next.at <= end; next = heap.first()) {
@@ -52,12 +52,12 @@ export function createVirtualTime(start: Millis) {
   };
 }
 
-/** Once no promise is left that could go on without time passing. */
+/** Resolves once no promise can continue without time passing. */
 async function settled(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A binary heap by time; tasks of the same time come out in the order in which they went in. */
+/** A binary heap by time; tasks of the same time come out in the order in which they were added. */
 function createHeap() {
   const tasks: { task: Task; order: number }[] = [];
   let pushed = 0;

@@ -1,14 +1,17 @@
-/** Numbers from the first on, the second excluded. */
+/** Numbers from `from` to `to`, `to` excluded. */
 export type Run = [from: number, to: number];
 
-/** Counts a numbered line. Lines come nearly in order, so runs of them, in the order in which they came, take less room than a count for each. */
+/**
+ * Counts a numbered line. Lines come nearly in order, so runs of them, in the order of arrival, take less room than a
+ * count for each line.
+ */
 export function addTo(runs: Run[], number: number): void {
   const last = runs.at(-1);
   if (last?.[1] === number) last[1]++;
   else runs.push([number, number + 1]);
 }
 
-/** Returns the numbers below `end` that were never counted, and those that were counted again, as often as they were. */
+/** Returns the numbers below `end` that were never counted, and those that were counted again, once for each time. */
 export function differences(runs: readonly Run[], end: number): { missing: Run[]; doubled: Run[] } {
   const missing: Run[] = [];
   const doubled: Run[] = [];

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from 'node:f
 
 export type LiveFile = ReturnType<typeof createLiveFile>;
 
-/** The descriptor that a log is written through. Which file that is does not follow from its name. */
+/** The descriptor through which a log is written. The file's name does not show which file that is. */
 export function createLiveFile(path: string) {
   const inodes = new Set<bigint>();
   let reused = 0;
@@ -10,14 +10,14 @@ export function createLiveFile(path: string) {
   let next: number | undefined;
 
   return {
-    /** Files that got the inode number of an earlier one. */
+    /** How many files got the inode number of an earlier one. */
     get reused(): number {
       return reused;
     },
     write(text: string): void {
       for (let bytes = Buffer.from(text, 'latin1'); bytes.length > 0;) bytes = bytes.subarray(writeSync(fd, bytes));
     },
-    /** Creates the file to write to from `switchOver` on. Throws if it is there. */
+    /** Creates the file that is written to after `switchOver`. Throws if it exists. */
     createNext(file: string): void {
       next = create(file);
     },

@@ -3,20 +3,20 @@ import type { Loss, Notice, Position } from '../../src/read/sources/source.ts';
 import { readNumbered } from './line.ts';
 import { addTo, lengthOf, type Run } from './distinct-values.ts';
 
-/** All that a reader knows, in one file: position and counts are lost together, and restored together. */
+/** Everything that a reader knows, in one file: position and counts are lost together, and restored together. */
 export interface Snapshot {
-  /** null: none. */
+  /** null if there is none. */
   position: Position | null;
   /** The lines that were handed over. */
   runs: Run[];
-  /** Lines that were not handed over whole. */
+  /** How many lines were not handed over whole. */
   broken: number;
   firstBroken: string[];
   reported: Reported;
 }
 
 export interface Reported {
-  /** The number of losses by reason; numbers in it stand as `N`. */
+  /** The number of losses by reason; numbers in a reason are written as `N`. */
   losses: Record<string, number>;
   lostBytes: number;
   /** Losses of unknown size. */
@@ -24,16 +24,16 @@ export interface Reported {
   notices: Record<string, number>;
 }
 
-/** Printed by a reader, as JSON, after each snapshot with news. */
+/** A reader prints this as JSON after each snapshot with news. */
 export interface Progress {
   state: string;
-  /** So far. */
+  /** The number of lines so far. */
   lines: number;
 }
 
 const shown = 5;
 
-/** Goes on from the snapshot in `file`, if there is one. */
+/** Continues from the snapshot in `file`, if there is one. */
 export function createRecorder(file: string) {
   const snapshot: Snapshot = readSnapshot(file) ?? {
     position: null,
@@ -61,7 +61,7 @@ export function createRecorder(file: string) {
       },
       notice: ({ level, text }: Notice) => note(reported.notices, `${level}: ${text}`),
     },
-    /** Writes the snapshot in one step and prints the progress, if there is any. */
+    /** Writes the snapshot in one step, and prints the progress if there is any. */
     save(this: void, position: Position | undefined, state: string): void {
       snapshot.position = position ?? null;
       const body = JSON.stringify(snapshot);
@@ -75,7 +75,7 @@ export function createRecorder(file: string) {
   };
 }
 
-/** Undefined without one. */
+/** Undefined if there is no snapshot. */
 export function readSnapshot(file: string): Snapshot | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Snapshot;

@@ -17,7 +17,7 @@ export const styles = ['create', 'kubelet', 'copytruncate', 'delete', 'symlink',
 export type Style = (typeof styles)[number];
 
 export interface Step {
-  /** Since the step before. */
+  /** The time since the previous step. */
   after: Millis;
   act: () => void;
 }
@@ -25,15 +25,15 @@ export interface Step {
 export interface RotationOptions {
   style: Style;
   path: string;
-  /** The time for which is still written to the old file. */
+  /** For how long the writer still writes to the old file. */
   lag: Millis;
-  /** Rotated files. */
+  /** The number of rotated files. */
   keep: number;
-  /** Ends a line that was begun. Between the steps of a rotation writing goes on, also in the middle of a line. */
+  /** Ends a line that was begun. Between the steps of a rotation, writing continues, even in the middle of a line. */
   endLine: () => void;
 }
 
-/** Where the first file of a log lies, as `path` may only point to it. */
+/** Where the first file of a log is, because `path` may only point to it. */
 export function firstFile(style: Style, path: string): string {
   if (style !== 'symlink') return path;
   const file = stamped(path, 0);
@@ -41,7 +41,7 @@ export function firstFile(style: Style, path: string): string {
   return file;
 }
 
-/** Plans one rotation in steps; the `number`th, from 1 on. */
+/** Plans the steps of one rotation, the `number`th, counted from 1. */
 export function planRotation(options: RotationOptions, number: number, live: LiveFile): Step[] {
   const { style, path, lag, keep, endLine } = options;
   const switchOver: Step = {
@@ -61,14 +61,14 @@ export function planRotation(options: RotationOptions, number: number, live: Liv
   };
   return plans[style];
 
-  /** logrotate(8) with `create`: the writer is signalled to reopen a moment later. */
+  /** logrotate(8) with `create`: a moment later the writer gets a signal to reopen the file. */
   function renameAndCreate(): void {
     shift();
     renameSync(path, `${path}.1`);
     live.createNext(path);
   }
 
-  /** logrotate(8) with `copytruncate`. Nothing is written between the two, or it would be lost. */
+  /** logrotate(8) with `copytruncate`. Nothing is written between the two steps, because it would be lost. */
   function copyAndTruncate(): void {
     endLine();
     shift();
@@ -82,7 +82,7 @@ export function planRotation(options: RotationOptions, number: number, live: Liv
     if (existsSync(`${path}.${keep + 1}`)) unlinkSync(`${path}.${keep + 1}`);
   }
 
-  /** Kubernetes, pkg/kubelet/logs/container_log_manager.go: in this order. The runtime makes the new file. */
+  /** Kubernetes, pkg/kubelet/logs/container_log_manager.go, in this order. The runtime makes the new file. */
   function compressAndRename(): void {
     dropOldest();
     for (const name of rotated().filter((each) => !each.endsWith('.gz'))) {
@@ -99,7 +99,7 @@ export function planRotation(options: RotationOptions, number: number, live: Liv
     live.createNext(path);
   }
 
-  /** Works as Apache's `rotatelogs -L`: each file has its own name from the start, and a link shows to the newest. */
+  /** Like Apache's `rotatelogs -L`: each file has its own name from the start, and a link points to the newest. */
   function createAndLink(): void {
     const file = stamped(path, number);
     const link = join(dirname(path), '.next');
@@ -114,7 +114,7 @@ export function planRotation(options: RotationOptions, number: number, live: Liv
     for (const name of names.slice(0, Math.max(0, names.length - keep))) unlinkSync(join(dirname(path), name));
   }
 
-  /** Oldest first, as their names have times in them. */
+  /** Oldest first, because their names contain times. */
   function rotated(): string[] {
     const prefix = `${basename(path)}.`;
     return readdirSync(dirname(path))
@@ -123,7 +123,10 @@ export function planRotation(options: RotationOptions, number: number, live: Liv
   }
 }
 
-/** Names files as the kubelet does, with a second per rotation, or names of rotations within one would be the same. */
+/**
+ * Names files as the kubelet does, one second apart for each rotation, so that several rotations within a second have
+ * different names.
+ */
 function stamped(path: string, number: number): string {
   const time = new Date(Date.UTC(2026, 10, 21, 12) + number * 1000).toISOString();
   return `${path}.${time.slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')}`;

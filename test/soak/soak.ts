@@ -44,7 +44,7 @@ if (unknown.length > 0) throw new Error(`unknown style ${unknown.join(', ')}; th
 
 await preparePrograms('measuring');
 const folder = scratchFolder('soak');
-/** Also while it still starts. */
+/** Even while it is starting. */
 const soonest = 100;
 const latest = Math.max(soonest, Number(values['kill-within']));
 const random = createRandom(Number(values.seed));
@@ -61,7 +61,7 @@ for (const style of styles) {
       interval: Number(values.interval),
       lag: Number(values.lag),
       keep: Number(values.keep),
-      // A file that is deleted while nothing reads it cannot be had.
+      // A file that is deleted while nothing reads it cannot be recovered.
       nextKill:
         values.kills === 'true' && style !== 'delete' ? () => soonest + random() * (latest - soonest) : undefined,
       reader: [join(import.meta.dirname, 'reader.ts')],

@@ -18,15 +18,15 @@ export interface TrialOptions {
   interval: Millis;
   lag: Millis;
   keep: number;
-  /** How long to let it run between two kills; undefined: it is never killed. */
+  /** How long it runs between two kills; undefined if it is never killed. */
   nextKill: (() => Millis) | undefined;
-  /** Program with the arguments of `reader.ts`, and its other options. */
+  /** The program with `reader.ts`'s arguments, and its other options. */
   reader: readonly [file: string, ...args: string[]];
-  /** A reader that says nothing for so long after the last line was written will bring no more. */
+  /** A reader that prints nothing for this long after the last line was written will bring no more lines. */
   timeout: Millis;
-  /** Nothing is deleted before it was read. Default: false. */
+  /** Whether nothing is deleted before it was read. Default: false. */
   waits?: boolean;
-  /** Removed when done. */
+  /** Removed at the end. */
   folder: string;
 }
 
@@ -42,19 +42,19 @@ export interface Trial extends Spent {
 type Spent = Pick<Used, 'cpuSeconds' | 'peakBytes'>;
 
 const image = imageCommand();
-/** For a reader that starts, on a machine that has other things to do. */
+/** How long a reader may take to start on a busy machine. */
 const startTimeout: Millis = 30_000;
-/** After the last line: what is read a second time may come late, as rotated files are looked at every second. */
+/** After the last line: lines that are read again may come late, because rotated files are looked at every second. */
 const settling: Millis = 2500;
 const longestDrain: Millis = 120_000;
 
-/** A program of TypeScript that runs as the image runs the agent. */
+/** Starts a TypeScript program as the image starts the agent. */
 export function startProgram([file, ...args]: readonly [string, ...string[]]): AgentProcess {
   const env = { PATH: process.env['PATH'] ?? '', ...image.allocator };
   return startAgent([process.execPath, ...image.flags], env, args, file);
 }
 
-/** One writer against one reader, which is killed and started again. Rejects when one of them ends by itself too early. */
+/** One writer and one reader, which is killed and started again. Rejects if one of them ends too early by itself. */
 export async function runTrial(options: TrialOptions): Promise<Trial> {
   const { style, seconds, rate, interval, lag, keep, nextKill, folder } = options;
   mkdirSync(join(folder, 'log'), { recursive: true });
@@ -86,7 +86,7 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
     reading = startReader();
     await reading.untilLog(({ state }) => state === 'reading', startTimeout);
     const finished = writing.untilExit(3 * seconds * 1000 + 60_000);
-    // The first failure is reported; the writer is ended for it then.
+    // The first failure is reported; the writer is then ended because of it.
     finished.catch(() => {});
     writeFileSync(begin, '');
     if (nextKill !== undefined) await killUntil(finished, nextKill);
@@ -136,7 +136,7 @@ export async function runTrial(options: TrialOptions): Promise<Trial> {
     await delay(settling);
   }
 
-  /** Takes the counts of a program as they are when it ends. Throws when it has ended by itself. */
+  /** Takes the counts of a program when it ends. Throws if it ended by itself. */
   function account(current: AgentProcess): void {
     const { cpuSeconds, peakBytes } = usedBy(current.pid ?? 0);
     used.cpuSeconds += cpuSeconds;

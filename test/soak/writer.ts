@@ -13,11 +13,11 @@ import { createLiveFile } from './live-file.ts';
 import { readSnapshot } from './record.ts';
 import { firstFile, planRotation, type Style } from './rotation.ts';
 
-/** The object that it prints at its end. */
+/** The object that the writer prints at its end. */
 export interface Written {
   lines: number;
   rotations: number;
-  /** Files that got the inode number of an earlier one. */
+  /** How many files got the inode number of an earlier one. */
   reused: number;
   seconds: number;
 }
@@ -49,7 +49,7 @@ const options = { style, path, lag: Number(values.lag), keep: Number(values.keep
 let rest = '';
 let lines = 0;
 let rotations = 0;
-/** Lines at the end of each rotation. */
+/** The number of lines at the end of each rotation. */
 const ends: number[] = [];
 let nextRotation = style === 'none' ? Infinity : interval;
 let steps: { at: number; act: () => void }[] = [];
@@ -88,9 +88,9 @@ function endLine(): void {
   rest = '';
 }
 
-/** Whether what the next rotation deletes was read or, if it is what was written last, is open. */
+/** Whether the file that the next rotation deletes was read or, if it was written last, is open. */
 function mayDelete(): boolean {
-  // With a link, the new file is one of those that are kept.
+  // With a link, the new file is one of the files that are kept.
   const oldest = rotations - options.keep + (style === 'symlink' ? 1 : 0);
   const needed = style === 'delete' ? (ends.at(-1) ?? 0) + 1 : (ends[oldest] ?? 0);
   if (snapshot === undefined || needed === 0) return true;

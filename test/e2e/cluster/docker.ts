@@ -1,5 +1,5 @@
 /**
- * What `docker` stands for (programs.ts): Buildah builds, and a push puts the image on the nodes, which have no registry to pull from.
+ * Does what `docker` would (programs.ts): Buildah builds, and a push puts the image on the nodes, which have no registry to pull from.
  *
  *   node docker.ts build TARGET REFERENCE CONTEXT
  *   node docker.ts push REFERENCE CLUSTER           the file with the data of the cluster

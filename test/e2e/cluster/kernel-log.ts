@@ -1,11 +1,11 @@
 /**
- * The kernel's log of one node. All nodes of a cluster share the kernel of this machine and so its log: this gives a node the records that
- * name a device or the network namespace of its own, and those that name none. The first line is the kernel's version, as after each boot.
+ * The kernel's log of one node. All nodes of a cluster share the kernel of this machine and so its log. A node gets the records that
+ * name its own devices or network namespace, and those that name none. The first line is the kernel's version, as after each boot.
  *
  * node kernel-log.ts HOSTNAME MACHINE_ID JOURNAL KERN_LOG       run on the machine of the node
  *
- * It writes them as journald would (through systemd-journal-remote, into a file of the folder JOURNAL) and as rsyslog would (into the file KERN_LOG).
- * Ends with the machine.
+ * Writes the records as journald would (through systemd-journal-remote, into a file in the folder JOURNAL), and as rsyslog would (into the
+ * file KERN_LOG). Ends with the machine.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, constants, mkdirSync, openSync, readFileSync, readlinkSync, readSync } from 'node:fs';

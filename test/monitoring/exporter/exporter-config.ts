@@ -2,8 +2,8 @@ import { load } from 'js-yaml';
 import { z } from 'zod';
 
 /**
- * The part of a configuration of kubernetes-event-exporter that we ship or describe, read as it reads it.
- * Source: pkg/exporter/config.go and rule.go of resmoio/kubernetes-event-exporter.
+ * The part of kubernetes-event-exporter's configuration that we ship or describe, read in the same way. Source:
+ * pkg/exporter/config.go and rule.go of resmoio/kubernetes-event-exporter.
  */
 const pattern = z
   .string()
@@ -56,7 +56,7 @@ const config = z.strictObject({
   ),
 });
 
-/** Source: pkg/sinks/loki.go of the same. */
+/** Source: pkg/sinks/loki.go of the same project. */
 const lokiReceiver = z.strictObject({
   name: z.string(),
   loki: z.strictObject({
@@ -70,20 +70,22 @@ const lokiConfig = config.extend({ receivers: z.array(lokiReceiver) });
 export type Rule = z.infer<typeof rule>;
 export type ExporterConfig = z.infer<typeof config>;
 
-/** Throws, with the place, for settings that the exporter does not know or would not start with. */
+/** Throws for settings that the exporter does not know or would not start with; the message has the place. */
 export function readExporterConfig(text: string, env: Readonly<Record<string, string>>): ExporterConfig {
   return config.parse(load(expandEnv(text, env)));
 }
 
-/** The same, of a configuration that sends to Loki. */
+/** The same for a configuration that sends to Loki. */
 export function readLokiConfig(text: string, env: Readonly<Record<string, string>>): z.infer<typeof lokiConfig> {
   return lokiConfig.parse(load(expandEnv(text, env)));
 }
 
-/** Go's os.ExpandEnv, which the exporter applies to the whole file: also to "$" in regular expressions and templates. */
+/**
+ * Go's os.ExpandEnv, which the exporter applies to the whole file, including "$" in regular expressions and templates.
+ */
 export function expandEnv(text: string, env: Readonly<Record<string, string>>): string {
   return text.replace(
-    // "${" without an end is eaten.
+    // An unclosed "${" is dropped.
     /\$(?:\{([^}]*)\}|\{|([*#$@!?0-9-])|([A-Za-z_]\w*))/g,
     (_, braced?: string, special?: string, name?: string) => env[braced ?? special ?? name ?? ''] ?? '',
   );

@@ -4,14 +4,14 @@ import type { Route, Rule } from './exporter-config.ts';
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Names of the receivers that an Event is handed to, once for each rule that hands it there.
- * Source: pkg/exporter/route.go and rule.go of resmoio/kubernetes-event-exporter. `labels`: of the involved object.
+ * The receivers that get an Event, once for each rule that sends it there. Source: pkg/exporter/route.go and rule.go of
+ * resmoio/kubernetes-event-exporter. `labels`: those of the involved object.
  */
 export function receiversOf({ drop, match, routes }: Route, event: CoreEvent, labels: Labels = {}): string[] {
   if (drop.some((rule) => matches(rule, event, labels))) return [];
   const matching = match.filter((rule) => matches(rule, event, labels));
   const own = matching.map(({ receiver }) => receiver).filter((name) => name !== '');
-  // Rules that match hand over even where others do not; only the way further down needs all.
+  // Rules that match send the Event even if others do not; only to continue below, all must match.
   if (matching.length < match.length) return own;
   return [...own, ...routes.flatMap((each) => receiversOf(each, event, labels))];
 }

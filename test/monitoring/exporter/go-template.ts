@@ -1,4 +1,7 @@
-/** Fields that layouts may name: text of an Event, '' where there is none. Go refuses a name that it does not have, and nothing is sent. */
+/**
+ * Fields that layouts may name: texts of an Event, or '' if the Event has none. Go refuses any other name, and nothing
+ * is sent.
+ */
 const fields = new Set(
   [
     '.Reason .Message .Type .Source.Component .Source.Host',
@@ -7,12 +10,13 @@ const fields = new Set(
 );
 
 /**
- * The few things of Go's text/template that our layouts use: `{{ .A.B }}`, `{{ with .A }}…{{ . }}…{{ end }}` and the function
- * `replace` of sprig behind a `|`, and `{{ index .Annotations "key" }}`. Throws for all else. Names are Go's: `.InvolvedObject.Kind` is `involvedObject.kind` here.
+ * The few parts of Go's text/template that our layouts use: `{{ .A.B }}`, `{{ with .A }}…{{ . }}…{{ end }}`, sprig's
+ * function `replace` after a `|`, and `{{ index .Annotations "key" }}`. Throws for everything else. Names are Go's:
+ * `.InvolvedObject.Kind` is `involvedObject.kind` here.
  */
 export function render(template: string, data: unknown): string {
   const { metadata } = data as { metadata?: { annotations?: Record<string, string> } };
-  // A key that a map does not have is an empty text in Go.
+  // In Go, a missing key of a map gives an empty text.
   const annotation = (key: string): string => metadata?.annotations?.[key] ?? '';
   return renderWith(template, (path) => fieldAt(data, path), annotation);
 }
@@ -22,7 +26,7 @@ function renderWith(template: string, valueOf: (path: string) => string, annotat
   return template.replace(block, (whole, path?: string, body?: string, action = '') => {
     if (path !== undefined && body !== undefined) {
       const value = valueOf(path);
-      // Rendered in any case: what is in it has to be understood.
+      // Rendered in any case, so that its content is checked.
       const inner = renderWith(body, (inside) => (inside === '.' ? value : refuse(inside)), annotation);
       return value === '' ? '' : inner;
     }

@@ -37,7 +37,7 @@ function open(given: Partial<IntervalsOptions> = {}) {
   });
   return {
     intervals,
-    /** Counts a packet that has findings at so many seconds after nine. */
+    /** Counts a packet with these findings, `seconds` after nine. */
     drop: (seconds: number, found: Ends = ends(), weight = 1, meaning: object = {}, port = 5432): void => {
       now = Math.max(now, nine + seconds * 1000);
       const packetOf = () => ({
@@ -49,7 +49,10 @@ function open(given: Partial<IntervalsOptions> = {}) {
       });
       intervals.count(meaning, packetOf, weight, nine + seconds * 1000);
     },
-    /** Closes what is over so many seconds after nine; twice, as what was counted since the last look stays open. */
+    /**
+     * Closes what is over at this many seconds after nine; twice, because packets counted since the last look stay
+     * open.
+     */
     closeAt: (seconds: number): FlowRecord[] => {
       now = nine + seconds * 1000;
       return JSON.parse(JSON.stringify(closeAll(intervals, 2))) as FlowRecord[];
@@ -412,7 +415,7 @@ describe('past the limits, packets are counted and not lost', () => {
     expect(records.reduce((sum, record) => sum + (record['network.packets'] ?? 0), 0)).toBe(200);
     const ofBatch = records.filter((record) => record['source.k8s.namespace.name'] === 'batch');
     const ofShop = records.filter((record) => record['destination.k8s.namespace.name'] === 'shop');
-    // 30 of each, and one that stands for all others of the namespace.
+    // 30 of each, and one for all others of the Namespace.
     expect([ofBatch.length, ofShop.length]).toEqual([31, 31]);
     expect(ofShop.map((record) => record['source.address'])).toContain('203.0.113.0');
     expect(ofShop.find((record) => record['source.kind'] === 'other')).toMatchObject({ 'network.packets': 70 });

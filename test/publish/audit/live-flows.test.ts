@@ -5,7 +5,7 @@ import type { Ends } from '../../../src/base/model/endpoint.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd, podRef, workerEnd } from '../../builders.ts';
 
 const tables: { flows: object[] } = {
-  // Flows that are asked for.
+  // The flows that a request asks for.
   flows: [
     {
       'network.packets': 6,
@@ -183,7 +183,7 @@ test('an answer of many flows lets other work run, and has no flow that is remov
   const text = table.text().finally(() => void (isDone = true));
   const count = (): void => {
     turns++;
-    // The first 1,000 are older than an hour now.
+    // The first 1,000 are now older than an hour.
     at(60.5);
     drop(toWorker(), 10_000 + turns);
     if (!isDone) setImmediate(count);

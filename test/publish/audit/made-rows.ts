@@ -3,7 +3,7 @@ import { createIntervals, type Intervals } from '../../../src/publish/audit/inte
 import { rowOf } from '../../../src/publish/audit/record.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd, podRef } from '../../builders.ts';
 
-/** Rows as an agent writes them, of a node whose Pods are in twelve namespaces: the same for the same numbers. */
+/** Rows as an agent writes them, about a node whose Pods are in twelve namespaces: the same for the same numbers. */
 export function makeRows({
   minutes,
   flows,
@@ -20,7 +20,7 @@ export function makeRows({
   const busy = Array.from({ length: flows }, () => createFlow(random, node));
   for (let minute = 0; minute < minutes; minute++) {
     const start = nine + minute * 60_000;
-    // Nine of ten flows of a minute were there in the minute before.
+    // Nine of ten flows of a minute were already there in the minute before.
     for (let index = 0; index < flows; index++) {
       if (random() < 0.1) busy[index] = createFlow(random, node);
       const made = busy[index] as ReturnType<typeof createFlow>;
@@ -84,7 +84,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** Closes all that is over; twice, as what was counted since the last look stays open. */
+/** Closes all that is over; twice, because packets counted since the last look stay open. */
 export function closeAll(intervals: Intervals, most = 200): FlowRecord[] {
   const all: FlowRecord[] = [];
   for (let looks = 0; looks < 2;) {

@@ -7,7 +7,7 @@ import { rowOf } from '../../../src/publish/audit/record.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd } from '../../builders.ts';
 import { closeAll } from './made-rows.ts';
 
-/** A receiver that is away for ten minutes, with the interval and the size of the queue that are the defaults, in time that is only counted. */
+/** A receiver that is away for ten minutes, with the default interval and queue size, in virtual time. */
 
 const minutes = 10;
 const queueSize = 8 * 1024 * 1024;

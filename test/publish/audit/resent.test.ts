@@ -7,7 +7,10 @@ import type { StateChange } from '../../../src/base/platform/keyed-changes.ts';
 import { applyChange } from '../../../src/publish/state/read-segments.ts';
 import { ends, finding, nine, observation, podEnd, workerEnd } from '../../builders.ts';
 
-/** A receiver that takes each row, and an agent that never hears of it and is killed: the rows of the next run are compared as text. */
+/**
+ * A receiver that takes each row while the agent never learns of it and is killed: the rows of the next run are
+ * compared as text.
+ */
 
 const minute = 60_000;
 
@@ -25,7 +28,7 @@ function node() {
   const received: string[] = [];
   let now = nine;
 
-  /** An agent that knows so much of policies, on what earlier ones have kept. */
+  /** An agent that has these facts about policies, and continues from what earlier agents have kept. */
   function run(facts: PolicyFacts | undefined) {
     const audit = createAudit({
       node: 'node-a',
@@ -68,14 +71,14 @@ function node() {
         audit.count({}, packet, 1, now);
       },
       keep,
-      /** The interval is over, and its rows go out as soon as they are kept. */
+      /** Ends the interval; its rows are sent as soon as they are kept. */
       async endInterval(kept: () => Promise<void> = keep): Promise<void> {
         now += minute + 6000;
         // Packets counted since the last look stay open.
         await audit.round(keep);
         await audit.round(kept);
       },
-      /** Ends it as SIGKILL would: nothing is kept or sent any more. */
+      /** Ends it like SIGKILL: nothing is kept or sent any more. */
       kill: (): Promise<void> => audit.stop(0),
     };
   }

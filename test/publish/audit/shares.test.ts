@@ -1,4 +1,4 @@
-/** One Namespace does not displace the rows of another one. */
+/** One Namespace does not displace the rows of another. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAuditQueue } from '../../../src/publish/audit/queue.ts';
@@ -79,7 +79,7 @@ test('whatever others write, each row of a Namespace within its share reaches ea
         queue = queueOf({ state: structuredClone(queue.state), rows });
       }
     }
-    // Without a row after the last ones that were lost, these are not reported yet.
+    // Lost rows at the end are reported only with the next row.
     add('last', 10);
     for (const sink of ['file', 'otlp']) {
       while (send(sink, 100)) expect(queue.sinks[sink]?.behind).toBe(0);

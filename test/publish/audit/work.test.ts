@@ -1,4 +1,7 @@
-/** The cost of a packet and of a turn of the event loop when many flows are open: counted as work, because times depend on the machine. */
+/**
+ * The cost of a packet and of a turn of the event loop with many open flows, counted as work, because times depend on
+ * the machine.
+ */
 import { afterEach, expect, test, vi } from 'vitest';
 import type { AuditedFlow } from '../../../src/publish/audit/flow.ts';
 import { createFlowRoom } from '../../../src/publish/audit/flow-room.ts';

@@ -20,18 +20,18 @@ interface Rig {
   write: (offset?: number) => Promise<WriteOutcome>;
   /** Counts packets at `nine + offset`. */
   count: (packets: number, offset?: number) => void;
-  /** The Event as it is kept. */
+  /** The Event as the store has it. */
   event: () => CoreEvent | undefined;
   key: string;
 }
 
 interface RigOptions {
-  /** Mishaps of the requests, in order; those after that go well. */
+  /** Mishaps of the requests, in order. Later requests succeed. */
   mishaps?: Mishap[];
   given?: Partial<Series>;
   stateId?: string;
   store?: MemoryStore;
-  /** The wall clock is ahead of the series' own by so much. */
+  /** How far the wall clock is ahead of the series' own. */
   ahead?: number;
 }
 
@@ -125,7 +125,7 @@ test('an Event that is deleted between the conflict and the reading is created w
 });
 
 test('an Event that can neither be created nor found is given up for now', async () => {
-  // A quota in the namespace answers 409 to a POST, too. The last refusal ends the test if nothing else does.
+  // A quota in the namespace also answers a POST with 409. The last refusal ends the test if nothing else does.
   const endless = (): Mishap => ({ instead: refusal(store.requests.length > 30 ? 0 : answers[last()]) });
   const answers = { create: 409, read: 404, update: 404 };
   const store = createMemoryStore(endless);
@@ -248,7 +248,7 @@ test('an Event that was deleted when only a loss of lines was unpublished starts
   expect(event()?.count).not.toBe(0);
   count(2, 70 * second);
   await write(2 * minute);
-  // Exporters pass over new Events that look old.
+  // Exporters discard new Events that look old.
   expect(event()).toMatchObject({ count: 2, lastTimestamp: timestamp(nine + 2 * minute) });
   count(1, 130 * second);
   await write(3 * minute);
@@ -277,7 +277,7 @@ const [statuses, forItself] = [
   [400, 413, 422],
 ];
 
-/** The requests before the one that is refused, which may find an Event of another run. */
+/** The requests before the refused one, which may find an Event of another run. */
 test.each([
   { verb: 'create', before: [], found: false },
   { verb: 'update', before: ['create'], found: false },
@@ -485,7 +485,7 @@ describe('an Event of an earlier run whose state is lost', () => {
   });
 
   test('an Event that was partly read again never exceeds the sum of both counts after the rest arrives', async () => {
-    // They counted 10 packets until 30 s past; ours are the first 3 of these, then the other 7.
+    // The other run counted 10 packets until 30 s past. Ours are the first 3 of these, then the other 7.
     const { event, write, count } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
     count(7, 30 * second);
     await write(minute);
@@ -506,7 +506,7 @@ describe('an Event of an earlier run whose state is lost', () => {
 
   test('an Event that was partly read again does not exceed the sum even if the agent is killed before the rest arrives', async () => {
     const { store, event } = await adopt({ count: 10, lastTimestamp: at(30 * second) });
-    // Its answer was never heard.
+    // Its answer was lost.
     const restarted = rig({ store, given: { count: 3 } });
     restarted.count(7, 30 * second);
     await restarted.write(minute);
@@ -556,7 +556,7 @@ test('an Event has wall-clock times, the series keeps its own', async () => {
   store.remove(key);
   count(2);
   await write(3 * second);
-  // It begins again, where the one that is gone ended.
+  // The Event begins again where the deleted one ended.
   expect(event()).toMatchObject({ count: 2, firstTimestamp: at(minute + second) });
   expect(series.published).toMatchObject({ at: nine + 3 * second, first: nine + second });
 });

@@ -59,7 +59,7 @@ const tables: {
     'with space',
     '[2001:db8::1]',
   ],
-  // Names of objects, and how that of their Events begins.
+  // Names of objects, and the beginning of their Events' names.
   heads: [
     ['web-0', 'web-0'],
     ['node-a.example.com', 'node-a.example.com'],
@@ -69,7 +69,7 @@ const tables: {
     ['with two  spaces', 'with-two-spaces'],
     ['_', 'object'],
   ],
-  // Texts that are cut to so many bytes.
+  // Texts that are cut to a number of bytes.
   cuts: [
     ['abcdef', 6, 'abcdef'],
     ['abcdef', 5, 'ab…'],
@@ -162,7 +162,7 @@ test('the name is the same for the same series, whatever its count', () => {
     }),
   ];
   expect(eventOf(a, 'one', nine).metadata.name).toBe(eventOf(b, 'another', nine + 5).metadata.name);
-  // The name for 'web-0', ["drop","node-a",1] must not change from one release to the next.
+  // The name for 'web-0', ["drop","node-a",1] must not change between releases.
   expect(eventOf(a, '', nine).metadata.name).toBe('web-0.c8c5847c439c2a068284');
 });
 

@@ -3,27 +3,27 @@ import type { EventStore, Refusal, StoreAnswer } from '../../../src/publish/even
 
 export type Verb = 'create' | 'read' | 'update';
 
-/** A mishap of one request. `before` and `after` may change the store, or throw: then the client never hears of it. */
+/** A mishap of one request. `before` and `after` may change the store. If they throw, the client gets no answer. */
 export interface Mishap {
   before?: () => void;
-  /** Answered in place of carrying it out. */
+  /** The answer; the request is not carried out. */
   instead?: Refusal;
-  /** Answered although it was carried out. */
+  /** The answer, although the request was carried out. */
   answer?: Refusal;
   after?: () => void;
 }
 
-/** Events as an API server (1.36) keeps them, but for their expiry. */
+/** Events as an API server (1.36) stores them, except for their expiry. */
 export interface MemoryStore extends EventStore {
   /** The Events by `namespace/name`. */
   readonly events: ReadonlyMap<string, CoreEvent>;
   /** Verbs of all requests, in order. */
   readonly requests: readonly Verb[];
-  /** Makes it there as if by another client. */
+  /** Stores an Event as another client would. */
   put: (event: CoreEvent) => void;
-  /** Another client changes something about it that is not ours. */
+  /** Changes something in it that is not ours, as another client would. */
   touch: (key: string) => void;
-  /** A user deletes it. Returns the deleted Event. */
+  /** Deletes an Event as a user would, and returns it. */
   remove: (key: string) => CoreEvent | undefined;
 }
 

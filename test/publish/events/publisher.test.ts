@@ -11,7 +11,7 @@ import { refusal } from './memory-store.ts';
 
 const second = 1000;
 
-/** The start of a window of the Pod that most drops regard. */
+/** The start of a window of the Pod that most drops are about. */
 const start = windowOf(nine, podRef().uid).end;
 
 const rigs: Rig[] = [];
@@ -24,7 +24,7 @@ afterEach(async () => {
   for (const { publisher, hung } of rigs.splice(0)) {
     hung.resolve();
     const stopped = publisher.stop(0).catch(() => {});
-    // A request that is under way takes its time.
+    // A request under way takes some time.
     await vi.advanceTimersByTimeAsync(second);
     await stopped;
   }
@@ -33,8 +33,8 @@ afterEach(async () => {
 });
 
 /**
- * What the API server says to a write: a status, with reason or seconds to wait; `ok`, also after three seconds (`slow`); or nothing until
- * `hung` is resolved or a request is given up (`time-out`).
+ * The API server's answer to a write: a status, with a reason or the seconds to wait; `ok`, which with `slow` comes
+ * after three seconds; or nothing until `hung` is resolved or the request times out (`time-out`).
  */
 type Answer =
   | 'ok'
@@ -54,12 +54,12 @@ interface Rig {
   publisher: Publisher;
   /** `5 web-0`: seconds from `start`, and the identity. */
   writes: string[];
-  /** `create ok web-0` and the like. */
+  /** For example `create ok web-0`. */
   results: string[];
   abandoned: string[];
   written: number[];
   unauthorized: number[];
-  /** Most writes at one time. */
+  /** The most writes at the same time. */
   readonly most: number;
   /** Ends hanging writes as successful. */
   hung: PromiseWithResolvers<void>;
@@ -68,10 +68,10 @@ interface Rig {
 }
 
 interface RigOptions {
-  /** By identity, in order; the last one repeats. */
+  /** Answers by identity, in order; the last one repeats. */
   answers?: Record<string, Answer[]>;
   budget?: { rate: number; burst: number };
-  /** By default that of all. */
+  /** By default the same as for all. */
   others?: { rate: number; burst: number };
   keep?: () => Promise<void>;
   write?: (series: Series) => Promise<WriteOutcome>;
@@ -132,7 +132,7 @@ function rig(options: RigOptions = {}): Rig {
     const at = Date.now();
     const list = answers[series.finding.identity] ?? [];
     const answer = (list.length > 1 ? list.shift() : list[0]) ?? 'ok';
-    // A request takes its time.
+    // A request takes some time.
     await new Promise((resolve) => setTimeout(resolve, (delays[String(answer)] ?? 0.02) * second));
     if (answer === 'throw') throw new TypeError('no such property');
     if (answer === 'foreign') return { kind: 'foreign', component: 'kubelet' };
@@ -148,10 +148,10 @@ function rig(options: RigOptions = {}): Rig {
   }
 }
 
-/** Since the start. */
+/** The seconds since the start. */
 const seconds = (): number => (Date.now() - start) / second;
 
-/** A drop of a Pod of its own, which a peer of its own tries to reach. */
+/** A drop on a Pod of its own, with a peer of its own. */
 function drop(name: string, namespace = 'shop'): Finding {
   const peer = externalEnd({ identity: `peer of ${name}` });
   return finding({ identity: name, regarding: podRef(name, namespace), details: flow({ peer }) });
@@ -285,7 +285,7 @@ test('Events of other namespaces are written in time, in this batch and later, e
     await pass(2);
     waits.push((timesOf(`later-${number}`, one)[0] ?? Infinity) - counted);
   }
-  // Each is due after a second.
+  // Each of them is due after a second.
   expect(Math.max(...waits)).toBeLessThanOrEqual(1.1);
   expect(namesOf(one).filter((name) => name.startsWith('hung'))).toEqual(['hung-0']);
   expect(keep).toHaveBeenCalledTimes(1 + 20);
@@ -354,14 +354,14 @@ test('an API server that hangs: twelve requests at first, then two at a time tes
   for (const name of names) one.count(drop(name, `of-${name}`));
   await pass(30);
   expect(one.writes).toHaveLength(12);
-  // The last of the twelve have begun 3 s after the first.
+  // The last of the twelve writes began 3 s after the first.
   await pass(5);
   const { length } = one.results;
   expect(length).toBe(12);
   const { nextDue } = one.table;
   let looks = 0;
   vi.spyOn(one.table, 'nextDue').mockImplementation(() => {
-    // Events that become due while two are in flight are not looked at without a pause.
+    // While two Events are in flight, due Events are looked at only with pauses.
     if (++looks > 3000) throw new Error('it spins');
     return nextDue();
   });
@@ -612,7 +612,7 @@ test('Events that a quota refuses over and over do not delay updates', async () 
     one.count(drop('a'));
     await pass(3);
   }
-  // One each after 1 s, 30 s, 1, 2, 4 and 8 minutes, but for what others take.
+  // One write each after 1 s, 30 s, 1, 2, 4 and 8 minutes, apart from the time that others take.
   expect(timesOf('a', one)).toHaveLength(5);
 });
 
@@ -666,7 +666,7 @@ test.each<[string, Record<string, Answer[]>, string[]]>([
   expect(namesOf(one)).toEqual(names);
 });
 
-/** Stops, and says how many seconds that took. */
+/** Stops the publisher; returns how many seconds that took. */
 async function stop({ publisher }: Rig, grace: number): Promise<number> {
   const before = Date.now();
   const stopped = publisher.stop(grace * second).then(() => (Date.now() - before) / second);

@@ -8,7 +8,7 @@ import { externalEnd, finding, flow, podRef } from '../../builders.ts';
 import { forAll } from '../../for-all.ts';
 
 const second = 1000;
-/** The start of a window of the tests' first Pod. */
+/** The start of a window of the first Pod that the tests use. */
 const start = windowOf(Date.UTC(2026, 10, 21, 9), podRef().uid).end;
 
 interface Recording {
@@ -32,7 +32,7 @@ function record(): Recording {
   return { recorder, writes, take };
 }
 
-/** A drop of a Pod and a peer of its own, so that no limit of one Pod or peer is met. */
+/** A drop with a Pod and a peer of its own, so that no limit of one Pod or peer applies. */
 const drop = (identity: string, given: Partial<Finding> = {}): Finding =>
   finding({ identity, regarding: podRef(identity), details: flow({ peer: externalEnd({ identity }) }), ...given });
 
@@ -131,7 +131,7 @@ const packets: fc.Arbitrary<Counted[]> = fc.array(
   { maxLength: 120 },
 );
 
-/** Packets by what the Events say, and as they were taken. */
+/** The number of packets according to the Events, and the number taken. */
 function countBoth(list: Counted[]): [number, number] {
   const { recorder, take } = record();
   let taken = 0;
@@ -187,7 +187,7 @@ describe('health checks that a policy denies: three addresses, thirty Pods, one 
     const ofPod = writes.filter(({ event, time }) => event.involvedObject.name === 'web-20' && time < last);
     const seconds = ofPod.map(({ time }) => Math.round((time - start) / second));
     const distances = seconds.slice(1).map((each, index) => each - (seconds[index] ?? 0));
-    // The budget of the node makes updates of many Pods a little later.
+    // The budget of the node delays updates of many Pods a little.
     expect(distances.slice(0, 3).map((each) => Math.floor(each / 10) * 10)).toEqual([30, 60, 120]);
     expect(Math.max(...distances)).toBeLessThan(1200);
     expect(ofPod.at(-1)?.event.lastTimestamp).not.toBe(ofPod[0]?.event.lastTimestamp);

@@ -1,4 +1,4 @@
-/** Counts come to rest: finished series are published soon, whatever continues. */
+/** Counts become stable: finished series are published soon, whatever continues. */
 import { expect, test } from 'vitest';
 import { createPublisher } from '../../../src/publish/events/publisher.ts';
 import { createWriteBudget } from '../../../src/publish/events/write-budget.ts';
@@ -12,7 +12,7 @@ import { createRandom } from '../../soak/random.ts';
 const second = 1000;
 const minute = 60 * second;
 
-/** An agent of a cluster of so many nodes, in virtual time, with what it has published of each problem. */
+/** An agent of a cluster with this many nodes, in virtual time, with what it has published about each problem. */
 function agent(nodes: number) {
   const time = createVirtualTime(nine);
   const random = createRandom(1);
@@ -80,7 +80,7 @@ test('one of 5,000 nodes writes its share of 250 a second', async () => {
   const { time, table, writes } = agent(5000);
   for (let now = 0; now < 20 * minute; now += second) {
     await time.runUntil(nine + now);
-    // Each flow is over when the next begins.
+    // Each flow is over when the next one begins.
     const round = Math.floor(now / (2 * minute));
     for (let pod = 0; pod < 5; pod++) table.count(drop(round * 5 + pod, 1), time.now());
   }

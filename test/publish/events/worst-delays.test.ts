@@ -8,7 +8,7 @@ import { publish } from '../../count/series/writing.ts';
 
 const second = 1000;
 
-/** Packets that a Pod, `NAMESPACE/NAME`, sends to an address, so that they are not a scan. */
+/** Packets from a Pod, `NAMESPACE/NAME`, to an address. Sent packets do not count as a scan. */
 function sent(pod: string, address: string, elsewhere?: true): Finding {
   const [namespace = '', name = ''] = pod.split('/');
   return finding({
@@ -21,14 +21,14 @@ function sent(pod: string, address: string, elsewhere?: true): Finding {
 
 interface Storm {
   readonly elsewhere?: true;
-  /** Whether the honest tenant's peer is one of the attacker's. */
+  /** Whether the honest tenant's peer is one of the attacker's peers. */
   readonly isShared: boolean;
   readonly isHourUsed?: true;
 }
 
 /**
- * The delays in seconds of three Events and an incident of an honest tenant, whose packets come ten seconds after those of an attacker, whose
- * Namespaces have more to write than the node may. Writes take no time.
+ * The delays in seconds of three Events and an incident of an honest tenant. Its packets come ten seconds after those
+ * of an attacker whose Namespaces have more to write than the node may. Writes take no time.
  */
 function delaysOf(namespaces: number, { elsewhere, isShared, isHourUsed }: Storm): readonly number[] {
   const table = createSeriesTable();
@@ -43,7 +43,7 @@ function delaysOf(namespaces: number, { elsewhere, isShared, isHourUsed }: Storm
   writeUntil(table, budget, began, note);
   table.count(incident(), began);
   for (const name of ['a', 'b', 'c']) table.count(sent(`quiet/${name}`, isShared ? 'shared' : 'own', elsewhere), began);
-  // Past this, all of the attacker's are written.
+  // After this, all Events of the attacker are written.
   writeUntil(table, budget, began + 20_000 * second, note);
   return delays;
 }
@@ -70,14 +70,17 @@ function range<T>(count: number, make: (index: number) => T): readonly T[] {
 
 const { all, others, hour } = nodeLimits;
 
-/** The most seconds for so many writes, where the attacker has used up the bursts before, and of that of the hour at most `used`. */
+/**
+ * The most seconds for this many writes, if the attacker has used up the bursts, and at most `used` of the hour's
+ * budget.
+ */
 const secondsOf = {
   first: (writes: number): number => writes / all.rate,
   more: (writes: number, used: number): number =>
     Math.max(writes / others.rate, (used + writes - hour.burst) / hour.rate),
 };
 
-/** The attacker's writes of the ten seconds before. */
+/** The attacker's writes in the ten seconds before. */
 const before = others.burst + 10 * others.rate;
 
 test.each([1, 10, 100])(
@@ -90,11 +93,11 @@ test.each([1, 10, 100])(
         [{ elsewhere: true, isHourUsed: true }, (writes: number) => secondsOf.more(writes, hour.burst)],
       ] as const) {
         const [ofIncident = Infinity, ...ofDrops] = delaysOf(attackers, { ...storm, isShared });
-        // A second until it is due, and a part of one until the next token.
+        // A second until it is due, and a part of a second until the next token.
         expect(ofIncident).toBeLessThanOrEqual(1.2);
         expect(ofDrops).toHaveLength(3);
         for (const [index, delay] of ofDrops.entries()) {
-          // Every second turn is by namespaces alone.
+          // Every second turn is shared out by namespace alone.
           const turns = (index + 1) * (attackers + 1) * (isShared ? 2 : 1);
           expect(delay).toBeLessThanOrEqual(1.2 + seconds(turns));
         }

@@ -32,14 +32,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reboot' as const), by: fc.nat(5 * minute) }) },
 );
 
-/** Plays the steps, each write once it is within the budget and the budget on disk. Returns when each was written, by a clock that cannot be set. */
+/**
+ * Plays the steps; each write comes once the budget and the budget on disk allow it. Returns when each was written, by
+ * a clock that cannot be set.
+ */
 function writesOf(steps: readonly Step[]): number[] {
   const times: number[] = [];
   let time = 0;
   let bootedAt = -10 * hour;
   let wallAhead = 0;
   let disk: string | undefined;
-  // The agent's clock is the wall time when the process began, and steady from then on.
+  // The agent's clock is the wall time at the start of the process, and runs steadily from then on.
   let aheadAtStart = 0;
   const now = (): number => nine + aheadAtStart + time;
   let budget = start();
@@ -52,7 +55,7 @@ function writesOf(steps: readonly Step[]): number[] {
         wallAhead += each.by * hour;
         break;
       case 'reboot':
-        // The machine is away for a while.
+        // The machine is down for a while.
         time += each.by;
         bootedAt = time;
         budget = start();
@@ -87,7 +90,7 @@ function writesOf(steps: readonly Step[]): number[] {
   }
 }
 
-/** The burst and what comes back in that time are the most that may be written within any time. */
+/** In any period, at most the burst and what is refilled in that time may be written. */
 function mostAbove(times: readonly number[]): number {
   let most = -Infinity;
   for (let first = 0; first < times.length; first++)
@@ -108,7 +111,7 @@ test('an agent that is killed after each write writes as many as one that keeps 
   const kept = Array.from({ length: 60 }, (): Step[] => [{ kind: 'write', count: 60 }]).flat();
   const killed = kept.flatMap((each): Step[] => [each, { kind: 'kill' }]);
   expect(writesOf(kept)).toHaveLength(359);
-  // Writes that come back within the last second before a kill are not known to have come.
+  // Writes that were refilled in the last second before a kill may be unknown.
   expect(writesOf(killed).length).toBeGreaterThan(355);
   expect(writesOf(killed).length).toBeLessThanOrEqual(359);
 });
@@ -178,6 +181,6 @@ test("the hour's budget is on disk before the Event is written, even if nothing 
   await time.runUntil(nine + 10 * second);
   table.count(finding(), time.now());
   await time.runUntil(nine + minute);
-  // The first Event of an object is none of these; its update is refused twice.
+  // An object's first Event does not count here; its update is refused twice.
   expect(leftAtWrites.map((left) => Math.floor(left))).toEqual([120, 119, 118, 117]);
 });

@@ -7,7 +7,7 @@ import { createRandom } from '../../soak/random.ts';
 const second = 1000;
 const hour = 3600 * second;
 
-/** Writes as often as it may until `duration` is over: how many. */
+/** Writes as often as it may until `duration` is over; returns how many. */
 function writes(kind: WriteKind, duration: number, budget = createWriteBudget()): number {
   let count = 0;
   for (let now = nine; now <= nine + duration; now = budget.availableAt(now, kind))

@@ -3,7 +3,7 @@ import { createWriter } from '../../../src/publish/events/writer.ts';
 
 const second = 1000;
 
-/** Writes that end, and a time that passes, when a test says so. */
+/** Writes end, and time passes, when a test says so. */
 function rig() {
   let time = 0;
   let tasks: { at: number; task: () => void }[] = [];
@@ -39,7 +39,7 @@ function rig() {
       ends.get(item)?.();
       await settle();
     },
-    /** When the namespace may be written, from now. */
+    /** When the namespace may be written, in milliseconds from now. */
     busyFor: (key: string) => {
       const until = inFlight.busyUntil(key);
       return until === undefined ? undefined : until - time;

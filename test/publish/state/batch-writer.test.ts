@@ -8,7 +8,7 @@ import { type Segment, segmentFile } from '../../../src/publish/state/segments.t
 import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
 import { createOpenSegments } from './open-segments.ts';
 
-/** Tests a state that is larger than the slice that is written beside one change. */
+/** Tests a state that is larger than the slice that is written with one change. */
 
 const temporary = temporaryFolder();
 const openSegment = createOpenSegments();
@@ -57,7 +57,7 @@ test('after each write the folder has the whole state, even while it is being re
     if (round % 50 === 0 || round % 50 === 3) expect(readSegments(folder).values).toEqual(values);
   }
   expect(readSegments(folder).values).toEqual(values);
-  // The one that is full, and the one after it while all is written once more.
+  // The full segment, and the next one while everything is written again.
   expect(most).toBe(2);
   expect(writer.size()).toBe(bytesIn(folder));
 });

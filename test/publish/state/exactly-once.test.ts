@@ -8,7 +8,7 @@ import { forAllAsync } from '../../for-all.ts';
 
 const limits = fc.record({ perObject: fc.integer({ min: 1, max: 8 }), total: fc.constant(1000) });
 
-/** Runs programs until all is published, and looks at each object then. */
+/** Runs programs until everything is published, and then checks each object. */
 async function check(
   programs: fc.Arbitrary<Step[]>,
   requests: fc.Arbitrary<Fate[]>,
@@ -47,7 +47,7 @@ test('killed and deleted at any moment, no packet is missing, and no packet of a
 
 const step = (hours: number): Step => ({ kind: 'step', offset: hours * windowLength });
 
-/** The wall clock goes wrong by hours, and is set right again. */
+/** The wall clock becomes wrong by hours, and is set right again. */
 const wrong = fc
   .tuple(steps(kills), fc.integer({ min: -9, max: 9 }), steps(kills), steps(kills))
   .map(([before, hours, between, after]) => before.concat(step(hours), between, step(-hours), after));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createKeyedChanges } from '../../../src/base/platform/keyed-changes.ts';
 import { createKeptState, type KeptParts, readKeptValues } from '../../../src/publish/state/kept-state.ts';
 
-/** An agent that follows one file and has counted one problem; `now` is the content of its parts. */
+/** An agent that follows one file and has counted one problem; `now` has the content of its parts. */
 function rig() {
   const source: { name: string; position: object | undefined } = { name: 'kern.log', position: undefined };
   const now = { heard: 'nothing', incidents: 'none', budget: 10, rest: 'hours' };
@@ -22,7 +22,7 @@ function rig() {
   return { source, now, table, incidents, budget, parts, kept: createKeptState(parts as unknown as KeptParts) };
 }
 
-/** Keys and values of changes, whether they are JSON or not. */
+/** The keys and values of changes, whether or not they are JSON. */
 const read = (changes: Iterable<unknown>) =>
   [...changes].map((change) => {
     const [, key, value] = (typeof change === 'string' ? JSON.parse(change) : change) as [string, string, unknown];

@@ -39,7 +39,7 @@ test('however slowly the log is read again, and whatever happens meanwhile, no c
         if (news > 0) world.log(packet);
         world.read(lines);
         world.pass(40 * second);
-        // The state is kept first.
+        // The state is saved before this happens.
         world.befall(['fine', befalls]);
         await world.write();
       }

@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { createSegment, type Segment } from '../../../src/publish/state/segments.ts';
 
-/** A way to make segments whose files are closed at the end of each test, as those of a process are at its end. */
+/** Makes segments whose files are closed at the end of each test, as a process's files are at its end. */
 export function createOpenSegments() {
   const made: Segment[] = [];
   afterEach(async () => {
@@ -14,7 +14,7 @@ export function createOpenSegments() {
   };
 }
 
-/** The segment, except for its appending. */
+/** The segment with another `append`. */
 export function appendingBy(segment: Segment, append: Segment['append']): Segment {
   return Object.create(segment, { append: { value: append } }) as Segment;
 }

@@ -36,12 +36,12 @@ export const kills: fc.Arbitrary<Step> = fc.record({ kind: fc.constant('kill') }
 export const deletions: fc.Arbitrary<Step> = fc.record({ kind: fc.constant('delete'), index: fc.nat(9) });
 export const losses: fc.Arbitrary<Step> = fc.record({ kind: fc.constant('lose'), again: fc.nat(20) });
 
-/** Steps of and around an agent; `more` beside packets, time and writes. */
+/** Steps of an agent and around it; `more` are steps in addition to packets, time and writes. */
 export function steps(...more: fc.Arbitrary<Step>[]): fc.Arbitrary<Step[]> {
   return fc.array(fc.oneof(packets, reads, passes, writes, keeps, ...more), { maxLength: 40 });
 }
 
-/** Anything but the deletion of Events. */
+/** Any fate except that Events are deleted. */
 export const fate = fc.constantFrom<Fate>(
   'fine',
   'refused',

@@ -217,7 +217,7 @@ test('the state that is read is that of one moment, at the last successful write
       });
     }
 
-    /** A write under way is cut off anywhere. */
+    /** Cuts a write under way anywhere. */
     async function crash(part: number): Promise<void> {
       const cut = [...readSegments(folder).segments.keys()].at(-1);
       if (cut !== undefined) {
@@ -445,7 +445,7 @@ test.each<[string, string, number[]]>([
       await log.keep();
     }
     expect(openNumbers()).toEqual([1]);
-    // The segment is full then: the next batch needs another one.
+    // Then the segment is full: the next batch needs another one.
     error = systemError(code);
     map.set('a', { n: 3, text: '' });
     await log.keep();

@@ -154,7 +154,10 @@ test('without saved state, it is the first run, with its own id', () => {
   expect(restoreState(join(folder, 'none'), 'node-a', now)).toMatchObject({ first: true, problem: undefined });
 });
 
-/** Expects that nothing is restored, a sentence names the file and has `part`, and all files lie aside. */
+/**
+ * Expects that nothing is restored, that a sentence names the file and contains `part`, and that all files are set
+ * aside.
+ */
 function expectSetAside(folder: string, part = ''): void {
   const files = readdirSync(folder);
   const restored = restoreState(folder, 'node-a', now);

@@ -16,7 +16,7 @@ import { createMemoryStore, keyOf, type MemoryStore, type Mishap, refusal } from
 const second = 1000;
 const firstId = 'state-0';
 
-/** The fate of a request to the API server, or of keeping the state before it. */
+/** The fate of a request to the API server, or of saving the state before it. */
 export type Fate =
   | 'fine'
   | 'answer lost'
@@ -35,16 +35,16 @@ export interface Packet {
 /** A log, an agent that reads it and can be killed at any moment, and an API server. */
 export interface World {
   store: MemoryStore;
-  /** Events that were deleted, as they were then. */
+  /** Events that were deleted, with their content at that time. */
   deleted: CoreEvent[];
-  /** Faults that should never be, and were. */
+  /** Faults that must never happen. */
   faults: string[];
-  /** A packet is logged. */
+  /** Logs a packet. */
   log: (packet: Packet) => void;
   pass: (time: number) => void;
-  /** The wall clock is stepped. */
+  /** Steps the wall clock. */
   step: (offset: number) => void;
-  /** The agent counts up to `lines` lines that it has not read. */
+  /** The agent counts up to `lines` lines that it has not read yet. */
   read: (lines: number) => void;
   /** The agent keeps its state. */
   keep: () => Promise<void>;
@@ -52,19 +52,19 @@ export interface World {
   write: () => Promise<void>;
   /** The agent is killed, and started again. */
   kill: () => void;
-  /** The agent is killed, its state is lost, and a new one begins to read before the last `again` lines. */
+  /** The agent is killed and its state is lost. A new one begins to read before the last `again` lines. */
   lose: (again: number) => void;
   /** Sets the fates of the next requests. */
   befall: (fates: readonly Fate[]) => void;
   /** A user deletes an Event. */
   deleteOne: (index: number) => void;
-  /** From now on all goes well: the agent reads and writes all there is. */
+  /** From now on all goes well: the agent reads and writes everything. */
   settle: () => Promise<void>;
-  /** Packets logged of an object. */
+  /** The packets that were logged about an object. */
   logged: (object: string) => number;
   /** Sum of the counts of an object's Events. */
   published: (object: string, events?: Iterable<CoreEvent>) => number;
-  /** Lines that are behind an Event: those that any agent has counted for it. */
+  /** The lines that an Event stands for: those that any agent has counted for it. */
   linesBehind: (event: CoreEvent) => number;
 }
 
@@ -78,15 +78,15 @@ export function createWorld(
   const faults: string[] = [];
   const behind = new Map<string, Set<number>>();
   const queue = [...fates];
-  /** The steady clock of the agent that runs. */
+  /** The running agent's steady clock. */
   let time = nine;
-  /** The wall clock was set forward by so much since that began. */
+  /** How far the wall clock has been set forward since that agent began. */
   let stepped = 0;
   let stateId = firstId;
-  /** The kept values, as JSON by key: nothing of it is shared with the agent. */
+  /** The saved values, as JSON by key: the agent shares none of them. */
   let disk = { position: 0, values: new Map<string, unknown>(), rest: undefined as string | undefined };
   let table: SeriesTable;
-  /** The first changes that a table gives are all of it. */
+  /** The first changes of a table contain all of it. */
   let isKept: boolean;
   let position: number;
   let clock: Clock;
@@ -196,7 +196,7 @@ export function createWorld(
     }
   }
 
-  /** Sees that nothing is published that is not on disk, and that no count goes down. */
+  /** Checks that nothing is published that is not on disk, and that no count decreases. */
   function guard<Rest extends unknown[]>(
     request: (event: CoreEvent, ...rest: Rest) => ReturnType<EventStore['create']>,
   ): typeof request {
@@ -214,7 +214,7 @@ export function createWorld(
     };
   }
 
-  /** After a step of the clock while the agent was down, two series may have one name. */
+  /** If the clock was stepped while the agent was down, two series may have the same name. */
   function keptCount(name: string): number {
     const { series = [], past = [] } = keptState() ?? {};
     const counts = [...series, ...past].filter((each) => nameOf(each) === name).map(({ count }) => count);
@@ -276,7 +276,7 @@ function findingOf({ object, port }: Packet): Finding {
   return finding({ identity: `${object} ${port}`, regarding: podRef(object), details: flow({ port }) });
 }
 
-/** Stands in the message of an Event, too: it says which series it is of. */
+/** The name is also in the Event's message, where it says which series the Event is about. */
 function nameOf({ finding: { identity }, window }: Pick<Series, 'finding' | 'window'>): string {
   return `${identity} ${window}`;
 }

@@ -8,7 +8,7 @@ const prefixes = createPrefixTable();
 const lineOf = (rule: string, end: string): string =>
   `2026/11/30 14:41:23.037955 AntreaPolicyIngressRule AntreaNetworkPolicy:shop/only-web ${rule} Ingress Drop 44900 shop/db-0 10.71.0.2 35402 10.71.0.3 5432 TCP 60 ${end}`;
 
-/** Words that Antrea writes behind the rule's name. */
+/** Words that Antrea writes after the rule's name. */
 const ofOtherFields = fc.constantFrom(
   ...'Ingress Egress Allow Drop Reject Redirect 14500 <nil> bank/vault-0 10.71.0.9 fd00:71::9 443 UDP 1500 [9'.split(
     ' ',

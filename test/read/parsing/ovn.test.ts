@@ -8,7 +8,7 @@ const prefixes = createPrefixTable();
 
 type Side = 'receiver' | 'sender';
 
-/** The name of an ACL before it is cut, and whose it is. */
+/** The name of an ACL before it is cut, and the policy to which it belongs. */
 interface Acl {
   readonly name: string;
   readonly side: Side;
@@ -24,7 +24,7 @@ const side = fc.constantFrom<Side>('receiver', 'sender');
 const index = fc.nat(99);
 const directionOf = (of: Side): 'Ingress' | 'Egress' => (of === 'receiver' ? 'Ingress' : 'Egress');
 
-/** As GetACLName of OVN-Kubernetes calls them (go-controller/pkg/libovsdb/util/acl.go). */
+/** Names that GetACLName of OVN-Kubernetes makes (go-controller/pkg/libovsdb/util/acl.go). */
 const ofOvnKubernetes = fc.oneof(
   fc.tuple(label, side).map(([namespace, of]): Acl => ({ name: `NP:${namespace}:${directionOf(of)}`, side: of })),
   fc.tuple(label, subdomain, side, index).map(([namespace, policy, of, rule]): Acl => ({
@@ -58,7 +58,7 @@ const ofOvnKubernetes = fc.oneof(
 
 const families = fc.constantFrom('IPv4', 'IPv6');
 
-/** As Kube-OVN calls them (pkg/controller/network_policy.go and its neighbours). */
+/** Names that Kube-OVN makes (pkg/controller/network_policy.go and its neighbours). */
 const ofKubeOvn = fc.oneof(
   fc.tuple(label, subdomain, side).map(([namespace, policy, of]): Acl => ({
     name: `${namespace}/${policy}`,
@@ -122,7 +122,7 @@ test.each([
         expect(withoutMark(read?.name)).toBe(policy);
         return;
       }
-      // What is cut off is unknown. What is left is part of the same name.
+      // The part that is cut off is unknown. The remaining part belongs to the same name.
       expect([of, undefined]).toContain(policySide);
       if (read === undefined) return;
       expect(read.kind).toBe(kind);
@@ -132,7 +132,7 @@ test.each([
   );
 });
 
-/** Without the mark of a name that is cut, or may be. */
+/** Removes the mark of a name that is cut, or may be. */
 function withoutMark(name: string | undefined): string | undefined {
   return name?.replace(/…$/, '');
 }

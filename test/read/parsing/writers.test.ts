@@ -25,7 +25,7 @@ const tables: { writers: Record<string, string[]> } = {
   },
 };
 
-/** Tests which writers are believed: each format has its writers, and its lines begin as these write them. */
+/** Tests which writers are believed: each format has its writers, and its lines begin as these writers begin them. */
 
 const prefixes = createPrefixTable();
 const aws = 'SIP: 10.65.1.4;SPORT: 40112;DIP: 10.65.2.9;DPORT: 8443;PROTOCOL: TCP;PolicyVerdict: DENY';
@@ -62,7 +62,7 @@ describe.each(formats.map(({ name, writers }) => [name, writers, samples.get(nam
         /^(?:packet|packet-part|conntrack-full|neighbour-overflow|ipvs-no-destination|martian|suppressed|connect-failure)$/,
       );
       for (const writer of writers) {
-        // Its source alone says so; the name in a syslog is any program's.
+        // Only its source names this writer: any program can have the name in a syslog.
         if (['bpf', 'calico-flows', 'kernel-drops'].includes(writer)) {
           expect(parse(text, prefixes, 'kernel', writer)?.kind).toBe(believed);
           continue;
@@ -107,7 +107,7 @@ test.each([
   `Nov 21 10:15:03 node-b sshd[1]: Invalid user calico-drop: IN=eth0 OUT=cali1 SRC=10.65.1.4 DST=10.65.2.9 LEN=60 PROTO=TCP SPT=40112 DPT=8443 SYN`,
 ])('text that was sent to another program is not a packet: %s', (line) => expect(kindOf(line)).not.toBe('packet'));
 
-// A template of rsyslog may leave the tag out, and some programs have no number in theirs.
+// An rsyslog template may leave the tag out, and some programs have no number in theirs.
 test.each([...samples].filter(([name]) => name !== 'netfilter'))(
   'text that was sent to another program is not counted even if no writer is named: %s',
   (_, text) => {

@@ -27,10 +27,10 @@ import {
 
 prepareHost();
 
-/** Where only /var/log of the node is mounted, the container has the device at its own place. */
+/** If only the node's /var/log is mounted, the container has the device at its own path. */
 const openOwn: Device['open'] = (path) => device.open(path === ring ? host('/own/kmsg') : path);
 
-/** Returns the choice as it is named on the node. */
+/** Returns the choice, by its path on the node. */
 function chosen(looks?: Partial<KernelChoiceOptions>): string {
   const { source, isCertain } = choose(looks);
   const name = source === undefined ? 'nothing' : source.kind === 'journal' ? source.directory : source.path;
@@ -120,7 +120,7 @@ test('the previous file of a log that is rotated without being written to is as 
   expect(chosen()).toBe(ring);
   put('/var/log/kern.log.1', kernelLine(8 * day), 8 * day);
   expect(chosen()).toBe(ring);
-  // Copied, it is written to on the day it is rotated.
+  // A copied log is written to on the day of its rotation.
   put('/var/log/kern.log.1', kernelLine(8 * day), hour);
   expect(chosen()).toBe(ring);
 });
@@ -132,7 +132,7 @@ test('a log from the image of a node that has just booted is not chosen', () => 
   expect(chosen(young)).toBe(ring);
   put(kern, kernelLine(3 * hour) + kernelLine(hour / 2), hour / 2);
   expect(chosen(young)).toBe(kern);
-  // Half an hour ago, too, though in New York.
+  // Also half an hour ago, but in New York.
   put(kern, 'Nov 21 06:30:00 node-a kernel: IN=\n', hour / 2);
   expect(chosen(young)).toBe(kern);
 });

@@ -5,11 +5,11 @@ import { fakeTime } from './fake-time.ts';
 import { type Heard, listening } from './heard.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** Tests how the trace of BPF programs is read. Against a kernel: test/e2e/bpf. */
+/** Tests how the trace of BPF programs is read. test/e2e/bpf tests it with a kernel. */
 
 const folder = temporaryFolder();
 const start = 1_795_226_670_000;
-/** Since boot, when the test begins. */
+/** The time since boot when the test begins. */
 const uptime = 5000;
 
 /** Reads these pieces of trace_pipe, one at each read. */

@@ -3,7 +3,7 @@ import { readBtf } from '../../../src/read/sources/tracefs/btf.ts';
 import { btfOf } from './made-btf.ts';
 
 const tables: { types: Parameters<typeof btfOf>[0] } = {
-  // Types as made-btf.ts has them.
+  // Types in the form of made-btf.ts.
   types: [
     { name: 'other', kind: 'struct', members: [['data', 'int', 64]] },
     { name: 'inner', kind: 'struct', members: [['number', 'int', 192]] },
@@ -28,7 +28,10 @@ const tables: { types: Parameters<typeof btfOf>[0] } = {
   ],
 };
 
-/** Tests how the places of fields are read from the kernel's own description of its types. Against real kernels: test/e2e/kernel-drops. */
+/**
+ * Tests how the places of fields are read from the kernel's own description of its types. test/e2e/kernel-drops tests
+ * it with real kernels.
+ */
 
 const btf = readBtf(btfOf(tables.types));
 

@@ -14,7 +14,7 @@ import { listening } from './heard.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const tables: { read: (object | undefined)[] } = {
-  // What is read of flows that Felix hands over; one that goes on without packets is none.
+  // What is read of flows that Felix sends. A continuing flow without packets gives nothing.
   read: [
     {
       verdict: 'dropped',
@@ -44,7 +44,10 @@ const tables: { read: (object | undefined)[] } = {
   ],
 };
 
-/** Tests how the flows of Calico's Felix are taken. The messages are what its own code makes of flows (felix/collector/goldmane, 2026-08). */
+/**
+ * Tests how the flows of Calico's Felix are taken. The messages are those that Felix's own code makes of flows
+ * (felix/collector/goldmane, 2026-08).
+ */
 const messages = {
   denied:
     'CqYBCncKE3dvcmtlci04NGY5ZDZjNWJiLSoSBWJhdGNoGAEiCnBvc3RncmVzLSoqBHNob3AwATi4KmIDdGNwaAJwAno3CjUICiIHZGVmYXVsdCgCOP///////////wFCGwgGEgRzaG9wGghwb3N0Z3JlcyIHZGVmYXVsdBCs7IXYBhis7IXYBiIKYXBwPXdvcmtlcioMYXBwPXBvc3RncmVzMANAtAFgAQ==',
@@ -83,12 +86,12 @@ async function listen(saved?: Position) {
   const source = createCalicoFlows({ folder, saved, listener, timing: time });
   sources.push(source);
   source.start();
-  // A look at the socket ends with a timer for the next one.
+  // A look at the socket ends by setting a timer for the next one.
   await expect.poll(() => time.pending).toBe(1);
   return { heard, source, time };
 }
 
-/** The next look at the socket. */
+/** Lets the next look at the socket happen. */
 async function lookAgain(time: Listening['time']): Promise<void> {
   expect(time.step()).toBe(10_000);
   await expect.poll(() => time.pending).toBe(1);
@@ -109,7 +112,7 @@ function connect(method = '/goldmane.FlowCollector/Connect'): ClientDuplexStream
   return client.makeBidiStreamRequest(method, same, same).on('error', () => {});
 }
 
-/** Sends as Felix does: the next after the receipt of the last. */
+/** Sends as Felix does: each message after the receipt of the previous one. */
 async function send(stream: ClientDuplexStream<Buffer, Buffer>, ...given: (Message | Buffer)[]): Promise<void> {
   for (const each of given) {
     const receipt = once(stream, 'data');

@@ -7,7 +7,7 @@ const tables: {
   none: [string, Fields][];
   zones: [string, number, string, Fields, string][];
 } = {
-  // Stamps without a year: when the log was written last, the stamp, and its time.
+  // Stamps without a year: when the log was last written, the stamp, and its time.
   years: [
     ['the same day', '2026-11-21T20:00:00Z', ['Nov', 21, 3, 42, 11], '2026-11-21T03:42:11.000Z'],
     ['just now', '2026-11-21T20:00:00Z', ['Nov', 21, 20, 0, 0], '2026-11-21T20:00:00.000Z'],
@@ -42,7 +42,7 @@ const tables: {
     ],
     ['1 March is never 29 February', '2027-03-02T00:00:00Z', ['Mar', 1, 12, 0, 0], '2027-03-01T12:00:00.000Z'],
   ],
-  // Stamps that are none.
+  // Texts that are not stamps.
   none: [
     ['30 February', ['Feb', 30, 1, 1, 1]],
     ['31 November', ['Nov', 31, 1, 1, 1]],
@@ -62,7 +62,7 @@ const tables: {
 
 const hour = 3_600_000;
 
-/** The wall clock of a zone so many hours east of Greenwich. */
+/** The wall clock of a zone this many hours east of Greenwich. */
 const east =
   (hours: number): ToInstant =>
   (...fields) =>

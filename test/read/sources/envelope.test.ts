@@ -50,7 +50,7 @@ const tables: { stamps: string[]; messages: string[] } = {
 const latest = Date.parse('2026-11-21T20:00:00Z');
 const boot = Date.parse('2026-11-21T00:00:00Z');
 
-/** Lines are one character a byte, as they come from the scanner. */
+/** Lines have one character for each byte, as they come from the scanner. */
 function read(line: string) {
   const clock = createClock({ latest, boot });
   const { text, time, host, origin, program, layers } = readEnvelope(Buffer.from(line).toString('latin1'), clock);
@@ -61,7 +61,7 @@ const packet = 'calico-drop: IN=eth0 OUT=cali1c446d93d10 SRC=10.0.0.1 DST=10.0.0
 const time = '2026-11-21T03:42:11.000Z';
 
 test('all fields read from lines with envelopes are as expected', async () => {
-  // The file has the lines to read, too.
+  // The file also has the lines to read.
   const rows = readFileSync(join(import.meta.dirname, 'envelopes.expected.txt'), 'utf8')
     .split('\n')
     .slice(0, -1);
@@ -77,7 +77,7 @@ test('an empty line has no envelope', () => {
   expect(read('')).toMatchObject({ text: '', time: undefined, origin: 'unknown' });
 });
 
-// Where nothing names a host, the first word of the message is the prefix, by which the verdict is known.
+// If nothing names a host, the message's first word is the prefix, which decides the verdict.
 
 const messages = tables.messages;
 
@@ -179,7 +179,7 @@ describe('hostile lines', () => {
       if (found !== undefined) expect(() => new Date(found).toISOString()).not.toThrow();
       expect(host).not.toBe('');
       expect(['kernel', 'userspace', 'pod', 'unknown']).toContain(origin);
-      // Eight rounds; a stamp and the tag behind it are one.
+      // Eight rounds: a stamp and the tag after it count as one.
       expect(layers.length).toBeLessThanOrEqual(16);
     });
   });

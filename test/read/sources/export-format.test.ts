@@ -16,7 +16,7 @@ const names = [
   'SYSLOG_IDENTIFIER',
   '_SYSTEMD_UNIT',
   ...unused,
-  // The name is as long as others, and unlike them.
+  // The name is as long as the right one, but different.
   'MESSAGF',
   '_HOSTNAMF',
   'X',

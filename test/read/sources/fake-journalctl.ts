@@ -11,11 +11,11 @@ import { type Heard, listening } from './heard.ts';
 export interface FakeJournalctl {
   args: readonly string[];
   readonly killed: boolean;
-  /** Text is latin1: one character a byte. */
+  /** The text is latin1: one character for each byte. */
   print: (output: string | Buffer) => void;
   printError: (text: string) => void;
   end: (code: number | null, signal?: string | null) => void;
-  /** It could not be started. */
+  /** Reports that the program could not be started. */
   fail: (code: string) => void;
 }
 
@@ -55,7 +55,7 @@ export function fakeJournalctl(): { spawn: Spawn; started: FakeJournalctl[] } {
 
 const destroy = (): void => {};
 
-/** A record as journald would have it. */
+/** A record as journald has it. */
 export interface JournalRecord {
   number: number;
   message: string | readonly number[];
@@ -65,14 +65,14 @@ export interface JournalRecord {
 export const cursorOf = (number: number): string =>
   `s=5e1;i=${number.toString(16)};b=b007;m=${number.toString(16)};t=${(1e6 + number).toString(16)};x=c0de`;
 
-/** Prints a record as `journalctl -o export` does, its empty line included; latin1. */
+/** Prints a record as `journalctl -o export` does, with its empty line; latin1. */
 export function printed(record: JournalRecord): string {
   return `${Object.entries(fieldsOf(record))
     .map(([name, value]) => fieldAsExported(name, Buffer.from(value as string)))
     .join('')}\n`;
 }
 
-/** Prints a record as `journalctl -o json` does, its newline included. */
+/** Prints a record as `journalctl -o json` does, with its newline. */
 export function printedAsJson(record: JournalRecord): string {
   return `${JSON.stringify(fieldsOf(record))}\n`;
 }
@@ -90,7 +90,10 @@ function fieldsOf({ number, message, fields }: JournalRecord): Record<string, st
   };
 }
 
-/** systemd, src/shared/logs-show.c, output_export: what is no UTF-8, or has control characters, has its length before it. */
+/**
+ * systemd, src/shared/logs-show.c, output_export: a value that is not UTF-8, or has control characters, is preceded by
+ * its length.
+ */
 function fieldAsExported(name: string, value: Buffer): string {
   const text = value.toString('latin1');
   // eslint-disable-next-line no-control-regex
@@ -100,7 +103,10 @@ function fieldAsExported(name: string, value: Buffer): string {
   return `${name}\n${length.toString('latin1')}${text}\n`;
 }
 
-/** Prints what journalctl prints of a journal, whose first records may be gone, when started with such arguments. */
+/**
+ * Returns what journalctl prints of a journal when started with these arguments; the first records of the journal may
+ * be gone.
+ */
 export function outputFor(args: readonly string[], journal: readonly JournalRecord[]): string {
   const wanted = args.find((arg) => arg.startsWith('--cursor='))?.slice('--cursor='.length);
   const first = wanted === undefined ? 0 : parseInt(/;i=([0-9a-f]+)/.exec(wanted)?.[1] ?? '', 16);
@@ -116,7 +122,7 @@ export interface JournalScene {
   source: Source;
   heard: Heard;
   time: FakeTime;
-  /** The journalctl that was started last. */
+  /** The journalctl that was last started. */
   readonly current: FakeJournalctl;
   readonly started: FakeJournalctl[];
   print: (...records: JournalRecord[]) => void;

@@ -5,20 +5,20 @@ import type { Device } from '../../../src/read/sources/kmsg/device.ts';
 export interface FakeRing extends Device {
   /** Writes `4,17,5140900,-;text`, with a newline. Returns the number of the record. */
   log: (text: string, options?: { priority?: number; stamp?: Millis }) => number;
-  /** Writes one record as it stands. */
+  /** Writes one record unchanged. */
   logRaw: (record: string) => void;
-  /** The oldest so many are gone. */
+  /** Deletes the oldest `count` records. */
   overwrite: (count: number) => void;
-  /** The error that opening, or reading, throws from now on; undefined for nothing. */
+  /** The error that opening or reading throws from now on; undefined for none. */
   openError: string | undefined;
   readError: string | undefined;
-  /** Reads so far, whatever came of them. */
+  /** The reads so far, whatever their result. */
   readonly reads: number;
-  /** Descriptors that are open. */
+  /** The number of open descriptors. */
   readonly descriptors: number;
 }
 
-/** `stamp`: of records that are given none, in milliseconds since boot. */
+/** `stamp`: for records without a stamp of their own, in milliseconds since boot. */
 export function fakeRing(stamp: () => Millis, firstNumber = 0): FakeRing {
   const records: Buffer[] = [];
   const cursors = new Map<number, number>();

@@ -2,18 +2,18 @@ import type { Millis } from '../../../src/base/model/log-line.ts';
 import type { Timing } from '../../../src/read/sources/source.ts';
 
 export interface FakeTime extends Timing {
-  /** Since it was made. */
+  /** The time since it was made. */
   elapsed: () => Millis;
-  /** Runs tasks that are due by then, in order. Throws if that never ends. */
+  /** Runs the tasks that are due by then, in order. Throws if that never ends. */
   advance: (time: Millis) => void;
-  /** Runs the one task that is next, and returns how long was waited for it. */
+  /** Runs only the next task; returns how long it was waited for. */
   step: () => Millis;
-  /** The wall clock is set; the steady one is not. */
+  /** Sets the wall clock, but not the steady one. */
   setWallClock: (time: Millis) => void;
   readonly pending: number;
 }
 
-/** More turns than this without any time passing are a loop. */
+/** More turns than this without any time passing are an endless loop. */
 const limit = 10_000;
 
 export function fakeTime(start: Millis): FakeTime {
@@ -55,7 +55,7 @@ export function fakeTime(start: Millis): FakeTime {
     },
   };
 
-  /** Returns the first one scheduled of those due at the same time. */
+  /** Returns the task that was scheduled first, of those due at the same time. */
   function earliest(): { at: Millis; task: () => void } | undefined {
     let found: { at: Millis; task: () => void } | undefined;
     for (const entry of tasks) if (found === undefined || entry.at < found.at) found = entry;

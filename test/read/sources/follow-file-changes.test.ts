@@ -201,7 +201,7 @@ test('nothing is lost of a file that was not yet read', () => {
   expect([texts(), losses]).toStrictEqual([['IN=1'], []]);
 });
 
-/** 100 bytes each. */
+/** Lines of 100 bytes each. */
 const hundreds = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, index) => `IN=${from + index} `.padEnd(99, 'x'));
 const text = (from: number, to: number): string =>
@@ -210,7 +210,7 @@ const text = (from: number, to: number): string =>
     .join('');
 
 describe('cut off, but not empty', () => {
-  /** Cut to so many bytes; before the next start, or while it is read. */
+  /** The log is cut to this many bytes, before the next start or while it is read. */
   const cases: [string, number, number][] = [
     ['at the end of a line', 1000, 20],
     ['within a line', 1050, 20],

@@ -13,7 +13,8 @@ import { forAll } from '../../for-all.ts';
 const tables: {
   found: [title: string, Style, FollowerOptions['changesAre'], Action[]][];
 } = {
-  // Programs that generated tests have found, each with the style of its rotation, and how changes become known; blocks have 1,000 bytes, which come when they are asked for.
+  // Programs that generated tests have found, each with its style of rotation and how changes become known. Blocks have
+  // 1,000 bytes and arrive as soon as they are requested.
   found: [
     [
       'an empty log is renamed, closed and deleted, and the log that gets its inode is renamed before it is looked at',
@@ -213,25 +214,25 @@ vi.mock(import('../../../src/read/sources/tail/open-log.ts'), async (original) =
 });
 
 /**
- * A program of what happens to a log and to who follows it, and a model that knows what has been written and what of it is
- * there still: each line comes once, in order but for those that were written to a file after it was renamed, and none is missing
- * but those that were gone before anybody could read them.
+ * A program of what happens to a log and to its follower. A model knows what has been written and what of it still
+ * exists: each line comes once and in order, except lines that were written to a file after it was renamed. No line is
+ * missing, except lines that were gone before anybody could read them.
  */
 type Action = Write | { do: 'turns'; count: number } | { do: 'save'; after: number } | Restart;
-/** Also while it is not followed. */
+/** Happens even while nobody follows the log. */
 type Write =
-  /** So many lines of so many bytes. */
+  /** This many lines of this many bytes. */
   | { do: 'lines'; count: number; size: number }
-  /** The first bytes of the next line; whatever is written next ends it. */
+  /** The first bytes of the next line; the next write ends it. */
   | { do: 'part'; size: number }
-  /** Lines to the file that was renamed last. */
+  /** Lines to the file that was last renamed. */
   | { do: 'late'; count: number; size: number }
   | { do: 'wait'; time: number }
-  /** `pauses`: between its steps. */
+  /** `pauses`: those between its steps. */
   | { do: 'change'; change: Change; pauses: number[] };
 /**
- * Stop now, or after so many further lines, or as by SIGKILL, and go on with what was kept. `rotation`: the log is rotated once more
- * while the next one begins, a step each time that so many files have been looked at.
+ * Stops now, or after this many further lines, or as by SIGKILL, and continues from the saved state. `rotation`: the
+ * log is rotated once more while the next follower begins, one step whenever this many files have been looked at.
  */
 type Restart = { do: 'restart'; how: 'stop' | 'kill'; after: number; down: Write[]; rotation: number[] | undefined };
 
@@ -243,7 +244,7 @@ interface Program extends Omit<FollowerOptions, 'path' | 'time'> {
 const folder = temporaryFolder();
 const second = 1000;
 const start = Date.UTC(2026, 10, 21, 12);
-/** A file that is shorter is known by its inode only. */
+/** A shorter file is recognized only by its inode. */
 const tellable = 160;
 const numRuns = runs(3000);
 const timeLimit = 120_000;
@@ -344,7 +345,9 @@ test(
   timeLimit,
 );
 
-/** Programs that generated tests have found; each with blocks of 1,000 bytes, which come when they are asked for. */
+/**
+ * Programs that generated tests have found, each with blocks of 1,000 bytes that arrive as soon as they are requested.
+ */
 const found: [title: string, Style, FollowerOptions['changesAre'], Action[]][] = tables.found;
 
 test.each(found)('%s', (_, style, changesAre, actions) => {
@@ -353,19 +356,19 @@ test.each(found)('%s', (_, style, changesAre, actions) => {
 
 interface Outcome {
   all: readonly WrittenLine[];
-  /** Numbers of the lines that are whole and not too long. */
+  /** The numbers of the lines that are whole and not too long. */
   whole: number[];
-  /** Numbers of those handed over whole, in that order. */
+  /** The numbers of the lines that were handed over whole, in that order. */
   seen: readonly number[];
-  /** The same, without those that may come later. */
+  /** The same, without lines that may come later. */
   inOrder: number[];
-  /** Numbers of those that may be missing. */
+  /** The numbers of lines that may be missing. */
   excused: Set<number>;
   counts: { lines: number; tooLong: number };
   heard: Heard;
 }
 
-/** But for those that no reader could have read. */
+/** Each line comes once, except for those that no reader could have read. */
 function expectEachOnce({ seen, whole, inOrder, excused }: Outcome): void {
   expect(seen.length).toBe(new Set(seen).size);
   expect(inOrder).toStrictEqual(inOrder.toSorted(byNumber));
@@ -381,14 +384,17 @@ function perform({ style, actions, ...following }: Program): Outcome {
   const { heard } = follower;
   const excused = new Set<number>();
   const unordered = new Set<number>();
-  /** The file that was cut off and not yet looked at again: what is written to it may be taken for what was there before. */
+  /** A file that was cut off and not yet looked at again: new content may be taken for the earlier content. */
   let cutOff: StoredFile | undefined;
-  /** The same, of one that was looked at since by an agent that has not kept a position. `from`: the first line since. */
+  /**
+   * The same for a file that was looked at since, by an agent that has not saved a position. `from`: the first line
+   * since.
+   */
   let unkept: { file: StoredFile; from: number; keeps: number } | undefined;
   /** Files that are held open. */
   const held = new Set<StoredFile>();
   let runningSince: number | undefined;
-  /** Losses there were when one more came due. */
+  /** The number of losses when another one became due. */
   let owed: { losses: number; at: number } | undefined;
 
   pass(1);
@@ -436,7 +442,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
     }
   }
 
-  /** A file that was empty when it was renamed is like any other: what came into it late may not be looked for. */
+  /** A file that was empty when it was renamed is like any other, so nobody may look for what came into it late. */
   function excuseUnknown(): void {
     const taken = new Set(follower.seen);
     for (const file of writer.found())
@@ -476,7 +482,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
     for (const what of rotation) step(what === 'moved');
   }
 
-  /** It is not noticed that a file is cut off before its beginning was read; its copy is found later. */
+  /** If a file is cut off before its beginning was read, this is not noticed; its copy is found later. */
   function noticeUnread(): void {
     const { live } = writer;
     if (live === undefined || style !== 'copytruncate' || live.lines.some((line) => follower.seen.includes(line)))
@@ -537,7 +543,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
   function step(isMoved: boolean): void {
     if (runningSince !== undefined) follower.notify(isMoved);
     notice();
-    // No two changes have the same time.
+    // No two changes happen at the same time.
     pass(1);
   }
 
@@ -546,7 +552,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
     notice();
   }
 
-  /** Takes note of what has been looked at by now, and of what is gone. */
+  /** Notes what has been looked at by now, and what is gone. */
   function notice(): void {
     const there = writer.found();
     if (runningSince !== undefined) {
@@ -563,7 +569,7 @@ function perform({ style, actions, ...following }: Program): Outcome {
   }
 }
 
-/** Says whether the original is not there any more. */
+/** Whether the original no longer exists. */
 function isNoCopy({ copyOf }: StoredFile): boolean {
   return copyOf === undefined || copyOf.file.truncations !== copyOf.truncations;
 }

@@ -268,7 +268,7 @@ test('a failed read is published once and tried again every second, and nothing 
   time.advance(5000);
   expect(source.state).toBe('failed');
   expect(notices).toMatchObject([{ level: 'error', key: 'read' }]);
-  // The lowest number that is free, as POSIX has it.
+  // The lowest free number, as POSIX requires.
   expect(openSync(file, 'r')).toBe(fd);
   time.advance(1000);
   expect(source.state).toBe('reading');

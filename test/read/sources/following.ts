@@ -38,13 +38,16 @@ function prepare(file: string, { onLine, ...options }: Options = {}): Following 
   return { ...heard, source, time, texts: () => heard.lines.map(({ text }) => text) };
 }
 
-/** Tools of a test file that follows files. Each source is stopped after its test. */
+/** Tools for a test file that follows files. Each source is stopped after its test. */
 export function followingTools(): {
-  /** A path where nothing is yet. */
+  /** A path at which nothing exists yet. */
   unused: () => string;
-  /** A file of that content. */
+  /** Writes a file with this content. */
   written: (content: string) => string;
-  /** A source that has not been started, from the start of the file if not asked otherwise, in a time of its own. */
+  /**
+   * A source that has not been started, in a time of its own. It reads from the start of the file unless asked
+   * otherwise.
+   */
   prepare: (file: string, options?: Options) => Following;
   /** A started source that has read the present content. */
   follow: (file: string, options?: Options) => Following;
@@ -75,14 +78,14 @@ export function kept(source: Source): Position {
   return JSON.parse(JSON.stringify(source.position)) as Position;
 }
 
-/** Descriptors of this process for the file of that name, also if it is deleted. */
+/** The descriptors of this process for the file of that name, even if the file is deleted. */
 export function descriptorsOf(file: string): number[] {
   return readdirSync('/proc/self/fd')
     .filter((fd) => {
       try {
         return readlinkSync(`/proc/self/fd/${fd}`).replace(/ \(deleted\)$/, '') === file;
       } catch {
-        // The error of reading the folder is gone by now.
+        // The descriptor that read the folder is closed by now.
         return false;
       }
     })

@@ -1,14 +1,14 @@
 import type { LogLine } from '../../../src/base/model/log-line.ts';
 import type { LineOrigin, Loss, Notice, SourceListener } from '../../../src/read/sources/source.ts';
 
-/** All that a source has reported. */
+/** Everything that a source has reported. */
 export interface Heard {
   lines: (LogLine & { origin: LineOrigin })[];
   losses: Loss[];
   notices: Notice[];
 }
 
-/** A listener that keeps its calls. `onLine` is called as well. */
+/** A listener that records its calls, and also calls `onLine`. */
 export function listening(onLine: () => void = () => {}): { heard: Heard; listener: SourceListener } {
   const heard: Heard = { lines: [], losses: [], notices: [] };
   return {

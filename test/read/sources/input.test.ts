@@ -13,7 +13,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 const path = temporaryFolder();
 const run = promisify(execFile);
 
-/** More than one block, packed too. */
+/** More than one block, even when packed. */
 const large = `${randomBytes(200_000)
   .toString('hex')
   .replaceAll(/.{100}/g, '$&\n')}\n`;
@@ -23,7 +23,7 @@ function write(name: string, content: string | Buffer): string {
   return path(name);
 }
 
-/** All of an input, and what stopped it. A block is valid only during the call, so it is copied. */
+/** The whole content of an input, and what stopped it. A block is valid only during the call, so it is copied. */
 async function readAll(input: Input): Promise<{ content: string; error: unknown }> {
   const blocks: Buffer[] = [];
   const error = await input
@@ -57,7 +57,7 @@ test.each<[string, string | Buffer, string]>([
   ['plain-with-the-extension.gz', 'one\ntwo\n', 'one\ntwo\n'],
   ['empty-packed.gz', gzipSync(''), ''],
   ['two-members.gz', Buffer.concat([gzipSync('one\n'), gzipSync('two\n')]), 'one\ntwo\n'],
-  // dd and tapes pad with NULs; gzip passes over them too.
+  // dd and tapes pad with NULs; gzip also skips them.
   ['padded.gz', Buffer.concat([gzipSync('one\n'), Buffer.alloc(512)]), 'one\n'],
   ['packed.log.zst', zstdCompressSync('one\ntwo\n'), 'one\ntwo\n'],
   ['large.log.zst', zstdCompressSync(large), large],
@@ -83,7 +83,7 @@ test('blocks have the exported size', async () => {
 });
 
 const half = (packed: Buffer): Buffer => packed.subarray(0, packed.length / 2);
-/** A copy that went on after the disk was full looks so, or a partly overwritten file. */
+/** A copy that continued after the disk was full looks like this, or a partly overwritten file. */
 const damaged = (packed: Buffer): Buffer => packed.fill(0xff, packed.length - 20_000, packed.length - 10_000);
 
 test.each<[string, Buffer, part: number]>([
@@ -123,7 +123,7 @@ test('a file that shrinks while it is read ends there', async () => {
   expect(bytes).toBe(blockSize);
 });
 
-/** Why a file is not opened. */
+/** Returns why a file is not opened. */
 function refusal(file: string): unknown {
   try {
     return openInput(file);
@@ -156,7 +156,7 @@ test("a missing file, a folder, and a path through a file are refused, with the 
 test('a file without permission is refused', async () => {
   const file = write('secret.log', 'x');
   chmodSync(file, 0);
-  // Root may read everything, so the child drops that right after it has loaded its modules.
+  // Root may read everything, so the child gives up root right after it has loaded its modules.
   const script = `
       const { openInput } = await import(${JSON.stringify(new URL('../../../src/read/sources/framing/input.ts', import.meta.url).href)});
       if (process.getuid() === 0) { process.setgid(65534); process.setuid(65534); }
@@ -187,7 +187,7 @@ describe.each<[string, Buffer]>([
     const { content, error } = await readAll(open());
     expect(content).toBe('one\n');
     expect(error).toBeInstanceOf(InputError);
-    // An error of the stream that came later would end the test run.
+    // A later error of the stream would end the test run.
     await turn();
   });
 });
@@ -238,7 +238,7 @@ test.each(['one\n', 'o'])(
 
 test('streams: a named pipe is read', async () => {
   await run('mkfifo', [path('fifo')]);
-  // Opening a pipe waits for its other end, so both ends are processes that can be ended.
+  // Opening a pipe waits for its other end, so both ends are in processes that can be ended.
   const writer = spawn('sh', ['-c', 'exec cat "$1" > "$2"', 'sh', write('piped.log', large), path('fifo')]);
   const script = `
       const { openInput } = await import(${JSON.stringify(new URL('../../../src/read/sources/framing/input.ts', import.meta.url).href)});

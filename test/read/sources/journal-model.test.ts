@@ -12,7 +12,7 @@ const needle = 'IN=';
 
 type Action =
   | { do: 'write'; messages: JournalRecord['message'][] }
-  /** Prints so many more bytes. */
+  /** Prints this many more bytes. */
   | { do: 'print'; bytes: number }
   | { do: 'die' }
   | { do: 'restart' };
@@ -21,7 +21,7 @@ const message = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }).map((text) => `${text} IN=eth0 ${text}`),
   fc.array(fc.nat(255), { maxLength: 40 }),
-  // These bytes could be taken for the end of a record and the next one.
+  // These bytes could be taken for the end of a record and the beginning of the next one.
   fc.array(fc.constantFrom(...Buffer.from('\n\n__CURSOR=MESSAGE\n IN=\xff\0', 'latin1')), { maxLength: 60 }),
   fc.constantFrom('\n\n__CURSOR=s=1;i=1\nMESSAGE=IN=', '\n', '\nMESSAGE\n'),
 );
@@ -41,7 +41,7 @@ test('every record comes once and in order, for any chunks and any number of dea
     const { heard, listener } = listening();
     const time = fakeTime(0);
     const { spawn, started } = fakeJournalctl();
-    /** Bytes that the journalctl started last has printed. */
+    /** The bytes that the last journalctl has printed. */
     let at = 0;
     let running = 0;
     let lines = 0;
@@ -80,7 +80,7 @@ test('every record comes once and in order, for any chunks and any number of dea
     lines += source.counts.lines;
 
     const expected = journal.filter((record) => Buffer.from(record.message as string).includes(needle));
-    // Some of these messages look like an envelope, which is taken off.
+    // Some of these messages look like an envelope, which is then removed.
     expect(heard.lines.map(({ time: stamp }) => stamp / 1000 - 1_795_000_000)).toEqual(
       expected.map(({ number }) => number),
     );

@@ -3,7 +3,7 @@ import type { JournalOptions } from '../../../src/read/sources/journald/journal.
 import type { Position } from '../../../src/read/sources/source.ts';
 import { cursorOf, type JournalRecord, journalScene, type JournalScene, start } from './fake-journalctl.ts';
 
-/** Records of units, which come with the kernel's in one journalctl. */
+/** Records of units come together with the kernel's, from one journalctl. */
 
 const names = ['k3s.service', 'kube-proxy.service'];
 
@@ -119,7 +119,10 @@ test('backslashes in a name are read as journalctl prints them', () => {
   expect(here.heard.lines).toMatchObject([{ program: String.raw`my\x2dproxy@a`, origin: 'program' }]);
 });
 
-/** Cuts records as journald does of what one process wrote into one stream; `_LINE_BREAK` says how a record ended, if not at a newline. */
+/**
+ * Splits what one process wrote into one stream into records, as journald does. `_LINE_BREAK` says how a record ended,
+ * unless it ended at a newline.
+ */
 function ofStream(stream: string, ...pieces: [message: string, lineBreak?: string][]): JournalRecord[] {
   return pieces.flatMap(([message, lineBreak]) =>
     ofUnit('k3s.service', message).map(({ fields, ...record }) => {

@@ -13,12 +13,12 @@ import {
 import { schedule } from '../../../src/base/platform/timer.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** Real processes, in place of journalctl. */
+/** Real processes that stand in for journalctl. */
 
 const inFolder = temporaryFolder();
 const silent = { output: (): void => {}, errorOutput: (): void => {} };
 
-/** Runs such a script instead, and reports each process. */
+/** Runs this script instead, and reports each process. */
 function running(script: string, onSpawn: (child: ChildProcess) => void = () => {}): Spawn {
   return () => {
     const child = spawnProcess(process.execPath, ['--eval', script], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -91,7 +91,7 @@ test('it is ended at once even if it ignores the signal, and its output is no lo
   isKilled = true;
   kill();
   kill();
-  // A listener would hear of the end now, not at `exit`.
+  // A listener would hear of the end here, not at `exit`.
   expect(await once(child as ChildProcess, 'close')).toEqual([null, 'SIGKILL']);
   expect(heard).toEqual([]);
 });
@@ -112,7 +112,7 @@ test('output in many pieces is handed over completely in few batches', async () 
     runJournalctl((_, args) => spawnJournalctl(node, args), [], listener, schedule);
   });
   expect(Buffer.concat(chunks).length).toBe(pieces * 100);
-  // At most two for each look: what was read before it paused, and the rest.
+  // At most two for each look: what was read before the pause, and the rest.
   expect(chunks.length).toBeLessThan(60);
 });
 

@@ -1,4 +1,4 @@
-/** A node's folders, and the source of the kernel's log that is chosen there. */
+/** The folders of a node, and the source of the kernel's log that is chosen there. */
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { afterEach } from 'vitest';
@@ -16,7 +16,7 @@ export const booted = noon - 30 * day;
 
 let within: ReturnType<typeof temporaryFolder>;
 
-/** Each file of tests calls this, because this module is loaded once for all that share a process. */
+/** Each test file calls this, because the module is loaded once for all files that share a process. */
 export function prepareHost(): void {
   within = temporaryFolder();
   afterEach(() => rmSync(host(), { recursive: true, force: true }));
@@ -24,7 +24,7 @@ export function prepareHost(): void {
 
 export const host = (...parts: string[]): string => within('host', ...parts);
 
-/** A file of the node, last written to `age` ago. */
+/** A file of the node, last written `age` ago. */
 export function put(path: string, content: string, age: Millis = 0): void {
   mkdirSync(dirname(host(path)), { recursive: true });
   writeFileSync(host(path), content);
@@ -38,7 +38,7 @@ export function kernelLine(age: Millis = 0): string {
 export const other = '2026-11-21T11:59:00Z node-a kubelet[12]: the kernel: it is fine\n';
 export const record = '6,1,2000,-;Linux version 6.12\n';
 
-/** Not the device of the machine that the tests run on. */
+/** Not the device of the machine on which the tests run. */
 export const device: Device = {
   ...kmsgDevice,
   open(path) {

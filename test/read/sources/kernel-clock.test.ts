@@ -5,7 +5,9 @@ import { createKernelClock, type KernelClock } from '../../../src/read/sources/k
 const noon = Date.UTC(2026, 10, 21, 12);
 const hour: Millis = 3_600_000;
 
-/** A machine whose three clocks can be set: of the day, since boot, and that of the kernel's log. */
+/**
+ * A machine with three clocks that can be set: the wall clock, the time since boot, and the clock of the kernel's log.
+ */
 function machine(): KernelClock & { wall: Millis; monotonic: Millis } {
   const clocks = { wall: noon, monotonic: 10 * hour };
   return Object.assign(clocks, createKernelClock({ wall: () => clocks.wall, monotonic: () => clocks.monotonic }));
@@ -18,7 +20,7 @@ function pass(clocks: Machine, time: Millis): void {
   clocks.monotonic += time;
 }
 
-/** Reads a record `after` the buffer was found empty, and returns its time. */
+/** Reads a record that comes `after` milliseconds after the buffer was found empty; returns its time. */
 function read(clocks: Machine, stamp: Millis, after: Millis): Millis {
   clocks.foundEmpty();
   pass(clocks, after);

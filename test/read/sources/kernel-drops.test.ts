@@ -14,7 +14,7 @@ import { btfOf, kernelTypes, type MadeType } from './made-btf.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const tables: { places: string[]; connectionPlaces: string[] } = {
-  // What the probe reads of a packet, at the places of the kernel of made-btf.yaml.
+  // What the probe reads of a packet, at the places in the kernel of made-btf.yaml.
   places: [
     'code=$reason:u32',
     'protocol=$protocol:u16',
@@ -60,7 +60,10 @@ const tables: { places: string[]; connectionPlaces: string[] } = {
   ],
 };
 
-/** Tests the probe and the lines that come of it, in a folder that looks like tracefs. Against real kernels: test/e2e/kernel-drops. */
+/**
+ * Tests the probe and its lines, in a folder that looks like tracefs. test/e2e/kernel-drops tests them with real
+ * kernels.
+ */
 
 const folder = temporaryFolder();
 const start = 1_795_226_670_000;
@@ -118,7 +121,7 @@ function reading(tracefs: Tracefs) {
   return { heard, source, time };
 }
 
-/** A source whose probe is there, and what its kernel prints. */
+/** A source whose probe exists, and what its kernel prints. */
 function running() {
   const tracefs = tracefsOf();
   const { heard, source, time } = reading(tracefs);
@@ -158,11 +161,11 @@ test('the probe is defined with the places of this kernel, and added to what oth
   expect(own).toMatch(/:string if reason == 7 \|\| reason == 12$/);
   const places = own.split(' ').slice(2, own.split(' ').indexOf('if'));
   expect(places).toEqual(tables.places);
-  // The kernel takes no longer ones.
+  // The kernel accepts no longer ones.
   for (const argument of places) expect(argument.length).toBeLessThan(64);
 });
 
-/** The structures that the probe for connections needs, besides. */
+/** The additional structures that the probe for connections needs. */
 const connectionTypes: MadeType[] = [
   {
     name: 'cgroup',
@@ -205,7 +208,7 @@ const withAll = (type: MadeType): MadeType =>
   type.kind === 'struct' ? { ...type, members: [...type.members, ...(added[type.name] ?? [])] } : type;
 const withConnections = (): Buffer => btfOf([...kernelTypes.map(withAll), ...connectionTypes]);
 
-/** A kernel that tells of connections, too. */
+/** A kernel that also reports connections. */
 function connecting({ isLeft = false } = {}) {
   const tracefs = tracefsOf(undefined, withConnections());
   const { heard, source, time } = reading(tracefs);
@@ -319,7 +322,7 @@ test('the name of a device changes no other field', () => {
   expect(heard.lines[0]?.text).toBe(`${drop.replace('code=7', 'reason=NETFILTER_DROP')} dev="code=12"`);
 });
 
-/** As Linux 6.1 prints it. */
+/** Printed by Linux 6.1. */
 const histogram = `# event histogram
 #
 # trigger info: hist:keys=reason:vals=hitcount:sort=hitcount:size=512 [active]

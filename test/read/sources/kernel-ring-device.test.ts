@@ -7,7 +7,7 @@ import { kmsgDevice, readRecord, recordSize } from '../../../src/read/sources/km
 import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
 
-/** The real /dev/kmsg of the machine that the tests run on. */
+/** The real /dev/kmsg of the machine on which the tests run. */
 
 const run = promisify(execFile);
 
@@ -16,7 +16,7 @@ interface RealRecord {
   isKernel: boolean;
 }
 
-/** All there is, the shortest way. Skips the test where it may not be read. */
+/** Reads all records in the shortest way. Skips the test if the device may not be read. */
 function recordsNow({ skip }: TestContext): RealRecord[] {
   let fd: number;
   try {
@@ -46,26 +46,26 @@ test('every existing record is handed over once, in order, with its number, orig
   const time = fakeTime(Date.now());
   const source = createKernelRing({ saved: undefined, since: -Infinity, listener, timing: time });
   source.start();
-  // Nothing here waits for real: were a read to block, this would never end.
+  // Nothing here really waits: if a read blocked, this would never end.
   time.advance(0);
   const after = recordsNow(context);
   source.stop();
 
   const numbers = heard.lines.map(({ line }) => line);
   expect(numbers).toStrictEqual([...new Set(numbers)].toSorted((a, b) => a - b));
-  // Records that others write meanwhile, or overwrite, are in one of the two only.
+  // Records that are written or overwritten in the meantime are in only one of the two.
   const lasting = before.filter(({ number }) => number >= (after[0]?.number ?? 0));
   expect(lasting.some(({ isKernel }) => isKernel)).toBe(true);
   const origins = new Map(heard.lines.map(({ line, origin }) => [line, origin]));
   for (const { number, isKernel } of lasting) expect(origins.get(number)).toBe(isKernel ? 'kernel' : 'userspace');
-  // The kernel's clock, and the two that show how long the machine is up, do not start at the same moment.
+  // The kernel's clock and the two clocks of the uptime do not start at the same moment.
   const booted = Date.now() - uptime() * 1000 - 60_000;
   for (const { time: at, timeIsExact } of heard.lines) {
     expect(at).toBeLessThanOrEqual(Date.now());
     expect(at).toBeGreaterThan(booted);
     expect(timeIsExact).toBe(true);
   }
-  // A program that writes much meanwhile may overwrite what was not read yet.
+  // A program that writes much in the meantime may overwrite records that were not read yet.
   const overwritten = (after[0]?.number ?? 0) - (before[0]?.number ?? 0);
   const lost = heard.losses.reduce((sum, { count }) => sum + (count ?? 0), 0);
   expect(lost).toBeLessThanOrEqual(overwritten);

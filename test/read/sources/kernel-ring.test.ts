@@ -17,16 +17,16 @@ const tables: { origins: [number, string, string][] } = {
     [7, 'IN=', 'kernel'],
     [8, 'IN=', 'userspace'],
     [12, 'IN=', 'userspace'],
-    // Elsewhere ulogd's word is taken; here it would be anybody's.
+    // Other sources believe ulogd's name; here anybody could have written it.
     [12, 'Nov 21 03:42:11 node-a ulogd[1]: IN=', 'userspace'],
     [12, 'kernel: IN=', 'userspace'],
-    // A prefix that looks like a program is one nevertheless.
+    // A prefix that looks like a program is a prefix nevertheless.
     [4, 'fw[1]: IN=', 'kernel'],
   ],
 };
 
 const noon = Date.UTC(2026, 10, 21, 12);
-/** The uptime of the machine then. */
+/** The machine's uptime at that time. */
 const uptime: Millis = 5000;
 const minute: Millis = 60_000;
 
@@ -113,7 +113,7 @@ test('a record that arrives alone has the present time, whatever its stamp', () 
   all.ring.log('IN=1', { stamp: 2000 });
   const { lines } = read(all);
   all.time.advance(1000);
-  // It is looked for every 100 ms by then, next in 24.
+  // By then it is looked at every 100 ms, next in 24.
   all.ring.log('IN=2', { stamp: 3000 });
   all.time.advance(1000);
   expect(lines.map(({ time }) => time - noon)).toStrictEqual([-3000, 1024]);
@@ -296,7 +296,7 @@ test('records that are gone at the very start do not count as lost, nor do those
   const device: Device = {
     ...all.ring,
     read(fd, buffer) {
-      // While the old ones are read, more of them go.
+      // More records are overwritten while the old ones are read.
       if (++reads === 2) all.ring.overwrite(3);
       return all.ring.read(fd, buffer);
     },
@@ -375,7 +375,7 @@ test('each record is handed over once, or counted as lost, whatever is written a
       }
     }
     next = ring.log('IN=') + 1;
-    // It has been tried again after a failure by then.
+    // By then it has been tried again after a failure.
     time.advance(10_050);
     expect(seen).toStrictEqual(seen.toSorted((a, b) => a - b));
     expect(new Set(seen).size).toBe(seen.length);

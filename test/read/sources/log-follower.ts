@@ -5,31 +5,34 @@ import { type Heard, listening } from './heard.ts';
 import { type Contents, createContents } from './tail/at-once.ts';
 import { wholeLine } from './log-writer.ts';
 
-/** Follows the log of a `Writer` with one source after the other, each with the position of the one before. */
+/** Follows the log of a `Writer` with one source after the other. Each gets the position of the one before. */
 export interface Follower {
   heard: Heard;
-  /** Numbers of the whole lines that were taken, up to the position that the present source began with, and since. */
+  /**
+   * The numbers of the whole lines that were taken: those up to the position from which the present source began, and
+   * those since.
+   */
   readonly seen: readonly number[];
-  /** The counts of all sources, each up to where the next one began. */
+  /** The counts of all sources; each counts up to where the next one began. */
   readonly counts: { lines: number; tooLong: number };
-  /** The number of times that a position was kept. */
+  /** How often a position was saved. */
   readonly keeps: number;
   notify: (isMoved: boolean) => void;
   start: () => void;
-  /** Saves the state, at once or after so many more lines. */
+  /** Saves the state, at once or after this many more lines. */
   save: (after: number) => void;
-  /** At once, or when so many more lines have been handed over, if that is soon; keeps all. */
+  /** Stops at once or, if that is soon, when this many more lines have been handed over; keeps everything. */
   stop: (after: number) => void;
-  /** Forgets lines since the last saved state. */
+  /** Forgets the lines since the last saved state. */
   kill: () => void;
 }
 
 export interface FollowerOptions {
   path: string;
   time: FakeTime;
-  /** `notified`: the kernel notifies of changes; `deaf`: it should, but does not. */
+  /** `notified`: the kernel reports changes; `deaf`: it should, but does not. */
   changesAre: 'notified' | 'deaf' | 'polled';
-  /** Blocks come some time after they were asked for. */
+  /** Blocks arrive some time after they were requested. */
   isDelayed: boolean;
   blockSize: number;
 }
@@ -43,7 +46,7 @@ export function createFollower({ path, time, changesAre, isDelayed, blockSize }:
     counts: { lines: 0, tooLong: 0 },
   };
   let seen: number[] = [];
-  /** Counts when the present source began. */
+  /** The counts when the present source began. */
   let begun = kept.counts;
   let source: Source | undefined;
   let contents: Contents | undefined;

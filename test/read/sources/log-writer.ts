@@ -17,40 +17,43 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Millis } from '../../../src/base/model/log-line.ts';
 
-/** A writer's knowledge of a line; its number is its place in the list. */
+/** What the writer knows of a line. Its number is its place in the list. */
 export interface WrittenLine {
-  /** The bytes with the newline, whether or not it came to that. */
+  /** The bytes including the newline, whether or not that was written. */
   bytes: number;
   ended: boolean;
-  /** Written to a file that had been renamed, when there may have been another one. */
+  /** The line was written to a file that had been renamed, when there may already have been a new one. */
   isLate: boolean;
-  /** Its end was cut off, if only the newline: what is left is taken as a line when no more is expected of its file. */
+  /**
+   * Its end was cut off, even if only the newline. What is left counts as a line when nothing more is expected in its
+   * file.
+   */
   isCut: boolean;
-  /** It stands behind what is left of a line that was cut off. */
+  /** It follows the rest of a line that was cut off. */
   isJoined: boolean;
 }
 
 /** A file, or a copy of one, as the model knows it. */
 export interface StoredFile {
-  /** Numbers of the lines in it. */
+  /** The numbers of its lines. */
   lines: number[];
-  /** Since when it has a name. */
+  /** The time since which it has had a name. */
   since: Millis;
-  /** Its last line was begun, and will not be ended. */
+  /** Its last line was begun but will not be ended. */
   dangles: boolean;
   isPacked: boolean;
-  /** Not wholly written yet. */
+  /** It is not completely written yet. */
   isPartial: boolean;
-  /** The number of times that it was emptied. */
+  /** How often it was emptied. */
   truncations: number;
-  /** The original, and how often that had been emptied. */
+  /** The original, and how often that had been emptied before the copy. */
   copyOf: { file: StoredFile; truncations: number } | undefined;
 }
 
 export type Style = 'create' | 'numbered' | 'gzip' | 'delayed gzip' | 'kubelet' | 'copytruncate';
 export type Change = 'rotate' | 'truncate' | 'delete' | 'replace' | 'rewrite' | 'switch' | 'cut';
 
-/** After each something has happened to the content of a file, or to a name. */
+/** After each step, the content of a file or a name has changed. */
 export type Steps = Generator<'changed' | 'moved', void, void>;
 
 /** Writes a log of numbered lines, and rotates, truncates and deletes it. */
@@ -59,15 +62,15 @@ export interface Writer {
   lines: readonly WrittenLine[];
   /** The file that is written to; undefined if there is none. */
   readonly live: StoredFile | undefined;
-  /** All that stand under a name that a file of this log gets. */
+  /** All files under a name that a file of this log can have. */
   found: () => StoredFile[];
-  /** Ends a line that was begun, then writes lines of so many bytes, 14 at least. */
+  /** Ends a line that was begun, then writes lines of this many bytes, at least 14. */
   writeLines: (count: number, size: number) => void;
-  /** Writes half of what is left of a line of so many bytes, but never its end. */
+  /** Writes half of the rest of a line of this many bytes, but never its end. */
   writePart: (size: number) => void;
-  /** Writes lines to the file that was renamed last. */
+  /** Writes lines to the file that was last renamed. */
   writeLate: (count: number, size: number) => void;
-  /** Step by step. */
+  /** Changes the log step by step. */
   change: (what: Change) => Steps;
 }
 
@@ -75,16 +78,16 @@ export interface WriterOptions {
   folder: string;
   style: Style;
   now: () => Millis;
-  /** The length of the first line of a file, in bytes: shorter files cannot be distinguished by their content. */
+  /** The length of a file's first line in bytes. Shorter files cannot be distinguished by their content. */
   shortest: number;
 }
 
 /** A whole line without its newline; the number is in parentheses. */
 export const wholeLine = /^IN=(\d{8});x*;$/;
 
-/** Rotated files that are kept. */
+/** How many rotated files are kept. */
 const keep = 3;
-/** Bytes that are left of a log at least: where less is, what comes after it may be within the part that distinguishes files. */
+/** A log keeps at least this many bytes: with fewer, later content could be in the part that distinguishes files. */
 const wellKnown = 1100;
 const dateOfNames = '20261121';
 
@@ -96,13 +99,13 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
   const lines: WrittenLine[] = [];
   const files = new Map<string, StoredFile>();
   const path = join(folder, 'kern.log');
-  /** The name of the file that is written to, or that the symbolic link points to. */
+  /** The file that is written to, or the one to which the symbolic link points. */
   let base = 'kern.log';
-  /** The line that is being written, and its rest. */
+  /** The line that is being written, and its remaining text. */
   let begun: WrittenLine | undefined;
   let rest = '';
   let names = 0;
-  /** The file that is written to ends in what is left of a line. */
+  /** Whether the file that is written to ends in the rest of a line. */
   let isCutLine = false;
   let renamed: { name: string; at: Millis } | undefined;
   create();
@@ -194,7 +197,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     yield* startNew(`${base}-${dateOfNames}-${String(++names).padStart(10, '0')}`);
   }
 
-  /** The log gets that name, and for a moment there is none. */
+  /** Gives the log that name; for a moment there is no log. */
   function* startNew(name: string): Steps {
     moveAway(name);
     yield 'moved';
@@ -237,7 +240,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     touch(to);
     yield 'changed';
     writeFileSync(join(folder, to), packed);
-    // Lines that are written late from here on are not packed.
+    // Lines that are written late from here on are not in the packed file.
     files.set(to, { ...file, lines: [...file.lines], since: now(), isPacked: true, isPartial: false, copyOf: origin });
     touch(to);
     yield 'changed';
@@ -279,7 +282,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
 
   function writeLate(count: number, size: number): void {
     const file = files.get(renamed?.name ?? '');
-    // Much later it is not read any more, and an empty one may be taken for one of another log.
+    // Much later the file is not read any more, and an empty one may be taken for a file of another log.
     if (renamed === undefined || file === undefined || file.lines.length === 0 || now() - renamed.at > 20_000) return;
     const fd = openSync(join(folder, renamed.name), 'a');
     if (file.dangles) writeSync(fd, '\n');
@@ -364,7 +367,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     return file;
   }
 
-  /** In place, a begun line is never ended. */
+  /** The file is emptied in place, so a line that was begun is never ended. */
   function empty(): void {
     rest = '';
     const file = files.get(base);
@@ -376,7 +379,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     touch(base);
   }
 
-  /** In place, a begun line is never ended. */
+  /** The file is cut in place, so a line that was begun is never ended. */
   function cutInHalf(): void {
     const file = files.get(base);
     if (file === undefined) return;
@@ -422,7 +425,7 @@ export function createWriter({ folder, style, now, shortest }: WriterOptions): W
     touch('.');
   }
 
-  /** The clock of the file system is that of the test. */
+  /** Sets the file system's time to the test's. */
   function touch(name: string): void {
     const seconds = now() / 1000;
     if (existsSync(join(folder, name))) utimesSync(join(folder, name), seconds, seconds);

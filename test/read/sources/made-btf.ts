@@ -1,5 +1,5 @@
 const tables: { kernelTypes: MadeType[] } = {
-  // The structures that the probe for dropped packets needs; a member has its name, its type and its offset in bits.
+  // The structures that the probe for dropped packets needs. A member has its name, its type and its offset in bits.
   kernelTypes: [
     {
       name: 'sk_buff',
@@ -43,7 +43,7 @@ export type MadeType =
 
 const kinds = { int: 1, struct: 4, union: 5, typedef: 8 };
 
-/** The first type is `int`; a member names its type, or is of the one at that place of the list. */
+/** The first type is `int`. A member names its type, or has the type at that place of the list. */
 export function btfOf(types: readonly MadeType[]): Buffer {
   let names = '\0';
   const numberOf = (type: string | number): number => {

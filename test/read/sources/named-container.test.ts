@@ -15,7 +15,7 @@ function meaningOf(line: string): string | undefined {
   return parse(text, prefixes, origin, program)?.kind;
 }
 
-/** Fields that collectors write about a container beside its line. */
+/** Fields that collectors write about a container in addition to its line. */
 const names: readonly object[] = [
   { kubernetes: { namespace_name: 'evil', pod_name: 'e0', container_name: 'kernel' } },
   { kubernetes: { container: { name: 'ulogd' } } },
@@ -38,7 +38,7 @@ const names: readonly object[] = [
 const anyName = fc.constantFrom(...names);
 const anyKey = fc.constantFrom('message', 'msg', 'text', 'line', 'body', 'textPayload', '_raw', 'event');
 
-/** Ways in which files keep such records, of which some are no JSON by themselves. */
+/** Ways in which files keep such records; some are not JSON by themselves. */
 const keepings: readonly ((record: object) => string)[] = [
   (record) => JSON.stringify(record),
   (record) => `${JSON.stringify(record)} `,

@@ -10,7 +10,7 @@ const latest = Date.parse('2026-11-21T20:00:00Z');
 const log = 'no stamp here\n2026-11-21T10:15:03Z node-a kernel: one\n2026-11-21T11:00:00Z node-a kernel: two\n';
 const first = Date.parse('2026-11-21T10:15:03Z');
 
-/** Longer than what is looked at, packed or not, and about as well packed as a log. */
+/** Longer than the part that is looked at, packed or not, and packed about as well as a log. */
 const filler = `${randomBytes(200_000)
   .toString('hex')
   .replaceAll(/.{16}/g, `${' calico-drop: IN=eth0 OUT='.repeat(4)}$&\n`)}\n`;
@@ -51,7 +51,7 @@ function block(type: number, size: number, content: Buffer): Buffer {
   return Buffer.concat([header.subarray(0, 3), content]);
 }
 
-/** A frame of zstd with a block as it is and blocks that each stand for 128 KiB of one letter (RFC 8878, 3.1.1). */
+/** A zstd frame with an unpacked block, and with blocks that each stand for 128 KiB of one letter (RFC 8878, 3.1.1). */
 function repetitive(text: string, blocks: number): Buffer {
   const repeated = block(1, 128 * 1024, Buffer.from('a'));
   return Buffer.concat([
@@ -65,7 +65,7 @@ test('a file that would unpack to gigabytes is not unpacked', async () => {
   const file = write('repetitive', repetitive(log, 8000));
   const before = process.resourceUsage().maxRSS;
   expect((await peek(file, { latest })).firstTime).toBe(first);
-  // Kilobytes; the file holds a gigabyte.
+  // In kilobytes; the unpacked file would be a gigabyte.
   expect(process.resourceUsage().maxRSS - before).toBeLessThan(256 * 1024);
 });
 

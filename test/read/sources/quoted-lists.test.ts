@@ -4,7 +4,7 @@ import { createClock } from '../../../src/read/sources/envelopes/clock.ts';
 import { readEnvelope } from '../../../src/read/sources/envelopes/read-envelope.ts';
 import { isProgramLog } from '../../../src/read/sources/kubelet/saved-log.ts';
 
-/** Tests a line that has several lines in quotes, and the times of collectors that print records as a hash. */
+/** Tests a line that contains several quoted lines, and the times of collectors that print records as a hash. */
 
 const latest = Date.parse('2026-11-21T20:00:00Z');
 const packets = ['10.0.0.1', '10.0.0.2', '10.0.0.3'].map(

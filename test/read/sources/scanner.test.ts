@@ -10,13 +10,13 @@ const some: Wanted = { needles };
 const every: Wanted = { needles: undefined };
 
 interface Scan {
-  /** Text, number and `cut` of each line that was handed over. */
+  /** The text, number and `cut` of each line that was handed over. */
   found: [string, number, boolean][];
   tooLong: number[];
   counts: { lines: number; bytes: number; tooLong: number };
 }
 
-/** Scans blocks. Each block is overwritten after the call, as the reader of a file does. */
+/** Scans blocks. Each block is overwritten after the call, as when a file is read. */
 function scan(blocks: Iterable<Uint8Array>, skipping = false, wanted = some): Scan {
   const found: Scan['found'] = [];
   const tooLong: number[] = [];
@@ -37,7 +37,7 @@ function scan(blocks: Iterable<Uint8Array>, skipping = false, wanted = some): Sc
   return { found, tooLong, counts: { ...scanner.counts } };
 }
 
-/** The same, the obvious way: all of the text in memory. */
+/** The same in the obvious way: with the whole text in memory. */
 function reference(text: string, wanted = some): Scan {
   const pieces = text.split('\n');
   const last = pieces.pop() ?? '';
@@ -55,7 +55,7 @@ function reference(text: string, wanted = some): Scan {
   return { found, tooLong, counts: { lines: lines.length, bytes: text.length, tooLong: tooLong.length } };
 }
 
-/** Cuts into blocks of the given sizes, again and again until the end. */
+/** Cuts into blocks of the given sizes, repeated until the end. */
 function* cutInto(text: string, sizes: readonly number[]): Generator<Uint8Array> {
   const bytes = Buffer.from(text, 'latin1');
   for (let at = 0, i = 0; at < bytes.length; i++) {
@@ -77,7 +77,7 @@ const snippet = fc.oneof(
   },
 );
 const text = fc.array(snippet, { maxLength: 40 }).map((parts) => parts.join(''));
-/** Numbers stand for so many bytes of a line, so that a counterexample can be read. */
+/** A number stands for this many bytes of a line, so that a counterexample can be read. */
 const aboutTooLong = fc
   .tuple(fc.constantFrom(1, 2, 3), fc.integer({ min: -3, max: 3 }))
   .map(([times, more]) => times * maxLineLength + more);
@@ -161,8 +161,8 @@ test('a scanner reports how much it holds and whether it skips, even while it ha
 });
 
 /**
- * The same as in one go, though at each of the `stops` another scanner takes over: after so many calls back, or between two
- * blocks if there are not so many in one.
+ * Gives the same as in one go, though at each of the `stops` another scanner takes over: after this many calls or, if a
+ * block has fewer, between two blocks.
  */
 function agreesInParts(all: string, sizes: readonly number[], stops: readonly number[], wanted: Wanted): void {
   const lines: [string, boolean][] = [];

@@ -110,7 +110,7 @@ test('lines of the kernel: of ulogd come from another source after a silent minu
   clock.now += 60_000;
   expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([false, true]);
   clock.now += 60_001;
-  // The same lines, read later.
+  // The same lines are read later.
   expect(lineOf('/var/log/syslog', clock.now - 1)).toBe(false);
   expect([lineOf('/var/log/syslog'), lineOf('journal')]).toEqual([true, false]);
 });

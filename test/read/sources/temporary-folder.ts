@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 
-/** A folder for the tests of one file, removed afterwards; returns how a path in it is made. */
+/** A folder for the tests of one file, removed afterwards; returns a function that makes paths in it. */
 export function temporaryFolder(): (...parts: string[]) => string {
   let folder = '';
   beforeAll(() => {

@@ -1,4 +1,4 @@
-/** The wording of all that sources say. The other tests assert keys, levels, subjects and counts only. */
+/** The wording of all messages of sources. The other tests assert only keys, levels, subjects and counts. */
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
@@ -70,7 +70,7 @@ test('the source of the kernel’s log is named in the expected words', async ()
   said.push(textOfPrinted());
   put(kern, kernelLine());
   chmodSync(host(kern), 0);
-  // Else that would be all that may not be read.
+  // Otherwise only this folder would be unreadable.
   chmodSync(dirname(host()), 0o755);
   said.push(asUnprivileged(textOfPrinted));
   await expectLines(import.meta.dirname, 'kernel-choice.expected.txt', said);
@@ -191,7 +191,7 @@ test('an unreadable journal is reported in the expected words', () => {
   mkdirSync(folder('bin'));
   mkdirSync(folder('empty'));
   mkdirSync(folder('closed', 'a'.repeat(32)), { recursive: true });
-  // Root, too, cannot open that.
+  // Even root cannot open that.
   symlinkSync(folder('none'), folder('closed', 'a'.repeat(32), 'system.journal'));
   const directories = [folder('empty'), folder('none'), folder('closed')];
   expect(findJournal({ directories, searchPath: folder('bin') })).toEqual({

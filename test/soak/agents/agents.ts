@@ -12,9 +12,9 @@ import type { Lengths, Run } from './phases.ts';
 export interface SoakedAgent {
   readonly node: string;
   readonly process: AgentProcess;
-  /** The Events of all counts that it has on disk, published or not. */
+  /** The Events of all counts that the agent has on disk, published or not. */
   readonly kept: () => CoreEvent[];
-  /** True while the process is killed and its successor is not yet there: requests to it fail. */
+  /** True while the process is killed and its successor does not run yet: requests then fail. */
   readonly isRestarting: boolean;
   /** Kills it, and starts another one with its state. */
   readonly restart: () => Promise<void>;
@@ -51,12 +51,12 @@ function keptIn(folder: string): CoreEvent[] {
     const { series, past } = (findState(folder)?.state as AgentState | undefined)?.series ?? { series: [], past: [] };
     return [...past, ...series].map((each) => eventOf(each, '', Date.now()));
   } catch (error) {
-    // The agent has just deleted a file, whose successor is read the next time.
+    // The agent has just deleted a file, and its successor is read the next time.
     return ifMissing(error) ?? [];
   }
 }
 
-/** Kills it again and again, at any moment, also while it starts. Returns how often. */
+/** Kills it again and again, at any moment, even while it starts. Returns how often. */
 export async function killAgain(
   agent: SoakedAgent,
   { kill: [soonest, latest] }: Lengths,
@@ -74,9 +74,9 @@ export async function killAgain(
 type Sample = readonly [seconds: number, bytes: number];
 
 export interface Memory {
-  /** Resident memory, before the garbage is collected. */
+  /** Resident memory before the garbage collection. */
   readonly rss: Sample[];
-  /** The heap after each collection. */
+  /** The heap after each garbage collection. */
   readonly heap: Sample[];
 }
 
@@ -97,14 +97,15 @@ export async function watchMemory({ process: agent }: SoakedAgent, every: number
 }
 
 /**
- * Resolves when its watch of Pods has heard from the API server since then (Unix ms), and at the end of the run: after an outage that takes a
- * back-off of up to a minute, in which the address of a new Pod is nobody's, or that of the Pod that had it before.
+ * Resolves when its watch of Pods has heard from the API server since then (Unix ms), or at the end of the run. After
+ * an outage this takes a back-off of up to a minute. Until then, the address of a new Pod has no owner or its earlier
+ * one.
  */
 export async function untilHeard(agent: SoakedAgent, since: Millis, run: Run): Promise<void> {
   while (!run.isOver) {
     const { process } = agent;
     const { body } = await process.get('/metrics').catch((error: unknown) => {
-      // One that is killed meanwhile has a successor, which is asked next.
+      // A process that was killed in the meantime has a successor, which is asked next.
       if (agent.process === process && !agent.isRestarting) throw error;
       return { body: '' };
     });
@@ -113,15 +114,15 @@ export async function untilHeard(agent: SoakedAgent, since: Millis, run: Run): P
   }
 }
 
-/** Sums of a counter over its labels. */
+/** The sum of a counter over its labels. */
 export async function counterOf(agent: AgentProcess, name: string): Promise<number> {
   return valueIn((await agent.get('/metrics')).body, name);
 }
 
-/** The share of the time at the beginning that is left out: an agent that has just started fills its tables. */
+/** The share of time at the beginning that is left out, because an agent that has just started fills its tables. */
 const warmUp = 0.25;
 
-/** Bytes an hour, by least squares over all samples after the warm-up; NaN for fewer than three of them. */
+/** Bytes per hour, by least squares over all samples after the warm-up; NaN for fewer than three samples. */
 export function slopeOf(samples: readonly Sample[]): number {
   const end = samples.at(-1)?.[0] ?? 0;
   const warm = samples.filter(([seconds]) => seconds >= end * warmUp);

@@ -4,7 +4,7 @@ import type { Connection } from '../../e2e/control-plane/connection.ts';
 
 export type ApiFaults = Awaited<ReturnType<typeof createApiFaults>>;
 
-/** Stands before a real API server, and answers in its place as that does when it is away, is overloaded or fails. */
+/** A proxy in front of a real API server. It answers as an API server does that is away, overloaded or failing. */
 export async function createApiFaults(connection: Connection) {
   const proxy = await startFaultProxy(connection);
   let isWell = true;
@@ -18,11 +18,13 @@ export async function createApiFaults(connection: Connection) {
     get isWell(): boolean {
       return isWell;
     },
-    /** Requests that were refused or cut off. */
+    /** How many requests were refused or cut off. */
     get refused(): number {
       return refused;
     },
-    /** Begins a fault: connections are cut, writes of Events get 429, or all gets 500, in turns by that number. */
+    /**
+     * Begins a fault that depends on `turn`: connections are cut, writes of Events get 429, or all requests get 500.
+     */
     begin(turn: number): void {
       const [answer, concerns] = faults[turn % faults.length] ?? [() => {}, everything];
       isWell = false;

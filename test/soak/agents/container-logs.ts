@@ -45,7 +45,7 @@ interface Container {
 
 const containers: readonly Container[] = tables.containers;
 
-/** More than the two seconds within which lines are one attempt. */
+/** More than the two seconds within which lines belong to one attempt. */
 const betweenFailures = 8000;
 const failuresInEpisode = 4;
 const betweenHealthy = 500;
@@ -119,9 +119,9 @@ function createCriLog(folder: string) {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, '0.log');
   return {
-    /** One line of what the container printed, without its end. */
+    /** Writes one line that the container printed, without its line break. */
     write: (line: string): void => appendFileSync(path, `${nanoseconds()} stderr F ${line}\n`),
-    /** The file is renamed, and a new one begun under the old name. */
+    /** Renames the file, and begins a new one under the old name. */
     rotate(): void {
       const stamp = new Date().toISOString().replaceAll(/[-:]|\..*/g, '');
       renameSync(path, `${path}.${stamp.replace('T', '-')}`);
@@ -129,7 +129,7 @@ function createCriLog(folder: string) {
   };
 }
 
-/** Returns nine digits; the clock here has six. */
+/** Returns nine digits, although the clock here has only six. */
 function nanoseconds(): string {
   const time = performance.timeOrigin + performance.now();
   const micros = Math.floor((time % 1) * 1000);

@@ -9,7 +9,7 @@ import type { ApiFaults } from './api-faults.ts';
 import type { Lengths, Run } from './phases.ts';
 import type { Expected } from './totals.ts';
 
-/** Two Pods, one after the other under the same addresses, of which one calls the other in vain. */
+/** Two Pods in a row of generations with the same addresses. One of them connects to the other without success. */
 export interface Pair {
   readonly namespace: string;
   readonly web: string;
@@ -24,21 +24,30 @@ export interface PairOptions {
   readonly lengths: Lengths;
   readonly run: Run;
   readonly expected: Expected;
-  /** Resolves when both agents have heard of Pods since then (Unix ms), and at the end of the run. */
+  /** Resolves when both agents have heard of Pods since then (Unix ms), or at the end of the run. */
   readonly untilHeard: (since: Millis) => Promise<void>;
-  /** Resolves when both agents have counted all drops of these Pods and have the counts on disk, and at the end of the run. */
+  /**
+   * Resolves when both agents have counted all drops of these Pods and have the counts on disk, or at the end of the
+   * run.
+   */
   readonly untilKept: (subjects: readonly string[]) => Promise<void>;
-  /** Logs some drops from web to db on that port, for a second or so. Resolves to how many. */
+  /** Logs some drops from web to db on that port, for about a second. Resolves to their number. */
   readonly drop: (port: number) => Promise<number>;
 }
 
-/** One for each generation: an Event for each port of each Pod would be more than a node may write in an hour. */
+/**
+ * One port for each generation: with an Event for each port of each Pod, a node would exceed what it may write in an
+ * hour.
+ */
 const ports = [5432, 6379, 8080];
 
-/** From the first that is heard of a Pod to its first drop: longer than a watch takes to show all of it. */
+/** From the first news of a Pod to its first drop: longer than a watch takes to show all of the Pod. */
 const settling = 5000;
 
-/** Until the end of the run: generation after generation of the pair, each with the addresses of the one before. Returns how many. */
+/**
+ * Plays generations of the pair until the end of the run. Each generation has the addresses of the one before. Returns
+ * their number.
+ */
 export async function playPair(options: PairOptions): Promise<number> {
   const { pair, connection, lengths, run, expected } = options;
   for (let generation = 1; ; generation++) {
@@ -55,16 +64,19 @@ export async function playPair(options: PairOptions): Promise<number> {
       const count = await options.drop(port);
       for (const subject of subjects) expected.set(subject, (expected.get(subject) ?? 0) + count);
     }
-    // To an agent that was away, the address of a Pod of another node is nobody's once the Pod is deleted.
+    // For an agent that was away, the address of a Pod on another node has no owner once the Pod is deleted.
     await options.untilKept(subjects);
     await untilServed(options);
-    // Those of the last generation stay: what is not published yet is on them.
+    // The Pods of the last generation stay, because Events that are not published yet are about them.
     if (run.isOver) return generation;
     await Promise.all(names.map((name) => remove(connection, pair.namespace, name)));
   }
 }
 
-/** A Pod that comes and goes while an agent is cut off is never seen by it, so its drops would be those of an unknown address. */
+/**
+ * If an agent is cut off while a Pod comes and goes, it never sees the Pod, so its drops would belong to an unknown
+ * address.
+ */
 async function untilServed({ api, run }: PairOptions): Promise<void> {
   while (!run.isOver && !api.isWell) await run.wait(200);
 }
@@ -83,7 +95,7 @@ async function remove(connection: Connection, namespace: string, name: string): 
   if (status !== 200) throw new Error(`deleting ${path}: ${status}`);
 }
 
-/** Real packets that the kernel logs and drops, 10 in a second or two. */
+/** Real packets that the kernel logs and drops: 10 within a second or two. */
 export function kernelDrops(network: Network, run: Run, from: string, to: string): PairOptions['drop'] {
   let turn = 0;
   return async (port) => {
@@ -94,7 +106,9 @@ export function kernelDrops(network: Network, run: Run, from: string, to: string
   };
 }
 
-/** Rotated one time as logrotate does with `create`, the next as with `copytruncate`, and kept until they were surely read. */
+/**
+ * Rotated alternately as logrotate does with `create` and with `copytruncate`, and kept until they were surely read.
+ */
 const styles: readonly Style[] = ['create', 'copytruncate'];
 const keep = 60;
 
@@ -108,7 +122,7 @@ export function createFileLog(path: string, pair: Pair, lengths: Lengths, run: R
     get rotations(): number {
       return rotations;
     },
-    /** 20 lines ten times in a second. */
+    /** 20 lines, ten times a second. */
     async drop(this: void, port: number): Promise<number> {
       for (let batch = 0; batch < 10; batch++) {
         let text = '';

@@ -1,6 +1,6 @@
 /**
- * Loaded by an agent under test before its bundle (`node --import`): at each SIGUSR2 it collects its garbage and prints how much of
- * the heap is still in use.
+ * Loaded by an agent under test before its bundle (`node --import`). At each SIGUSR2 it collects its garbage and prints
+ * how much of the heap is still in use.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

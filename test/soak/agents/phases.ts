@@ -1,19 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Millis } from '../../../src/base/model/log-line.ts';
 
-/** How long everything lasts, from the length of the whole run: a run of a minute has less of each, and no less kinds. */
+/**
+ * How long everything lasts, depending on the length of the whole run. A run of a minute has less of each kind, but no
+ * fewer kinds.
+ */
 export interface Lengths {
-  /** Drops of one pair of Pods. In an hour, Events of more Pods than these are more than a node may write in it. */
+  /** How long one pair of Pods has drops. With more pairs in an hour, a node would exceed what it may write in it. */
   readonly busy: Millis;
-  /** One fault of the API server, and the time without any after it. */
+  /** How long a fault of the API server lasts, and the time without a fault after it. */
   readonly fault: Millis;
-  /** Between two kills of one agent, at least and at most. */
+  /** The shortest and the longest time between two kills of an agent. */
   readonly kill: readonly [Millis, Millis];
-  /** Between two rotations of a log. */
+  /** The time between two rotations of a log. */
   readonly rotation: Millis;
-  /** Between two episodes of failures of kube-proxy and calico-node. */
+  /** The time between two episodes of failures of kube-proxy and calico-node. */
   readonly episode: Millis;
-  /** Between two looks at memory. */
+  /** The time between two looks at memory. */
   readonly sample: Millis;
 }
 
@@ -31,14 +34,14 @@ export function lengthsFor(minutes: number): Lengths {
 
 export type Run = ReturnType<typeof createRun>;
 
-/** The time in which things are done to the agents. Waiting tasks are woken at its end. */
+/** The time during which things happen to the agents. At its end, waiting tasks are woken. */
 export function createRun() {
   const ending = new AbortController();
   return {
     get isOver(): boolean {
       return ending.signal.aborted;
     },
-    /** Resolves after this time or at the end, whichever is first. */
+    /** Resolves after this time or at the end, whichever comes first. */
     wait: (duration: Millis): Promise<void> => delay(duration, undefined, { signal: ending.signal }).catch(() => {}),
     end: () => ending.abort(),
   };

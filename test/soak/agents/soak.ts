@@ -27,15 +27,18 @@ import { createFileLog, kernelDrops, type Pair, playPair } from './drops.ts';
 import { createRun, lengthsFor, type Lengths, type Run } from './phases.ts';
 import { createTotals, type Difference, type Expected, type Totals } from './totals.ts';
 
-/** The agents, by their nodes: one runs all the time, one is killed again and again. Both read the same logs. */
+/** The agents, by node: one runs all the time, the other is killed again and again. Both read the same logs. */
 const nodes = ['soak-steady', 'soak-killed'] as const;
 
-/** A series that was written often waits for this long until it is written again. */
+/** A series that was often written may wait this long until it is written again. */
 const longestSettling = 960_000;
 
-/** A flat line may still show so many bytes in an hour: the heap is in use, while resident memory has the allocator's mood in it. */
+/**
+ * A flat line may still show this many bytes per hour: the heap is what is in use, while resident memory also varies
+ * with the allocator.
+ */
 const flat = { heap: 3e6, rss: 10e6 };
-/** A slope over less time is that of the start. */
+/** Over less time, the slope would be that of the start. */
 const verdictMinutes = 20;
 
 interface Place {
@@ -48,10 +51,11 @@ interface Place {
 }
 
 /**
- * Agents with all sources against a real API server: packets that a real kernel logs, which the ring buffer and a real journal have,
- * a log file that is rotated, and logs of kube-proxy and calico-node. Meanwhile one agent is killed, the API server is away, refuses and
- * fails, and Pods are replaced by others with their addresses. Resolves to the exit status: 0 if all was counted once.
- * The file has lines of ulogd: of the kernel's own, which three sources may have, only those of the ring buffer count.
+ * Agents with all sources, at a real API server: packets that a real kernel logs, read from the ring buffer and a real
+ * journal; a log file that is rotated; and logs of kube-proxy and calico-node. During the run one agent is killed, the
+ * API server is away, refuses and fails, and Pods are replaced by others with the same addresses. Resolves to the exit
+ * status: 0 if everything was counted once. The file has lines of ulogd: three sources may have the kernel's own lines,
+ * of which only those of the ring buffer count.
  */
 export async function soakAgents(minutes: number, seed: number): Promise<number> {
   console.log(`seed ${seed}`);
@@ -78,7 +82,7 @@ export async function soakAgents(minutes: number, seed: number): Promise<number>
   }
 }
 
-/** Addresses that no other run of today has: the kernel's log has its lines still. */
+/** Addresses that no other run of today has, because the kernel's log still has the lines of earlier runs. */
 function pairsOfThisRun(): Place['pairs'] {
   const head = `10.${randomInt(100, 200)}.${randomInt(256)}`;
   return {
@@ -153,7 +157,7 @@ async function play(place: Place, minutes: number, seed: number): Promise<number
   }
 }
 
-/** One fault after the other until the end of the run. Returns how many. */
+/** Plays one fault after the other until the end of the run. Returns how many. */
 async function disturb(api: ApiFaults, { fault }: Lengths, run: Run): Promise<number> {
   for (let count = 0; ; count++) {
     await run.wait(fault * 1.5);
@@ -181,7 +185,7 @@ function sumOf(totals: Totals, expected: Expected, node: string): number {
   return [...expected.keys()].reduce((sum, subject) => sum + totals.counted(node, subject), 0);
 }
 
-/** Waits until what was counted last is published. Returns what still differs when nothing more can come. */
+/** Waits until the last counts are published. Returns what still differs when nothing more can come. */
 async function settle(totals: Totals, expected: Expected): Promise<Difference[]> {
   const deadline = performance.now() + longestSettling;
   for (;;) {
@@ -220,7 +224,7 @@ function describe(figures: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-/** Whether memory is flat, where the run was long enough to say so. */
+/** Whether memory is flat, if the run was long enough to say so. */
 function reportMemory(memory: Memory, minutes: number): boolean {
   let isFlat = true;
   for (const kind of ['rss', 'heap'] as const) {

@@ -12,12 +12,15 @@ export interface Difference {
   counted: number;
 }
 
-/** The counts that the agents have published so far. Events are remembered: the API server keeps them for an hour only. */
+/**
+ * The counts that the agents have published so far. Events are remembered here, because the API server keeps them only
+ * for an hour.
+ */
 export interface Totals {
   readonly look: () => Promise<void>;
-  /** Like `counted`, including counts that an agent has not published. */
+  /** Like `counted`, but includes counts that an agent has not published yet. */
   readonly keptBy: (agent: string, subject: string, kept: readonly CoreEvent[]) => number;
-  /** Sums over all hours, of one agent and subject. */
+  /** Sums for one agent and subject over all hours. */
   readonly counted: (agent: string, subject: string) => number;
   readonly differences: (agents: readonly string[], expected: Expected) => Difference[];
 }
@@ -33,7 +36,7 @@ export function createTotals(connection: Connection): Totals {
         if (event.reportingComponent === component) seen.set(event.metadata.uid, event);
     },
     counted: (agent, subject) => countsOf(agent, subject, [...seen.values()]),
-    // The Event that is kept has the name of that which is published, and the larger count.
+    // The saved Event has the name of the published one, and the larger count.
     keptBy: (agent, subject, kept) => {
       const events = new Map([...seen.values(), ...kept].map((event) => [event.metadata.name, event]));
       return countsOf(agent, subject, [...events.values()]);
@@ -53,7 +56,10 @@ function countsOf(agent: string, subject: string, events: readonly CoreEvent[]):
   return ofSubject.reduce((sum, event) => sum + event.count, 0);
 }
 
-/** Incidents are counted on the Node, by the causes that a Warning names; the notices and ends that Pods get of them count nothing. */
+/**
+ * Incidents are counted on the Node, by the causes that a Warning names. The notices and ends that Pods get count
+ * nothing.
+ */
 function subjectsOf({ involvedObject: { kind, namespace, name }, message, type }: CoreEvent): string[] {
   const codes = /\[(KN[^\]]*)\]$/.exec(message)?.[1]?.split(', ') ?? [];
   if (kind === 'Pod') return codes.length === 0 ? [`Pod ${namespace}/${name}`] : [];

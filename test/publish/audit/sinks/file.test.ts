@@ -36,7 +36,7 @@ function scene(name: string, given: { size?: number; total?: number } = {}) {
   };
 }
 
-/** About 100 KiB that do not pack well. */
+/** About 100 KiB that compress badly. */
 function rows(from: number): string[] {
   return Array.from(
     { length: 1000 },

@@ -6,7 +6,7 @@ import { type Answer, receiver } from './receiver.ts';
 
 const never = new AbortController().signal;
 
-/** A sink that sends to such a receiver. */
+/** A sink that sends to a receiver with these answers. */
 async function scene(answers: Answer[], given: Partial<OtlpSinkOptions> = {}) {
   const { url, requests } = await receiver(answers);
   const resource = { 'k8s.node.name': 'node-a' };

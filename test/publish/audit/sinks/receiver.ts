@@ -11,7 +11,7 @@ export interface Got {
 
 export type Answer = (response: ServerResponse, got: Got) => void;
 
-/** A receiver that answers each request by the next answer, then by the last one, until the test ends. */
+/** A receiver that gives each request the next answer, and repeats the last one until the test ends. */
 export async function receiver(answers: readonly Answer[]): Promise<{ url: string; requests: Got[] }> {
   const requests: Got[] = [];
   const server = createServer((request, response) => {

@@ -12,7 +12,7 @@ const folder = temporaryFolder();
 
 let made = 0;
 
-/** A row that does not pack well. */
+/** A row that compresses badly. */
 function rowOf(namespace: string): string {
   const number = made++;
   const record = {
@@ -59,7 +59,7 @@ test('a Namespace that fills a file keeps as many records as four times the medi
   const gap = records.at(-1);
   const lost = 5000 - (countsOf(records)['evil'] ?? 0);
   expect(gap).toMatchObject({ 'event.name': 'network.flow.gap', 'log.records_lost': lost, 'k8s.node.name': 'node-a' });
-  // A thinned file stays the same, and keeps its gap.
+  // A file that was thinned once stays the same, and keeps its gap.
   expect(await thinFile(path, part)).toBe(false);
   expect(packedIn(path)).toEqual(records);
 });

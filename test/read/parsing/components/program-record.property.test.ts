@@ -21,7 +21,7 @@ const tables: { openings: string[]; pieces: string[] } = {
     'exit status 1: ',
     'kube-proxy[1]: ',
   ],
-  // The possible content of one.
+  // The possible content of such a record.
   pieces: [
     ' a=',
     ' a="',
@@ -137,7 +137,7 @@ const hard = fc.oneof(
     maxLength: 40,
   }),
 );
-/** klog does not show whether its last line was ended; white space at the end of an error is left out. */
+/** klog does not show whether an error's last line was ended; white space at the end of an error is left out. */
 const settled = hard.map((text) => text.trimEnd());
 const key = fc.constantFrom('ipFamily', 'table', 'chain.x', 'srcChain', 'a-b', 'ünï');
 const fields = fc.uniqueArray(fc.tuple(key, settled), { selector: ([name]) => name, maxLength: 4 });
@@ -188,7 +188,7 @@ test('reads back klog JSON', () => {
   });
 });
 
-/** Calico writes errors as they are; what looks like a key in them cannot be distinguished from one. */
+/** Calico writes errors unchanged, so text in them that looks like a key cannot be distinguished from one. */
 const plain = fc
   .string({ unit: fc.constantFrom('a', 'B', '1', ' ', ':', '.', ',', '/', '(x)', '`', "'", 'é', '😀'), maxLength: 40 })
   .map((text) => `e${text}`.trimEnd());
@@ -251,7 +251,7 @@ test('64 KiB of any repeated text take little processor time', () => {
       const before = process.cpuUsage();
       parseProgramRecord(text);
       const { user } = process.cpuUsage(before);
-      // A few ms are usual; what goes through the text once for each of its pieces takes seconds.
+      // A few milliseconds are usual. Code that goes through the text once for each of its pieces takes seconds.
       if (user > 300_000) slow.push(`${JSON.stringify(head)} ${JSON.stringify(piece)}: ${user} µs`);
     }
   }

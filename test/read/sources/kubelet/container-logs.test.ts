@@ -47,7 +47,7 @@ function follow({ there = [], hasRoot = true, ...options }: Options = {}) {
     root,
     make,
     remove: (key: string): void => rmSync(`${root}/${key}`, { recursive: true }),
-    /** Returns the paths that are read now, below the root. */
+    /** Returns the paths that are being read, relative to the root. */
     keys: (): string[] => logs.running().map((each) => each.slice(root.length + 1)),
   };
 }

@@ -5,11 +5,11 @@ export interface FakeLog {
   options: RotatedLogOptions;
   state: RotatedLog['state'];
   atEnd: boolean;
-  /** One physical line comes. */
+  /** One physical line arrives. */
   line: (raw: string) => void;
 }
 
-/** Logs with the test's content, by their paths; all that were ever made. */
+/** Logs with the test's content, by path; includes all that were ever made. */
 export function fakeLogs(): {
   createLog: CreateLog;
   made: FakeLog[];

@@ -69,7 +69,7 @@ function foldersOf(list: ListFolder): FolderNames {
   );
 }
 
-/** Whether the log of the container is found where there is no other. */
+/** Whether the container's log is found if there is no other. */
 function isFound(rules: readonly ContainerRule[], ...[namespace, pod, container]: string[]): boolean {
   const levels = [[`${namespace}_${pod}_1`], [container ?? ''], ['0.log']];
   return (

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createFolderNames } from '../../../../src/read/sources/kubelet/folder-names.ts';
 import { forAll } from '../../../for-all.ts';
 
-/** Folders whose clock has steps, and the requests to them. */
+/** Folders whose clock has steps, and the requests for them. */
 function scene() {
   const folders = new Map<string, { names: string[]; changed: number }>();
   const asked = { lists: 0, times: 0 };
@@ -55,7 +55,7 @@ test('each change is seen: at once with few folders, within a number of turns wi
     for (const [index, [which, later]] of steps.entries()) {
       time.now += later;
       change(`/${which % count}`, [`${index}`]);
-      // The second change in a row may have the same time.
+      // Two changes in a row may have the same time.
       turn();
       change(`/${which % count}`, [`${index}`, 'more']);
       for (let turns = 0; turns < Math.ceil(count / 512); turns++) turn();

@@ -14,10 +14,13 @@ const { heard, listener } = listening();
 let source: Source | undefined;
 afterEach(() => source?.stop());
 
-/** Ten seconds of silence would be long for a test. */
+/** Waiting for ten seconds of silence would be long for a test. */
 const tenTimesAsFast: Schedule = (task, delay) => schedule(task, Math.min(delay / 10, 50));
 
-/** Longer than this test may take: a record is over because the test says so, never because the machine was busy. */
+/**
+ * Longer than this test may take, so that a record is over because the test says so, and not because the machine was
+ * busy.
+ */
 const timeout = 600_000;
 let ahead = 0;
 const now = (): number => Date.now() + ahead;
@@ -30,9 +33,12 @@ function start(saved: Position | undefined): Source {
 }
 
 let written = 0;
-/** Lines by the name of the log; those of two logs come in any order. */
+/** Lines by the name of the log; the lines of two logs come in any order. */
 const expected: Record<string, string[]> = { '0.log': [], '1.log': [] };
-/** A klog record of three lines, with those of the other stream in between; the last line is held back for the caller. */
+/**
+ * Writes a klog record of three lines, with lines of the other stream in between. The caller gets a function that
+ * writes the last line.
+ */
 function write(file: string): () => void {
   const number = ++written;
   const header = `E1121 12:00:00.${String(number).padStart(6, '0')}       1 proxier.go:1564] "Failed ä" err=<`;
@@ -55,7 +61,7 @@ function write(file: string): () => void {
 const isRecord = (text: string): boolean => text.includes('err=');
 const inTime = { timeout: 60_000, interval: 20 };
 
-/** The last line of a record ends it, and is the last of its file; what the other stream says might still go on. */
+/** The last line of a record ends it, and is the last of its file; the other stream's record may still continue. */
 async function settled(): Promise<void> {
   await vi.waitFor(() => expect(heard.lines.filter(({ text }) => isRecord(text))).toHaveLength(written), inTime);
   ahead += timeout;
@@ -77,7 +83,7 @@ test('real logs are read, rotated and compressed, over restarts of the container
   for (let i = 0; i < 20; i++) write(first)();
   await settled();
 
-  // A record goes on in the next file, and the source is started again in the midst of it.
+  // A record continues in the next file, and the source is restarted in the middle of it.
   const finish = write(first);
   const rotated = `${first}.20261121-100000`;
   renameSync(first, rotated);

@@ -94,7 +94,7 @@ const tables: {
       ['Nov 21 10:00:00 node-a a[1]: x', 'Nov 21 10:00:00 node-a a[1]: y', 'bird: x'],
     ],
   ],
-  // Lines by their kind; the kind of some is not known.
+  // Lines by kind; the kind of some is unknown.
   kinds: [
     [
       'other',

@@ -86,7 +86,7 @@ const tables: { records: [string, string[][]][] } = {
 const klog = (message: string): string => `E1121 12:00:00.000000       1 proxier.go:1564] ${message}`;
 const felix = '2026-11-21 12:00:00.000 [WARNING][56] felix/table.go 654: x';
 
-/** `out` and `err` stand for the streams; a `+` at the end for a part of a line. */
+/** `out` and `err` stand for the streams; a trailing `+` marks a part of a line. */
 function physical(...lines: readonly (readonly ['out' | 'err' | 'out+' | 'err+' | 'none', string])[]): PhysicalLine[] {
   return lines.map(([where, text]) => ({
     stream: where === 'none' ? undefined : where.startsWith('out') ? 'stdout' : 'stderr',
@@ -242,7 +242,7 @@ const long = physical(
   ['err', klog('last')],
 );
 
-// After two or three lines, the record that is delivered before the restart is not too long yet.
+// After two or three lines, the record that is delivered before the restart is not yet too long.
 test.each([0, 1, 4, 5, 6, 7, 8, 9, 10])(
   'after a restart at line %i, no record begins in the middle of another one',
   (count) => {

@@ -15,7 +15,7 @@ interface Scene {
   counts: JoinerCounts;
   time: FakeTime;
   records: RecordLine[];
-  /** Lines that all matter, but for those that begin with `-`. */
+  /** Takes lines, all of which matter except those that begin with `-`. */
   take: (...lines: string[]) => void;
 }
 

@@ -8,7 +8,7 @@ import type { JsonValue } from '../../../../src/read/sources/source.ts';
 import { type FakeTime, fakeTime } from '../fake-time.ts';
 
 export interface PhysicalLine {
-  /** Undefined: written by something else than a container runtime. */
+  /** Undefined if something other than a container runtime wrote the line. */
   stream: 'stdout' | 'stderr' | undefined;
   partial: boolean;
   text: string;
@@ -21,7 +21,7 @@ export interface Joining {
   readonly position: JsonValue;
   /** Hands over the next physical lines. */
   read: (count: number) => void;
-  /** Stops, now or after the given number of records, and continues from the position. */
+  /** Stops, at once or after the given number of records, and continues from the position. */
   restart: () => void;
   stopAfter: (records: number) => void;
   finish: () => void;
@@ -84,7 +84,7 @@ function written({ stream, partial, text }: PhysicalLine, index: number): string
   return stream === undefined ? text : `${stamp} ${stream} ${partial ? 'P' : 'F'} ${text}`;
 }
 
-/** Joins them if nothing takes too long and nothing is too long: slow, and obvious. */
+/** Joins the lines as if nothing took too long and nothing was too long: slow and obvious. */
 export function joinedByTheBook(physical: readonly PhysicalLine[]): { number: number; text: string }[] {
   const results: { number: number; text: string }[] = [];
   for (const stream of ['stdout', 'stderr', undefined] as const) {

@@ -3,7 +3,7 @@ import { createKnownLines } from '../../../../src/read/sources/repeats/repeated-
 
 test.for([
   ['of the text', 'node-a kernel: ', 'drop ID=4: IN=eth0 OUT= LEN=60 ', true],
-  // The ID of the prefix would pass for that of the packet.
+  // The ID in the prefix could be taken for the packet's.
   ['of the envelope', 'IN=a OUT=b ', 'drop ID=4: IN=eth0 OUT= LEN=60 ', false],
 ] as const)('a line whose first IN= and OUT= are those %s', ([, envelope, text, isKept]) => {
   const line = `${envelope}${text}`;
@@ -48,7 +48,7 @@ test.each<[string, boolean, (line: string) => string]>([
   const lines = createKnownLines(2);
   const bytes = Buffer.from(learned);
   const [text, header, end] = [learned.indexOf('drop'), learned.indexOf('IN='), bytes.length];
-  // It is not the first place that it is learned at.
+  // It was not learned at this place first.
   expect(lines.keep(1, { bytes, start: 0, text, header, end }, 32_768)).toBe(true);
   const before = 'the line before it\n';
   const came = Buffer.from(`${before}${change(learned)}`);

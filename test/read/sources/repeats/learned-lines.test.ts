@@ -5,7 +5,10 @@ import { line, nine } from '../../../builders.ts';
 const text = 'drop: IN=eth0 OUT=cali1 SRC=10.65.1.4 DST=10.65.2.9 LEN=60 PROTO=TCP SPT=40112 DPT=443 SYN';
 const stamped = `Nov 21 09:00:00 node-b kernel: ${text}`;
 
-/** Reads lines as a log does: each that is not counted becomes text, with the time of the line before if it has none. */
+/**
+ * Reads lines as a log is read: each line that is not counted becomes text, with the previous line's time if it has
+ * none.
+ */
 function countedOf(lines: readonly string[]): boolean[] {
   const repeated = createRepeatedLines({
     timeOf: () => nine,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createStamps } from '../../../../src/read/sources/repeats/line-bytes.ts';
 
-/** Reads each line with the same stamps, behind bytes that are not looked at, and notes what was asked as text. */
+/** Reads each line with the same stamps, after bytes that are not looked at, and notes which text was asked about. */
 function readAll(lines: readonly string[]) {
   const asked: string[] = [];
   const stamps = createStamps((text) => {
@@ -26,7 +26,7 @@ test.each<[string, number, number]>([
   [`${minute}07 IN=eth0`, 7000, 20],
   [`${minute}07.5Z IN=`, 7500, 23],
   [`${minute}07.123456789+02:00 IN=`, 7123.456789, 36],
-  // Four characters behind the minute are the least: two digits, a zone and a space.
+  // At least four characters follow the minute: two digits, a zone and a space.
   [`${minute}09Z `, 9000, 21],
 ])('%j is %d ms, a stamp of %d bytes', (line, milliseconds, length) => {
   expect(readAll([line]).times).toEqual([[milliseconds, length]]);

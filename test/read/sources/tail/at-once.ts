@@ -3,25 +3,27 @@ import type { Content, ContentListener, OpenContent } from '../../../../src/read
 import type { OpenLog } from '../../../../src/read/sources/tail/open-log.ts';
 import type { Schedule } from '../../../../src/base/platform/timer.ts';
 
-/** Reads as soon as it is asked to, and notices nothing: with it, time is all that a test has to pass. */
+/** Reads as soon as it is asked to, and notices nothing by itself, so a test only has to let time pass. */
 export const openAtOnce: OpenContent = (log, listener) => open(log, listener, {});
 
 export interface Contents {
   open: OpenContent;
-  /** Notifies all listeners of a change, as the kernel would; `isMoved`: of renaming, too. */
+  /** Reports a change to all listeners, as the kernel would; `isMoved`: including renames. */
   notify: (isMoved: boolean) => void;
 }
 
 export interface ContentsOptions {
-  /** Bytes read at a time. */
+  /** How many bytes are read at a time. */
   blockSize?: number;
-  /** False: they have to be looked at often. True, though `notify` is never called: as if the kernel's queue had overrun. */
+  /**
+   * False: they have to be looked at often. True while `notify` is never called: as if the kernel's queue had overrun.
+   */
   isWatched?: boolean;
-  /** Delays each block for some time after it was asked for. */
+  /** Delays each block for some time after it was requested. */
   schedule?: Schedule;
 }
 
-/** Contents whose changes the test notifies. */
+/** Contents whose changes the test reports. */
 export function createContents(options: ContentsOptions): Contents {
   const listeners = new Set<ContentListener>();
   return {

@@ -21,10 +21,10 @@ vi.mock(import('../../../../src/read/sources/tail/content.ts'), async (original)
 
 const { read, unused } = readingTools();
 const short = (number: number): string => `${number}\n`;
-/** Seconds. */
+/** A time in seconds. */
 const soon = (): number => Date.now() / 1000 + 60;
 
-/** Rotations of a log that has content, each of which leaves an empty one. */
+/** Rotations of a log with content, each of which leaves an empty log. */
 const styles: Record<string, (log: string, number: number) => void> = {
   'numbers, a new file': (log) => {
     shift(log);
@@ -94,7 +94,7 @@ test('a rotated file with later writes is read, an older one is not', () => {
   const now = Math.floor(Date.now() / 1000);
   utimesSync(log, now, now);
   const saved = read(log).stop();
-  // Not in its inode.
+  // The old file is moved away, so that no new one has its inode.
   renameSync(log, `${log}.gone`);
   for (const [end, number, seconds] of [
     ['.2', 1, 0],

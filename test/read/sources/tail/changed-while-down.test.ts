@@ -25,7 +25,7 @@ vi.mock(import('../../../../src/read/sources/tail/content.ts'), async (original)
 
 const { read, unused } = readingTools();
 
-/** A change of a log while no agent runs, which leaves an empty one at its path. `time`: counts the rotations. */
+/** A change of a log while no agent runs, which leaves an empty log at its path. `time`: the number of the rotation. */
 type Change = (log: string, time: number) => void;
 
 const moved =
@@ -38,7 +38,7 @@ const moved =
     if (pack !== undefined) unlinkSync(log);
     writeFileSync(log, '');
   };
-/** Stands for a packing that is not read. */
+/** Stands for an unsupported compression. */
 const foreign = (content: Buffer): Buffer => Buffer.concat([Buffer.from('\xfd7zXZ', 'latin1'), content.toReversed()]);
 const day = (time: number): string => String(10 + time);
 
@@ -142,7 +142,7 @@ test('a link that was turned to files of other days is followed through all of t
   const saved = read(log).stop();
   appendFileSync(log, line(1));
   for (const number of [2, 3, 4]) turnTo(`kern-202611${26 + number}.log`, line(number));
-  // Others of the folder.
+  // Other files in the folder.
   writeFileSync(`${dirname(log)}/kern-errors-20261127.log`, line(8));
   writeFileSync(`${dirname(log)}/auth-20261127.log`, line(9));
   const { lines, losses } = read(log, saved);

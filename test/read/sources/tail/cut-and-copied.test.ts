@@ -20,7 +20,7 @@ const { read, unused } = readingTools();
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 const text = (count: number): string => numbers(count).map(line).join('');
 
-/** Ways in which a log that was cut off becomes the file before the one that stands at the path. */
+/** Ways in which a log that was cut off becomes the rotated file before the present log. */
 const rotations: Record<string, (log: string) => void> = {
   renamed: (log) => renameSync(log, `${log}.1`),
   'copied and emptied': (log) => {
@@ -34,7 +34,7 @@ const rotations: Record<string, (log: string) => void> = {
 };
 
 describe.each(Object.keys(rotations))('a log is cut off, then %s, while no agent runs', (how) => {
-  /** Bytes that are left; a line has 80. */
+  /** How many bytes are left; a line has 80. */
   test.each([160, 640, 1600])(
     '%i bytes are left: no line counts twice, a loss is reported, and the next file is read',
     (left) => {

@@ -4,7 +4,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { forAll } from '../../../for-all.ts';
 import { line, numberOf, readingTools } from './reading.ts';
 
-/** How many files may be open, and how many are. */
+/** How many files may be open, how many are, and how many were at most. */
 const limit = vi.hoisted(() => ({ most: Infinity, open: 0, highest: 0 }));
 
 vi.mock(import('../../../../src/read/sources/tail/open-log.ts'), async (original) => {
@@ -33,7 +33,7 @@ function rotate(log: string, rotations: number): void {
     try {
       renameSync(`${log}${number === 1 ? '' : `.${number - 1}`}`, `${log}.${number}`);
     } catch {
-      // There are not so many yet.
+      // There are not this many rotated files yet.
     }
   writeFileSync(log, '');
 }

@@ -11,7 +11,7 @@ const { read, unused } = readingTools();
 const mebibyte = 1024 * 1024;
 const bare = (text: string): string => text.slice(0, -1);
 
-/** Code that `npm run mutants` has instrumented takes several times as long. */
+/** Code instrumented by `npm run mutants` takes several times as long. */
 const slower = process.env['MUTANTS_FOLDER'] === undefined ? 1 : 10;
 
 /** Counts this thread alone, not other work of the machine. */
@@ -121,7 +121,7 @@ test('a line of 200 MB is skipped in linear time and limited memory', () => {
   const { lines, time, log: reader } = read(log);
   appendFileSync(log, `IN=rest\n${line(1)}`);
   time.advance(1000);
-  // Were it quadratic, it would be minutes.
+  // If it were quadratic, it would take minutes.
   expect(cpuSeconds(began)).toBeLessThan(5);
   expect(process.memoryUsage.rss() - memory).toBeLessThan(100 * mebibyte);
   expect(lines).toStrictEqual([line(0), line(1)].map(bare));
@@ -130,7 +130,7 @@ test('a line of 200 MB is skipped in linear time and limited memory', () => {
 
 const failure = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' });
 
-/** Fails to do that as long as it is broken. */
+/** Fails to do this while the disk is broken. */
 function failing(what: 'open' | 'read' | 'size'): { openContent: OpenContent; disk: { isBroken: boolean } } {
   const disk = { isBroken: true };
   const openContent: OpenContent = (log, listener) => {
@@ -182,7 +182,7 @@ test('a failing disk: EIO at once is published, and the file is read as soon as 
   expect(lines).toStrictEqual([bare(line(0))]);
 });
 
-/** Anybody may look into its folder. */
+/** Lets anybody read its folder. */
 function open(log: string): void {
   for (const folder of [dirname(log), dirname(dirname(log))]) chmodSync(folder, 0o755);
 }

@@ -38,7 +38,10 @@ test('a link that is turned several times a second: all its files are read', asy
   expect(lines.map(numberOf)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
-/** Returns a function that resolves when the kernel has reported all earlier changes: it reports them in order, and this link is turned last. */
+/**
+ * Returns a function that resolves when the kernel has reported all earlier changes: it reports them in order, and this
+ * link is changed last.
+ */
 function witness(): () => Promise<void> {
   const log = unused();
   let turned = 0;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { OpenContent } from '../../../../src/read/sources/tail/content.ts';
 
-/** Works as `openPackedContent`, but reads as soon as it is asked to. */
+/** Works like `openPackedContent`, but reads as soon as it is asked to. */
 export const openPackedAtOnce: OpenContent = ({ fd }, { block, turnEnded, failed, changed }) => {
   let size = Infinity;
   let isClosed = false;

@@ -24,7 +24,7 @@ function written(bytes: Uint8Array): OpenLog {
   return log;
 }
 
-/** All that is handed over of it, and the error it ends with. */
+/** Everything that is handed over of it, and the error with which it ends. */
 async function readAll(log: OpenLog, from: number): Promise<{ text: string; error: unknown; size: number }> {
   const blocks: Buffer[] = [];
   let size = 0;
@@ -98,7 +98,7 @@ test('after it is closed within a block, nothing more is handed over', async () 
     });
     content.read(0);
   });
-  // It would have come by then.
+  // It would have arrived by then.
   await readAll(log, 0);
   expect(events).toStrictEqual(['block']);
 });
@@ -170,7 +170,7 @@ test.each(['read', 'closed'])('when it was %s, its descriptor still belongs to i
     content.read(0);
     content.close();
   }
-  // Descriptors are handled in turn, in other threads.
+  // Other threads handle descriptors in turn.
   for (let turns = 0; turns < 20; turns++) await stat('/');
   expect(fstatSync(log.fd).isFile()).toBe(true);
 });

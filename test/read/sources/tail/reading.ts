@@ -16,17 +16,17 @@ export interface Followed {
   lines: string[];
   losses: [number | undefined, string][];
   notices: Notice[];
-  /** Stops, and returns the saved state as it comes back from disk. */
+  /** Stops, and returns the saved state as it is read from disk. */
   stop: () => Position | undefined;
 }
 
 type Options = Partial<RotatedLogOptions>;
 
-/** Tools of a test file that reads rotated logs; each is stopped after its test. */
+/** Tools for a test file that reads rotated logs; each reader is stopped after its test. */
 export function readingTools(): {
-  /** Path of a log in a folder of its own, where nothing is yet. */
+  /** The path of a log in a folder of its own, where nothing exists yet. */
   unused: () => string;
-  /** Reads the present content, for two seconds. */
+  /** Reads the present content for two seconds. */
   read: (path: string, saved?: Position, options?: Options) => Followed;
 } {
   const folder = temporaryFolder();
@@ -68,7 +68,7 @@ export function readingTools(): {
   };
 }
 
-/** A line of its number; long enough to distinguish files by one. */
+/** The line with this number, long enough for one line to distinguish files. */
 export const line = (number: number): string => `${`line ${number}`.padEnd(79, '.')}\n`;
 
 export function numberOf(text: string): number {

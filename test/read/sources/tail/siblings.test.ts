@@ -6,7 +6,7 @@ import { asUnprivileged } from './as-unprivileged.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const tables: { rotated: [string, string[], string[]][] } = {
-  // Ends of the names of files beside a log, and those that are rotated files of it, the oldest first.
+  // Endings of the names of files next to a log, and of those that are its rotated files, oldest first.
   rotated: [
     ['none', ['kern.log'], []],
     [
