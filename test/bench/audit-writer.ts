@@ -1,5 +1,5 @@
 /**
- * Appends lines of dropped packets to a log, so many a second, and prints what it reached as JSON.
+ * Appends lines of dropped packets to a log, `--rate` a second, and prints as JSON what rate it reached.
  *
  *     node test/bench/audit-writer.ts --log kern.log --rate 50000 --seconds 20 --flows many --pods 110
  */

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- audit`: CPU time and memory of an agent with each sink of the audit, beside one without, at 1,000 and 50,000 drops a second,
- * against a real API server and a real receiver of OTLP (rotel). One after another, each with the same lines; a process of its own writes
- * them and says which rate it reached.
+ * `npm run bench -- audit`: CPU time and memory of an agent with each sink of the audit, compared with an agent
+ * without, at 1,000 and 50,000 drops a second, with a real API server and a real receiver of OTLP (rotel). They run
+ * one after another with the same lines. A process of its own writes the lines and prints the rate that it reached.
  *
  *     npm run bench -- audit                                        20 s of each
  *     npm run bench -- audit --seconds 60 --rates 50000 --sinks none,file --flows few

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- drops`: the cost of the last hour's flows for an agent, by number of flows: memory, CPU time of a packet, and of an answer
- * to `/drops`. In one process, without the agent around it.
+ * `npm run bench -- drops`: what the last hour's flows cost an agent, by number of flows: memory, and the CPU time
+ * of a packet and of an answer to `/drops`. Runs in one process, without the rest of the agent.
  */
 import { createLiveFlows } from '../../src/publish/audit/live-flows.ts';
 import { alignColumns } from '../../src/cli/describe.ts';

@@ -1,11 +1,12 @@
 /**
- * `npm run bench -- growth`: the cost of each size of each dimension, and the exponent with which it grows from one size to the next. 1 is linear, 0 is constant. Lists at the end the dimensions that are worse than linear. Each size is its own run of the built bundle; times are processor time
- * without that of an empty run.
+ * `npm run bench -- growth`: the cost at each size of each dimension, and the exponent of its growth from one size
+ * to the next: 1 is linear, 0 is constant. At the end, lists the dimensions that are worse than linear. Each size is
+ * a run of the built bundle of its own; times are processor time, minus that of an empty run.
  *
  *     npm run bench -- growth                    a few minutes
- *     npm run bench -- growth --full             and the largest sizes
+ *     npm run bench -- growth --full             with the largest sizes as well
  *     npm run bench -- growth hosts              dimensions whose name contains the word
- *     npm run bench -- growth --beside BUNDLE    the bundle of another version in turn, in a second table
+ *     npm run bench -- growth --beside BUNDLE    also the bundle of another version, in turn, in a second table
  *     npm run bench -- growth --runs 3           medians
  */
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';

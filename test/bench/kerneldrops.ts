@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- kerneldrops`: what the source `kernel-drops` costs, in a guest with a kernel of Debian whose one processor takes a
- * nanosecond for each instruction, however busy this machine is; with the bundle at a real API server. Needs root.
+ * `npm run bench -- kerneldrops`: what the source `kernel-drops` costs, in a guest with a kernel of Debian, with the
+ * bundle at a real API server. The only processor of the guest takes a nanosecond for each instruction, however busy
+ * this machine is. Needs root.
  *
  *     npm run bench -- kerneldrops --linux 6.12                another version; by default 6.1
  *     npm run bench -- kerneldrops --packets 20000 --runs 3    by default one run of 100,000 of each kind

@@ -1,6 +1,6 @@
 /**
- * Follows one live source as the agent does, and prints at SIGTERM how long lines took from being logged to being handed over: by
- * the stamp that they have, in milliseconds, sorted.
+ * Follows one live source as the agent does. At SIGTERM, prints how long lines took from being logged to being
+ * handed over, according to their stamps, in milliseconds, sorted.
  *
  *     node test/bench/live-reader.ts kernel|journal:DIRECTORY|file:PATH MARK
  */

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- live`: what a dropped packet costs, from each live source: CPU time of the agent's bundle and of its journalctl, against a
- * real API server, and how long a line takes from being logged to being handed over. The lines are a real kernel's; those of the file are
- * written here. Root, Linux.
+ * `npm run bench -- live`: what a dropped packet costs, for each live source: CPU time of the agent's bundle and of
+ * its journalctl, with a real API server, and the time from a line being logged to its being handed over. The lines
+ * are a real kernel's; this program writes those of the file. Needs root on Linux.
  *
  *     npm run bench -- live                                     100, 1,000 and 10,000 lines/s for 10 s each
  *     npm run bench -- live --rates 100,1000 --seconds 20

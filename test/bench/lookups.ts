@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- lookups`: CPU time that the API server takes for one look-up of a Pod by its address, each way, and for what an
- * Event needs to say which policy denied, beside each other in one run. 20,000 Pods of about 14 KB, 100 a node; 200 Namespaces with 20
- * NetworkPolicies each; ratios count.
+ * `npm run bench -- lookups`: CPU time of the API server for one look-up of a Pod by its address, in each way, and
+ * for what an Event needs to name the policy that denied; all in one run. There are 20,000 Pods of about 14 KB, 100
+ * on each node, and 200 Namespaces with 20 NetworkPolicies each. Only ratios count.
  *
  *     node test/bench/lookups.ts               20,000 Pods
  *     node test/bench/lookups.ts --pods 2000

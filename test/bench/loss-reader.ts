@@ -1,5 +1,6 @@
 /**
- * The other readers of `loss.ts`, with the arguments of `test/soak/reader.ts`. They keep no position: they are not killed.
+ * The other readers of `loss.ts`, with the arguments of `test/soak/reader.ts`. They save no position, because they
+ * are not killed.
  *
  *     node test/bench/loss-reader.ts --reader tail|polling --path kern.log --snapshot FILE
  */

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- loss`: how much of a log is lost by style of rotation, for the package `tail` as it is, for looks at the
- * path every 5 s as kube-iptables-tailer takes them, and for this project. Nothing is killed.
+ * `npm run bench -- loss`: how much of a log is lost with each style of rotation, by the unchanged package `tail`,
+ * by reading the path every 5 s as kube-iptables-tailer does, and by this project. Nothing is killed.
  *
  *     node test/bench/loss.ts                                    10 s each, rotated every 200 ms and every second
  *     node test/bench/loss.ts --seconds 40 --intervals 200 --styles create --rate 50000

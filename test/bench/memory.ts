@@ -4,7 +4,7 @@
  *
  *     npm run bench -- memory                              every situation
  *     npm run bench -- memory idle storm                some
- *     npm run bench -- memory --against FOLDER          beside another checkout, in turns
+ *     npm run bench -- memory --against FOLDER          compared with another checkout, in turns
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,9 +1,10 @@
 /**
- * `npm run bench`: lines a second through the whole pipeline of the built bundle, of time and of processor time, beside `grep -c` on the same
- * file in the same run, and peak memory. Ratios count: the machine's speed does not.
+ * `npm run bench`: lines a second through the whole pipeline of the built bundle, by the clock and by processor
+ * time, compared with `grep -c` on the same file in the same run; and peak memory. Only ratios count, not the
+ * machine's speed.
  *
  *     npm run bench             200 MB logs, 5 runs each
- *     npm run bench -- --full   and a 1 GB log, for the memory
+ *     npm run bench -- --full   with a 1 GB log as well, for the memory
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

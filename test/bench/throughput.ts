@@ -1,13 +1,14 @@
 /**
- * `npm run bench -- throughput`: lines of a file that `run` reads for each second of its CPU time, start excluded, against a real
- * API server; beside other bundles and kube-iptables-tailer, in turns. Needs root where that is among them.
+ * `npm run bench -- throughput`: lines of a file that `run` reads for each second of its CPU time, without the
+ * start, with a real API server; in turns with other bundles and kube-iptables-tailer. Needs root for
+ * kube-iptables-tailer.
  *
  *     npm run bench -- throughput                                  the built bundle
- *     npm run bench -- throughput --against FILE.cjs            beside another bundle
+ *     npm run bench -- throughput --against FILE.cjs            compared with another bundle
  *     PEER=/path/to/kube-iptables-tailer npm run bench -- throughput
  *     npm run bench -- throughput --rounds 3 --megabytes 50     less; by default 5 of 100 MB
  *     npm run bench -- throughput --log 'drops only'            one of its logs
- *     npm run bench -- throughput --pods 20000                  with Pods on other nodes, so many in all; POD_CACHE is the agent's
+ *     npm run bench -- throughput --pods 20000                  this many Pods in all, most of them on other nodes; POD_CACHE is the agent's
  */
 import { copyFileSync, createReadStream, createWriteStream, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * A shell on a cluster of one's own, to try what the README and docs/ say:
+ * A shell on a cluster of your own, to try what the README and docs/ say:
  *
  *   npm run playground -- [FOLDER] [--helm] [-c COMMAND]
  *

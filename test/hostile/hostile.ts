@@ -1,14 +1,15 @@
 /**
- * `npm run hostile`: an agent in a cgroup of 192 MiB, at a real API server, beside a tenant that writes all that the API server takes from it,
- * logs what its Pods can make the kernel log, and asks the agent's listeners what it likes. An honest tenant beside it loses packets at known
- * times. It fails if the agent ends, answers its probes late, or if an Event, an incident or a flow record of the honest tenant is missing,
- * late, other than without the attacker, or names it.
+ * `npm run hostile`: runs an agent in a cgroup of 192 MiB, at a real API server. An attacking tenant writes
+ * everything that the API server accepts from it, logs what its Pods can make the kernel log, and asks the agent's
+ * listeners anything. At the same time an honest tenant loses packets at known times. The run fails if the agent
+ * ends or answers its probes late, or if an Event, an incident or a flow record of the honest tenant is missing,
+ * late, different from that without the attacker, or names the attacker.
  *
  *     npm run hostile                                      all attacks, several at once, in at most three minutes
- *     npm run hostile -- --minutes 60                      each alone with more of everything, then by chance several at once
+ *     npm run hostile -- --minutes 60                      each alone with more objects, then random groups
  *     npm run hostile -- --attacks service-ports,packet-flood
  *     npm run hostile -- --together 3 --preparation 20     three attacks in each round, whose objects are made in at most 20 s
- *     npm run hostile -- --audit                           flow records are compared, too, which --minutes does in every other round
+ *     npm run hostile -- --audit                           also compares flow records, which --minutes does in every other round
  *     npm run hostile -- --seed 7                          the same attacks again
  */
 import { parseArgs } from 'node:util';

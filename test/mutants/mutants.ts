@@ -5,7 +5,7 @@
  *   npm run mutants -- FOLDER --sample 40 --seed 1    forty of them, the same ones for the same seed
  *   npm run mutants -- publish/state/segments.ts      one file
  *
- * --threshold PERCENT makes a lower score a failure; --concurrency N takes N processes (2).
+ * With --threshold PERCENT, a lower score is a failure. --concurrency N uses N processes (default: 2).
  */
 import { randomInt } from 'node:crypto';
 import { globSync, readFileSync, statSync } from 'node:fs';

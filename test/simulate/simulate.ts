@@ -1,6 +1,7 @@
 /**
- * `npm run simulate`: the agents of a large cluster in virtual time, with their real series, incidents, budgets, look-ups and watches,
- * before a model of an API server. It prints the cost of each scenario of scenarios.ts for the API server.
+ * `npm run simulate`: the agents of a large cluster in virtual time, with their real series, incidents, budgets,
+ * look-ups and watches, and a model of an API server. Prints what each scenario of scenarios.ts costs the API
+ * server.
  *
  *     npm run simulate -- --scenario conflict,scan            only these
  *     npm run simulate -- --nodes 50 --of 5000 --pods 30      50 of 5,000 nodes, with 30 Pods each besides kube-proxy and calico-node (at most 62)

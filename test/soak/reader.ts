@@ -1,6 +1,6 @@
 /**
- * Follows a log as the agent does: position and what was counted go to disk together, every 100 ms, and are restored together.
- * To be killed at any moment; SIGTERM lets it write a last snapshot.
+ * Follows a log as the agent does: every 100 ms the position and the counts are written to disk together, and they
+ * are restored together. It may be killed at any moment; SIGTERM lets it write a last snapshot.
  *
  *     node test/soak/reader.ts --path kern.log --snapshot FILE
  */

@@ -1,15 +1,15 @@
 /**
- * `npm run soak`: a log is written and rotated faster than on any node, and what follows it is killed all the time. Every line
+ * `npm run soak`: writes and rotates a log faster than on any node, and kills its reader again and again. Every line
  * must be counted exactly once.
  *
  *     npm run soak                                        40 s for each style of rotation
  *     npm run soak -- --seconds 5 --styles create,kubelet
  *     npm run soak -- --rate 50000 --interval 200 --lag 20 --keep 20 --seed 1 --kills false
- *     npm run soak -- --kill-within 1000                  after at most so long, in milliseconds
- *     npm run soak -- --minutes 60                        agents with all sources instead, against a real API server (agents/soak.ts)
+ *     npm run soak -- --kill-within 1000                  kills the reader within this many milliseconds
+ *     npm run soak -- --minutes 60                        instead, agents with all sources at a real API server (agents/soak.ts)
  *
- * Intervals and lags are in milliseconds. No file is deleted before it was read, however slow the machine is at that moment; the log is
- * then rotated less often.
+ * Intervals and lags are in milliseconds. No file is deleted before it was read, however slow the machine is; the
+ * log is then rotated less often.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

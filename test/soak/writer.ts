@@ -1,10 +1,12 @@
 /**
- * Writes numbered lines to a log and rotates it, in its own process and with blocking calls: nothing delays it but the machine.
+ * Writes numbered lines to a log and rotates it, in a process of its own and with blocking calls: only the machine
+ * delays it.
  *
  *     node test/soak/writer.ts --path kern.log --style create --rate 50000 --seconds 40 --interval 200 --lag 20 --keep 20
  *
- * Creates the file, prints a line, and begins when there is the file that `--begin` names. Prints what it did at its end. `--snapshot FILE`, of
- * a reader: before it has read a file, that is not deleted, and writing goes on without rotation.
+ * Creates the file, prints a line, and begins when the file exists that `--begin` names. Prints what it did when it
+ * ends. `--snapshot FILE` is that of a reader: until the reader has read a file, the file is not deleted, and
+ * writing continues without rotation.
  */
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,7 @@
 /**
- * Sends empty UDP datagrams from its network namespace, all from one socket: as fast as it can, or RATE a second. node
- * datagrams.ts ADDRESS PORT COUNT [RATE]
+ * Sends empty UDP datagrams from its network namespace, all from one socket: as fast as it can, or RATE a second.
+ *
+ * node datagrams.ts ADDRESS PORT COUNT [RATE]
  */
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';

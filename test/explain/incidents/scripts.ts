@@ -37,14 +37,14 @@ export const kubeProxy: ObjectRef = {
 /**
  * Runs a script of lines `<seconds> <what> [<more>]`:
  *
- *     0 KN102 [IPv6|-]    a failure of that code; `-`: of no family that is known
+ *     0 KN102 [IPv6|-]    a failure of that code; `-`: of an unknown address family
  *     0 failed [IPv6]     kube-proxy logs that a sync failed
  *     0 complete [IPv6]   … that it is complete
- *     0 attempt KN102     what kube-proxy logs of a sync that fails
+ *     0 attempt KN102     what kube-proxy logs about a sync that fails
  *     0 restart           its container is restarted
  *     0 tick
  *
- * and gives the changes, each with the second at which it was: `30 opened KN102 2`.
+ * Returns the changes, each with its second: `30 opened KN102 2`.
  */
 export function play(script: string, { heard, tracker } = start(), failing: Failing = 'kube-proxy'): string[] {
   const changes: string[] = [];

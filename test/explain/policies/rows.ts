@@ -64,15 +64,15 @@ export interface Row {
 const pods: Readonly<Record<string, PolicyPod>> = { postgres, worker, web, onNodeA };
 
 /**
- * Rows of a file, in YAML without the outer braces: what is expected of a direction and what differs from the connection; then a line for each
- * object, as shortObjects() in objects.ts reads it.
+ * Rows of a file, in YAML without the outer braces: the expected outcome of a direction, and how the connection
+ * differs; then a line for each object, as shortObjects() in objects.ts reads it.
  *
  *     = 3: an empty podSelector of a peer is all Pods of its own Namespace
  *     ingress: admits, source: web
  *     - NetworkPolicy: {podSelector: {}, ingress: [{from: [{podSelector: {}}]}]}
  *
- * An end is a Pod of those above, `{pod: worker, completed: true}`, `{node: node-b, address: 192.168.7.12}`, `{external: 192.0.2.7}` or
- * `{unknown: 10.65.9.9}`; `~` is what is not known.
+ * An end is one of these Pods, `{pod: worker, completed: true}`, `{node: node-b, address: 192.168.7.12}`,
+ * `{external: 192.0.2.7}` or `{unknown: 10.65.9.9}`; `~` stands for an unknown fact.
  */
 export function rowsOf(file: string): [title: string, Row][] {
   return rowsIn(file).map(({ id, text }) => {
