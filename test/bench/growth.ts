@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- growth`: the cost at each size of each dimension, and the exponent of its growth from one size
  * to the next: 1 is linear, 0 is constant. At the end, lists the dimensions that are worse than linear. Each size is
- * a run of the built bundle of its own; times are processor time, minus that of an empty run.
+ * a separate run of the built bundle; times are processor time, minus that of an empty run.
  *
  *     npm run bench -- growth                    a few minutes
  *     npm run bench -- growth --full             with the largest sizes as well
