@@ -76,7 +76,7 @@ async function install(api: Api, name: string, action: 'Allow' | 'Deny'): Promis
     metadata: { name },
     spec: { selector: 'all()', types: ['Ingress'], ingress: [{ action }] },
   };
-  // Somewhat later than it is created, it is served.
+  // It is served somewhat later than it is created.
   await vi.waitFor(() => controlPlane.apply(policy), { timeout: 60_000, interval: 250 });
   await untilStatus(api, 200);
 }

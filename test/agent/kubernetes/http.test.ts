@@ -86,7 +86,7 @@ test('large answers are read one at a time, and a broken one does not hold up th
   };
   const texts = bodies.map(async (body) => await textOfBody({ body }).then(({ length }) => length / 2 ** 18, String));
   const untilRead = (expected: number[]) => expect.poll(() => parts).toEqual(expected);
-  // The others hold one part, because sixty may wait at once; the stream reads one more ahead.
+  // One part of each other body is read and no more, because sixty may wait at once; its stream reads one more ahead.
   await untilRead([8, 2, 2]);
   bodies[0]?.destroy(new Error('cut off'));
   await untilRead([8, 8, 2]);

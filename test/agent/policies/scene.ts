@@ -1,4 +1,4 @@
-/** An agent that asks policies about drops, at an API server whose answers a test gives. */
+/** An agent that evaluates policies for drops. The test gives the API server's answers. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createPolicyAnswers, type PolicyAnswersOptions } from '../../../src/agent/policies/answers.ts';
 import type { Clocks } from '../../../src/agent/policies/verdict-time.ts';

@@ -43,7 +43,7 @@ function opened(written: string | Buffer, onBlock: (content: Content, block: Buf
   return { file, log, content, blocks, errors, changes: () => changes, moves: () => moves, turns: () => turns, text };
 }
 
-/** Waits until that does not throw any more. */
+/** Waits until `check` no longer throws. */
 const until = (check: () => void): Promise<void> => vi.waitFor(check, { interval: 1, timeout: 60_000 });
 
 function descriptors(): number {
