@@ -16,7 +16,7 @@ import { mark } from './words.ts';
  */
 const latest: Millis = 5000;
 /**
- * Half of the turns are shared out by Namespace alone, so each Namespace has a turn within twice as many turns as there
+ * In half of the turns only Namespaces count, so each Namespace has a turn within twice as many turns as there
  * are Namespaces: src/count/series/lanes.ts.
  */
 const turns = 2 * (honestNamespaces.length + hostileNamespaces.length);

@@ -150,7 +150,7 @@ function createWorld() {
     return { series: series?.finding.identity, kind: first.kind, lane: series && laneOf(series, now) };
   }
 
-  /** Every second turn is shared out by namespace alone. */
+  /** In every second turn only namespaces count. */
   function isByBoth(half: number): boolean {
     return (turns.get(half) ?? 0) % 2 === 0;
   }

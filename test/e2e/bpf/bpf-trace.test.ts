@@ -70,7 +70,7 @@ test('lines printed after an agent was killed are read by the next one', async (
   print(denied(40_001));
   await rig.untilEvents('bpf-kill', (all) => sumOf(all, 'db') === 1);
   await first.kill();
-  // This makes another Event: the existing one is due again half a minute later.
+  // Another peer makes another Event: the existing one is due again only half a minute later.
   print(...[40_002, 40_003].map((port) => denied(port).replace('src 10.84.2.2', 'src 192.0.2.7')));
   await rig.start(settings).untilReady();
   const events = await rig.untilEvents('bpf-kill', (all) => sumOf(all, 'db') === 3);

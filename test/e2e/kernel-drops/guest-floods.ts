@@ -64,7 +64,7 @@ export async function tryFloods(): Promise<void> {
   ofConnections.stop();
 }
 
-/** How many lines of the buffer of the Pods' processor were overwritten before they were read. */
+/** How many lines in the buffer of the Pods' processor were overwritten before they were read. */
 function overwrittenIn(buffer: string): number {
   const stats = `${tracefs}/instances/kube_netfilter_tailer_${buffer}/per_cpu/cpu0/stats`;
   return Number(/^overrun: (\d+)$/m.exec(readFileSync(stats, 'latin1'))?.[1]);

@@ -24,7 +24,7 @@ import { bundleFile, kubeconfigFile, type Scene, sceneFile, sceneOf, sentPackets
 const controlPlane = connect(inject('controlPlane'));
 
 const prefixes = createPrefixTable();
-/** The modules that they need are loaded with them. Only the code of another module asks for the first one. */
+/** The modules that these depend on are also loaded. The first is listed because only another module's code asks for it. */
 const modules = (
   'crc32c_generic veth bridge vxlan iptable_filter iptable_raw iptable_mangle ip6table_filter xt_tcpudp ipt_REJECT xfrm_user ' +
   'sch_ingress cls_u32 act_gact nf_tables nft_meta_bridge xt_length virtio_pci virtio_net'

@@ -97,7 +97,7 @@ test.each([1, 10, 100])(
         expect(ofIncident).toBeLessThanOrEqual(1.2);
         expect(ofDrops).toHaveLength(3);
         for (const [index, delay] of ofDrops.entries()) {
-          // Every second turn is shared out by namespace alone.
+          // In every second turn only namespaces count.
           const turns = (index + 1) * (attackers + 1) * (isShared ? 2 : 1);
           expect(delay).toBeLessThanOrEqual(1.2 + seconds(turns));
         }

@@ -1,5 +1,5 @@
-// Package metrics stands in for a package of aws-ebpf-sdk-go since 1.0.16, which counts how often the kernel was asked
-// again to load a program.
+// Package metrics stands in for a package that aws-ebpf-sdk-go has since 1.0.16. It counts how often the kernel was
+// asked again to load a program.
 package metrics
 
 func ProgLoadEAGAINRetries() uint64 { return 0 }
