@@ -26,7 +26,7 @@ export const auditSettings = {
   },
   audit: {
     value: 'SINK',
-    help: 'where records of dropped flows go (docs/audit.md): stdout, file:PATH, otlp:URL; each once at most. Default: nowhere',
+    help: 'where records of dropped flows go (docs/audit.md): stdout, file:PATH, otlp:URL; each at most once. Default: nowhere',
     default: '',
     list: /[,\s]+/,
     schema: listOf(auditSink).check(
@@ -61,7 +61,7 @@ export const auditSettings = {
   },
   auditPeers: {
     value: 'HOW',
-    help: 'shown, or redacted: where the ends are Pods of two namespaces, the audit names only the one whose policy dropped it',
+    help: 'shown, or redacted: where the ends are Pods of two namespaces, the audit names only the one whose policy dropped the packet',
     default: 'shown',
     choices: auditPeersChoices,
     schema: oneOf(auditPeersChoices),
@@ -97,7 +97,7 @@ export const auditSettings = {
   },
   auditFileSize: {
     value: 'MIB',
-    help: 'size at which the audit file is packed and a new one begins; it also does each day',
+    help: 'size at which the audit file is packed and a new one begins, which also happens once a day',
     default: '10',
     schema: mebibytes,
   },

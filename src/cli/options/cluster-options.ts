@@ -49,7 +49,7 @@ export const kubectlOptions = {
   asUid: { value: 'UID', help: '' },
   requestTimeout: {
     value: 'DURATION',
-    help: 'of each request, such as 10s or 1m; 0: without end',
+    help: 'time limit of each request, such as 10s or 1m; 0: no limit',
     schema: converted(timeoutOf, 'must be a duration such as 10s or 1m, or 0'),
   },
 } as const satisfies OptionTable;

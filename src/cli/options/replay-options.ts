@@ -75,7 +75,7 @@ export function replayCommand(): Command {
     exits: [
       'all input was read',
       'some input could not be read, or the saved objects are of another cluster; the rest was processed',
-      'the command line is wrong, or a file of --pods or --policies is not what it should be',
+      'the command line is wrong, or a file of --pods or --policies is invalid',
     ],
   });
 }

@@ -177,7 +177,7 @@ export function doctorCommand(): Command {
     usage: '[--send-test-event | --enable-logging] [OPTION...]',
     about: `Checks everything that "run" needs: settings, API server, rights, state, logs, rules that log, Calico's configuration, a running agent. Run it with the agent's settings, on a node or in the agent's Pod. Changes nothing.`,
     exits: [
-      'all is well, or there are only warnings; with --enable-logging: there is a way',
+      'all is well, or there are only warnings; with --enable-logging: logging can be turned on',
       'there is a problem, or the Event was not written; with --enable-logging: no plug-in was recognised, or it cannot log',
       'the command line is wrong',
     ],

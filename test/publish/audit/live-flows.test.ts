@@ -124,7 +124,7 @@ test('a scanning Pod has its own flows up to a limit, then one for all others, e
   expect(flows.find((flow) => flow['destination.kind'] === 'other')).toMatchObject({ 'network.packets': 35 });
 });
 
-test('a Pod has room for exactly as many of its own flows as were forgotten', async () => {
+test('each forgotten flow of a Pod makes room for one new flow', async () => {
   const { drop, at, answer } = open({ limits: { ...limits, perSubject: 3 } });
   for (const port of [1, 2, 3]) drop(toWorker(), port);
   at(50);

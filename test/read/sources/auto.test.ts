@@ -232,7 +232,7 @@ describe('if several sources are configured, one is used for kernel lines', () =
     expect(pickKernelSource([journal, file(kern)], looksOf)).toEqual(journal);
   });
 
-  test('it is not a missing or unreadable one', () => {
+  test('a missing or unreadable source is not chosen', () => {
     put(kern, kernelLine());
     const sources = [{ kind: 'journal' } as const, kernel, file(messages), file(kern)];
     expect(pickKernelSource(sources, { ...looksOf, journal: () => ({ reason: 'no' }) })).toEqual(file(kern));
@@ -244,7 +244,7 @@ describe('if several sources are configured, one is used for kernel lines', () =
     expect(pickKernelSource([file(messages), journal], looksOf)).toEqual(journal);
   });
 
-  test('it is the first one if none can be read, and a single one in any case', () => {
+  test('if none can be read, the first is chosen; a single source is always chosen', () => {
     expect(pickKernelSource([file(kern), kernel], looksOf)).toEqual(file(kern));
     expect(pickKernelSource([kernel], looksOf)).toEqual(kernel);
     expect(pickKernelSource([], looksOf)).toBeUndefined();
