@@ -62,8 +62,8 @@ export function findEntry({ to, port, protocol, files }: WhyOptions, objects: Kn
 }
 
 /**
- * Undefined if the address belongs to a Pod, or has no owner. A Node's address leads to a Service by a NodePort, or where the Node is the load
- * balancer, as in k3s. An address that Services only claim leads to one if no other claims it.
+ * Finds the Service behind an address. Undefined if the address belongs to a Pod, or has no owner. A Node's address leads to a Service through
+ * a NodePort, or if the Node is the load balancer, as in k3s. An address without an owner leads to the only Service that claims it.
  */
 function entryAt(
   address: string,

@@ -126,7 +126,7 @@ export function createCounter({ open, withdraw, restored, onCounted }: CounterOp
 
 function add(series: Series, finding: Finding, weight: number, time: Millis, last: Millis): void {
   addPackets(series, weight, time, last);
-  // An incident's Event shows the present findings, not those at its beginning, and a denial is that of the present policies.
+  // An Event shows the latest findings of an incident, and the latest verdict of policies, not those from its beginning.
   if (finding.details.kind === 'incident' || (hasAnswer(series.finding) && hasAnswer(finding)))
     series.finding = finding;
 }

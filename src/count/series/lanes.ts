@@ -71,7 +71,10 @@ interface LaneTable {
 }
 
 export const laneCount = 2 * lastLane + 2;
-/** Outdated entries leave a heap only at its front. So the heaps are rebuilt after two puts for each ready series, and this many more. */
+/**
+ * Outdated entries leave a heap only when they reach its front. So the heaps are rebuilt when the number of puts exceeds two for each ready
+ * series by this much.
+ */
 const putsBeforeReset = 10_000;
 /** How often the time of a flow is checked. New packets may shorten its average pause, so that it becomes quiet earlier. */
 const lookAgain: Millis = 60_000;

@@ -99,7 +99,10 @@ function segmentOf(file: FileHandle, number: number, header: number): Segment {
   };
 }
 
-/** Lines of about `lineSize` characters (a millisecond of the event loop) count only together with the last one, which is a JSON list. */
+/**
+ * Splits a batch into lines of about `lineSize` characters, each a millisecond of the event loop. They count only together: the last line,
+ * which is a JSON list, completes the batch.
+ */
 export function* encodeBatch(changes: Iterable<KeptChange>, lineSize = 256 * 1024): Generator<Buffer> {
   let line: string[] = [];
   let length = 0;

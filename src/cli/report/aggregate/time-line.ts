@@ -7,7 +7,7 @@ const minute = 60 * second;
 export const hour = 60 * minute;
 const day = 24 * hour;
 
-/** The shortest step with at most `mostIntervals` intervals is used that is not shorter than a row. */
+/** The time line uses the shortest step that is at least as long as a row and gives at most `mostIntervals` intervals. */
 const steps = [
   second,
   5 * second,

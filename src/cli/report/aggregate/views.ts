@@ -159,7 +159,10 @@ export function createPolicySums(table: string): string {
     SELECT sums.*, coalesce(namespaces, 0) AS namespaces, coalesce("topNamespaces", []) AS "topNamespaces" FROM sums LEFT JOIN places USING (${key})`;
 }
 
-/** An unknown verdict equals any other. `names`: the policies to compare, as the tables have only some records of others; empty: all. */
+/**
+ * An unknown verdict equals any other. `names`: the policies to compare, because the tables have only some of the records of other policies;
+ * empty for all.
+ */
 export function missingPolicies(other: string, names: readonly string[]): string {
   const asked = names.length === 0 ? `policy <> ${literal(notNamed)}` : namesPolicy('policy', names);
   return `${asked} AND NOT EXISTS (

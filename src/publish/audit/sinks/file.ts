@@ -210,7 +210,7 @@ function sumOf(files: readonly PackedFile[]): number {
   return files.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** Small files are deleted last, until they are too many, because they are rests of large ones and may reach back far. */
+/** Small files are deleted last unless there are too many: they are the rest of thinned large files, and may reach far back. */
 function inOrderOfRemoval(files: readonly PackedFile[], mostBytes: number): (PackedFile & { isSmall: boolean })[] {
   const largest = Math.max(...files.map(({ size }) => size));
   const all = files.map(({ name, size }) => ({ name, size, isSmall: size < largest / 2 }));
