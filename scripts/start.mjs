@@ -15,9 +15,12 @@ function run(args, cwd) {
   return spawnSync(projectNode(), [join(root, 'src', 'main.ts'), ...args], { stdio: 'inherit', cwd }).status ?? 1;
 }
 
-/** `report`, and `replay` with `--output html`, load DuckDB and esbuild, which are development packages. */
+/** `report` and `drops report` with rows, and `replay` with `--output html`, load DuckDB and esbuild, which are development packages. */
 function makesReport(args) {
-  return args[0] === 'report' || args.some((each) => /^(?:-o|--output)?=?html$/.test(each));
+  if (args.some((each) => each === '-h' || each === '--help')) return false;
+  const [first, second, third] = args;
+  const rows = first === 'drops' && second === 'report' ? third : first === 'report' ? second : undefined;
+  return rows !== undefined || args.some((each) => /^(?:-o|--output)?=?html$/.test(each));
 }
 
 /**

@@ -66,6 +66,7 @@ test('a changed lockfile is installed again by the first process that needs it',
 
 test.each([
   ['report', 'audit.ndjson'],
+  ['drops', 'report', 'audit.ndjson'],
   ['replay', '--output', 'html', 'x.log'],
   ['replay', '--output=html', 'x.log'],
   ['replay', '-o', 'html', 'x.log'],
@@ -75,6 +76,15 @@ test.each([
   expect(run('start.mjs', ...args)).toMatchObject({ status: 0, stdout: 'ran\n' });
   expect(installed()).toEqual(['all']);
 });
+
+test.each([['report'], ['report', '--help'], ['drops', 'report', '-h'], ['drops'], ['help', 'report']])(
+  'commands that only say how a report is made get the packages of the program: %s %s',
+  (...args) => {
+    const { run, installed } = checkout(args.join(' '));
+    expect(run('start.mjs', ...args)).toMatchObject({ status: 0, stdout: 'ran\n' });
+    expect(installed()).toEqual(['program']);
+  },
+);
 
 test('if npm fails, nothing counts as installed, and the status is 1', () => {
   const { run, installed } = checkout('failing');
