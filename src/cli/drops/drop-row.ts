@@ -1,5 +1,5 @@
 /** The fields of an Event that `kubectl drops` shows. A stranger may have written any of its texts. */
-import { deniedBy, icmpName } from '../../explain/drops/drops.ts';
+import { deniedBy, icmpName, isAboutSending } from '../../explain/drops/drops.ts';
 import { annotationPrefix, annotationSchema } from '../../publish/events/events.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { at, instant, type Json, text } from '../../base/platform/json.ts';
@@ -30,11 +30,13 @@ export const noValue = '-';
 
 export function rowOf(event: Json): DropRow {
   const of = annotationsIn(event);
-  const isSending = of('direction') === 'sending';
+  const message = text(at(event, 'message')) ?? '';
+  const direction = of('direction');
+  // An Event that counts what is past the limit has no direction, because its packets may differ in it.
+  const isSending = direction === undefined ? isAboutSending(message) : direction === 'sending';
   const [own, peer] = [ownEnd(event), peerEnd(event, of)];
   const reason = text(at(event, 'reason')) ?? noValue;
   const count = at(event, 'count');
-  const message = text(at(event, 'message')) ?? '';
   return {
     from: isSending ? own : peer,
     to: isSending ? peer : own,

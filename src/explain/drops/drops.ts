@@ -1,7 +1,7 @@
 /** Makes findings about a dropped packet: whose problem it is, why, and what to do. It also says what policies decide about it. */
 export { deniedBy } from './denied-by.ts';
 export { bareFlow, explainMartian, explainPacket, sidesOf } from './findings.ts';
-export { dropMessage } from './message.ts';
+export { dropMessage, isAboutSending } from './message.ts';
 export { icmpName, nameOf } from './names.ts';
 export { noiseOf } from './noise.ts';
 export {

@@ -61,10 +61,18 @@ function sharedText({ sharedWith = [] }: FlowDetails): string {
   return `The log names only the workload, so the Pod may also be ${listed(sharedWith, 0).replace(/, (?=[^,]*$)/, ' or ')}.`;
 }
 
+const openings = {
+  receiving: 'Packet dropped when receiving traffic from',
+  sending: 'Packet dropped when sending traffic to',
+} as const;
+
 function opening({ direction }: FlowDetails): string {
-  return direction === 'receiving'
-    ? 'Packet dropped when receiving traffic from'
-    : 'Packet dropped when sending traffic to';
+  return openings[direction];
+}
+
+/** Whether a message is about a packet that the Pod sent, or about several, of which it sent the first. */
+export function isAboutSending(message: string): boolean {
+  return message.startsWith(openings.sending);
 }
 
 /** Returns `Deployment batch/worker (10.1.2.3 and 49 more Pods)`, `shop/db-0 (10.1.2.4)`, `203.0.113.9 (outside the cluster)`. */

@@ -42,6 +42,19 @@ test('if several policies deny, a row has the one that the message names, and th
   expect(new Set(several.map((event) => rowOf(event).policy))).toContain('NetworkPolicy shop/postgres, 1 more');
 });
 
+/** Its packets may go both ways, and so have no annotation `direction`. */
+test('the row of an Event that counts the drops past the limit has the direction of its message', () => {
+  const past = dropsOf('policy-deny').map((event) => withAnnotations(event, { schema: '1', peers: '3' }));
+  const sent = past.filter(({ message }) => message.includes('when sending traffic to'));
+  expect(sent.length).toBeGreaterThan(0);
+  expect(sent.length).toBeLessThan(past.length);
+  for (const event of past) {
+    const { from, to, side } = rowOf(event);
+    const peers = sent.includes(event) ? to : from;
+    expect([peers.name, side]).toEqual(['3 peers', sent.includes(event) ? 'from' : 'to']);
+  }
+});
+
 const withAnnotations = (event: CoreEvent, annotations: Record<string, string>): CoreEvent => ({
   ...event,
   metadata: {
