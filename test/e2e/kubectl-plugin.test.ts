@@ -196,7 +196,7 @@ test.each<[string, string[], number, RegExp]>([
     'an answer that does not come in time',
     ['--request-timeout', '1ms'],
     1,
-    /^kubectl drops: The operation was aborted due to timeout\n$/,
+    /^kubectl drops: no answer came in time\n$/,
   ],
   [
     'a certificate that another authority has signed',

@@ -138,7 +138,10 @@ function messageOf(error: unknown): string {
   );
 }
 
-/** Node.js has only codes for these: `connect ECONNREFUSED 127.0.0.1:6443`. */
+/** Codes of OpenSSL, and Node.js's own for a certificate of another name. */
+const untrusted = /CERT|^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/;
+
+/** Node.js says these only by a code (`connect ECONNREFUSED 127.0.0.1:6443`), or without the subject (`self-signed certificate`). */
 function connectText(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, address, port, hostname } = error as NodeJS.ErrnoException & {
@@ -147,5 +150,7 @@ function connectText(error: unknown): string | undefined {
     hostname?: string;
   };
   if (code === 'ECONNREFUSED') return `the connection to ${address}:${port} was refused (${code})`;
-  return code === 'ENOTFOUND' ? `no host has the name ${hostname} (${code})` : undefined;
+  if (code === 'ENOTFOUND') return `no host has the name ${hostname} (${code})`;
+  if (error.name === 'TimeoutError') return 'no answer came in time';
+  return untrusted.test(String(code)) ? `the server's certificate is not trusted: ${error.message}` : undefined;
 }

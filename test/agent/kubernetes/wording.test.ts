@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readKubeconfig } from '../../../src/agent/kubernetes/kubeconfig.ts';
+import { refusalOfError } from '../../../src/agent/kubernetes/http.ts';
 import { createCalicoBlockFinder } from '../../../src/agent/kubernetes/calico-block.ts';
 import { nine } from '../../builders.ts';
 import { temporaryFolder } from '../../read/sources/temporary-folder.ts';
@@ -46,4 +47,21 @@ test.each<[string, Record<string, unknown>]>([
 ])('ways to look up a Pod: calico-block: %s', async (why, objects) => {
   const finder = createCalicoBlockFinder({ connection: fakeApi(objects), clock });
   await expect(finder.look()).resolves.toEqual({ usable: why.startsWith('1 '), why });
+});
+
+test.each<[string, object, string]>([
+  [
+    'the connection to 10.0.0.1:6443 was refused (ECONNREFUSED)',
+    { code: 'ECONNREFUSED', address: '10.0.0.1', port: 6443 },
+    'connect ECONNREFUSED 10.0.0.1:6443',
+  ],
+  ['no answer came in time', { name: 'TimeoutError' }, 'The operation was aborted due to timeout'],
+  [
+    "the server's certificate is not trusted: self-signed certificate in certificate chain",
+    { code: 'SELF_SIGNED_CERT_IN_CHAIN' },
+    'self-signed certificate in certificate chain',
+  ],
+  ['socket hang up', { code: 'ECONNRESET' }, 'socket hang up'],
+])('a request that fails: %s', (message, fields, ofNode) => {
+  expect(refusalOfError(Object.assign(new Error(ofNode), fields))).toMatchObject({ message });
 });
