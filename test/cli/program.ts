@@ -15,7 +15,8 @@ export function subjectsIn(err: string): string[] {
 
 /** Returns the subjects of the notes on inputs: a file, or `FILE:LINE`. */
 export function notedIn(err: string): string[] {
-  return subjectsOf(err.split('\n').slice(0, -1));
+  const lines = err.split('\n').slice(0, -1);
+  return subjectsOf(lines.map((line) => line.replace(/^kube-netfilter-tailer: /, '')));
 }
 
 /** The path of a file in samples/. */

@@ -71,5 +71,8 @@ test.each([
   ['binary journal', [...Buffer.from('LPKSHHRH')]],
 ])('%s on standard input has the same message as in a file', async (name, bytes) => {
   const { status, err } = await replay([...json, '-'], { stdin: [Buffer.from([...bytes, 1, 2, 3])] });
-  expect([status, err]).toStrictEqual([1, expect.stringMatching(new RegExp(`^-: is (?:a )?${name}`))]);
+  expect([status, err]).toStrictEqual([
+    1,
+    expect.stringMatching(new RegExp(`^kube-netfilter-tailer: -: is (?:a )?${name}`)),
+  ]);
 });

@@ -77,7 +77,7 @@ test('a packet without a time, from an address that several Pods had, gives a wa
   expect([guessed.status, guessed.err]).toStrictEqual([
     1,
     expect.stringMatching(
-      /^1 packets have no wall-clock time.*10\.244\.0\.31 was an address of \S+, \S+\. .*--boot-time/,
+      /^kube-netfilter-tailer: 1 packet has no wall-clock time.*10\.244\.0\.31 was an address of \S+, \S+\. .*--boot-time/,
     ),
   ]);
   const unique = await replay([...json, '-'], { stdin: bare });
@@ -103,7 +103,7 @@ test.each(stampedBy)(
     expect([guessed.status, guessed.err]).toStrictEqual([
       1,
       expect.stringMatching(
-        /^1 packets have a time without a zone.*10\.244\.0\.31 was an address of \S+, \S+\. .*--time-zone/,
+        /^kube-netfilter-tailer: 1 packet has a time without a zone.*10\.244\.0\.31 was an address of \S+, \S+\. .*--time-zone/,
       ),
     ]);
     const known = await replay([...json, '--time-zone', 'UTC', '-'], { stdin: `${line.trim()}\n` });
@@ -140,7 +140,7 @@ test('a stamp without a year is a guess if another Pod had the address on that d
     return guessed.problems();
   };
   expect(problemsWith(undefined)).toStrictEqual([
-    expect.stringMatching(/^1 packets have a time without a year.*10\.65\.7\.7.*shop\/old-0, shop\/new-0\. .*--now/),
+    expect.stringMatching(/^1 packet has a time without a year.*10\.65\.7\.7.*shop\/old-0, shop\/new-0\. .*--now/),
   ]);
   expect(problemsWith(Date.UTC(2026, 10, 22))).toStrictEqual([]);
 });

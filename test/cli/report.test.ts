@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/publish/audit/fields.ts';
 import { linesOf, row } from './report/scene.ts';
 import { temporaryFolder } from '../read/sources/temporary-folder.ts';
-import { program, replay, sample } from './program.ts';
+import { notedIn, program, replay, sample } from './program.ts';
 import { writerIn } from './scene.ts';
 
 const path = temporaryFolder();
@@ -25,7 +25,7 @@ test('rows printed by replay are read from standard input', async () => {
 test('broken rows are named on standard error, and the exit status is 1', async () => {
   const file = write('broken.ndjson', `${linesOf([row(1)])}{\n`);
   const { status, err, out } = await program(['report', '-o', 'table', file]);
-  expect({ status, place: err.split(': ')[0] }).toEqual({ status: 1, place: `${file}:2` });
+  expect({ status, places: notedIn(err) }).toEqual({ status: 1, places: [`${file}:2`] });
   expect(out).toMatch(/^Packets +1$/m);
 });
 

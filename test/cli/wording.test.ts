@@ -69,14 +69,14 @@ test('notes on the inputs of replay have the expected words', async () => {
   const { err } = await replay([...args, path('none.log'), path('logs'), cut, binary, cluster, log, log, uptimes]);
   const notes = err.split('\n').map((line) => line.trimEnd());
   for (const note of [
-    `${path('none.log')}: no such file`,
-    `${path('logs')}: is a folder; name the files in it`,
-    `${cut}: the gzip data is damaged or cut off (unexpected end of file); what came before it was read`,
+    `kube-netfilter-tailer: ${path('none.log')}: no such file`,
+    `kube-netfilter-tailer: ${path('logs')}: is a folder; name the files in it`,
+    `kube-netfilter-tailer: ${cut}: the gzip data is damaged or cut off (unexpected end of file); what came before it was read`,
     `${binary}: looks binary; only lines of text in it are read`,
     `${binary}:2: a line of more than 64 KiB was skipped`,
     `${cluster}: looks like saved objects; they are given by --pods`,
     `${log}: is the same file as ${log}, which is read once`,
-    `${node}: has no Pods, so no address can be given to a Pod, and no Pod gets an Event.`,
+    `${node}: has no Pods, so no address is known to be a Pod's, and no Pod gets an Event.`,
   ])
     expect(notes).toContain(note);
   expect(err).toMatch(
@@ -98,7 +98,7 @@ test('unusable saved objects, and those of another cluster, are reported', async
   );
   const other = write('other.json', pods.join('\n'));
   expect((await replay(['-q', '--pods', other, policyDeny])).err).toBe(
-    `${other}: none of its Pods (2) owns any of the interfaces in the logs (36 lines name one): it is of another cluster, or of another time. ` +
+    `kube-netfilter-tailer: ${other}: none of its Pods (2) owns any of the interfaces in the logs (36 lines name one): it is of another cluster, or of another time. ` +
       'Addresses may be given to the wrong Pods.\n',
   );
 });

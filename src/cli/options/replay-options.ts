@@ -121,7 +121,7 @@ const hostName = checked((text) => isSubdomain(text.toLowerCase()), 'is not the 
 const input = {
   pods: {
     value: 'FILE',
-    help: 'file with saved objects, JSON or YAML. Without it, Events show only addresses. If it has network policies, Events say which one denied the packet, and at which clause (docs/why.md)',
+    help: 'file with saved objects, JSON or YAML. Without it, no Pod gets an Event. If it has network policies, Events say which one denied the packet, and at which clause (docs/why.md)',
     list: true,
   },
   policies: { value: 'FILE', help: 'file with more network policies, JSON or YAML', list: true },

@@ -52,7 +52,7 @@ export function createGuessedTimes(
     problems: () =>
       Array.from(unsure, ([guess, { packets, first }]) => {
         const [missing, advice] = guesses[guess];
-        return `${packets.toLocaleString('en-US')} packets have ${missing}, and may be another Pod's: ${first}. ${advice}`;
+        return `${packets.toLocaleString('en-US')} ${packets === 1 ? 'packet has' : 'packets have'} ${missing}, and may be another Pod's: ${first}. ${advice}`;
       }),
   };
 

@@ -29,7 +29,7 @@ export async function replay(
   const problems: string[] = [];
   const report = (problem: string): void => {
     problems.push(problem);
-    streams.err(`${printable(problem)}\n`);
+    streams.err(`kube-netfilter-tailer: ${printable(problem)}\n`);
   };
   const note = (text: string): void => {
     if (!options.quiet) streams.err(`${text}\n`);
@@ -38,7 +38,7 @@ export async function replay(
   const { objects } = snapshot;
   for (const problem of snapshot.problems) report(problem);
   const without = options.pods.length === 0 ? 'No --pods FILE is given' : `${options.pods.join(', ')}: has no Pods`;
-  if (objects.pods.length === 0) note(`${without}, so no address can be given to a Pod, and no Pod gets an Event.`);
+  if (objects.pods.length === 0) note(`${without}, so no address is known to be a Pod's, and no Pod gets an Event.`);
 
   const endpoints = createEndpointFinder(objects);
   const statistics = createStatistics();

@@ -26,7 +26,7 @@ export async function runReport(
   try {
     if (options.db !== undefined && existsSync(options.db))
       throw new ReportError(`--db ${options.db}: is there already; name a new file, or remove it`);
-    return (await printReport({ ...options, now: Date.now() }, streams)) ? 0 : 1;
+    return (await printReport({ ...options, now: Date.now() }, streams, program)) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof ReportError)) throw error;
     streams.err(`${program}: ${printable(error.message)}\n`);
@@ -35,12 +35,12 @@ export async function runReport(
 }
 
 /** Resolves to whether all files and rows could be read. Rejects with a `ReportError` that says what to do. */
-export async function printReport(options: ReportOptions, streams: ReportStreams): Promise<boolean> {
+export async function printReport(options: ReportOptions, streams: ReportStreams, program: string): Promise<boolean> {
   const { path: folder, remove } = createWorkFolder();
   try {
     const engine = await openEngine(options.db ?? join(folder, 'report.duckdb'), join(folder, 'spilled'));
     try {
-      return await print(engine, folder, options, streams);
+      return await print(engine, folder, options, streams, program);
     } finally {
       engine.close();
     }
@@ -49,7 +49,13 @@ export async function printReport(options: ReportOptions, streams: ReportStreams
   }
 }
 
-async function print(engine: Engine, folder: string, options: ReportOptions, streams: ReportStreams): Promise<boolean> {
+async function print(
+  engine: Engine,
+  folder: string,
+  options: ReportOptions,
+  streams: ReportStreams,
+  program: string,
+): Promise<boolean> {
   const { baseline, includeNoise, policy, now, output } = options;
   const hasBaseline = baseline.length > 0;
   const read = async (table: string, named: readonly string[]): Promise<ReadResult> => {
@@ -57,14 +63,14 @@ async function print(engine: Engine, folder: string, options: ReportOptions, str
     const { fileProblems, rowProblems } = reading;
     const isRefused = reading.rows === 0 && options.mayBeEmpty !== true;
     for (const problem of [...fileProblems, ...(isRefused ? rowProblems.slice(0, 1) : rowProblems)])
-      streams.err(`${printable(problem)}\n`);
+      streams.err(`${program}: ${printable(problem)}\n`);
     if (isRefused) throw new ReportError(noRowsText(named, reading));
     return reading;
   };
   const rows = await read('flows', options.rows);
   const before = hasBaseline ? await read('baseline', baseline) : undefined;
   const reported = readEvents(options.events);
-  for (const problem of reported.problems) streams.err(`${printable(problem)}\n`);
+  for (const problem of reported.problems) streams.err(`${program}: ${printable(problem)}\n`);
   const readings = before === undefined ? [rows] : [rows, before];
   const problems = readings.flatMap(({ fileProblems, rowProblems }) => fileProblems.concat(rowProblems));
   problems.push(...reported.problems);

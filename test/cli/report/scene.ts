@@ -104,14 +104,16 @@ export async function printed({
     now,
     ...options,
   };
-  result.isWhole = await printReport(all, {
+  const streams = {
     stdin: Readable.from([]),
-    out: (text) => void (result.out += text),
-    err(text) {
-      onProblem(text.trimEnd());
-      result.problems.push(text.trimEnd());
+    out: (text: string) => void (result.out += text),
+    err(text: string) {
+      const problem = text.trimEnd().replace(/^report: /, '');
+      onProblem(problem);
+      result.problems.push(problem);
     },
-  });
+  };
+  result.isWhole = await printReport(all, streams, 'report');
   return result;
 }
 
