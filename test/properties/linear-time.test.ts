@@ -60,8 +60,8 @@ function slowest(text: string, read: (text: string) => unknown): string[] {
 
 /** Milliseconds of processor time. */
 function took(read: (text: string) => unknown, text: string): number {
-  const before = process.cpuUsage();
+  const before = process.threadCpuUsage();
   read(text);
-  const { user, system } = process.cpuUsage(before);
+  const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1000;
 }

@@ -40,7 +40,7 @@ function scene(answers: ('fail' | 'busy' | 'hang' | number)[], { most = 1000, ro
 
 test('batches are sent one after another, and the sink is closed after the last', async () => {
   const { sent, delivery, queue, isClosed } = scene([]);
-  await delivery.stop(1000);
+  await delivery.stop(60_000);
   expect(sent).toEqual([['a', 'b'], ['c']]);
   expect(queue.sizes.rows).toBe(0);
   expect(isClosed()).toBe(true);
@@ -51,7 +51,7 @@ test('later rows are sent when they are released', async () => {
   queue.add('a', 'shop');
   queue.release(1);
   delivery.wake();
-  await delivery.stop(1000);
+  await delivery.stop(60_000);
   expect(sent).toEqual([['a']]);
 });
 
@@ -72,20 +72,20 @@ test('a batch is not sent again earlier than a busy receiver asks for', async ()
 
 test('refused rows are counted and not sent again', async () => {
   const { sent, attempts, delivery } = scene([1]);
-  await delivery.stop(1000);
+  await delivery.stop(60_000);
   expect(sent).toHaveLength(2);
   expect(attempts.map(({ refused }) => refused)).toEqual([1, 0]);
 });
 
 test('the loss of the queue is the first row of the next batch', async () => {
   const { sent, delivery } = scene([], { most: 2 });
-  await delivery.stop(1000);
+  await delivery.stop(60_000);
   expect(sent).toEqual([['otlp lost 1', 'b', 'c']]);
 });
 
 test('the end does not wait for an absent receiver, and unsent rows stay in the queue', async () => {
   const { delivery, queue } = scene(Array.from({ length: 100 }, () => 'fail' as const));
-  await delivery.stop(1000);
+  await delivery.stop(60_000);
   expect(queue.sizes.rows).toBe(3);
 });
 

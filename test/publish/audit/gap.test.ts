@@ -57,7 +57,7 @@ test('a receiver learns which rows had no room on the node, and is closed at the
   // Packets counted since the last look stay open.
   for (let rounds = 0; rounds < 2; rounds++) await audit.round(() => Promise.resolve());
   audit.start();
-  await audit.stop(1000);
+  await audit.stop(60_000);
   expect(isClosed).toBe(true);
   expect(received).toMatchObject(tables.received);
 });

@@ -59,7 +59,7 @@ async function outage(flowsAMinute: number) {
   isAway = false;
   delivery.wake();
   await expect.poll(() => queue.sizes.rows).toBe(0);
-  await delivery.stop(1000);
+  await delivery.stop(60_000);
   const lost = records.reduce((sum, record) => sum + (record['log.records_lost'] ?? 0), 0);
   return { records: records.filter((record) => record['event.name'] !== 'network.flow.gap'), lost, held };
 }
