@@ -5,7 +5,7 @@ import { isatty } from 'node:tty';
 import { type Command, CommanderError } from 'commander';
 import { askWord, completionScript, type Shell } from './cli/options/completion-scripts.ts';
 import { createDrops, createProgram, manualPage } from './cli/options/program.ts';
-import { pathOf, programName, UsageError } from './cli/options/command.ts';
+import { commandPath, programName, UsageError } from './cli/options/command.ts';
 import { checkConfig, printConfig, readDoctorOptions, readRunOptions } from './cli/options/run-options.ts';
 import { readDirectoryOptions } from './cli/options/directory-options.ts';
 import { readDropsOptions, readWhyPodOptions } from './cli/options/drops-options.ts';
@@ -15,7 +15,7 @@ import { readReportOptions } from './cli/options/report-options.ts';
 import { readWhyOptions, type WhyOptions } from './cli/options/why-options.ts';
 import { type Streams, writeUnlessClosed } from './cli/terminal.ts';
 import { environment, version } from './agent/config/config.ts';
-import { suggest } from './agent/config/suggest.ts';
+import { didYouMean } from './agent/config/suggest.ts';
 import { docsUrlProblem } from './agent/config/docs-url.ts';
 import { reasonOf } from './base/platform/system-error.ts';
 import { hasReadEnough, writeAll } from './base/platform/file-io.ts';
@@ -49,20 +49,20 @@ const actions: Readonly<Record<string, (command: Command) => number | Promise<nu
   async drops(command) {
     const options = readDropsOptions(command);
     const { drops } = await import('./cli/drops/drops.ts');
-    return await drops(options, pathOf(command), streams);
+    return await drops(options, commandPath(command), streams);
   },
   async 'drops why'(command) {
     const { from, to, policies } = command.opts<Record<string, unknown>>();
     if ([from, to, policies].some((given) => given !== undefined)) return await runWhy(command);
     const options = readWhyPodOptions(command);
     const { whyPod } = await import('./cli/drops/why-pod.ts');
-    return await whyPod(options, pathOf(command), streams);
+    return await whyPod(options, commandPath(command), streams);
   },
   async 'drops top'(command) {
     const hasTerminal = isatty(0) && isatty(1) && environment()['TERM'] !== 'dumb';
     const options = readTopOptions(command, hasTerminal);
     const { top } = await import('./cli/top/top.ts');
-    return await top(options, pathOf(command), streams, stopSignal());
+    return await top(options, commandPath(command), streams, stopSignal());
   },
   'config print': (command) => print(printConfig(command)),
   'config check': (command) => print(checkConfig(command)),
@@ -126,7 +126,7 @@ function wordsOf(args: string[], root: Command): string[] {
   if (first !== 'help' || asked === undefined) return args;
   const names = root.commands.map((command) => command.name());
   if (!names.includes(asked) && !asked.startsWith('-'))
-    throw new UsageError([`help ${asked}: there is no such command${suggest(asked, names)}`], pathOf(root));
+    throw new UsageError([`help ${asked}: there is no such command${didYouMean(asked, names)}`], commandPath(root));
   return more.length > 0 ? [asked, ...more, '--help'] : args;
 }
 
@@ -168,7 +168,9 @@ function stopSignal(): AbortSignal {
 async function runReport(command: Command): Promise<number> {
   const options = readReportOptions(command, isatty(1));
   const loaded = await reportFor('report', 'Copy the rows there: npm start --silent -- report ROWS > report.html');
-  return loaded === undefined ? 2 : await loaded.runReport(options, streams, isPlugin ? pathOf(command) : programName);
+  return loaded === undefined
+    ? 2
+    : await loaded.runReport(options, streams, isPlugin ? commandPath(command) : programName);
 }
 
 async function reportFor(what: string, instead: string) {
@@ -208,5 +210,5 @@ async function readConnection(command: Command): Promise<WhyOptions> {
 async function runWhy(command: Command): Promise<number> {
   const options = await readConnection(command);
   const { why } = await import('./cli/why/why.ts');
-  return await why(options, streams, isPlugin ? pathOf(command) : programName);
+  return await why(options, streams, isPlugin ? commandPath(command) : programName);
 }

@@ -19,7 +19,7 @@ import { type EventText } from '../publish/events/events.ts';
 import { createEndpointFinder } from '../explain/resolving/resolving.ts';
 import { createSeriesTable } from '../count/series/series.ts';
 import { createClock, type Envelope, readText } from '../read/sources/reading.ts';
-import { readRecord } from '../base/log-formats/container-log.ts';
+import { readContainerRecord } from '../base/log-formats/container-log.ts';
 
 type Row = [step: string, found: string];
 
@@ -76,7 +76,7 @@ function explainEnvelope(envelope: Envelope, bytes: string, latest: Millis, deci
   const isWithinJson = envelope.layers.some((layer) => layer.endsWith('JSON'));
   if (origin !== 'kernel' && (decision === undefined || decision.kind === 'refused') && !isWithinJson) {
     // A record of felix begins with a time, which looks like an envelope but belongs to the record.
-    const whole = { ...read, text: readRecord(bytes)?.text ?? bytes, program: undefined };
+    const whole = { ...read, text: readContainerRecord(bytes)?.text ?? bytes, program: undefined };
     decision = decisions.decide(whole, 'program') ?? decision;
   }
   const message = decodeBytes(text);

@@ -36,7 +36,7 @@ export function cell(text: string, longest = 320): string {
 }
 
 /** Names an end: `shop/web (Deployment)`, `node-a (Node)`, `shop/web-0` for a Pod. The name is first, because a narrow screen cuts the end. */
-export function endText(kind: string | undefined, name: string): string {
+export function endWithKind(kind: string | undefined, name: string): string {
   return kind === undefined || kind === '' || kind === 'Pod' ? name : `${name} (${kind})`;
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FlowRecord } from '../../src/publish/audit/fields.ts';
-import { rowOf } from '../../src/publish/audit/record.ts';
+import { rowText } from '../../src/publish/audit/record.ts';
 import { createOtlpSink } from '../../src/publish/audit/sinks/otlp.ts';
 import { makeRows } from '../publish/audit/made-rows.ts';
 import { root } from '../deploy/manifests.ts';
@@ -52,7 +52,7 @@ const others = [
   { ...scan[0], 'event.id': 'longer', 'policy.decided_by': 'NetworkPolicy shop/default-deny-2' },
 ];
 const records: FlowRecord[] = [...made, ...scan, namedOnly, ...others];
-const rows = records.map((record) => rowOf(record));
+const rows = records.map((record) => rowText(record));
 const never = new AbortController().signal;
 let folder: string;
 

@@ -20,7 +20,7 @@ import {
 } from './layer.ts';
 import { type FileLayer, readConfigText, readFileLayer } from './file-layer.ts';
 import { type Config, configFile, schema, type SettingName, settingNames, settingOf } from './settings.ts';
-import { nearest, suggest } from './suggest.ts';
+import { nearest, didYouMean } from './suggest.ts';
 
 export { ConfigError } from './layer.ts';
 export type { Config } from './settings.ts';
@@ -156,8 +156,8 @@ const sourceKinds = ['auto', 'kernel', 'containers', 'journal', 'bpf-trace', 'ke
 function hintFor(name: SettingName, value: unknown): string {
   if (typeof value !== 'string') return '';
   const { choices } = settingOf(name);
-  if (choices !== undefined) return suggest(value, choices);
-  if (name === 'sources') return suggest(value, sourceKinds);
+  if (choices !== undefined) return didYouMean(value, choices);
+  if (name === 'sources') return didYouMean(value, sourceKinds);
   const [, prefix, given = ''] = /^(.{0,80})=(\w+)$/.exec(value) ?? [];
   const verdict = name === 'prefixes' ? nearest(given, verdicts) : undefined;
   return verdict === undefined || verdict === given ? '' : `; did you mean ${prefix}=${verdict}?`;

@@ -21,7 +21,7 @@ import {
   type SettingValue,
 } from './layer.ts';
 import { configFile, type SettingName, settingNames, settingOf } from './settings.ts';
-import { suggest } from './suggest.ts';
+import { didYouMean } from './suggest.ts';
 import { verdicts } from '../../base/model/packet.ts';
 import { readAtMost } from '../../base/platform/file-io.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
@@ -78,7 +78,7 @@ function readEntries(entries: readonly YamlEntry[], file: { path: string; text: 
     const origin: FileOrigin = { kind: 'file', ...file, offset, key: key.slice(0, 80) };
     const refuse = (message: () => string): number => problems.push(() => problemWith(origin, undefined, message()));
     const name = settingNames.find((each) => each === key);
-    if (name === undefined) refuse(() => `there is no such setting${suggest(key, settingNames)}`);
+    if (name === undefined) refuse(() => `there is no such setting${didYouMean(key, settingNames)}`);
     else if (layer.has(name)) refuse(() => 'is there twice: leave one out');
     else if (node.scalar === null) refuse(() => 'has no value; leave the line out for the default');
     else layer.set(name, givenBy(name, origin, node, problems));
@@ -107,7 +107,7 @@ function readPrefixes(entries: readonly YamlEntry[], whole: FileOrigin, problems
       continue;
     }
     problems.push(() => {
-      const hint = typeof scalar === 'string' ? suggest(scalar, verdicts) : '';
+      const hint = typeof scalar === 'string' ? didYouMean(scalar, verdicts) : '';
       const message = `must be dropped, rejected, logged or accepted${hint}`;
       return problemWith({ ...origin, offset: node.offset }, plain(node), message);
     });

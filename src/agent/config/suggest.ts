@@ -1,7 +1,7 @@
 const longest = 64;
 
 /** Returns `; did you mean stateDir?` for the nearest candidate, or ''. Only letters and digits count: `state-dir` equals `stateDir`. */
-export function suggest(word: string, candidates: readonly string[]): string {
+export function didYouMean(word: string, candidates: readonly string[]): string {
   const found = nearest(word, candidates);
   return found === undefined ? '' : `; did you mean ${found}?`;
 }

@@ -39,7 +39,7 @@ import {
   createReading,
   type ListReadOptions,
   type ListReport,
-  readPolicies,
+  readPolicyList,
   sumOf,
   type Weight,
 } from './weighed-lists.ts';
@@ -103,7 +103,7 @@ export function createPolicyReader(
         addCalico(reading, objects, kinds, undefined),
         ...served
           .filter((kind) => clusterPolicyKinds.includes(kind))
-          .map((kind) => readPolicies(reading, kind, undefined, before?.compiled)),
+          .map((kind) => readPolicyList(reading, kind, undefined, before?.compiled)),
       ]);
       const unseen = away.map(({ apiVersion }) => awayPolicy(apiVersion));
       // Without Calico's server it is also unknown whether a Node has a HostEndpoint.
@@ -122,7 +122,7 @@ export function createPolicyReader(
         one(connection, '/api/v1/namespaces', name, readNamespace),
         ...served
           .filter((kind) => namespacedPolicyKinds.includes(kind))
-          .map((kind) => readPolicies(reading, kind, name, before?.compiled)),
+          .map((kind) => readPolicyList(reading, kind, name, before?.compiled)),
       ]);
       return {
         namespace,

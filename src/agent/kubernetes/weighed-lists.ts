@@ -51,7 +51,7 @@ export function createReading(
 }
 
 /** NetworkPolicies must be listed. If another kind may not be listed, one unknown policy represents all of it. */
-export async function readPolicies(
+export async function readPolicyList(
   { connection, onListed, lease, largest }: ListReadOptions,
   policyKind: PolicyKind,
   namespace: string | undefined,

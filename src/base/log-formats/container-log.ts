@@ -24,7 +24,7 @@ const logFile = /^(\d{1,9})\.log(?:\.[\w.-]{1,64})?$/;
 const linkFile = /^([^_]{1,253})_([^_]{1,63})_([^_]{1,253})-([0-9a-f]{64})\.log$/;
 
 /** Reads the path of a log, `…/<namespace>_<pod>_<uid>/<container>/<n>.log` or that of a link to it; undefined for other paths. */
-export function containerOf(path: string): ContainerName | undefined {
+export function containerOfPath(path: string): ContainerName | undefined {
   const [file = '', container, folder = ''] = path.split(separator).toReversed();
   const link = linkFile.exec(file);
   if (link !== null) return linkedContainer(link);
@@ -64,7 +64,7 @@ export interface ContainerRecord {
 export const criMarks = /^ (stdout|stderr) ([^ :]{1,16})(?::[^ ]{0,256})?(?: |$)/;
 
 /** Reads a line of CRI or Docker; undefined for other lines. Never throws. */
-export function readRecord(line: string): ContainerRecord | undefined {
+export function readContainerRecord(line: string): ContainerRecord | undefined {
   return line.startsWith('{') ? readDocker(line) : readCri(line);
 }
 

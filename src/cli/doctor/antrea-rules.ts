@@ -1,7 +1,7 @@
 /** Looks for rules of Antrea's policies whose names have control characters: a line break in a name begins a line of np.log. */
 import { clusterPolicyKinds, namespacedPolicyKinds } from '../../agent/kubernetes/kubernetes.ts';
 import { at, type Json, list, text } from '../../base/platform/json.ts';
-import { type ApiRequests, itemsOf } from './api.ts';
+import { type ApiRequests, itemsOfAnswer } from './api.ts';
 
 /** The policies with such a rule, or why they are not known; undefined without Antrea, or if its policies may not be listed. */
 export type StrangeRuleNames = readonly string[] | { readonly why: string } | undefined;
@@ -15,7 +15,7 @@ export async function lookForStrangeRuleNames({ request }: ApiRequests): Promise
   for (const { apiVersion, kind, plural } of kinds) {
     const answer = await request('GET', `/apis/${apiVersion}/${plural}`, { query: { resourceVersion: '0' } });
     if (answer.kind === 'refused' && [403, 404].includes(answer.status)) return undefined;
-    const policies = itemsOf(answer);
+    const policies = itemsOfAnswer(answer);
     if (policies.kind === 'refused') return policies;
     for (const policy of policies.items.filter(hasStrangeRuleName)) found.push(`Antrea${kind} ${nameOf(policy)}`);
   }

@@ -36,7 +36,7 @@ export function noApi(reason: string): Api {
   return { server: '', clockSkew: undefined, unusable: reason, request: () => Promise.resolve(refusal) };
 }
 
-export function itemsOf(
+export function itemsOfAnswer(
   answer: Answer,
 ): { kind: 'items'; items: readonly unknown[] } | { kind: 'refused'; why: string } {
   if (answer.kind === 'refused') return { kind: 'refused', why: refusalText(answer) };
@@ -54,7 +54,7 @@ export function refusalText(refusal: Pick<Refusal, 'status' | 'reason' | 'messag
 export async function podsOn({ request }: ApiRequests, node: string): Promise<Pod[] | undefined> {
   if (node === '') return undefined;
   const query = { fieldSelector: `spec.nodeName=${node}`, resourceVersion: '0' };
-  const found = itemsOf(await request('GET', '/api/v1/pods', { query }));
+  const found = itemsOfAnswer(await request('GET', '/api/v1/pods', { query }));
   return found.kind === 'refused' ? undefined : usable(found.items, slimPod);
 }
 
@@ -64,7 +64,7 @@ export type FindResult<T> = { kind: 'answered'; found: T | undefined } | { kind:
 /** Lists Pods by name, because the agent has the right to list Pods, but not to get one. */
 export async function findPod({ request }: ApiRequests, { namespace, name }: PodName): Promise<FindResult<Pod>> {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
-  const found = itemsOf(await request('GET', path, { query: { fieldSelector: `metadata.name=${name}` } }));
+  const found = itemsOfAnswer(await request('GET', path, { query: { fieldSelector: `metadata.name=${name}` } }));
   return found.kind === 'refused' ? found : { kind: 'answered', found: usable(found.items, slimPod)[0] };
 }
 
@@ -75,7 +75,7 @@ export interface NodeWithProvider extends Node {
 
 export async function findNode({ request }: ApiRequests, name: string): Promise<FindResult<NodeWithProvider>> {
   const query = { fieldSelector: `metadata.name=${name}`, limit: 1 };
-  const found = itemsOf(await request('GET', '/api/v1/nodes', { query }));
+  const found = itemsOfAnswer(await request('GET', '/api/v1/nodes', { query }));
   return found.kind === 'refused' ? found : { kind: 'answered', found: usable(found.items, withProvider)[0] };
 }
 
@@ -84,7 +84,7 @@ function withProvider(item: Json): NodeWithProvider {
 }
 
 export async function someNodes({ request }: ApiRequests): Promise<string[]> {
-  const found = itemsOf(await request('GET', '/api/v1/nodes', { query: { limit: 5 } }));
+  const found = itemsOfAnswer(await request('GET', '/api/v1/nodes', { query: { limit: 5 } }));
   return found.kind === 'refused' ? [] : usable(found.items, slimNode).map(({ name }) => name);
 }
 

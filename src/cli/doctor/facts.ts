@@ -49,7 +49,7 @@ import {
 } from './machine.ts';
 import { type Guard, tryGuard } from './guard.ts';
 import { type PolicyRights, type Review, reviewPolicies, reviewRights } from './rights.ts';
-import { readRules, type Rules } from './rules.ts';
+import { readFirewallRules, type Rules } from './rules.ts';
 
 /** The results of look-ups. A fact is undefined if it is switched off or not needed. */
 export interface Facts {
@@ -150,7 +150,7 @@ export function gatherFacts({ config, prefixes, api, ownPod, machine }: FactOpti
     strangeRuleNames: lookForStrangeRuleNames(api),
     agent: askAgent(config.metricsAddress),
     view: lookAtView(),
-    rules: readRules(machine),
+    rules: readFirewallRules(machine),
     kernelSources: lookAtKernelSources(kernelSettings, config, prefixes, machine),
     folder: Promise.try(lookAtFolder, stateDir),
     state: Promise.try(readKeptState, stateDir),

@@ -6,7 +6,7 @@ import type { PacketObservation } from '../../base/model/packet.ts';
 import { isKernelMessage, knownTexts, type PrefixTable } from '../../read/parsing/parsing.ts';
 import { observe } from '../../count/pipeline/pipeline.ts';
 import { createClock, type Envelope, readEnvelope, zoneTime } from '../../read/sources/reading.ts';
-import { type KernelSource, kmsgDevice, readRecord, recordSize } from '../../read/sources/sources.ts';
+import { type KernelSource, kmsgDevice, readKmsgRecord, recordSize } from '../../read/sources/sources.ts';
 import { monotonicNow } from '../../base/platform/clock.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import type { Machine } from './machine.ts';
@@ -206,7 +206,7 @@ function recordsOf(path: string): string[] {
   const records: string[] = [];
   try {
     for (;;) {
-      const outcome = readRecord(kmsgDevice, fd, buffer);
+      const outcome = readKmsgRecord(kmsgDevice, fd, buffer);
       if (outcome === 'again') continue;
       if (outcome === 'empty') return records;
       if (typeof outcome === 'object') throw outcome.error;

@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { nodeLogs } from '../../agent/open-sources.ts';
 import { documentAt } from '../../agent/config/docs-url.ts';
-import { type ContainerName, containerOf } from '../../base/log-formats/container-log.ts';
+import { type ContainerName, containerOfPath } from '../../base/log-formats/container-log.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import { hostAndPort, type ListenAddress, parseListenAddress } from '../../base/platform/address.ts';
 import { answerTo, bodyOf } from '../../base/platform/http-answer.ts';
@@ -168,7 +168,7 @@ export function lookAtContainers(root: string, rules: readonly ContainerRule[]):
   const [first] = unreadable;
   if (first !== undefined) return { kind: 'error', reason: `${first.path}: ${reasonOf(first.error)}` };
   const logs = [...found.values()].flatMap(({ key, isOlder, isThere }) => {
-    const name = containerOf(key);
+    const name = containerOfPath(key);
     const path = `${root}/${key}`;
     return name === undefined || isOlder || !isThere ? [] : [{ ...name, path, state: writtenAt(path, reasonOf) }];
   });

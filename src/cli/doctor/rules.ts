@@ -45,7 +45,7 @@ const names = {
   plain: ['iptables-save', 'ip6tables-save'],
 } as const;
 
-export async function readRules({ run, readFile }: Pick<Machine, 'run' | 'readFile'>): Promise<Rules> {
+export async function readFirewallRules({ run, readFile }: Pick<Machine, 'run' | 'readFile'>): Promise<Rules> {
   const failures: Failure[] = [];
   const note = (program: string, ran: RunResult): void => {
     if (ran.kind === 'failed')

@@ -6,7 +6,7 @@ import { type ObjectRef, podRef } from '../../base/model/endpoint.ts';
 import type { Finding } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Series } from '../../base/model/series.ts';
-import { createEventWriter, denierOf, eventOf, namespaceOf, type Refusal } from '../../publish/events/events.ts';
+import { createEventWriter, denierOf, eventOf, namespaceOfEvents, type Refusal } from '../../publish/events/events.ts';
 import { externalEndpoint, nodeRef } from '../../explain/resolving/resolving.ts';
 import { createSeriesTable } from '../../count/series/series.ts';
 import { type Api, findNode, findPod, refusalText } from './api.ts';
@@ -56,7 +56,7 @@ export async function sendTestEvent(options: TestEventOptions): Promise<TestEven
     kind: 'written',
     event: { namespace, name },
     on: `${object.kind} ${at}`,
-    look: `kubectl get events -n ${namespaceOf(object)} --field-selector involvedObject.name=${object.name},reason=TestEvent`,
+    look: `kubectl get events -n ${namespaceOfEvents(object)} --field-selector involvedObject.name=${object.name},reason=TestEvent`,
   };
 }
 

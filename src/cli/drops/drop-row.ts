@@ -28,7 +28,7 @@ export interface DropRow {
 
 export const noValue = '-';
 
-export function rowOf(event: Json): DropRow {
+export function dropRowOf(event: Json): DropRow {
   const of = annotationsIn(event);
   const message = text(at(event, 'message')) ?? '';
   const direction = of('direction');
@@ -45,7 +45,7 @@ export function rowOf(event: Json): DropRow {
     count: typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 1,
     last: lastOf(event),
     verdict: of('verdict') === 'rejected' ? 'rejected' : reason === 'PacketDrop' ? 'dropped' : reason,
-    node: nodeOf(event) ?? noValue,
+    node: nodeOfEvent(event) ?? noValue,
     policy: policyOf(of('policy'), of('schema') === undefined ? '' : message),
     message,
     side: isSending ? 'from' : 'to',
@@ -57,7 +57,7 @@ export function lastOf(event: Json): Millis | undefined {
   return instant(at(event, 'lastTimestamp')) ?? instant(at(event, 'metadata', 'creationTimestamp'));
 }
 
-export function nodeOf(event: Json): string | undefined {
+export function nodeOfEvent(event: Json): string | undefined {
   return text(at(event, 'source', 'host'));
 }
 

@@ -1,6 +1,6 @@
 /** `kubectl drops`: prints the packets that Pods lost, from the agents' Events. */
 import { dump } from 'js-yaml';
-import { suggest } from '../../agent/config/suggest.ts';
+import { didYouMean } from '../../agent/config/suggest.ts';
 import { RefusedError } from '../../agent/kubernetes/kubernetes.ts';
 import { humanDuration } from '../../base/platform/duration.ts';
 import { at, type Json } from '../../base/platform/json.ts';
@@ -8,7 +8,7 @@ import { printable } from '../../base/platform/printable.ts';
 import type { DropsFormat, DropsOptions } from '../options/drops-options.ts';
 import { nameText } from '../options/target-name.ts';
 import { jsonText, type Paint, paintTerminal, plural, type Streams } from '../terminal.ts';
-import { type DropRow, rowOf } from './drop-row.ts';
+import { type DropRow, dropRowOf } from './drop-row.ts';
 import { createTable } from './drops-table.ts';
 import { createQuery, type EventQuery, listDrops, watchDrops } from './events.ts';
 import { isInRows, joinRows } from './joined-rows.ts';
@@ -100,7 +100,7 @@ const mostSeen = 500;
 
 /** Messages are long, and only a wide table has them. */
 function shown(event: Json, isWide: boolean): DropRow {
-  const row = rowOf(event);
+  const row = dropRowOf(event);
   return isWide ? row : { ...row, message: '' };
 }
 
@@ -114,7 +114,7 @@ async function nothing(query: EventQuery, leftOut: number): Promise<string> {
   if (leftOut > 0)
     return `${plural(leftOut, 'Event')} of lost packets${of}, ${leftOut === 1 ? 'which does not match' : 'none matches'} ${printable(filter.text)}\n`;
   if (target?.kind === 'Pod' && !(await hasPod(query, target.name)))
-    return `There is no Pod ${target.name} ${where}, and no lost packets of one are known${suggest(target.name, subcommands)}\n`;
+    return `There is no Pod ${target.name} ${where}, and no lost packets of one are known${didYouMean(target.name, subcommands)}\n`;
   const wider = allNamespaces ? '' : '; -A looks into all namespaces';
   return (
     `No lost packets are known${of}. An Event is kept for an hour after it was last written${wider}.\n` +

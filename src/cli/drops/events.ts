@@ -6,7 +6,7 @@ import { createBackOff } from '../../base/platform/rates.ts';
 import { at, type Json, text } from '../../base/platform/json.ts';
 import type { ClusterOptions } from '../options/cluster-options.ts';
 import type { DropsOptions } from '../options/drops-options.ts';
-import { lastOf, nodeOf, rowOf } from './drop-row.ts';
+import { lastOf, nodeOfEvent, dropRowOf } from './drop-row.ts';
 import { createFilter, type FlowFilter } from './filters.ts';
 import { type PodSet, selectedPods } from './selected-pods.ts';
 import { apiPath, type Cluster, connectAsUser, refused } from './user-cluster.ts';
@@ -61,7 +61,7 @@ export async function listDrops<Kept>(wanted: EventQuery, keep: (event: Json) =>
     (item): ListedEvent<Kept> | undefined => {
       const event = { apiVersion: 'v1', kind: 'Event', ...withoutManagers(item) };
       if (!isAskedFor(event, wanted)) return undefined;
-      if (wanted.filter.matches(rowOf(event))) return listed(event, keep(event));
+      if (wanted.filter.matches(dropRowOf(event))) return listed(event, keep(event));
       leftOut++;
       return undefined;
     },
@@ -167,7 +167,7 @@ function isAskedFor(
     pods,
   }: EventQuery,
 ): boolean {
-  if (node !== undefined && nodeOf(event) !== node) return false;
+  if (node !== undefined && nodeOfEvent(event) !== node) return false;
   if (since !== undefined && (lastOf(event) ?? 0) < Date.now() - since) return false;
   return pods === undefined || pods.has(...podIn(event));
 }
@@ -176,7 +176,7 @@ function isAskedFor(
 async function isNowAskedFor(event: Json, wanted: EventQuery): Promise<boolean> {
   await wanted.pods?.learn(...podIn(event));
   if (!isAskedFor(event, wanted)) return false;
-  const row = rowOf(event);
+  const row = dropRowOf(event);
   await wanted.filter.learn(row);
   return wanted.filter.matches(row);
 }

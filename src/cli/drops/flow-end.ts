@@ -1,5 +1,5 @@
 /** The ends of a dropped flow, as an Event of an agent or its answer to `drops top` names them. */
-import { cell, endText } from '../terminal.ts';
+import { cell, endWithKind } from '../terminal.ts';
 
 export interface FlowEnd {
   /** The kind of the named object, which is a workload rather than its Pod; undefined for an address. */
@@ -14,7 +14,7 @@ export interface FlowEnd {
 /** `shop/web (Deployment)`, `node-a (Node)`, `shop/web-0` for a Pod, an address. */
 export function flowEndText({ kind, namespace, name, pod }: FlowEnd): string {
   const inNamespace = (own: string): string => (namespace ? `${namespace}/${own}` : own);
-  return cell(pod === undefined ? endText(kind, inNamespace(name)) : inNamespace(pod));
+  return cell(pod === undefined ? endWithKind(kind, inNamespace(name)) : inNamespace(pod));
 }
 
 /** Whether a Pod may be one of those that `several` names. A Pod's name begins with that of its workload. */

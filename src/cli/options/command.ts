@@ -51,7 +51,7 @@ export function createCommand(name: string, parts: CommandParts): Command {
       getErrHasColors: () => false,
     })
     .configureHelp({
-      commandUsage: (): string => [pathOf(command), parts.usage].join(' ').trim(),
+      commandUsage: (): string => [commandPath(command), parts.usage].join(' ').trim(),
       styleUsage(this: Help, usage) {
         return this.boxWrap(usage, (this.helpWidth ?? columnsOfFile) - 'Usage: '.length);
       },
@@ -69,7 +69,7 @@ export function createCommand(name: string, parts: CommandParts): Command {
     .exitOverride((error) => {
       // The user has asked for help or the version, or named no command.
       if (error.code.startsWith('commander.help') || error.code === 'commander.version') throw error;
-      throw new UsageError([error.message.replace(/^error: /, '').replaceAll('\n', ' ')], pathOf(command));
+      throw new UsageError([error.message.replace(/^error: /, '').replaceAll('\n', ' ')], commandPath(command));
     });
   if (parts.usage !== undefined) command.usage(parts.usage);
   if (parts.argument !== undefined) command.argument(...parts.argument);
@@ -79,8 +79,8 @@ export function createCommand(name: string, parts: CommandParts): Command {
 }
 
 /** Returns the command as the user typed it: `kube-netfilter-tailer config print`. */
-export function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+export function commandPath(command: Command): string {
+  return command.parent === null ? command.name() : `${commandPath(command.parent)} ${command.name()}`;
 }
 
 export function stdinProblems(files: readonly string[]): string[] {

@@ -2,9 +2,9 @@
 import { type Command, Option } from 'commander';
 import * as z from 'zod/mini';
 import { optionName } from '../../agent/config/settings.ts';
-import { suggest } from '../../agent/config/suggest.ts';
+import { didYouMean } from '../../agent/config/suggest.ts';
 import type { SettingRow } from '../../agent/config/values.ts';
-import { pathOf, UsageError } from './command.ts';
+import { commandPath, UsageError } from './command.ts';
 
 /** A row of settings is one too, but its schema is for the types of a config file. */
 export interface OptionRow extends Partial<Omit<SettingRow, 'list' | 'help'>> {
@@ -75,7 +75,7 @@ export function readOptions<Table extends OptionTable, Result>(
     return [key, value ?? (row.default === undefined ? undefined : parse(key, row, row.default, problems))];
   });
   const result = use(Object.fromEntries(values) as OptionValues<Table>, problems);
-  if (problems.length > 0) throw new UsageError(problems, pathOf(command));
+  if (problems.length > 0) throw new UsageError(problems, commandPath(command));
   return result;
 }
 
@@ -99,7 +99,7 @@ function parse(key: string, row: OptionRow, text: string, problems: string[]): u
   }
   const { choices } = row;
   if (choices === undefined || choices.includes(text)) return text;
-  return problem(`must be one of ${choices.join(', ')}${suggest(text, choices)}`);
+  return problem(`must be one of ${choices.join(', ')}${didYouMean(text, choices)}`);
 }
 
 /** Converts a text; undefined from `read` is an error. */

@@ -3,7 +3,7 @@ import type { Command, Option } from 'commander';
 import { DEFAULT_SCALAR_STYLE_RULES, dump, type DumpOptions, SCALAR_STYLE } from 'js-yaml';
 import type { PodName } from '../doctor/machine.ts';
 import { type AccessOptions, accessOf, kubectlGroup, kubectlOptions } from './cluster-options.ts';
-import { createCommand, pathOf, UsageError } from './command.ts';
+import { createCommand, commandPath, UsageError } from './command.ts';
 import { converted, givenOn, optionsOf, type OptionTable, readOptions } from './option-table.ts';
 import {
   checkConfigFile,
@@ -29,7 +29,7 @@ function readSettings<Loaded>(command: Command, problems: readonly string[], loa
     return load(Object.fromEntries(Object.values(all).map(({ flag }) => [flag, givenOn(command, flag)])) as Flags);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    throw new UsageError([...problems, ...error.problems], pathOf(command));
+    throw new UsageError([...problems, ...error.problems], commandPath(command));
   }
 }
 
@@ -100,9 +100,9 @@ export function printConfig(command: Command, env?: NodeJS.ProcessEnv): string {
 /** Throws a `UsageError` that lists all that is wrong. */
 export function checkConfig(command: Command): string {
   const [path = ''] = command.args;
-  if (path === '') throw new UsageError(['config check takes one FILE'], pathOf(command));
+  if (path === '') throw new UsageError(['config check takes one FILE'], commandPath(command));
   const problems = checkConfigFile(path);
-  if (problems.length > 0) throw new UsageError(problems, pathOf(command));
+  if (problems.length > 0) throw new UsageError(problems, commandPath(command));
   return `${path}: right\n`;
 }
 

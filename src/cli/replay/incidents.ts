@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import type { Recorder } from '../../publish/events/events.ts';
 import { createNodeIncidents, type NodeIncidents } from '../../explain/incidents/incidents.ts';
-import { containerOf } from '../../base/log-formats/container-log.ts';
+import { containerOfPath } from '../../base/log-formats/container-log.ts';
 import { podRef } from '../../base/model/endpoint.ts';
 import type { NodeFacts } from '../../base/model/incident.ts';
 import type { Millis } from '../../base/model/log-line.ts';
@@ -167,7 +167,7 @@ function createLogOwners(pods: readonly Pod[]): (path: string) => Pod | undefine
 
 /** Finds the Pod by the kubelet's path, else by a file name that begins with the Pod's name: `kubectl logs POD > POD.log`. */
 function findOwner(path: string, pods: readonly Pod[]): Pod | undefined {
-  const container = containerOf(path);
+  const container = containerOfPath(path);
   if (container !== undefined)
     return pods.find(({ namespace, name }) => namespace === container.namespace && name === container.pod);
   const file = basename(path);

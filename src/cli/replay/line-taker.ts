@@ -1,7 +1,7 @@
 /** Hands the lines and records of one log to the pipeline, each with its time and writer. */
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { containerOf } from '../../base/log-formats/container-log.ts';
+import { containerOfPath } from '../../base/log-formats/container-log.ts';
 import type { LogContainer, LogLine, Millis } from '../../base/model/log-line.ts';
 import {
   createPrefixTable,
@@ -163,7 +163,7 @@ function createPacketWriters(): (text: string, owner: LogContainer | undefined, 
 function containerOfLog(source: string): LogContainer | undefined {
   if (source === '-') return undefined;
   try {
-    return containerOf(source) ?? containerOf(resolve(source)) ?? containerOf(realpathSync(source));
+    return containerOfPath(source) ?? containerOfPath(resolve(source)) ?? containerOfPath(realpathSync(source));
   } catch {
     return undefined;
   }

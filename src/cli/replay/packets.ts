@@ -6,7 +6,7 @@ import type { ReplayOptions } from '../options/replay-options.ts';
 import type { ReplayScope } from './inputs.ts';
 import type { ReplayPolicies } from './policies.ts';
 import type { Streams } from '../terminal.ts';
-import { nameOf } from '../../explain/drops/drops.ts';
+import { endpointName } from '../../explain/drops/drops.ts';
 import type { CoreEvent } from '../../publish/events/events.ts';
 import type { Snapshot } from '../../agent/kubernetes/snapshot.ts';
 import type { Endpoint } from '../../base/model/endpoint.ts';
@@ -194,7 +194,7 @@ function arrowText({ services, packets }: Pair): string {
 
 /** Names the workload, else the object, else the address. */
 function labelOf({ workload, ...end }: Endpoint): string {
-  const name = workload === undefined ? nameOf({ workload, ...end }) : `${workload.namespace}/${workload.name}`;
+  const name = workload === undefined ? endpointName({ workload, ...end }) : `${workload.namespace}/${workload.name}`;
   const kind = workload?.kind ?? (end.object === undefined ? end.note : end.object.kind);
   return escaped(name) + (kind === undefined || name.startsWith('node ') ? '' : `<br/>${escaped(kind)}`);
 }

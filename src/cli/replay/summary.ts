@@ -1,6 +1,6 @@
 /** Writes the summary at the end of `replay`, and warns if logs, saved objects and `--node` do not belong together. */
 import { documentAt } from '../../agent/config/docs-url.ts';
-import { suggest } from '../../agent/config/suggest.ts';
+import { didYouMean } from '../../agent/config/suggest.ts';
 import { alignColumns } from '../describe.ts';
 import { causeOf } from '../../explain/incidents/incidents.ts';
 import type { Millis } from '../../base/model/log-line.ts';
@@ -236,7 +236,7 @@ export function unknownNode(
   const known = new Set([...all, ...all.map(shorten)]);
   if (known.has(node.toLowerCase()) || known.has(shorten(node.toLowerCase()))) return undefined;
   const more = names.length > mostNames ? ` and ${names.length - mostNames} more` : '';
-  return `no object and no line knows ${node} (--node); they name ${names.slice(0, mostNames).join(', ')}${more}${suggest(node, names)}`;
+  return `no object and no line knows ${node} (--node); they name ${names.slice(0, mostNames).join(', ')}${more}${didYouMean(node, names)}`;
 }
 
 export function otherCluster(

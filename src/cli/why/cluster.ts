@@ -16,7 +16,7 @@ import {
   requireAnswer,
 } from './cluster-policies.ts';
 import { findEntry } from './connections.ts';
-import { hasLabels, selects } from './services.ts';
+import { hasLabels, serviceSelects } from './services.ts';
 import { collectObjects, type ItemKind, type KnownObjects, WhyError, workloadKinds } from './known-objects.ts';
 
 const podKind = { apiVersion: 'v1', kind: 'Pod' };
@@ -138,7 +138,7 @@ async function readBehind(reader: ClusterReader, options: WhyOptions): Promise<v
     return (
       pod !== undefined &&
       !known.has(`${pod.namespace}/${pod.name}`) &&
-      (selects(service, pod) || pod.addresses.some((address) => addresses.has(address)))
+      (serviceSelects(service, pod) || pod.addresses.some((address) => addresses.has(address)))
     );
   });
 }

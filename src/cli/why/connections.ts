@@ -4,7 +4,7 @@ import type { End, PolicyFlow, PolicyPod } from '../../explain/policies/policies
 import type { WhyOptions } from '../options/why-options.ts';
 import { addressOwner, endOfAddress, findEnd, withFamily } from './ends.ts';
 import { type KnownObjects, WhyError } from './known-objects.ts';
-import { portsText, selects, type ServicePortSpec, type ServiceSpec, targetOn } from './services.ts';
+import { portsText, serviceSelects, type ServicePortSpec, type ServiceSpec, targetOn } from './services.ts';
 
 export interface AskedConnection {
   readonly flow: PolicyFlow;
@@ -133,7 +133,7 @@ function backendsOf(service: ServiceSpec, port: ServicePortSpec, objects: KnownO
       : addresses.map((address): Backend => ({ end: endOfAddress(address, objects), number }));
   });
   if (listed.length > 0) return listed;
-  const selected = [...pods.values()].filter((pod) => selects(service, pod));
+  const selected = [...pods.values()].filter((pod) => serviceSelects(service, pod));
   const found = selected.flatMap((pod): Backend[] => {
     const number = targetOn(pod, port);
     return number === undefined ? [] : [{ end: { kind: 'pod', pod, address: pod.addresses[0] }, number }];
@@ -155,7 +155,7 @@ function toPod(flow: PolicyFlow, pod: PolicyPod, objects: KnownObjects): AskedCo
   const { services, containerPorts } = objects;
   const { port: asked, protocol } = flow;
   const name = `${pod.namespace}/${pod.name}`;
-  const own = [...services.values()].filter((service) => selects(service, pod));
+  const own = [...services.values()].filter((service) => serviceSelects(service, pod));
   const declared = containerPorts.get(name) ?? [];
   const isDeclared = declared.some((each) => each.port === asked && each.protocol === protocol);
   const ports = own.flatMap((service) =>
@@ -214,6 +214,8 @@ export function servicesThatReplaceSource(
 ): ServiceSpec[] {
   return [...services.values()].filter(
     (service) =>
-      service.replacesSource && selects(service, pod) && service.ports.some((each) => targetOn(pod, each) === port),
+      service.replacesSource &&
+      serviceSelects(service, pod) &&
+      service.ports.some((each) => targetOn(pod, each) === port),
   );
 }

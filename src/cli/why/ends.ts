@@ -1,6 +1,6 @@
 /** Finds the two ends of the connection that `why` is asked about among the known objects. */
 import type { NamedEnd } from '../options/why-options.ts';
-import { suggest } from '../../agent/config/suggest.ts';
+import { didYouMean } from '../../agent/config/suggest.ts';
 import { isIPv6 } from '../../base/platform/address.ts';
 import type { End, PolicyFlow, PolicyPod } from '../../explain/policies/policies.ts';
 import {
@@ -121,7 +121,7 @@ function hintFor({ namespace, name }: NamedEnd & { kind: 'pod' }, pods: KnownObj
   const names = [...pods.values()].filter((pod) => pod.namespace === namespace).map((pod) => pod.name);
   if (names.length === 0) return `; no Pod of Namespace ${namespace} is known`;
   const own = names.find((each) => each.startsWith(`${name}-`));
-  return own === undefined ? suggest(name, names) : `; did you mean ${own}?`;
+  return own === undefined ? didYouMean(name, names) : `; did you mean ${own}?`;
 }
 
 /** Of a Pod or Node with IPv4 and IPv6, uses the address of the other end's family. */

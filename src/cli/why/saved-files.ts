@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { CORE_SCHEMA, type Event, EVENT_ID, getScalarValue, loadAll, mergeTag, parseEvents } from 'js-yaml';
 import { startOf } from '../../agent/config/file-layer.ts';
 import { lineAndColumn } from '../../agent/config/layer.ts';
-import { isSlip, nearest, suggest } from '../../agent/config/suggest.ts';
+import { isSlip, nearest, didYouMean } from '../../agent/config/suggest.ts';
 import { clusterPolicyKinds, namespacedPolicyKinds } from '../../agent/kubernetes/policy-kinds.ts';
 import { at, type Json, parsed, text } from '../../base/platform/json.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
-import { type FieldProblem, policyProblems, policyText, refOf } from '../../explain/policies/policies.ts';
+import { type FieldProblem, policyProblems, policyRefText, refOf } from '../../explain/policies/policies.ts';
 import { collectObjects, type Collector, itemsOf, type KnownObjects, WhyError } from './known-objects.ts';
 
 /** Throws a `WhyError` if a file is wrong, because a verdict on half of the objects may be wrong. `collector` may have objects already. */
@@ -138,7 +138,7 @@ function problemsOf(file: string, content: string, documents: readonly Json[]): 
     const offset = offsetOf(events, content, index, [...from, ...path]);
     const place = offset === undefined ? file : `${file}:${lineAndColumn(content, offset)}`;
     const field = path.map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`)).join('');
-    return `${place}: ${policyText(refOf(object)).trim()}: ${field.slice(1)}: ${message}${hintFor(path.at(-1) ?? '', known)}`;
+    return `${place}: ${policyRefText(refOf(object)).trim()}: ${field.slice(1)}: ${message}${hintFor(path.at(-1) ?? '', known)}`;
   });
   return problems.length > most
     ? [...sentences, `${file}: ${problems.length - most} more fields are wrong`]
@@ -151,11 +151,11 @@ function notesOn(file: string, documents: readonly Json[]): string[] {
     .flatMap((document) => itemsOf(document))
     .map(({ object }) => refOf(object))
     .filter(({ kind, namespace }) => namespace === undefined && /^(?:Staged(?:Kubernetes)?)?NetworkPolicy$/.test(kind))
-    .map((ref) => `${file}: ${policyText(ref)} names no Namespace: taken for one of default`);
+    .map((ref) => `${file}: ${policyRefText(ref)} names no Namespace: taken for one of default`);
 }
 
 function hintFor(field: string, known: readonly string[]): string {
-  return suggest(field, known) || (known.includes('matchLabels') ? '; labels stand in matchLabels' : '');
+  return didYouMean(field, known) || (known.includes('matchLabels') ? '; labels stand in matchLabels' : '');
 }
 
 /**
@@ -179,7 +179,7 @@ function kindProblems(object: Json): FieldProblem[] {
     return [{ path: ['apiVersion'], message: 'must be networking.k8s.io/v1, or projectcalico.org/v3', known: [] }];
   const isTypo = !policyKinds.includes(kind) && policyKinds.some((each) => isSlip(kind, each));
   if (!isTypo || !knownKinds.some((each) => each.apiVersion.startsWith(`${group}/`))) return [];
-  return [{ path: ['kind'], message: `there is no ${kind}${suggest(kind, policyKinds)}`, known: [] }];
+  return [{ path: ['kind'], message: `there is no ${kind}${didYouMean(kind, policyKinds)}`, known: [] }];
 }
 
 function eventsOf(content: string): Event[] {

@@ -96,7 +96,7 @@ export function containerPortsOf(pod: Json): ContainerPort[] {
   );
 }
 
-export function selects({ name, selector }: ServiceSpec, pod: PolicyPod): boolean {
+export function serviceSelects({ name, selector }: ServiceSpec, pod: PolicyPod): boolean {
   if (selector === undefined || pod.completed || !name.startsWith(`${pod.namespace}/`)) return false;
   return hasLabels(pod.labels, selector);
 }

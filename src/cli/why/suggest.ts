@@ -5,7 +5,7 @@ import {
   openedPorts,
   type PolicyFlow,
   type PolicySuggestion,
-  policyText,
+  policyRefText,
   suggest,
   type Suggestion,
 } from '../../explain/policies/policies.ts';
@@ -98,10 +98,10 @@ function reasonOf(suggestion: Exclude<Suggestion, { kind: 'policies' }>): string
     case 'refused': {
       const { by, direction, reason } = suggestion;
       if (reason === 'foreign')
-        return `${policyText(by)} isolates the Pod for ${direction}, as no NetworkPolicy does: one that admits it might isolate other Pods; change that one`;
+        return `${policyRefText(by)} isolates the Pod for ${direction}, as no NetworkPolicy does: one that admits it might isolate other Pods; change that one`;
       return reason === 'admin'
-        ? `${policyText(by)} denies it for ${direction}, and goes over each NetworkPolicy: change that one`
-        : `${policyText(by)} denies it for ${direction}; a NetworkPolicy that admits it would isolate the Pod, and so deny what is admitted now: change that one`;
+        ? `${policyRefText(by)} denies it for ${direction}, and goes over each NetworkPolicy: change that one`
+        : `${policyRefText(by)} denies it for ${direction}; a NetworkPolicy that admits it would isolate the Pod, and so deny what is admitted now: change that one`;
     }
     default:
       return suggestion satisfies never;
@@ -114,7 +114,7 @@ function portNameTexts(suggested: readonly PolicySuggestion[], { destination, pr
     .filter(({ name, own }) => nearest(name, own) !== undefined)
     .map(
       ({ policy, path, name, own }) =>
-        `${policyText(policy)} ${path} wants the ${protocol} port ${name}, which no Pod of that Namespace has; port ${port} of ${endText(destination)} is ${own.join(' or ')}: change the name in that policy`,
+        `${policyRefText(policy)} ${path} wants the ${protocol} port ${name}, which no Pod of that Namespace has; port ${port} of ${endText(destination)} is ${own.join(' or ')}: change the name in that policy`,
     );
 }
 
@@ -149,7 +149,7 @@ function policyYaml(suggested: PolicySuggestion, flow: PolicyFlow, objects: Know
   const { labelsOf } = suggested;
   const exceptions = near.exceptions.slice(0, 3).map(({ policy: of, path, except }) => {
     const left = other.kind === 'pod' ? `${peer} (${other.address})` : peer;
-    return `${policyText(of)} ${path} leaves ${left} out by "except ${except}": this undoes that exception`;
+    return `${policyRefText(of)} ${path} leaves ${left} out by "except ${except}": this undoes that exception`;
   });
   const isDns = openedPorts(flow).length > 1;
   const comments = [

@@ -7,7 +7,7 @@ import {
   isCalico,
   maxTraced,
   type PolicyTrace,
-  policyText,
+  policyRefText,
   type RuleTrace,
   tierText,
   type Trace,
@@ -36,7 +36,7 @@ export function directionLines(title: string, trace: Trace): string[] {
 function stagedLines({ staged, selectingCount }: Trace): string[] {
   if (staged === undefined) return [];
   const { verdict, policies } = staged;
-  const names = policies.slice(0, 3).map(policyText);
+  const names = policies.slice(0, 3).map(policyRefText);
   const more = policies.length - names.length;
   const who = names.length === 0 ? 'staged policies' : `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   const reason = reasonText({ verdict, selectingCount: selectingCount + policies.length });
@@ -49,7 +49,7 @@ function reasonText({ verdict, selectingCount }: Pick<Trace, 'verdict' | 'select
   const { reason, decision, missing, tier } = verdict;
   switch (reason) {
     case 'rule':
-      return decision === undefined ? '' : `${policyText(decision.policy)} ${decision.rule}`;
+      return decision === undefined ? '' : `${policyRefText(decision.policy)} ${decision.rule}`;
     case 'isolated':
       if (tier !== undefined && tier !== 'NetworkPolicy') return `no rule of the tier ${tier} admits or passes it`;
       return `no rule of the ${selectingCount === 1 ? 'policy that isolates' : `${selectingCount} policies that select`} it admits this`;
@@ -82,7 +82,7 @@ function policyRows(
     selects === true || selects.missing.endsWith(selector.slice(1, -1)) ? '' : `may select it: ${selects.missing}`;
   const isPlain = tier === anyTier || (tier === 'NetworkPolicy' && !isCalico(policy));
   return [
-    [policyText(policy), isPlain ? clause : `${tierText({ policy, tier })} tier, ${clause}`, more],
+    [policyRefText(policy), isPlain ? clause : `${tierText({ policy, tier })} tier, ${clause}`, more],
     ...rules.flatMap(({ path, action, groups }) => {
       const shown = action === 'admit' ? path : `${path} (${action})`;
       if (groups.length === 0) return [[`  ${shown}`, 'every connection', 'match']];

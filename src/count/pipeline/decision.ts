@@ -1,5 +1,5 @@
 /** Decides the kind of a line, and how it is counted. `replay --explain` shows it. */
-import { containerOf } from '../../base/log-formats/container-log.ts';
+import { containerOfPath } from '../../base/log-formats/container-log.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type {
   ConnectFailure,
@@ -131,7 +131,7 @@ export function createDecisions(options: DecisionOptions): Decisions {
   }
 }
 
-export function weightOf(observation: PacketObservation | Martian): number {
+export function packetWeight(observation: PacketObservation | Martian): number {
   return observation.kind === 'packet' ? observation.repeat : 1;
 }
 
@@ -151,7 +151,7 @@ export function observe(
   programsAnywhere = false,
 ): Observation | FormatRefusal | undefined {
   const isProgram = origin === 'program' || origin === 'container';
-  const container = line.container ?? (origin === 'container' ? containerOf(line.source) : undefined);
+  const container = line.container ?? (origin === 'container' ? containerOfPath(line.source) : undefined);
   const writer = origin === 'container' ? container?.container : line.program;
   const packet = origin === 'program' ? undefined : parse(line.text, prefixes, origin, writer);
   if (packet !== undefined && packet.kind !== 'refused') return unbound(line.text, packet);

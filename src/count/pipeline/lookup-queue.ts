@@ -7,7 +7,7 @@ import type { PacketObservation } from '../../base/model/packet.ts';
 import { createKeyedChanges, type KeyedChanges } from '../../base/platform/keyed-changes.ts';
 import type { Schedule } from '../../base/platform/timer.ts';
 import { type EndpointFinder, endsOf, type RemoteLookups } from '../../explain/resolving/resolving.ts';
-import { weightOf } from './decision.ts';
+import { packetWeight } from './decision.ts';
 import { createHolders } from '../../base/platform/holders.ts';
 import type { LineGroup } from './repeated-decisions.ts';
 
@@ -65,7 +65,7 @@ export function createLookupQueue(limit: number, restored: readonly QueuedFlow[]
       { lines, last = line.time, holder = sourceOf(observation) }: AdmitOptions = { lines: 1, last: undefined },
     ): boolean {
       const key = keyOf(line, observation);
-      const weight = weightOf(observation) * lines;
+      const weight = packetWeight(observation) * lines;
       const joined = keyToJoin(key, line.time);
       const known = waiting.get(joined);
       if (known) {

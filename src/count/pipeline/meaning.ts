@@ -10,7 +10,7 @@ import { hashOf } from '../../base/platform/hash.ts';
 import {
   type EndpointFinder,
   type Moment,
-  nodeOf,
+  loggedNode,
   resolveMartian,
   resolvePacket,
 } from '../../explain/resolving/resolving.ts';
@@ -107,7 +107,7 @@ export function createMeanings({ endpoints, node: fixedNode, nodeOfLog }: Meanin
 
   function understand(line: LogLine, observation: PacketObservation): FlowMeaning {
     const at = momentOf(line);
-    const node = nodeOf(fixedNode ?? line.host, observation, endpoints, at);
+    const node = loggedNode(fixedNode ?? line.host, observation, endpoints, at);
     const ends = resolvePacket(observation, endpoints, at, node);
     const noise = noiseOf(observation.packet, observation.destinationMac, ends, observation.dropReason);
     return new PacketMeaning({ node, ends, noise }, observation, endpoints);
@@ -125,7 +125,7 @@ export function createMeanings({ endpoints, node: fixedNode, nodeOfLog }: Meanin
     const ofLog = nodeOfLog?.(line.source);
     // A collector may name its own host.
     if (ofLog !== undefined && fixedNode === undefined && endpoints.nodeOfHost(host ?? '') === undefined) return ofLog;
-    return nodeOf(host, undefined, endpoints, momentOf(line));
+    return loggedNode(host, undefined, endpoints, momentOf(line));
   }
 }
 

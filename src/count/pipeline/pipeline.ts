@@ -25,7 +25,7 @@ import {
   type Decisions,
   type DecisionSettings,
   type LostPacket,
-  weightOf,
+  packetWeight,
 } from './decision.ts';
 import { createFailures, type Failures } from './failures.ts';
 import type { ConnectionJudge } from './judging.ts';
@@ -210,7 +210,7 @@ function createCounting(options: PipelineOptions, decisions: Decisions, waiting:
         return false;
       case 'no-drop': {
         const { observation } = decision;
-        const weight = weightOf(observation) * lines;
+        const weight = packetWeight(observation) * lines;
         sink?.logged?.({ line, observation, meaning: decisions.meaningOf(line, observation), weight });
         return false;
       }
@@ -227,7 +227,7 @@ function createCounting(options: PipelineOptions, decisions: Decisions, waiting:
         noteFirewall(counts(meaning.node), alike);
       if (waiting?.hold(alike, observation, meaning.ends, resume) === true) return true;
     }
-    const packets = twins.uncounted(lost, weightOf(observation) * lines, line.time);
+    const packets = twins.uncounted(lost, packetWeight(observation) * lines, line.time);
     if (packets === 0) return false;
     show(line, lost, packets, lines);
     if (!lost.isIgnored) count(meaning, line.time, packets, last);

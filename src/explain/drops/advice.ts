@@ -2,7 +2,7 @@ import { isLabel, isPlainInterface } from '../../base/platform/api-names.ts';
 import type { FlowDetails } from '../../base/model/finding.ts';
 import { connectFailure, kernelDrop } from '../../base/model/packet.ts';
 import { adviseOnFirewall, adviseOnUfw, isProbe, type Own } from './host-firewall.ts';
-import { isPacketTooBig, isShown, nameOf, showPolicy } from './names.ts';
+import { isPacketTooBig, isShown, endpointName, showPolicy } from './names.ts';
 import type { PolicyVerdict } from '../../base/model/policy-answer.ts';
 import { adviseOnReason } from './reasons.ts';
 
@@ -29,14 +29,14 @@ const table: readonly Advice[] = [
         mtu: nextMtu,
         refusing:
           refusedBy &&
-          (isMine ? { name: 'this Pod', namespace } : { name: nameOf(peer), namespace: peer.object?.namespace }),
+          (isMine ? { name: 'this Pod', namespace } : { name: endpointName(peer), namespace: peer.object?.namespace }),
       });
     },
   },
   {
     applies: isForRoutersToReport,
     say: ({ error }) =>
-      `Check what ${error ? nameOf(error.reporter) : ''} runs: it is a Pod, and only a router can report that. Unless it routes for others, the error is forged; change nothing.`,
+      `Check what ${error ? endpointName(error.reporter) : ''} runs: it is a Pod, and only a router can report that. Unless it routes for others, the error is forged; change nothing.`,
   },
   {
     applies: ({ error }) => isTooBig(error) && !isPlausible(error),
@@ -60,7 +60,7 @@ const table: readonly Advice[] = [
   {
     applies: ({ martian, direction, peer }) =>
       martian && direction === 'receiving' && peer.kind === 'pod' && peer.note !== undefined,
-    say: ({ peer }) => `Look in ${nameOf(peer)} for a fixed bind address, a VPN or spoofing: ${ownOnly}`,
+    say: ({ peer }) => `Look in ${endpointName(peer)} for a fixed bind address, a VPN or spoofing: ${ownOnly}`,
   },
   {
     applies: ({ martian, prefix }) => martian && prefix === 'martian destination',
@@ -91,7 +91,7 @@ const table: readonly Advice[] = [
       const which =
         refusedBy === undefined
           ? ''
-          : ` for ${refusedBy === 'receiver' ? 'ingress' : 'egress'} of ${isMine ? 'this Pod' : nameOf(peer)}`;
+          : ` for ${refusedBy === 'receiver' ? 'ingress' : 'egress'} of ${isMine ? 'this Pod' : endpointName(peer)}`;
       return `Denied by a ClusterNetworkPolicy of tier ${clusterTier}${which}. Cluster admins: kubectl get clusternetworkpolicies.networking.k8s.aws -o yaml`;
     },
   },
@@ -224,16 +224,16 @@ function policyAdvice(details: FlowDetails, namespace: string): string {
   const denied = prefix === '' ? 'Denied by' : 'Probably denied by';
   const isNear = peerNamespace === namespace;
   if (refusedBy === undefined && peerNamespace !== undefined) {
-    const either = `${denied} an ${mine} policy of this Pod or an ${theirs} policy of ${nameOf(peer)}. ${check(namespace, details)}`;
-    return isNear ? either : `${either} (for ${nameOf(peer)}, ask the owners of namespace ${peerNamespace})`;
+    const either = `${denied} an ${mine} policy of this Pod or an ${theirs} policy of ${endpointName(peer)}. ${check(namespace, details)}`;
+    return isNear ? either : `${either} (for ${endpointName(peer)}, ask the owners of namespace ${peerNamespace})`;
   }
   const isMine = refusedBy === undefined || refusedBy === (receiving ? 'receiver' : 'sender');
   if (isMine) return `${denied} an ${mine} policy of this Pod. ${check(namespace, details)}`;
   if (peerNamespace === undefined) {
-    const who = peer.object ? nameOf(peer) : receiving ? 'the sender' : 'the receiver';
+    const who = peer.object ? endpointName(peer) : receiving ? 'the sender' : 'the receiver';
     return `${denied} an ${theirs} policy of ${who}. Ask the cluster admins.`;
   }
-  const whose = `${denied} an ${theirs} policy of ${nameOf(peer)}.`;
+  const whose = `${denied} an ${theirs} policy of ${endpointName(peer)}.`;
   return isNear ? `${whose} ${check(namespace, details)}` : `${whose} Ask the owners of namespace ${peerNamespace}.`;
 }
 

@@ -2,7 +2,7 @@
 export { deniedBy } from './denied-by.ts';
 export { bareFlow, explainMartian, explainPacket, sidesOf } from './findings.ts';
 export { dropMessage, isAboutSending } from './message.ts';
-export { icmpName, nameOf } from './names.ts';
+export { icmpName, endpointName } from './names.ts';
 export { noiseOf } from './noise.ts';
 export {
   askedOf,

@@ -6,7 +6,7 @@ import type { DistinctValues, Series } from '../../base/model/series.ts';
 import { isName } from '../../base/platform/address.ts';
 import { withoutMarkup } from '../../base/platform/printable.ts';
 import { adviseOn } from './advice.ts';
-import { ianaName, icmpName, listed, nameOf, policyText } from './names.ts';
+import { ianaName, icmpName, listed, endpointName, policyText } from './names.ts';
 import type { PolicyVerdict } from '../../base/model/policy-answer.ts';
 
 const portsOfScan = 16;
@@ -82,7 +82,7 @@ function peerText(peer: Endpoint, peers: DistinctValues): string {
     const { kind, namespace, name } = peer.workload;
     return `${kind} ${namespace}/${name} (${peer.address} and ${peers.past > 0 ? 'over ' : ''}${peers.seen.length - 1} more ${peers.seen.length === 2 ? 'Pod' : 'Pods'})`;
   }
-  if (peer.object) return `${nameOf(peer)} (${peer.address}${peer.note === undefined ? '' : `, ${peer.note}`})`;
+  if (peer.object) return `${endpointName(peer)} (${peer.address}${peer.note === undefined ? '' : `, ${peer.note}`})`;
   if (isName(peer.address)) return namedText(peer.address);
   return peer.note === undefined ? peer.address : `${peer.address} (${peer.note})`;
 }
@@ -120,9 +120,9 @@ function reporterOf(details: FlowDetails): string {
   if (!error) return '';
   const { reporter, mtu } = error;
   const note = reporter.note === undefined ? '' : `, ${reporter.note}`;
-  const who = reporter.object ? `${nameOf(reporter)} (${reporter.address}${note})` : reporter.address;
+  const who = reporter.object ? `${endpointName(reporter)} (${reporter.address}${note})` : reporter.address;
   const about =
-    reporter.address === peer.address ? 'it' : peer.object ? `${nameOf(peer)} (${peer.address})` : peer.address;
+    reporter.address === peer.address ? 'it' : peer.object ? `${endpointName(peer)} (${peer.address})` : peer.address;
   const where =
     port === undefined
       ? protocol === ''
@@ -184,7 +184,7 @@ function portsSentences(given: FlowDetails, series: Series): string[] {
 }
 
 function scanAdvice({ direction, peer }: FlowDetails): string {
-  const who = direction === 'sending' ? 'this Pod' : peer.kind === 'pod' ? nameOf(peer) : undefined;
+  const who = direction === 'sending' ? 'this Pod' : peer.kind === 'pod' ? endpointName(peer) : undefined;
   const look = 'his looks like a port scan, or like FTP or RPC, which choose ports as they go.';
   return who === undefined ? `T${look}` : `Check what ${who} runs: t${look}`;
 }
@@ -216,8 +216,8 @@ function scanSentences({ of, example }: ScanDetails, series: Series, answer: Pol
   const look = lookOf(series, example);
   const ends = logged(example, finding.node);
   if (of === 'target') {
-    const place = peer.object?.kind === 'Pod' ? nameOf(peer) : finding.node ? `node ${finding.node}` : 'the node';
-    const scanner = peer.kind === 'pod' ? `Check what ${nameOf(peer)} runs.` : '';
+    const place = peer.object?.kind === 'Pod' ? endpointName(peer) : finding.node ? `node ${finding.node}` : 'the node';
+    const scanner = peer.kind === 'pod' ? `Check what ${endpointName(peer)} runs.` : '';
     const advice = series.scan?.look === 'scan' ? scanner : targetAdvice(example, series, answer);
     const whole = `Many Pods are tried: see the Event NetworkScan of ${place}.`;
     return [`${openingOfMany(example, series)}.`, ...ends, look, whole, advice];

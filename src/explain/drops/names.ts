@@ -5,7 +5,7 @@ import type { PolicyName } from '../../base/model/packet.ts';
 import { isLabel, isSubdomain } from '../../base/platform/api-names.ts';
 
 /** Returns `shop/db-0`, `node node-a`, `Service default/kubernetes`, or the address. */
-export function nameOf({ object, address }: Endpoint): string {
+export function endpointName({ object, address }: Endpoint): string {
   if (!object) return address;
   if (object.kind === 'Node') return `node ${object.name}`;
   const name = `${object.namespace}/${object.name}`;

@@ -161,12 +161,12 @@ export function policyFacts(
   for (const finding of findings) {
     const policies = known(finding);
     const traced = policies && traceDrop(finding, policies);
-    if (traced !== undefined) return factsOf(traced.trace);
+    if (traced !== undefined) return policyFactsOf(traced.trace);
   }
   return undefined;
 }
 
-export function factsOf(trace: Trace): PolicyFacts {
+export function policyFactsOf(trace: Trace): PolicyFacts {
   const { outcome, direction, decision } = trace.verdict;
   const deciding = decision === undefined ? trace.isolating : [decision.policy];
   const { nearest } = trace;

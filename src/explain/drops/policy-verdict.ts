@@ -15,8 +15,8 @@ import {
   type Trace,
 } from '../policies/policies.ts';
 import { mayName, type Reader } from '../../base/model/readers.ts';
-import { nameOf, policyText } from './names.ts';
-import { factsOf, type KnownPolicies, traceDrop, type TracedDrop } from './policy-trace.ts';
+import { endpointName, policyText } from './names.ts';
+import { policyFactsOf, type KnownPolicies, traceDrop, type TracedDrop } from './policy-trace.ts';
 
 /** The longest text in bytes. With names of usual length, the whole message stays below 600 bytes. */
 const longest = 320;
@@ -31,7 +31,7 @@ export function policyVerdict(finding: Finding, known: KnownPolicies, at: Millis
 export function policyAnswer(finding: Finding, known: KnownPolicies, at: Millis): PolicyAnswer | undefined {
   const traced = traceDrop(finding, known);
   const verdict = traced && verdictOf(traced, finding, known, at);
-  return verdict && { verdict, facts: factsOf(traced.trace) };
+  return verdict && { verdict, facts: policyFactsOf(traced.trace) };
 }
 
 /** Returns what policies were found to say of the finding before it was counted; undefined if they have not been asked yet. */
@@ -139,7 +139,7 @@ function peerVerdict(
 ): PolicyVerdict {
   const { node, regarding, details } = finding;
   const { outcome, decision, direction } = trace.verdict;
-  const whose = nameOf(peer);
+  const whose = endpointName(peer);
   const isOwn = false;
   const act = actionOn(trace, finding);
   const options = { node: node || undefined, at, max: longest, whose, said: saidOf(finding, trace, act) };

@@ -68,7 +68,7 @@ export interface IncidentChange {
 }
 
 /** Each pair of cause and program has at most one incident at a time. */
-export function keyOf({ code, failing }: Pick<Incident, 'code' | 'failing'>): string {
+export function incidentKey({ code, failing }: Pick<Incident, 'code' | 'failing'>): string {
   return `${code} ${failing}`;
 }
 

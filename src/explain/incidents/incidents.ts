@@ -1,5 +1,5 @@
 /** Finds lasting problems of a node in the lines of its kernel, kube-proxy and calico-node, and makes findings of them. */
-import { type ContainerName, containerOf } from '../../base/log-formats/container-log.ts';
+import { type ContainerName, containerOfPath } from '../../base/log-formats/container-log.ts';
 import { type ObjectRef, podRef } from '../../base/model/endpoint.ts';
 import type { LogLine, Millis } from '../../base/model/log-line.ts';
 import type { TableReport } from '../../base/model/observation.ts';
@@ -76,7 +76,7 @@ export function createNodeIncidents(options: NodeIncidentsOptions): NodeIncident
     take(observation: ProgramRecord | TableReport, { source, time }: Pick<LogLine, 'source' | 'time'>): void {
       let pod: ObjectRef | undefined;
       if (observation.kind === 'program-record') {
-        const container = containerOf(source);
+        const container = containerOfPath(source);
         pod = podOfLog(container) ?? findPod(observation.program, source);
         takeRestart(restarts.take(container, source, observation, time), pod, time);
         const ebpf = ebpfOf(observation);

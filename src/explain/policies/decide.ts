@@ -1,6 +1,6 @@
 /** Decides the verdict of one direction: which outcomes are possible, and which missing facts would narrow them down. */
-import { nameOf } from './api/read.ts';
-import { pathOf, type PolicySelection, type Rule } from './policy.ts';
+import { policyRefName } from './api/read.ts';
+import { rulePath, type PolicySelection, type Rule } from './policy.ts';
 import {
   type Action,
   both,
@@ -93,12 +93,12 @@ function decideEqual(policies: readonly PolicySelection[], probe: Probe, outcome
       possible.none = false;
       if (rule.action !== 'pass') {
         const { ref, changed } = policy;
-        const path = pathOf(rule, probe.direction, index);
+        const path = rulePath(rule, probe.direction, index);
         outcome.decision ??= { policy: ref, rule: path, action: rule.action, changed };
       }
       break;
     }
-    if (possible.admit || possible.deny || possible.pass) deciding.push(nameOf(policy.ref));
+    if (possible.admit || possible.deny || possible.pass) deciding.push(policyRefName(policy.ref));
     addPossible(all, possible);
     all.none &&= possible.none;
     // If all policies only admit, the first one that admits decides.

@@ -17,7 +17,7 @@ export type { FieldProblem } from './api/fields.ts';
 export { createPolicySet, type PolicySet } from './policy-set.ts';
 export { createSelectionCache } from './selection-cache.ts';
 export { connectionOf } from './probe.ts';
-export { deniedPods, deniesTheRest, policyText, sentenceOf, type SentenceOptions, tierText } from './sentence.ts';
+export { deniedPods, deniesTheRest, policyRefText, sentenceOf, type SentenceOptions, tierText } from './sentence.ts';
 export { openedPorts, suggest, type PolicySuggestion, type SuggestOptions, type Suggestion } from './suggest.ts';
 export type { OwningWorkload } from './suggest-selector.ts';
 export type { Policy } from './policy.ts';

@@ -1,5 +1,5 @@
 /** Finds the compiled policies that select a Pod, in the order of their evaluation. */
-import { nameOf, unknownRules } from './api/read.ts';
+import { policyRefName, unknownRules } from './api/read.ts';
 import { calicoPod } from './calico/endpoint.ts';
 import type { CalicoObjects } from './calico/objects.ts';
 import { type LabelSet, type NamespaceLabels, podLabels } from './clauses/labels.ts';
@@ -111,7 +111,7 @@ function inTier(policy: Policy, tiers: ReadonlyMap<string, Tier>, calico: Calico
   if (tiers.has(policy.tier)) return policy;
   const unread = calico === undefined || calico.unread.has('tiers');
   const why = unread ? `which order the tier ${policy.tier} has` : `the tier ${policy.tier}, which is not there`;
-  const reason = `${why}: ${nameOf(policy.ref)} is of it`;
+  const reason = `${why}: ${policyRefName(policy.ref)} is of it`;
   const { subject } = policy;
   return {
     ...policy,

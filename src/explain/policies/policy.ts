@@ -70,7 +70,7 @@ export interface Rule {
   readonly path?: string;
 }
 
-export function pathOf({ path }: Rule, direction: PolicyDirection, index: number): string {
+export function rulePath({ path }: Rule, direction: PolicyDirection, index: number): string {
   return path ?? `${direction}[${index}]`;
 }
 

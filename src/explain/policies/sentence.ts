@@ -43,16 +43,19 @@ function deniedText(trace: Trace, { max, said = [] }: SentenceOptions): string {
     const { policy, rule } = verdict.decision;
     if (nearest !== undefined && deniesTheRest(trace)) {
       const behind =
-        nearest.policy === policy ? '' : ` behind ${kindText([nearest.policy])}${policyText(nearest.policy)}`;
-      const denied = `Denied by ${policyText(policy)} ${rule}${behind}`;
+        nearest.policy === policy ? '' : ` behind ${kindText([nearest.policy])}${policyRefText(nearest.policy)}`;
+      const denied = `Denied by ${policyRefText(policy)} ${rule}${behind}`;
       return cutBytes(printable(`${denied}: ${nearestText(nearest, verdict.direction, said)}.`), max);
     }
     const traced = decidingRule(trace);
-    return fitted([`Denied by ${policyText(policy)} ${rule}${traced === undefined ? '' : matchingText(traced)}.`], max);
+    return fitted(
+      [`Denied by ${policyRefText(policy)} ${rule}${traced === undefined ? '' : matchingText(traced)}.`],
+      max,
+    );
   }
   if (nearest !== undefined) {
     const more = isolating.length > 1 ? ` (and ${isolating.length - 1} more)` : '';
-    const denied = `Denied by ${kindText([nearest.policy])}${policyText(nearest.policy)}${tierSuffix(trace)}${more}`;
+    const denied = `Denied by ${kindText([nearest.policy])}${policyRefText(nearest.policy)}${tierSuffix(trace)}${more}`;
     return cutBytes(printable(`${denied}: ${nearestText(nearest, verdict.direction, said)}.`), max);
   }
   for (let shown = Math.min(isolating.length, 5); shown > 1; shown--) {
@@ -77,12 +80,12 @@ function isolatingText(shown: number, trace: Trace): string {
   const noRules = ` (no ${verdict.direction} rules)`;
   const names = isolating
     .slice(0, shown)
-    .map((policy) => `${policyText(policy)}${hasNoRules(policy, trace) ? noRules : ''}`);
+    .map((policy) => `${policyRefText(policy)}${hasNoRules(policy, trace) ? noRules : ''}`);
   const more = isolating.length - names.length;
   return `${kindText(isolating)}${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}${tierSuffix(trace)}`;
 }
 
-/** '' if `policyText` shows the kinds. */
+/** '' if `policyRefText` shows the kinds. */
 function kindText(policies: readonly PolicyRef[]): string {
   const isPlain = policies.every(({ kind, apiVersion }) => kind === 'NetworkPolicy' && !isCalico({ apiVersion }));
   return isPlain ? `NetworkPolic${policies.length === 1 ? 'y' : 'ies'} ` : '';
@@ -186,7 +189,7 @@ function admittedText(
       const age = ageOf(decision, at);
       const recent = isRecent(age) ? `, changed ${humanDuration(age)} before` : '';
       const later = changed !== undefined && age < 0 ? ', changed since' : '';
-      return `Policies allow this (${policyText(policy)} ${rule}${recent}${later}).`;
+      return `Policies allow this (${policyRefText(policy)} ${rule}${recent}${later}).`;
     }
     case 'not-isolated':
       return `Policies allow this: none restricts ${direction} of ${whose}.`;
@@ -226,7 +229,7 @@ function likelyCause({ decision, reason }: ConnectionVerdict, { node, at }: Sent
 }
 
 /** Returns `shop/default-deny`, `ClusterNetworkPolicy lockdown`, `NetworkPolicy.projectcalico.org shop/x`. */
-export function policyText({ apiVersion, kind, namespace, name }: PolicyRef): string {
+export function policyRefText({ apiVersion, kind, namespace, name }: PolicyRef): string {
   const isOfCalico = kind === 'NetworkPolicy' && isCalico({ apiVersion });
   if (kind === 'NetworkPolicy' && namespace !== undefined && !isOfCalico) return `${namespace}/${name}`;
   return `${kind}${isOfCalico ? '.projectcalico.org' : ''} ${namespace === undefined ? '' : `${namespace}/`}${name}`;

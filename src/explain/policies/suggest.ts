@@ -19,7 +19,7 @@ import {
   networkPolicyOrder,
   networkPolicyTier,
 } from './model.ts';
-import { alternativesOf, type Clause, pathOf, type Policy, type PolicySelection, type Rule } from './policy.ts';
+import { alternativesOf, type Clause, rulePath, type Policy, type PolicySelection, type Rule } from './policy.ts';
 import { createPolicySet } from './policy-set.ts';
 import type { TierPolicies } from './selection-cache.ts';
 import { createProbe, type Probe } from './probe.ts';
@@ -207,7 +207,7 @@ function nearMisses(
     for (const [index, rule] of (policy.rules[probe.direction] ?? []).entries()) {
       if (rule.action !== 'admit') continue;
       for (const { clause, field, place } of onlyFailing(rule, probe)) {
-        const found = { policy: policy.ref, path: `${pathOf(rule, probe.direction, index)}.${field}[${place}]` };
+        const found = { policy: policy.ref, path: `${rulePath(rule, probe.direction, index)}.${field}[${place}]` };
         const except = clause instanceof BlockPeer ? clause.exceptionFor(probe) : undefined;
         if (except !== undefined) exceptions.push({ ...found, except });
         if (clause instanceof PortName && isDead(clause, probe, pods))

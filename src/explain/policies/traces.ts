@@ -15,7 +15,7 @@ import {
   type Clause,
   type ClauseGroup,
   type ClauseList,
-  pathOf,
+  rulePath,
   type PolicySelection,
   type Rule,
 } from './policy.ts';
@@ -39,7 +39,7 @@ export function matchRuleTraces(
     const given = policy.order === -Infinity ? [] : (policy.rules[probe.direction] ?? []);
     // A policy that may not select the Pod, whose labels are unknown, is not named as the nearest.
     const isDecision = (rule: Rule, index: number): boolean =>
-      policy.ref === verdict.decision?.policy && pathOf(rule, probe.direction, index) === verdict.decision.rule;
+      policy.ref === verdict.decision?.policy && rulePath(rule, probe.direction, index) === verdict.decision.rule;
     for (const [index, rule] of asked <= last && selects === true ? given.entries() : []) {
       if (least === 0 || isDecision(rule, index)) break;
       const distance = rule.action === 'admit' ? distanceOf(rule, probe, least) : Infinity;
@@ -57,7 +57,7 @@ export function matchRuleTraces(
 /** The texts are made when they are read, because few are, and a policy may have tens of thousands of clauses. */
 function tracePolicy({ policy, selects }: PolicySelection, given: readonly Rule[], probe: Probe): PolicyTrace {
   const rules = memoized(() =>
-    given.map((rule, index) => traceRule(rule, pathOf(rule, probe.direction, index), probe)),
+    given.map((rule, index) => traceRule(rule, rulePath(rule, probe.direction, index), probe)),
   );
   const selector = memoized(() => policy.subject.text());
   return {
@@ -106,7 +106,7 @@ function traceRule(rule: Rule, path: string, probe: Probe): RuleTrace {
 }
 
 function traceNearest(rule: Rule, index: number, probe: Probe): NearestRule {
-  const path = pathOf(rule, probe.direction, index);
+  const path = rulePath(rule, probe.direction, index);
   const groups = rule.groups.map((group) => {
     let [count, matching] = [0, undefined as { clause: Clause; place: number } | undefined];
     for (const clause of group.alternatives) {

@@ -2,7 +2,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import type { Clock } from '../../base/platform/clock.ts';
 import type { Json } from '../../base/platform/json.ts';
 import { createKeyedChanges, type KeyedChanges } from '../../base/platform/keyed-changes.ts';
-import { isEqual, keyOf, type Pod } from './objects.ts';
+import { isEqual, namespacedName, type Pod } from './objects.ts';
 import { createPodIndex, type PodIndex } from './pod-index.ts';
 import { podFromRecord, type PodRecord, podRecordOf } from './pod-record.ts';
 
@@ -46,7 +46,7 @@ export function createKeptPods(
   let listedAt: Millis | undefined;
   let ofEarlier = podsOf(restored, node, { now, wall, fromWall });
   for (const pod of ofEarlier) {
-    keep(keyOf(pod.namespace, pod.name), pod);
+    keep(namespacedName(pod.namespace, pod.name), pod);
     earlier.add(pod);
   }
 
@@ -55,13 +55,13 @@ export function createKeptPods(
     changes,
     alive: (): Millis => Math.floor(wall() / aliveStep) * aliveStep,
     set(pod: Pod): void {
-      const key = keyOf(pod.namespace, pod.name);
+      const key = namespacedName(pod.namespace, pod.name);
       if (pod.node !== node || pod.hostNetwork || pod.until !== Infinity) forget(key);
       else keep(key, pod);
       listed?.set(key, pod);
     },
     remove(namespace: string, name: string): void {
-      const key = keyOf(namespace, name);
+      const key = namespacedName(namespace, name);
       forget(key);
       listed?.delete(key);
     },
@@ -69,7 +69,7 @@ export function createKeptPods(
       if (listed === undefined) return;
       for (const key of records.keys()) if (!listed.has(key)) forget(key);
       listedAt = now();
-      ofEarlier = ofEarlier.flatMap((pod) => endOf(pod, listed?.get(keyOf(pod.namespace, pod.name)), now()));
+      ofEarlier = ofEarlier.flatMap((pod) => endOf(pod, listed?.get(namespacedName(pod.namespace, pod.name)), now()));
       listed = undefined;
     },
     sweep(): boolean {

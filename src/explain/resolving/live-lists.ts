@@ -3,7 +3,7 @@ import { type ChainIndex, createChainIndex, defaultChainLimits } from './service
 import { endpointFinderOf, type Lists, type LiveEndpointFinder } from './endpoint-finder.ts';
 import type { KeptPods } from './kept-pods.ts';
 import { createLeftOutAddresses, type LeftOutAddresses } from './left-out-addresses.ts';
-import { createInterner, isEqual, keyOf, type Node, type Pod, type Service } from './objects.ts';
+import { createInterner, isEqual, namespacedName, type Node, type Pod, type Service } from './objects.ts';
 import { createTombstones, type TombstoneLimits, type TombstoneOptions } from './tombstones.ts';
 import { type MemoryBudget, unlimitedMemory } from '../../base/platform/memory-budget.ts';
 import type { Bytes } from '../../base/platform/weight.ts';
@@ -87,7 +87,7 @@ export function createLiveLists(
       pods.leaveOut(namespace, name);
     },
     leaveOutService(this: void, namespace: string, name: string, latest?: Service): void {
-      const known = chains.services.get(keyOf(namespace, name));
+      const known = chains.services.get(namespacedName(namespace, name));
       for (const service of [known, latest]) leftOut.add(service?.addresses ?? []);
       chains.leaveOutService(namespace, name);
       endpoints.changed(known === undefined ? 'left-out' : 'services');
@@ -99,12 +99,12 @@ export function createLiveLists(
     setNode: nodes.set,
     removeNode: nodes.remove,
     setService(service: Service, now: Millis): void {
-      const before = chains.services.get(keyOf(service.namespace, service.name));
+      const before = chains.services.get(namespacedName(service.namespace, service.name));
       chains.setService(service, now);
       if (!isSame(before, service)) endpoints.changed('services');
     },
     removeService(namespace: string, name: string, now: Millis): void {
-      if (!chains.services.has(keyOf(namespace, name))) return;
+      if (!chains.services.has(namespacedName(namespace, name))) return;
       chains.removeService(namespace, name, now);
       endpoints.changed('services');
     },
@@ -171,7 +171,7 @@ function createLivePods(
       return { pods: pods.size, tombstones: tombstones.size };
     },
     set(pod: Pod, now: Millis): void {
-      const key = keyOf(pod.namespace, pod.name);
+      const key = namespacedName(pod.namespace, pod.name);
       const before = pods.get(key);
       const after = seen(pod, before, now);
       const { resourceVersion, running, problem, restarted, policyView } = after;
@@ -187,7 +187,7 @@ function createLivePods(
       onChange();
     },
     remove(namespace: string, name: string, now: Millis): void {
-      const key = keyOf(namespace, name);
+      const key = namespacedName(namespace, name);
       const before = pods.get(key);
       if (before === undefined) return;
       pods.delete(key);
@@ -195,12 +195,12 @@ function createLivePods(
       onChange();
     },
     leaveOut(namespace: string, name: string): void {
-      const pod = pods.get(keyOf(namespace, name));
-      pods.delete(keyOf(namespace, name));
+      const pod = pods.get(namespacedName(namespace, name));
+      pods.delete(namespacedName(namespace, name));
       if (pod !== undefined) index.remove(pod);
       onChange();
     },
-    named: (namespace: string, name: string): Pod | undefined => pods.get(keyOf(namespace, name)),
+    named: (namespace: string, name: string): Pod | undefined => pods.get(namespacedName(namespace, name)),
     here(now: Millis): Pod[] {
       const here = [...pods.values()].filter((pod) => pod.node === ownNode);
       return here.map((pod) =>

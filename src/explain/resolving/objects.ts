@@ -89,7 +89,7 @@ export interface ClusterObjects {
   namespaces: string[];
 }
 
-export function keyOf(namespace: string, name: string): string {
+export function namespacedName(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 

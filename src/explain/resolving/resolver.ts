@@ -86,7 +86,7 @@ export function resolveMartian({ source, destination, device }: Martian, endpoin
 }
 
 /** Returns the name of a line's node: of its host, of the interface, the host itself if it is a host name, or of the only node; else ''. */
-export function nodeOf(
+export function loggedNode(
   host: string | undefined,
   observation: PacketObservation | undefined,
   endpoints: EndpointFinder,

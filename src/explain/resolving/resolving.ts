@@ -35,5 +35,5 @@ export { weightOfNode, weightOfPod, weightOfService, weightOfSlice } from './obj
 export { shorten } from './node-index.ts';
 export { generateNameOf } from './pod-index.ts';
 export { onSteadyClock, packPorts, podFromRecord, podRecordOf } from './pod-record.ts';
-export { endsOf, nodeOf, resolveMartian, resolvePacket } from './resolver.ts';
+export { endsOf, loggedNode, resolveMartian, resolvePacket } from './resolver.ts';
 export { createChainIndex } from './service-chains/chain-index.ts';

@@ -12,7 +12,7 @@ import { createIntervals, type Intervals, type PolicyEvaluation } from './interv
 import type { OpenFlow } from './open-flows.ts';
 import { type Privacy, redactionOf, redactionOfKept, redactRestored } from './privacy.ts';
 import { type AuditQueue, createAuditQueue, type LostRows, type QueueState } from './queue.ts';
-import { headOf, namespaceOf, namespaceOfRow, rowOf, stampOf } from './record.ts';
+import { headOf, namespaceOfRecord, namespaceOfRow, rowText, stampOf } from './record.ts';
 import { createFileSink } from './sinks/file.ts';
 import { createOtlpSink, readHeaders } from './sinks/otlp.ts';
 
@@ -125,12 +125,12 @@ export function createAudit(options: AuditOptions): Audit {
   function closeSome(): boolean {
     const began = performance.now();
     const { records, isDone } = intervals.close(slice, () => performance.now() - began < longestTurn);
-    for (const record of records) queue.add(rowOf(record), namespaceOf(record));
+    for (const record of records) queue.add(rowText(record), namespaceOfRecord(record));
     return isDone;
   }
 
   function gapRow(sink: string, { rows, first, last }: LostRows): string {
-    return rowOf({
+    return rowText({
       ...headOf(clock.toWall(last), 'network.flow.gap', [cluster, node, sink, rows, first]),
       'event.action': 'lost',
       'event.reason': 'audit queue',

@@ -7,7 +7,7 @@ import type { Martian } from '../../base/model/observation.ts';
 import { type Packet, type PacketObservation, TcpFlag } from '../../base/model/packet.ts';
 import { isName } from '../../base/platform/address.ts';
 import type { FlowRecord } from './fields.ts';
-import { headOf, loggedVerdict, rowOf, stampOf, withPolicies } from './record.ts';
+import { headOf, loggedVerdict, rowText, stampOf, withPolicies } from './record.ts';
 
 export interface AuditedPacket {
   observation: PacketObservation | Martian;
@@ -241,5 +241,5 @@ export function packetRow(line: LogLine, packet: AuditedPacket, context: RowCont
     'network.packets': observation.kind === 'packet' ? observation.repeat : 1,
     ...fields,
   };
-  return rowOf(redact(policies === undefined ? record : withPolicies(record, policies)));
+  return rowText(redact(policies === undefined ? record : withPolicies(record, policies)));
 }

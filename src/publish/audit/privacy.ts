@@ -2,7 +2,7 @@ import { isName, networkOf } from '../../base/platform/address.ts';
 import { mayName } from '../../base/model/readers.ts';
 import { fieldsThat, type FlowRecord } from './fields.ts';
 import type { OpenFlow } from './open-flows.ts';
-import { rowOf, withoutHiddenPolicies } from './record.ts';
+import { rowText, withoutHiddenPolicies } from './record.ts';
 
 /** Settings that remove data from records, before these are written anywhere. */
 export interface Privacy {
@@ -153,7 +153,7 @@ function withLabels(fields: FlowRecord, names: readonly string[]): FlowRecord {
 export function redactRestored<Kept extends Restorable>(state: Kept, redact: (fields: FlowRecord) => FlowRecord): Kept {
   return {
     ...state,
-    rows: state.rows.map(([number, row]) => [number, rowOf(redact(JSON.parse(row) as FlowRecord))]),
+    rows: state.rows.map(([number, row]) => [number, rowText(redact(JSON.parse(row) as FlowRecord))]),
     flows: state.flows.map((flow, index) => redactFlow(flow, redact, index)),
   };
 }

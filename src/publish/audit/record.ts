@@ -7,7 +7,7 @@ import { parsed } from '../../base/platform/json.ts';
 import { printableJson } from '../../base/platform/printable.ts';
 import { type FlowRecord, schemaVersion } from './fields.ts';
 
-export function rowOf(record: FlowRecord): string {
+export function rowText(record: FlowRecord): string {
   return `${printableJson(JSON.stringify(record))}\n`;
 }
 
@@ -15,7 +15,7 @@ export function rowOf(record: FlowRecord): string {
  * The Namespace whose share of the audit's room a record takes: that of the sending Pod or, without one, of the receiving Pod; '' if no Pod
  * is named.
  */
-export function namespaceOf(record: FlowRecord): string {
+export function namespaceOfRecord(record: FlowRecord): string {
   const { 'source.k8s.namespace.name': source, 'destination.k8s.namespace.name': destination } = record;
   if (record['source.kind'] !== 'Pod' && record['destination.kind'] === 'Pod') return destination ?? '';
   return source ?? destination ?? '';
@@ -23,7 +23,7 @@ export function namespaceOf(record: FlowRecord): string {
 
 export function namespaceOfRow(row: string): string {
   const record = parsed(row);
-  return typeof record === 'object' && record !== null ? namespaceOf(record) : '';
+  return typeof record === 'object' && record !== null ? namespaceOfRecord(record) : '';
 }
 
 /** `identity` is equal only for the same record. */

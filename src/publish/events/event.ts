@@ -69,7 +69,7 @@ export function eventOf(series: Series, text: string | EventText, now: Millis): 
         regarding.name,
         published.alias ?? digestOf(finding.identity, shared === true ? '' : node, window),
       ),
-      namespace: namespaceOf(regarding),
+      namespace: namespaceOfEvents(regarding),
       annotations: annotationsOf(series, policy),
     },
     involvedObject: reference(regarding),
@@ -126,7 +126,7 @@ export function identityText(event: AnyEvent): string {
   );
 }
 
-export function namespaceOf(ref: ObjectRef): string {
+export function namespaceOfEvents(ref: ObjectRef): string {
   return ref.namespace ?? 'default';
 }
 

@@ -9,7 +9,7 @@ export {
   eventOf,
   type EventText,
   identityText,
-  namespaceOf,
+  namespaceOfEvents,
   removableAnnotations,
   timestamp,
   tolerableSkew,

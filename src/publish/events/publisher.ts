@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { Series, Turn, TurnEnd, WriteKind, WriteResult } from '../../base/model/series.ts';
 import { type Schedule, schedule as systemSchedule } from '../../base/platform/timer.ts';
-import { namespaceOf } from './event.ts';
+import { namespaceOfEvents } from './event.ts';
 import type { WriteOutcome } from './event-writer.ts';
 import { type Attempt, attemptOf, createRetries, delays } from './retry.ts';
 import type { WriteBudget } from './write-budget.ts';
@@ -144,7 +144,7 @@ function createBatches(options: PublisherOptions) {
     };
     for (let turn = table.next(at, availableAt); turn !== undefined; turn = table.next(at, availableAt)) {
       const { series } = turn;
-      const namespace = namespaceOf(series.finding.regarding);
+      const namespace = namespaceOfEvents(series.finding.regarding);
       const obstacle = retries.obstacleFor(series, writer.busyUntil(namespace));
       if (obstacle !== undefined) {
         end(series, obstacle);

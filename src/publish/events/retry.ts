@@ -4,7 +4,7 @@ import type { Series, TurnEnd, WriteKind, WriteResult } from '../../base/model/s
 import type { Millis } from '../../base/model/log-line.ts';
 import { type BackOff, createBackOff, createCooldown } from '../../base/platform/rates.ts';
 import { denierOf } from './denial.ts';
-import { namespaceOf } from './event.ts';
+import { namespaceOfEvents } from './event.ts';
 import type { WriteOutcome, Refusal } from './event-writer.ts';
 
 /** The delays that texts name, after which an Event is tried again. */
@@ -95,7 +95,7 @@ export function createRetries(now: () => Millis, random: () => number) {
     /** `busyUntil`: when to check the namespace of the series again, if others keep it busy. */
     obstacleFor(series: Series, busyUntil?: Millis): TurnEnd | undefined {
       if (abandoned.has(series)) return { kind: 'abandoned' };
-      const namespace = namespaceOf(series.finding.regarding);
+      const namespace = namespaceOfEvents(series.finding.regarding);
       if (mutedNamespaces.has(namespace)) return { kind: 'abandoned', reason: 'muted' };
       const until = throttled.get(namespace)?.until ?? -Infinity;
       if (until > now()) return { kind: 'postponed', until };
@@ -109,14 +109,14 @@ export function createRetries(now: () => Millis, random: () => number) {
       answered(series);
       if (outcome.kind === 'written') return { kind: 'published', published: outcome.published };
       if (typeof rule === 'number') return { kind: 'refused', until: now() + rule };
-      if (rule === 'mute namespace') mutedNamespaces.add(namespaceOf(series.finding.regarding));
+      if (rule === 'mute namespace') mutedNamespaces.add(namespaceOfEvents(series.finding.regarding));
       else abandoned.add(series);
       return { kind: 'abandoned', reason: result };
     },
   };
 
   function answered({ finding }: Series): void {
-    throttled.delete(namespaceOf(finding.regarding));
+    throttled.delete(namespaceOfEvents(finding.regarding));
     unclear.clear();
     isOut = false;
     backOff.reset();
@@ -129,7 +129,7 @@ export function createRetries(now: () => Millis, random: () => number) {
       refusal = answer;
       return { kind: 'postponed' };
     }
-    const namespace = namespaceOf(finding.regarding);
+    const namespace = namespaceOfEvents(finding.regarding);
     const pauses = throttled.get(namespace)?.backOff ?? createBackOff(delays.backOff, random);
     const until = now() + pauses.next(answer.retryAfter);
     throttled.set(namespace, { until, backOff: pauses });

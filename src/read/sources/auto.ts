@@ -5,7 +5,7 @@ import type { Millis } from '../../base/model/log-line.ts';
 import { reasonOf } from '../../base/platform/system-error.ts';
 import { createClock } from './envelopes/clock.ts';
 import { readEnvelope } from './envelopes/read-envelope.ts';
-import { adviceOn, type Device, kmsgDevice, readRecord, recordSize } from './kmsg/device.ts';
+import { adviceOn, type Device, kmsgDevice, readKmsgRecord, recordSize } from './kmsg/device.ts';
 import { siblingsOf } from './tail/siblings.ts';
 
 export type KernelSource =
@@ -172,7 +172,7 @@ function whyNotRing(path: string, device: Device): string | undefined {
     fd = device.open(path);
     const buffer = Buffer.alloc(recordSize);
     for (let reads = 0; reads < 100; reads++) {
-      const outcome = readRecord(device, fd, buffer);
+      const outcome = readKmsgRecord(device, fd, buffer);
       if (outcome === 'again') continue;
       if (typeof outcome === 'object') return adviceOn(outcome.error);
       const isRecord = outcome !== 'empty' && /^\d{1,10},\d{1,16},\d{1,16}[,;]/.test(buffer.toString('latin1', 0, 64));

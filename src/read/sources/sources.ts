@@ -6,15 +6,11 @@ export {
   type ConfiguredKernelSource,
   type KernelSource,
 } from './auto.ts';
-export {
-  createCalicoFlows,
-  defaultFlowsFolder,
-  obstacleOf as calicoFlowsObstacle,
-} from './calico-flows/calico-flows.ts';
+export { createCalicoFlows, defaultFlowsFolder, calicoFlowsObstacle } from './calico-flows/calico-flows.ts';
 export { createJournal } from './journald/journal.ts';
 export { findJournal } from './journald/journalctl.ts';
 export { hasKernelRecords } from './journald/kernel-records.ts';
-export { kmsgDevice, readRecord, recordSize } from './kmsg/device.ts';
+export { kmsgDevice, readKmsgRecord, recordSize } from './kmsg/device.ts';
 export { createKernelRing } from './kmsg/kernel-ring.ts';
 export { createContainerLogs } from './kubelet/container-logs.ts';
 export { createLogFinder } from './kubelet/find-logs.ts';
@@ -32,6 +28,6 @@ export type {
 } from './source.ts';
 export { createFollowFile, createFollowProgram, findProgramLogs, type ProgramLog } from './tail/follow-file.ts';
 export { lookAt, readingAdviceOn } from './tail/open-log.ts';
-export { connectionsObstacleOf, createKernelDrops, obstacleOf as kernelDropsObstacle } from './tracefs/kernel-drops.ts';
+export { connectionsObstacleOf, createKernelDrops, kernelDropsObstacle } from './tracefs/kernel-drops.ts';
 export { hasHistograms } from './tracefs/probe.ts';
-export { createBpfTrace, defaultTracefs, obstacleOf as bpfTraceObstacle } from './tracefs/trace.ts';
+export { createBpfTrace, defaultTracefs, bpfTraceObstacle } from './tracefs/trace.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearest, suggest } from '../../../src/agent/config/suggest.ts';
+import { nearest, didYouMean } from '../../../src/agent/config/suggest.ts';
 
 const tables: { words: [string, string | undefined][] } = {
   // Words, and the setting of suggest.test.ts that is nearest to each.
@@ -38,6 +38,6 @@ test('the nearest one wins, then the first', () => {
 });
 
 test('a suggestion is a question, or empty', () => {
-  expect(suggest('nodes', names)).toBe('; did you mean node?');
-  expect(suggest('colour', names)).toBe('');
+  expect(didYouMean('nodes', names)).toBe('; did you mean node?');
+  expect(didYouMean('colour', names)).toBe('');
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeText, readRecord } from '../../../src/base/log-formats/container-log.ts';
+import { decodeText, readContainerRecord } from '../../../src/base/log-formats/container-log.ts';
 import { forAll } from '../../for-all.ts';
 
 /** Lines of the logs of containers. */
@@ -47,15 +47,15 @@ test.each([
   ['2026-11-21T10:00:00Z stderr F ', { ...stderr, time: ten, text: '' }],
   ['2026-11-21T10:00:00Z stderr F', { ...stderr, time: ten, text: '' }],
 ])('CRI: %s', (line, record) => {
-  expect(readRecord(line)).toStrictEqual(record);
+  expect(readContainerRecord(line)).toStrictEqual(record);
 });
 
 test.each(tables.docker)("Docker's JSON: %s", (line, record) => {
-  expect(readRecord(line)).toStrictEqual({ ...stderr, time: ten + 250, ...record });
+  expect(readContainerRecord(line)).toStrictEqual({ ...stderr, time: ten + 250, ...record });
 });
 
 test.each(tables.others)('a line that is neither CRI nor Docker: %s', (line) => {
-  expect(readRecord(line)).toBeUndefined();
+  expect(readContainerRecord(line)).toBeUndefined();
 });
 
 test('any text is read back from either format byte for byte and as text', () => {
@@ -63,9 +63,9 @@ test('any text is read back from either format byte for byte and as text', () =>
     const written = text.replaceAll('\n', ' ').toWellFormed();
     const bytes = Buffer.from(written).toString('latin1');
     const json = JSON.stringify({ log: `${written}\n`, stream: 'stdout', time: '2026-11-21T10:00:00Z' });
-    const docker = readRecord(Buffer.from(json).toString('latin1'));
+    const docker = readContainerRecord(Buffer.from(json).toString('latin1'));
     expect(docker?.text).toBe(bytes);
-    expect(readRecord(`2026-11-21T10:00:00Z stdout F ${bytes}`)).toStrictEqual(docker);
+    expect(readContainerRecord(`2026-11-21T10:00:00Z stdout F ${bytes}`)).toStrictEqual(docker);
     expect(decodeText(bytes)).toBe(written);
   });
 });
@@ -93,5 +93,5 @@ test('no line causes an exception', () => {
     fc.array(part).map((parts) => parts.join('')),
     bytes,
   );
-  fc.assert(fc.property(line, (text) => void readRecord(text)));
+  fc.assert(fc.property(line, (text) => void readContainerRecord(text)));
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readIptablesSave, readNftRuleset, readRules, type Rules } from '../../../src/cli/doctor/rules.ts';
+import { readIptablesSave, readNftRuleset, readFirewallRules, type Rules } from '../../../src/cli/doctor/rules.ts';
 import { fakeMachine, programs } from './fake.ts';
 import { found, rulesOf } from './scene.ts';
 
@@ -112,7 +112,7 @@ test.each<[string, string, number?]>(tables.nft)(
 
 /** Reads the rules of a machine on which programs print this, and files of /proc have this content. */
 const read = (printed: Parameters<typeof programs>[0], content?: string): Promise<Rules> =>
-  readRules(fakeMachine({ run: programs(printed), readFile: () => content }));
+  readFirewallRules(fakeMachine({ run: programs(printed), readFile: () => content }));
 
 test('each prefix of both backends is listed once', async () => {
   const rules = await read({

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { rowOf } from '../../../src/cli/drops/drop-row.ts';
+import { dropRowOf } from '../../../src/cli/drops/drop-row.ts';
 import { createTable } from '../../../src/cli/drops/drops-table.ts';
 import { flowEndText } from '../../../src/cli/drops/flow-end.ts';
 import { joinRows } from '../../../src/cli/drops/joined-rows.ts';
@@ -37,9 +37,9 @@ const drops = samples.flatMap(dropsOf);
 /** Some messages name the policy of a Namespace, or no policy at all. */
 test('if several policies deny, a row has the one that the message names, and the number of others', () => {
   const denied = drops.filter(({ message }) => / Denied by (?:\S*Polic\S+ )?\S+\/\S+ /.test(message));
-  expect(denied.map(rowOf).filter(({ policy }) => policy === '-')).toEqual([]);
+  expect(denied.map(dropRowOf).filter(({ policy }) => policy === '-')).toEqual([]);
   const several = denied.filter(({ message }) => message.includes(' more'));
-  expect(new Set(several.map((event) => rowOf(event).policy))).toContain('NetworkPolicy shop/postgres, 1 more');
+  expect(new Set(several.map((event) => dropRowOf(event).policy))).toContain('NetworkPolicy shop/postgres, 1 more');
 });
 
 /** Its packets may go both ways, and so have no annotation `direction`. */
@@ -49,7 +49,7 @@ test('the row of an Event that counts the drops past the limit has the direction
   expect(sent.length).toBeGreaterThan(0);
   expect(sent.length).toBeLessThan(past.length);
   for (const event of past) {
-    const { from, to, side } = rowOf(event);
+    const { from, to, side } = dropRowOf(event);
     const peers = sent.includes(event) ? to : from;
     expect([peers.name, side]).toEqual(['3 peers', sent.includes(event) ? 'from' : 'to']);
   }
@@ -69,7 +69,7 @@ const [example] = drops as [CoreEvent];
 
 test('rows are made of the Events of all samples', async () => {
   const table = createTable(true, plain);
-  const rows = samples.flatMap((name) => joinRows(dropsOf(name).map(rowOf)));
+  const rows = samples.flatMap((name) => joinRows(dropsOf(name).map(dropRowOf)));
   const lines = (table.title(rows, now) + table.lines(rows, now)).trimEnd().split('\n');
   // Without the messages, which the samples' expected files have.
   const end = lines[0]?.indexOf('MESSAGE');
@@ -91,7 +91,7 @@ test('an Event is shown according to its annotations', () => {
     policy: 'NetworkPolicy/shop/no-dns',
   };
   const { namespace = '', name } = example.involvedObject;
-  const row = rowOf(withAnnotations(example, annotations));
+  const row = dropRowOf(withAnnotations(example, annotations));
   expect([row.from, row.to].map(flowEndText)).toEqual([`${namespace}/${name}`, 'kube-system/coredns (Deployment)']);
   expect(row).toMatchObject({
     port: '53/UDP',
@@ -104,11 +104,11 @@ test.each<[Record<string, string>, string]>([
   [{ schema: '2', direction: 'sending', peer: 'x' }, 'another schema'],
   [{ direction: 'sending', peer: 'x' }, 'no schema'],
 ])('annotations %j are not believed: %s', (annotations, _why) => {
-  expect(rowOf(withAnnotations(example, annotations))).toEqual(rowOf(withoutAnnotations(example)));
+  expect(dropRowOf(withAnnotations(example, annotations))).toEqual(dropRowOf(withoutAnnotations(example)));
 });
 
 test.each<[Record<string, string>, object]>(tables.shown)('annotations %j are shown as %j', (annotations, shown) => {
-  const row = rowOf(withAnnotations(example, { schema: '1', ...annotations }));
+  const row = dropRowOf(withAnnotations(example, { schema: '1', ...annotations }));
   expect({ ...row, from: flowEndText(row.from) }).toMatchObject(shown);
 });
 
@@ -119,13 +119,15 @@ test.each([
   ['unknown/fd00::1', 'fd00::1'],
   ['StatefulSet/shop/db', 'shop/db (StatefulSet)'],
 ])('the peer %s', (peer, shown) => {
-  expect(flowEndText(rowOf(withAnnotations(example, { schema: '1', direction: 'receiving', peer })).from)).toBe(shown);
+  expect(flowEndText(dropRowOf(withAnnotations(example, { schema: '1', direction: 'receiving', peer })).from)).toBe(
+    shown,
+  );
 });
 
 test('a workload is spelled as in the live table', () => {
   const [live] = createRates().take(new Map([['node-a', [topFlowOf(flow())]]]), 0);
   const annotations = { schema: '1', direction: 'receiving', peer: 'Deployment/batch/worker', peers: '2' };
-  expect(flowEndText(rowOf(withAnnotations(example, annotations)).from)).toBe(live?.from);
+  expect(flowEndText(dropRowOf(withAnnotations(example, annotations)).from)).toBe(live?.from);
 });
 
 test.each([
@@ -134,20 +136,20 @@ test.each([
   ['fields of other types', { message: 7, count: '3', involvedObject: [], metadata: { annotations: 'x' }, source: 1 }],
   ['a count that is none', { count: -1, lastTimestamp: 'yesterday' }],
 ])('%s is a row without known fields', (_, event) => {
-  expect(rowOf(event)).toMatchObject({ count: 1, port: '-', last: undefined, node: '-', policy: '-' });
+  expect(dropRowOf(event)).toMatchObject({ count: 1, port: '-', last: undefined, node: '-', policy: '-' });
 });
 
 test('texts of a megabyte are cut in the table', () => {
   const [peer, policy] = ['a '.repeat(500_000), 'b'.repeat(500_000)];
   const event = { ...withAnnotations(example, { schema: '1', peer, policy }), message: peer };
-  expect(createTable(true, plain).lines([rowOf(event)], now).length).toBeLessThan(3000);
+  expect(createTable(true, plain).lines([dropRowOf(event)], now).length).toBeLessThan(3000);
 });
 
 test('columns stay as wide as those shown before', () => {
   const table = createTable(false, plain);
   const wide = { ...withoutAnnotations(example), involvedObject: { ...example.involvedObject, name: 'x'.repeat(200) } };
-  const [first = ''] = table.lines([rowOf(wide)], now).split('\n');
-  const [second = ''] = table.lines([rowOf(withoutAnnotations(example))], now).split('\n');
+  const [first = ''] = table.lines([dropRowOf(wide)], now).split('\n');
+  const [second = ''] = table.lines([dropRowOf(withoutAnnotations(example))], now).split('\n');
   expect(second.indexOf('dropped')).toBe(first.indexOf('dropped'));
 });
 
@@ -160,13 +162,13 @@ test.each<[string, Record<string, string>, string]>([
   ['another kind of packets', { port: '443', protocol: 'TCP', packet: 'constructor' }, '443/TCP'],
 ])('the column of ports shows %s', (_, annotations, shown) => {
   const [line = ''] = createTable(false, plain)
-    .lines([rowOf(withAnnotations(example, { schema: '1', ...annotations }))], now)
+    .lines([dropRowOf(withAnnotations(example, { schema: '1', ...annotations }))], now)
     .split('\n');
   expect(line.split(/ {2,}/)[2]).toBe(shown);
 });
 
 test('on a terminal that is still too narrow, TO is below the row, and watched lines stay aligned', () => {
-  const [sent] = sides() as [ReturnType<typeof rowOf>];
+  const [sent] = sides() as [ReturnType<typeof dropRowOf>];
   const table = createTable(false, plain, 60);
   const long = { ...sent, policy: '-', to: { ...sent.to, pod: 'x'.repeat(40) } };
   const text = table.title([long], now) + table.lines([long, { ...sent, policy: 'NetworkPolicy shop/a' }], now);
@@ -182,7 +184,7 @@ test('on a terminal that is still too narrow, TO is below the row, and watched l
 });
 
 test('only the verdict is coloured, and columns are aligned as without colours', () => {
-  const row = rowOf(example);
+  const row = dropRowOf(example);
   const coloured = createTable(false, (colour, text) => `<${colour}>${text}</>`).lines([row], now);
   expect(coloured).toMatch(/ {2}<(?:red|yellow)>(?:dropped|rejected)<\/>  /);
   expect(coloured.replaceAll(/<[^>]*>/g, '')).toBe(createTable(false, plain).lines([row], now));
@@ -190,7 +192,7 @@ test('only the verdict is coloured, and columns are aligned as without colours',
 
 test('on a terminal that is too narrow, the policy is below its row, and no word is cut', () => {
   const rows = ['NetworkPolicy/shop/postgres', undefined].map((policy) =>
-    rowOf({
+    dropRowOf({
       ...withAnnotations(example, {
         schema: '1',
         verdict: 'rejected',
@@ -231,9 +233,9 @@ const sides = (given: object = {}, annotations: Record<string, string> = {}) => 
   });
   const sent = of(worker, postgres, { direction: 'sending', peer: 'StatefulSet/shop/postgres' });
   const received = of(postgres, worker, { direction: 'receiving', peer: 'Deployment/batch/worker', ...annotations });
-  return [sent, { ...received, ...given }].map(rowOf);
+  return [sent, { ...received, ...given }].map(dropRowOf);
 };
-const endsOf = (rows: readonly ReturnType<typeof rowOf>[]) =>
+const endsOf = (rows: readonly ReturnType<typeof dropRowOf>[]) =>
   joinRows(rows).map(({ from, to, count }) => [flowEndText(from), flowEndText(to), count]);
 
 test('the two Events of a packet are one row, which names both Pods', () => {
@@ -241,9 +243,9 @@ test('the two Events of a packet are one row, which names both Pods', () => {
 });
 
 test('a row of several Pods counts what each of them sent', () => {
-  const [sent] = sides() as [ReturnType<typeof rowOf>, ReturnType<typeof rowOf>];
+  const [sent] = sides() as [ReturnType<typeof dropRowOf>, ReturnType<typeof dropRowOf>];
   const other = { ...sent, from: { ...sent.from, name: 'worker-2', pod: 'worker-2' } };
-  const [, received] = sides({ count: 12 }, { peers: '2' }) as [unknown, ReturnType<typeof rowOf>];
+  const [, received] = sides({ count: 12 }, { peers: '2' }) as [unknown, ReturnType<typeof dropRowOf>];
   expect(endsOf([sent, other, received])).toEqual([['batch/worker (Deployment)', 'shop/postgres-0', 12]]);
 });
 
@@ -263,7 +265,7 @@ test.each<[string, object, number]>([
 });
 
 test('the policy of either Event is shown', () => {
-  const [sent, received] = sides() as [ReturnType<typeof rowOf>, ReturnType<typeof rowOf>];
+  const [sent, received] = sides() as [ReturnType<typeof dropRowOf>, ReturnType<typeof dropRowOf>];
   expect(
     joinRows([
       { ...sent, policy: 'NetworkPolicy batch/x' },
@@ -273,7 +275,7 @@ test('the policy of either Event is shown', () => {
 });
 
 test('Events of two hours are one row of the flow', () => {
-  const [, received] = sides() as [unknown, ReturnType<typeof rowOf>];
+  const [, received] = sides() as [unknown, ReturnType<typeof dropRowOf>];
   const later = { ...received, count: 3, last: now, node: 'node-z' };
   expect(joinRows([received, later])).toMatchObject([{ count: 9, last: now, node: `node-z,${received.node}` }]);
 });

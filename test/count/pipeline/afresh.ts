@@ -3,7 +3,7 @@ import type { LogLine } from '../../../src/base/model/log-line.ts';
 import type { PacketObservation } from '../../../src/base/model/packet.ts';
 import type { FlowMeaning } from '../../../src/count/pipeline/meaning.ts';
 import type { EndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
-import { nodeOf, resolvePacket } from '../../../src/explain/resolving/resolver.ts';
+import { loggedNode, resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 
 /** Takes the place of the cache: resolves and explains each packet anew. */
 export function afresh(
@@ -13,7 +13,7 @@ export function afresh(
   seen: PacketObservation,
 ): FlowMeaning {
   const at = { time: from.time, exact: from.timeIsExact };
-  const name = nodeOf(fixedNode ?? from.host, seen, endpoints, at);
+  const name = loggedNode(fixedNode ?? from.host, seen, endpoints, at);
   const ends = resolvePacket(seen, endpoints, at);
   return {
     node: name,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rowOf } from '../../../src/cli/drops/drop-row.ts';
+import { dropRowOf } from '../../../src/cli/drops/drop-row.ts';
 import { createTable } from '../../../src/cli/drops/drops-table.ts';
 import { joinRows } from '../../../src/cli/drops/joined-rows.ts';
 import { checks } from '../../../src/cli/doctor/doctor.ts';
@@ -56,7 +56,7 @@ export const outputs: Readonly<Record<string, OutputMaker>> = {
     const events = ['policy-deny', 'egress-denied'].flatMap(eventsOfSample).filter(isOfShop).toSorted(byTime);
     const table = createTable(false, plain);
     const soon = Date.parse(events.at(-1)?.lastTimestamp ?? '') + 8000;
-    const rows = joinRows(events.map(rowOf));
+    const rows = joinRows(events.map(dropRowOf));
     return (table.title(rows, soon) + table.lines(rows, soon)).trimEnd().split('\n');
   },
   'drops-top': () => topLines(),

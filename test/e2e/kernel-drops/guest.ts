@@ -3,7 +3,7 @@
  * agent itself reads the source, or Pods flood it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { createKernelDrops, obstacleOf } from '../../../src/read/sources/tracefs/kernel-drops.ts';
+import { createKernelDrops, kernelDropsObstacle } from '../../../src/read/sources/tracefs/kernel-drops.ts';
 import { defaultTracefs as tracefs } from '../../../src/read/sources/tracefs/trace.ts';
 import { cases, pods } from './cases.ts';
 import { tryAgent } from './guest-agent.ts';
@@ -57,7 +57,7 @@ function printLeft(): void {
 }
 
 async function tryCases(): Promise<void> {
-  print('obstacle', obstacleOf(tracefs) ?? 'none');
+  print('obstacle', kernelDropsObstacle(tracefs) ?? 'none');
   const seen = { lines: 0, isGivenUp: false };
   const listener = {
     take({ text }: { text: string }): void {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Packet, PacketObservation } from '../../../src/base/model/packet.ts';
 import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
-import { endsOf, nodeOf, resolveMartian, resolvePacket } from '../../../src/explain/resolving/resolver.ts';
+import { endsOf, loggedNode, resolveMartian, resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 import { cluster, icmp, nine, node, observation, packet, pod } from '../../builders.ts';
 
 type Interfaces = Partial<Pick<PacketObservation, 'inInterface' | 'outInterface' | 'physIn'>>;
@@ -230,10 +230,10 @@ const single = createEndpointFinder(cluster({ nodes: [node()] }));
 const known = { both: endpoints, one: single, none: createEndpointFinder(cluster()) };
 
 test.each(tables.nodes)('the node of a line: %s', (_, host, given, nodes, expected) => {
-  expect(nodeOf(host, observation(named(given)), known[nodes], at)).toBe(expected);
+  expect(loggedNode(host, observation(named(given)), known[nodes], at)).toBe(expected);
 });
 
 test('the node is also found for lines without a packet', () => {
-  expect(nodeOf('node-a', undefined, endpoints, at)).toBe('node-a');
-  expect(nodeOf(undefined, undefined, single, at)).toBe('node-a');
+  expect(loggedNode('node-a', undefined, endpoints, at)).toBe('node-a');
+  expect(loggedNode(undefined, undefined, single, at)).toBe('node-a');
 });

@@ -1,6 +1,6 @@
 import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
 import { createIntervals, type Intervals } from '../../../src/publish/audit/intervals.ts';
-import { rowOf } from '../../../src/publish/audit/record.ts';
+import { rowText } from '../../../src/publish/audit/record.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd, podRef } from '../../builders.ts';
 
 /** Rows as an agent writes them, about a node whose Pods are in twelve namespaces: the same for the same numbers. */
@@ -29,7 +29,7 @@ export function makeRows({
       intervals.count(made, () => made, 1, start + 59_500);
     }
     now = start + 66_000;
-    rows.push(...closeAll(intervals).map(rowOf));
+    rows.push(...closeAll(intervals).map(rowText));
   }
   return rows;
 }

@@ -3,7 +3,7 @@ import { startDelivery } from '../../../src/publish/audit/deliver.ts';
 import type { FlowRecord } from '../../../src/publish/audit/fields.ts';
 import { createIntervals } from '../../../src/publish/audit/intervals.ts';
 import { createAuditQueue } from '../../../src/publish/audit/queue.ts';
-import { rowOf } from '../../../src/publish/audit/record.ts';
+import { rowText } from '../../../src/publish/audit/record.ts';
 import { ends, externalEnd, nine, observation, packet, podEnd } from '../../builders.ts';
 import { closeAll } from './made-rows.ts';
 
@@ -30,7 +30,7 @@ async function outage(flowsAMinute: number) {
       },
       close: () => Promise.resolve(),
     },
-    gapRow: (_, { rows }) => rowOf({ 'event.name': 'network.flow.gap', 'log.records_lost': rows }),
+    gapRow: (_, { rows }) => rowText({ 'event.name': 'network.flow.gap', 'log.records_lost': rows }),
     report: { sent: () => {}, failed: () => {} },
     backOff: { first: 1, longest: 2 },
   });
@@ -51,7 +51,7 @@ async function outage(flowsAMinute: number) {
       intervals.count(of, of, 1, now);
     }
     now += 66_000;
-    for (const record of closeAll(intervals)) queue.add(rowOf(record), 'shop');
+    for (const record of closeAll(intervals)) queue.add(rowText(record), 'shop');
     queue.release(queue.newest);
     delivery.wake();
   }

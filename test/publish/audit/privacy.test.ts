@@ -11,7 +11,7 @@ import {
   redactRestored,
 } from '../../../src/publish/audit/privacy.ts';
 import type { OpenFlow } from '../../../src/publish/audit/open-flows.ts';
-import { rowOf } from '../../../src/publish/audit/record.ts';
+import { rowText } from '../../../src/publish/audit/record.ts';
 import type { Endpoint } from '../../../src/base/model/endpoint.ts';
 import { ends, externalEnd, nine, nodeEnd, observation, packet, podEnd, workerEnd } from '../../builders.ts';
 import { forAll } from '../../for-all.ts';
@@ -230,7 +230,7 @@ test('labels kept by an earlier run are removed if this run does not ask for the
   const { fields } = flow({}, { ends: ends({ source: labelledSource, destination: externalEnd() }) });
   const state: AuditState = {
     progress: { newest: 1, sinks: {}, closings: 0 },
-    rows: [['1', rowOf({ 'event.id': 'id-1', ...fields })]],
+    rows: [['1', rowText({ 'event.id': 'id-1', ...fields })]],
     flows: [],
   };
   const shownWith = (labels: string[]): unknown => {
@@ -258,7 +258,7 @@ test('labels of an open flow are removed even if another flow and its other end 
 
 test('without labels from an earlier run, nothing has to be removed', () => {
   const flows = [openFlow(workerEnd(2))];
-  expect(redactionOfKept(all, { rows: [['1', rowOf(flow({}).fields)]], flows })).toBeUndefined();
+  expect(redactionOfKept(all, { rows: [['1', rowText(flow({}).fields)]], flows })).toBeUndefined();
 });
 
 test('redacting twice changes nothing', () => {
@@ -290,7 +290,7 @@ test('redacting twice changes nothing', () => {
 
 test("records of an earlier run are redacted by this run's settings, with their ids and numbers", () => {
   const { fields, ...of } = flow({}, { observation: observation({ packet: packet({ destinationPort: 80 }) }) });
-  const row = rowOf({ 'event.id': 'id-1', 'network.packets': 3, ...fields });
+  const row = rowText({ 'event.id': 'id-1', 'network.packets': 3, ...fields });
   const open = { ...of, fields, start: nine, packets: 2, first: nine, last: nine, mixed: [] };
   const state: AuditState = {
     progress: { newest: 1, sinks: {}, closings: 0 },

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAuditQueue } from '../../../src/publish/audit/queue.ts';
-import { namespaceOf, namespaceOfRow, rowOf } from '../../../src/publish/audit/record.ts';
+import { namespaceOfRecord, namespaceOfRow, rowText } from '../../../src/publish/audit/record.ts';
 import { flowOf } from '../../../src/publish/audit/flow.ts';
 import { ends, externalEnd, observation, podEnd, podRef } from '../../builders.ts';
 import { forAll } from '../../for-all.ts';
@@ -109,7 +109,11 @@ test.each([
     node: 'node-a',
     noise: undefined,
   });
-  expect([namespace, namespaceOf(fields), namespaceOfRow(rowOf(fields))]).toEqual([expected, expected, expected]);
+  expect([namespace, namespaceOfRecord(fields), namespaceOfRow(rowText(fields))]).toEqual([
+    expected,
+    expected,
+    expected,
+  ]);
 });
 
 test("a row that is not a record takes no record's room", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBpfTrace, obstacleOf } from '../../../src/read/sources/tracefs/trace.ts';
+import { createBpfTrace, bpfTraceObstacle } from '../../../src/read/sources/tracefs/trace.ts';
 import type { Device } from '../../../src/read/sources/kmsg/device.ts';
 import { fakeTime } from './fake-time.ts';
 import { type Heard, listening } from './heard.ts';
@@ -87,7 +87,7 @@ test('without tracefs, the notice and the check say so', () => {
   source.start();
   expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
   source.stop();
-  expect(obstacleOf(tracefs)).toBe(/cannot be read: (.*)\. It is tried/.exec(heard.notices[0]?.text ?? '')?.[1]);
+  expect(bpfTraceObstacle(tracefs)).toBe(/cannot be read: (.*)\. It is tried/.exec(heard.notices[0]?.text ?? '')?.[1]);
 });
 
 test('in a flood, other work gets its turn after some hundred lines, however many a read returns', () => {

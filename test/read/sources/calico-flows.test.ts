@@ -7,7 +7,7 @@ import { Client, type ClientDuplexStream, credentials, type ServiceError, status
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse } from '../../../src/read/parsing/parsing.ts';
 import { createPrefixTable } from '../../../src/read/parsing/netfilter/prefixes.ts';
-import { createCalicoFlows, obstacleOf } from '../../../src/read/sources/calico-flows/calico-flows.ts';
+import { createCalicoFlows, calicoFlowsObstacle } from '../../../src/read/sources/calico-flows/calico-flows.ts';
 import type { Position, Source } from '../../../src/read/sources/source.ts';
 import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
@@ -282,6 +282,6 @@ test('if the folder is missing, the notice and the check say so', async () => {
   const { heard, source } = await listen();
   expect(source.state).toBe('failed');
   expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
-  expect(obstacleOf(folder)).toContain('no such file');
-  expect(obstacleOf(temporary())).toBeUndefined();
+  expect(calicoFlowsObstacle(folder)).toContain('no such file');
+  expect(calicoFlowsObstacle(temporary())).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { kernelReasons } from '../../../src/explain/drops/reasons.ts';
 import {
   connectionsObstacleOf,
   createKernelDrops,
-  obstacleOf,
+  kernelDropsObstacle,
 } from '../../../src/read/sources/tracefs/kernel-drops.ts';
 import { toldReasons } from '../../../src/read/sources/tracefs/probe.ts';
 import { fakeTime } from './fake-time.ts';
@@ -419,21 +419,21 @@ test.each([
   const { heard, source } = reading(tracefs);
   source.stop();
   expect(heard.notices).toMatchObject([{ level: 'error', key: 'failed' }]);
-  const obstacle = obstacleOf(tracefs.path, tracefs.btf);
+  const obstacle = kernelDropsObstacle(tracefs.path, tracefs.btf);
   expect(obstacle).toBe(/cannot be read: (.*)\. It is tried/.exec(heard.notices[0]?.text ?? '')?.[1]);
   expect(tracefs.definitions()).toBe('');
 });
 
 test('without the types of the kernel, or a tracefs, the check says so', () => {
-  expect(obstacleOf(folder('nothing'))).toBeDefined();
+  expect(kernelDropsObstacle(folder('nothing'))).toBeDefined();
   const tracefs = tracefsOf(undefined, Buffer.from('no types at all, but more than a header'));
-  expect(obstacleOf(tracefs.path, tracefs.btf)).toBeDefined();
+  expect(kernelDropsObstacle(tracefs.path, tracefs.btf)).toBeDefined();
   expect(tracefs.definitions()).toBe('');
 });
 
 test('the check leaves nothing behind', () => {
   const tracefs = tracefsOf();
-  expect(obstacleOf(tracefs.path, tracefs.btf)).toBeUndefined();
+  expect(kernelDropsObstacle(tracefs.path, tracefs.btf)).toBeUndefined();
   expect(tracefs.definitions()).toMatch(/^e:(\w+\/drop_\w{8}) .*\n-:\1\n$/);
   expect(existsSync(join(tracefs.path, 'instances', `${group}_check`))).toBe(false);
 });
@@ -457,7 +457,7 @@ test('the check works where one that was killed has left its instance', () => {
   const tracefs = tracefsOf();
   const left = join(tracefs.path, 'instances', `${group}_check`);
   mkdirSync(left);
-  expect(obstacleOf(tracefs.path, tracefs.btf)).toBeUndefined();
+  expect(kernelDropsObstacle(tracefs.path, tracefs.btf)).toBeUndefined();
   expect(existsSync(left)).toBe(false);
 });
 
@@ -474,7 +474,7 @@ test('a stop removes the probe, also where no instance could be made for it', ()
 test('the check names the options that a kernel without probes needs, and makes no file', () => {
   const tracefs = tracefsOf();
   rmSync(join(tracefs.path, 'dynamic_events'));
-  expect(obstacleOf(tracefs.path, tracefs.btf)).toContain('CONFIG_KPROBE_EVENTS');
+  expect(kernelDropsObstacle(tracefs.path, tracefs.btf)).toContain('CONFIG_KPROBE_EVENTS');
   expect(existsSync(join(tracefs.path, 'dynamic_events'))).toBe(false);
 });
 

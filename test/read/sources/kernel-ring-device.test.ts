@@ -3,7 +3,7 @@ import { uptime } from 'node:os';
 import { promisify } from 'node:util';
 import { expect, test, type TestContext } from 'vitest';
 import { createKernelRing } from '../../../src/read/sources/kmsg/kernel-ring.ts';
-import { kmsgDevice, readRecord, recordSize } from '../../../src/read/sources/kmsg/device.ts';
+import { kmsgDevice, readKmsgRecord, recordSize } from '../../../src/read/sources/kmsg/device.ts';
 import { fakeTime } from './fake-time.ts';
 import { listening } from './heard.ts';
 
@@ -28,7 +28,7 @@ function recordsNow({ skip }: TestContext): RealRecord[] {
   const records: RealRecord[] = [];
   try {
     for (;;) {
-      const outcome = readRecord(kmsgDevice, fd, buffer);
+      const outcome = readKmsgRecord(kmsgDevice, fd, buffer);
       if (outcome === 'empty') return records;
       if (typeof outcome === 'object') throw outcome.error;
       if (outcome === 'again') continue;

@@ -9,7 +9,7 @@ import { findJournal, type RunEnd } from '../../../src/read/sources/journald/jou
 import { createJournal } from '../../../src/read/sources/journald/journal.ts';
 import { adviceOn } from '../../../src/read/sources/kmsg/device.ts';
 import { createKernelRing } from '../../../src/read/sources/kmsg/kernel-ring.ts';
-import { obstacleOf } from '../../../src/read/sources/tracefs/kernel-drops.ts';
+import { kernelDropsObstacle } from '../../../src/read/sources/tracefs/kernel-drops.ts';
 import { parseContainerRule } from '../../../src/read/sources/kubelet/find-logs.ts';
 import { createReport } from '../../../src/read/sources/tail/report.ts';
 import { lookAt, readingAdviceOn } from '../../../src/read/sources/tail/open-log.ts';
@@ -46,13 +46,13 @@ test('an obstacle to the kernel’s record of drops is named in the expected wor
   const tracefs = folder('tracefs');
   const btf = `${tracefs}/btf`;
   const format = `${tracefs}/events/skb/kfree_skb/format`;
-  const said = [obstacleOf(tracefs, btf)];
+  const said = [kernelDropsObstacle(tracefs, btf)];
   mkdirSync(dirname(format), { recursive: true });
   writeFileSync(format, 'print fmt: "skbaddr=%p protocol=%u"');
-  said.push(obstacleOf(tracefs, btf));
+  said.push(kernelDropsObstacle(tracefs, btf));
   writeFileSync(format, '{ 7, "NETFILTER_DROP" }');
   writeFileSync(btf, 'nothing of the kernel');
-  said.push(obstacleOf(tracefs, btf));
+  said.push(kernelDropsObstacle(tracefs, btf));
   await expectLines(import.meta.dirname, 'tracefs.expected.txt', said.map(String));
 });
 

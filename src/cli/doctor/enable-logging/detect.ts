@@ -1,5 +1,5 @@
 /** Finds out which network plug-ins run, by the labels of their Pods. */
-import { type Api, itemsOf, lookAtFelix, refusalText } from '../api.ts';
+import { type Api, itemsOfAnswer, lookAtFelix, refusalText } from '../api.ts';
 import { at, type Json, list, text } from '../../../base/platform/json.ts';
 
 export type PlugIn =
@@ -59,7 +59,7 @@ const agents: readonly (readonly [plugIn: PlugIn, labels: string, namespaces?: r
 export async function detectPlugIns(api: Pick<Api, 'request'>, node: string): Promise<Detection> {
   const obstacles = new Set<string>();
   const first = async (path: string, query: Record<string, string | number>): Promise<unknown> => {
-    const found = itemsOf(await api.request('GET', path, { query: { ...query, limit: 1 } }));
+    const found = itemsOfAnswer(await api.request('GET', path, { query: { ...query, limit: 1 } }));
     if (found.kind === 'refused') obstacles.add(found.why);
     return found.kind === 'refused' ? undefined : found.items[0];
   };

@@ -1,10 +1,10 @@
-/** Writes the HTML of the page. Every text goes through `text` or `messageText`, so that none becomes markup. */
+/** Writes the HTML of the page. Every text goes through `htmlText` or `messageText`, so that none becomes markup. */
 import { createHash } from 'node:crypto';
 import type { AuditReport, Matrix } from '../model.ts';
 import type { pageAssets } from './assets.ts';
 import type { PageData } from './row-format.ts';
 import { numberText, plain, plainMessage, timeText } from '../texts/plain.ts';
-import { type Cell, type Column, factsOf, isNumeric, type Section, sectionsOf } from '../texts/contents.ts';
+import { type Cell, type Column, reportFacts, isNumeric, type Section, sectionsOf } from '../texts/contents.ts';
 import { notesOf } from '../texts/notes.ts';
 
 export const mostRows = 50;
@@ -33,11 +33,11 @@ export function documentOf(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
-<title>Dropped traffic, ${text(period)}</title>
+<title>Dropped traffic, ${htmlText(period)}</title>
 <style>${style}</style>
 </head>
 <body>
-<header><h1>Dropped traffic</h1><p class="period">${text(period)}</p></header>
+<header><h1>Dropped traffic</h1><p class="period">${htmlText(period)}</p></header>
 <nav aria-label="Sections">${lists.events === '' ? '' : '<a href="#events">Events</a>'}<a href="#time">Time line</a><a href="#matrix">Who to whom</a><a href="#appeared">New and gone</a><a href="#top">Most packets</a><a href="#policies">By policy</a><a href="#scans">Scans</a><a href="#gaps">Gaps</a><a href="#rows">Records</a></nav>
 <main>
 <section id="summary"><h2>Summary</h2>${summaryHtml(report)}</section>
@@ -69,8 +69,10 @@ ${lists.rest}
 }
 
 function summaryHtml(report: AuditReport): string {
-  const facts = factsOf(report).map(([name, value]) => `<div><dt>${text(name)}</dt><dd>${text(value)}</dd></div>`);
-  const notes = notesOf(report).map((note) => `<li>${text(note)}</li>`);
+  const facts = reportFacts(report).map(
+    ([name, value]) => `<div><dt>${htmlText(name)}</dt><dd>${htmlText(value)}</dd></div>`,
+  );
+  const notes = notesOf(report).map((note) => `<li>${htmlText(note)}</li>`);
   const list =
     notes.length === 0 ? '' : `<ul class="notes" aria-label="What to know of these figures">${notes.join('')}</ul>`;
   return `<dl class="facts">${facts.join('')}</dl>${list}`;
@@ -99,19 +101,19 @@ function sectionHtml({ id, title, lead, columns, rows, more, empty }: Section): 
   const [level, count] = id.startsWith('ranking-')
     ? ['h3', '']
     : ['h2', rows.length > 0 ? ` <span class="count">${numberText(rows.length)}</span>` : ''];
-  const body = rows.length === 0 ? `<p class="empty">${text(empty)}</p>` : tableHtml(title, columns, rows);
-  return `<section id="${id}"><${level}>${text(title)}${count}</${level}>${lead === undefined ? '' : `<p class="lead">${text(lead)}</p>`}${body}${more === undefined ? '' : `<p class="more">${text(more)}</p>`}</section>`;
+  const body = rows.length === 0 ? `<p class="empty">${htmlText(empty)}</p>` : tableHtml(title, columns, rows);
+  return `<section id="${id}"><${level}>${htmlText(title)}${count}</${level}>${lead === undefined ? '' : `<p class="lead">${htmlText(lead)}</p>`}${body}${more === undefined ? '' : `<p class="more">${htmlText(more)}</p>`}</section>`;
 }
 
 function tableHtml(title: string, columns: readonly Column[], rows: readonly (readonly Cell[])[]): string {
   const mostShare = Number.parseFloat(String(rows[0]?.[columns.findIndex(({ kind }) => kind === 'share')] ?? '0'));
   const head = columns.map(
-    ({ name }, place) => `<th scope="col"${isNumeric({ rows }, place) ? ' class="n"' : ''}>${text(name)}</th>`,
+    ({ name }, place) => `<th scope="col"${isNumeric({ rows }, place) ? ' class="n"' : ''}>${htmlText(name)}</th>`,
   );
   const body = rows.map(
     (row) => `<tr>${row.map((cell, place) => cellHtml(columns[place], cell, mostShare)).join('')}</tr>`,
   );
-  return `<div class="scroll" tabindex="0" role="region" aria-label="${text(title)}"><table><thead><tr>${head.join('')}</tr></thead><tbody>${body.join('')}</tbody></table></div>`;
+  return `<div class="scroll" tabindex="0" role="region" aria-label="${htmlText(title)}"><table><thead><tr>${head.join('')}</tr></thead><tbody>${body.join('')}</tbody></table></div>`;
 }
 
 export const outcomes = ['dropped', 'rejected', 'logged', 'accepted'];
@@ -122,21 +124,21 @@ export function classOf(action: string): string {
 
 /** `data-name` is what a narrow screen, which has no columns, shows before the cell. */
 function cellHtml(column: Column | undefined, cell: Cell, mostShare: number): string {
-  const name = ` data-name="${text(column?.name ?? '')}"`;
+  const name = ` data-name="${htmlText(column?.name ?? '')}"`;
   if (typeof cell === 'number') return `<td class="n"${name}>${numberText(cell)}</td>`;
   switch (column?.kind) {
     case 'outcome':
-      return `<td${name}><span class="outcome ${classOf(cell)}">${text(cell)}</span></td>`;
+      return `<td${name}><span class="outcome ${classOf(cell)}">${htmlText(cell)}</span></td>`;
     case 'share':
-      return `<td class="share"${name}>${barHtml(Number.parseFloat(cell), mostShare)}${text(cell)}</td>`;
+      return `<td class="share"${name}>${barHtml(Number.parseFloat(cell), mostShare)}${htmlText(cell)}</td>`;
     case 'message':
       return `<td class="message"${name}>${messageText(cell)}</td>`;
     case 'name':
       return `<td class="name"${name}>${nameHtml(cell)}</td>`;
     case 'time':
-      return `<td class="time"${name}>${text(cell)}</td>`;
+      return `<td class="time"${name}>${htmlText(cell)}</td>`;
     default:
-      return `<td${name}>${text(cell)}</td>`;
+      return `<td${name}>${htmlText(cell)}</td>`;
   }
 }
 
@@ -151,10 +153,10 @@ function matrixHtml(matrix: Matrix, level: 'namespaces' | 'workloads'): string {
   const logarithms = cells.flat().flatMap((value) => (value > 0 ? [Math.log(value)] : []));
   const heatOf = heatBetween(Math.min(...logarithms), Math.max(...logarithms));
   const [sources, destinations] = [withOthers(rows, otherRows), withOthers(columns, otherColumns)];
-  const head = destinations.map((name) => `<th scope="col"><span>${text(name)}</span></th>`).join('');
+  const head = destinations.map((name) => `<th scope="col"><span>${htmlText(name)}</span></th>`).join('');
   const body = sources.map(
     (name, row) =>
-      `<tr><th scope="row">${text(name)}</th>${(cells[row] ?? []).map((value) => matrixCell(value, heatOf)).join('')}</tr>`,
+      `<tr><th scope="row">${htmlText(name)}</th>${(cells[row] ?? []).map((value) => matrixCell(value, heatOf)).join('')}</tr>`,
   );
   return `<div class="scroll matrix" tabindex="-1"><table id="matrix-${level}" aria-label="Packets by source (rows) and destination (columns): ${level}"><thead><tr><td class="corner">from ↓ to →</td>${head}</tr></thead><tbody>${body.join('')}</tbody></table></div>`;
 }
@@ -174,11 +176,11 @@ function heatBetween(least: number, most: number): (value: number) => number {
 
 function nameHtml(name: string): string {
   const [, kind, rest = ''] = /^([A-Za-z]{1,40}) (.+)$/s.exec(name) ?? [];
-  return kind === undefined ? text(name) : `<span class="kind">${text(kind)}</span> ${text(rest)}`;
+  return kind === undefined ? htmlText(name) : `<span class="kind">${htmlText(kind)}</span> ${htmlText(rest)}`;
 }
 
 /** Escapes any text for the content of an element or a quoted attribute. */
-export function text(value: string): string {
+export function htmlText(value: string): string {
   return escaped(plain(value));
 }
 

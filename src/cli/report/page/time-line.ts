@@ -6,7 +6,7 @@ import { readGapIntervals } from '../aggregate/time-line.ts';
 import type { Engine } from '../engine.ts';
 import type { AuditReport, TimeLine } from '../model.ts';
 import { countText, numberText, secondText, timeText } from '../texts/plain.ts';
-import { classOf, outcomes, shortNumber, text } from './html.ts';
+import { classOf, outcomes, shortNumber, htmlText } from './html.ts';
 
 /** Marks the intervals of a scan or an incident; `first` and `last` are their indexes. */
 interface Strip {
@@ -53,7 +53,7 @@ export async function timeLineHtml(engine: Engine, report: AuditReport): Promise
   const pictures = drawings.map((drawing) => svgOf(drawing, { intervals, marks, most, textOf }));
   return `<p class="lead">${legendHtml(intervals)}</p>
 ${pictures.join('\n')}
-<p class="more">${text(summaryOf(intervals, marks, textOf))}</p>`;
+<p class="more">${htmlText(summaryOf(intervals, marks, textOf))}</p>`;
 }
 
 const minute = 60_000;
@@ -127,7 +127,7 @@ function titleHtml({ at, packets, sum, hasGap }: Interval, marks: readonly Strip
     ...(hasGap ? ['Records were lost'] : []),
     ...marks.slice(0, 5).map((mark) => mark.about.slice(0, 80)),
   ];
-  return `<title>${about.map(text).join('\n')}</title>`;
+  return `<title>${about.map(htmlText).join('\n')}</title>`;
 }
 
 function rect(name: string, x: number, y: number, wide: number, high: number): string {

@@ -13,7 +13,7 @@ import {
 } from '../model.ts';
 import { countText, durationText, numberText, timeText } from './plain.ts';
 
-export function factsOf(report: AuditReport): [string, string][] {
+export function reportFacts(report: AuditReport): [string, string][] {
   const { policy, extent, actions, atLeast, clusters, nodes, pairs, changes } = report;
   const facts: [string, string | undefined][] = [
     ['Policy', policy.length > 0 ? `only records that name ${policy.join(' or ')}` : undefined],

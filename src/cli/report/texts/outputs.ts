@@ -1,14 +1,14 @@
 /** Prints a report as a table for a terminal, as Markdown for a ticket, or as CSV for a spreadsheet. */
 import type { AuditReport, ChangedPair } from '../model.ts';
 import { numberText, plain } from './plain.ts';
-import { type Cell, factsOf, isNumeric, type Section, sectionsOf } from './contents.ts';
+import { type Cell, reportFacts, isNumeric, type Section, sectionsOf } from './contents.ts';
 import { notesOf } from './notes.ts';
 
 const mostRows = 25;
 const widestCell = 60;
 
 export function tableText(report: AuditReport): string {
-  const facts = factsOf(report).map(([name, value]) => `${name.padEnd(14)}${plain(value)}\n`);
+  const facts = reportFacts(report).map(([name, value]) => `${name.padEnd(14)}${plain(value)}\n`);
   const notes = notesOf(report).map((note) => `! ${note}\n`);
   return [facts.join(''), notes.join(''), ...sectionsOf(report, mostRows).map(sectionText)]
     .filter((part) => part !== '')
@@ -41,7 +41,7 @@ function shortened(text: string): string {
 }
 
 export function markdownText(report: AuditReport): string {
-  const facts = factsOf(report).map(([name, value]) => `- ${name}: ${code(plain(value))}\n`);
+  const facts = reportFacts(report).map(([name, value]) => `- ${name}: ${code(plain(value))}\n`);
   const notes = notesOf(report).map((note) => `> ${note}\n`);
   return ['# Dropped traffic\n', facts.join(''), ...notes, ...sectionsOf(report, mostRows).map(markdownSection)].join(
     '\n',

@@ -1,6 +1,6 @@
 import type { CauseRow } from './cause.ts';
 import type { IncidentDetails } from '../../../base/model/incident.ts';
-import { agreeing, bracketed, list, short, subjects } from './texts.ts';
+import { agreeing, bracketed, listText, short, subjects } from './texts.ts';
 
 export const conntrackFull: CauseRow = {
   code: 'KN401',
@@ -36,7 +36,7 @@ export const conntrackFull: CauseRow = {
       ({ name, connections }) =>
         `${short(name, 54)}: ${Number.isFinite(connections) ? Math.max(0, Math.trunc(connections)) : 'many'}`,
     );
-    return `Most entries have ${list(named, 0, 3, 68)}.`;
+    return `Most entries have ${listText(named, 0, 3, 68)}.`;
   },
   fix(details) {
     const { conntrack, namespacePod } = details.facts;

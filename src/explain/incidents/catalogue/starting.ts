@@ -1,7 +1,7 @@
 import type { ProgramRecord } from '../../../base/model/program-record.ts';
 import type { CauseRow } from './cause.ts';
 import { find, lineAt, textOfRecord } from './record-text.ts';
-import { failingPodArguments, plural, podArguments, program, shellWords, subjects } from './texts.ts';
+import { failingPodArguments, amountText, podArguments, program, shellWords, subjects } from './texts.ts';
 
 /** The longest pause before a container that ends at once is started again. */
 const crashLoop = 300_000;
@@ -143,7 +143,7 @@ export const restarting: CauseRow = {
     return crashed && !orderly.test(message) ? {} : undefined;
   },
   what: (details, node) =>
-    `${program(details)} on ${node} keeps restarting${details.restarts > 0 ? `, ${plural(details.restarts, 'time')} so far` : ''}.`,
+    `${program(details)} on ${node} keeps restarting${details.restarts > 0 ? `, ${amountText(details.restarts, 'time')} so far` : ''}.`,
   why: () =>
     'It crashes, is killed for want of memory, or fails its liveness probe. In between, rules for Services, policy and routes stand still.',
   fix(details) {

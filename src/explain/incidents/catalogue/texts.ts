@@ -19,7 +19,7 @@ function whole(count: number): number {
 }
 
 /** Returns `a, b and 3 more`, or '' without names. */
-export function list(names: readonly string[], more: number, limit = 2, width = 40): string {
+export function listText(names: readonly string[], more: number, limit = 2, width = 40): string {
   const named = names.filter((name) => short(name, width) !== '');
   const shown = named.slice(0, limit).map((name) => short(name, width));
   const left = named.length - shown.length + whole(more);
@@ -29,7 +29,7 @@ export function list(names: readonly string[], more: number, limit = 2, width = 
 }
 
 export function subjects(details: IncidentDetails, limit = 2, width = 40): string {
-  return list(details.subjects, details.moreSubjects, limit, width);
+  return listText(details.subjects, details.moreSubjects, limit, width);
 }
 
 export function bracketed(details: IncidentDetails): string {
@@ -55,7 +55,7 @@ export function onlyFamily(details: IncidentDetails): string {
     : '';
 }
 
-export function plural(count: number, one: string): string {
+export function amountText(count: number, one: string): string {
   return `${whole(count)} ${one}${count === 1 ? '' : 's'}`;
 }
 

@@ -3,8 +3,8 @@ import type { Finding } from '../../../base/model/finding.ts';
 import type { Backend, IncidentDetails, NamedService, NodeFacts, ServiceChains } from '../../../base/model/incident.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import { causeOf, diagnose } from '../catalogue/catalogue.ts';
-import { type Incident, keyOf } from '../incident.ts';
-import { forReaders } from './for-readers.ts';
+import { type Incident, incidentKey } from '../incident.ts';
+import { incidentForReaders } from './for-readers.ts';
 
 export interface NodeContext {
   node: string;
@@ -36,7 +36,7 @@ export function createFindingBuilder(context: NodeContext): FindingBuilder {
       const { severity, reason, overReason } = causeOf(details.diagnosis);
       const here = nodeRef();
       const services = severity === 'warning' ? [] : details.services.map(({ object }) => object);
-      return distinct(objects ?? [incident.failingPod ?? here, here, ...services]).map((object): Finding => {
+      return distinctObjects(objects ?? [incident.failingPod ?? here, here, ...services]).map((object): Finding => {
         const shared = object.kind === 'Service';
         const readers = { namespace: shared ? object.namespace : undefined };
         return {
@@ -47,7 +47,7 @@ export function createFindingBuilder(context: NodeContext): FindingBuilder {
           related: object.kind === 'Node' ? incident.failingPod : here,
           node,
           shared: shared ? true : undefined,
-          details: forReaders(details, readers, context.chains),
+          details: incidentForReaders(details, readers, context.chains),
         };
       });
     },
@@ -69,7 +69,7 @@ export function createFindingBuilder(context: NodeContext): FindingBuilder {
   };
 
   function lookAgain(incident: Incident, facts: NodeFacts): RelatedObjects {
-    const key = keyOf(incident);
+    const key = incidentKey(incident);
     const second = Math.floor(incident.last / lookEvery);
     const subjects = incident.subjects.length;
     const known = seen.get(key);
@@ -119,7 +119,7 @@ function detailsOf(
   };
 }
 
-export function distinct(objects: readonly ObjectRef[]): ObjectRef[] {
+export function distinctObjects(objects: readonly ObjectRef[]): ObjectRef[] {
   const keys = objects.map((object) => `${object.kind} ${objectKey(object)}`);
   return objects.filter((_, i) => keys.indexOf(keys[i] ?? '') === i);
 }

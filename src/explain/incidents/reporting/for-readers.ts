@@ -2,7 +2,11 @@ import type { IncidentDetails, ServiceChains } from '../../../base/model/inciden
 import { mayName, type Reader } from '../../../base/model/readers.ts';
 
 /** An Event of a Service names Services, chains and Pods of its own Namespace, and counts the others. */
-export function forReaders(details: IncidentDetails, reader: Reader, { ownerOf }: ServiceChains): IncidentDetails {
+export function incidentForReaders(
+  details: IncidentDetails,
+  reader: Reader,
+  { ownerOf }: ServiceChains,
+): IncidentDetails {
   if (reader.namespace === undefined) return details;
   const services = details.services.filter(({ object }) => mayName(object, reader));
   const subjects = details.subjects.filter((subject) => {

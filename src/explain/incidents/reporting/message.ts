@@ -5,7 +5,7 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import { withoutMarkup } from '../../../base/platform/printable.ts';
 import { causeOf, hints } from '../catalogue/catalogue.ts';
 import { quotable } from '../catalogue/record-text.ts';
-import { list, plural, short } from '../catalogue/texts.ts';
+import { listText, amountText, short } from '../catalogue/texts.ts';
 import type { Incident } from '../incident.ts';
 
 /** The most bytes of a message. */
@@ -50,7 +50,7 @@ function fullOver(details: IncidentDetails, node: string): string {
       [0, `Resolved on ${node}: "${causeOf(details.diagnosis).title}".`],
       [
         1,
-        `It lasted ${span(since, end)}, with ${plural(failures, 'failure')} ${
+        `It lasted ${span(since, end)}, with ${amountText(failures, 'failure')} ${
           failures === 1 ? `at ${instant(last, end)}` : `from ${instant(since, end)} to ${instant(last, end)}`
         }${restarts(details)}.`,
       ],
@@ -114,11 +114,11 @@ function quoteText({ quote }: IncidentDetails): string {
 }
 
 function times(failures: number): string {
-  return `Seen ${failures === 1 ? 'once' : plural(failures, 'time')}`;
+  return `Seen ${failures === 1 ? 'once' : amountText(failures, 'time')}`;
 }
 
 function restarts({ restarts: count }: IncidentDetails): string {
-  return count === 0 ? '' : `, with ${plural(count, 'restart')} of the container`;
+  return count === 0 ? '' : `, with ${amountText(count, 'restart')} of the container`;
 }
 
 /** Returns `Affected: Services shop/postgres port postgres, shop/web ports http and https and 3 more; shop/web-0 and 109 more Pods.` */
@@ -141,7 +141,7 @@ function serviceCount({ services, moreServices }: IncidentDetails): number {
 }
 
 function serviceText({ object, ports, deleted }: NamedService): string {
-  const named = list(ports, 0, 3);
+  const named = listText(ports, 0, 3);
   const port = named === '' ? '' : ` ${ports.length === 1 ? 'port' : 'ports'} ${named}`;
   return `${short(`${object.namespace}/${object.name}`, 127)}${port}${deleted ? ' (deleted since)' : ''}`;
 }
@@ -150,20 +150,20 @@ function backendsText({ services }: IncidentDetails): string {
   return services
     .slice(0, 3)
     .flatMap(({ object, backends, moreBackends }) => {
-      const behind = list(backends, moreBackends, 3, 200);
+      const behind = listText(backends, moreBackends, 3, 200);
       return behind === '' ? [] : [`Behind ${short(`${object.namespace}/${object.name}`, 127)}: ${behind}.`];
     })
     .join(' ');
 }
 
 function affectedPods({ affected: { count, names } }: IncidentDetails, withName: boolean): string {
-  const first = withName && names[0] !== undefined ? list([names[0]], 0, 1, 80) : '';
+  const first = withName && names[0] !== undefined ? listText([names[0]], 0, 1, 80) : '';
   if (first === '') return counted(count, 'Pod');
   return count === 1 ? first : `${first} and ${counted(count - 1, 'more Pod')}`;
 }
 
 function counted(count: number, one: string): string {
-  return count === 0 ? '' : plural(count, one);
+  return count === 0 ? '' : amountText(count, one);
 }
 
 function span(since: Millis, end: Millis): string {

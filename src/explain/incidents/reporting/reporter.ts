@@ -3,12 +3,12 @@ import type { Finding } from '../../../base/model/finding.ts';
 import type { NodeFacts } from '../../../base/model/incident.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import { askFacts, type FactSources, knownFacts, type RecentLines } from '../facts.ts';
-import { type Incident, isUnpublished, keyOf } from '../incident.ts';
+import { type Incident, isUnpublished, incidentKey } from '../incident.ts';
 import type { Tracker } from '../tracker/tracker.ts';
 import {
   affectedPods,
   createFindingBuilder,
-  distinct,
+  distinctObjects,
   type FindingBuilder,
   nextPodNotice,
   type NextPodNotice,
@@ -80,7 +80,7 @@ export class Reporter {
   }
 
   tick(now: Millis): void {
-    const incidents = new Map(this.#options.tracker.incidents.map((incident) => [keyOf(incident), incident]));
+    const incidents = new Map(this.#options.tracker.incidents.map((incident) => [incidentKey(incident), incident]));
     for (const key of this.#accounts.keys()) if (!incidents.has(key)) this.#accounts.delete(key);
     for (const [key, incident] of incidents) {
       const account = isUnpublished(incident) ? this.#accountOf(incident) : this.#accounts.get(key);
@@ -96,7 +96,7 @@ export class Reporter {
   }
 
   #dueOf(incident: Incident): Millis {
-    const key = keyOf(incident);
+    const key = incidentKey(incident);
     if (this.#mayPublish(incident)) return 0;
     const account = this.#accounts.get(key);
     if (account === undefined) return Infinity;
@@ -105,7 +105,7 @@ export class Reporter {
   }
 
   #accountOf(incident: Incident): Account {
-    const key = keyOf(incident);
+    const key = incidentKey(incident);
     const known = this.#accounts.get(key);
     if (known !== undefined) return known;
     this.#revision++;
@@ -116,7 +116,7 @@ export class Reporter {
 
   /** Returns false until the objects are known. Before that, less could be explained, and nothing is published anyway. */
   #needsFacts(incident: Incident, account: Account): boolean {
-    if (this.#asking.has(keyOf(incident)) || !this.#options.isReady()) return false;
+    if (this.#asking.has(incidentKey(incident)) || !this.#options.isReady()) return false;
     if (account.facts === undefined) return isUnpublished(incident) || hasNotices(account);
     return isUnpublished(incident) && incident.phase === 'open' && incident.last - account.asked >= factsAge;
   }
@@ -124,7 +124,7 @@ export class Reporter {
   /** Publishes at once if all facts are at hand, as in a replay, or else when the answers have come. */
   #publishWithNewFacts(incident: Incident, account: Account): void {
     const { recent, facts: sources } = this.#options;
-    const key = keyOf(incident);
+    const key = incidentKey(incident);
     const publish = (facts: NodeFacts): void => {
       this.#asking.delete(key);
       this.#revision++;
@@ -138,7 +138,7 @@ export class Reporter {
 
   /** Returns false while facts are asked for again, because the old facts may lead to another diagnosis. */
   #mayPublish(incident: Incident): boolean {
-    return isUnpublished(incident) && this.#options.isReady() && !this.#asking.has(keyOf(incident));
+    return isUnpublished(incident) && this.#options.isReady() && !this.#asking.has(incidentKey(incident));
   }
 
   #publish(incident: Incident, account: Account): void {
@@ -151,7 +151,7 @@ export class Reporter {
     if (unpublished > 0) {
       const isFirst = unpublished === incident.failures && unpublished > 1;
       for (const finding of this.#builder.full(incident, facts, 'open')) {
-        account.reported = distinct([...account.reported, finding.regarding]).slice(0, reportedLimit);
+        account.reported = distinctObjects([...account.reported, finding.regarding]).slice(0, reportedLimit);
         if (isFirst) count(finding, incident.first, 1);
         count(finding, incident.last, isFirst ? unpublished - 1 : unpublished);
       }

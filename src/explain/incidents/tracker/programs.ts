@@ -65,7 +65,7 @@ export function createSyncs(restored: Readonly<Record<string, Sync>> = {}): Sync
       return true;
     },
     restarted(container: Failing): void {
-      for (const failing of syncs.keys()) if (containerOf(failing) === container) syncs.delete(failing);
+      for (const failing of syncs.keys()) if (containerOfProgram(failing) === container) syncs.delete(failing);
     },
     state: (): Record<string, Sync> => Object.fromEntries(syncs),
   };
@@ -84,7 +84,7 @@ export function completesWhatFailed(failing: Failing): boolean {
 }
 
 /** felix, confd and bird run in the container of calico-node. */
-export function containerOf(failing: Failing): Failing {
+export function containerOfProgram(failing: Failing): Failing {
   return failing === 'felix' || failing === 'confd' || failing === 'bird' ? 'calico-node' : failing;
 }
 

@@ -4,7 +4,7 @@ import type { Millis } from '../../../base/model/log-line.ts';
 import type { Failing, FailureSign, Sign, SyncSign } from '../../../base/model/program-record.ts';
 import { causeOf, isCause } from '../catalogue/catalogue.ts';
 import { restarting } from '../catalogue/starting.ts';
-import { type Incident, type IncidentChange, keyOf, type TrackedFailure, trackedShape } from '../incident.ts';
+import { type Incident, type IncidentChange, incidentKey, type TrackedFailure, trackedShape } from '../incident.ts';
 import {
   describe,
   newFailure,
@@ -18,7 +18,7 @@ import {
   shortened,
 } from './attempts.ts';
 import { createLifecycle, increase, type IncidentCounts, type Lifecycle } from './lifecycle.ts';
-import { containerOf, createSyncs, type Restart, restartReason, type Syncs, syncShape } from './programs.ts';
+import { containerOfProgram, createSyncs, type Restart, restartReason, type Syncs, syncShape } from './programs.ts';
 
 const numbers = z.record(z.string(), z.number());
 
@@ -43,7 +43,7 @@ export class Tracker {
   constructor(restored?: TrackerState) {
     const { incidents, syncs, counts } = readState(restored);
     this.counts = counts;
-    this.#table = new Map(incidents.map((tracked) => [keyOf(tracked.incident), tracked]));
+    this.#table = new Map(incidents.map((tracked) => [incidentKey(tracked.incident), tracked]));
     this.#syncs = createSyncs(syncs);
     this.#lifecycle = createLifecycle(this.#syncs, counts, this.#changes);
   }
@@ -85,7 +85,7 @@ export class Tracker {
   }
 
   restarted(restart: Restart, pod: ObjectRef | undefined, time: Millis): IncidentChange[] {
-    const container = containerOf(restart.failing);
+    const container = containerOfProgram(restart.failing);
     this.#revision++;
     this.#takeRestart(container, restart.lastWords ?? '', pod, time);
     this.#syncs.restarted(container);
@@ -100,7 +100,7 @@ export class Tracker {
 
   /** Opens a suspected incident because of evidence from elsewhere. */
   confirm(incident: Incident): IncidentChange[] {
-    const tracked = this.#table.get(keyOf(incident));
+    const tracked = this.#table.get(incidentKey(incident));
     if (tracked?.incident.phase !== 'suspected') return [];
     this.#revision++;
     tracked.doubtful = true;
@@ -119,7 +119,7 @@ export class Tracker {
 
   /** Notes that Events now count all failures of the incident. */
   acknowledge(incident: Incident): void {
-    const tracked = this.#table.get(keyOf(incident));
+    const tracked = this.#table.get(incidentKey(incident));
     if (tracked === undefined) return;
     this.#revision++;
     tracked.incident.unpublished = 0;
@@ -131,9 +131,9 @@ export class Tracker {
    * not forgotten. Publish the changes before the next call, which may forget their incidents. Without changes, nothing more is due.
    */
   settle(now: Millis, kept: ReadonlySet<string>, failing?: Failing): IncidentChange[] {
-    const all = failing === undefined ? [...this.#table.values()] : this.#inContainer(containerOf(failing));
+    const all = failing === undefined ? [...this.#table.values()] : this.#inContainer(containerOfProgram(failing));
     for (const tracked of all) {
-      const key = keyOf(tracked.incident);
+      const key = incidentKey(tracked.incident);
       const outcome = this.#lifecycle.settle(tracked, now, kept.has(key));
       if (outcome !== 'same') this.#revision++;
       if (outcome === 'forgotten') this.#table.delete(key);
@@ -189,14 +189,14 @@ export class Tracker {
   }
 
   #trackedOf(code: string, failing: Failing, time: Millis): TrackedFailure {
-    const key = keyOf({ code, failing });
+    const key = incidentKey({ code, failing });
     let tracked = this.#table.get(key);
     if (tracked === undefined) this.#table.set(key, (tracked = newFailure(code, failing, time)));
     return tracked;
   }
 
   #inContainer(container: Failing): TrackedFailure[] {
-    return [...this.#table.values()].filter(({ incident }) => containerOf(incident.failing) === container);
+    return [...this.#table.values()].filter(({ incident }) => containerOfProgram(incident.failing) === container);
   }
 
   #endingWithSync(failing: Failing): TrackedFailure[] {

@@ -1,7 +1,7 @@
 /** Compiles Calico's policies and their staged forms, from its API server (projectcalico.org/v3) or stored (crd.projectcalico.org/v1). */
 import { at, type Json, list, shown, spelled, text } from '../../../base/platform/json.ts';
 import { parseNet, readOrder, tierNameOf } from '../calico/objects.ts';
-import { type Selector, selects } from '../calico/selector.ts';
+import { type Selector, matchesSelector } from '../calico/selector.ts';
 import { type Action, type PolicyDirection, Unknown } from '../model.ts';
 import {
   type Clause,
@@ -86,7 +86,7 @@ function typesOf(spec: Json, apiVersion: string): PolicyDirection[] {
 function subjectOf(selector: Selector | Unknown, selected: string): Subject {
   if (selector instanceof Unknown) return { selects: () => selector, text: () => selected };
   return {
-    selects: (_pod, _namespace, { labelOf }) => selects(selector, labelOf),
+    selects: (_pod, _namespace, { labelOf }) => matchesSelector(selector, labelOf),
     requires: (into) => requireLabels(selector, into),
     text: () => selected,
   };

@@ -82,7 +82,7 @@ export function strangeClauses(what: string, object: Json, fields: FieldShapes):
 /** Replaces a policy that is invalid or not evaluated: it may do anything to the Pods of its Namespace, or of all Namespaces. */
 export function unknownPolicy(object: Json, tier: string, reason: string): Policy {
   const ref = refOf(object);
-  const why = `what ${nameOf(ref)} says: ${reason}`;
+  const why = `what ${policyRefName(ref)} says: ${reason}`;
   return {
     ref,
     tier,
@@ -116,7 +116,7 @@ export function readRules(given: readonly Json[], direction: PolicyDirection, re
   return rules.flatMap((some, index) => some.map((each) => ({ ...each, path: `${direction}[${index}]` })));
 }
 
-export function nameOf({ kind, namespace, name }: PolicyRef): string {
+export function policyRefName({ kind, namespace, name }: PolicyRef): string {
   return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 }
 

@@ -8,7 +8,7 @@ import { anyOf, type MatchResult, not, Unknown } from '../model.ts';
 import { type ConnectionSide, endName, type Probe } from '../probe.ts';
 import type { LabelledEndpoint } from '../clauses/labels.ts';
 import { aboutLabels, isOfAccount, labelText, namespaceLabel, selectsEndpoint } from './endpoint.ts';
-import { labelsIn, type Selector, selects } from './selector.ts';
+import { labelsIn, type Selector, matchesSelector } from './selector.ts';
 import { selectorWords } from './selector-words.ts';
 import type { ClauseWords } from '../words.ts';
 
@@ -29,7 +29,7 @@ export class EndpointClause implements Clause {
 
   matches(probe: Probe): MatchResult {
     const { pod, sets, more } = probe.side(this.#side);
-    const ofPod = pod !== undefined && selects(this.#selector, pod.labelOf);
+    const ofPod = pod !== undefined && matchesSelector(this.#selector, pod.labelOf);
     if (ofPod === true) return true;
     const match = anyOf([ofPod, sets.match(this.#selector)], (each) => each);
     return match === false ? more : match;

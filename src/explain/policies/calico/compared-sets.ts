@@ -1,7 +1,7 @@
 /** Compares the network sets of an address with selectors. A tenant may have tens of sets and a hundred thousand comparisons in selectors. */
 import type { LabelledEndpoint } from '../clauses/labels.ts';
 import { anyOf, type MatchResult, Unknown } from '../model.ts';
-import { type Selector, selects, sizeOf } from './selector.ts';
+import { type Selector, matchesSelector, sizeOf } from './selector.ts';
 
 export interface ComparedSets {
   readonly first: LabelledEndpoint | undefined;
@@ -32,6 +32,6 @@ export function comparedSets(sets: readonly LabelledEndpoint[], where: string): 
     if (comparisons > left)
       return new Unknown(`which NetworkSets of ${where} the selectors select: there are too many of both`);
     left -= comparisons;
-    return anyOf(sets, ({ labelOf }) => selects(selector, labelOf));
+    return anyOf(sets, ({ labelOf }) => matchesSelector(selector, labelOf));
   }
 }

@@ -8,7 +8,7 @@ import { type Address, contains } from '../clauses/networks.ts';
 import type { LabelledEndpoint, LabelSet, NamespaceLabels } from '../clauses/labels.ts';
 import { type End, type MatchResult, type PolicyPod, Unknown } from '../model.ts';
 import type { CalicoObjects, NetworkSet } from './objects.ts';
-import { type Label, type Selector, selects } from './selector.ts';
+import { type Label, type Selector, matchesSelector } from './selector.ts';
 
 export const namespaceLabel = 'projectcalico.org/namespace';
 export const serviceAccountLabel = 'projectcalico.org/serviceaccount';
@@ -45,7 +45,7 @@ const latest = new WeakMap<LabelledEndpoint, { readonly selector: Selector; read
 export function selectsEndpoint(selector: Selector, endpoint: LabelledEndpoint): MatchResult {
   const known = latest.get(endpoint);
   if (known?.selector === selector) return known.match;
-  const match = selects(selector, endpoint.labelOf);
+  const match = matchesSelector(selector, endpoint.labelOf);
   latest.set(endpoint, { selector, match });
   return match;
 }

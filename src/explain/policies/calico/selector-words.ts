@@ -4,7 +4,7 @@ import { namespaceNameLabel } from '../clauses/labels.ts';
 import { Unknown } from '../model.ts';
 import type { ClauseWords } from '../words.ts';
 import { nameLabel, namespaceLabel, namespacePrefix, serviceAccountLabel, serviceAccountPrefix } from './endpoint.ts';
-import { type Label, type Selector, selects } from './selector.ts';
+import { type Label, type Selector, matchesSelector } from './selector.ts';
 
 /** All other operators keep the text of the API, which is exact and not much longer. */
 type Condition =
@@ -23,7 +23,7 @@ export function selectorWords(
   if (conditions.length < operands.length) return undefined;
   const allows = ['endpoints', ...allowedParts(conditions)].join(' ');
   if (endpoint === undefined) return { allows, is: otherwise };
-  const failing = conditions.filter((each) => selects(each, endpoint.labelOf) === false);
+  const failing = conditions.filter((each) => matchesSelector(each, endpoint.labelOf) === false);
   return { allows, is: failing.length === 0 ? otherwise : ['is', ...failedParts(failing, endpoint)].join(' ') };
 }
 

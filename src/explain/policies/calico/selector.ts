@@ -91,17 +91,17 @@ export type Label = string | undefined | Unknown;
 export type LabelOf = (key: string) => Label;
 
 /** `global()` is true here; where it means "in no Namespace", `withPrefix` has replaced it. */
-export function selects(selector: Selector, labelOf: LabelOf): MatchResult {
+export function matchesSelector(selector: Selector, labelOf: LabelOf): MatchResult {
   switch (selector.kind) {
     case 'all':
     case 'global':
       return true;
     case 'not':
-      return not(selects(selector.operand, labelOf));
+      return not(matchesSelector(selector.operand, labelOf));
     case 'and':
-      return allOf(selector.operands, (operand) => selects(operand, labelOf));
+      return allOf(selector.operands, (operand) => matchesSelector(operand, labelOf));
     case 'or':
-      return anyOf(selector.operands, (operand) => selects(operand, labelOf));
+      return anyOf(selector.operands, (operand) => matchesSelector(operand, labelOf));
     default: {
       const label = labelOf(selector.label);
       return label instanceof Unknown ? label : matches(selector, label);

@@ -3,7 +3,7 @@ import type { Backend, ChainOwner } from '../../../base/model/incident.ts';
 import {
   backendsIn,
   type EndpointSlice,
-  keyOf,
+  namespacedName,
   type Service,
   type ServicePort,
   type ServiceProtocol,
@@ -66,7 +66,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
   const services = createHashedObjects(portTexts, { ...common, namespaceOf: ({ service }) => service.namespace });
   const slices = createHashedObjects(endpointTexts, { ...common, namespaceOf: ({ namespace }) => namespace });
   const slicesOfServices = createObjectGroups<EndpointSlice>(slices.objects, ({ namespace, service }) => [
-    keyOf(namespace, service),
+    namespacedName(namespace, service),
   ]);
   const servicesOfPublished = createObjectGroups<Service>(services.objects, ({ published = [] }) => published);
   const targets = createTargets({ services: services.objects, servicesOf: servicesOfPublished.of, slicesOf });
@@ -77,20 +77,22 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
       return slices.objects.size;
     },
     setService: (service: Service, now: Millis): void =>
-      servicesOfPublished.around(keyOf(service.namespace, service.name), (key) => services.replace(key, service, now)),
+      servicesOfPublished.around(namespacedName(service.namespace, service.name), (key) =>
+        services.replace(key, service, now),
+      ),
     removeService: (namespace: string, name: string, now: Millis): void =>
-      servicesOfPublished.around(keyOf(namespace, name), (key) => services.replace(key, undefined, now)),
+      servicesOfPublished.around(namespacedName(namespace, name), (key) => services.replace(key, undefined, now)),
     // kube-proxy ignores slices that belong to no Service.
     setSlice: (slice: EndpointSlice, now: Millis): void =>
-      slicesOfServices.around(keyOf(slice.namespace, slice.name), (key) =>
+      slicesOfServices.around(namespacedName(slice.namespace, slice.name), (key) =>
         slices.replace(key, slice.service === '' ? undefined : slice, now),
       ),
     removeSlice: (namespace: string, name: string, now: Millis): void =>
-      slicesOfServices.around(keyOf(namespace, name), (key) => slices.replace(key, undefined, now)),
+      slicesOfServices.around(namespacedName(namespace, name), (key) => slices.replace(key, undefined, now)),
     leaveOutService: (namespace: string, name: string): void =>
-      servicesOfPublished.around(keyOf(namespace, name), services.leaveOut),
+      servicesOfPublished.around(namespacedName(namespace, name), services.leaveOut),
     leaveOutSlice: (namespace: string, name: string): void =>
-      slicesOfServices.around(keyOf(namespace, name), slices.leaveOut),
+      slicesOfServices.around(namespacedName(namespace, name), slices.leaveOut),
     ownerOf(chain: string): OwnedChain | undefined {
       const hashes = hashesIn([chain]);
       services.findNow(hashes.services);
@@ -112,7 +114,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
   };
 
   function slicesOf(namespace: string, name: string): Iterable<EndpointSlice> {
-    return slicesOfServices.of(keyOf(namespace, name));
+    return slicesOfServices.of(namespacedName(namespace, name));
   }
 
   function foundOwnerOf(chain: string): OwnedChain | undefined {
@@ -128,7 +130,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
   /** The Service may be unknown, because there are too many to watch, or Services are not listed yet. */
   function ownerOfPort({ namespace, service: name, port, protocol, endpoint }: ChainPort): OwnedChain {
     const [text = ''] = hashedTexts(namespace, name, port, protocol);
-    const service = services.objects.get(keyOf(namespace, name));
+    const service = services.objects.get(namespacedName(namespace, name));
     const found = (service && new Map(portTexts(service)).get(text)) ?? services.past(text);
     if (found !== undefined) return ownerBy(found, endpoint);
     return { service: serviceRef(service ?? { namespace, name }), port, protocol, endpoint, deleted: false };
@@ -136,7 +138,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
 
   function ownerBy({ service, port }: PortOfService, endpoint: string | undefined): OwnedChain {
     // The Service of this name may be another one by now, or may have lost the port.
-    const current = services.objects.get(keyOf(service.namespace, service.name));
+    const current = services.objects.get(namespacedName(service.namespace, service.name));
     return {
       service: serviceRef(current ?? service),
       port: port.name || String(port.port),
@@ -160,7 +162,7 @@ function createTargets({
 }: TargetsOptions): Pick<ChainIndex, 'targetsOf' | 'publishedTargetsOf'> {
   return {
     targetsOf(this: void, namespace: string, name: string, to: ServiceTarget, most: number) {
-      const service = services.get(keyOf(namespace, name));
+      const service = services.get(namespacedName(namespace, name));
       return service === undefined ? [] : targetsOfOne(service, to, most);
     },
     publishedTargetsOf(this: void, to: ServiceTarget, most: number) {

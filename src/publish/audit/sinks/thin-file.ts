@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { parsed } from '../../../base/platform/json.ts';
 import type { FlowRecord } from '../fields.ts';
-import { headOf, namespaceOf, rowOf } from '../record.ts';
+import { headOf, namespaceOfRecord, rowText } from '../record.ts';
 
 /** A Namespace keeps this many times the median of the Namespaces. */
 const timesMedian = 4;
@@ -41,14 +41,14 @@ async function* keptOf(rows: AsyncIterable<string>, level: number, path: string)
   for await (const row of rows) {
     const record = recordIn(row);
     const isGap = record['event.name'] === 'network.flow.gap';
-    if (isGap || add(bytes, namespaceOf(record), row.length) <= level) yield row;
+    if (isGap || add(bytes, namespaceOfRecord(record), row.length) <= level) yield row;
     else lost = { rows: (lost?.rows ?? 0) + 1, first: lost?.first ?? record, last: record };
   }
   if (lost === undefined) return;
   const { first, last } = lost;
   const at = Date.parse(last['@timestamp'] ?? '') || 0;
   const [cluster, node] = [last['k8s.cluster.name'], last['k8s.node.name']];
-  yield rowOf({
+  yield rowText({
     ...headOf(at, 'network.flow.gap', [cluster, node, path, lost.rows, first['event.id']]),
     'event.action': 'lost',
     'event.reason': 'audit files',
@@ -79,7 +79,7 @@ function recordIn(row: string): FlowRecord {
 }
 
 function namespaceIn(row: string): string {
-  return namespaceOf(recordIn(row));
+  return namespaceOfRecord(recordIn(row));
 }
 
 function add(bytes: Map<string, number>, namespace: string, more: number): number {

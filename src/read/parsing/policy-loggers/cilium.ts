@@ -3,7 +3,7 @@ import type { Suppressed, Unparsable } from '../../../base/model/observation.ts'
 import { type PacketObservation, type PolicyName, TcpFlag, type Verdict } from '../../../base/model/packet.ts';
 import { isHostName } from '../../../base/platform/api-names.ts';
 import { at, type Json, list, parsedBytes, text as textIn } from '../../../base/platform/json.ts';
-import { fieldOf, isCount, observePacket, podName, sideOf, unparsable } from './record.ts';
+import { fieldOf, isCount, observePacket, loggedPodName, sideOf, unparsable } from './record.ts';
 
 /**
  * Reads a flow as Cilium's Hubble exports it, one object a line (pkg/hubble/exporter, api/v1/flow/flow.proto). Fields that are zero or
@@ -72,8 +72,8 @@ function readFlow(flow: Json): PacketObservation | Unparsable | undefined {
     policySide: isByPolicy ? side : undefined,
     dropReason: isByPolicy ? undefined : dropReason,
     notice: dropReason === byPolicy ? noticeOf(type) : undefined,
-    sourceName: podName(at(flow, 'source', 'namespace'), at(flow, 'source', 'pod_name')),
-    destinationName: podName(at(flow, 'destination', 'namespace'), at(flow, 'destination', 'pod_name')),
+    sourceName: loggedPodName(at(flow, 'source', 'namespace'), at(flow, 'source', 'pod_name')),
+    destinationName: loggedPodName(at(flow, 'destination', 'namespace'), at(flow, 'destination', 'pod_name')),
     destinationHost: list(at(flow, 'destination_names')).map(textIn).find(isDomainName),
     source: fieldOf(at(flow, 'IP', 'source')),
     destination: fieldOf(at(flow, 'IP', 'destination')),
@@ -165,8 +165,8 @@ export function parseGke(text: string): PacketObservation | Unparsable | undefin
     logger: gke,
     verdict,
     policySide: sideOf(at(connection, 'direction')),
-    sourceName: podName(at(line, 'src', 'pod_namespace'), at(line, 'src', 'pod_name')),
-    destinationName: podName(at(line, 'dest', 'pod_namespace'), at(line, 'dest', 'pod_name')),
+    sourceName: loggedPodName(at(line, 'src', 'pod_namespace'), at(line, 'src', 'pod_name')),
+    destinationName: loggedPodName(at(line, 'dest', 'pod_namespace'), at(line, 'dest', 'pod_name')),
     source: fieldOf(at(connection, 'src_ip')),
     destination: fieldOf(at(connection, 'dest_ip')),
     protocol: fieldOf(at(connection, 'protocol')),

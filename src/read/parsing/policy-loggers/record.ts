@@ -101,7 +101,7 @@ export function fieldOf(value: unknown): Field {
   return typeof value === 'string' || typeof value === 'number' ? value : undefined;
 }
 
-export function podName(namespace: unknown, name: unknown): string | undefined {
+export function loggedPodName(namespace: unknown, name: unknown): string | undefined {
   const isPod = typeof namespace === 'string' && typeof name === 'string' && isLabel(namespace) && isSubdomain(name);
   return isPod ? `${namespace}/${name}` : undefined;
 }

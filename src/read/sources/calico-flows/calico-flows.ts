@@ -181,7 +181,7 @@ function adviceOn(error: unknown): string {
   return `${reasonOf(error)}. The folder must be the node's ${defaultFlowsFolder}, and the agent root there`;
 }
 
-export function obstacleOf(folder: string): string | undefined {
+export function calicoFlowsObstacle(folder: string): string | undefined {
   try {
     accessSync(folder, constants.W_OK);
     return undefined;

@@ -1,5 +1,5 @@
 /** Finds the container that a log collector's record names as the writer of its line. */
-import { containerOf } from '../../../base/log-formats/container-log.ts';
+import { containerOfPath } from '../../../base/log-formats/container-log.ts';
 import type { LogContainer } from '../../../base/model/log-line.ts';
 import { createKeyMemo } from './key-memo.ts';
 
@@ -44,7 +44,7 @@ export function namedContainer(record: object, text: unknown): LogContainer | un
   }
 
   function take({ kinds }: ValueName, value: string): void {
-    const byPath = value.includes('.log') ? containerOf(value) : undefined;
+    const byPath = value.includes('.log') ? containerOfPath(value) : undefined;
     if (byPath !== undefined) {
       const { namespace, pod, container } = byPath;
       Object.assign(search, { found: true, namespace, pod, container });

@@ -1,5 +1,5 @@
 /** Removes prefixes that shells and tools put before each line: the name of a file, of a Pod, of a service. */
-import { containerOf } from '../../../base/log-formats/container-log.ts';
+import { containerOfPath } from '../../../base/log-formats/container-log.ts';
 import { copy } from '../../../base/platform/address.ts';
 import type { StampClock } from './clock.ts';
 import { type Envelope, takeOff } from './envelope.ts';
@@ -88,7 +88,7 @@ function take(envelope: Envelope, length: number): void {
   // The blanks before it do not belong to the text.
   envelope.indent = '';
   const name = fileOf(prefix)?.[1];
-  const container = name === undefined ? undefined : containerOf(name);
+  const container = name === undefined ? undefined : containerOfPath(name);
   if (container !== undefined) {
     envelope.container = container;
     envelope.origin = 'userspace';

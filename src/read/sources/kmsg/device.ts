@@ -23,7 +23,7 @@ export const kmsgDevice: Device = {
 };
 
 /** Reads a record into `buffer`. Returns its length in bytes; `empty`: there is none yet; `again`: read again, a record may follow. */
-export function readRecord(
+export function readKmsgRecord(
   device: Device,
   fd: number,
   buffer: Buffer,
@@ -127,7 +127,7 @@ export function createDevicePoll(options: DevicePollOptions): DevicePoll {
     const before = found;
     const began = monotonic();
     for (let reads = 0; reads < readsPerTurn && found - before < recordsPerTurn; reads++) {
-      const outcome = readRecord(device, fd as number, buffer);
+      const outcome = readKmsgRecord(device, fd as number, buffer);
       if (typeof outcome === 'object') return fail(outcome.error);
       if (outcome === 'empty') {
         records.foundEmpty();

@@ -1,4 +1,4 @@
-import { readRecord } from '../../../base/log-formats/container-log.ts';
+import { readContainerRecord } from '../../../base/log-formats/container-log.ts';
 import {
   hasKlogHeader,
   hasLogrusPairs,
@@ -61,7 +61,7 @@ const packets =
 
 /** `program`: in the format of kube-proxy or calico-node. `container`: another one. `other`: a log daemon, or a logger of packets. */
 export function kindOfLine(line: string): 'program' | 'container' | 'other' | undefined {
-  const record = readRecord(line);
+  const record = readContainerRecord(line);
   const { time, text } = record ?? withoutMarks(line);
   // In pairs of keys and values, collectors write lines of any writer.
   if (hasLogrusPairs(text) && packets.test(text)) return 'other';

@@ -1,4 +1,4 @@
-import { decodeText, readRecord } from '../../../base/log-formats/container-log.ts';
+import { decodeText, readContainerRecord } from '../../../base/log-formats/container-log.ts';
 import type { Millis } from '../../../base/model/log-line.ts';
 import type { JsonValue, Position, Timing } from '../source.ts';
 import { createRecordJoiner, type JoinerCounts, type RecordLine } from './joiner.ts';
@@ -53,7 +53,7 @@ export function createContainerRecords({
       return Object.fromEntries(Object.entries(streams).map(([name, { position }]) => [name, position]));
     },
     take(this: void, line: string, number: number): void {
-      const record = readRecord(line);
+      const record = readContainerRecord(line);
       isOfRuntime ||= record !== undefined;
       if (record !== undefined) {
         const { text, time, stream, partial } = record;

@@ -3,7 +3,7 @@ import { reasonOf } from '../../../base/platform/system-error.ts';
 import type { Position } from '../source.ts';
 import {
   entryAtEnd,
-  distinct,
+  distinctCandidates,
   type FinishedFile,
   type LogEntry,
   movedPathsOf,
@@ -65,7 +65,7 @@ export function beginLog(
       }
       if (looks === maxLooks || (looks > 0 && isUnchanged(there, opened))) break;
     }
-    there = distinct(there);
+    there = distinctCandidates(there);
     const beginning = position === undefined ? afresh(there, from) : goingOn(there, position, now);
     if (beginning.entries.length > 0 || !('kind' in live)) return beginning;
     return live;

@@ -144,7 +144,7 @@ export function placeOf({ size }: Candidate, saved: FilePosition, cut: FilePosit
 }
 
 /** Returns each file once, and closes the others that are the same: behind a symbolic link, or while a file is being packed or copied. */
-export function distinct<Each extends Candidate>(candidates: readonly Each[]): Each[] {
+export function distinctCandidates<Each extends Candidate>(candidates: readonly Each[]): Each[] {
   return candidates.filter((each, index) => {
     const isAgain = candidates.some(
       (other, place) =>

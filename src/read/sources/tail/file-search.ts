@@ -1,6 +1,6 @@
 import type { Millis } from '../../../base/model/log-line.ts';
 import type { LogBeginning } from './begin-log.ts';
-import { distinct, type LogEntry, placeOf, scanFiles } from './candidate.ts';
+import { distinctCandidates, type LogEntry, placeOf, scanFiles } from './candidate.ts';
 import {
   type Candidate,
   type FilePosition,
@@ -187,7 +187,7 @@ function discoverFiles(
   return found;
 
   function placeBefore(before: LogFile | undefined): void {
-    for (const entry of distinct(between)) found.entries.push({ entry, before });
+    for (const entry of distinctCandidates(between)) found.entries.push({ entry, before });
     between = [];
   }
 }

@@ -193,7 +193,7 @@ function createConnections(probes: () => Probes, options: TraceOptions): Source 
 const checkGroup = `${instances.drops}_check`;
 
 /** Returns why the probe for drops cannot be created; undefined if it can. It creates one and removes it. */
-export function obstacleOf(tracefs: string, btf = btfFile): string | undefined {
+export function kernelDropsObstacle(tracefs: string, btf = btfFile): string | undefined {
   try {
     const told = toldNumbers(readReasons(tracefs));
     tryProbe(tracefs, dropProbe(readBtf(readFileSync(btf)), told));

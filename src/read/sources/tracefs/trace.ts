@@ -197,7 +197,7 @@ export function accessAdviceOn(error: unknown): string | undefined {
 }
 
 /** Returns why the source cannot be read; undefined if it can. It creates nothing. */
-export function obstacleOf(tracefs: string): string | undefined {
+export function bpfTraceObstacle(tracefs: string): string | undefined {
   try {
     accessSync(join(tracefs, printkEvent, 'enable'), constants.W_OK);
     accessSync(join(tracefs, 'instances'), constants.W_OK);

@@ -4,7 +4,7 @@ import {
   parseSelector,
   type Selector,
   SelectorError,
-  selects as selectsBy,
+  matchesSelector as selectsBy,
 } from '../../../../src/explain/policies/calico/selector.ts';
 import type { MatchResult } from '../../../../src/explain/policies/policies.ts';
 import { judges, readJudge, whereJudgesAre } from '../judges.ts';

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { rowOf } from '../../../../src/publish/audit/record.ts';
+import { rowText } from '../../../../src/publish/audit/record.ts';
 import { createSink } from '../../../../src/publish/audit/audit.ts';
 import type { Config } from '../../../../src/agent/config/config.ts';
 import { temporaryFolder } from '../../../read/sources/temporary-folder.ts';
@@ -13,7 +13,7 @@ const path = temporaryFolder();
 async function received(settings: Partial<Config>) {
   const { url, requests } = await receiver([(response) => void response.end()]);
   const sink = createSink({ kind: 'otlp', url }, { node: 'node-a', ...settings } as Config);
-  await sink.send([rowOf({ 'event.id': 'id-1' })], never);
+  await sink.send([rowText({ 'event.id': 'id-1' })], never);
   await sink.close();
   return requests[0];
 }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type FlowRecord, schemaVersion } from '../../../../src/publish/audit/fields.ts';
-import { rowOf } from '../../../../src/publish/audit/record.ts';
+import { rowText } from '../../../../src/publish/audit/record.ts';
 import { createOtlpSink, type OtlpSinkOptions } from '../../../../src/publish/audit/sinks/otlp.ts';
 import { type Answer, receiver } from './receiver.ts';
 
@@ -33,7 +33,7 @@ const record: FlowRecord = {
   'destination.k8s.owner.name': 'web',
   'destination.port': 80,
 };
-const rows = (count: number): string[] => Array.from({ length: count }, () => rowOf(record));
+const rows = (count: number): string[] => Array.from({ length: count }, () => rowText(record));
 
 test('a record is sent with its id, name, body and attributes, and facts of the Resource appear only there', async () => {
   const { sink, requests } = await scene([status(200)], { headers: () => ({ authorization: 'Bearer token' }) });
@@ -49,7 +49,7 @@ test('a record is sent with its id, name, body and attributes, and facts of the 
 
 test('a record has its time in nanoseconds, both as event and as observation time', async () => {
   const { sink, requests } = await scene([status(200)]);
-  await sink.send([rowOf({ ...record, '@timestamp': '2026-11-21T09:01:00.250Z' })], never);
+  await sink.send([rowText({ ...record, '@timestamp': '2026-11-21T09:01:00.250Z' })], never);
   const nanoseconds = Buffer.alloc(8);
   nanoseconds.writeBigUInt64LE(BigInt(Date.UTC(2026, 10, 21, 9, 1, 0, 250)) * 1_000_000n);
   // Fields 1 and 11 of a LogRecord, both fixed64.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { containerOf, podOfFolder } from '../../../../src/base/log-formats/container-log.ts';
+import { containerOfPath, podOfFolder } from '../../../../src/base/log-formats/container-log.ts';
 import {
   type ContainerRule,
   createLogFinder,
@@ -136,7 +136,7 @@ test('a star matches any text', () => {
 });
 
 test.each(tables.paths)('finds the owner of the log %s', (path, name) => {
-  expect(containerOf(path)).toStrictEqual(name);
+  expect(containerOfPath(path)).toStrictEqual(name);
 });
 
 test.each(['__', 'a__c', '_b_c', 'a_b_', 'shop_web\u202e_1', '<!here>_web_1', 'shop_web_$(reboot)'])(

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createContainerLogs } from '../../../../src/read/sources/kubelet/container-logs.ts';
-import { containerOf } from '../../../../src/base/log-formats/container-log.ts';
+import { containerOfPath } from '../../../../src/base/log-formats/container-log.ts';
 import { type Schedule, schedule } from '../../../../src/base/platform/timer.ts';
 import type { Position, Source } from '../../../../src/read/sources/source.ts';
 import { listening } from '../heard.ts';
@@ -107,7 +107,7 @@ test('real logs are read, rotated and compressed, over restarts of the container
     expect(textsOf(log).filter(isRecord)).toStrictEqual(texts.filter(isRecord));
   }
   const last = heard.lines.findLast((each) => basename(each.source) === '1.log');
-  expect(containerOf(last?.source ?? '')).toMatchObject({ container: 'kube-proxy', restarts: 1 });
+  expect(containerOfPath(last?.source ?? '')).toMatchObject({ container: 'kube-proxy', restarts: 1 });
   expect(heard.losses).toStrictEqual([]);
 
   rmSync(path('kube-system_kube-proxy-x_1'), { recursive: true });

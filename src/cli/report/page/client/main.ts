@@ -1,12 +1,12 @@
 /** The script of the page. It shows only the data in the page; texts never become HTML. */
-import { type Chip, element, readData, readRows, timeText } from './records.ts';
+import { type Chip, element, readData, unpackRows, timeText } from './records.ts';
 import { createRecordsTable } from './records-table.ts';
 import type { MatrixSide, PageData, TextColumn } from '../row-format.ts';
 
 async function start(): Promise<void> {
   const data = readData();
   for (const each of document.querySelectorAll<HTMLElement>('.needs-script')) each.hidden = false;
-  const table = readRows(data.rows.count).then((rows) => createRecordsTable(data.rows, rows));
+  const table = unpackRows(data.rows.count).then((rows) => createRecordsTable(data.rows, rows));
   const show: Show = (chips) => void table.then((showRows) => showRows(chips));
   createMatrices(data, show);
   createPolicies(data, show);

@@ -25,7 +25,7 @@ export function readData(): PageData {
   return JSON.parse(element('data').textContent) as PageData;
 }
 
-export async function readRows(count: number): Promise<Rows> {
+export async function unpackRows(count: number): Promise<Rows> {
   const gzip = Uint8Array.from(atob(element('row-data').textContent), (character) => character.charCodeAt(0));
   const stream = new Blob([gzip]).stream().pipeThrough(new DecompressionStream('gzip'));
   const [packed, texts] = (await new Response(stream).json()) as [number[][], Record<string, string[]>];
