@@ -121,13 +121,15 @@ export function slimService(object: Json): Service {
   const { namespace, name, uid, resourceVersion } = identity(object, true);
   const balancers = list(at(object, 'status', 'loadBalancer', 'ingress')).map((each) => at(each, 'ip'));
   const published = addresses([...list(at(object, 'spec', 'externalIPs')), ...balancers], mostAddresses.ofService);
+  const own = serviceAddresses(object);
   return {
     namespace,
     name,
     uid,
     resourceVersion,
-    addresses: serviceAddresses(object),
-    ...(published.length > 0 && { published }),
+    addresses: own,
+    // kube-proxy ignores Services without a ClusterIP.
+    ...(own.length > 0 && published.length > 0 && { published }),
     role: serviceRole(namespace, name),
     ports: slimPorts(at(object, 'spec', 'ports')),
   };

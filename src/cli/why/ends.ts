@@ -107,11 +107,12 @@ const mostClaims = 3;
 /** Names Services that claim an address without an owner: packets to it may reach their Pods. */
 export function claimNotes({ source, destination }: PolicyFlow, { services }: KnownObjects): string[] {
   return [source, destination].flatMap((end) => {
-    if (end.kind === 'pod' || end.kind === 'node') return [];
-    const names = [...services.values()].filter(({ claimed }) => claimed.includes(end.address)).map(({ name }) => name);
+    const { kind, address } = end;
+    if (kind === 'pod' || kind === 'node' || address === undefined) return [];
+    const names = [...services.values()].filter(({ claimed }) => claimed.includes(address)).map(({ name }) => name);
     if (names.length === 0) return [];
     const which = `${names.slice(0, mostClaims).join(', ')}${names.length > mostClaims ? ` and ${names.length - mostClaims} more` : ''}`;
-    return `${end.address} is claimed by the ${names.length === 1 ? 'Service' : 'Services'} ${which} (externalIPs or load balancer): where that holds, policies see the Pods behind it, so ask for that Service also`;
+    return `${address} is claimed by the ${names.length === 1 ? 'Service' : 'Services'} ${which} (externalIPs or load balancer): where that holds, policies see the Pods behind it, so ask for that Service also`;
   });
 }
 
@@ -135,5 +136,5 @@ export function withFamily(end: End, other: End, { nodes }: Pick<KnownObjects, '
 
 export function endText(end: End): string {
   if (end.kind === 'pod') return `${end.pod.namespace}/${end.pod.name}`;
-  return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
+  return end.kind === 'node' ? `Node ${end.node.name}` : (end.address ?? 'any address');
 }

@@ -4,7 +4,7 @@ import type { Finding } from '../../base/model/finding.ts';
 import type { Millis } from '../../base/model/log-line.ts';
 import type { PacketObservation } from '../../base/model/packet.ts';
 import type { PolicyAnswer } from '../../base/model/policy-answer.ts';
-import type { ServiceTarget } from '../../explain/resolving/resolving.ts';
+import type { PublishedTargets, ServiceTarget } from '../../explain/resolving/resolving.ts';
 import type { Decisions } from './decision.ts';
 import type { HeldFlow } from './held-flows.ts';
 import type { Lookups } from './lookup-queue.ts';
@@ -19,8 +19,8 @@ export interface ConnectionJudge {
   readonly judge: (finding: Finding, at: Millis) => PolicyAnswer | undefined;
   /** Returns the ready endpoints behind an address and a port of a Service; undefined if they are more than `most`, or not all are known. */
   readonly targetsOf: (service: ObjectRef, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
-  /** Returns the same of all Services that claim an address outside the cluster, to which the node may lead connections. */
-  readonly publishedTargetsOf: (to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
+  /** Returns the same of all Services that claim the address and the port, so that the node may lead connections to them; undefined if none does. */
+  readonly publishedTargetsOf: (to: ServiceTarget, most: number) => PublishedTargets | undefined;
 }
 
 export interface Denial {
@@ -75,28 +75,19 @@ export function createJudging(
       const answer = judge.judge(asked, flow.last);
       if (answer === undefined) return 'unread';
       if (answer.verdict.outcome !== 'denies') return isUnsure ? 'unread' : 'unproven';
+      // The connection may not have got to the other end, whose policies deny it.
+      if (claimed !== undefined && !answer.verdict.isOwn) return 'unproven';
       first ??= answer;
     }
-    for (const target of claimed) {
-      const result = yield* judgingClaimed(flow, target);
-      if (result !== 'denied') return result;
+    for (const finding of claimed ?? []) {
+      if (finding === undefined) return 'unproven';
+      yield finding;
+      const answer = judge.judge(finding, flow.last);
+      if (answer === undefined) return 'unread';
+      if (answer.verdict.outcome !== 'denies') return 'unproven';
     }
     // A line may have come while policies were read.
     return told.has(flow, targets) ? 'told' : { observation, answer: first as PolicyAnswer };
-  }
-
-  /**
-   * Any tenant may claim an address for a Service, with any endpoints. So policies must deny the connection to them as well, but whoever has
-   * their addresses: nothing is looked up or read at that tenant's bidding.
-   */
-  function* judgingClaimed({ line, last }: HeldFlow, target: PacketObservation): Generator<Finding, FlowResult> {
-    const [finding] = decisions.meaningOf(line, target).findings;
-    if (finding === undefined) return 'unproven';
-    const asked = withUnknownPeer(finding);
-    yield asked;
-    const answer = judge.judge(asked, last);
-    if (answer === undefined) return 'unread';
-    return answer.verdict.outcome === 'denies' ? 'denied' : 'unproven';
   }
 
   function startLookups({ line }: HeldFlow, targets: readonly PacketObservation[]): void {
@@ -109,6 +100,14 @@ function withUnknownPeer(finding: Finding): Finding {
   const { details } = finding;
   if (details.kind !== 'flow') return finding;
   return { ...finding, details: { ...details, peer: { ...details.peer, kind: 'unknown', object: undefined } } };
+}
+
+/** Policies deny the connection if they do so for any address and any port. */
+function toAnywhere(finding: Finding): Finding {
+  const asked = withUnknownPeer(finding);
+  const { details } = asked;
+  if (details.kind !== 'flow') return asked;
+  return { ...asked, details: { ...details, port: undefined, peer: { ...details.peer, address: '' } } };
 }
 
 function createConnections({ judge, decisions }: Pick<JudgingOptions, 'judge' | 'decisions'>) {
@@ -131,25 +130,39 @@ function createConnections({ judge, decisions }: Pick<JudgingOptions, 'judge' | 
     if (kind === 'node') return nowhere;
     // It may be the address of a Service, whose endpoints have other ports.
     if (kind === 'unknown' && evidence !== 'address-range') return nowhere;
-    if (kind === 'service' && object !== undefined) {
-      const service = `${object.namespace ?? ''}/${object.name}`;
-      const targets = judge.targetsOf(object, to, mostTargets) ?? [];
-      return { targets: targets.map((target) => withTarget(observation, target, service)), claimed: [] };
-    }
-    const claimed = kind === 'external' ? judge.publishedTargetsOf(to, mostTargets) : [];
-    if (claimed === undefined) return nowhere;
-    return { targets: [observation], claimed: claimed.map((target) => withTarget(observation, target)) };
+    const service = kind === 'service' && object !== undefined ? object : undefined;
+    const targets = service === undefined ? [to] : (judge.targetsOf(service, to, mostTargets) ?? []);
+    const through = service && `${service.namespace ?? ''}/${service.name}`;
+    return {
+      targets: targets.map((target) => withTarget(observation, target, through)),
+      claimed: claimedOf(judge.publishedTargetsOf(to, mostTargets), line, observation),
+    };
+  }
+
+  /**
+   * Any tenant may claim an address for a Service, with any endpoints. So policies must deny the connection to them as well, but whoever has
+   * their addresses: nothing is looked up or read at that tenant's bidding.
+   */
+  function claimedOf(
+    published: PublishedTargets | undefined,
+    line: HeldFlow['line'],
+    observation: PacketObservation,
+  ): Targets['claimed'] {
+    const findingOf = (target: PacketObservation): Finding | undefined => decisions.meaningOf(line, target).findings[0];
+    const isMany = published === 'many';
+    const targets = isMany ? [observation] : published?.map((target) => withTarget(observation, target));
+    return targets?.map(findingOf).map((finding) => finding && (isMany ? toAnywhere : withUnknownPeer)(finding));
   }
 }
 
 interface Targets {
   /** The connection to each Pod that it may have been for. */
   readonly targets: readonly PacketObservation[];
-  /** The connection to each endpoint of Services that claim the address. */
-  readonly claimed: readonly PacketObservation[];
+  /** The connection to each endpoint of Services that claim the address; undefined if none does. */
+  readonly claimed: readonly (Finding | undefined)[] | undefined;
 }
 
-const nowhere: Targets = { targets: [], claimed: [] };
+const nowhere: Targets = { targets: [], claimed: undefined };
 
 function withTarget(
   observation: PacketObservation,

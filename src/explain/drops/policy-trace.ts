@@ -147,7 +147,7 @@ function peerEnd({ kind, object, address, node, hostName }: Endpoint, known: Pic
   }
   if (kind === 'node' && object !== undefined)
     return { kind: 'node', node: { name: object.name, labels: undefined }, address };
-  return kind === 'external' ? { kind, address, hostName } : { kind: 'unknown', address };
+  return kind === 'external' ? { kind, address, hostName } : { kind: 'unknown', address: address || undefined };
 }
 
 const mostNamed = 8;

@@ -21,7 +21,7 @@ import {
 import type { PolicySet } from './policy-set.ts';
 import type { TierPolicies } from './selection-cache.ts';
 import { createNamespaces } from './clauses/labels.ts';
-import { createProbe, ownerNow, podName, type Probe } from './probe.ts';
+import { createProbe, endName, ownerNow, podName, type Probe } from './probe.ts';
 import { anyNamespace, type Needs, newNeeds, type PolicySelection, type Requirements } from './policy.ts';
 
 export interface Evaluator {
@@ -184,7 +184,7 @@ function beforePolicies(
   const unknown = (missing: string): ConnectionVerdict => withoutDecision(direction, 'unknown', 'unknown', [missing]);
   if (!isOneFamily(flow))
     return unknown(`addresses of one family: no packet has ${flow.source.address} and ${flow.destination.address}`);
-  if (end.kind === 'unknown') return unknown(`which Pod has ${end.address}, if any`);
+  if (end.kind === 'unknown') return unknown(`which Pod has ${endName(end)}, if any`);
   const host = calico !== undefined && hostEndpointOf(end, calico);
   if (host) return unknown(host.missing);
   if (end.kind !== 'pod' || end.pod.hostNetwork) return admits('no-pod');
@@ -205,13 +205,13 @@ function isItself({ source, destination }: PolicyFlow): boolean {
 /** An unresolved address may be the Pod's own. */
 function isEndOf(end: End, other: End): boolean {
   if (other.kind !== 'pod') return false;
-  if (end.kind === 'unknown') return other.pod.addresses.includes(end.address);
+  if (end.kind === 'unknown') return other.pod.addresses.includes(end.address ?? '');
   return end.kind === 'pod' && podName(end.pod) === podName(other.pod);
 }
 
 function isOwnNode(source: End, pod: PolicyPod): MatchResult {
   if (source.kind === 'external') return false;
-  if (source.kind === 'unknown') return new Unknown(`whether ${source.address} is the Node of Pod ${podName(pod)}`);
+  if (source.kind === 'unknown') return new Unknown(`whether ${endName(source)} is the Node of Pod ${podName(pod)}`);
   if (source.kind === 'pod' && !source.pod.hostNetwork) return false;
   const node = source.kind === 'node' ? source.node.name : source.pod.node;
   if (node === undefined || pod.node === undefined)

@@ -38,13 +38,14 @@ export interface PolicyNode {
 
 /**
  * One end of a connection. `address` is what the filter saw: after destination NAT and before source NAT. `external`: known to be neither a
- * Pod nor a Node; `hostName` is the name that the other end looked up. `unknown`: the owner of the address is not known.
+ * Pod nor a Node; `hostName` is the name that the other end looked up. `unknown`: the owner of the address is not known; without an address,
+ * it is any but the Pod's own.
  */
 export type End =
   | { readonly kind: 'pod'; readonly pod: PolicyPod; readonly address: string | undefined }
   | { readonly kind: 'node'; readonly node: PolicyNode; readonly address: string | undefined }
   | { readonly kind: 'external'; readonly address: string; readonly hostName?: string | undefined }
-  | { readonly kind: 'unknown'; readonly address: string };
+  | { readonly kind: 'unknown'; readonly address: string | undefined };
 
 /** A connection from its opener (`source`). Replies also belong to it. If the addresses are of two families, the verdict is unknown. */
 export interface PolicyFlow {

@@ -74,7 +74,7 @@ function seeEnd(end: End, namespaceLabelsOf: NamespaceLabels, calico: CalicoObje
 
 /** Returns the Pod that label selectors see; false for other ends. A Pod on its Node's network looks like the Node. */
 export function selectablePod(end: End): PolicyPod | false | Unknown {
-  if (end.kind === 'unknown') return new Unknown(`which Pod has ${end.address}, if any`);
+  if (end.kind === 'unknown') return new Unknown(`which Pod has ${endName(end)}, if any`);
   if (end.kind !== 'pod' || end.pod.hostNetwork) return false;
   if (end.pod.completed) return ownerNow(end);
   return end.pod;
@@ -92,7 +92,7 @@ export function podName({ namespace, name }: Pick<PolicyPod, 'namespace' | 'name
 
 export function endName(end: End): string {
   if (end.kind === 'pod') return `Pod ${podName(end.pod)}`;
-  return end.kind === 'node' ? `Node ${end.node.name}` : end.address;
+  return end.kind === 'node' ? `Node ${end.node.name}` : (end.address ?? 'any address');
 }
 
 /** `reply`: the packet goes back to the opener. `port`: the listening port. */

@@ -54,7 +54,7 @@ export interface Service {
   resourceVersion: string | undefined;
   /** The addresses that the API server allocates (`clusterIPs`), in canonical form. */
   addresses: string[];
-  /** Those of load balancers, and `externalIPs`. kube-proxy leads them to endpoints within the node. */
+  /** Those of load balancers, and `externalIPs`. kube-proxy leads them to endpoints within the node, even if others have them. */
   published?: string[];
   role: Endpoint['role'];
   ports: readonly ServicePort[];
@@ -198,29 +198,40 @@ export interface ServiceTarget {
 /** The most slices that are searched for a connection: 1,600 endpoints as the control plane writes them. */
 const mostSlices = 16;
 
+/** A Service's ports, and its slices. */
+export interface ServiceParts {
+  readonly ports: Service['ports'];
+  readonly slices: Iterable<EndpointSlice>;
+}
+
 /**
- * Returns the ready endpoints behind an address and a port of a Service over TCP; undefined if they are more than `most`, or in too many
+ * Returns the ready endpoints behind an address and a port of Services over TCP; undefined if they are more than `most`, or in too many
  * slices. Endpoints are of the same family.
  */
 export function targetsIn(
-  service: Pick<Service, 'ports'>,
+  services: readonly ServiceParts[],
   { address: to, port }: ServiceTarget,
-  slices: Iterable<EndpointSlice>,
   most: number,
 ): ServiceTarget[] | undefined {
-  const named = service.ports.find((each) => each.port === port && each.protocol === 'tcp');
   const isSix = to.includes(':');
   const targets: ServiceTarget[] = [];
   let looked = 0;
-  for (const slice of slices) {
-    const target = slice.ports.find(({ name, protocol }) => name === named?.name && protocol === 'tcp');
-    if (target === undefined) continue;
-    if (++looked > mostSlices) return undefined;
-    for (const address of readyIn(slice))
-      if (address.includes(':') === isSix) targets.push({ address, port: target.port });
-    if (targets.length > most) return undefined;
+  for (const { ports, slices } of services) {
+    const named = tcpPort(ports, port);
+    for (const slice of named === undefined ? [] : slices) {
+      const target = slice.ports.find(({ name, protocol }) => name === named?.name && protocol === 'tcp');
+      if (target === undefined) continue;
+      if (++looked > mostSlices) return undefined;
+      for (const address of readyIn(slice))
+        if (address.includes(':') === isSix) targets.push({ address, port: target.port });
+      if (targets.length > most) return undefined;
+    }
   }
   return targets;
+}
+
+export function tcpPort(ports: Service['ports'], port: number): ServicePort | undefined {
+  return ports.find((each) => each.port === port && each.protocol === 'tcp');
 }
 
 /** The first ready addresses of each slice that was asked for. A tenant's slice may have a thousand endpoints, which take 2 ms. */

@@ -36,4 +36,4 @@ export { shorten } from './node-index.ts';
 export { generateNameOf } from './pod-index.ts';
 export { onSteadyClock, packPorts, podFromRecord, podRecordOf } from './pod-record.ts';
 export { endsOf, loggedNode, resolveMartian, resolvePacket } from './resolver.ts';
-export { createChainIndex } from './service-chains/chain-index.ts';
+export { createChainIndex, type PublishedTargets } from './service-chains/chain-index.ts';

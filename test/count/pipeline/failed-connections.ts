@@ -55,8 +55,8 @@ const shop = createEndpointFinder(
   }),
 );
 
-export const answer = (outcome: PolicyAnswer['verdict']['outcome'], text = ''): PolicyAnswer => ({
-  verdict: { outcome, text, act: '', policy: undefined, isOwn: true },
+export const answer = (outcome: PolicyAnswer['verdict']['outcome'], text = '', isOwn = true): PolicyAnswer => ({
+  verdict: { outcome, text, act: '', policy: undefined, isOwn },
   facts: {
     verdict: outcome === 'denies' ? 'denied' : 'admitted',
     direction: 'egress',
@@ -102,7 +102,7 @@ export function rig(
     includeNoise: false,
     packets: { drop: (drop) => void shown.push(drop) },
     ...(hasKernelDrops !== undefined && { hasKernelDrops }),
-    judge: { judge: () => answer('denies'), targetsOf: () => [], publishedTargetsOf: () => [], ...judge },
+    judge: { judge: () => answer('denies'), targetsOf: () => [], publishedTargetsOf: () => undefined, ...judge },
     lookups: {
       queue: createLookupQueue(10),
       remote: { startLookups: isLookedUp, isUnsure },

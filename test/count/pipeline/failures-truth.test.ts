@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
+import type { FlowDetails } from '../../../src/base/model/finding.ts';
 import type { ServiceTarget } from '../../../src/explain/resolving/resolving.ts';
 import { cluster, nine, node, pod, service } from '../../builders.ts';
 import { forAllAsync } from '../../for-all.ts';
@@ -21,8 +22,10 @@ const length = 200 * second;
 const own = '10.244.1.22';
 const pods = ['10.244.1.30', '10.244.1.31', '10.244.1.32'];
 const clusterIp = '10.96.0.7';
-/** An address outside the cluster, which Services of others may claim. */
+/** An address outside the cluster. */
 const outside = '198.51.100.7';
+/** How the judge is asked about any address. */
+const anywhere = '';
 
 /** `cart-0` has the address until `replacedAt`, and then `cart-1`. */
 const endpoints = createEndpointFinder(
@@ -54,12 +57,16 @@ interface World {
   lines: readonly LoggedLine[];
   /** The time from which policies can be evaluated. */
   policiesFrom: number;
-  /** What policies deny, in each period of the test. */
+  /** What policies of the sender deny, in each period of the test. */
   denied: readonly (readonly string[])[];
+  /** What policies of the receiver deny, if it is known who that is. */
+  refused: readonly (readonly string[])[];
   /** The ready endpoints of the Service, in each period. */
   ready: readonly (readonly string[])[];
-  /** The ready endpoints of Services that claim `outside`, in each period; undefined if they are too many. */
-  claimed: readonly (readonly string[] | undefined)[];
+  /** The address that Services of others claim. */
+  claimedAddress: string;
+  /** The ready endpoints of these Services, in each period; undefined if none claims it. */
+  claimed: readonly (readonly string[] | 'many' | undefined)[];
 }
 
 /** Returns the state of that time. All states last equally long. */
@@ -69,26 +76,40 @@ const stateAt = <T>(states: readonly T[], at: number): T =>
 const someOf = (values: readonly string[]) => fc.subarray([...values]);
 const upTo = (seconds: number) => fc.integer({ min: 0, max: seconds }).map((each) => each * second);
 const time = upTo(120);
-const world: fc.Arbitrary<World> = fc.record({
-  attempts: fc.array(
-    fc.record({
-      at: time,
-      of: fc.constantFrom(uid, young),
-      to: fc.constantFrom(clusterIp, clusterIp, ...pods, outside, outside, '192.168.50.12'),
+const worldOf = (claimedAddress: string): fc.Arbitrary<World> =>
+  fc.record({
+    attempts: fc.array(
+      fc.record({
+        at: time,
+        of: fc.constantFrom(uid, young),
+        to: fc.constantFrom(
+          clusterIp,
+          clusterIp,
+          ...pods,
+          outside,
+          '192.168.50.12',
+          ...[0, 1, 2, 3].map(() => claimedAddress),
+        ),
+      }),
+      // With more ports of one Pod, one Event would count all of them.
+      { minLength: 1, maxLength: 3 },
+    ),
+    lines: fc.array(fc.record({ at: time, number: fc.integer({ min: 0, max: 5 }) }), { maxLength: 4 }),
+    // Below two minutes, for which a connection waits.
+    policiesFrom: fc.oneof(fc.constant(0), upTo(110)),
+    denied: fc.array(fc.oneof(fc.constant([...pods, outside, anywhere]), fc.constant([]), someOf([...pods, outside])), {
+      minLength: 1,
+      maxLength: 3,
     }),
-    // With more ports of one Pod, one Event would count all of them.
-    { minLength: 1, maxLength: 3 },
-  ),
-  lines: fc.array(fc.record({ at: time, number: fc.integer({ min: 0, max: 5 }) }), { maxLength: 4 }),
-  // Below two minutes, for which a connection waits.
-  policiesFrom: fc.oneof(fc.constant(0), upTo(110)),
-  denied: fc.array(fc.oneof(fc.constant([...pods, outside]), someOf([...pods, outside])), {
-    minLength: 1,
-    maxLength: 3,
-  }),
-  ready: fc.array(someOf(pods), { minLength: 1, maxLength: 3 }),
-  claimed: fc.array(fc.oneof(someOf(pods), someOf(pods), fc.constant(undefined)), { minLength: 1, maxLength: 3 }),
-});
+    refused: fc.array(fc.oneof(fc.constant(pods), someOf(pods)), { minLength: 1, maxLength: 3 }),
+    ready: fc.array(someOf(pods), { minLength: 1, maxLength: 3 }),
+    claimedAddress: fc.constant(claimedAddress),
+    claimed: fc.array(fc.oneof(someOf(pods), someOf(pods), fc.constant('many' as const), fc.constant(undefined)), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+  });
+const world = fc.constantFrom(outside, clusterIp, ...pods).chain(worldOf);
 
 /** Each connection has its own port, so that each has its own count. */
 const portOf = (number: number): number => 5000 + number;
@@ -102,12 +123,17 @@ function judgedWithin({ at }: Attempt, { policiesFrom }: World): { from: number;
   return { from: at + 3 * second - step, until: Math.max(at, policiesFrom) + 9 * second };
 }
 
-/** The endpoints to which the connection may have been forwarded. */
-function targetsAt(to: string, moment: number, { ready, claimed }: World): readonly string[] {
-  if (to === clusterIp) return stateAt(ready, moment);
-  if (to !== outside) return pods.includes(to) ? [to] : [];
-  const led = stateAt(claimed, moment);
-  return led === undefined ? [] : [outside, ...led];
+/** Returns whether policies deny the connection wherever it may have been forwarded to. */
+function isDeniedAt(to: string, moment: number, all: World): boolean {
+  const targets = to === clusterIp ? stateAt(all.ready, moment) : to === outside || pods.includes(to) ? [to] : [];
+  const denied = stateAt(all.denied, moment);
+  const refused = stateAt(all.refused, moment);
+  const led = to === all.claimedAddress ? stateAt(all.claimed, moment) : undefined;
+  if (targets.length === 0) return false;
+  // Who got it is not known, so only the sender's policies count.
+  if (led !== undefined)
+    return [...targets, ...(led === 'many' ? [anywhere] : led)].every((target) => denied.includes(target));
+  return targets.every((target) => denied.includes(target) || refused.includes(target));
 }
 
 function ruleOn(number: number, all: World): 'must' | 'must not' | 'may' {
@@ -123,8 +149,7 @@ function ruleOn(number: number, all: World): 'must' | 'must not' | 'may' {
   if (toldAt.some((each) => each <= from)) return 'must not';
   const verdicts = new Set<boolean>();
   for (let moment = from; moment <= until; moment += step) {
-    const targets = targetsAt(to, moment, all);
-    verdicts.add(targets.length > 0 && targets.every((target) => stateAt(all.denied, moment).includes(target)));
+    verdicts.add(isDeniedAt(to, moment, all));
   }
   if (verdicts.size > 1) return 'may';
   if (verdicts.has(false)) return 'must not';
@@ -139,12 +164,17 @@ async function play(all: World): Promise<{ counts: number[]; settled: number }> 
   const { fail, read, wait, series, statistics } = rig(
     {
       targetsOf,
-      publishedTargetsOf: ({ address, port }) =>
-        address === outside ? stateAt(all.claimed, now)?.map((each) => ({ address: each, port })) : [],
-      judge: (finding) =>
-        now < all.policiesFrom
-          ? undefined
-          : answer(stateAt(all.denied, now).includes(peerOf(finding)) ? 'denies' : 'admits'),
+      publishedTargetsOf({ address, port }) {
+        const led = address === all.claimedAddress ? stateAt(all.claimed, now) : undefined;
+        return typeof led === 'object' ? led.map((each) => ({ address: each, port })) : led;
+      },
+      judge(finding) {
+        if (now < all.policiesFrom) return undefined;
+        const isOwn = stateAt(all.denied, now).includes(peerOf(finding));
+        const { kind } = (finding.details as FlowDetails).peer;
+        const isRefused = kind === 'pod' && stateAt(all.refused, now).includes(peerOf(finding));
+        return answer(isOwn || isRefused ? 'denies' : 'admits', '', isOwn);
+      },
     },
     { endpoints, worked: () => 0 },
   );

@@ -101,39 +101,77 @@ test('behind a Service, policies must deny each ready endpoint', async () => {
 test.each([
   ['a Service without a ready endpoint', { to: '10.96.0.7' }],
   ['a port of a Node, which may lead to any Pod', { to: '192.168.50.12', port: 30_080 }],
-  ['an address with too many endpoints of Services that claim it', { to: '198.51.100.7', port: 443 }],
 ])('a connection to %s has no answer', async (_, connection) => {
-  const { fail, wait, statistics } = rig({
-    publishedTargetsOf: ({ address }) => (address === '198.51.100.7' ? undefined : []),
-  });
+  const { fail, wait, statistics } = rig();
   fail(connection);
   await wait();
   expect(statistics.failures).toMatchObject({ denied: 0, unproven: 1 });
 });
 
+const outside = '198.51.100.7';
+const pod0 = '10.244.1.30';
+/** How the judge is asked about any address. */
+const anywhere = '';
+
 test.each([
-  ['deny it to each endpoint, too, whoever has its address', ['198.51.100.7', '10.244.1.30', '10.77.0.9'], 1],
-  ['deny it to some endpoints only', ['198.51.100.7', '10.77.0.9'], 0],
-  ['deny it to the endpoints only', ['10.244.1.30', '10.77.0.9'], 0],
-])('to an address that a Service claims, a connection counts if policies deny it, and %s', async (_, denied, count) => {
+  ['deny it to each endpoint, too, whoever has its address', outside, [outside, pod0, '10.77.0.9'], true],
+  ['deny it to some endpoints only', outside, [outside, '10.77.0.9'], false],
+  ['deny it to the endpoints only', outside, [pod0, '10.77.0.9'], false],
+  ['deny it to each endpoint, too, whoever has its address', '10.244.1.31', ['10.244.1.31', pod0, '10.77.0.9'], true],
+  ['deny it to the Pod that has the address only', '10.244.1.31', ['10.244.1.31'], false],
+  ['deny it to each endpoint of both Services', '10.96.0.7', ['10.244.1.31', pod0, '10.77.0.9'], true],
+  ['deny it to the endpoints of the Service that has the address only', '10.96.0.7', ['10.244.1.31'], false],
+])('to an address that a Service claims, a connection counts if policies %s: %s', async (_, to, denied, counts) => {
   const asked: Finding[] = [];
   const { fail, wait, counted } = rig(
     {
+      targetsOf: () => [{ address: '10.244.1.31', port: 443 }],
       publishedTargetsOf: ({ address, port }) =>
-        address === '198.51.100.7' && port === 443
-          ? ['10.244.1.30', '10.77.0.9'].map((each) => ({ address: each, port: 8443 }))
-          : [],
+        address === to && port === 443 ? [pod0, '10.77.0.9'].map((each) => ({ address: each, port: 8443 })) : undefined,
       prepare: async (finding) => void asked.push(finding),
       judge: (finding) => answer(denied.includes(peerOf(finding)) ? 'denies' : 'admits'),
     },
     { isLookedUp: () => asked.length > 0 },
   );
-  fail({ to: '198.51.100.7', port: 443 });
+  fail({ to, port: 443 });
   await wait();
-  expect(counted()).toEqual(count === 1 ? ['1 cart-0 > 198.51.100.7:443'] : []);
+  const target = to === outside ? to : '10.244.1.31';
+  expect(counted()).toEqual(counts ? [`1 cart-0 > ${target}:443`] : []);
   for (const { details } of asked.slice(1))
     expect(details).toMatchObject({ port: 8443, peer: { kind: 'unknown', object: undefined } });
   expect(asked.slice(1).every((each) => policyNeeds(each)?.pods.length === 1)).toBe(true);
+});
+
+test.each([
+  ['without endpoints', [], ['10.244.1.31'], true, true],
+  ['without endpoints', [], ['10.244.1.31'], false, false],
+  ['with too many endpoints', 'many' as const, ['10.244.1.31', anywhere], true, true],
+  ['with too many endpoints', 'many' as const, ['10.244.1.31'], true, false],
+])(
+  'to the address of a Pod that a Service %s claims, a connection counts if policies of its sender deny it: %j %j, own: %s',
+  async (_, published, denied, isOwn, counts) => {
+    const { fail, wait, statistics } = rig({
+      publishedTargetsOf: () => published,
+      judge: (finding) => answer(denied.includes(peerOf(finding)) ? 'denies' : 'admits', '', isOwn),
+    });
+    fail({ to: '10.244.1.31' });
+    await wait();
+    expect(statistics.failures).toMatchObject({ denied: Number(counts), unproven: Number(!counts) });
+  },
+);
+
+test('if the endpoints of Services that claim an address are too many, policies must deny every port', async () => {
+  const asked: Finding[] = [];
+  const { fail, wait } = rig({
+    publishedTargetsOf: () => 'many',
+    prepare: async (finding) => void asked.push(finding),
+  });
+  fail({ to: outside });
+  await wait();
+  expect(asked.map(({ details }) => details)).toMatchObject([
+    { port: 5432, peer: { address: outside } },
+    { port: undefined, peer: { address: anywhere, kind: 'unknown', object: undefined } },
+  ]);
 });
 
 test('a connection that a LOG line reports does not count again, even if its address was translated', async () => {

@@ -25,6 +25,9 @@ beforeAll(async () => {
       nodeObject(node, '192.168.95.1'),
       ...serviceObjects('db', '10.95.0.1'),
       ...serviceObjects('other', '10.95.0.2'),
+      ...serviceObjects('led', '10.95.2.1', { externalIPs: ['10.95.0.1'] }),
+      ...serviceObjects('empty', undefined, { externalIPs: ['10.95.0.2'] }),
+      ...serviceObjects('headless', '10.95.2.3', { externalIPs: ['10.95.0.3'], clusterIP: 'None' }),
     ],
   });
 });
@@ -100,17 +103,40 @@ test('a table of nftables mode is deleted', async () => {
   await proxy.untilLine(synced, retry);
 });
 
-/** A Service with the TCP port 5432, and the address behind it. */
-function serviceObjects(name: string, address: string): KubernetesObject[] {
+/** What the agent knows of Services that claim the address of another's Pod (src/count/pipeline/judging.ts). */
+test.each([
+  ['iptables', 'iptables-save', [], /-A KUBE-SERVICES -d IP\/32 .*--dport 5432 -j KUBE-EXT-/, /-d IP\/32 .* REJECT/],
+  [
+    'nftables',
+    'nft',
+    ['list', 'table', 'ip', 'kube-proxy'],
+    /IP \. tcp \. 5432 : goto external-/,
+    /IP \. tcp \. 5432 .*: goto reject-/,
+  ],
+] as const)(
+  "%s mode: a Service that claims a Pod's address gets its packets, without endpoints they are rejected, and a headless one changes nothing",
+  async (mode, command, args, redirected, rejected) => {
+    await start(mode);
+    const { stdout } = await place.run(command, args);
+    const has = (pattern: RegExp, address: string): boolean =>
+      new RegExp(pattern.source.replace('IP', address.replaceAll('.', '\\.'))).test(stdout);
+    expect(has(redirected, '10.95.0.1')).toBe(true);
+    expect(has(rejected, '10.95.0.2')).toBe(true);
+    expect(stdout).not.toContain('10.95.0.3');
+  },
+);
+
+/** A Service with the TCP port 5432, and the address behind it, if there is one. */
+function serviceObjects(name: string, address: string | undefined, spec: object = {}): KubernetesObject[] {
   const ports = [{ port: 5432, protocol: 'TCP' }];
   return [
-    { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'probe' }, spec: { ports } },
+    { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'probe' }, spec: { ports, ...spec } },
     {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
       addressType: 'IPv4',
       metadata: { name: `${name}-ipv4`, namespace: 'probe', labels: { 'kubernetes.io/service-name': name } },
-      endpoints: [{ addresses: [address], conditions: { ready: true } }],
+      endpoints: address === undefined ? [] : [{ addresses: [address], conditions: { ready: true } }],
       ports,
     },
   ];

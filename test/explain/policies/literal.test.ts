@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PolicyDirection, PolicyFlow } from '../../../src/explain/policies/policies.ts';
+import type { PolicyDirection } from '../../../src/explain/policies/policies.ts';
 import { clusterPolicies, flows, namespaceLists, networkPolicies } from './arbitraries.ts';
-import { hiddenFacts, hideFacts } from './hiding.ts';
+import { hiddenFacts, hideFrom } from './hiding.ts';
 import { literalVerdict } from './literal.ts';
 import { evaluator } from './objects.ts';
 import { runs } from '../../runs.ts';
@@ -32,11 +32,7 @@ test('a missing fact only ever turns a verdict into unknown', () => {
   const outcomes = { known: 0, unknown: 0 };
   forAll([allKinds, namespaceLists, flows, hiddenFacts], { numRuns: runs(15_000) }, (given, namespaces, flow, hide) => {
     const readable = namespaces.filter(({ name }) => !hide.namespaces.includes(name));
-    const seen: PolicyFlow = {
-      ...flow,
-      source: hideFacts(flow.source, hide.source),
-      destination: hideFacts(flow.destination, hide.destination),
-    };
+    const seen = hideFrom(flow, hide);
     const { verdict } = evaluator(given, readable);
     for (const direction of directions) {
       const { outcome, missing } = verdict(seen, direction);

@@ -217,7 +217,7 @@ export function nodePeer(nodes: LabelSelector): Clause {
   return clauseOf(
     `nodes ${selectorText(nodes)}`,
     ({ peer }) => {
-      if (peer.kind === 'unknown') return new Unknown(`whether ${peer.address} is a Node`);
+      if (peer.kind === 'unknown') return new Unknown(`whether ${endName(peer)} is a Node`);
       if (peer.kind === 'external') return false;
       if (peer.kind === 'node') return selectsNode(peer.node.labels, peer.node.name);
       return peer.pod.hostNetwork && selectsNode(undefined, peer.pod.node ?? `of ${endName(peer)}`);

@@ -5,11 +5,13 @@ import {
   type EndpointSlice,
   namespacedName,
   type Service,
+  type ServiceParts,
   type ServicePort,
   type ServiceProtocol,
   type ServiceTarget,
   endpointsIn,
   targetsIn,
+  tcpPort,
 } from '../objects.ts';
 import { hostAndPort } from '../../../base/platform/address.ts';
 import { createGroups } from '../../../base/platform/groups.ts';
@@ -29,13 +31,16 @@ export interface OwnedChain extends ChainOwner {
 /** Both for ports and for endpoints. A chain may be logged long after its Service was deleted, which may be why the chain is missing. */
 export const defaultChainLimits: TombstoneLimits = { age: 86_400_000, count: 4096 };
 
-/** The most Services with the same published address that are looked through. */
-const mostPublished = 16;
+/** The most Services with the same published address that are looked through, and those of them that have the port. */
+const mostPublished = { services: 1024, withPort: 16 };
 
 interface PortOfService {
   service: Pick<Service, 'namespace' | 'name' | 'uid' | 'resourceVersion'>;
   port: ServicePort;
 }
+
+/** `many`: there are too many of them, of the Services, or of their slices. */
+export type PublishedTargets = readonly ServiceTarget[] | 'many';
 
 export interface ChainIndex {
   /** The Services by `namespace/name`. */
@@ -55,8 +60,8 @@ export interface ChainIndex {
   backendsOf: (namespace: string, name: string) => readonly Backend[];
   /** Returns the ready endpoints behind an address and a port of a Service over TCP; undefined if they are more than `most`, or in too many slices. */
   targetsOf: (namespace: string, name: string, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
-  /** The same of all Services whose load balancer has that address, or that claim it as an external one; undefined also if these are too many. */
-  publishedTargetsOf: (to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
+  /** The same of all Services that publish the address and the port; undefined if none does. */
+  publishedTargetsOf: (to: ServiceTarget, most: number) => PublishedTargets | undefined;
   sweep(now: Millis): void;
 }
 
@@ -163,22 +168,23 @@ function createTargets({
   return {
     targetsOf(this: void, namespace: string, name: string, to: ServiceTarget, most: number) {
       const service = services.get(namespacedName(namespace, name));
-      return service === undefined ? [] : targetsOfOne(service, to, most);
+      return service === undefined ? [] : targetsIn([partsOf(service)], to, most);
     },
     publishedTargetsOf(this: void, to: ServiceTarget, most: number) {
-      const targets: ServiceTarget[] = [];
+      const publishing: ServiceParts[] = [];
       let looked = 0;
       for (const service of servicesOf(to.address)) {
-        const found = ++looked > mostPublished ? undefined : targetsOfOne(service, to, most - targets.length);
-        if (found === undefined) return undefined;
-        targets.push(...found);
+        if (++looked > mostPublished.services) return 'many';
+        if (tcpPort(service.ports, to.port) === undefined) continue;
+        if (publishing.length === mostPublished.withPort) return 'many';
+        publishing.push(partsOf(service));
       }
-      return targets;
+      return publishing.length === 0 ? undefined : (targetsIn(publishing, to, most) ?? 'many');
     },
   };
 
-  function targetsOfOne(service: Service, to: ServiceTarget, most: number): readonly ServiceTarget[] | undefined {
-    return targetsIn(service, to, slicesOf(service.namespace, service.name), most);
+  function partsOf({ namespace, name, ports }: Service): ServiceParts {
+    return { ports, slices: slicesOf(namespace, name) };
   }
 }
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createEvaluator, type PolicyDirection, type PolicyFlow } from '../../../../src/explain/policies/policies.ts';
+import { createEvaluator, type PolicyDirection } from '../../../../src/explain/policies/policies.ts';
 import { clusterPolicies, flows, namespaceLists, networkPolicies } from '../arbitraries.ts';
-import { hiddenFacts, hideFacts } from '../hiding.ts';
+import { hiddenFacts, hideFrom } from '../hiding.ts';
 import { evaluator, policySet } from '../objects.ts';
 import { calicoObjects, calicoPolicies, unique } from './arbitraries.ts';
 import { literalCalicoVerdict } from './literal.ts';
@@ -48,11 +48,7 @@ test('a missing fact only ever turns a verdict into unknown', () => {
   const property = fc.property(allKinds, calicoObjects, namespaceLists, flows, hiddenFacts, unread, (...scene) => {
     const [given, others, namespaces, flow, hide, hidden] = scene;
     const policies = unique(given);
-    const seen: PolicyFlow = {
-      ...flow,
-      source: hideFacts(flow.source, hide.source),
-      destination: hideFacts(flow.destination, hide.destination),
-    };
+    const seen = hideFrom(flow, hide);
     const isHidden = (each: object): boolean =>
       hidden.some((kind) => (each as { kind: string }).kind.replace('Global', '') === kind);
     const { verdict } = createEvaluator({
