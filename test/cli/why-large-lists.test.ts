@@ -7,7 +7,7 @@ import { calico, networkPolicy } from '../explain/policies/objects.ts';
 import { parsed } from './parsed.ts';
 import { podObject } from './scene.ts';
 
-/** Lists that are larger than an answer may be, of a server that sends them. */
+/** A server that sends lists larger than an answer may be. */
 
 let server: ScriptedServer;
 afterEach(() => server.stop());

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { commandsInMessage } from './advice.ts';
 
 const tables: { messages: [string, string[]][] } = {
-  // Messages, and the commands that stand in them.
+  // Messages, and the commands in them.
   messages: [
     ['Run: kubectl get nodes -o wide', ['kubectl get nodes -o wide']],
     ['See iptables -V in the Pod, on the host.', ['iptables -V']],

@@ -7,7 +7,7 @@ import { networkPolicy } from '../../explain/policies/objects.ts';
 import { answered } from '../../cli/doctor/fake.ts';
 import { calico, cluster, dropped, setUp, shopPolicies } from './scene.ts';
 
-/** A list of policies that is larger than an answer may be, of a server that sends it. */
+/** A server that sends a list of policies larger than an answer may be. */
 
 let server: ScriptedServer | undefined;
 afterEach(() => server?.stop());

@@ -23,7 +23,7 @@ async function start(options: Partial<ServerOptions> = {}): Promise<RunningServe
     address: '127.0.0.1:0',
     metrics,
     health: well,
-    // On a busy machine a usual client is slow, too.
+    // On a busy machine a usual client is also slow.
     timeout: 60_000,
     ...options,
   });

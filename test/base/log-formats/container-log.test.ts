@@ -21,7 +21,7 @@ const tables: { others: string[]; docker: [string, object][] } = {
     '{"log":"cut off',
     '{"msg":"a log of its own"}',
   ],
-  // Lines of Docker, and the fields read from them beside stream and time.
+  // Docker's lines, and the fields read from them in addition to stream and time.
   docker: [
     [String.raw`{"log":"some text\n","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}`, { text: 'some text' }],
     ['{"log":"no end","stream":"stderr","time":"2026-11-21T10:00:00.25Z"}', { text: 'no end', partial: true }],

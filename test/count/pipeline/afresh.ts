@@ -5,7 +5,7 @@ import type { FlowMeaning } from '../../../src/count/pipeline/meaning.ts';
 import type { EndpointFinder } from '../../../src/explain/resolving/endpoint-finder.ts';
 import { loggedNode, resolvePacket } from '../../../src/explain/resolving/resolver.ts';
 
-/** Takes the place of the cache: resolves and explains each packet anew. */
+/** Takes the place of the cache: resolves and explains each packet again. */
 export function afresh(
   endpoints: EndpointFinder,
   fixedNode: string | undefined,

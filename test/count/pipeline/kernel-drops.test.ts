@@ -7,7 +7,7 @@ import { createEndpointFinder } from '../../../src/explain/resolving/endpoint-fi
 import { interfaceNames } from '../../../src/explain/resolving/pod-index.ts';
 import { cluster, line, nine, node, pod } from '../../builders.ts';
 
-/** Tests what becomes of the kernel's own record of a drop, alone and beside a LOG line of the same packet. */
+/** Tests what becomes of the kernel's own record of a drop, with and without a LOG line of the same packet. */
 
 /** As the probe printed it in a guest with Linux 6.1: SYN 10.1.0.2:38158 > 10.2.0.2:5432. */
 function kernelDropLine({ reason = 'NETFILTER_DROP', netns = 4_026_531_840, dev = '"va"' }): string {

@@ -3,7 +3,7 @@ import type { PacketPart } from '../../../src/base/model/observation.ts';
 import { createVerdictLines } from '../../../src/count/pipeline/twins.ts';
 import { observation, packet } from '../../builders.ts';
 
-/** Tests that a packet and its verdict, which stand in two lines, become one packet. */
+/** Tests that a packet and its verdict, which are in two lines, become one packet. */
 
 const logger = 'kube-network-policies';
 const place = { source: '/var/log/pods/a/0.log', host: undefined, program: undefined };

@@ -90,7 +90,7 @@ export function connectCluster(data: ClusterData) {
     controlPlane: connect(data.controlPlane),
     nodes,
     data,
-    /** Puts an image on all nodes (images.ts), as there is no registry to pull it from. */
+    /** Puts an image on all nodes (images.ts), because there is no registry to pull it from. */
     async load(reference: string): Promise<void> {
       const archive = join(data.folder, `${encodeURIComponent(reference)}.tar`);
       await writeArchive(reference, archive);

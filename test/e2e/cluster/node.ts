@@ -125,7 +125,7 @@ export function connectNode(data: NodeData) {
   };
 }
 
-/** Starts containerd, the kubelet and journald, or what stands for it and for rsyslog. */
+/** Starts containerd, the kubelet and journald, or the stand-in for journald and rsyslog. */
 async function boot(node: NodeData): Promise<void> {
   const { name, address, machine, binaries, kubeconfig } = node;
   const { folder } = machine;

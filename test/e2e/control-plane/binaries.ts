@@ -62,7 +62,7 @@ export const RECIPES = {
   /** The network policy controllers of kube-router and of its fork within k3s, without their other parts. */
   'kube-router': kubeRouter('kube-router', 'cloudnativelabs'),
   'k3s-kube-router': kubeRouter('k3s-kube-router', 'k3s-io'),
-  /** The network policy agent of the AWS VPC CNI, its plug-in, and what stands in for the rest of a node of EKS. */
+  /** The network policy agent of the AWS VPC CNI, its plug-in, and a stand-in for the rest of an EKS node. */
   'aws-network-policy-agent': awsVpcCni('github.com/aws/aws-network-policy-agent', 3),
   'aws-routed-eni-cni-plugin': awsVpcCni('github.com/aws/amazon-vpc-cni-k8s/cmd/routed-eni-cni-plugin', 1),
   'aws-node': awsVpcCni('.', 1),

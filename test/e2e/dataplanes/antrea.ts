@@ -184,7 +184,7 @@ function startPrograms({ machine, network }: AntreaMachine, checkout: string, ku
     configure(program, settings),
     '--logtostderr=true',
   ];
-  // The controller runs beside the API server. It keeps its certificate in /var/run/antrea.
+  // The controller runs where the API server does. It keeps its certificate in /var/run/antrea.
   const clientConnection = { kubeconfig };
   const controller = commandOf('antrea-controller', { clientConnection });
   const inside = ['nsenter', `--net=/run/netns/${network}`, 'unshare', '--mount', 'sh', '-c', ownRun, 'sh'];

@@ -228,7 +228,7 @@ test.each([
   ['in one namespace', { release: 'kube-netfilter-tailer-gpu' }],
   ['of one name in two namespaces', { namespace: 'other' }],
   ['with names as long as can be', { release: 'r'.repeat(53), namespace: 'n'.repeat(63) }],
-])('Grafana can show the dashboards of two releases %s beside each other in one folder', async (_, place) => {
+])('Grafana can show the dashboards of two releases %s side by side in one folder', async (_, place) => {
   const dashboards = [
     await helm.template({ dashboard: { enabled: true } }),
     await helm.template({ dashboard: { enabled: true } }, place),

@@ -172,7 +172,7 @@ test('details of the end are on the same objects, with the number of failures an
   expect(ours.nextTick()).toBe(Infinity);
 });
 
-test('an incident waits for late facts, and includes failures from meanwhile', async () => {
+test('an incident waits for late facts, and includes the failures until then', async () => {
   const found = Promise.withResolvers<NodeFacts['felix']>();
   const one = incident();
   const ours = reporter({ facts: { asked: { felix: () => found.promise } } });

@@ -58,8 +58,8 @@ export function play(script: string, { heard, tracker } = start(), failing: Fail
 }
 
 /**
- * The rows of a file of scripts: title, script, the changes that it makes, which stand behind it as lines `-> CHANGE`, and what incidents there
- * are then, as statesOf() has them, in lines `=> STATE` if any.
+ * The rows of a file of scripts: title, script, the changes that the script makes, which follow it in lines `-> CHANGE`, and the resulting
+ * incidents as statesOf() describes them, in lines `=> STATE`.
  */
 export function scriptsIn(file: string): [title: string, script: string, changes: string[], states: string[]][] {
   return rowsIn(join(import.meta.dirname, file)).map(({ id, text }) => {

@@ -93,7 +93,7 @@ function specs(suggestion: Suggestion): unknown[] {
   return suggestion.policies.map(({ policy }) => (policy as { spec: unknown }).spec);
 }
 
-/** Rules that would admit the connection but for one field, with the field that the suggestion names. */
+/** Rules that would admit the connection except for one field, and the field that the suggestion names. */
 function nearIn(rule: object): string[] {
   const suggestion = suggestFor([networkPolicy({ podSelector: {}, ingress: [rule] }, 'near')], {
     destination: { kind: 'pod', pod: named, address: '10.65.1.4' },

@@ -438,7 +438,7 @@ test('the check leaves nothing behind', () => {
   expect(existsSync(join(tracefs.path, 'instances', `${group}_check`))).toBe(false);
 });
 
-test('the check defines the probe for connections, too, and removes it', () => {
+test('the check also defines the probe for connections, and removes it', () => {
   const tracefs = tracefsOf(undefined, withConnections());
   expect(connectionsObstacleOf(tracefs.path, tracefs.btf)).toBeUndefined();
   expect(tracefs.definitions()).toMatch(/^e:(\w+\/connect_\w{8}) .*\n-:\1\n$/);

@@ -75,7 +75,7 @@ export function beginLog(
   }
 }
 
-/** Adds the files of the scan before that have lost their names since, each at its place. */
+/** Adds the files of the previous scan that have since lost their names, each at its place. */
 function keepOpened(there: readonly Candidate[], opened: readonly Candidate[]): Candidate[] {
   const files = [...new Set(there)];
   for (const [index, each] of opened.entries()) {

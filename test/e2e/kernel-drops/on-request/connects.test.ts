@@ -67,8 +67,8 @@ describe.concurrent.each(kernels)('Linux %s', (version) => {
   const all = (expected: Expected): number =>
     scenes.filter((each) => each.expected === expected).length * rounds.length;
   /**
-   * Connections that last about a second were repeated, whoever gives up. On a slow machine this happens, and they are
-   * then also denied.
+   * The rounds in which the connection lasted about a second, so that the kernel repeated its SYN whoever gave up. This
+   * happens on a slow machine; such a connection is then also denied.
    */
   const lateIn = (index: number): number => rounds.filter((round) => took(round[index]) >= 950).length;
   const countOf = (index: number): number => {

@@ -143,7 +143,7 @@ export function literalCalicoVerdict(cluster: Cluster, flow: PolicyFlow, directi
     const isIn = (net: string): boolean => inside(net.includes('/') ? net : `${net}/32`, end.address);
     if (given.nets !== undefined && !given.nets.some(isIn)) return false;
     if (given.notNets !== undefined) {
-      // Networks of the other family are removed. A rule without any network left is left out.
+      // Networks of the other family are ignored. A rule that has only such networks matches nothing.
       const left = given.notNets.filter((net: string) => net.includes(':') === isV6);
       if (left.length === 0 || left.some(isIn)) return false;
     }
