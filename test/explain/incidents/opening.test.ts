@@ -70,7 +70,7 @@ test('an uncertain incident begins with its first failure, however many attempts
   const { tracker } = start();
   tracker.take(failure({ code: 'KN104' }), 0, undefined);
   tracker.take(sync('sync-failed'), 100, undefined);
-  // Each attempt waits 5 s for the lock, first for IPv6: the sync of IPv4 has not ended yet.
+  // Each attempt waits 5 s for the lock, those of IPv6 as well. The sync of IPv4 has not ended yet.
   for (const later of [15, 18, 21, 24]) tracker.take(failure({ code: 'KN104' }), later * 1000, undefined);
   tracker.take(sync('sync-failed'), 24_500, undefined);
   expect(tracker.incidents[0]).toMatchObject({ phase: 'open', first: 0, failures: 5 });
