@@ -87,13 +87,19 @@ function matches(whole: string, named: string): boolean {
 function ownVerdict(trace: Trace, finding: Finding, at: Millis): PolicyVerdict {
   const { node } = finding;
   const { outcome } = trace.verdict;
-  const act = actionOn(trace, finding);
-  const text = sentenceOf(trace, { node: node || undefined, at, max: longest, said: saidOf(finding, trace, act) });
+  const pods = podsToAllow(trace);
+  const act = actionOn(trace, finding, pods);
+  const text = sentenceOf(trace, { node: node || undefined, at, max: longest, said: saidOf(finding, pods, act) });
   return { outcome, text, act, policy: denying(trace), isOwn: true };
 }
 
+/** Returns the Pods that the nearest rule would have to allow; undefined if it lacks more, or something else. */
+function podsToAllow({ nearest }: Trace): string | undefined {
+  return nearest && deniedPods(nearest.rule);
+}
+
 /** For policies that the reader may change, and those of the whole cluster. */
-function actionOn(trace: Trace, { node, details }: Finding): string {
+function actionOn(trace: Trace, { node, details }: Finding, pods: string | undefined): string {
   const { nearest, isolating } = trace;
   const { outcome } = trace.verdict;
   const decision = deniesTheRest(trace) ? undefined : trace.verdict.decision;
@@ -114,17 +120,15 @@ function actionOn(trace: Trace, { node, details }: Finding): string {
   const failing = nearest.rule.groups.filter(({ clause }) => clause.match !== true);
   // Where two fields fail, adding to both would allow more than this connection.
   if (failing.length !== 1) return 'To allow it, add a rule.';
-  const pods = deniedPods(nearest.rule);
   return `To allow ${pods === undefined ? 'it' : `Pods ${pods}`}, extend that rule.`;
 }
 
 /** Returns what the Event shows besides the verdict: the ends, the port, and the Pods that the action names. */
-function saidOf({ details }: Finding, { nearest }: Trace, act: string): string[] {
+function saidOf({ details }: Finding, pods: string | undefined, act: string): string[] {
   if (details.kind !== 'flow') return [];
   const { peer, ownAddress, protocol, port } = details;
   const { kind = '', namespace, name } = peer.object ?? {};
   const object = `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
-  const pods = nearest && deniedPods(nearest.rule);
   const named = pods !== undefined && act.includes(pods) ? [pods] : [];
   return [peer.address, ownAddress, object, port === undefined ? protocol : `${port}/${protocol}`, ...named];
 }
@@ -141,8 +145,9 @@ function peerVerdict(
   const { outcome, decision, direction } = trace.verdict;
   const whose = endpointName(peer);
   const isOwn = false;
-  const act = actionOn(trace, finding);
-  const options = { node: node || undefined, at, max: longest, whose, said: saidOf(finding, trace, act) };
+  const pods = podsToAllow(trace);
+  const act = actionOn(trace, finding, pods);
+  const options = { node: node || undefined, at, max: longest, whose, said: saidOf(finding, pods, act) };
   const namespace = peer.object?.namespace;
   const isOfCluster = decision !== undefined && mayName(decision.policy, reader);
   const isForeign = namespace !== undefined && namespace !== regarding.namespace;
