@@ -106,7 +106,7 @@ export function createIngest(options: IngestOptions): Ingest {
     hasKernelDrops: config.sources.some(({ kind }) => kind === 'kernel-drops'),
     hasFlows: config.sources.some(({ kind }) => kind === 'calico-flows'),
     lookups: { queue, remote, isSynced: () => cluster.synced, now },
-    judge: policies && judgeOf(policies, lists.chains),
+    judge: policies && judgeOf(policies, context),
     packets: packetSink(audit, config.auditVerdicts, dropsByOwner, liveFlows),
   });
   const { sources, dedupe } = openSources({
@@ -158,12 +158,24 @@ export function lossOfState(
     : { of: 'audit' };
 }
 
-function judgeOf({ prepare, evaluate }: PolicyAnswers, chains: ClusterContext['lists']['chains']): ConnectionJudge {
+/** While not all EndpointSlices are watched, no endpoints are known. */
+export function judgeOf(
+  { prepare, evaluate }: Pick<PolicyAnswers, 'prepare' | 'evaluate'>,
+  {
+    lists: { chains },
+    cluster,
+  }: { lists: Pick<ClusterContext['lists'], 'chains'>; cluster: Pick<ClusterContext['cluster'], 'watches'> },
+): ConnectionJudge {
+  const areKnown = (): boolean => cluster.watches('endpointslices');
   return {
     prepare,
     judge: evaluate,
-    targetsOf: ({ namespace = '', name }, to, most) => chains.targetsOf(namespace, name, to, most),
-    publishedTargetsOf: chains.publishedTargetsOf,
+    targetsOf: ({ namespace = '', name }, to, most) =>
+      areKnown() ? chains.targetsOf(namespace, name, to, most) : undefined,
+    publishedTargetsOf(to, most) {
+      const published = chains.publishedTargetsOf(to, most);
+      return published === undefined || areKnown() ? published : 'many';
+    },
   };
 }
 

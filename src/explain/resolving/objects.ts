@@ -198,15 +198,15 @@ export interface ServiceTarget {
 /** The most slices that are searched for a connection: 1,600 endpoints as the control plane writes them. */
 const mostSlices = 16;
 
-/** A Service's ports, and its slices. */
+/** A Service's ports, and its slices; undefined if not all of these are known. */
 export interface ServiceParts {
   readonly ports: Service['ports'];
-  readonly slices: Iterable<EndpointSlice>;
+  readonly slices: Iterable<EndpointSlice> | undefined;
 }
 
 /**
- * Returns the ready endpoints behind an address and a port of Services over TCP; undefined if they are more than `most`, or in too many
- * slices. Endpoints are of the same family.
+ * Returns the ready endpoints behind an address and a port of Services over TCP; undefined if they are more than `most`, in too many slices,
+ * or not all known. Endpoints are of the same family.
  */
 export function targetsIn(
   services: readonly ServiceParts[],
@@ -218,8 +218,10 @@ export function targetsIn(
   let looked = 0;
   for (const { ports, slices } of services) {
     const named = tcpPort(ports, port);
-    for (const slice of named === undefined ? [] : slices) {
-      const target = slice.ports.find(({ name, protocol }) => name === named?.name && protocol === 'tcp');
+    if (named === undefined) continue;
+    if (slices === undefined) return undefined;
+    for (const slice of slices) {
+      const target = slice.ports.find(({ name, protocol }) => name === named.name && protocol === 'tcp');
       if (target === undefined) continue;
       if (++looked > mostSlices) return undefined;
       for (const address of readyIn(slice))

@@ -17,7 +17,7 @@ import { hostAndPort } from '../../../base/platform/address.ts';
 import { createGroups } from '../../../base/platform/groups.ts';
 import { serviceRef } from '../endpoints.ts';
 import type { TombstoneLimits } from '../tombstones.ts';
-import { unlimitedMemory } from '../../../base/platform/memory-budget.ts';
+import { type MemoryBudget, unlimitedMemory } from '../../../base/platform/memory-budget.ts';
 import { weightOf } from '../../../base/platform/weight.ts';
 import { type ChainPort, hashedTexts, parseChainName } from './chain-name.ts';
 import { createHashedObjects } from './hashed-objects.ts';
@@ -39,7 +39,7 @@ interface PortOfService {
   port: ServicePort;
 }
 
-/** `many`: there are too many of them, of the Services, or of their slices. */
+/** `many`: there are too many of them, of the Services, or of their slices, or not all are known. */
 export type PublishedTargets = readonly ServiceTarget[] | 'many';
 
 export interface ChainIndex {
@@ -58,7 +58,7 @@ export interface ChainIndex {
   prepare: (chains: readonly string[]) => Promise<void>;
   foundOwnerOf: (chain: string) => OwnedChain | undefined;
   backendsOf: (namespace: string, name: string) => readonly Backend[];
-  /** Returns the ready endpoints behind an address and a port of a Service over TCP; undefined if they are more than `most`, or in too many slices. */
+  /** Returns the ready endpoints behind an address and a port of a Service over TCP; undefined if they are more than `most`, in too many slices, or not all known. */
   targetsOf: (namespace: string, name: string, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
   /** The same of all Services that publish the address and the port; undefined if none does. */
   publishedTargetsOf: (to: ServiceTarget, most: number) => PublishedTargets | undefined;
@@ -74,7 +74,12 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
     namespacedName(namespace, service),
   ]);
   const servicesOfPublished = createObjectGroups<Service>(services.objects, ({ published = [] }) => published);
-  const targets = createTargets({ services: services.objects, servicesOf: servicesOfPublished.of, slicesOf });
+  const leftOut = createLeftOutSlices(memory);
+  const targets = createTargets({
+    services: services.objects,
+    servicesOf: servicesOfPublished.of,
+    slicesOf: (namespace, name) => (leftOut.has(namespace) ? undefined : slicesOf(namespace, name)),
+  });
 
   return {
     services: services.objects,
@@ -96,8 +101,10 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
       slicesOfServices.around(namespacedName(namespace, name), (key) => slices.replace(key, undefined, now)),
     leaveOutService: (namespace: string, name: string): void =>
       servicesOfPublished.around(namespacedName(namespace, name), services.leaveOut),
-    leaveOutSlice: (namespace: string, name: string): void =>
-      slicesOfServices.around(namespacedName(namespace, name), slices.leaveOut),
+    leaveOutSlice(namespace: string, name: string): void {
+      leftOut.add(namespace);
+      slicesOfServices.around(namespacedName(namespace, name), slices.leaveOut);
+    },
     ownerOf(chain: string): OwnedChain | undefined {
       const hashes = hashesIn([chain]);
       services.findNow(hashes.services);
@@ -126,7 +133,7 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
     const name = parseChainName(chain);
     if (name?.kind === 'service-hash') {
       const found = services.found(name.hash);
-      return found && ownerBy(found, undefined);
+      return found && ownerBy(found, undefined, services.objects);
     }
     const port = name?.kind === 'endpoint-hash' ? slices.found(name.hash) : name;
     return port && ownerOfPort(port);
@@ -137,27 +144,45 @@ export function createChainIndex(limits: TombstoneLimits = defaultChainLimits, m
     const [text = ''] = hashedTexts(namespace, name, port, protocol);
     const service = services.objects.get(namespacedName(namespace, name));
     const found = (service && new Map(portTexts(service)).get(text)) ?? services.past(text);
-    if (found !== undefined) return ownerBy(found, endpoint);
+    if (found !== undefined) return ownerBy(found, endpoint, services.objects);
     return { service: serviceRef(service ?? { namespace, name }), port, protocol, endpoint, deleted: false };
   }
+}
 
-  function ownerBy({ service, port }: PortOfService, endpoint: string | undefined): OwnedChain {
-    // The Service of this name may be another one by now, or may have lost the port.
-    const current = services.objects.get(namespacedName(service.namespace, service.name));
-    return {
-      service: serviceRef(current ?? service),
-      port: port.name || String(port.port),
-      protocol: port.protocol,
-      endpoint,
-      deleted: current === undefined,
-    };
-  }
+function ownerBy(
+  { service, port }: PortOfService,
+  endpoint: string | undefined,
+  services: ReadonlyMap<string, Service>,
+): OwnedChain {
+  // The Service of this name may be another one by now, or may have lost the port.
+  const current = services.get(namespacedName(service.namespace, service.name));
+  return {
+    service: serviceRef(current ?? service),
+    port: port.name || String(port.port),
+    protocol: port.protocol,
+    endpoint,
+    deleted: current === undefined,
+  };
+}
+
+/** Remembers Namespaces with slices for which memory has no room, as long as there are any. */
+function createLeftOutSlices({ accounts }: MemoryBudget) {
+  const namespaces = new Set<string>();
+  return {
+    add: (namespace: string): void => void namespaces.add(namespace),
+    has(namespace: string): boolean {
+      if (![...accounts].some(({ resource, leftOut }) => resource === 'endpointslices' && leftOut > 0))
+        namespaces.clear();
+      return namespaces.has(namespace);
+    },
+  };
 }
 
 interface TargetsOptions {
   services: ReadonlyMap<string, Service>;
   servicesOf: (published: string) => Iterable<Service>;
-  slicesOf: (namespace: string, name: string) => Iterable<EndpointSlice>;
+  /** Undefined if not all of them are known. */
+  slicesOf: (namespace: string, name: string) => Iterable<EndpointSlice> | undefined;
 }
 
 function createTargets({

@@ -10,6 +10,7 @@ import { hostAndPort } from '../../../../src/base/platform/address.ts';
 import { chainHash } from '../../../../src/explain/resolving/service-chains/chain-name.ts';
 import type { Backend } from '../../../../src/base/model/incident.ts';
 import type { ServicePort, ServiceProtocol } from '../../../../src/explain/resolving/objects.ts';
+import { type MemoryBudget, unlimitedMemory } from '../../../../src/base/platform/memory-budget.ts';
 import { backend, endpointSlice, nine, service } from '../../../builders.ts';
 import { forAll, forAllAsync } from '../../../for-all.ts';
 
@@ -268,6 +269,22 @@ test.each<[string, { services: number; port?: number; slices: number; ofEach: nu
   }
   const published = publishedTargets(index, '198.51.100.7');
   expect(typeof published === 'object' ? published.length : published).toBe(found);
+});
+
+test('while memory has no room for slices of a Namespace, endpoints of its Services are not known', () => {
+  const account = { resource: 'endpointslices', leftOut: 1 };
+  const memory = { ...unlimitedMemory(), accounts: [account] as unknown as MemoryBudget['accounts'] };
+  const index = createChainIndex(defaultChainLimits, memory);
+  for (const namespace of ['shop', 'batch']) {
+    index.setService(service({ namespace, published: [`198.51.100.${namespace.length}`] }), nine);
+    index.setSlice(endpointSlice({ namespace }), nine);
+  }
+  index.leaveOutSlice('shop', 'api-2');
+  expect(targets(index, 80)).toBeUndefined();
+  expect(publishedTargets(index, '198.51.100.4')).toBe('many');
+  expect(publishedTargets(index, '198.51.100.5')).toEqual(['10.65.2.9']);
+  account.leftOut = 0;
+  expect(targets(index, 80)).toEqual(['10.65.2.9:8080']);
 });
 
 test('tombstones of a deleted port do not belong to a present Service', () => {
