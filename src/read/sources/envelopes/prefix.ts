@@ -28,6 +28,9 @@ const beginning =
   /(?<=[\s:|\])>+-])(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} |\[ {0,8}\d{1,10}\.\d{6}\] |\d{1,3},\d{1,20},\d{1,20},[-c][;,]|<\d{1,3}>|\{ {0,4}"|\[ {0,4}\{|\[\[\d{10})/;
 /** The text that may be before a line: three words without quotes. */
 const words = /^(?:[\w./:@%+~,()[\]#>$|\x80-\xff-]{1,300}[ \t]+){0,3}[\w./:@%+~,()[\]#>$|\x80-\xff-]{0,300}$/;
+/** Matches the time and the author of a message in a chat (Teams, Telegram, WhatsApp, IRC): names have any number of words. */
+const chat =
+  /^\[?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? )?\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\]?(?: -)? (?:<[^<>\s"'{}=]{1,64}>|[^\s:<>"'{}=][^:<>"'{}=]{0,80}:) $/;
 /** Matches a collector's tag between its stamp and a record, which is never the kernel's. */
 const tag = /^[\w./*@-]{1,256}:? (?=\{ {0,4}")/;
 
@@ -52,7 +55,7 @@ export function readPrefix(envelope: Envelope, clock: StampClock, known: KnownTe
   const found = beginning.exec(head);
   if (found?.index === 0) return rememberNone();
   const before = found === null ? undefined : text.slice(0, found.index);
-  if (before === undefined || !words.test(before)) {
+  if (before === undefined || !(words.test(before) || chat.test(before))) {
     const shell = context.exec(text) ?? fileOf(text) ?? lineNumber.exec(text) ?? kubectl.exec(text);
     if (shell === null) return rememberNone();
     remember(shell[0]);
