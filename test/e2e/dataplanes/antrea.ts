@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
@@ -89,11 +90,17 @@ export async function startAntrea({ connection, checkout, server, machine, pods,
   const controller = startPrograms(machine, checkout, kubeconfig);
   const logs = (): string =>
     ['antrea-controller', 'antrea-agent'].map((name) => lastLines(join(folder, `${name}.log`), 30)).join('\n');
+  const end = once(controller, 'exit').then(() =>
+    Promise.reject(new Error(`[antrea] the controller ended:\n${logs()}`)),
+  );
+  // Only what waits for it has to know.
+  end.catch(() => {});
   const addresses = new Map<string, readonly string[]>();
   for (const pod of pods) {
-    const ips = await joinPod(machine, checkout, pod).catch((cause: unknown) => {
+    const joined = joinPod(machine, checkout, pod).catch((cause: unknown) => {
       throw new Error(`[antrea] no network for ${pod.name}:\n${logs()}`, { cause });
     });
+    const ips = await Promise.race([joined, end]);
     addresses.set(pod.name, ips);
     const body = { status: { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) } };
     await connection.request('PATCH', `/api/v1/namespaces/${pod.namespace}/pods/${pod.name}/status`, { body });
@@ -104,6 +111,22 @@ export async function startAntrea({ connection, checkout, server, machine, pods,
     addressesOf: (pod: string): readonly string[] => addresses.get(pod) ?? [],
     async send(pod: string, probes: readonly Probe[]): Promise<void> {
       await run(['ip', 'netns', 'exec', pod, process.execPath, prober], JSON.stringify(probes));
+    },
+    /** Sends packets until one of them is in the log. */
+    async untilDenied(from: string, to: string, sendOne: () => Promise<void>): Promise<void> {
+      const [source, destination] = [from, to].map((pod) => addresses.get(pod) ?? []);
+      const isDenied = (line: string): boolean => {
+        const words = new Set(line.split(' '));
+        return [source, destination].every((ends) => ends?.some((address) => words.has(address)));
+      };
+      await until(
+        async () => {
+          await sendOne();
+          return readFileSync(log, 'utf8').split('\n').some(isDenied);
+        },
+        () => `[antrea] no packet from ${from} to ${to} is denied:\n${logs()}`,
+        WITHIN_MS,
+      );
     },
     /** Resolves when all agents have the rules of all policies of Antrea. */
     async untilRealized(): Promise<void> {

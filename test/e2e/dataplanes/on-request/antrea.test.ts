@@ -149,6 +149,8 @@ describe.skipIf(checkout === undefined)('a real Antrea', () => {
     });
     ending.unshift(() => antrea.stop());
     reading = await startReading(controlPlane, rig, node, log);
+    // A policy is in force some time after the Pods have joined, and nothing tells when; until then packets arrive.
+    for (const each of ofKubernetes) await antrea.untilDenied(each.from, each.to, () => send(each, port - 1));
     const [first] = ofKubernetes;
     await reading.untilPoliciesAreRead(shop, first.to, (to) => send(first, to));
     for (const each of ofKubernetes) await send(each);
