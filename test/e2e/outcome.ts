@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { inTime } from './until.ts';
 
 export interface Outcome {
   /** -1 if a signal ended the program. */
@@ -19,8 +20,12 @@ export async function outcomeOf(child: ChildProcess): Promise<Outcome> {
   return { code: code ?? -1, ...printed };
 }
 
-/** The same, with `input` on its standard input, which it may leave unread. */
-export function outcomeWith(child: ChildProcess, input: string): Promise<Outcome> {
+/** The same, with `input` on its standard input, which it may leave unread. It is killed after `within` milliseconds. */
+export async function outcomeWith(child: ChildProcess, input: string, within = 600_000): Promise<Outcome> {
   child.stdin?.on('error', () => {}).end(input);
-  return outcomeOf(child);
+  const problem = (): string => {
+    child.kill('SIGKILL');
+    return `${child.spawnargs.join(' ')}: it has not ended after ${within / 1000} s`;
+  };
+  return await inTime(outcomeOf(child), problem, within);
 }

@@ -32,6 +32,9 @@ export const KUBE_PROXY_IMAGE = 'localhost/kube-proxy:2';
 /** Stands in for the image that docs/quickstart.md names: the busybox of this machine. */
 export const BUSYBOX_IMAGE = 'docker.io/library/busybox:1.37';
 
+/** Layers that are not kept yet take minutes; only what hangs takes so long. */
+const buildsWithin = 1_800_000;
+
 const linksOfBusybox = Object.fromEntries(['sh', 'sleep', 'nc'].map((name) => [`bin/${name}`, '/bin/busybox']));
 
 const linksOfKubeProxy: Readonly<Record<string, string>> = {
@@ -112,7 +115,7 @@ async function ensureBases(): Promise<string> {
   mkdirSync(cache, { recursive: true });
   const unfinished = mkdtempSync(join(cache, 'unfinished-'));
   try {
-    await run('bash', [script, unfinished]);
+    await run('bash', [script, unfinished], '', buildsWithin);
     rmSync(join(unfinished, 'debian'), { recursive: true });
     renameSync(unfinished, folder);
   } finally {
@@ -168,5 +171,5 @@ async function buildah(args: readonly string[]): Promise<string> {
   // vfs if this machine's own root is an overlay, because an overlay on it is not possible.
   const driver = /^overlay \/ /m.test(readFileSync('/proc/mounts', 'utf8')) ? 'vfs' : 'overlay';
   const storage = ['--root', join(cache, 'storage'), '--runroot', join(cache, 'run'), '--storage-driver', driver];
-  return (await run('buildah', [...storage, ...args])).stdout;
+  return (await run('buildah', [...storage, ...args], '', buildsWithin)).stdout;
 }

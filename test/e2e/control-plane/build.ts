@@ -34,12 +34,13 @@ export async function ensurePrograms<Name extends Program>(
     ? await fromAssets(env.KUBEBUILDER_ASSETS)
     : new Map<Program, string>();
   const wanted = names.filter((name) => !provided.has(name));
-  if ((await missing(wanted, env)).length > 0) {
+  for (const name of await missing(wanted, env)) {
+    // Let go after each program: another process waits for one of these, not for all.
     await withLock(
       'kube-netfilter-tailer-build',
-      () => say(`another process is building programs, waiting for it ...`),
-      // Looked at again under the lock: the process that held it has most likely built them all.
-      async () => buildAll(await missing(wanted, env), env),
+      () => say(`another process is building a program, waiting for it before ${name} ...`),
+      // Looked at again under the lock: the process that held it may have built it.
+      async () => buildAll(await missing([name], env), env),
     );
   }
   return Object.fromEntries(names.map((name) => [name, provided.get(name) ?? cachePath(name, env)])) as Paths<Name>;

@@ -99,7 +99,10 @@ export async function startAwsNode({ connection, node, nodeAddress, pods }: AwsN
     const { code, stdout } = await outcomeWith(
       start('aws-routed-eni-cni-plugin', [], variablesOf(pod, namespaces.get(pod.name) ?? '')),
       JSON.stringify({ cniVersion: '1.0.0', name: 'aws-cni', type: 'aws-cni', pluginLogFile: 'stderr' }),
-    );
+      JOINS_WITHIN_MS,
+    ).catch((cause: unknown) => {
+      throw new Error(problem(`the plug-in hangs, of ${pod.name}`)(), { cause });
+    });
     if (code !== 0) throw new Error(problem(`the plug-in does not join ${pod.name} to the node: ${stdout}`)());
   }
   const metric = async (name: string, labels = ''): Promise<number> => {
@@ -143,6 +146,9 @@ export async function startAwsNode({ connection, node, nodeAddress, pods }: AwsN
     },
   };
 }
+
+/** The agent loads its BPF programs then, which took 15 s on a loaded machine. */
+const JOINS_WITHIN_MS = 180_000;
 
 const metadataAddress = '169.254.169.254';
 const withoutDad =

@@ -73,9 +73,14 @@ export async function startCilium({ connection, node, pods, settings }: CiliumOp
     namespaces.set(pod.name, netns);
     const variables = Object.entries({ CILIUM_SOCK: socket, ...cniVariables(pod, netns) });
     const words = variables.map(([name, value]) => `${name}=${value}`);
-    const { code, stdout, stderr } = await place.run('env', [...words, programs['cilium-cni']], cniConfiguration);
-    if (code !== 0)
-      throw new Error(`[cilium] no network for ${pod.name}: ${stdout}${stderr}\n${agent.lines.slice(-30).join('\n')}`);
+    const problem = (why: string): string =>
+      `[cilium] no network for ${pod.name}: ${why}\n${agent.lines.slice(-30).join('\n')}`;
+    const { code, stdout, stderr } = await place
+      .run('env', [...words, programs['cilium-cni']], cniConfiguration)
+      .catch((cause: unknown) => {
+        throw new Error(problem('the plug-in hangs'), { cause });
+      });
+    if (code !== 0) throw new Error(problem(`${stdout}${stderr}`));
     const ips = addressesIn(stdout);
     addresses.set(pod.name, ips);
     const body = { status: { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) } };

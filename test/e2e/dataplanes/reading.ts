@@ -55,16 +55,19 @@ export async function startReading(
     },
     /**
      * Resolves when an Event on that Pod names a NetworkPolicy: before the agent has read the policies, no Event does.
-     * `send` sends the Pod a packet to a port that a NetworkPolicy denies. Returns how many were sent.
+     * `send` sends the Pod a packet to a port that a NetworkPolicy denies, at most thirty times. Returns how many were sent.
      */
     async untilPoliciesAreRead(namespace: string, pod: string, send: (port: number) => Promise<void>): Promise<number> {
-      for (let sent = 1; ; sent++) {
+      let last = '';
+      for (let sent = 1; sent <= 30; sent++) {
         const port = 6000 + sent;
         await send(port);
         const told = ({ message }: StoredEvent): boolean => message.includes(` on port ${port}/`);
         const events = await rig.untilEvents(namespace, (all) => all.some(told), pod);
-        if (events.some((event) => told(event) && event.message.includes('Denied by NetworkPolicy '))) return sent;
+        last = events.find(told)?.message ?? '';
+        if (last.includes('Denied by NetworkPolicy ')) return sent;
       }
+      throw new Error(`[reading] the agent has not read the policies of ${namespace}: the last Event says\n${last}`);
     },
     /** The rows of the audit that have these fields. */
     rowsOf,

@@ -1,12 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { until } from '../until.ts';
+import { inTime, until } from '../until.ts';
 
 /** Follows what a running program prints on its standard error. */
 export function followErrors(name: string, child: ChildProcess) {
   const lines: string[] = [];
   if (child.stderr === null) throw new Error(`[${name}] it has no standard error`);
+  // Else it would stand still as soon as the pipe is full.
+  child.stdout?.resume();
   createInterface(child.stderr).on('line', (line) => lines.push(line));
   const closed = once(child, 'close');
   return {
@@ -26,7 +28,7 @@ export function followErrors(name: string, child: ChildProcess) {
       ),
     async stop(): Promise<void> {
       child.kill('SIGKILL');
-      await closed;
+      await inTime(closed, () => `[${name}] it was killed, and something that it started still holds its output`);
     },
   };
 }

@@ -1,15 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { run as runOutside } from '../network/command.ts';
 import { createNamespaceGroup } from '../network/namespaces.ts';
 import { type Outcome, outcomeWith } from '../outcome.ts';
 import { createOwnFolder } from '../own-folder.ts';
+import { inTime, until } from '../until.ts';
 
 /** Every iptables of the machine takes its lock here. */
 const XTABLES_LOCK = '/run/xtables.lock';
+
+/** Only what hangs takes so long. */
+const RUNS_WITHIN_MS = 180_000;
 
 export type Backend = 'legacy' | 'nft';
 
@@ -42,7 +45,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
   };
   /** Runs a program to its end, however it ends; `iptables` is that of the backend. */
   const run = (command: string, args: readonly string[], input = ''): Promise<Outcome> =>
-    outcomeWith(start(command, args), input);
+    outcomeWith(start(command, args), input, RUNS_WITHIN_MS);
 
   const up = await run('ip', ['link', 'set', 'lo', 'up']);
   if (up.code !== 0) throw new Error(`[kube-proxy] no loopback device: ${up.stderr}`);
@@ -51,9 +54,9 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
   const relay = [process.execPath, join(import.meta.dirname, '../relay.ts')] as const;
   // A Unix socket in a file can be used from all network namespaces.
   const outside = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...relay, socket, `127.0.0.1:${port}`]);
-  await once(outside.stdout, 'data');
+  await untilPrinted('the relay outside', outside);
   const inside = start(relay[0], [relay[1], `127.0.0.1:${port}`, socket]);
-  await once(inside.stdout as NodeJS.ReadableStream, 'data');
+  await untilPrinted('the relay inside', inside);
 
   return {
     run,
@@ -71,7 +74,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
     /** Takes the xtables lock; resolves to a function that releases it. */
     async holdLock(): Promise<() => Promise<void>> {
       const holder = start('flock', ['--no-fork', XTABLES_LOCK, 'sh', '-c', 'echo held; exec cat']);
-      await once(holder.stdout as NodeJS.ReadableStream, 'data');
+      await untilPrinted('flock', holder);
       return async () => {
         const closed = once(holder, 'close');
         holder.stdin?.end();
@@ -82,7 +85,7 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
       for (const each of [inside, outside]) {
         const closed = once(each, 'close');
         each.kill('SIGKILL');
-        await closed;
+        await inTime(closed, () => `[node] a relay of ${namespace} was killed and does not end`);
       }
       await untilEmpty(namespace);
       await group.remove();
@@ -91,7 +94,23 @@ export async function createNodeNamespace(server: string, backend: Backend = 'le
   };
 }
 
+async function untilPrinted(name: string, { stdout }: ChildProcess): Promise<void> {
+  await inTime(once(stdout as NodeJS.ReadableStream, 'data'), () => `[node] ${name} prints nothing`);
+}
+
 /** If a program is killed, its child, such as kube-proxy's iptables-restore, ends a moment later. */
 async function untilEmpty(namespace: string): Promise<void> {
-  while ((await runOutside('ip', ['netns', 'pids', namespace])).stdout !== '') await delay(20);
+  let left = '';
+  await until(
+    async () => (left = (await runOutside('ip', ['netns', 'pids', namespace])).stdout) === '',
+    () => `[node] ${namespace} is not empty: ${left.split('\n').map(commandOf).join('; ')}`,
+  );
+}
+
+function commandOf(pid: string): string {
+  try {
+    return `${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`;
+  } catch {
+    return pid;
+  }
 }

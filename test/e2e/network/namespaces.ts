@@ -74,5 +74,5 @@ async function listNamespaces(): Promise<readonly Namespace[]> {
 
 // One run must not change what another one is reading.
 async function locked<T>(work: () => Promise<T>): Promise<T> {
-  return withLock(`${PREFIX}-network`, () => {}, work);
+  return withLock(`${PREFIX}-network`, () => {}, work, 180_000);
 }
