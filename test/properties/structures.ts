@@ -7,11 +7,16 @@ import type { Wrapping } from './wrapping.ts';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
-function lineWise(name: string, wrap: (line: string, at: number, number: number) => string): Wrapping {
+function lineWise(
+  name: string,
+  wrap: (line: string, at: number, number: number) => string,
+  more: Partial<Wrapping> = {},
+): Wrapping {
   return {
     name,
     isLine: true,
     wrap: (lines, at) => lines.map((line, i) => `${wrap(line, at, i + 7)}\n`).join(''),
+    ...more,
   };
 }
 
@@ -126,7 +131,9 @@ const anyHead = fc.oneof(
       ),
     ),
   fc.constantFrom('> ', '> > ').map((mark) => lineWise(`a quotation ${mark}`, (line) => `${mark}${line}`)),
-  fc.constantFrom('* ', '- ', '\u2022 ').map((mark) => lineWise(`a bullet ${mark}`, (line) => `${mark}${line}`)),
+  fc
+    .constantFrom('* ', '- ', '\u2022 ')
+    .map((mark) => lineWise(`a bullet ${mark}`, (line) => `${mark}${line}`, { needsStamp: true })),
   fc.constant(lineWise('an event of a stream', (line) => (line.startsWith('{') ? `data: ${line}` : line))),
   fc.constant(lineWise('an erased beginning', (line) => `section_start:1795226670:x\r\u001B[0K${line}`)),
   fc.constant(lineWise('colours', (line) => `\u001B[1;31mk.log\u001B[0m:\u001B[K${line}`)),
