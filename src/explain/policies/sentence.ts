@@ -155,10 +155,14 @@ function isOfPorts({ clause }: NearestRule['groups'][number]): boolean {
 
 const portFields = /(?:ports|protocols?|icmps?)$/i;
 
-/** The first of the alternatives is shown for all, if none matches. */
+/** The first of the alternatives is shown for all, if none matches: `80/TCP or 2 other ports`. */
 function allowsText({ count, clause }: NearestRule['groups'][number]): string {
   const { allows = clause.wants } = clause.inWords() ?? {};
-  return `${allows}${clause.match !== true && count > 1 ? ` (and ${count - 1} more)` : ''}`;
+  const others = count - 1;
+  if (clause.match === true || others === 0) return allows;
+  const field = fieldOf(clause);
+  const noun = /ports$/i.test(field) ? ' port' : portFields.test(field) ? '' : ' peer';
+  return `${allows} or ${others} other${noun}${others === 1 ? '' : 's'}`;
 }
 
 /** `ingress[0].source.nets[1]` → `source.nets`. */
