@@ -137,5 +137,5 @@ export function rig(
   };
 }
 
-export const logLine = (sourcePort: number, from = '10.244.1.22'): string =>
-  `calico-drop: IN=va OUT=vb SRC=${from} DST=10.244.1.31 LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=${sourcePort} DPT=5432 WINDOW=64240 RES=0x00 SYN URGP=0 `;
+export const logLine = (sourcePort: number, from = '10.244.1.22', to = '10.244.1.31'): string =>
+  `calico-drop: IN=va OUT=vb SRC=${from} DST=${to} LEN=60 TOS=0x00 PREC=0x00 TTL=63 ID=1 DF PROTO=TCP SPT=${sourcePort} DPT=5432 WINDOW=64240 RES=0x00 SYN URGP=0 `;

@@ -21,6 +21,8 @@ const replacedAt = 60 * second;
 const length = 200 * second;
 const own = '10.244.1.22';
 const pods = ['10.244.1.30', '10.244.1.31', '10.244.1.32'];
+/** Lines report packets to this Pod: with their port, a Pod could have more than three ports, and one Event would count all of them. */
+const ofLines = '10.244.1.33';
 const clusterIp = '10.96.0.7';
 /** An address outside the cluster. */
 const outside = '198.51.100.7';
@@ -33,7 +35,7 @@ const endpoints = createEndpointFinder(
     pods: [
       pod({ name: 'cart-0', uid, addresses: [own], until: nine + replacedAt }),
       pod({ name: 'cart-1', uid: young, addresses: [own], from: nine + replacedAt }),
-      ...pods.map((address, number) => pod({ name: `db-${number}`, uid: `uid-db-${number}`, addresses: [address] })),
+      ...[...pods, ofLines].map((address, number) => pod({ name: `db-${number}`, uid: `uid-db-${number}`, addresses: [address] })),
     ],
     nodes: [node({ addresses: ['192.168.50.12'] })],
     services: [service({ name: 'db', addresses: [clusterIp] })],
@@ -181,7 +183,7 @@ async function play(all: World): Promise<{ counts: number[]; settled: number }> 
   // What is due at a time is done before the line of that time is read.
   const due = (at: number): boolean => at === now;
   for (; now < length; now += step) {
-    for (const { at, number } of all.lines) if (due(at)) read(logLine(sourcePortOf(number), own));
+    for (const { at, number } of all.lines) if (due(at)) read(logLine(sourcePortOf(number), own, ofLines));
     for (const [number, { at, of, to }] of all.attempts.entries())
       if (due(at)) fail({ of, to, port: portOf(number), sourcePort: sourcePortOf(number) });
     await wait(step);
