@@ -148,7 +148,9 @@ describe.concurrent.each(kernels)('Linux %s', (version) => {
       });
       if (count === 0) return;
       const isOwn = scenes[index]?.from === 'strict';
-      const [policy, clause] = isOwn ? [noEgress, 'no egress rules'] : [guard, 'only from Pods app=web'];
+      const [policy, clause] = isOwn
+        ? [noEgress, 'no egress rules']
+        : [guard, `ingress[0] allows only Pods app=web in ${namespace}`];
       for (const { message } of ofSender(events, index)) {
         expect(message).toContain(`Denied by NetworkPolicy ${namespace}/${policy}`);
         expect(message).toContain(clause);
