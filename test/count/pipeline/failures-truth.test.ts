@@ -35,7 +35,9 @@ const endpoints = createEndpointFinder(
     pods: [
       pod({ name: 'cart-0', uid, addresses: [own], until: nine + replacedAt }),
       pod({ name: 'cart-1', uid: young, addresses: [own], from: nine + replacedAt }),
-      ...[...pods, ofLines].map((address, number) => pod({ name: `db-${number}`, uid: `uid-db-${number}`, addresses: [address] })),
+      ...[...pods, ofLines].map((address, number) =>
+        pod({ name: `db-${number}`, uid: `uid-db-${number}`, addresses: [address] }),
+      ),
     ],
     nodes: [node({ addresses: ['192.168.50.12'] })],
     services: [service({ name: 'db', addresses: [clusterIp] })],
