@@ -28,9 +28,12 @@ const beginning =
   /(?<=[\s:|\])>+-])(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) {1,2}\d{1,2} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} |\[ {0,8}\d{1,10}\.\d{6}\] |\d{1,3},\d{1,20},\d{1,20},[-c][;,]|<\d{1,3}>|\{ {0,4}"|\[ {0,4}\{|\[\[\d{10})/;
 /** The text that may be before a line: three words without quotes. */
 const words = /^(?:[\w./:@%+~,()[\]#>$|\x80-\xff-]{1,300}[ \t]+){0,3}[\w./:@%+~,()[\]#>$|\x80-\xff-]{0,300}$/;
-/** Matches the time and the author of a message in a chat (Teams, Telegram, WhatsApp, IRC): names have any number of words. */
+/**
+ * Matches the time and the author of a message in a chat (Teams, Telegram, WhatsApp, Discord, IRC): names have any number of words. The
+ * bytes before `AM` are a narrow no-break space in UTF-8.
+ */
 const chat =
-  /^\[?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? )?\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\]?(?: -)? (?:<[^<>\s"'{}=]{1,64}>|[^\s:<>"'{}=][^:<>"'{}=]{0,80}:) $/;
+  /^\[?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? )?\d{1,2}:\d\d(?::\d\d)?(?:(?: |\xe2\x80\xaf)?[AaPp][Mm])?(?:\] ?| )(?:- )?(?:<[^<>\s"'{}=]{1,64}>|[^\s:<>"'{}=][^:<>"'{}=]{0,80}:) $/;
 /** Matches a collector's tag between its stamp and a record, which is never the kernel's. */
 const tag = /^[\w./*@-]{1,256}:? (?=\{ {0,4}")/;
 
