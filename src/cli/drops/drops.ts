@@ -12,7 +12,7 @@ import { type DropRow, dropRowOf } from './drop-row.ts';
 import { createTable } from './drops-table.ts';
 import { createQuery, type EventQuery, listDrops, watchDrops } from './events.ts';
 import { isInRows, joinRows } from './joined-rows.ts';
-import { hasPod } from './selected-pods.ts';
+import { hasPod, sameNameHint } from './selected-pods.ts';
 import { AccessError } from './user-cluster.ts';
 
 /** `program`: the command as the user typed it, for messages. Resolves to the exit status; with `--watch` only on an error. */
@@ -114,7 +114,7 @@ async function nothing(query: EventQuery, leftOut: number): Promise<string> {
   if (leftOut > 0)
     return `${plural(leftOut, 'Event')} of lost packets${of}, ${leftOut === 1 ? 'which does not match' : 'none matches'} ${printable(filter.text)}\n`;
   if (target?.kind === 'Pod' && !(await hasPod(query, target.name)))
-    return `There is no Pod ${target.name} ${where}, and no lost packets of one are known${didYouMean(target.name, subcommands)}\n`;
+    return `There is no Pod ${target.name} ${where}, and no lost packets of one are known${didYouMean(target.name, subcommands) || (await sameNameHint(query, target.name))}\n`;
   const wider = allNamespaces ? '' : '; -A looks into all namespaces';
   return (
     `No lost packets are known${of}. An Event is kept for an hour after it was last written${wider}.\n` +

@@ -3,7 +3,7 @@ import { listAll, RefusedError } from '../../agent/kubernetes/kubernetes.ts';
 import { isSubdomain } from '../../base/platform/api-names.ts';
 import { at, type Json, list, strings, text } from '../../base/platform/json.ts';
 import type { DropsOptions } from '../options/drops-options.ts';
-import { type TargetName, podTypes } from '../options/target-name.ts';
+import { nameText, type PodKind, podTypes, type TargetName } from '../options/target-name.ts';
 import { apiPath, type Cluster, refused } from './user-cluster.ts';
 
 /** Pods that labels select. */
@@ -38,6 +38,26 @@ export async function hasPod(
       : await connection.request('GET', `${apiPath('/api/v1', namespace, 'pods')}/${name}`);
   if (answer.kind === 'refused') return answer.status !== 404;
   return namespace !== undefined || list(at(answer.body, 'items')).length > 0;
+}
+
+const otherKinds = (Object.keys(podTypes) as PodKind[]).filter((kind) => kind !== 'Pod');
+
+/** Returns `; for the Pods of the deployment of this name, use deployment/web`, or '' if nothing of this name has Pods in the namespace. */
+export async function sameNameHint(
+  { connection, namespace }: Pick<Cluster, 'connection' | 'namespace'>,
+  name: string,
+): Promise<string> {
+  if (namespace === undefined) return '';
+  const answers = await Promise.all(
+    otherKinds.map(async (kind) => {
+      const { api, plural } = podTypes[kind];
+      const { kind: answer } = await connection.request('GET', `${apiPath(api, namespace, plural)}/${name}`);
+      return answer === 'refused' ? [] : [kind];
+    }),
+  );
+  const [kind] = answers.flat();
+  if (kind === undefined) return '';
+  return `; for the Pods of the ${kind.toLowerCase()} of this name, use ${nameText({ kind, namespace: undefined, name })}`;
 }
 
 async function podsWith(cluster: Cluster, labelSelector: string): Promise<PodSet> {

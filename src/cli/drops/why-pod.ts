@@ -10,7 +10,7 @@ import { why } from '../why/why.ts';
 import { annotationsIn } from './drop-row.ts';
 import { withStatus } from './drops.ts';
 import { createQuery, type EventQuery, listDrops } from './events.ts';
-import { hasPod } from './selected-pods.ts';
+import { hasPod, sameNameHint } from './selected-pods.ts';
 import { apiPath } from './user-cluster.ts';
 
 const mostConnections = 5;
@@ -62,7 +62,8 @@ async function withoutConnection(
   // Of a workload that is not there, its Pods could not be listed.
   if (events === 0 && target.kind === 'Pod' && !(await hasPod({ connection, namespace }, target.name))) {
     const where = namespace === undefined ? 'in this cluster' : `in Namespace ${namespace}`;
-    return { reason: `${name}: there is no such Pod ${where}, and no Event of the last hour of one`, status: 2 };
+    const hint = await sameNameHint({ connection, namespace }, target.name);
+    return { reason: `${name}: there is no such Pod ${where}, and no Event of the last hour of one${hint}`, status: 2 };
   }
   const what =
     events === 0

@@ -16,6 +16,8 @@ let asked: string[];
 /** The status with which the server refuses everything. */
 let refusal: number | undefined;
 
+const isOneObject = (place: string): boolean => /\/namespaces\/[^/]+\/[^/]+\/[^/]+$/.test(place);
+
 const eventOf = (name: string, port: number, verdict = 'dropped') => ({
   metadata: {
     namespace: 'shop',
@@ -49,7 +51,8 @@ beforeEach(async () => {
   server = await startScriptedServer(({ path: place, query, response }) => {
     if (refusal !== undefined) return refuse(response, refusal);
     if (!place.endsWith('events')) asked.push(place);
-    if (/\/pods\/(?!web)/.test(place)) return refuse(response, 404, 'NotFound');
+    if (isOneObject(place) && !(place in objects) && !/\/pods\/web-/.test(place))
+      return refuse(response, 404, 'NotFound');
     const [, name] = /involvedObject\.name=([^,]*)/.exec(query['fieldSelector'] ?? '') ?? [];
     const named = events.filter(({ involvedObject }) => name === undefined || involvedObject.name === name);
     const found = place.endsWith('events') ? { metadata: { resourceVersion: '1' }, items: named } : objects[place];
@@ -105,6 +108,7 @@ test('if a filter leaves nothing, the number of Events without it is printed', a
 test.each<[string[], RegExp]>([
   [['nobody'], /^There is no Pod nobody in namespace shop, and no lost packets of one are known\n$/],
   [['reprot'], /; did you mean report\?\n$/],
+  [['web'], / are known; for the Pods of the deployment of this name, use deployment\/web\n$/],
   [['web-9'], /^No lost packets are known for web-9 in namespace shop\. .*\n.* doctor\n$/],
   [
     ['deploy/web', '--node', 'node-x'],

@@ -117,6 +117,16 @@ test('if a policy denies one of them, no conclusion is printed', async () => {
   expect({ status, isConcluded: out.includes('No policy explains') }).toEqual({ status: 1, isConcluded: false });
 });
 
+test('for the name of a Service, the message says how to ask about its Pods', async () => {
+  objects['/api/v1/namespaces/shop/events'] = { metadata: { resourceVersion: '1' }, items: [] };
+  objects['/api/v1/namespaces/shop/services/web'] = { metadata: { namespace: 'shop', name: 'web' } };
+  const { status, err } = await ran('web', '-n', 'shop');
+  expect(status).toBe(2);
+  expect(err).toContain(
+    'web: there is no such Pod in Namespace shop, and no Event of the last hour of one; for the Pods of the service of this name, use service/web.',
+  );
+});
+
 test('a lost echo request of IPv6 is evaluated as ICMP', async () => {
   const { metadata, ...rest } = event('c', 0) as { metadata: { annotations: Record<string, string> } };
   const { 'kube-netfilter-tailer/port': _, ...others } = metadata.annotations;
