@@ -18,6 +18,7 @@ import { KUBERNETES_VERSION } from './control-plane/binaries.ts';
 import { ensurePrograms } from './control-plane/build.ts';
 import { type Cluster, startCluster } from './cluster/cluster.ts';
 import { AGENT_IMAGE, loadAgentImages } from './cluster/global-setup.ts';
+import { BUSYBOX_IMAGE } from './cluster/images.ts';
 import { createPrograms } from './cluster/programs.ts';
 import { requireKernelAccess } from './network/kernel-access.ts';
 
@@ -27,7 +28,7 @@ const { values, place } = readArguments();
 const greeting = `
 A Kubernetes ${KUBERNETES_VERSION} of your own with two nodes, node-a and node-b: API server, controllers, scheduler, kubelets, containerd, kube-proxy, kubectl${values.helm ? ', helm' : ''}.
 docker build builds this project's image (with Buildah), docker push puts it on both nodes, ssh root@node-a is a shell of that node. There is no DNS.
-The agent's image is there as ${AGENT_IMAGE.journal} and ${AGENT_IMAGE.plain}. $CLUSTER lets the tests of test/e2e/cluster use this cluster.
+busybox:1.37 is on the nodes, and the agent's image as ${AGENT_IMAGE.journal} and ${AGENT_IMAGE.plain}. $CLUSTER lets the tests of test/e2e/cluster use this cluster.
 Leave with "exit" or Ctrl-D: the cluster goes with all that is in it. Files that you make in ${place} stay.
 `;
 
@@ -51,6 +52,7 @@ try {
   const started = await startCluster(['node-a', 'node-b'], stopping.signal);
   end = started.end;
   await loadAgentImages(started.cluster);
+  await started.cluster.load(BUSYBOX_IMAGE);
   const programs = createPrograms(folder, started.cluster);
   if (values.helm) symlinkSync((await ensurePrograms(['helm'])).helm, join(programs, 'helm'));
   process.stderr.write(`${greeting}\n`);
