@@ -239,6 +239,8 @@ export const documents: readonly Wrapping[] = [
   document('Azure with records of a collector', (lines, at) =>
     compact({ rows: lines.map((line) => [iso(at), compact({ message: line })]) }),
   ),
+  document('one pair of marks of code', (lines) => `\`${lines.join('\n')}\`\n`),
+  document('a fence on the lines of the text', (lines) => `\`\`\`${lines.join('\n')}\`\`\`\n`),
   document('Markdown', (lines) => `I see:\n\n\`\`\`\n${lines.join('\n')}\n\`\`\`\n\nWhy?\n`),
   document('tail', (lines) => `==> /var/log/kern.log <==\n${lines.join('\n')}\n\n==> /var/log/messages <==\n`),
   document('values in a row', (lines, at) => lines.map((message) => compact({ time: iso(at), message })).join('')),

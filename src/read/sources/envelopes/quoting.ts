@@ -14,6 +14,9 @@ const hardBlank = '\u00c2\u00a0';
 
 /** Matches a quotation, a fence, and the mark of an item or of a changed line. */
 export const mayBeginWithMark = /^(?:[>`]|[*+-] |\u00e2\u0080\u00a2 )/;
+/** Match the marks of code around several lines. iptables puts such a mark before a name as well, with another quote after the name. */
+const codeBegins = /^`(?=[{[<]|[^`'\s]{1,256}\s)/;
+const codeEnds = /^([^`]+)`{1,3}$/;
 const item = /^(?:[*+-]|\u00e2\u0080\u00a2) (?!\s{0,8}["']|\s{8})/;
 
 /** Removes both from a line that people have copied from anywhere. */
@@ -32,6 +35,8 @@ export function withoutMarks(line: string): string {
   // People write a fence on the line of the text, too.
   if (text.startsWith('```')) text = text.replace(/^`{3}(?=[^`\s])/, '');
   if (text.startsWith('`') && text.endsWith('`')) text = text.replace(/^`{1,3}([^`].*)(?<!`)`{1,3}$/, '$1');
+  if (text.startsWith('`')) text = text.replace(codeBegins, '');
+  else if (text.endsWith('`')) text = text.replace(codeEnds, '$1');
   return text;
 }
 
