@@ -5,8 +5,12 @@ import { copy } from '../../../base/platform/address.ts';
 import type { StampClock } from './clock.ts';
 import { type Envelope, readHost, readNamedHost, setProgram, setTime, takeOff } from './envelope.ts';
 
-/** Matches RFC 5424 after the stamp: `node-a kernel - - - `, with up to eight elements of structured data. */
-const rfc5424 = /^ (\S{1,255}) (\S{1,64}) \S{1,128} \S{1,64} (?:-|(?:\[[^\]]{0,1024}\]){1,8}) ?(?:\u00ef\u00bb\u00bf)?/;
+/**
+ * Matches RFC 5424 after the stamp: `node-a kernel - - - `, with up to eight elements of structured data. Writers that leave the structured
+ * data out have the message there, which may begin with a bracket as well: `node-a kernel - - [UFW BLOCK] `.
+ */
+const rfc5424 =
+  /^ (\S{1,255}) (\S{1,64}) \S{1,128} (?:\S{1,64} (?:-|(?:\[[^\s=\]"]{1,64}(?: {1,2}[^\s=\]"]{1,64}="(?:[^"\\]|\\[^]){0,1024}"){1,32} ?\]){1,8})|-(?= \[)) ?(?:\u00ef\u00bb\u00bf)?/;
 /** Matches the stamp of Go's log package: `2026/11/21 03:42:11.346165 `. No host follows. */
 const goLog = /^(\d{4})\/(\d{2})\/(\d{2}) (\d{2}):(\d{2}):(\d{2})(\.\d{1,9})? /;
 const minuteLength = 17;
