@@ -35,6 +35,16 @@ test.each([
     '{"start_time":"2026-11-21T10:15:00Z","action":"Deny","source_name":"web-*","dest_namespace":"shop","dest_port":80,"reporter":"Dst"}',
     'calico-flows',
   ],
+  [
+    "the kernel's audit log",
+    'type=NETFILTER_PKT msg=audit(1795226670.836:576): mark=0x0 saddr=10.0.0.1 daddr=10.0.0.2 proto=6',
+    'level audit',
+  ],
+  [
+    "the kernel's audit log",
+    'Nov 21 10:15:03 node-a kernel: audit: type=1324 audit(1795226670.836:576): mark=0x0 saddr=10.0.0.1 daddr=10.0.0.2 proto=6',
+    'level audit',
+  ],
   ['JSON of a', 'x <flow verdict="DROPPED"/> "flow":{"verdict":"DROPPED"}', 'not known'],
   [
     'LOG lines of',

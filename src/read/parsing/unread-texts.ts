@@ -48,6 +48,13 @@ const kinds: readonly UnreadKind[] = [
     advice: 'the agent takes the same flows from Felix, by the source calico-flows',
   },
   {
+    name: "packets in the kernel's audit log",
+    pattern: /\bNETFILTER_PKT\b|\btype=1324 .{0,80}\bsaddr=/,
+    needles: ['NETFILTER_PKT', 'type=1324 '],
+    advice:
+      'they have neither verdict nor ports: use `log` of nft without `level audit`, and LOG of iptables in place of AUDIT',
+  },
+  {
     name: 'LOG lines of netfilter',
     pattern: /IN(?:=|\\{1,7}u003[dD]|%3[dD])\S{0,16}(?: |\+|%20)OUT(?:=|\\{1,7}u003[dD]|%3[dD])/,
     needles: [],
