@@ -42,8 +42,11 @@ export const ipvsFailed: CauseRow = {
   match(record) {
     if (!startsWithAny(record.message, openings)) return undefined;
     const { fields } = record;
-    const named = fields['servicePortName'] ?? fields['serviceName'];
-    if (named !== undefined && named !== '') return { subject: named };
+    // The last three: 1.20 to 1.22.
+    const named = ['servicePortName', 'serviceName', 'svcPortName', 'svcName', 'service']
+      .map((key) => fields[key] ?? '')
+      .find((value) => value !== '');
+    if (named !== undefined) return { subject: named };
     const text = textOfRecord(record).slice(0, 2048);
     for (const name of names) {
       const found = name.exec(text);

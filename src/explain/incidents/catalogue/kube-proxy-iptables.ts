@@ -30,6 +30,8 @@ const locks = [
   /Can't lock (?:\/[\w.-]+){1,4} ?\.? ?lock/,
   /failed to (?:acquire|open)(?: old| new)? iptables lock/,
   /(?:[Cc]an't|Could not) open lock file/,
+  // This check logs only resource problems of iptables, without what iptables says: it did not get the lock in time.
+  /Could not check for iptables canary(?: [\w/-]{1,64})?(?:: |\n)exit status 4(?!\d)/,
 ];
 
 const badRules = [
