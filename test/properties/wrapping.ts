@@ -55,6 +55,8 @@ export const prefixes: readonly Wrapping[] = [
   lineWise('a quotation', (line) => `> ${line}`),
   lineWise('a quotation of a quotation', (line) => `> > ${line}`),
   lineWise('Markdown within a sentence', (line) => `\`${line}\``),
+  lineWise('a window in a terminal', (line) => `│ ${line}   │`),
+  lineWise('a window in a terminal, without its right border', (line) => `││ ${line}`),
   lineWise('a fence on the line of the text', (line) => `\`\`\`${line}`),
   lineWise('a list of Markdown', (line) => `- ${line}`, { needsStamp: true }),
   lineWise('HTML', escapedForHtml),

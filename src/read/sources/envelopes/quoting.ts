@@ -12,6 +12,10 @@ const quotes = /&(?:quot|#34|#x22);/i;
 /** The non-breaking space, in UTF-8. */
 const hardBlank = '\u00c2\u00a0';
 
+/** The border of a window in a terminal (k9s), in UTF-8. */
+const bar = '\u00e2\u0094\u0082';
+const leftBorder = /^(?:\u00e2\u0094\u0082){1,2} ?/;
+
 /** Matches a quotation, a fence, and the mark of an item or of a changed line. */
 export const mayBeginWithMark = /^(?:[>`]|[*+-] |\u00e2\u0080\u00a2 )/;
 /** Match the marks of code around several lines. iptables puts such a mark before a name as well, with another quote after the name. */
@@ -24,11 +28,12 @@ export function withoutQuoting(line: string): string {
   return withoutEntities(withoutMarks(line));
 }
 
-/** Removes colours, tags, quotation marks and fences around a line. Entities inside it stay. */
+/** Removes colours, borders, tags, quotation marks and fences around a line. Entities inside it stay. */
 export function withoutMarks(line: string): string {
   let text = line;
   if (text.includes('\x1b')) text = text.replace(erased, '').replaceAll(colours, '');
   if (text.includes(hardBlank)) text = text.replaceAll(hardBlank, ' ');
+  if (text.startsWith(bar)) text = withoutBorders(text);
   if (text.startsWith('<') || text.endsWith('>')) text = text.replaceAll(tags, '');
   if (text.startsWith('>')) text = text.replace(/^(?:> ?){1,8}/, '');
   if (mayBeginWithMark.test(text)) text = text.replace(item, '');
@@ -37,6 +42,13 @@ export function withoutMarks(line: string): string {
   if (text.startsWith('`') && text.endsWith('`')) text = text.replace(/^`{1,3}([^`].*)(?<!`)`{1,3}$/, '$1');
   if (text.startsWith('`')) text = text.replace(codeBegins, '');
   else if (text.endsWith('`')) text = text.replace(codeEnds, '$1');
+  return text;
+}
+
+/** Windows may be within one another. */
+function withoutBorders(line: string): string {
+  let text = line.replace(leftBorder, '').trimEnd();
+  for (let borders = 0; borders < 2 && text.endsWith(bar); borders++) text = text.slice(0, -bar.length).trimEnd();
   return text;
 }
 
