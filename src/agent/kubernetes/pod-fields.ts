@@ -1,5 +1,11 @@
 import type { Millis } from '../../base/model/log-line.ts';
-import { createInterner, packPorts, type Pod, type ServicePort } from '../../explain/resolving/resolving.ts';
+import {
+  createInterner,
+  mostServicePorts,
+  packPorts,
+  type Pod,
+  type ServicePort,
+} from '../../explain/resolving/resolving.ts';
 import { at, instant, type Json, list, spelled, text } from '../../base/platform/json.ts';
 import { isLabel, isPortName } from '../../base/platform/api-names.ts';
 import { type Endpoint, systemNamespaces } from '../../base/model/endpoint.ts';
@@ -49,11 +55,12 @@ export function lastEnd(containers: Json[], run: 'state' | 'lastState'): Millis 
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
-/** The most ports that are read of one object, because its creator may add thousands. */
-const most = { ofPod: 128, ofService: 16 };
+/** The most ports that are read of a Pod, because its creator may add thousands. */
+const mostPodPorts = 128;
 
+/** Invalid ports do not count, so that a list with fewer than the most ports has all valid ones. */
 export function slimPorts(value: Json): readonly ServicePort[] {
-  const found = portsIn(list(value).slice(0, most.ofService), 'port', isLabel);
+  const found = portsIn(list(value), 'port', isLabel).slice(0, mostServicePorts);
   return internPorts(JSON.stringify(found), found);
 }
 
@@ -63,7 +70,7 @@ const internPorts = createInterner<readonly ServicePort[]>();
 export function podPorts(pod: Json): string | undefined {
   const sidecars = list(at(pod, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
   const containers = [...list(at(pod, 'spec', 'containers')), ...sidecars];
-  const ports = containers.flatMap((each) => list(at(each, 'ports'))).slice(0, most.ofPod);
+  const ports = containers.flatMap((each) => list(at(each, 'ports'))).slice(0, mostPodPorts);
   return packPorts(portsIn(ports, 'containerPort', isPortName).filter(({ name }) => name !== ''));
 }
 

@@ -189,6 +189,9 @@ export function endpointsIn({ endpoints }: Pick<EndpointSlice, 'endpoints'>): Ba
   }));
 }
 
+/** The most ports that are kept of a Service or a slice, because its creator may add thousands. It may have more if it has as many. */
+export const mostServicePorts = 16;
+
 /** An endpoint of a Service's port. */
 export interface ServiceTarget {
   address: string;
@@ -222,6 +225,7 @@ export function targetsIn(
     if (slices === undefined) return undefined;
     for (const slice of slices) {
       const target = slice.ports.find(({ name, protocol }) => name === named.name && protocol === 'tcp');
+      if (target === undefined && slice.ports.length >= mostServicePorts) return undefined;
       if (target === undefined) continue;
       if (++looked > mostSlices) return undefined;
       for (const address of readyIn(slice))

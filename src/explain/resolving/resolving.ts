@@ -21,6 +21,7 @@ export {
   type ClusterObjects,
   createInterner,
   type EndpointSlice,
+  mostServicePorts,
   type Node,
   type Owner,
   packEndpoints,

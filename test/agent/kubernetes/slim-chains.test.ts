@@ -114,3 +114,16 @@ test.each([[null], [{}], [{ addresses: [] }], [{ addresses: ['db.example.org'] }
     expect(endpointsOf(endpoint)).toEqual([]);
   },
 );
+
+test('slimEndpointSlice keeps the first valid ports, so that ports without a number do not hide others', () => {
+  const ports = [
+    ...Array.from({ length: 16 }, (_, number) => ({ name: `any-${number}` })),
+    ...Array.from({ length: 17 }, (_, number) => ({ name: `port-${number}`, port: 1000 + number, protocol: 'TCP' })),
+  ];
+  const { ports: kept } = slimEndpointSlice({
+    metadata: { namespace: 'shop', name: 'api' },
+    ports,
+    endpoints: [],
+  });
+  expect(kept.map(({ port }) => port)).toEqual(Array.from({ length: 16 }, (_, number) => 1000 + number));
+});

@@ -3,6 +3,7 @@ import type { Backend, ChainOwner } from '../../../base/model/incident.ts';
 import {
   backendsIn,
   type EndpointSlice,
+  mostServicePorts,
   namespacedName,
   type Service,
   type ServiceParts,
@@ -200,7 +201,10 @@ function createTargets({
       let looked = 0;
       for (const service of servicesOf(to.address)) {
         if (++looked > mostPublished.services) return 'many';
-        if (tcpPort(service.ports, to.port) === undefined) continue;
+        if (tcpPort(service.ports, to.port) === undefined) {
+          if (service.ports.length >= mostServicePorts) return 'many';
+          continue;
+        }
         if (publishing.length === mostPublished.withPort) return 'many';
         publishing.push(partsOf(service));
       }

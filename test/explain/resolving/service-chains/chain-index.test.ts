@@ -478,3 +478,19 @@ test('chains prepared after each change have the owners that a complete search f
     expect(chains.map((chain) => prepared.foundOwnerOf(chain))).toEqual(chains.map((chain) => fresh.ownerOf(chain)));
   });
 });
+
+test('ports past those that are kept of a slice or a Service may have further targets', () => {
+  const index = createChainIndex();
+  const others = Array.from({ length: 16 }, (_, number) => ({ ...http, name: `other-${number}`, port: 1000 + number }));
+  index.setService(service({ ports: [http], published: ['198.51.100.7'] }), nine);
+  index.setSlice(endpointSlice({ endpoints: [backend()], ports: [http] }), nine);
+  index.setSlice(endpointSlice({ name: 'api-2', ports: others.slice(1) }), nine);
+  expect(targets(index, 80)).toEqual(['10.65.2.9:80']);
+  index.setSlice(endpointSlice({ name: 'api-2', ports: others }), nine);
+  expect(targets(index, 80)).toBeUndefined();
+  expect(publishedTargets(index, '198.51.100.7')).toBe('many');
+  index.setService(service({ ports: others, published: ['198.51.100.7'] }), nine);
+  expect(publishedTargets(index, '198.51.100.7')).toBe('many');
+  index.setService(service({ ports: others.slice(1), published: ['198.51.100.7'] }), nine);
+  expect(publishedTargets(index, '198.51.100.7')).toBeUndefined();
+});
