@@ -148,7 +148,7 @@ export function slimEndpointSlice(object: Json): EndpointSlice {
   };
 }
 
-/** Keeps only the first address, as kube-proxy does. A missing readiness means ready. */
+/** Keeps only the first address, as kube-proxy does. A missing readiness means ready, and without `serving` an endpoint serves. */
 function backend(namespace: string, endpoint: Json): Backend[] {
   const [address] = addresses(list(at(endpoint, 'addresses')).slice(0, 1), 1);
   if (address === undefined) return [];
@@ -156,12 +156,16 @@ function backend(namespace: string, endpoint: Json): Backend[] {
   // A user who may write slices may name any Pod; the Pods of a Service are in its own Namespace.
   const isOwn = at(target, 'kind') === 'Pod' && (at(target, 'namespace') ?? namespace) === namespace;
   const name = isOwn ? spelled(at(target, 'name'), isSubdomain) : undefined;
+  const conditions = at(endpoint, 'conditions');
+  const ready = at(conditions, 'ready') !== false;
+  const isDraining = !ready && at(conditions, 'terminating') === true && at(conditions, 'serving') !== false;
   return [
     {
       address,
       pod: name === undefined ? undefined : { namespace, name },
       node: spelled(at(endpoint, 'nodeName'), isSubdomain),
-      ready: at(endpoint, 'conditions', 'ready') !== false,
+      ready,
+      ...(isDraining && { isDraining }),
     },
   ];
 }

@@ -91,6 +91,8 @@ export interface Backend {
   address: string;
   node: string | undefined;
   ready: boolean;
+  /** Whether it still serves while it terminates. kube-proxy uses such endpoints if no other is ready. */
+  isDraining?: true;
 }
 
 export interface ServiceChains {

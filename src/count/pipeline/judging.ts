@@ -17,7 +17,7 @@ export interface ConnectionJudge {
   readonly prepare?: ((finding: Finding, at: Millis) => Promise<void>) | undefined;
   /** Returns the verdict; undefined if policies were not read in time, or there is no time to evaluate them. */
   readonly judge: (finding: Finding, at: Millis) => PolicyAnswer | undefined;
-  /** Returns the ready endpoints behind an address and a port of a Service; undefined if they are more than `most`, or not all are known. */
+  /** Returns the endpoints that may get connections to an address and a port of a Service; undefined if they are more than `most`, or not all are known. */
   readonly targetsOf: (service: ObjectRef, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
   /** Returns the same of all Services that claim the address and the port, so that the node may lead connections to them; undefined if none does. */
   readonly publishedTargetsOf: (to: ServiceTarget, most: number) => PublishedTargets | undefined;

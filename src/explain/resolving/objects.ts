@@ -166,27 +166,33 @@ type EndpointTuple = [
   pod: string | null,
   node: string | null,
   ready: boolean,
+  isDraining?: true,
 ];
 
 /** Packs endpoints into one text, because a slice may have a thousand of them. */
 export function packEndpoints(endpoints: readonly Backend[]): string {
-  const packed = endpoints.map(({ address, pod, node, ready }): EndpointTuple => [
-    address,
-    pod?.namespace ?? null,
-    pod?.name ?? null,
-    node ?? null,
-    ready,
-  ]);
-  return JSON.stringify(packed);
+  return JSON.stringify(endpoints.map(tupleOf));
+}
+
+function tupleOf({ address, pod, node, ready, isDraining }: Backend): EndpointTuple {
+  const tuple: EndpointTuple = [address, pod?.namespace ?? null, pod?.name ?? null, node ?? null, ready];
+  if (isDraining) tuple.push(true);
+  return tuple;
 }
 
 export function endpointsIn({ endpoints }: Pick<EndpointSlice, 'endpoints'>): Backend[] {
-  return (JSON.parse(endpoints) as EndpointTuple[]).map(([address, namespace, pod, node, ready]) => ({
+  return (JSON.parse(endpoints) as EndpointTuple[]).map(backendOf);
+}
+
+function backendOf([address, namespace, pod, node, ready, isDraining]: EndpointTuple): Backend {
+  const backend: Backend = {
     address,
     pod: namespace === null || pod === null ? undefined : { namespace, name: pod },
     node: node ?? undefined,
     ready,
-  }));
+  };
+  if (isDraining) backend.isDraining = true;
+  return backend;
 }
 
 /** The most ports that are kept of a Service or a slice, because its creator may add thousands. It may have more if it has as many. */
@@ -207,17 +213,24 @@ export interface ServiceParts {
   readonly slices: Iterable<EndpointSlice> | undefined;
 }
 
+/** The endpoints that a connection to Services may get to. */
+export interface PossibleTargets {
+  /** Each one that is ready, or still serves while it terminates. */
+  all: ServiceTarget[];
+  isAnyReady: boolean;
+}
+
 /**
- * Returns the ready endpoints behind an address and a port of Services over TCP; undefined if they are more than `most`, in too many slices,
- * or not all known. Endpoints are of the same family.
+ * Returns the endpoints behind an address and a port of Services over TCP; undefined if they are more than `most`, in too many slices, or
+ * not all known. Endpoints are of the same family.
  */
 export function targetsIn(
   services: readonly ServiceParts[],
   { address: to, port }: ServiceTarget,
   most: number,
-): ServiceTarget[] | undefined {
+): PossibleTargets | undefined {
   const isSix = to.includes(':');
-  const targets: ServiceTarget[] = [];
+  const targets: PossibleTargets = { all: [], isAnyReady: false };
   let looked = 0;
   for (const { ports, slices } of services) {
     const named = tcpPort(ports, port);
@@ -228,9 +241,12 @@ export function targetsIn(
       if (target === undefined && slice.ports.length >= mostServicePorts) return undefined;
       if (target === undefined) continue;
       if (++looked > mostSlices) return undefined;
-      for (const address of readyIn(slice))
-        if (address.includes(':') === isSix) targets.push({ address, port: target.port });
-      if (targets.length > most) return undefined;
+      for (const { address, ready } of servingIn(slice)) {
+        if (address.includes(':') !== isSix) continue;
+        targets.all.push({ address, port: target.port });
+        targets.isAnyReady ||= ready;
+      }
+      if (targets.all.length > most) return undefined;
     }
   }
   return targets;
@@ -240,20 +256,20 @@ export function tcpPort(ports: Service['ports'], port: number): ServicePort | un
   return ports.find((each) => each.port === port && each.protocol === 'tcp');
 }
 
-/** The first ready addresses of each slice that was asked for. A tenant's slice may have a thousand endpoints, which take 2 ms. */
-const readyAddresses = new WeakMap<EndpointSlice, readonly string[]>();
+/** The first endpoints that serve of each slice that was asked for. A tenant's slice may have a thousand endpoints, which take 2 ms. */
+const servingEndpoints = new WeakMap<EndpointSlice, readonly Pick<Backend, 'address' | 'ready'>[]>();
 
-const mostReady = 32;
+const mostServing = 32;
 
-function readyIn(slice: EndpointSlice): readonly string[] {
-  let ready = readyAddresses.get(slice);
-  if (ready === undefined) {
-    ready = endpointsIn(slice)
-      .flatMap((each) => (each.ready ? each.address : []))
-      .slice(0, mostReady);
-    readyAddresses.set(slice, ready);
+function servingIn(slice: EndpointSlice): readonly Pick<Backend, 'address' | 'ready'>[] {
+  let serving = servingEndpoints.get(slice);
+  if (serving === undefined) {
+    serving = endpointsIn(slice)
+      .flatMap(({ address, ready, isDraining }) => (ready || isDraining === true ? { address, ready } : []))
+      .slice(0, mostServing);
+    servingEndpoints.set(slice, serving);
   }
-  return ready;
+  return serving;
 }
 
 /** Returns each Pod once, because each family and each set of ports has its own slice. A Pod that is ready in one slice counts as ready. */

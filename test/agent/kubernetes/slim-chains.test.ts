@@ -108,6 +108,27 @@ test('each endpoint is a Pod of the same Namespace, or an address without a Pod'
   ]);
 });
 
+test.each([
+  [
+    { ready: false, serving: true, terminating: true },
+    { ready: false, isDraining: true },
+  ],
+  [
+    { ready: false, terminating: true },
+    { ready: false, isDraining: true },
+  ],
+  [{ ready: false, serving: false, terminating: true }, { ready: false }],
+  [{ ready: false, serving: true, terminating: false }, { ready: false }],
+  [{ ready: false, serving: true }, { ready: false }],
+  [{ ready: true, serving: true, terminating: true }, { ready: true }],
+  [{ serving: true, terminating: true }, { ready: true }],
+  [{ ready: false, serving: true, terminating: 'true' }, { ready: false }],
+])('an endpoint with the conditions %o is read as %o', (conditions, expected) => {
+  expect(endpointsOf({ addresses: ['10.65.2.9'], conditions })).toEqual([
+    { address: '10.65.2.9', pod: undefined, node: undefined, ...expected },
+  ]);
+});
+
 test.each([[null], [{}], [{ addresses: [] }], [{ addresses: ['db.example.org'] }], [{ addresses: 'a' }]])(
   'slimEndpointSlice leaves out an invalid endpoint: %j',
   (endpoint) => {

@@ -59,9 +59,12 @@ export interface ChainIndex {
   prepare: (chains: readonly string[]) => Promise<void>;
   foundOwnerOf: (chain: string) => OwnedChain | undefined;
   backendsOf: (namespace: string, name: string) => readonly Backend[];
-  /** Returns the ready endpoints behind an address and a port of a Service over TCP; undefined if they are more than `most`, in too many slices, or not all known. */
+  /**
+   * Returns the endpoints that may get connections to an address and a port of a Service over TCP, none if none is ready; undefined if they
+   * are more than `most`, in too many slices, or not all known.
+   */
   targetsOf: (namespace: string, name: string, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
-  /** The same of all Services that publish the address and the port; undefined if none does. */
+  /** The same of all Services that publish the address and the port, even if none is ready; undefined if none does. */
   publishedTargetsOf: (to: ServiceTarget, most: number) => PublishedTargets | undefined;
   sweep(now: Millis): void;
 }
@@ -194,7 +197,10 @@ function createTargets({
   return {
     targetsOf(this: void, namespace: string, name: string, to: ServiceTarget, most: number) {
       const service = services.get(namespacedName(namespace, name));
-      return service === undefined ? [] : targetsIn([partsOf(service)], to, most);
+      if (service === undefined) return [];
+      const targets = targetsIn([partsOf(service)], to, most);
+      // If no endpoint is ready, not every proxy uses those that terminate.
+      return targets?.isAnyReady === false ? [] : targets?.all;
     },
     publishedTargetsOf(this: void, to: ServiceTarget, most: number) {
       const publishing: ServiceParts[] = [];
@@ -208,7 +214,7 @@ function createTargets({
         if (publishing.length === mostPublished.withPort) return 'many';
         publishing.push(partsOf(service));
       }
-      return publishing.length === 0 ? undefined : (targetsIn(publishing, to, most) ?? 'many');
+      return publishing.length === 0 ? undefined : (targetsIn(publishing, to, most)?.all ?? 'many');
     },
   };
 

@@ -161,6 +161,29 @@ test('targets are the ready endpoints of the same family, each with its own port
   expect(targets(index, 80, 'fd00:96::80')).toEqual(['[fd00:65::9]:8080']);
 });
 
+test('endpoints that serve while they terminate may get connections: of a Service if another is ready, of a claim always', () => {
+  const states = {
+    ready: { ready: true },
+    draining: { ready: false, isDraining: true },
+    off: { ready: false },
+  } as const;
+  const state = fc.constantFrom('ready' as const, 'draining' as const, 'off' as const);
+  forAll([fc.array(fc.array(state, { maxLength: 4 }), { maxLength: 3 })], { numRuns: 300 }, (slices) => {
+    const index = createChainIndex();
+    index.setService(service({ ports: [http], published: ['198.51.100.7'] }), nine);
+    const possible: string[] = [];
+    for (const [number, slice] of slices.entries()) {
+      const endpoints = slice.map((each, last) => backend({ address: `10.65.${number}.${last}`, ...states[each] }));
+      index.setSlice(endpointSlice({ name: `api-${number}`, endpoints }), nine);
+      for (const { address, ready, isDraining } of endpoints) if (ready || isDraining) possible.push(address);
+    }
+    const found = index.targetsOf('shop', 'api', { address: '10.96.0.80', port: 80 }, 16);
+    const isAnyReady = slices.flat().includes('ready');
+    expect(found?.map(({ address }) => address).toSorted()).toEqual(isAnyReady ? possible.toSorted() : []);
+    expect(publishedTargets(index, '198.51.100.7')).toEqual(possible.toSorted());
+  });
+});
+
 test.each([
   ['a port that the Service does not have', [http], 81],
   ['a port that it has over UDP only', [unnamed], 53],
