@@ -60,7 +60,7 @@ const mostPodPorts = 128;
 
 /** Invalid ports do not count, so that a list with fewer than the most ports has all valid ones. */
 export function slimPorts(value: Json): readonly ServicePort[] {
-  const found = portsIn(list(value), 'port', isLabel).slice(0, mostServicePorts);
+  const found = portsIn(list(value), 'port', isLabel).take(mostServicePorts).toArray();
   return internPorts(JSON.stringify(found), found);
 }
 
@@ -71,16 +71,17 @@ export function podPorts(pod: Json): string | undefined {
   const sidecars = list(at(pod, 'spec', 'initContainers')).filter((each) => at(each, 'restartPolicy') === 'Always');
   const containers = [...list(at(pod, 'spec', 'containers')), ...sidecars];
   const ports = containers.flatMap((each) => list(at(each, 'ports'))).slice(0, mostPodPorts);
-  return packPorts(portsIn(ports, 'containerPort', isPortName).filter(({ name }) => name !== ''));
+  const named = portsIn(ports, 'containerPort', isPortName).filter(({ name }) => name !== '');
+  return packPorts(named.toArray());
 }
 
-function portsIn(ports: readonly Json[], number: string, isName: (text: string) => boolean): ServicePort[] {
-  return ports.flatMap((each) => {
+function* portsIn(ports: readonly Json[], number: string, isName: (text: string) => boolean): Generator<ServicePort> {
+  for (const each of ports) {
     const port = at(each, number);
     const protocol = (text(at(each, 'protocol')) ?? 'TCP').toLowerCase();
-    if (typeof port !== 'number' || !isServiceProtocol(protocol)) return [];
-    return [{ name: spelled(at(each, 'name'), isName) ?? '', port, protocol }];
-  });
+    if (typeof port === 'number' && isServiceProtocol(protocol))
+      yield { name: spelled(at(each, 'name'), isName) ?? '', port, protocol };
+  }
 }
 
 function isServiceProtocol(protocol: string): protocol is ServicePort['protocol'] {

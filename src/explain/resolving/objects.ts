@@ -195,8 +195,13 @@ function backendOf([address, namespace, pod, node, ready, isDraining]: EndpointT
   return backend;
 }
 
-/** The most ports that are kept of a Service or a slice, because its creator may add thousands. It may have more if it has as many. */
+/** The most ports that are kept of a Service or a slice, because its creator may add thousands. */
 export const mostServicePorts = 16;
+
+/** Returns whether the Service or slice may have ports that are not kept. */
+export function mayHaveMorePorts({ ports }: Pick<Service | EndpointSlice, 'ports'>): boolean {
+  return ports.length >= mostServicePorts;
+}
 
 /** An endpoint of a Service's port. */
 export interface ServiceTarget {
@@ -238,8 +243,10 @@ export function targetsIn(
     if (slices === undefined) return undefined;
     for (const slice of slices) {
       const target = slice.ports.find(({ name, protocol }) => name === named.name && protocol === 'tcp');
-      if (target === undefined && slice.ports.length >= mostServicePorts) return undefined;
-      if (target === undefined) continue;
+      if (target === undefined) {
+        if (mayHaveMorePorts(slice)) return undefined;
+        continue;
+      }
       if (++looked > mostSlices) return undefined;
       for (const { address, ready } of servingIn(slice)) {
         if (address.includes(':') !== isSix) continue;

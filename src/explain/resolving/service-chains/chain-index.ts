@@ -3,7 +3,7 @@ import type { Backend, ChainOwner } from '../../../base/model/incident.ts';
 import {
   backendsIn,
   type EndpointSlice,
-  mostServicePorts,
+  mayHaveMorePorts,
   namespacedName,
   type Service,
   type ServiceParts,
@@ -60,11 +60,11 @@ export interface ChainIndex {
   foundOwnerOf: (chain: string) => OwnedChain | undefined;
   backendsOf: (namespace: string, name: string) => readonly Backend[];
   /**
-   * Returns the endpoints that may get connections to an address and a port of a Service over TCP, none if none is ready; undefined if they
-   * are more than `most`, in too many slices, or not all known.
+   * Returns the endpoints that may get connections to an address and a port of a Service over TCP. There are none without a ready endpoint.
+   * Undefined if they are more than `most`, in too many slices, or not all known.
    */
   targetsOf: (namespace: string, name: string, to: ServiceTarget, most: number) => readonly ServiceTarget[] | undefined;
-  /** The same of all Services that publish the address and the port, even if none is ready; undefined if none does. */
+  /** The same of all Services that publish the address and the port, but also without a ready endpoint. Undefined if there is no such Service. */
   publishedTargetsOf: (to: ServiceTarget, most: number) => PublishedTargets | undefined;
   sweep(now: Millis): void;
 }
@@ -208,7 +208,7 @@ function createTargets({
       for (const service of servicesOf(to.address)) {
         if (++looked > mostPublished.services) return 'many';
         if (tcpPort(service.ports, to.port) === undefined) {
-          if (service.ports.length >= mostServicePorts) return 'many';
+          if (mayHaveMorePorts(service)) return 'many';
           continue;
         }
         if (publishing.length === mostPublished.withPort) return 'many';
